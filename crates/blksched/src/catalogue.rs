@@ -1,0 +1,211 @@
+//! What exists, by name: `name[@kernel][+mechanism=variant]…` becomes an elevator.
+
+use core::fmt;
+
+use crate::elevator::Elevator;
+use crate::kernel::Kernel;
+use crate::queue::{Plugging, Slots};
+use crate::tunables::Knob;
+
+mod error;
+mod spec;
+
+pub use error::SpecError;
+
+/// One elevator's entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What a user types.
+    pub name: &'static str,
+    /// Its character in one line.
+    pub summary: &'static str,
+    /// The kernels it is known as of, oldest first; the last is the default.
+    pub presets: &'static [Preset],
+    /// What can be switched by itself.
+    pub mechanisms: &'static [Mechanism],
+    /// Every knob of any era.
+    pub knobs: &'static [Knob],
+    /// How long a request may wait.
+    pub bound: fn(&Choice) -> Bound,
+    /// Make one.
+    pub build: fn(&Choice) -> Box<dyn Elevator>,
+}
+
+/// An era: a row of mechanisms and surroundings.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What was new, and where that is known from.
+    pub source: &'static str,
+    /// The variant of each mechanism that this era has.
+    pub row: &'static [(&'static str, &'static str)],
+    /// How that kernel plugged.
+    pub plugging: Plugging,
+    /// How many requests that kernel allowed, and who woke first.
+    pub slots: Slots,
+}
+
+/// Something that can be switched by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Mechanism {
+    /// What a user types before the `=`.
+    pub name: &'static str,
+    /// What it decides.
+    pub doc: &'static str,
+    /// What it can be.
+    pub variants: &'static [Variant],
+}
+
+/// One way in which a mechanism can work.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// What a user types behind the `=`.
+    pub name: &'static str,
+    /// What it does, and the mail or kernel that it comes from.
+    pub doc: &'static str,
+}
+
+/// How long a request of each direction may wait, in issues of other requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// Reads.
+    pub reads: Wait,
+    /// Writes.
+    pub writes: Wait,
+}
+
+/// The longest wait of one kind of request.
+#[derive(Clone, Copy, Debug)]
+pub enum Wait {
+    /// At most `(ahead + 1) × batches × batch` other requests are issued between its expiry (`expire` after it was
+    /// queued; 0: from the start) and its own issue, where `ahead` requests of its direction were queued before it.
+    Bounded {
+        /// The knob that says when it expires, if there is one.
+        expire: Option<&'static str>,
+        /// How many batches may come between two of its own.
+        batches: fn(&dyn crate::Tunables) -> u64,
+        /// How many requests a batch may have.
+        batch: fn(&dyn crate::Tunables) -> u64,
+    },
+    /// There is no bound, for this reason; a test shows the starvation.
+    None(&'static str),
+}
+
+/// A parsed `name[@kernel][+mechanism=variant]…`, every mechanism decided.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The entry.
+    pub entry: Entry,
+    /// The era.
+    pub preset: Preset,
+    row: Vec<(&'static str, &'static str)>,
+}
+
+impl Choice {
+    /// The era's kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.preset.kernel
+    }
+
+    /// The variant of a mechanism.
+    ///
+    /// # Panics
+    /// If this era has no such mechanism.
+    pub fn variant(&self, mechanism: &str) -> &'static str {
+        let found = self.row.iter().find(|(name, _)| *name == mechanism);
+        found.unwrap_or_else(|| panic!("{} has no mechanism `{mechanism}`", self.entry.name)).1
+    }
+
+    /// Ticks per second, from the mechanism `hz`.
+    pub fn hz(&self) -> u32 {
+        self.variant("hz").parse().expect("a variant of `hz` is a number")
+    }
+}
+
+impl fmt::Display for Choice {
+    /// As a user would type it: name, kernel, and what differs from the era's own row.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.entry.name.to_owned();
+        if self.entry.presets.len() > 1 {
+            text += &format!("@{}", self.preset.kernel);
+        }
+        for (mechanism, variant) in self.row.iter().filter(|pair| !self.preset.row.contains(pair)) {
+            text += &format!("+{mechanism}={variant}");
+        }
+        f.pad(&text)
+    }
+}
+
+/// An elevator and the surroundings of its era.
+pub struct Built {
+    /// What was chosen.
+    pub choice: Choice,
+    /// The elevator.
+    pub elevator: Box<dyn Elevator>,
+    /// How that kernel plugged.
+    pub plugging: Plugging,
+    /// How many requests that kernel allowed.
+    pub slots: Slots,
+}
+
+/// Every elevator that can be named.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    entries: Vec<Entry>,
+}
+
+impl Catalogue {
+    /// What this crate brings.
+    pub fn builtin() -> Catalogue {
+        Catalogue { entries: vec![crate::elevators::noop::ENTRY, crate::elevators::deadline::ENTRY] }
+    }
+
+    /// With elevators of your own; one with a name that exists replaces it.
+    pub fn with(mut self, own: &[Entry]) -> Catalogue {
+        for entry in own {
+            self.entries.retain(|known| known.name != entry.name);
+            self.entries.push(*entry);
+        }
+        self
+    }
+
+    /// Every entry.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Every entry at every kernel, with that kernel's own mechanisms, as a user would type it.
+    pub fn eras(&self) -> Vec<String> {
+        let all = self.entries.iter().flat_map(|entry| entry.presets.iter().map(move |preset| (entry, preset)));
+        all.map(|(entry, preset)| spec::of_era(entry, preset).to_string()).collect()
+    }
+
+    /// Understand `name[@kernel][+mechanism=variant]…`.
+    ///
+    /// # Errors
+    /// If a word in it is unknown: the error names the word and the nearest that exists.
+    pub fn parse(&self, text: &str) -> Result<Choice, SpecError> {
+        spec::parse(&self.entries, text)
+    }
+
+    /// Understand and make.
+    ///
+    /// # Errors
+    /// As [`Catalogue::parse`].
+    pub fn build(&self, text: &str) -> Result<Built, SpecError> {
+        self.parse(text).map(|choice| choice.build())
+    }
+}
+
+impl Choice {
+    /// Make the elevator.
+    pub fn build(&self) -> Built {
+        Built {
+            elevator: (self.entry.build)(self),
+            plugging: self.preset.plugging,
+            slots: self.preset.slots,
+            choice: self.clone(),
+        }
+    }
+}

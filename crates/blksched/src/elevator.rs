@@ -1,0 +1,233 @@
+//! The contract between a queue and an elevator.
+
+use crate::explain::{Listener, Reason};
+use crate::queue::merge::{Merging, MergeIndex};
+use crate::request::{Bio, Request, RequestId, Requests, SubmitterId};
+use crate::time::Instant;
+use crate::tunables::Tunables;
+
+/// An elevator's answer to "what should the disk do next?"
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// Send this to the device.
+    Issue(RequestId),
+    /// Requests may be queued, but a deadline can change the answer: leave the disk alone on purpose.
+    Idle {
+        /// When the answer may change by itself.
+        until: Instant,
+        /// For whom.
+        why: IdleFor,
+    },
+    /// Requests are queued, but one in flight must complete first.
+    Wait,
+    /// Nothing is queued.
+    Empty,
+}
+
+/// Whom a disk is left idle for, or what else a deadline is for.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleFor {
+    /// The next request of this submitter, expected close by.
+    Submitter(SubmitterId),
+    /// The next request of a group.
+    Group(crate::GroupId),
+    /// Nobody: the elevator looks at its statistics then.
+    Statistics,
+    /// Enough requests to make one run worth while (a test's or example's own rule).
+    Company,
+}
+
+/// A wish to be run. A plugged queue obeys `Now` and `Soon`; a driver that never plugs may ignore it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Run {
+    /// No wish.
+    #[default]
+    No,
+    /// After this event (the kernel schedules work).
+    Soon,
+    /// Inside this event.
+    Now,
+}
+
+/// Where a new request goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insert {
+    /// Where the elevator's own order puts it.
+    Sorted,
+    /// 2.5: before every other queued request of its direction.
+    First,
+    /// 2.5: behind every other queued request of its direction.
+    Last,
+    /// 2.5: right behind this request, in whatever list that is.
+    After(RequestId),
+    /// 2.5: right before this request, in whatever list that is.
+    Before(RequestId),
+}
+
+/// What an elevator's own look-up found for a bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// Nothing to say.
+    Nothing,
+    /// The bio ends where this request starts.
+    Front(RequestId),
+    /// Nothing to join, but the search passed the place where it belongs (2.5).
+    Place(Insert),
+}
+
+/// The queued requests next to one in the elevator's order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The one before it.
+    pub before: Option<RequestId>,
+    /// The one behind it.
+    pub behind: Option<RequestId>,
+}
+
+/// How many tags of the device's word a request may take: the wish behind `limit_depth`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// As many as there are.
+    Unlimited,
+    /// At most this many of a tag word at a time.
+    Shallow(u32),
+}
+
+/// Facts about the device, as the queue sees them at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// Does it seek?
+    pub rotational: bool,
+    /// How many requests it takes at a time.
+    pub depth: u32,
+    /// How many it has. A completing request no longer counts, a dispatched one counts once the answer is given.
+    pub in_flight: u32,
+    /// How many request slots the queue has (`nr_requests`).
+    pub nr_requests: u32,
+}
+
+/// What an elevator may look at and say during one call.
+pub struct Cx<'a> {
+    /// The time of this call.
+    pub now: Instant,
+    /// The device.
+    pub device: DeviceFacts,
+    pub(crate) requests: &'a mut Requests,
+    pub(crate) merges: &'a mut MergeIndex,
+    pub(crate) listener: Option<&'a mut dyn Listener>,
+}
+
+impl Cx<'_> {
+    /// A live request.
+    pub fn rq(&self, id: RequestId) -> &Request {
+        &self.requests[id]
+    }
+
+    /// Nothing merges into this request any more, though it stays queued. (Issuing one does that by itself.)
+    pub fn seal(&mut self, id: RequestId) {
+        self.merges.forget(self.requests, id);
+        self.requests.get_mut(id).mergeable = false;
+    }
+
+    /// Tell the listener, if there is one.
+    pub fn explain(&mut self, reason: Reason) {
+        if let Some(listener) = &mut self.listener {
+            listener.hear(self.now, reason);
+        }
+    }
+}
+
+/// A disk scheduler: decides, and does nothing else.
+///
+/// *Let what is due happen; change one thing; then, unless the queue is plugged or the device is full, call `dispatch`
+/// until it no longer says `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
+/// crate's documentation.
+pub trait Elevator: Send {
+    /// A request is queued.
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run;
+
+    /// What should the disk do next? `Empty` when nothing is queued; else `Idle` when a deadline can change the
+    /// answer; else `Wait`.
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch;
+
+    /// The device is done with a request that `dispatch` issued.
+    fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run;
+
+    /// The era's own "not empty".
+    fn has_work(&self) -> bool;
+
+    /// When it next wants to be told the time.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// It is [`Elevator::deadline`] now (`cx.now` equals it).
+    fn elapse(&mut self, _cx: &mut Cx<'_>) -> Run {
+        Run::No
+    }
+
+    /// May this bio take a slot, and how deep? Asked before a request is made.
+    fn admit(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Admission {
+        Admission::Unlimited
+    }
+
+    /// A request exists and may still merge away before it is inserted.
+    fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
+
+    /// A prepared request merged away; it will never be inserted.
+    fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
+
+    /// How the queue looks for a request that a bio may join.
+    fn merging(&self) -> Merging;
+
+    /// May this bio join this request? Asked of each candidate, before adjacency is looked at.
+    fn may_merge(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _bio: &Bio) -> bool {
+        true
+    }
+
+    /// The elevator's own look-up for a bio that neither `last_merge` nor the hash could place.
+    fn look_up(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Lookup {
+        Lookup::Nothing
+    }
+
+    /// For [`Search::Newest`](crate::merge::Search): the `nth` newest request that this bio may still join.
+    fn newest(&self, _bio: &Bio, _nth: usize) -> Option<RequestId> {
+        None
+    }
+
+    /// The queued requests next to `rq`, for coalescing.
+    fn neighbours(&self, _rq: RequestId) -> Neighbours {
+        Neighbours::default()
+    }
+
+    /// A bio joined `rq` at `end` and nothing coalesced; after a front merge its first sector is lower.
+    fn grown(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _end: crate::explain::End) {}
+
+    /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure.
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId);
+
+    /// The device handed an issued request back untried: it goes first when it can go again.
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId);
+
+    /// A submitter is gone. Its queued requests are served all the same.
+    fn forget(&mut self, _cx: &mut Cx<'_>, _submitter: SubmitterId) -> Run {
+        Run::No
+    }
+
+    /// Its knobs.
+    fn tunables(&self) -> &dyn Tunables {
+        &()
+    }
+
+    /// Its knobs, to change while running.
+    fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
+        None
+    }
+
+    /// Look at every invariant; tests call it between operations.
+    ///
+    /// # Panics
+    /// If one is broken.
+    fn check(&self, _requests: &Requests) {}
+}

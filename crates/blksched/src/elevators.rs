@@ -1,0 +1,4 @@
+//! The schedulers, one folder each.
+
+pub mod deadline;
+pub mod noop;

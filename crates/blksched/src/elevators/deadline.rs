@@ -1,0 +1,34 @@
+//! The deadline scheduler, 2.5.38 to 4.20: one order by sector and one by age for each direction, and batches.
+//!
+//! Where is the rule that…
+//!
+//! | … | file |
+//! |---|---|
+//! | ends a batch? | [`batch`] |
+//! | chooses between reads and writes? | [`direction`] |
+//! | says that a request's time is up? | [`expiry`] |
+//! | keeps requests in sector order, and finds the place of a new one? | [`order`] |
+//! | moves a whole batch at once (2.5)? | [`moving`] |
+//! | takes one request at a time (2.6 to 4.20)? | [`stepping`] |
+//! | says which era has what? | [`presets`] |
+//!
+//! The eras fall into two machines. Until 2.5 a batch is *moved* whole to a list of chosen requests, where they may
+//! still merge but where everything that arrives waits behind all of them; since 2.6 a batch is a *count* of requests
+//! taken one at a time. `README.md` in this folder tells the story.
+
+mod batch;
+mod direction;
+mod expiry;
+mod moving;
+mod order;
+mod presets;
+mod stepping;
+mod tunables;
+
+pub use batch::Cost;
+pub use expiry::Expiry;
+pub use moving::Moving;
+pub use order::Order;
+pub use presets::ENTRY;
+pub use stepping::{Alias, Stepping};
+pub use tunables::DeadlineTunables;

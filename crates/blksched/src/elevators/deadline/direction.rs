@@ -1,0 +1,39 @@
+//! The rule that chooses between reads and writes when a batch begins.
+//!
+//! **Rule** Reads first, but at most `writes_starved` times in a row while writes wait. Choosing writes, even because
+//! no reads wait, starts the count again.
+//! **Origin** the mail of 2002-09-26; notes D25.5 and D26.3. The same in every era.
+//! **Costs when wrong** Counting also when only reads wait would let writes in early; the mail's readers would stall.
+
+use crate::elevator::Cx;
+use crate::explain::Reason;
+use crate::request::Dir;
+
+/// How often in a row writes that waited were passed over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Starved(i32);
+
+impl Starved {
+    /// The direction of the next batch, if anything waits.
+    pub(super) fn choose(&mut self, cx: &mut Cx<'_>, reads: bool, writes: bool, writes_starved: i32) -> Option<Dir> {
+        if !reads {
+            return writes.then(|| self.writes());
+        }
+        if !writes {
+            return Some(Dir::Read);
+        }
+        let starved = self.0;
+        self.0 = starved.saturating_add(1);
+        if starved >= writes_starved {
+            cx.explain(Reason::WritesStarved { starved });
+            return Some(self.writes());
+        }
+        cx.explain(Reason::ReadsFirst { starved: self.0 });
+        Some(Dir::Read)
+    }
+
+    fn writes(&mut self) -> Dir {
+        self.0 = 0;
+        Dir::Write
+    }
+}

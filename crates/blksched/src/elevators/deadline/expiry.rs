@@ -1,0 +1,94 @@
+//! The rule that says a request's time is up, and the order by age in which that is looked at.
+//!
+//! **Rule** A request expires so many ticks after it was queued. Only the oldest of its direction is looked at, and
+//! only when a batch begins. When two requests merge, the survivor takes the place and the time of the one that
+//! expires earlier.
+//! **Origin** notes D25.5 (reads only), D26.4, D26.8; D420.2 (one tick earlier).
+
+use crate::index::List;
+use crate::request::{RequestId, Requests, Table};
+use crate::time::{Instant, Jiffies, Span, Tick};
+
+/// When exactly time is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Strictly after the tick (2.5 to 2.6).
+    After,
+    /// At the tick (4.20).
+    At,
+}
+
+/// One direction's requests by age.
+#[derive(Debug, Default)]
+pub(super) struct Fifo {
+    pub(super) list: List,
+    expires: Table<Tick>,
+}
+
+impl Fifo {
+    pub(super) fn push(&mut self, rq: RequestId, expires: Tick) {
+        *self.expires.row(rq) = expires;
+        self.list.push_back(rq);
+    }
+
+    pub(super) fn head(&self) -> Option<RequestId> {
+        self.list.head()
+    }
+
+    /// By how much the oldest request is late, if its time is up.
+    pub(super) fn late(&self, now: Instant, jiffies: Jiffies, expiry: Expiry) -> Option<Span> {
+        let expires = self.expires[self.head()?];
+        let tick = jiffies.tick(now);
+        let is_up = match expiry {
+            Expiry::After => tick > expires,
+            Expiry::At => tick >= expires,
+        };
+        is_up.then(|| now.since(jiffies.instant(expires)))
+    }
+
+    /// `victim` is absorbed by `into`; both are here.
+    pub(super) fn inherit(&mut self, into: RequestId, victim: RequestId) {
+        if self.expires[victim] < self.expires[into] {
+            self.expires[into] = self.expires[victim];
+            self.list.remove(into);
+            self.list.insert_after(victim, into);
+        }
+    }
+
+    pub(super) fn check(&self, requests: &Requests) {
+        self.list.check(requests);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rq(index: u32) -> RequestId {
+        RequestId::from_index(index)
+    }
+
+    #[test]
+    fn time_is_up_after_the_tick_until_2_6_and_at_it_in_4_20() {
+        let jiffies = Jiffies::new(1000);
+        let mut fifo = Fifo::default();
+        fifo.push(rq(0), 500);
+        let at = |ms| Instant::ZERO + Span::from_ms(ms);
+        assert_eq!(fifo.late(at(500), jiffies, Expiry::After), None);
+        assert_eq!(fifo.late(at(500), jiffies, Expiry::At), Some(Span::ZERO));
+        assert_eq!(fifo.late(at(501), jiffies, Expiry::After), Some(Span::from_ms(1)));
+    }
+
+    #[test]
+    fn a_survivor_takes_the_place_of_an_older_victim_and_keeps_its_own_before_a_younger_one() {
+        let mut fifo = Fifo::default();
+        for (index, expires) in [(0, 10), (1, 20), (2, 30)] {
+            fifo.push(rq(index), expires);
+        }
+        fifo.inherit(rq(2), rq(0));
+        fifo.list.remove(rq(0));
+        assert_eq!((fifo.head(), fifo.expires[rq(2)]), (Some(rq(2)), 10));
+        fifo.inherit(rq(2), rq(1));
+        assert_eq!(fifo.head(), Some(rq(2)));
+    }
+}

@@ -1,0 +1,213 @@
+//! deadline of 2.6 to 4.20: a batch is a count of requests taken one at a time.
+//!
+//! **Rule** While the batch may go on and there is a request behind the last one in its direction, take that. Else
+//! choose a direction; begin at its oldest request if that one's time is up or nothing lies behind the last, else go on
+//! behind the last.
+//! **Origin** notes D26 and D420.
+
+use super::batch;
+use super::direction::Starved;
+use super::expiry::{Expiry, Fifo};
+use super::tunables::DeadlineTunables;
+use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::explain::{BatchStart, End, Index, Reason};
+use crate::index::{List, Tree};
+use crate::queue::merge::Merging;
+use crate::request::{Bio, Dir, PerDir, RequestId, Requests, Sector};
+use crate::time::Jiffies;
+use crate::tunables::Tunables;
+
+/// What happens when a request comes whose first sector is queued already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alias {
+    /// The older one is forced out, ahead of any batch (2.6).
+    Force,
+    /// The newer one queues behind it (4.20).
+    Behind,
+}
+
+/// deadline of 2.6 to 4.20.
+#[derive(Debug)]
+pub struct Stepping {
+    tunables: DeadlineTunables,
+    jiffies: Jiffies,
+    expiry: Expiry,
+    alias: Alias,
+    sorted: PerDir<Tree<Sector>>,
+    aged: PerDir<Fifo>,
+    /// Forced out or handed back: these go first.
+    chosen: List,
+    /// The request behind the last one taken, in its direction.
+    next: Option<(Dir, RequestId)>,
+    /// How many requests the batch has had.
+    taken: u32,
+    starved: Starved,
+}
+
+impl Stepping {
+    pub(super) fn new(tunables: DeadlineTunables, hz: u32, expiry: Expiry, alias: Alias) -> Stepping {
+        Stepping {
+            tunables,
+            jiffies: Jiffies::new(hz),
+            expiry,
+            alias,
+            sorted: PerDir::default(),
+            aged: PerDir::default(),
+            chosen: List::new(),
+            next: None,
+            taken: 0,
+            starved: Starved::default(),
+        }
+    }
+
+    /// The request that the batch goes on with, or that a new batch begins with.
+    fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
+        if let Some((_, rq)) = self.next.filter(|_| batch::goes_on(self.taken, self.tunables.fifo_batch)) {
+            self.taken += 1;
+            cx.explain(Reason::BatchContinued { rq, nth: self.taken });
+            return Some(rq);
+        }
+        let (reads, writes) = (self.aged.read.head().is_some(), self.aged.write.head().is_some());
+        let dir = self.starved.choose(cx, reads, writes, self.tunables.writes_starved)?;
+        let (rq, why) = self.begin(cx, dir);
+        self.taken = 1;
+        cx.explain(Reason::BatchBegan { dir, rq, why });
+        Some(rq)
+    }
+
+    fn begin(&self, cx: &Cx<'_>, dir: Dir) -> (RequestId, BatchStart) {
+        let oldest = self.aged[dir].head().expect("this direction waits");
+        if let Some(late) = self.aged[dir].late(cx.now, self.jiffies, self.expiry) {
+            return (oldest, BatchStart::Expired { late });
+        }
+        match self.next {
+            Some((next_dir, next)) if next_dir == dir => (next, BatchStart::NextInOrder),
+            _ => (oldest, BatchStart::Oldest),
+        }
+    }
+
+    /// `rq` leaves both orders; the batch would go on behind it.
+    fn take(&mut self, dir: Dir, rq: RequestId) {
+        self.next = self.behind(dir, rq).map(|behind| (dir, behind));
+        self.sorted[dir].remove(rq.index() as u32);
+        self.aged[dir].list.remove(rq);
+    }
+
+    fn behind(&self, dir: Dir, rq: RequestId) -> Option<RequestId> {
+        self.sorted[dir].next(rq.index() as u32).map(RequestId::from_index)
+    }
+
+    /// By sector; in 2.6 every older request with the same first sector is forced out.
+    fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
+        while let (Alias::Force, Some(older)) = (self.alias, self.sorted[dir].find(start).0) {
+            let older = RequestId::from_index(older);
+            cx.explain(Reason::AliasForced { rq: older });
+            self.take(dir, older);
+            self.chosen.push_back(older);
+            cx.seal(older);
+        }
+        let steps = self.sorted[dir].insert(rq.index() as u32, start);
+        cx.explain(Reason::Searched { index: Index::Tree, steps });
+    }
+
+    fn expire(&self, dir: Dir) -> crate::time::Tick {
+        self.jiffies.ticks(match dir {
+            Dir::Read => self.tunables.read_expire,
+            Dir::Write => self.tunables.write_expire,
+        })
+    }
+}
+
+impl Elevator for Stepping {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+        self.sort(cx, rq);
+        let dir = cx.rq(rq).dir();
+        let expires = self.jiffies.tick(cx.now) + self.expire(dir);
+        self.aged[dir].push(rq, expires);
+        Run::No
+    }
+
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        if let Some(rq) = self.chosen.pop_front() {
+            return Dispatch::Issue(rq);
+        }
+        let Some(rq) = self.choose(cx) else { return Dispatch::Empty };
+        self.take(cx.rq(rq).dir(), rq);
+        Dispatch::Issue(rq)
+    }
+
+    fn complete(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) -> Run {
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        !self.chosen.is_empty() || Dir::BOTH.iter().any(|&dir| self.aged[dir].head().is_some())
+    }
+
+    fn merging(&self) -> Merging {
+        match self.alias {
+            Alias::Force => Merging::LINUX_2_6,
+            Alias::Behind => Merging::LINUX_4_20,
+        }
+    }
+
+    fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
+        if !self.tunables.front_merges {
+            return Lookup::Nothing;
+        }
+        let (found, steps) = self.sorted[bio.dir()].find(bio.end());
+        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        let index = rq.index() as u32;
+        let tree = Dir::BOTH.iter().map(|&dir| &self.sorted[dir]).find(|tree| tree.contains(index));
+        tree.map_or(Neighbours::default(), |tree| Neighbours {
+            before: tree.previous(index).map(RequestId::from_index),
+            behind: tree.next(index).map(RequestId::from_index),
+        })
+    }
+
+    fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
+        if end == End::Front {
+            self.sorted[cx.rq(rq).dir()].remove(rq.index() as u32);
+            self.sort(cx, rq);
+        }
+    }
+
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        let dir = cx.rq(victim).dir();
+        self.aged[dir].inherit(into, victim);
+        if self.next == Some((dir, victim)) {
+            self.next = self.behind(dir, victim).map(|behind| (dir, behind));
+        }
+        self.sorted[dir].remove(victim.index() as u32);
+        self.aged[dir].list.remove(victim);
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.chosen.push_front(rq);
+    }
+
+    fn tunables(&self) -> &dyn Tunables {
+        &self.tunables
+    }
+
+    fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
+        Some(&mut self.tunables)
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.chosen.check(requests);
+        for dir in Dir::BOTH {
+            self.sorted[dir].check();
+            self.aged[dir].check(requests);
+            assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
+        }
+        if let Some((dir, next)) = self.next {
+            assert!(self.sorted[dir].contains(next.index() as u32), "the batch would go on with a request that is gone");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! noop: first in, first out, with merging. The elevator that every other one is measured against.
+//!
+//! **Origin** `noop-iosched.c` of 2.6 as its documentation describes it; no recording exists, so not decision-checked.
+
+use crate::catalogue::{Bound, Choice, Entry, Preset, Wait};
+use crate::elevator::{Cx, Dispatch, Elevator, Insert, Neighbours, Run};
+use crate::index::List;
+use crate::kernel::Kernel;
+use crate::queue::merge::Merging;
+use crate::queue::{Plugging, Slots};
+use crate::request::{RequestId, Requests};
+
+/// noop in the catalogue.
+pub const ENTRY: Entry = Entry {
+    name: "noop",
+    summary: "first in, first out; merges neighbours in time, never sorts",
+    presets: &[Preset {
+        kernel: Kernel::new(2, 6, 33),
+        source: "Documentation/block of 2.6; not decision-checked",
+        row: &[],
+        plugging: Plugging::LINUX_2_6,
+        slots: Slots::LINUX_2_6,
+    }],
+    mechanisms: &[],
+    knobs: &[],
+    bound,
+    build: |_: &Choice| Box::new(Noop::default()),
+};
+
+/// Whoever came before goes before.
+fn bound(_: &Choice) -> Bound {
+    let wait = Wait::Bounded { expire: None, batches: |_| 1, batch: |_| 1 };
+    Bound { reads: wait, writes: wait }
+}
+
+/// First in, first out.
+#[derive(Debug, Default)]
+pub struct Noop {
+    fifo: List,
+}
+
+impl Elevator for Noop {
+    fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+        self.fifo.push_back(rq);
+        Run::No
+    }
+
+    fn dispatch(&mut self, _cx: &mut Cx<'_>) -> Dispatch {
+        self.fifo.pop_front().map_or(Dispatch::Empty, Dispatch::Issue)
+    }
+
+    fn complete(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) -> Run {
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        !self.fifo.is_empty()
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::LINUX_2_6
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        Neighbours { before: self.fifo.before(rq), behind: self.fifo.behind(rq) }
+    }
+
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
+        self.fifo.remove(victim);
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.fifo.push_front(rq);
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.fifo.check(requests);
+    }
+}

@@ -1,0 +1,252 @@
+//! Reasons: why everything that happened happened.
+//!
+//! A driver that wants to know hands the queue a [`Listener`]. Metrics (idle time, batch lengths, what a request
+//! waited behind) are derived from this stream; elevators keep no counters for show. A listener changes nothing.
+
+use crate::elevator::{IdleFor, Run};
+use crate::request::{Dir, RequestId, SubmitterId};
+use crate::time::{Instant, Span};
+
+/// Hears every reason, in the order in which things happen.
+pub trait Listener {
+    /// `reason` held at `at`.
+    fn hear(&mut self, at: Instant, reason: Reason);
+
+    /// False if nothing listens: reasons are then not even made.
+    fn is_listening(&self) -> bool {
+        true
+    }
+}
+
+/// Nobody listens.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silence;
+
+impl Listener for Silence {
+    fn hear(&mut self, _at: Instant, _reason: Reason) {}
+
+    fn is_listening(&self) -> bool {
+        false
+    }
+}
+
+/// Keeps everything; for tests and replays.
+impl Listener for Vec<(Instant, Reason)> {
+    fn hear(&mut self, at: Instant, reason: Reason) {
+        self.push((at, reason));
+    }
+}
+
+/// Which end of a request something joined at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Behind its last sector.
+    Back,
+    /// Before its first sector.
+    Front,
+}
+
+/// Why a batch began where it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchStart {
+    /// The oldest request's time was up.
+    Expired {
+        /// By how much.
+        late: Span,
+    },
+    /// The last batch went on from where it stopped.
+    NextInOrder,
+    /// No position to go on from: the oldest request.
+    Oldest,
+    /// The lowest sector queued.
+    Lowest,
+}
+
+/// Why a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchEnd {
+    /// `fifo_batch` is used up.
+    Full,
+    /// Nothing lies beyond in sector order.
+    EndOfOrder,
+}
+
+/// Why a plugged queue opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unplug {
+    /// Enough requests are queued.
+    Threshold,
+    /// It has been plugged long enough.
+    Timer,
+    /// A submitter waits for its I/O.
+    Waiting,
+    /// The elevator wished a run.
+    Wished,
+}
+
+/// Which index a search went through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// A sorted list: nodes visited.
+    List,
+    /// A balanced tree: comparisons made.
+    Tree,
+    /// The merge hash: entries of the bucket looked at.
+    Hash,
+}
+
+/// One thing that happened, and why. Flat and small; new kinds may be added.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    // ---- the block queue
+    /// A new request was made and given to the elevator.
+    Inserted {
+        /// The request.
+        rq: RequestId,
+        /// Its direction.
+        dir: Dir,
+        /// Its length \[sectors\] at this moment.
+        sectors: u32,
+        /// Who made it.
+        submitter: SubmitterId,
+    },
+    /// A bio joined a request.
+    Merged {
+        /// The request that grew.
+        into: RequestId,
+        /// At which end.
+        end: End,
+    },
+    /// Two requests became adjacent and one absorbed the other.
+    Coalesced {
+        /// The survivor.
+        into: RequestId,
+        /// The request that is no more.
+        victim: RequestId,
+    },
+    /// A merge would have exceeded the largest request; this one takes no more.
+    Oversize {
+        /// The request.
+        rq: RequestId,
+    },
+    /// The queue was empty and now holds back dispatch, so that requests can merge.
+    Plugged,
+    /// The plug opened.
+    Unplugged(Unplug),
+    /// No request slot was free in this direction: the submitter sleeps.
+    Slept {
+        /// Who.
+        submitter: SubmitterId,
+        /// Waiting for a slot of this kind.
+        dir: Dir,
+    },
+    /// A slot came free and the submitter goes on.
+    Woke {
+        /// Who.
+        submitter: SubmitterId,
+    },
+    /// The elevator chose, and the device has it.
+    Issued {
+        /// The request.
+        rq: RequestId,
+        /// Its direction.
+        dir: Dir,
+        /// Its length \[sectors\] at this moment.
+        sectors: u32,
+        /// Who made it.
+        submitter: SubmitterId,
+    },
+    /// The device is done with it.
+    Completed {
+        /// The request.
+        rq: RequestId,
+        /// Its direction.
+        dir: Dir,
+        /// Its length \[sectors\] at this moment.
+        sectors: u32,
+        /// Who made it.
+        submitter: SubmitterId,
+    },
+    /// The device handed it back untried; it will be issued again.
+    Requeued {
+        /// The request.
+        rq: RequestId,
+    },
+    /// A flush of the disk's cache was sent for this many bios.
+    FlushSent {
+        /// Bios that wait for it.
+        bios: u32,
+    },
+    /// Another elevator took over this many queued requests.
+    Switched {
+        /// Requests handed over.
+        requests: u32,
+    },
+
+    // ---- time
+    /// The elevator wants to be told the time then (again, if it was armed already).
+    Armed {
+        /// When.
+        until: Instant,
+        /// For whom it waits.
+        why: IdleFor,
+    },
+    /// It no longer does.
+    Cancelled,
+    /// Its deadline passed and it was told.
+    Elapsed,
+    /// The elevator wished to be run.
+    WishedRun(Run),
+
+    // ---- decisions: batches (deadline and its kin)
+    /// A batch of requests in sector order begins.
+    BatchBegan {
+        /// Its direction.
+        dir: Dir,
+        /// Its first request.
+        rq: RequestId,
+        /// Why there.
+        why: BatchStart,
+    },
+    /// The batch goes on in sector order.
+    BatchContinued {
+        /// Its next request.
+        rq: RequestId,
+        /// The how-manieth of the batch, from 2.
+        nth: u32,
+    },
+    /// 2.5: a whole batch went to the list of chosen requests at once; arrivals wait for all of it.
+    BatchMoved {
+        /// Its direction.
+        dir: Dir,
+        /// How many requests.
+        requests: u32,
+        /// Why it stopped there.
+        end: BatchEnd,
+    },
+    /// Both directions wait, and reads went first.
+    ReadsFirst {
+        /// How often in a row writes have now been passed over.
+        starved: i32,
+    },
+    /// Both directions wait, and reads have gone first often enough.
+    WritesStarved {
+        /// How often writes were passed over.
+        starved: i32,
+    },
+    /// A request with the same first sector came: this older one is forced out (2.6).
+    AliasForced {
+        /// The older request.
+        rq: RequestId,
+    },
+
+    // ---- what it cost
+    /// A search looked at this many nodes.
+    Searched {
+        /// Where.
+        index: Index,
+        /// Nodes visited or comparisons made.
+        steps: u32,
+    },
+}

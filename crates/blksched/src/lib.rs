@@ -1,0 +1,65 @@
+//! Linux's disk I/O schedulers ("elevators"), outside the kernel, as pure state machines.
+//!
+//! # The contract
+//!
+//! *Let what is due happen; change one thing; then, unless the queue is plugged or the device is full, call `dispatch`
+//! until it no longer says `Issue`.* Its last answer says why the disk is left alone; `deadline` says when the elevator
+//! next wants to be told the time. No clock, no I/O, no callback inside.
+//!
+//! Four rules, all kept by [`BlockQueue`], so that a driver cannot break them:
+//!
+//! 1. Before every call, each deadline that has come elapses: earliest first, at its own time, ahead of anything else
+//!    of that instant.
+//! 2. `dispatch` is called only after a change or an elapsed deadline, never to poll. It must be right with *any*
+//!    number of changes between two dispatches.
+//! 3. [`Dispatch::Empty`] when nothing is queued; else [`Dispatch::Idle`] when a deadline can change the answer; else
+//!    [`Dispatch::Wait`].
+//! 4. [`Reason`]s are complete: armed, re-armed (even to the same moment), cancelled, wished a run, and every decision.
+//!    The listener changes nothing.
+//!
+//! # A driver's loop
+//!
+//! ```
+//! use blksched::{BlockQueue, Catalogue, Bio, Instant, Next, Outcome, QueueConfig, Sector, SubmitterId};
+//!
+//! let built = Catalogue::builtin().build("deadline@2.6.33").unwrap();
+//! let mut queue = BlockQueue::new(QueueConfig { depth: 1, ..QueueConfig::default() }, built.elevator);
+//! let now = Instant::ZERO;
+//! queue.submit(now, Bio::read(1, SubmitterId(7), Sector(4096), 8));
+//! queue.waits(now, SubmitterId(7));
+//! let Next::Issue(command) = queue.next(now) else { panic!("there is a request") };
+//! // … the device works …
+//! queue.complete(now, command.rq, Outcome::Ok);
+//! assert_eq!(queue.deliveries().count(), 1);
+//! ```
+//!
+//! See `examples/embed.rs` for a whole embedder and `examples/your_own.rs` for an elevator of your own.
+
+#![doc(test(attr(deny(warnings))))]
+
+mod catalogue;
+mod elevator;
+pub mod elevators;
+mod explain;
+pub mod index;
+mod kernel;
+mod nearest;
+mod queue;
+mod request;
+mod time;
+pub mod tunables;
+
+pub use catalogue::{Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
+pub use elevator::{
+    Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run,
+};
+pub use explain::{BatchEnd, BatchStart, End, Index, Listener, Reason, Silence, Unplug};
+pub use kernel::{Kernel, KernelError, Kernels};
+pub use nearest::nearest;
+pub use queue::{BlockQueue, Delivery, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted, WakeRule, merge};
+pub use request::{
+    Bio, Class, Command, Dir, Durability, GroupId, Hints, Op, PerDir, PerWaiter, Priority, Request, RequestId, Requests,
+    Sector, Stage, SubmitterId, Table, Tag, Waiter,
+};
+pub use time::{Instant, Jiffies, Span, SpanError, Tick};
+pub use tunables::{Knob, KnobError, KnobValue, Tunables, Unit};

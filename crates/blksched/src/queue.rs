@@ -1,0 +1,465 @@
+//! The block queue: everything between a submitted bio and an elevator, and between an elevator and the device.
+//!
+//! ```text
+//! bio → flush sequence → split → merge → slot → (submitter's plug) → elevator → (queue's plug) → depth → device
+//! ```
+//!
+//! It owns the arena, keeps the contract's four rules, and is the only writer of requests. One file per mechanism.
+
+use crate::elevator::{Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Run};
+use crate::explain::{Listener, Reason, Silence, Unplug};
+use crate::request::{Bio, Bios, Command, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
+use crate::time::Instant;
+use crate::tunables::{KnobError, Tunables};
+
+mod config;
+mod flush;
+pub mod merge;
+mod plug;
+mod slots;
+mod split;
+mod submit;
+mod switch;
+
+pub use config::{Limits, QueueConfig};
+pub use plug::Plugging;
+pub use slots::{Slots, WakeRule};
+
+use flush::Flushes;
+use merge::MergeIndex;
+use plug::Plug;
+use slots::SlotBook;
+
+/// What became of a submitted bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It is a new request, with the elevator (of a split bio: its last piece).
+    Inserted(RequestId),
+    /// It joined a queued request.
+    Merged {
+        /// The request.
+        into: RequestId,
+        /// At which end.
+        end: crate::explain::End,
+    },
+    /// It became a request that merged into a queued one instead of being inserted (6.1's insert merge).
+    MergedOnInsert {
+        /// The request.
+        into: RequestId,
+    },
+    /// No slot is free: its submitter sleeps until [`Delivery::Awake`]. The queue keeps the bio.
+    Asleep,
+    /// It waits in its submitter's plug, or for a flush.
+    Held,
+    /// Nothing had to be done; its completion is already among the deliveries.
+    Done,
+}
+
+/// What comes back to submitters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// A bio is complete.
+    Done {
+        /// Its submitter's name for it.
+        tag: Tag,
+        /// Did any part of it fail?
+        outcome: Outcome,
+    },
+    /// The submission that slept went through.
+    Awake(SubmitterId),
+}
+
+/// How an I/O ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As asked.
+    Ok,
+    /// The device reported an error.
+    Failed,
+}
+
+/// The queue's answer to "what should the device do next?"
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Start this.
+    Issue(Command),
+    /// The elevator leaves the disk alone on purpose.
+    Idle {
+        /// When its answer may change by itself.
+        until: Instant,
+        /// For whom.
+        why: IdleFor,
+    },
+    /// The elevator waits for a completion.
+    Wait,
+    /// Nothing is queued.
+    Empty,
+    /// The device has as much as it takes.
+    Full,
+    /// The queue collects requests before it lets any go.
+    Plugged,
+}
+
+/// An elevator, its requests, and the rules around them.
+pub struct BlockQueue<L: Listener = Silence> {
+    core: Core<L>,
+    elevator: Box<dyn Elevator>,
+    plug: Plug,
+    flushes: Flushes,
+    /// The elevator's last answer, while nothing has changed since.
+    answer: Option<Dispatch>,
+    /// In flight, but issued by an elevator that has been replaced.
+    orphans: Vec<RequestId>,
+    deliveries: Vec<Delivery>,
+}
+
+/// What the queue's mechanisms share: the books, and who listens.
+struct Core<L> {
+    config: QueueConfig,
+    /// The latest moment seen; time never runs backwards for an elevator.
+    clock: Instant,
+    requests: Requests,
+    bios: Bios,
+    merges: MergeIndex,
+    slots: SlotBook,
+    in_flight: u32,
+    /// Requests the elevator holds.
+    queued: u32,
+    listener: L,
+}
+
+impl<L: Listener> Core<L> {
+    fn cx(&mut self, now: Instant) -> Cx<'_> {
+        let device = DeviceFacts {
+            rotational: self.config.limits.rotational,
+            depth: self.config.depth,
+            in_flight: self.in_flight,
+            nr_requests: self.config.slots.nr_requests(),
+        };
+        let listener: Option<&mut dyn Listener> =
+            if self.listener.is_listening() { Some(&mut self.listener) } else { None };
+        Cx { now, device, requests: &mut self.requests, merges: &mut self.merges, listener }
+    }
+
+    fn explain(&mut self, now: Instant, reason: impl FnOnce(&Requests) -> Reason) {
+        if self.listener.is_listening() {
+            self.listener.hear(now, reason(&self.requests));
+        }
+    }
+}
+
+impl BlockQueue {
+    /// An empty queue that explains nothing.
+    pub fn new(config: QueueConfig, elevator: Box<dyn Elevator>) -> BlockQueue {
+        BlockQueue::with_listener(config, elevator, Silence)
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// An empty queue that tells `listener` why.
+    ///
+    /// # Panics
+    /// If the configuration allows nothing in flight or requests of no length.
+    pub fn with_listener(config: QueueConfig, elevator: Box<dyn Elevator>, listener: L) -> BlockQueue<L> {
+        assert!(config.depth > 0 && config.limits.max_sectors > 0 && config.limits.max_segments > 0);
+        let merges = MergeIndex::new(elevator.merging(), config.slots.capacity());
+        let core = Core {
+            config,
+            clock: Instant::ZERO,
+            requests: Requests::with_capacity(config.slots.capacity()),
+            bios: Bios::default(),
+            merges,
+            slots: SlotBook::new(config.slots),
+            in_flight: 0,
+            queued: 0,
+            listener,
+        };
+        BlockQueue {
+            core,
+            elevator,
+            plug: Plug::new(config.plugging),
+            flushes: Flushes::default(),
+            answer: None,
+            orphans: Vec::new(),
+            deliveries: Vec::new(),
+        }
+    }
+
+    /// What should the device do next? Call until it no longer says `Issue`.
+    pub fn next(&mut self, now: Instant) -> Next {
+        self.catch_up(now);
+        loop {
+            let next = self.ask(now);
+            if matches!(next, Next::Issue(_)) || !self.admit_sleepers(now) {
+                return next;
+            }
+        }
+    }
+
+    /// The device is done with `rq`.
+    ///
+    /// # Panics
+    /// If the device does not have it.
+    pub fn complete(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
+        self.catch_up(now);
+        self.leave_device(rq);
+        self.core.explain(now, |requests| {
+            let Request { submitter, sectors, .. } = requests[rq];
+            Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
+        });
+        if self.core.requests[rq].op == Op::Flush {
+            self.flush_done(now, rq, outcome);
+            return;
+        }
+        if !self.is_orphan(rq) {
+            let run = self.elevator.complete(&mut self.core.cx(now), rq);
+            self.obey(now, run);
+        }
+        let dir = self.core.requests[rq].dir();
+        self.deliver(rq, outcome);
+        self.core.slots.release(dir);
+        self.core.requests.release(rq);
+    }
+
+    /// The device handed `rq` back untried (busy, a reset): it goes again, before anything else.
+    ///
+    /// # Panics
+    /// If the device does not have it.
+    pub fn requeue(&mut self, now: Instant, rq: RequestId) {
+        self.catch_up(now);
+        self.leave_device(rq);
+        self.core.explain(now, |_| Reason::Requeued { rq });
+        if self.core.requests[rq].op == Op::Flush {
+            self.flushes.try_again(rq);
+            self.core.requests.release(rq);
+            return;
+        }
+        self.is_orphan(rq);
+        self.core.requests.get_mut(rq).stage = Stage::Queued;
+        self.core.queued += 1;
+        self.elevator.requeue(&mut self.core.cx(now), rq);
+    }
+
+    /// `submitter` has sent its burst and now waits for it: plugs open.
+    pub fn waits(&mut self, now: Instant, submitter: SubmitterId) {
+        self.catch_up(now);
+        self.flush_submitter_plug(now, submitter);
+        self.open_plug(now, Unplug::Waiting);
+    }
+
+    /// `submitter` is gone; what it has queued is still served.
+    pub fn forget(&mut self, now: Instant, submitter: SubmitterId) {
+        self.catch_up(now);
+        self.flush_submitter_plug(now, submitter);
+        let run = self.elevator.forget(&mut self.core.cx(now), submitter);
+        self.changed();
+        self.obey(now, run);
+    }
+
+    /// Change a knob of the elevator while it runs.
+    ///
+    /// # Errors
+    /// If it has no such knob or the value does not fit; nothing has changed then.
+    pub fn set(&mut self, now: Instant, knob: &str, raw: i64) -> Result<(), KnobError> {
+        self.catch_up(now);
+        self.changed();
+        match self.elevator.tunables_mut() {
+            Some(tunables) => tunables.set(knob, raw),
+            None => ().set(knob, raw),
+        }
+    }
+
+    /// When the queue next wants to be told the time, by any call.
+    pub fn deadline(&self) -> Option<Instant> {
+        [self.elevator.deadline(), self.plug.deadline()].into_iter().flatten().min()
+    }
+
+    /// Let what is due by `now` happen. Every other call does this first.
+    pub fn elapse(&mut self, now: Instant) {
+        self.catch_up(now);
+    }
+
+    /// The next call of [`BlockQueue::next`] asks the elevator even if nothing has changed: a kernel's explicit run of
+    /// the queue. Replays need it; drivers do not.
+    pub fn run(&mut self) {
+        self.changed();
+    }
+
+    /// What has come back since the last call.
+    pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> + '_ {
+        self.deliveries.drain(..)
+    }
+
+    /// Who listens.
+    pub fn listener(&self) -> &L {
+        &self.core.listener
+    }
+
+    /// Who listens, to take something from.
+    pub fn listener_mut(&mut self) -> &mut L {
+        &mut self.core.listener
+    }
+
+    /// The live requests.
+    pub fn requests(&self) -> &Requests {
+        &self.core.requests
+    }
+
+    /// The elevator.
+    pub fn elevator(&self) -> &dyn Elevator {
+        &*self.elevator
+    }
+
+    /// Requests the device has.
+    pub fn in_flight(&self) -> u32 {
+        self.core.in_flight
+    }
+
+    /// Requests the elevator has.
+    pub fn queued(&self) -> u32 {
+        self.core.queued
+    }
+
+    /// Look at every invariant of the queue and its elevator; for tests.
+    ///
+    /// # Panics
+    /// If one is broken.
+    pub fn check(&self) {
+        self.elevator.check(&self.core.requests);
+        self.core.slots.check(self.core.requests.len() as u32);
+        assert!(self.core.in_flight <= self.core.config.depth);
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// Rule 1: what is due elapses first, earliest first, each at its own time.
+    fn catch_up(&mut self, now: Instant) {
+        assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
+        while let Some(at) = self.deadline().filter(|&at| at <= now) {
+            let at = at.max(self.core.clock);
+            self.core.clock = at;
+            if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {
+                self.core.explain(at, |_| Reason::Elapsed);
+                let run = self.elevator.elapse(&mut self.core.cx(at));
+                self.changed();
+                self.obey(at, run);
+            } else {
+                self.open_plug(at, Unplug::Timer);
+            }
+        }
+        self.core.clock = now;
+    }
+
+    /// Rule 2: something changed, so the elevator's last answer no longer holds.
+    fn changed(&mut self) {
+        self.answer = None;
+    }
+
+    /// A wish to be run opens the plug.
+    fn obey(&mut self, now: Instant, run: Run) {
+        if run != Run::No {
+            self.core.explain(now, |_| Reason::WishedRun(run));
+            self.open_plug(now, Unplug::Wished);
+        }
+    }
+
+    /// One question to the elevator, or the reason not to ask.
+    fn ask(&mut self, now: Instant) -> Next {
+        if self.core.in_flight >= self.core.config.depth {
+            return Next::Full;
+        }
+        if let Some(flush) = self.next_flush(now) {
+            return Next::Issue(flush);
+        }
+        if self.plug.is_closed() {
+            return Next::Plugged;
+        }
+        let answer = match self.answer {
+            Some(answer) => answer,
+            None => self.elevator.dispatch(&mut self.core.cx(now)),
+        };
+        self.answer = (!matches!(answer, Dispatch::Issue(_))).then_some(answer);
+        match answer {
+            Dispatch::Issue(rq) => Next::Issue(self.issue(now, rq)),
+            Dispatch::Idle { until, why } => Next::Idle { until, why },
+            Dispatch::Wait => Next::Wait,
+            Dispatch::Empty => Next::Empty,
+        }
+    }
+
+    /// The elevator chose `rq`: it leaves the merge index and goes to the device.
+    fn issue(&mut self, now: Instant, rq: RequestId) -> Command {
+        let stage = self.core.requests[rq].stage;
+        assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
+        self.core.cx(now).seal(rq);
+        self.core.queued -= 1;
+        self.start(now, rq)
+    }
+
+    fn start(&mut self, now: Instant, rq: RequestId) -> Command {
+        self.core.in_flight += 1;
+        self.core.requests.get_mut(rq).stage = Stage::InFlight;
+        let Request { op, start, sectors, durability, submitter, .. } = self.core.requests[rq];
+        self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
+        let fua = durability.fua && self.core.config.limits.fua;
+        Command { rq, op, start, sectors, fua, submitter }
+    }
+
+    fn leave_device(&mut self, rq: RequestId) {
+        let stage = self.core.requests[rq].stage;
+        assert!(stage == Stage::InFlight, "the device returned {rq:?}, which is {stage:?}");
+        self.core.in_flight -= 1;
+        self.changed();
+    }
+
+    /// Was `rq` issued by an elevator that has been replaced? Asked once per request.
+    fn is_orphan(&mut self, rq: RequestId) -> bool {
+        let at = self.orphans.iter().position(|&orphan| orphan == rq);
+        at.map(|at| self.orphans.swap_remove(at)).is_some()
+    }
+
+    /// Hand the bios of a finished request back, unless their data must still be flushed.
+    fn deliver(&mut self, rq: RequestId, outcome: Outcome) {
+        let bios = core::mem::replace(&mut self.core.requests.get_mut(rq).bios, Fragment::NONE);
+        let needs_flush = self.core.requests[rq].durability.fua && !self.core.config.limits.fua;
+        if needs_flush && outcome == Outcome::Ok {
+            self.flushes.after(bios);
+        } else {
+            self.finish_bios(bios, outcome);
+        }
+    }
+
+    fn finish_bios(&mut self, bios: Fragment, outcome: Outcome) {
+        let deliveries = &mut self.deliveries;
+        self.core.bios.finish(bios, outcome == Outcome::Failed, |tag, failed| {
+            let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
+            deliveries.push(Delivery::Done { tag, outcome });
+        });
+    }
+
+    /// Give a prepared request to the elevator.
+    fn hand_over(&mut self, now: Instant, rq: RequestId, at: Insert) {
+        let was_idle = !self.elevator.has_work();
+        self.core.requests.get_mut(rq).stage = Stage::Queued;
+        self.core.queued += 1;
+        self.core.merges.admit(&self.core.requests, rq);
+        self.core.explain(now, |requests| {
+            let Request { submitter, sectors, .. } = requests[rq];
+            Reason::Inserted { rq, dir: requests[rq].dir(), sectors, submitter }
+        });
+        if was_idle {
+            self.close_plug(now);
+        }
+        let run = self.elevator.insert(&mut self.core.cx(now), rq, at);
+        self.changed();
+        self.obey(now, run);
+        if self.plug.is_reached(self.core.queued) {
+            self.open_plug(now, Unplug::Threshold);
+        }
+    }
+
+    /// A bio as the arena keeps it.
+    fn make(&mut self, now: Instant, bio: &Bio, fragment: Fragment) -> RequestId {
+        self.core.requests.make(now, bio, fragment)
+    }
+}

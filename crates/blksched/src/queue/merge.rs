@@ -1,0 +1,220 @@
+//! Merging: a bio joins a queued request it adjoins, and two requests that have become adjacent become one.
+//!
+//! The rules of each era are a row of [`Merging`]; this file has the books, `search` the way a candidate is found,
+//! `join` what happens then, `on_insert` 6.1's second try.
+//! **Origin** notes E1 to E8 (2.6), D25.2 and D25.3 (2.5), E420 (4.20), FORMAT-6.1 "Merging".
+
+use crate::elevator::Insert;
+use crate::explain::End;
+use crate::index::EndHash;
+use crate::request::{Bio, Request, RequestId, Requests};
+
+use super::Limits;
+
+mod join;
+mod on_insert;
+mod search;
+
+/// How one era merges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merging {
+    /// When the search is tried at all.
+    pub gate: Gate,
+    /// Where candidates come from.
+    pub search: Search,
+    /// Who may join whom.
+    pub kin: Kin,
+    /// Which request is remembered as the last merged.
+    pub remember: Remember,
+    /// What happens when the joint request would be too large.
+    pub oversize: Oversize,
+    /// Is a new request tried once more as it is inserted?
+    pub on_insert: OnInsert,
+    /// Buckets of the merge hash, as a power of two; `None`: as many as there are requests.
+    pub hash_bits: Option<u32>,
+}
+
+/// When a merge is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Never.
+    Never,
+    /// While the elevator has work (until 2.6.38).
+    WhileBusy,
+    /// Always.
+    Always,
+}
+
+/// The order of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// The request merged last, then the hash, then the elevator's own look-up.
+    LastHashOwn,
+    /// The newest requests that the elevator has not yet looked at, newest first (Kyber).
+    Newest {
+        /// How many.
+        look_back: usize,
+    },
+}
+
+/// Who may join whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kin {
+    /// The same direction (2.5, 2.6, 4.20).
+    SameDirection,
+    /// The same operation and the same priority (blk-mq).
+    SameOpAndPriority,
+}
+
+impl Kin {
+    pub(super) fn accepts(self, request: &Request, bio: &Bio) -> bool {
+        request.mergeable
+            && request.op == bio.op
+            && (self == Kin::SameDirection || request.priority == bio.priority)
+    }
+
+    fn accept_each_other(self, a: &Request, b: &Request) -> bool {
+        let alike = self == Kin::SameDirection || a.priority == b.priority;
+        a.mergeable && b.mergeable && a.op == b.op && alike
+    }
+}
+
+/// Which request is remembered as the last merged, beside a first one when none is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remember {
+    /// The request that grew; forgotten if it is then absorbed (2.5).
+    Grown,
+    /// As `Grown`, and also any request that a search hits, even if it turns out too large (2.5 with the tree patch).
+    Hit,
+    /// The survivor (2.6 and later).
+    Survivor,
+}
+
+/// What happens when the joint request would be too large. In any case the request takes nothing any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oversize {
+    /// The bio becomes a request in the usual place.
+    Anew,
+    /// The bio becomes a request right beside it, in whatever list that is (2.5).
+    Beside,
+}
+
+/// Whether a new request is tried once more as it is inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnInsert {
+    /// No.
+    Plain,
+    /// It may continue the last merged request, or, repeatedly, whichever the hash knows (6.1).
+    Merge,
+}
+
+impl Merging {
+    /// Nothing merges.
+    pub const NEVER: Merging = Merging { gate: Gate::Never, ..Merging::LINUX_2_6 };
+    /// 2.5.38 and 2.5.45.
+    pub const LINUX_2_5: Merging = Merging {
+        gate: Gate::WhileBusy,
+        search: Search::LastHashOwn,
+        kin: Kin::SameDirection,
+        remember: Remember::Grown,
+        oversize: Oversize::Beside,
+        on_insert: OnInsert::Plain,
+        hash_bits: Some(8),
+    };
+    /// 2.5.45 with the patch of 2002-10-31: no insertion hints.
+    pub const LINUX_2_5_TREE: Merging =
+        Merging { remember: Remember::Hit, oversize: Oversize::Anew, ..Merging::LINUX_2_5 };
+    /// 2.6.31 to 2.6.33.
+    pub const LINUX_2_6: Merging = Merging {
+        gate: Gate::WhileBusy,
+        search: Search::LastHashOwn,
+        kin: Kin::SameDirection,
+        remember: Remember::Survivor,
+        oversize: Oversize::Anew,
+        on_insert: OnInsert::Plain,
+        hash_bits: None,
+    };
+    /// 4.19 and 4.20.
+    pub const LINUX_4_20: Merging = Merging { gate: Gate::Always, ..Merging::LINUX_2_6 };
+    /// mq-deadline and BFQ of 6.1.
+    pub const LINUX_6_1: Merging =
+        Merging { kin: Kin::SameOpAndPriority, on_insert: OnInsert::Merge, ..Merging::LINUX_4_20 };
+    /// Kyber and `none` of 6.1.
+    pub const LINUX_6_1_NEWEST: Merging = Merging {
+        search: Search::Newest { look_back: 8 },
+        on_insert: OnInsert::Plain,
+        ..Merging::LINUX_6_1
+    };
+}
+
+/// What became of a merge attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// The bio joined a request.
+    Joined { into: RequestId, end: End },
+    /// It must become a request, here.
+    Insert(Insert),
+}
+
+/// The end of `request` that `bio` adjoins.
+pub(super) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
+    if request.end() == bio.start {
+        Some(End::Back)
+    } else if bio.end() == request.start {
+        Some(End::Front)
+    } else {
+        None
+    }
+}
+
+/// May `request` grow by so much?
+pub(super) fn fits(request: &Request, sectors: u32, segments: u16, limits: &Limits) -> bool {
+    request.sectors + sectors <= limits.max_sectors && request.segments + segments <= limits.max_segments
+}
+
+/// Which queued requests a bio may find.
+#[derive(Debug)]
+pub struct MergeIndex {
+    rules: Merging,
+    hash: EndHash,
+    last: Option<RequestId>,
+}
+
+impl MergeIndex {
+    pub(super) fn new(rules: Merging, requests: usize) -> MergeIndex {
+        let bits = rules.hash_bits.unwrap_or_else(|| (2 * requests).ilog2().clamp(8, 20));
+        MergeIndex { rules, hash: EndHash::with_bits(bits), last: None }
+    }
+
+    pub(super) fn rules(&self) -> Merging {
+        self.rules
+    }
+
+    /// A request is about to be inserted: it can be found from now on.
+    pub(super) fn admit(&mut self, requests: &Requests, rq: RequestId) {
+        if requests[rq].mergeable && self.uses_hash() {
+            self.hash.insert(rq, requests[rq].end());
+            self.last = self.last.or(Some(rq));
+        }
+    }
+
+    /// Nothing finds this request any more.
+    pub(crate) fn forget(&mut self, _requests: &Requests, rq: RequestId) {
+        self.hash.remove(rq);
+        if self.last == Some(rq) {
+            self.last = None;
+        }
+    }
+
+    /// Its end moved: it is now the newest of its chain.
+    fn rehash(&mut self, requests: &Requests, rq: RequestId) {
+        if self.uses_hash() {
+            self.hash.remove(rq);
+            self.hash.insert(rq, requests[rq].end());
+        }
+    }
+
+    fn uses_hash(&self) -> bool {
+        self.rules.gate != Gate::Never && self.rules.search == Search::LastHashOwn
+    }
+}

@@ -1,0 +1,97 @@
+//! What happens when a bio joins a request: it grows, and may now touch its neighbour.
+
+use super::{Remember, fits};
+use crate::elevator::Elevator;
+use crate::explain::{End, Listener, Reason};
+use crate::queue::Core;
+use crate::request::{Bio, RequestId, SplitId};
+use crate::time::Instant;
+
+impl<L: Listener> Core<L> {
+    /// `bio` joins `rq` at `end`; returns the request that was absorbed because of it, if one was.
+    pub(super) fn join(
+        &mut self,
+        elevator: &mut dyn Elevator,
+        now: Instant,
+        rq: RequestId,
+        bio: &Bio,
+        of: Option<SplitId>,
+        end: End,
+    ) -> Option<RequestId> {
+        self.grow(rq, bio, of, end);
+        self.explain(now, |_| Reason::Merged { into: rq, end });
+        let remember = self.merges.rules().remember;
+        if remember != Remember::Survivor {
+            self.merges.last = Some(rq);
+        }
+        if let Some((into, victim)) = self.adjacent(elevator, rq, end) {
+            self.coalesce(elevator, now, into, victim);
+            return Some(victim);
+        }
+        elevator.grown(&mut self.cx(now), rq, end);
+        if end == End::Back || remember != Remember::Survivor {
+            self.merges.rehash(&self.requests, rq);
+        }
+        self.merges.last = Some(rq);
+        None
+    }
+
+    /// The request takes the bio.
+    pub(in crate::queue) fn grow(&mut self, rq: RequestId, bio: &Bio, of: Option<SplitId>, end: End) {
+        let fragment = self.bios.add(bio.tag, of);
+        let request = self.requests.get_mut(rq);
+        request.sectors += bio.sectors;
+        request.segments += 1;
+        match end {
+            End::Back => {
+                self.bios.link(request.last_bio, fragment);
+                request.last_bio = fragment.0;
+            }
+            End::Front => {
+                self.bios.link(fragment.0, request.bios);
+                request.bios = fragment;
+                request.start = bio.start;
+            }
+        }
+    }
+
+    /// The pair that has become one, lower sector first, if the neighbour at `end` now touches and fits.
+    fn adjacent(&self, elevator: &dyn Elevator, rq: RequestId, end: End) -> Option<(RequestId, RequestId)> {
+        let neighbours = elevator.neighbours(rq);
+        let (into, victim) = match end {
+            End::Back => (rq, neighbours.behind?),
+            End::Front => (neighbours.before?, rq),
+        };
+        let (a, b) = (&self.requests[into], &self.requests[victim]);
+        let touch = a.end() == b.start && self.merges.rules().kin.accept_each_other(a, b);
+        (touch && fits(a, b.sectors, b.segments, &self.config.limits)).then_some((into, victim))
+    }
+
+    /// `into` takes all that `victim` carries. The victim's slot in the arena is the caller's to release.
+    pub(super) fn coalesce(&mut self, elevator: &mut dyn Elevator, now: Instant, into: RequestId, victim: RequestId) {
+        self.take_over(into, victim);
+        elevator.absorbed(&mut self.cx(now), into, victim);
+        self.settle(now, into, victim);
+    }
+
+    /// The arena's part of a coalescing.
+    pub(super) fn take_over(&mut self, into: RequestId, victim: RequestId) {
+        let from = self.requests[victim];
+        let request = self.requests.get_mut(into);
+        self.bios.link(request.last_bio, from.bios);
+        request.last_bio = from.last_bio;
+        request.sectors += from.sectors;
+        request.segments += from.segments;
+        request.queued_at = request.queued_at.min(from.queued_at);
+    }
+
+    /// The index's part of a coalescing, after the elevator has had its say.
+    pub(super) fn settle(&mut self, now: Instant, into: RequestId, victim: RequestId) {
+        self.explain(now, |_| Reason::Coalesced { into, victim });
+        self.merges.forget(&self.requests, victim);
+        self.merges.rehash(&self.requests, into);
+        if self.merges.rules().remember == Remember::Survivor {
+            self.merges.last = Some(into);
+        }
+    }
+}

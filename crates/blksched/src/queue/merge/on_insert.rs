@@ -1,0 +1,56 @@
+//! 6.1's insert merge: a new request that found nothing as a bio is tried once more as it is inserted.
+//!
+//! **Rule** If the request merged last ends where the new one starts, append it there, and that is all. Else append to
+//! whichever request the hash knows by that end, and go on with the grown one.
+
+use super::{OnInsert, fits};
+use crate::elevator::Elevator;
+use crate::explain::Listener;
+use crate::queue::Core;
+use crate::request::RequestId;
+use crate::time::Instant;
+
+/// One append.
+pub(in crate::queue) struct Append {
+    pub(in crate::queue) into: RequestId,
+    pub(in crate::queue) victim: RequestId,
+    /// May the grown request be appended in turn?
+    pub(in crate::queue) cascades: bool,
+}
+
+impl<L: Listener> Core<L> {
+    /// One step: `rq` is the new request, `grown` the queued one that it has already become part of, if any.
+    pub(in crate::queue) fn insert_merge(
+        &mut self,
+        elevator: &mut dyn Elevator,
+        now: Instant,
+        rq: RequestId,
+        grown: Option<RequestId>,
+    ) -> Option<Append> {
+        let victim = grown.unwrap_or(rq);
+        if self.merges.rules().on_insert != OnInsert::Merge || !self.requests[victim].is_mergeable() {
+            return None;
+        }
+        let continues = |into: &RequestId| self.continues(*into, victim);
+        let last = self.merges.last.filter(|_| grown.is_none()).filter(continues);
+        let into = match last {
+            Some(last) => last,
+            None => self.merges.hash.find(self.requests[victim].start).0.filter(continues)?,
+        };
+        self.take_over(into, victim);
+        match grown {
+            None => elevator.unprepare(&mut self.cx(now), victim),
+            Some(_) => elevator.absorbed(&mut self.cx(now), into, victim),
+        }
+        self.settle(now, into, victim);
+        Some(Append { into, victim, cascades: last.is_none() })
+    }
+
+    fn continues(&self, into: RequestId, victim: RequestId) -> bool {
+        let (a, b) = (&self.requests[into], &self.requests[victim]);
+        into != victim
+            && a.end() == b.start
+            && self.merges.rules().kin.accept_each_other(a, b)
+            && fits(a, b.sectors, b.segments, &self.config.limits)
+    }
+}

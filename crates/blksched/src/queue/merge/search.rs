@@ -1,0 +1,116 @@
+//! Where a candidate is found: the request merged last, the hash, the elevator's own look-up; or the newest few.
+
+use super::{Attempt, Gate, Kin, Oversize, Remember, Search, adjoins, fits};
+use crate::elevator::{Elevator, Insert, Lookup};
+use crate::explain::{End, Index, Listener, Reason};
+use crate::queue::Core;
+use crate::request::{Bio, RequestId, SplitId};
+use crate::time::Instant;
+
+/// A request that the bio adjoins and may join, if the size allows.
+type Hit = (RequestId, End);
+
+impl<L: Listener> Core<L> {
+    /// Merge `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
+    /// the way and is no more.
+    pub(in crate::queue) fn try_merge(
+        &mut self,
+        elevator: &mut dyn Elevator,
+        now: Instant,
+        bio: &Bio,
+        of: Option<SplitId>,
+    ) -> (Attempt, Option<RequestId>) {
+        let rules = self.merges.rules();
+        let tried = match rules.gate {
+            Gate::Never => false,
+            Gate::WhileBusy => elevator.has_work(),
+            Gate::Always => true,
+        };
+        let mergeable = matches!(bio.op, crate::Op::Read | crate::Op::Write) && bio.durability.is_volatile();
+        if !tried || !mergeable {
+            return (Attempt::Insert(Insert::Sorted), None);
+        }
+        let found = match rules.search {
+            Search::LastHashOwn => self.search(elevator, now, bio),
+            Search::Newest { look_back } => self.search_newest(elevator, now, bio, look_back),
+        };
+        let (rq, end) = match found {
+            Ok(hit) => hit,
+            Err(at) => return (Attempt::Insert(at), None),
+        };
+        if rules.remember == Remember::Hit {
+            self.merges.last = Some(rq);
+        }
+        if !fits(&self.requests[rq], bio.sectors, 1, &self.config.limits) {
+            return (Attempt::Insert(self.refuse(now, rq, end, rules.oversize)), None);
+        }
+        let victim = self.join(elevator, now, rq, bio, of, end);
+        (Attempt::Joined { into: rq, end }, victim)
+    }
+
+    /// Too large together: the request takes nothing any more.
+    fn refuse(&mut self, now: Instant, rq: RequestId, end: End, oversize: Oversize) -> Insert {
+        self.explain(now, |_| Reason::Oversize { rq });
+        self.cx(now).seal(rq);
+        match (oversize, end) {
+            (Oversize::Anew, _) => Insert::Sorted,
+            (Oversize::Beside, End::Back) => Insert::After(rq),
+            (Oversize::Beside, End::Front) => Insert::Before(rq),
+        }
+    }
+
+    /// `Err` carries the place that the elevator's look-up found on the way.
+    fn search(&mut self, elevator: &mut dyn Elevator, now: Instant, bio: &Bio) -> Result<Hit, Insert> {
+        let kin = self.merges.rules().kin;
+        if let Some(last) = self.merges.last.filter(|&rq| self.accepts(kin, rq, bio)) {
+            let allowed = elevator.may_merge(&mut self.cx(now), last, bio);
+            if let Some(end) = adjoins(&self.requests[last], bio).filter(|_| allowed) {
+                return self.ask_again(elevator, now, (last, end), bio);
+            }
+        }
+        let (hashed, steps) = self.merges.hash.find(bio.start);
+        self.explain(now, |_| Reason::Searched { index: Index::Hash, steps });
+        if let Some(rq) = hashed.filter(|&rq| self.accepts(kin, rq, bio)) {
+            if elevator.may_merge(&mut self.cx(now), rq, bio) {
+                return self.ask_again(elevator, now, (rq, End::Back), bio);
+            }
+        }
+        match elevator.look_up(&mut self.cx(now), bio) {
+            Lookup::Front(rq) if self.accepts(kin, rq, bio) && elevator.may_merge(&mut self.cx(now), rq, bio) => {
+                self.ask_again(elevator, now, (rq, End::Front), bio)
+            }
+            Lookup::Place(at) => Err(at),
+            Lookup::Front(_) | Lookup::Nothing => Err(Insert::Sorted),
+        }
+    }
+
+    /// The chosen candidate is asked about once more, just before it is joined (BFQ's answer may have changed).
+    fn ask_again(&mut self, elevator: &mut dyn Elevator, now: Instant, hit: Hit, bio: &Bio) -> Result<Hit, Insert> {
+        if elevator.may_merge(&mut self.cx(now), hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
+    }
+
+    /// The first of the newest that adjoins decides.
+    fn search_newest(
+        &mut self,
+        elevator: &mut dyn Elevator,
+        now: Instant,
+        bio: &Bio,
+        look_back: usize,
+    ) -> Result<Hit, Insert> {
+        let kin = self.merges.rules().kin;
+        for nth in 0..look_back {
+            let Some(rq) = elevator.newest(bio, nth) else { break };
+            let end = adjoins(&self.requests[rq], bio);
+            if let Some(end) = end.filter(|_| self.accepts(kin, rq, bio)) {
+                if elevator.may_merge(&mut self.cx(now), rq, bio) {
+                    return Ok((rq, end));
+                }
+            }
+        }
+        Err(Insert::Sorted)
+    }
+
+    fn accepts(&self, kin: Kin, rq: RequestId, bio: &Bio) -> bool {
+        kin.accepts(&self.requests[rq], bio)
+    }
+}

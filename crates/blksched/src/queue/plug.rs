@@ -1,0 +1,123 @@
+//! Plugs: holding requests back for a moment, so that more can merge.
+//!
+//! **Rule** Until 2.6.38 the *queue* is plugged when a request enters an empty one, and opens when enough requests
+//! are queued, when some milliseconds have passed, when a submitter waits, or when the elevator wishes a run. Since
+//! 2.6.39 each *submitter* collects its requests and hands them over together when it waits.
+//! **Origin** 2.5 to 2.6.38: the queue; since 2.6.39: the submitter. Thresholds: MEMORY of those kernels.
+
+use std::collections::BTreeMap;
+
+use super::{BlockQueue, Listener};
+use crate::elevator::Insert;
+use crate::explain::{Reason, Unplug};
+use crate::request::{RequestId, SubmitterId};
+use crate::time::{Instant, Span};
+
+/// Where requests collect before they are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plugging {
+    /// Nowhere.
+    Never,
+    /// Behind the elevator: dispatch is held back.
+    Queue {
+        /// Opens when so many requests are queued.
+        threshold: u32,
+        /// Opens after so long.
+        delay: Span,
+    },
+    /// Before the elevator: a submitter's requests wait for its burst to end.
+    Submitter {
+        /// Handed over when so many are collected.
+        requests: u32,
+    },
+}
+
+impl Plugging {
+    /// 2.5: opens when somebody waits, or after 3 ms (MEMORY; the tables of the mail do not depend on it).
+    pub const LINUX_2_5: Plugging = Plugging::Queue { threshold: 32, delay: Span::from_ms(3) };
+    /// 2.6 to 2.6.38: four requests or 3 ms.
+    pub const LINUX_2_6: Plugging = Plugging::Queue { threshold: 4, delay: Span::from_ms(3) };
+    /// Since 2.6.39: sixteen requests of one submitter.
+    pub const LINUX_3: Plugging = Plugging::Submitter { requests: 16 };
+}
+
+/// The state of whichever plug the era has.
+pub(super) struct Plug {
+    kind: Plugging,
+    /// When the closed queue plug opens by itself.
+    closed_until: Option<Instant>,
+    /// What each submitter has collected, oldest first.
+    collected: BTreeMap<SubmitterId, Vec<RequestId>>,
+}
+
+impl Plug {
+    pub(super) fn new(kind: Plugging) -> Plug {
+        Plug { kind, closed_until: None, collected: BTreeMap::new() }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed_until.is_some()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.closed_until
+    }
+
+    /// Are enough requests queued to open it?
+    pub(super) fn is_reached(&self, queued: u32) -> bool {
+        self.is_closed() && matches!(self.kind, Plugging::Queue { threshold, .. } if queued >= threshold)
+    }
+
+    /// Does a new request wait with its submitter?
+    pub(super) fn collects(&self) -> bool {
+        matches!(self.kind, Plugging::Submitter { .. })
+    }
+
+    /// What `submitter` has collected, newest first.
+    pub(super) fn collected(&self, submitter: SubmitterId) -> impl Iterator<Item = RequestId> + '_ {
+        self.collected.get(&submitter).into_iter().flat_map(|list| list.iter().rev().copied())
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// A request is about to enter an empty queue.
+    pub(super) fn close_plug(&mut self, now: Instant) {
+        if let (Plugging::Queue { delay, .. }, false) = (self.plug.kind, self.plug.is_closed()) {
+            self.plug.closed_until = Some(now + delay);
+            self.core.explain(now, |_| Reason::Plugged);
+        }
+    }
+
+    pub(super) fn open_plug(&mut self, now: Instant, why: Unplug) {
+        if self.plug.closed_until.take().is_some() {
+            self.core.explain(now, |_| Reason::Unplugged(why));
+            self.changed();
+        }
+    }
+
+    /// A new request joins its submitter's collection, which is handed over once it is large enough.
+    pub(super) fn collect(&mut self, now: Instant, rq: RequestId) {
+        let Plugging::Submitter { requests } = self.plug.kind else { unreachable!("no submitter plug") };
+        let submitter = self.core.requests[rq].submitter;
+        let list = self.plug.collected.entry(submitter).or_default();
+        list.push(rq);
+        if list.len() >= requests as usize {
+            self.flush_submitter_plug(now, submitter);
+        }
+    }
+
+    /// Hand what `submitter` has collected to the elevator, in order of submission.
+    pub(super) fn flush_submitter_plug(&mut self, now: Instant, submitter: SubmitterId) {
+        let Some(list) = self.plug.collected.get_mut(&submitter) else { return };
+        let mut collected = core::mem::take(list);
+        for rq in collected.drain(..) {
+            if self.merge_on_insert(now, rq).is_none() {
+                self.hand_over(now, rq, Insert::Sorted);
+            }
+        }
+        // Keep the allocation for the next burst.
+        if let Some(list) = self.plug.collected.get_mut(&submitter) {
+            *list = collected;
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Request slots: how many requests may exist, who sleeps when there are none, and who wakes first.
+//!
+//! **Rule** `nr_requests` slots, per direction until blk-mq, shared since. A submitter that finds none sleeps; how
+//! many slots must come free before it wakes is the era's own.
+//! **Origin** 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the first, and may then take a batch of
+//! its own. blk-mq: sleepers wake in small groups. All MEMORY; the mail of 2002-09-26 needs the first.
+
+use std::collections::VecDeque;
+
+use crate::elevator::Admission;
+use crate::request::{Bio, Dir, PerDir};
+use crate::time::{Instant, Span};
+
+use super::split::Piece;
+
+/// How many requests may exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slots {
+    /// As many as come.
+    Unlimited,
+    /// Some for reads and as many for writes (until blk-mq).
+    PerDirection {
+        /// Slots in each direction.
+        nr_requests: u32,
+        /// When sleepers wake.
+        wake: WakeRule,
+    },
+    /// One pool (blk-mq's tags).
+    Shared {
+        /// Slots in all.
+        nr_requests: u32,
+        /// When sleepers wake.
+        wake: WakeRule,
+    },
+}
+
+impl Slots {
+    /// 128 per direction, woken at 32 free: 2.5.
+    pub const LINUX_2_5: Slots = Slots::PerDirection { nr_requests: 128, wake: WakeRule::AtFree(32) };
+    /// 128 per direction, with a batch of 32 within 20 ms for whoever wakes: 2.6 to 4.20.
+    pub const LINUX_2_6: Slots = Slots::PerDirection {
+        nr_requests: 128,
+        wake: WakeRule::Batcher { requests: 32, time: Span::from_ms(20) },
+    };
+    /// 256 tags for both directions, woken at 8 free: blk-mq.
+    pub const LINUX_5: Slots = Slots::Shared { nr_requests: 256, wake: WakeRule::AtFree(8) };
+
+    /// `nr_requests` as sysfs shows it; of an unlimited queue the largest number there is.
+    pub fn nr_requests(self) -> u32 {
+        match self {
+            Slots::Unlimited => u32::MAX,
+            Slots::PerDirection { nr_requests, .. } | Slots::Shared { nr_requests, .. } => nr_requests,
+        }
+    }
+
+    /// The same, with another number.
+    pub fn with_nr_requests(self, nr_requests: u32) -> Slots {
+        match self {
+            Slots::Unlimited => Slots::Unlimited,
+            Slots::PerDirection { wake, .. } => Slots::PerDirection { nr_requests, wake },
+            Slots::Shared { wake, .. } => Slots::Shared { nr_requests, wake },
+        }
+    }
+
+    /// How many requests to make room for at the start.
+    pub(super) fn capacity(self) -> usize {
+        match self {
+            Slots::Unlimited => 1024,
+            Slots::PerDirection { nr_requests, .. } => 3 * nr_requests as usize,
+            Slots::Shared { nr_requests, .. } => nr_requests as usize,
+        }
+    }
+
+    fn wake(self) -> WakeRule {
+        match self {
+            Slots::Unlimited => WakeRule::AtFree(1),
+            Slots::PerDirection { wake, .. } | Slots::Shared { wake, .. } => wake,
+        }
+    }
+}
+
+/// When a sleeper wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeRule {
+    /// Once so many slots are free (or all of them, if there are fewer).
+    AtFree(u32),
+    /// At the first free slot; it may then take so many requests within so long, up to one and a half times
+    /// `nr_requests`.
+    Batcher {
+        /// Requests beyond the limit.
+        requests: u32,
+        /// How long the privilege lasts.
+        time: Span,
+    },
+}
+
+/// A bio whose submitter sleeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sleeper {
+    pub(super) bio: Bio,
+    pub(super) piece: Piece,
+}
+
+/// Somebody who was woken and may take a batch.
+#[derive(Clone, Copy, Debug)]
+struct Privilege {
+    submitter: crate::SubmitterId,
+    left: u32,
+    until: Instant,
+}
+
+/// Who has slots and who waits for one.
+#[derive(Debug)]
+pub(super) struct SlotBook {
+    slots: Slots,
+    used: PerDir<u32>,
+    sleepers: PerDir<VecDeque<Sleeper>>,
+    privilege: PerDir<Option<Privilege>>,
+}
+
+impl SlotBook {
+    pub(super) fn new(slots: Slots) -> SlotBook {
+        SlotBook { slots, used: PerDir::default(), sleepers: PerDir::default(), privilege: PerDir::default() }
+    }
+
+    /// Take a slot for `bio`, if the era and the elevator let its submitter have one now.
+    pub(super) fn take(&mut self, now: Instant, bio: &Bio, admission: Admission) -> bool {
+        let dir = bio.dir();
+        let free = self.free(dir);
+        if self.is_too_deep(admission) {
+            return false;
+        }
+        let granted = if free > 0 && self.sleepers[dir].is_empty() { true } else { self.by_privilege(now, bio, free) };
+        self.used[dir] += u32::from(granted);
+        granted
+    }
+
+    /// A request is no more.
+    pub(super) fn release(&mut self, dir: Dir) {
+        self.used[dir] -= 1;
+    }
+
+    pub(super) fn sleep(&mut self, sleeper: Sleeper) {
+        self.sleepers[sleeper.bio.dir()].push_back(sleeper);
+    }
+
+    /// It was woken in vain: it keeps its place.
+    pub(super) fn sleep_on(&mut self, sleeper: Sleeper) {
+        self.sleepers[sleeper.bio.dir()].push_front(sleeper);
+    }
+
+    /// The next sleeper that wakes now, if any. Its slot is not taken yet; it is free to merge instead.
+    pub(super) fn wake(&mut self, now: Instant) -> Option<Sleeper> {
+        for dir in Dir::BOTH {
+            if self.sleepers[dir].is_empty() || !self.may_wake(dir) {
+                continue;
+            }
+            let sleeper = self.sleepers[dir].pop_front()?;
+            let (left, until) = match self.slots.wake() {
+                // Whoever wakes goes on taking what is free before others do.
+                WakeRule::AtFree(_) => (u32::MAX, Instant::NEVER),
+                WakeRule::Batcher { requests, time } => (requests, now + time),
+            };
+            self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
+            return Some(sleeper);
+        }
+        None
+    }
+
+    /// Would another request of this kind leave too few tags for the others? blk-mq counts per word of 64 tags.
+    fn is_too_deep(&self, admission: Admission) -> bool {
+        match (admission, self.slots) {
+            (Admission::Shallow(per_word), Slots::Shared { nr_requests, .. }) => {
+                self.used.read + self.used.write >= per_word.saturating_mul(nr_requests.div_ceil(64))
+            }
+            _ => false,
+        }
+    }
+
+    fn free(&self, dir: Dir) -> u32 {
+        match self.slots {
+            Slots::Unlimited => u32::MAX,
+            Slots::PerDirection { nr_requests, .. } => nr_requests.saturating_sub(self.used[dir]),
+            Slots::Shared { nr_requests, .. } => nr_requests.saturating_sub(self.used.read + self.used.write),
+        }
+    }
+
+    fn may_wake(&self, dir: Dir) -> bool {
+        let wanted = match self.slots.wake() {
+            WakeRule::AtFree(free) => free.min(self.slots.nr_requests()),
+            WakeRule::Batcher { .. } => 1,
+        };
+        self.free(dir) >= wanted
+    }
+
+    fn by_privilege(&mut self, now: Instant, bio: &Bio, free: u32) -> bool {
+        let beyond = match self.slots.wake() {
+            WakeRule::AtFree(_) => 0,
+            WakeRule::Batcher { .. } => self.slots.nr_requests() / 2,
+        };
+        let used = self.used[bio.dir()];
+        let Some(privilege) = &mut self.privilege[bio.dir()] else { return false };
+        let theirs = privilege.submitter == bio.submitter && privilege.left > 0 && now <= privilege.until;
+        let room = free > 0 || used < self.slots.nr_requests().saturating_add(beyond) && beyond > 0;
+        if theirs && room {
+            privilege.left -= 1;
+        }
+        theirs && room
+    }
+
+    pub(super) fn check(&self, live: u32) {
+        assert!(self.used.read + self.used.write <= live, "slots are taken by nobody");
+    }
+}

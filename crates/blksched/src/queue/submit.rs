@@ -1,0 +1,152 @@
+//! The way in: split, merge, take a slot, and on to the elevator or the submitter's plug.
+
+use super::merge::Attempt;
+use super::slots::Sleeper;
+use super::split::{self, Piece};
+use super::{BlockQueue, Delivery, Listener, Submitted};
+use crate::elevator::Insert;
+use crate::explain::Reason;
+use crate::request::{Bio, Op, RequestId};
+use crate::time::Instant;
+
+impl<L: Listener> BlockQueue<L> {
+    /// Submit one bio.
+    ///
+    /// # Panics
+    /// If it has no length and is no flush, or if time runs backwards.
+    pub fn submit(&mut self, now: Instant, bio: Bio) -> Submitted {
+        self.catch_up(now);
+        if bio.op == Op::Flush || !bio.durability.is_volatile() {
+            return self.submit_durable(now, bio);
+        }
+        self.submit_data(now, bio)
+    }
+
+    /// The bio's data, whatever must be flushed around it having been seen to.
+    pub(super) fn submit_data(&mut self, now: Instant, bio: Bio) -> Submitted {
+        assert!(bio.sectors > 0, "a bio of no length: {bio:?}");
+        self.changed();
+        let max_sectors = self.core.config.limits.max_sectors;
+        if bio.sectors <= max_sectors {
+            let piece = Piece { of: None, last: true };
+            let became = self.submit_piece(now, bio, piece);
+            return self.sleep_if_asleep(now, became, Sleeper { bio, piece });
+        }
+        let count = bio.sectors.div_ceil(max_sectors);
+        let of = Some(self.core.bios.split(count));
+        let mut became = Submitted::Held;
+        for (nth, part) in (1..).zip(split::pieces(bio, max_sectors)) {
+            let piece = Piece { of, last: nth == count };
+            // Once one piece sleeps, the rest sleep behind it.
+            if became != Submitted::Asleep {
+                became = self.submit_piece(now, part, piece);
+            }
+            self.sleep_if_asleep(now, became, Sleeper { bio: part, piece });
+        }
+        became
+    }
+
+    /// A submission that found no slot is kept here until one is free.
+    fn sleep_if_asleep(&mut self, now: Instant, became: Submitted, sleeper: Sleeper) -> Submitted {
+        if became == Submitted::Asleep {
+            let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
+            self.core.explain(now, |_| Reason::Slept { submitter, dir });
+            self.core.slots.sleep(sleeper);
+        }
+        became
+    }
+
+    fn submit_piece(&mut self, now: Instant, bio: Bio, piece: Piece) -> Submitted {
+        let at = match self.merge_bio(now, &bio, piece) {
+            Attempt::Joined { into, end } => return Submitted::Merged { into, end },
+            Attempt::Insert(at) => at,
+        };
+        let admission = self.elevator.admit(&mut self.core.cx(now), &bio);
+        if !self.core.slots.take(now, &bio, admission) {
+            return Submitted::Asleep;
+        }
+        self.enter(now, &bio, piece, at)
+    }
+
+    /// The bio has a slot: it becomes a request.
+    fn enter(&mut self, now: Instant, bio: &Bio, piece: Piece, at: Insert) -> Submitted {
+        let fragment = self.core.bios.add(bio.tag, piece.of);
+        let rq = self.make(now, bio, fragment);
+        self.elevator.prepare(&mut self.core.cx(now), rq);
+        if self.plug.collects() {
+            self.collect(now, rq);
+            return Submitted::Held;
+        }
+        if let Some(into) = self.merge_on_insert(now, rq) {
+            return Submitted::MergedOnInsert { into };
+        }
+        self.hand_over(now, rq, at);
+        Submitted::Inserted(rq)
+    }
+
+    /// Let sleepers in whose slots have come free; true if any went. They run after the queue has, as woken processes
+    /// run after the interrupt that woke them.
+    pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(sleeper @ Sleeper { bio, piece }) = self.core.slots.wake(now) {
+            if self.submit_piece(now, bio, piece) == Submitted::Asleep {
+                self.core.slots.sleep_on(sleeper);
+                break;
+            }
+            any = true;
+            self.changed();
+            if piece.last {
+                self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
+                self.deliveries.push(Delivery::Awake(bio.submitter));
+            }
+        }
+        any
+    }
+
+    fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
+        if let Some(joined) = self.merge_in_plug(bio, piece) {
+            return joined;
+        }
+        let (attempt, freed) = self.core.try_merge(&mut *self.elevator, now, bio, piece.of);
+        if let Some(victim) = freed {
+            self.absorb(victim);
+        }
+        attempt
+    }
+
+    /// A submitter's plug is looked through before the elevator, newest first.
+    fn merge_in_plug(&mut self, bio: &Bio, piece: Piece) -> Option<Attempt> {
+        let limits = self.core.config.limits;
+        let kin = self.core.merges.rules().kin;
+        let (into, end) = self.plug.collected(bio.submitter).find_map(|rq| {
+            let request = &self.core.requests[rq];
+            let end = super::merge::adjoins(request, bio).filter(|_| kin.accepts(request, bio))?;
+            super::merge::fits(request, bio.sectors, 1, &limits).then_some((rq, end))
+        })?;
+        self.core.grow(into, bio, piece.of, end);
+        Some(Attempt::Joined { into, end })
+    }
+
+    /// 6.1: a request about to be inserted may continue queued ones.
+    pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
+        let mut first = None;
+        while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, first) {
+            self.changed();
+            self.absorb(join.victim);
+            first = first.or(Some(join.into)).map(|_| join.into);
+            if !join.cascades {
+                break;
+            }
+        }
+        first
+    }
+
+    /// A request was absorbed by another: its slot is free.
+    fn absorb(&mut self, victim: RequestId) {
+        let request = &self.core.requests[victim];
+        self.core.slots.release(request.dir());
+        self.core.queued -= u32::from(request.stage == crate::Stage::Queued);
+        self.core.requests.release(victim);
+    }
+}
+

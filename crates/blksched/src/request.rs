@@ -1,0 +1,196 @@
+//! What moves through the system: a bio that somebody submits, and the request that it becomes or joins.
+//!
+//! A *bio* is one piece of I/O as submitted. A *request* is what the disk is asked to do: one bio, or several
+//! adjacent ones merged. Requests live in the queue's arena ([`Requests`]); elevators hold [`RequestId`]s and only
+//! read; the queue alone writes.
+
+use crate::time::Instant;
+
+mod arena;
+mod vocabulary;
+
+pub use arena::{Requests, Table};
+pub(crate) use arena::{Bios, Fragment, SplitId};
+pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Priority, Sector, Waiter};
+
+/// Who submits: a process, a thread, a connection. Never reused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubmitterId(pub u32);
+
+/// Whose share it is: a cgroup, a tenant. 0 is the root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub u32);
+
+/// The submitter's own name for a bio; the queue hands it back with the completion and never looks inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(pub u64);
+
+/// One piece of I/O as submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bio {
+    /// Handed back on completion.
+    pub tag: Tag,
+    /// What to do.
+    pub op: Op,
+    /// First sector.
+    pub start: Sector,
+    /// Length \[512-byte sectors\]; 0 only for [`Op::Flush`].
+    pub sectors: u32,
+    /// Does somebody wait for it? True of every read and of direct or fsync writes; not of write-back.
+    pub waiter: Waiter,
+    /// The submitter's I/O priority at this moment.
+    pub priority: Priority,
+    /// Who submits.
+    pub submitter: SubmitterId,
+    /// Whose share it is.
+    pub group: GroupId,
+    /// What the submitter knows beyond that.
+    pub hints: Hints,
+    /// What must be stable before this bio completes.
+    pub durability: Durability,
+}
+
+impl Bio {
+    /// A read of `sectors` sectors at `start`, at the default priority.
+    pub fn read(tag: u64, submitter: SubmitterId, start: Sector, sectors: u32) -> Bio {
+        Bio {
+            tag: Tag(tag),
+            op: Op::Read,
+            start,
+            sectors,
+            waiter: Waiter::Sync,
+            priority: Priority::default(),
+            submitter,
+            group: GroupId::default(),
+            hints: Hints::default(),
+            durability: Durability::default(),
+        }
+    }
+
+    /// A buffered write (nobody waits for it).
+    pub fn write_back(tag: u64, submitter: SubmitterId, start: Sector, sectors: u32) -> Bio {
+        Bio { op: Op::Write, waiter: Waiter::Async, ..Bio::read(tag, submitter, start, sectors) }
+    }
+
+    /// A direct write (its submitter waits for it).
+    pub fn write(tag: u64, submitter: SubmitterId, start: Sector, sectors: u32) -> Bio {
+        Bio { op: Op::Write, ..Bio::read(tag, submitter, start, sectors) }
+    }
+
+    /// A flush of the disk's volatile cache: everything completed before it is stable when it completes.
+    pub fn flush(tag: u64, submitter: SubmitterId) -> Bio {
+        Bio { op: Op::Flush, ..Bio::read(tag, submitter, Sector(0), 0) }
+    }
+
+    /// The first sector behind it.
+    pub fn end(&self) -> Sector {
+        self.start + self.sectors
+    }
+
+    /// Its direction; a flush and a discard count as writes.
+    pub fn dir(&self) -> Dir {
+        self.op.dir()
+    }
+}
+
+/// A request's place in the arena; good until the request completes or is absorbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub(crate) u32);
+
+impl RequestId {
+    /// The request in slot `index`; for tables and wires that carry the number.
+    pub fn from_index(index: u32) -> RequestId {
+        RequestId(index)
+    }
+
+    /// The index, for tables kept beside the arena.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a request is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Made, not yet given to the elevator: it may still merge away.
+    Prepared,
+    /// The elevator has it.
+    Queued,
+    /// The device has it.
+    InFlight,
+    /// The queue itself has it: a flush, or data waiting for one.
+    Held,
+    /// Nowhere: the slot is free.
+    Free,
+}
+
+/// One request. At most 64 bytes, because thousands are looked at between two answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// First sector; moves down when a bio joins in front.
+    pub start: Sector,
+    /// When it was made; after a merge of two requests the older moment.
+    pub queued_at: Instant,
+    /// Order of creation, never reused.
+    pub serial: u64,
+    /// Length \[512-byte sectors\].
+    pub sectors: u32,
+    /// Who made it (merged bios may have other submitters).
+    pub submitter: SubmitterId,
+    /// Whose share it is.
+    pub group: GroupId,
+    pub(crate) bios: Fragment,
+    pub(crate) last_bio: u32,
+    /// Pieces of memory it gathers; one per bio.
+    pub segments: u16,
+    /// The priority of its first bio.
+    pub priority: Priority,
+    /// What to do.
+    pub op: Op,
+    /// Whether somebody waits for its first bio.
+    pub waiter: Waiter,
+    /// Hints of its first bio.
+    pub hints: Hints,
+    /// What must be stable before it completes.
+    pub durability: Durability,
+    /// Where it is on its way.
+    pub stage: Stage,
+    /// May a bio or a neighbour still join it?
+    pub(crate) mergeable: bool,
+}
+
+const _: () = assert!(core::mem::size_of::<Request>() <= 64);
+
+impl Request {
+    /// The first sector behind it.
+    pub fn end(&self) -> Sector {
+        self.start + self.sectors
+    }
+
+    /// Its direction.
+    pub fn dir(&self) -> Dir {
+        self.op.dir()
+    }
+
+    /// May a bio or a neighbour still join it?
+    pub fn is_mergeable(&self) -> bool {
+        self.mergeable
+    }
+}
+
+/// What the device is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The request; name it on completion.
+    pub rq: RequestId,
+    /// What to do.
+    pub op: Op,
+    /// First sector.
+    pub start: Sector,
+    /// Length \[512-byte sectors\]; 0 for a flush.
+    pub sectors: u32,
+    /// Its data must be stable when it completes.
+    pub fua: bool,
+    /// Whose it is.
+    pub submitter: SubmitterId,
+}

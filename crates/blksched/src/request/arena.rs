@@ -1,0 +1,223 @@
+//! The arena: every live request, and the bios that each carries, in slots that are reused.
+//!
+//! Nothing is allocated once as many slots exist as were ever live at a time.
+
+use core::ops::{Index, IndexMut};
+
+use super::{Bio, Request, RequestId, Stage, Tag};
+use crate::time::Instant;
+
+/// Every live request.
+#[derive(Debug, Default)]
+pub struct Requests {
+    slots: Vec<Request>,
+    free: Vec<u32>,
+    next_serial: u64,
+}
+
+impl Requests {
+    pub(crate) fn with_capacity(capacity: usize) -> Requests {
+        Requests { slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity), next_serial: 0 }
+    }
+
+    /// How many requests are live.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// True if none is live.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Does `id` name a live request?
+    pub fn is_live(&self, id: RequestId) -> bool {
+        self.slots.get(id.index()).is_some_and(|request| request.stage != Stage::Free)
+    }
+
+    pub(crate) fn make(&mut self, now: Instant, bio: &Bio, bios: Fragment) -> RequestId {
+        let request = Request {
+            start: bio.start,
+            queued_at: now,
+            serial: self.next_serial,
+            sectors: bio.sectors,
+            submitter: bio.submitter,
+            group: bio.group,
+            bios,
+            last_bio: bios.0,
+            segments: 1,
+            priority: bio.priority,
+            op: bio.op,
+            waiter: bio.waiter,
+            hints: bio.hints,
+            durability: bio.durability,
+            stage: Stage::Prepared,
+            mergeable: matches!(bio.op, super::Op::Read | super::Op::Write) && bio.durability.is_volatile(),
+        };
+        self.next_serial += 1;
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = request;
+                RequestId(slot)
+            }
+            None => {
+                self.slots.push(request);
+                RequestId((self.slots.len() - 1) as u32)
+            }
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
+        &mut self.slots[id.index()]
+    }
+
+    pub(crate) fn release(&mut self, id: RequestId) {
+        let request = &mut self.slots[id.index()];
+        assert!(request.stage != Stage::Free, "request {id:?} released twice");
+        request.stage = Stage::Free;
+        self.free.push(id.0);
+    }
+
+    /// Every request at `stage`, oldest first. Allocates: for rare events such as a switch of elevators.
+    pub(crate) fn at_stage(&self, stage: Stage) -> Vec<RequestId> {
+        let mut found: Vec<RequestId> =
+            (0..self.slots.len() as u32).map(RequestId).filter(|&id| self[id].stage == stage).collect();
+        found.sort_by_key(|&id| self[id].serial);
+        found
+    }
+}
+
+impl Index<RequestId> for Requests {
+    type Output = Request;
+    fn index(&self, id: RequestId) -> &Request {
+        &self.slots[id.index()]
+    }
+}
+
+/// A value per request slot, kept by an elevator beside the arena. Grows to the highest slot seen, then never again.
+#[derive(Clone, Debug, Default)]
+pub struct Table<T> {
+    rows: Vec<T>,
+}
+
+impl<T: Clone + Default> Table<T> {
+    /// An empty table.
+    pub fn new() -> Table<T> {
+        Table { rows: Vec::new() }
+    }
+
+    /// The row of `id`, made if it does not exist.
+    pub fn row(&mut self, id: RequestId) -> &mut T {
+        if id.index() >= self.rows.len() {
+            self.rows.resize(id.index() + 1, T::default());
+        }
+        &mut self.rows[id.index()]
+    }
+
+    /// The row of `id`, if it was ever made.
+    pub fn get(&self, id: RequestId) -> Option<&T> {
+        self.rows.get(id.index())
+    }
+}
+
+impl<T> Index<RequestId> for Table<T> {
+    type Output = T;
+    fn index(&self, id: RequestId) -> &T {
+        &self.rows[id.index()]
+    }
+}
+
+impl<T> IndexMut<RequestId> for Table<T> {
+    fn index_mut(&mut self, id: RequestId) -> &mut T {
+        &mut self.rows[id.index()]
+    }
+}
+
+/// The first piece of a bio in a request's chain of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment(pub(crate) u32);
+
+impl Fragment {
+    /// The end of a chain; also the chain of a request that carries no bio (a flush of the queue's own).
+    pub(crate) const NONE: Fragment = Fragment(u32::MAX);
+}
+
+/// One bio, or one piece of a bio that was split, waiting for its request.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    tag: Tag,
+    /// The split bio it belongs to, or `WHOLE`.
+    whole: u32,
+    next: Fragment,
+}
+
+const WHOLE: u32 = u32::MAX;
+
+/// A bio that was split: complete when its last piece is.
+#[derive(Clone, Copy, Debug)]
+struct Split {
+    left: u32,
+    failed: bool,
+}
+
+/// The bios behind the live requests.
+#[derive(Debug, Default)]
+pub(crate) struct Bios {
+    pieces: Vec<Piece>,
+    free: Vec<u32>,
+    splits: Vec<Split>,
+    free_splits: Vec<u32>,
+}
+
+/// A bio cut into several requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SplitId(u32);
+
+impl Bios {
+    pub(crate) fn add(&mut self, tag: Tag, split: Option<SplitId>) -> Fragment {
+        let piece = Piece { tag, whole: split.map_or(WHOLE, |s| s.0), next: Fragment::NONE };
+        Fragment(put(&mut self.pieces, &mut self.free, piece))
+    }
+
+    pub(crate) fn split(&mut self, pieces: u32) -> SplitId {
+        SplitId(put(&mut self.splits, &mut self.free_splits, Split { left: pieces, failed: false }))
+    }
+
+    /// Put the chain that starts at `behind` after the piece `last`.
+    pub(crate) fn link(&mut self, last: u32, behind: Fragment) {
+        self.pieces[last as usize].next = behind;
+    }
+
+    /// Take a chain apart; `done` hears of each bio whose last piece this was, and whether any piece failed.
+    pub(crate) fn finish(&mut self, mut at: Fragment, failed: bool, mut done: impl FnMut(Tag, bool)) {
+        while at != Fragment::NONE {
+            let piece = self.pieces[at.0 as usize];
+            self.free.push(at.0);
+            at = piece.next;
+            if piece.whole == WHOLE {
+                done(piece.tag, failed);
+                continue;
+            }
+            let split = &mut self.splits[piece.whole as usize];
+            split.left -= 1;
+            split.failed |= failed;
+            if split.left == 0 {
+                self.free_splits.push(piece.whole);
+                done(piece.tag, split.failed);
+            }
+        }
+    }
+}
+
+fn put<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
+    match free.pop() {
+        Some(slot) => {
+            slots[slot as usize] = value;
+            slot
+        }
+        None => {
+            slots.push(value);
+            (slots.len() - 1) as u32
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The small words: sector, direction, operation, waiter, priority, and pairs indexed by them.
+
+use core::fmt;
+use core::ops::{Add, Index, IndexMut};
+
+/// A position on the disk \[512-byte sectors\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sector(pub u64);
+
+impl Sector {
+    /// How far apart two positions are \[sectors\].
+    pub fn distance(self, other: Sector) -> u64 {
+        self.0.abs_diff(other.0)
+    }
+}
+
+impl Add<u32> for Sector {
+    type Output = Sector;
+    fn add(self, sectors: u32) -> Sector {
+        Sector(self.0 + u64::from(sectors))
+    }
+}
+
+impl fmt::Display for Sector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a bio or request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Disk to memory.
+    Read,
+    /// Memory to disk.
+    Write,
+    /// These sectors may be forgotten. Never merged.
+    Discard,
+    /// Make everything completed so far stable. Never reaches an elevator.
+    Flush,
+}
+
+impl Op {
+    /// The side it is scheduled on: everything but a read counts as a write.
+    pub fn dir(self) -> Dir {
+        match self {
+            Op::Read => Dir::Read,
+            Op::Write | Op::Discard | Op::Flush => Dir::Write,
+        }
+    }
+}
+
+/// Read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dir {
+    /// Disk to memory.
+    Read,
+    /// Memory to disk.
+    Write,
+}
+
+impl Dir {
+    /// Both, reads first.
+    pub const BOTH: [Dir; 2] = [Dir::Read, Dir::Write];
+
+    /// The other one.
+    pub fn other(self) -> Dir {
+        match self {
+            Dir::Read => Dir::Write,
+            Dir::Write => Dir::Read,
+        }
+    }
+}
+
+impl fmt::Display for Dir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Dir::Read => "read",
+            Dir::Write => "write",
+        })
+    }
+}
+
+/// One `T` for reads and one for writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerDir<T> {
+    /// For reads.
+    pub read: T,
+    /// For writes.
+    pub write: T,
+}
+
+impl<T> PerDir<T> {
+    /// Both made by the same function.
+    pub fn from_fn(mut make: impl FnMut(Dir) -> T) -> PerDir<T> {
+        PerDir { read: make(Dir::Read), write: make(Dir::Write) }
+    }
+}
+
+impl<T> Index<Dir> for PerDir<T> {
+    type Output = T;
+    fn index(&self, dir: Dir) -> &T {
+        match dir {
+            Dir::Read => &self.read,
+            Dir::Write => &self.write,
+        }
+    }
+}
+
+impl<T> IndexMut<Dir> for PerDir<T> {
+    fn index_mut(&mut self, dir: Dir) -> &mut T {
+        match dir {
+            Dir::Read => &mut self.read,
+            Dir::Write => &mut self.write,
+        }
+    }
+}
+
+/// Does anybody wait for it?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Waiter {
+    /// Somebody waits: reads, direct writes, fsync.
+    Sync,
+    /// Nobody waits: write-back.
+    Async,
+}
+
+/// One `T` for requests that somebody waits for and one for the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerWaiter<T> {
+    /// Somebody waits.
+    pub sync: T,
+    /// Nobody waits.
+    pub async_: T,
+}
+
+impl<T> Index<Waiter> for PerWaiter<T> {
+    type Output = T;
+    fn index(&self, waiter: Waiter) -> &T {
+        match waiter {
+            Waiter::Sync => &self.sync,
+            Waiter::Async => &self.async_,
+        }
+    }
+}
+
+impl<T> IndexMut<Waiter> for PerWaiter<T> {
+    fn index_mut(&mut self, waiter: Waiter) -> &mut T {
+        match waiter {
+            Waiter::Sync => &mut self.sync,
+            Waiter::Async => &mut self.async_,
+        }
+    }
+}
+
+/// ionice's classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Never set (ionice 0); schedulers treat it as best effort, merging does not.
+    #[default]
+    None,
+    /// Real time (ionice 1).
+    RealTime,
+    /// Best effort (ionice 2).
+    BestEffort,
+    /// Only when nobody else wants the disk (ionice 3).
+    Idle,
+}
+
+/// An I/O priority as ionice sets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority {
+    /// The class.
+    pub class: Class,
+    /// 0 (highest) to 7 within the class.
+    pub level: u8,
+}
+
+impl Priority {
+    /// Best effort, level 4: what a process with nice 0 gets.
+    pub const NORMAL: Priority = Priority { class: Class::BestEffort, level: 4 };
+}
+
+impl fmt::Display for Priority {
+    /// `rt/0`, `be/4`, `idle/7`, `none/0`, as the transcripts write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = match self.class {
+            Class::None => "none",
+            Class::RealTime => "rt",
+            Class::BestEffort => "be",
+            Class::Idle => "idle",
+        };
+        write!(f, "{class}/{}", self.level)
+    }
+}
+
+/// What a submitter knows beyond direction and waiter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// File-system metadata, or otherwise worth a preference (REQ_META, since 3.x REQ_PRIO).
+    pub meta: bool,
+    /// No dependent request follows soon: do not idle for one (REQ_NOIDLE).
+    pub no_idle: bool,
+}
+
+/// What must be stable before a write completes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Durability {
+    /// Everything completed before it (REQ_PREFLUSH).
+    pub preflush: bool,
+    /// Its own data (REQ_FUA).
+    pub fua: bool,
+}
+
+impl Durability {
+    /// True if a plain write would do.
+    pub fn is_volatile(self) -> bool {
+        self == Durability::default()
+    }
+}

@@ -1,0 +1,312 @@
+//! Knobs, each described once.
+//!
+//! The [`tunables!`](crate::tunables!) macro makes a struct of typed fields for the elevator's own use and, from the
+//! same lines, the table of [`Knob`]s that the command line, the control files, `blksched list`, sweeps and
+//! `docs/knobs.md` read. Names and units are those of Linux's sysfs, so scripts port.
+
+use core::fmt;
+
+use crate::kernel::Kernels;
+use crate::time::Span;
+
+/// What a knob counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds, as sysfs shows them; kept in nanoseconds.
+    Ms,
+    /// Requests.
+    Requests,
+    /// Times that something may happen.
+    Times,
+    /// Points of the cost that 2.5 charged a batch with.
+    Cost,
+    /// 0 or 1.
+    Switch,
+}
+
+impl Unit {
+    /// As printed beside a value; empty for plain numbers.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unit::Ms => "ms",
+            Unit::Requests => "requests",
+            Unit::Times => "times",
+            Unit::Cost => "cost",
+            Unit::Switch => "0/1",
+        }
+    }
+
+    /// Raw values per displayed one: times are kept in nanoseconds.
+    fn scale(self) -> i64 {
+        match self {
+            Unit::Ms => 1_000_000,
+            _ => 1,
+        }
+    }
+
+    /// A raw value as sysfs would print it, with the unit's suffix for times.
+    pub fn show(self, raw: i64) -> String {
+        match self {
+            Unit::Ms => Span::from_ns(raw.max(0) as u64).to_string(),
+            _ => raw.to_string(),
+        }
+    }
+}
+
+/// One knob's description.
+#[derive(Clone, Copy, Debug)]
+pub struct Knob {
+    /// Its name in sysfs.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// Its default in the newest era that has it; a preset may differ.
+    pub default: i64,
+    /// Least raw value.
+    pub min: i64,
+    /// Greatest raw value.
+    pub max: i64,
+    /// The kernels that have it.
+    pub kernels: Kernels,
+    /// Raw values worth trying.
+    pub sweep: &'static [i64],
+    /// What it does, in a sentence or two.
+    pub doc: &'static str,
+}
+
+impl Knob {
+    /// A value as a user writes it: `16`, `8ms`, `0.5ms`; a time without a unit counts milliseconds, as in sysfs.
+    ///
+    /// # Errors
+    /// If it is no number of this knob's kind, or out of its range.
+    pub fn parse(&self, text: &str) -> Result<i64, KnobError> {
+        let text = text.trim();
+        let plain = text.parse::<i64>().ok().and_then(|n| n.checked_mul(self.unit.scale()));
+        let raw = match (plain, self.unit) {
+            (Some(raw), _) => Some(raw),
+            (None, Unit::Ms) => text.parse::<Span>().ok().and_then(|span| i64::try_from(span.as_ns()).ok()),
+            (None, _) => None,
+        };
+        let raw = raw.ok_or_else(|| KnobError::Malformed { knob: *self, text: text.to_owned() })?;
+        self.check(raw).map(|()| raw)
+    }
+
+    /// # Errors
+    /// If `raw` is out of range.
+    pub fn check(&self, raw: i64) -> Result<(), KnobError> {
+        if (self.min..=self.max).contains(&raw) { Ok(()) } else { Err(KnobError::OutOfRange { knob: *self, raw }) }
+    }
+
+    /// Its range as printed: `0ms..=2147483s`.
+    pub fn range(&self) -> String {
+        format!("{}..={}", self.unit.show(self.min), self.unit.show(self.max))
+    }
+}
+
+/// Why a knob could not be set.
+#[derive(Clone, Debug)]
+pub enum KnobError {
+    /// No knob of that name here.
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The nearest name that exists.
+        nearest: Option<&'static str>,
+    },
+    /// Not a number of its kind.
+    Malformed {
+        /// The knob.
+        knob: Knob,
+        /// The value as given.
+        text: String,
+    },
+    /// A number outside its range.
+    OutOfRange {
+        /// The knob.
+        knob: Knob,
+        /// The raw value.
+        raw: i64,
+    },
+}
+
+impl fmt::Display for KnobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KnobError::Unknown { name, nearest: Some(nearest) } => {
+                write!(f, "no knob is called `{name}`; the nearest is `{nearest}`")
+            }
+            KnobError::Unknown { name, nearest: None } => write!(f, "no knob is called `{name}`"),
+            KnobError::Malformed { knob, text } => {
+                write!(f, "`{text}` is not a value for {} ({}): expected {}", knob.name, knob.unit.symbol(), knob.range())
+            }
+            KnobError::OutOfRange { knob, raw } => {
+                write!(f, "{}={} is out of range: expected {}", knob.name, knob.unit.show(*raw), knob.range())
+            }
+        }
+    }
+}
+
+impl core::error::Error for KnobError {}
+
+/// An elevator's knobs by name.
+pub trait Tunables {
+    /// The descriptions of the knobs that this instance's kernel has.
+    fn knobs(&self) -> Vec<&'static Knob>;
+    /// The raw value of a knob.
+    fn get(&self, name: &str) -> Option<i64>;
+    /// Change a knob while running.
+    ///
+    /// # Errors
+    /// If the name is unknown to this kernel or the value out of range; nothing has changed then.
+    fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError>;
+
+    /// Change a knob, the value as a user writes it.
+    ///
+    /// # Errors
+    /// As [`Tunables::set`], and if the text is no value.
+    fn set_text(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
+        let raw = self.find(name)?.parse(text)?;
+        self.set(name, raw)
+    }
+
+    /// The description of a knob that this instance has.
+    ///
+    /// # Errors
+    /// If it has none of that name; the error names the nearest.
+    fn find(&self, name: &str) -> Result<&'static Knob, KnobError> {
+        let knobs = self.knobs();
+        knobs.iter().find(|k| k.name == name).copied().ok_or_else(|| KnobError::Unknown {
+            name: name.to_owned(),
+            nearest: crate::nearest(name, knobs.iter().map(|k| k.name)),
+        })
+    }
+}
+
+/// No knobs at all.
+impl Tunables for () {
+    fn knobs(&self) -> Vec<&'static Knob> {
+        Vec::new()
+    }
+    fn get(&self, _name: &str) -> Option<i64> {
+        None
+    }
+    fn set(&mut self, name: &str, _raw: i64) -> Result<(), KnobError> {
+        Err(KnobError::Unknown { name: name.to_owned(), nearest: None })
+    }
+}
+
+/// A type that a knob's field may have.
+pub trait KnobValue: Copy {
+    /// As kept in the table: times in nanoseconds, switches 0 or 1.
+    fn to_raw(self) -> i64;
+    /// From a raw value already checked against the knob's range.
+    fn from_raw(raw: i64) -> Self;
+}
+
+impl KnobValue for Span {
+    fn to_raw(self) -> i64 {
+        self.as_ns() as i64
+    }
+    fn from_raw(raw: i64) -> Span {
+        Span::from_ns(raw as u64)
+    }
+}
+
+impl KnobValue for u32 {
+    fn to_raw(self) -> i64 {
+        i64::from(self)
+    }
+    fn from_raw(raw: i64) -> u32 {
+        raw as u32
+    }
+}
+
+impl KnobValue for i32 {
+    fn to_raw(self) -> i64 {
+        i64::from(self)
+    }
+    fn from_raw(raw: i64) -> i32 {
+        raw as i32
+    }
+}
+
+impl KnobValue for bool {
+    fn to_raw(self) -> i64 {
+        i64::from(self)
+    }
+    fn from_raw(raw: i64) -> bool {
+        raw != 0
+    }
+}
+
+/// Describes an elevator's knobs once: makes the struct, its table `KNOBS`, `kernel` (which era's knobs it shows) and
+/// [`Tunables`].
+///
+/// A line reads: documentation; `name: Type [Unit] = default, range, kernels, sweep [values];` with the default in the
+/// field's type and range and sweep in raw values.
+#[macro_export]
+macro_rules! tunables {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident: $ty:ident [$unit:ident] = $default:expr, $range:expr, $kernels:expr, sweep [$($sweep:expr),*];
+            )+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            /// The kernel whose knobs these are; the others keep their defaults and cannot be set.
+            pub kernel: $crate::Kernel,
+            $( $(#[doc = $doc])+ pub $field: $ty, )+
+        }
+
+        impl $name {
+            /// Every knob of any era.
+            pub const KNOBS: &'static [$crate::Knob] = &[$(
+                $crate::Knob {
+                    name: stringify!($field),
+                    unit: $crate::Unit::$unit,
+                    default: { const RANGE: core::ops::RangeInclusive<i64> = $range; let _ = RANGE; $crate::tunables!(@raw $ty, $default) },
+                    min: *{ const RANGE: core::ops::RangeInclusive<i64> = $range; RANGE }.start(),
+                    max: *{ const RANGE: core::ops::RangeInclusive<i64> = $range; RANGE }.end(),
+                    kernels: $kernels,
+                    sweep: &[$($sweep),*],
+                    doc: concat!($($doc),+),
+                },
+            )+];
+
+            /// The newest defaults, showing the knobs that `kernel` has.
+            pub const fn of(kernel: $crate::Kernel) -> $name {
+                $name { kernel, $( $field: $default, )+ }
+            }
+        }
+
+        impl $crate::Tunables for $name {
+            fn knobs(&self) -> Vec<&'static $crate::Knob> {
+                $name::KNOBS.iter().filter(|knob| knob.kernels.contain(self.kernel)).collect()
+            }
+
+            fn get(&self, name: &str) -> Option<i64> {
+                self.find(name).ok()?;
+                match name {
+                    $( stringify!($field) => Some($crate::KnobValue::to_raw(self.$field)), )+
+                    _ => None,
+                }
+            }
+
+            fn set(&mut self, name: &str, raw: i64) -> Result<(), $crate::KnobError> {
+                self.find(name)?.check(raw)?;
+                match name {
+                    $( stringify!($field) => self.$field = $crate::KnobValue::from_raw(raw), )+
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+    };
+    (@raw Span, $default:expr) => { $default.as_ns() as i64 };
+    (@raw $ty:ident, $default:expr) => { $default as i64 };
+}

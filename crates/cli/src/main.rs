@@ -1,0 +1,3 @@
+//! The `blksched` command.
+
+fn main() {}

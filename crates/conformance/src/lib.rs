@@ -1,0 +1,1 @@
+//! The laws that every elevator keeps, and the replayer of recorded decisions.

@@ -1,0 +1,1 @@
+//! Virtual time: the world that moves values between workloads, queue and disk.
