@@ -1,0 +1,19 @@
+//! `bless`: what we do now becomes what is expected. The difference is for a person to read before it is committed.
+
+use anyhow::Result;
+
+use crate::Verdict;
+use crate::docs;
+use crate::shell;
+
+/// # Errors
+/// If a test fails for another reason than a stale golden file.
+pub fn run() -> Result<Verdict> {
+    docs::run(docs::Mode::Write)?;
+    let mut tests = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    tests.env("BLESS", "1").env("INSTA_UPDATE", "always");
+    shell::attached(tests)?;
+    println!("what changed:");
+    shell::attached(shell::command("git", &["status", "--short"]))?;
+    Ok(Verdict::Good)
+}

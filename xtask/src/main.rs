@@ -1,0 +1,107 @@
+//! blksched's developer commands, `cargo xtask VERB`; one file per verb.
+//!
+//! * `test [--install]`: everything that must hold, in order, with one line per step; `--install` gets what is missing
+//! * `tidy`: the style rules that matter, checked ([`tidy`] has one file per rule)
+//! * `docs [--check]`: generates `docs/knobs.md` from the library's knob tables
+//! * `bless`: renews golden files and generated documents
+//! * `transcripts PATH…`: replays recorded decisions and reports where ours differ
+//! * `bench [--gate]`: times for people, instruction counts for the gate
+//! * `audit`: licences and advisories of the dependencies
+
+mod audit;
+mod bench;
+mod bless;
+mod docs;
+mod shell;
+mod test;
+mod tidy;
+mod transcripts;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// blksched's developer commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Run everything that must hold: format, lints, style, tests, documentation, transcripts, outside programs
+    Test {
+        /// First install the Debian packages and the parts of the Rust toolchain that are missing
+        #[arg(long)]
+        install: bool,
+    },
+    /// Check the style rules that matter
+    Tidy,
+    /// Generate docs/knobs.md from the knob tables
+    Docs {
+        /// Write nothing; fail if the file is not what would be generated
+        #[arg(long)]
+        check: bool,
+    },
+    /// Renew golden files and generated documents; look at the difference before you commit it
+    Bless,
+    /// Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences
+    Transcripts {
+        /// Files and folders, searched recursively
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+    /// Run the benchmarks
+    Bench {
+        /// Count instructions under valgrind and compare them with xtask/gate.toml
+        #[arg(long)]
+        gate: bool,
+        /// With --gate: write the counts to xtask/gate.toml
+        #[arg(long, requires = "gate")]
+        bless: bool,
+    },
+    /// Check the dependencies' licences and advisories with cargo deny
+    Audit,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().verb {
+        Verb::Test { install } => test::run(if install { test::Machine::Install } else { test::Machine::LeaveAlone }),
+        Verb::Tidy => tidy::run(),
+        Verb::Docs { check } => docs::run(if check { docs::Mode::Check } else { docs::Mode::Write }),
+        Verb::Bless => bless::run(),
+        Verb::Transcripts { paths } => transcripts::run(&paths),
+        Verb::Bench { gate: false, .. } => bench::run(),
+        Verb::Bench { gate: true, bless } => {
+            bench::gate::run(if bless { bench::gate::Baseline::Renew } else { bench::gate::Baseline::Compare })
+        }
+        Verb::Audit => audit::run(),
+    };
+    match result {
+        Ok(Verdict::Good) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What a verb found; it has already said what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All is as it should be.
+    Good,
+    /// Something is not.
+    Bad,
+}
+
+impl Verdict {
+    /// Good if `holds`.
+    pub fn when(holds: bool) -> Verdict {
+        if holds { Verdict::Good } else { Verdict::Bad }
+    }
+}

@@ -1,0 +1,223 @@
+//! `test`: everything that must hold, in order. A failing step does not stop the next; a step that cannot run here is
+//! skipped by name, with the Debian package that it misses. Without `--install` nothing is changed outside the target
+//! folder.
+
+pub mod libtest;
+pub mod packages;
+mod report;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::{Verdict, bench, docs, shell, tidy, transcripts};
+use libtest::Skip;
+use packages::{Installed, PACKAGES, Package};
+use report::{Outcome, Report};
+
+/// The recorded decisions that the repository holds.
+const TRANSCRIPTS: &str = "testdata/transcripts";
+/// The fuzz targets: a package outside the workspace.
+const FUZZ: &str = "fuzz/Cargo.toml";
+
+/// What may be done to the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// Nothing outside the target folder.
+    LeaveAlone,
+    /// Install what is missing.
+    Install,
+}
+
+/// # Errors
+/// Never: what goes wrong is a failing step.
+pub fn run(machine: Machine) -> Result<Verdict> {
+    let mut report = Report::default();
+    if machine == Machine::Install {
+        report.step("install", install);
+    }
+    report.step("format", || component("rustfmt", "fmt", &["fmt", "--all", "--check"]));
+    let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    report.step("clippy", || component("clippy", "clippy", &clippy));
+    report.step("tidy", || safely(tidied));
+    report.step("generated documents", || safely(documents));
+    let mut skipped = Vec::new();
+    report.step("tests", || tests(&mut skipped));
+    for package in PACKAGES.iter().filter(|package| package.variable.is_some()) {
+        report.step(package.name, || outside(package, &skipped));
+    }
+    report.skipped_tests(skipped);
+    report.step("documentation", || command(documentation()));
+    report.step("transcripts", || safely(replayed));
+    let build = ["build", "--quiet", "--workspace", "--examples", "--benches"];
+    report.step("examples and benches", || command(shell::cargo(&build)));
+    if shell::root().join(FUZZ).is_file() {
+        report.step("fuzz targets", || command(fuzz_targets()));
+    }
+    report.step("instruction counts", || safely(counted));
+    println!("\n{}", report.summary());
+    Ok(Verdict::when(report.is_good()))
+}
+
+fn install() -> Outcome {
+    match packages::install() {
+        Ok(Installed::All(note)) => Outcome::Passed(note),
+        Ok(Installed::NotHere(reason)) => Outcome::Skipped(Skip { what: "install".to_owned(), reason, package: None }),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
+}
+
+/// A cargo command that comes with a part of the toolchain.
+fn component(name: &str, subcommand: &str, arguments: &[&str]) -> Outcome {
+    if packages::has_component(subcommand) {
+        return command(shell::cargo(arguments));
+    }
+    let reason = format!("{name} is not installed (`rustup component add {name}`)");
+    Outcome::Skipped(Skip { what: subcommand.to_owned(), reason, package: None })
+}
+
+fn command(command: Command) -> Outcome {
+    match shell::capture(command) {
+        Ok(finished) if finished.good => Outcome::Passed(String::new()),
+        Ok(finished) => Outcome::Failed(finished.output),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
+}
+
+/// A step within this process: an error or a panic there fails the step, not the run.
+fn safely(step: fn() -> Result<Outcome>) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(step)) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(error)) => Outcome::Failed(format!("{error:#}")),
+        Err(_) => Outcome::Failed("panicked; the message stands above".to_owned()),
+    }
+}
+
+fn tidied() -> Result<Outcome> {
+    let tidy::Outcome { findings, figures } = tidy::check()?;
+    if findings.is_empty() {
+        return Ok(Outcome::Passed(figures.replace('\n', "; ")));
+    }
+    Ok(Outcome::Failed(findings.iter().map(|finding| format!("{finding}\n")).collect()))
+}
+
+fn documents() -> Result<Outcome> {
+    Ok(match docs::stale()? {
+        None => Outcome::Passed(String::new()),
+        Some(why) => Outcome::Failed(why),
+    })
+}
+
+/// Unit, law, golden and documentation tests, and those with the outside programs that are here.
+fn tests(skipped: &mut Vec<Skip>) -> Outcome {
+    let mut cargo = shell::cargo(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+    let mut wanted = PACKAGES.iter().filter_map(|package| Some((package, package.variable?)));
+    for (_, variable) in wanted.clone().filter(|(package, _)| package.is_here()) {
+        cargo.env(variable, "1");
+    }
+    if wanted.all(|(package, _)| package.is_here()) {
+        cargo.env(packages::REQUIRE_ALL, "1");
+    }
+    let finished = match shell::capture(cargo) {
+        Ok(finished) => finished,
+        Err(error) => return Outcome::Failed(format!("{error:#}")),
+    };
+    let run = libtest::read(&finished.output);
+    *skipped = run.skipped;
+    match (finished.good, run.passed) {
+        (true, 0) => Outcome::Failed("no test ran\n".to_owned() + &run.digest),
+        (true, passed) => Outcome::Passed(format!("{passed} tests, {} skipped", skipped.len())),
+        (false, passed) => Outcome::Failed(format!("{}{passed} tests passed, {} failed", run.digest, run.failed)),
+    }
+}
+
+/// The tests with an outside program are ordinary tests and have run by now. This looks whether they could.
+fn outside(package: &'static Package, skipped: &[Skip]) -> Outcome {
+    if !package.is_here() {
+        let reason = format!("not installed; needed for {}", package.needed_for);
+        return Outcome::Skipped(Skip { what: package.name.to_owned(), reason, package: Some(package) });
+    }
+    let idle: Vec<_> = skipped.iter().filter(|skip| skip.package == Some(package)).collect();
+    if idle.is_empty() {
+        return Outcome::Passed("is here, and no test could skip for want of it".to_owned());
+    }
+    let lines =
+        idle.iter().map(|skip| format!("{} was skipped though {} is here: {}\n", skip.what, package.name, skip.reason));
+    Outcome::Failed(lines.collect())
+}
+
+fn documentation() -> Command {
+    let mut cargo = shell::cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    cargo.env("RUSTDOCFLAGS", "--deny warnings");
+    cargo
+}
+
+fn replayed() -> Result<Outcome> {
+    let summary = transcripts::replay(&[Path::new(TRANSCRIPTS).to_path_buf()])?;
+    Ok(match summary.verdict() {
+        Verdict::Good => Outcome::Passed(summary.in_short()),
+        Verdict::Bad => Outcome::Failed(summary.to_string()),
+    })
+}
+
+/// Checked, not run; with the workspace's target folder, so that what both use is compiled once.
+fn fuzz_targets() -> Command {
+    let mut cargo = shell::cargo(&["check", "--quiet", "--manifest-path", FUZZ]);
+    cargo.env("CARGO_TARGET_DIR", shell::target());
+    cargo
+}
+
+fn counted() -> Result<Outcome> {
+    let package = packages::named("valgrind");
+    if !package.is_here() {
+        let reason = format!("not installed; needed for {}", package.needed_for);
+        return Ok(Outcome::Skipped(Skip { what: "instruction counts".to_owned(), reason, package: Some(package) }));
+    }
+    let gate = bench::gate::measure()?;
+    Ok(match gate.verdict() {
+        Verdict::Good => Outcome::Passed(gate.in_short()),
+        Verdict::Bad => Outcome::Failed(gate.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skip(package: &'static Package) -> Skip {
+        Skip { what: "a::b".to_owned(), reason: "not here".to_owned(), package: Some(package) }
+    }
+
+    #[test]
+    fn a_test_that_skips_though_its_program_is_here_fails_the_step() {
+        let here: &'static Package = Box::leak(Box::new(Package {
+            name: "dash",
+            shows: packages::Shows::Program("sh"),
+            needed_for: "this test",
+            variable: Some("NONE"),
+        }));
+        assert!(matches!(outside(here, &[]), Outcome::Passed(_)));
+        assert!(matches!(outside(here, &[skip(here)]), Outcome::Failed(why) if why.contains("though dash is here")));
+    }
+
+    #[test]
+    fn a_missing_program_skips_its_step_and_names_the_package() {
+        let missing: &'static Package = Box::leak(Box::new(Package {
+            name: "none",
+            shows: packages::Shows::Program("no-such-program"),
+            needed_for: "this test",
+            variable: Some("NONE"),
+        }));
+        let Outcome::Skipped(skip) = outside(missing, &[]) else { panic!("not skipped") };
+        assert_eq!(skip.package, Some(missing));
+        assert_eq!(skip.reason, "not installed; needed for this test");
+    }
+
+    #[test]
+    fn an_error_and_a_panic_fail_a_step_and_no_more() {
+        assert!(matches!(safely(|| anyhow::bail!("broken")), Outcome::Failed(why) if why == "broken"));
+        assert!(matches!(safely(|| panic!("on purpose")), Outcome::Failed(_)));
+    }
+}

@@ -1,0 +1,187 @@
+//! Reading what `cargo test -- --show-output` prints: how many tests ran, which were skipped and why, and what a person
+//! needs of a failing run.
+//!
+//! A test that cannot run here prints a line `skipped: <reason>` and returns; the reason names the Debian package that
+//! is missing.
+
+use super::packages::{PACKAGES, Package};
+
+/// What a run of tests came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Tests that passed (skipped ones among them: to libtest they did).
+    pub passed: usize,
+    /// Tests that failed.
+    pub failed: usize,
+    /// Tests that did not run.
+    pub skipped: Vec<Skip>,
+    /// The output without what passing tests printed.
+    pub digest: String,
+}
+
+/// A step or a test that did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// Which.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+    /// The Debian package to install.
+    pub package: Option<&'static Package>,
+}
+
+/// Where in the output we are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Listing,
+    PassedOutput,
+    FailedOutput,
+}
+
+/// Read a whole run.
+pub fn read(output: &str) -> Run {
+    let mut run = Run::default();
+    let (mut part, mut suite, mut test) = (Part::Listing, "", "");
+    for line in output.lines() {
+        let words = line.trim_start();
+        if words.starts_with("Running ") || words.starts_with("Doc-tests ") {
+            (part, suite) = (Part::Listing, suite_of(words));
+        } else if line == "successes:" {
+            part = Part::PassedOutput;
+        } else if line == "failures:" {
+            part = Part::FailedOutput;
+        } else if let Some(counts) = line.strip_prefix("test result: ") {
+            part = Part::Listing;
+            run.passed += count(counts, "passed");
+            run.failed += count(counts, "failed");
+        } else if let Some(name) = heading(line) {
+            test = name;
+        } else if let (Part::PassedOutput, Some(reason)) = (part, line.strip_prefix("skipped: ")) {
+            run.skipped.push(skip(suite, test, reason));
+        } else if let (Part::Listing, Some((name, reason))) = (part, ignored(line)) {
+            run.skipped.push(skip(suite, name, reason));
+        }
+        if part != Part::PassedOutput && !(line.starts_with("test ") && line.ends_with(" ... ok")) {
+            run.digest.push_str(line);
+            run.digest.push('\n');
+        }
+    }
+    run
+}
+
+fn skip(suite: &str, test: &str, reason: &str) -> Skip {
+    Skip { what: format!("{suite} {test}"), reason: reason.to_owned(), package: package_in(reason) }
+}
+
+/// The package that a reason names; the longest, as `fio-examples` names `fio` too.
+fn package_in(reason: &str) -> Option<&'static Package> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-';
+    let mut words = reason.split(|c| !is_part(c));
+    let named = words.by_ref().filter_map(|word| PACKAGES.iter().find(|package| package.name == word));
+    named.max_by_key(|package| package.name.len())
+}
+
+/// `Running unittests src/lib.rs (target/debug/deps/blksched-0123456789abcdef)`, `Doc-tests blksched`.
+fn suite_of(line: &str) -> &str {
+    let last = line.rsplit(['/', ' ']).next().unwrap_or(line).trim_end_matches(')');
+    match last.rsplit_once('-') {
+        Some((name, hash)) if hash.len() == 16 => name,
+        _ => last,
+    }
+}
+
+/// `---- module::test stdout ----`
+fn heading(line: &str) -> Option<&str> {
+    line.strip_prefix("---- ")?.strip_suffix(" stdout ----")
+}
+
+/// `test module::test ... ignored, because`
+fn ignored(line: &str) -> Option<(&str, &str)> {
+    let (name, reason) = line.strip_prefix("test ")?.split_once(" ... ignored")?;
+    let reason = reason.trim_start_matches([',', ' ']);
+    Some((name, if reason.is_empty() { "marked #[ignore] without a reason" } else { reason }))
+}
+
+/// The number before `word` in `ok. 3 passed; 0 failed; …`.
+fn count(counts: &str, word: &str) -> usize {
+    let words: Vec<_> = counts.split([' ', ';']).filter(|part| !part.is_empty()).collect();
+    words.windows(2).find(|pair| pair[1] == word).and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test::packages::named;
+
+    const OUTPUT: &str = "\
+   Compiling blksched v0.1.0
+     Running unittests src/lib.rs (target/debug/deps/blksched_workloads-0123456789abcdef)
+
+running 4 tests
+test a::plain ... ok
+test a::skips ... ok
+test a::later ... ignored, takes an hour
+test a::breaks ... FAILED
+
+successes:
+
+---- a::skips stdout ----
+skipped: no job files here (Debian package fio-examples)
+
+---- a::plain stdout ----
+chatter
+
+successes:
+    a::plain
+    a::skips
+
+failures:
+
+---- a::breaks stdout ----
+assertion failed
+
+failures:
+    a::breaks
+
+test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+   Doc-tests blksched
+
+running 1 test
+test src/a.rs - a (line 3) ... ok
+
+test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+";
+
+    #[test]
+    fn tests_are_counted_over_all_suites() {
+        let run = read(OUTPUT);
+        assert_eq!((run.passed, run.failed), (14, 1));
+    }
+
+    #[test]
+    fn skipped_and_ignored_tests_are_listed_with_reason_and_package() {
+        let skipped = read(OUTPUT).skipped;
+        let later =
+            Skip { what: "blksched_workloads a::later".to_owned(), reason: "takes an hour".to_owned(), package: None };
+        let skips = Skip {
+            what: "blksched_workloads a::skips".to_owned(),
+            reason: "no job files here (Debian package fio-examples)".to_owned(),
+            package: Some(named("fio-examples")),
+        };
+        assert_eq!(skipped, [later, skips]);
+    }
+
+    #[test]
+    fn the_digest_keeps_failures_and_drops_what_passing_tests_said() {
+        let digest = read(OUTPUT).digest;
+        assert!(digest.contains("test a::breaks ... FAILED") && digest.contains("assertion failed"), "{digest}");
+        assert!(!digest.contains("chatter") && !digest.contains("a::plain"), "{digest}");
+    }
+
+    #[test]
+    fn a_failing_test_that_prints_the_word_is_not_skipped() {
+        let output = "failures:\n---- a stdout ----\nskipped: no\ntest result: FAILED. 0 passed; 1 failed\n";
+        assert_eq!(read(output).skipped, []);
+    }
+}

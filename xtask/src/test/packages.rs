@@ -1,0 +1,183 @@
+//! What the tests want of the machine, each thing once: Debian packages and parts of the Rust toolchain.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::shell;
+
+/// A Debian package that something needs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Its name in Debian.
+    pub name: &'static str,
+    /// How to see that it is there.
+    pub shows: Shows,
+    /// What needs it.
+    pub needed_for: &'static str,
+    /// If ordinary tests need it: set to 1 for them when it is there, so that they fail rather than skip.
+    pub variable: Option<&'static str>,
+}
+
+/// The trace that a package leaves.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// A program on the search path.
+    Program(&'static str),
+    /// A folder with something in it.
+    Folder(&'static str),
+}
+
+/// Every package, and nothing of it anywhere else.
+pub const PACKAGES: &[Package] = &[
+    Package {
+        name: "fio",
+        shows: Shows::Program("fio"),
+        needed_for: "tests that compare our reading of job files and our JSON with fio's own",
+        variable: Some("BLKSCHED_REQUIRE_FIO"),
+    },
+    Package {
+        name: "fio-examples",
+        shows: Shows::Folder("/usr/share/doc/fio/examples"),
+        needed_for: "tests that read the job files that come with fio",
+        variable: Some("BLKSCHED_REQUIRE_FIO_EXAMPLES"),
+    },
+    Package {
+        name: "valgrind",
+        shows: Shows::Program("valgrind"),
+        needed_for: "instruction counts (cargo xtask bench --gate)",
+        variable: None,
+    },
+];
+
+/// Set to 1 for the tests when every package that they need is there.
+pub const REQUIRE_ALL: &str = "BLKSCHED_REQUIRE_OUTSIDE";
+
+/// Parts of the toolchain: what rustup calls it, and the cargo command that shows it.
+pub const COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
+
+impl Package {
+    /// True if this machine has it.
+    pub fn is_here(&self) -> bool {
+        match self.shows {
+            Shows::Program(name) => shell::find_program(name).is_some(),
+            Shows::Folder(path) => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()),
+        }
+    }
+}
+
+/// The package of that name.
+pub fn named(name: &str) -> &'static Package {
+    PACKAGES.iter().find(|package| package.name == name).expect("a package of the table")
+}
+
+/// True if cargo knows that command.
+pub fn has_component(command: &str) -> bool {
+    shell::capture(shell::cargo(&[command, "--version"])).is_ok_and(|finished| finished.good)
+}
+
+/// What came of installing.
+pub enum Installed {
+    /// Everything is here; what was done for that.
+    All(String),
+    /// This is no Debian: why the rest cannot be had.
+    NotHere(String),
+}
+
+/// Install whatever is missing.
+///
+/// # Errors
+/// If something is missing still, though it could have been installed.
+pub fn install() -> Result<Installed> {
+    let mut done = install_components()?;
+    let missing: Vec<_> = PACKAGES.iter().filter(|package| !package.is_here()).map(|package| package.name).collect();
+    if !missing.is_empty() {
+        if shell::find_program("apt-get").is_none() {
+            return Ok(Installed::NotHere(format!("no apt-get here to install {} with", missing.join(", "))));
+        }
+        install_packages(&missing)?;
+        done.extend(missing);
+    }
+    Ok(Installed::All(match done.as_slice() {
+        [] => "nothing was missing".to_owned(),
+        names => format!("installed {}", names.join(", ")),
+    }))
+}
+
+fn install_components() -> Result<Vec<&'static str>> {
+    let missing = COMPONENTS.iter().filter(|(_, command)| !has_component(command)).map(|(name, _)| *name);
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() {
+        return Ok(missing);
+    }
+    if shell::find_program("rustup").is_none() {
+        bail!("{} not installed, and there is no rustup to install it with", missing.join(", "));
+    }
+    succeed(shell::command("rustup", &[&["component", "add"], &missing[..]].concat()))?;
+    Ok(missing)
+}
+
+fn install_packages(missing: &[&str]) -> Result<()> {
+    if lists_are_old() {
+        succeed(as_root(&["apt-get", "update"])?)?;
+    }
+    // Small images leave documentation out, and fio's examples are some; a package may be there without its files.
+    let examples = "Dpkg::Options::=--path-include=/usr/share/doc/*/examples/*";
+    let get = ["apt-get", "install", "--yes", "--no-install-recommends", "--reinstall", "--option", examples];
+    succeed(as_root(&[&get[..], missing].concat())?)?;
+    let still = PACKAGES.iter().find(|package| missing.contains(&package.name) && !package.is_here());
+    still.map_or(Ok(()), |package| Err(anyhow!("{} is installed, yet {:?} is not there", package.name, package.shows)))
+}
+
+/// True if the lists of packages are missing or a day old.
+fn lists_are_old() -> bool {
+    let Ok(entries) = fs::read_dir(Path::new("/var/lib/apt/lists")) else { return true };
+    let lists = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().contains("_Packages"));
+    let newest = lists.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max();
+    let age = newest.and_then(|time| SystemTime::now().duration_since(time).ok());
+    age.is_none_or(|age| age > Duration::from_secs(24 * 3600))
+}
+
+/// A command as root, through sudo where we are not.
+fn as_root(words: &[&str]) -> Result<std::process::Command> {
+    let id = shell::capture(shell::command("id", &["-u"])).context("asking who we are")?;
+    let mut command = if id.output.trim() == "0" {
+        shell::command(words[0], &words[1..])
+    } else if shell::find_program("sudo").is_some() {
+        shell::command("sudo", words)
+    } else {
+        bail!("not root, and there is no sudo, for: {}", words.join(" "));
+    };
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    Ok(command)
+}
+
+fn succeed(command: std::process::Command) -> Result<()> {
+    let shown = shell::shown(&command);
+    let finished = shell::capture(command)?;
+    if finished.good { Ok(()) } else { Err(anyhow!("{shown} failed:\n{}", finished.output)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_that_is_not_there_is_seen_as_missing() {
+        let package = |shows| Package { name: "none", shows, needed_for: "", variable: None };
+        assert!(!package(Shows::Program("no-such-program")).is_here());
+        assert!(!package(Shows::Folder("/no/such/folder")).is_here());
+        assert!(package(Shows::Program("sh")).is_here());
+        assert!(package(Shows::Folder("/usr/bin")).is_here());
+    }
+
+    #[test]
+    fn each_package_is_named_once() {
+        let mut names: Vec<_> = PACKAGES.iter().map(|package| package.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), PACKAGES.len());
+    }
+}

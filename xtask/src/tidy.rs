@@ -1,0 +1,128 @@
+//! `tidy`: the few style rules that matter, as a test. One file per rule; each is a pure function of the tree's text and
+//! is tested with a planted violation.
+//!
+//! | rule | file | what it asks |
+//! |---|---|---|
+//! | arrows | `arrows.rs` | crates depend on each other as the design says |
+//! | clock | `clock.rs` | no clock where time is an argument |
+//! | maps | `maps.rs` | no hash map whose order could show |
+//! | head | `head.rs` | every file says what it is for |
+//! | size | `size.rs` | files, functions and lines stay short |
+//! | words | `words.rs` | no leftovers, no words that hide states |
+//! | options | `options.rs` | every fio option has a test that flips it |
+//! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
+
+mod arrows;
+mod clock;
+mod head;
+mod maps;
+mod markdown;
+mod options;
+mod size;
+mod tokens;
+mod tree;
+mod words;
+
+use std::fmt;
+
+use anyhow::Result;
+use blksched_workloads::fio::supported_options;
+
+use crate::Verdict;
+use crate::shell;
+use tree::Tree;
+
+/// A broken rule, and where.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The file, from the repository's root, with `/`.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The rule's name.
+    pub rule: &'static str,
+    /// What is wrong and what to do instead.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}: {}", self.file, self.line, self.rule, self.message)
+    }
+}
+
+/// What a look at the whole tree gave.
+pub struct Outcome {
+    /// Broken rules, by file and line.
+    pub findings: Vec<Finding>,
+    /// How long files and functions are, for information.
+    pub figures: String,
+}
+
+/// Check the repository.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn check() -> Result<Outcome> {
+    let tree = Tree::read(&shell::root())?;
+    let supported: Vec<_> = supported_options().iter().map(|option| option.name).collect();
+    Ok(Outcome { findings: findings(&tree, &supported), figures: size::figures(&tree) })
+}
+
+/// # Errors
+/// If a file cannot be read.
+pub fn run() -> Result<Verdict> {
+    let Outcome { findings, figures } = check()?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    println!("{figures}");
+    match findings.len() {
+        0 => println!("tidy: nothing to complain of"),
+        n => println!("tidy: {n} to put right"),
+    }
+    Ok(Verdict::when(findings.is_empty()))
+}
+
+/// Every rule over the whole tree; `supported` are the names of the fio options.
+fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = tree.unparsed().collect();
+    findings.extend(arrows::check(tree));
+    findings.extend(clock::check(tree));
+    findings.extend(maps::check(tree));
+    findings.extend(head::check(tree));
+    findings.extend(size::check(tree));
+    findings.extend(words::check(tree));
+    findings.extend(options::check(tree, supported));
+    findings.extend(markdown::check(tree));
+    findings.sort();
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_reads_as_compilers_write_them() {
+        let finding = Finding { file: "a/b.rs".into(), line: 3, rule: "clock", message: "no".into() };
+        assert_eq!(finding.to_string(), "a/b.rs:3: clock: no");
+    }
+
+    #[test]
+    fn every_rule_is_asked() {
+        let planted = [
+            ("crates/blksched/Cargo.toml", "[dependencies]\nblksched-cli.workspace = true\n"),
+            ("crates/disks/src/a.rs", "//! A.\nfn a() { SystemTime::now(); }\n"),
+            ("crates/disks/src/b.rs", "//! B.\nfn b(_: HashMap<u8, u8>) {}\n"),
+            ("crates/disks/src/c.rs", "fn c() {}\n"),
+            ("crates/disks/src/d.rs", "//! D.\nfn d() { todo!() }\n"),
+            ("crates/disks/src/e.rs", "//! E.\nfn e( {}\n"),
+            ("docs/a.md", "no title\n"),
+        ];
+        let mut rules: Vec<_> = findings(&Tree::planted(&planted), &["bs"]).into_iter().map(|f| f.rule).collect();
+        rules.dedup();
+        rules.sort_unstable();
+        assert_eq!(rules, ["arrows", "clock", "head", "maps", "markdown", "options", "parse", "words"]);
+    }
+}

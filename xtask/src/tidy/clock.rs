@@ -1,0 +1,91 @@
+//! No clock: time is an argument. Only the command line, the server, this package and benchmarks may ask what time it is.
+
+use super::Finding;
+use super::tokens::{Token, lines_with};
+use super::tree::{RustFile, Tree};
+
+const MAY_ASK: &[&str] = &["cli", "serve", "xtask", "benches"];
+const INSTEAD: &str = "time is an argument: take blksched::Instant from the driver";
+
+/// Every use of a clock where there must be none.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    tree.rust.iter().filter(|file| !may_ask(file)).flat_map(in_file).collect()
+}
+
+fn may_ask(file: &RustFile) -> bool {
+    MAY_ASK.contains(&file.package()) || file.path.contains("/benches/")
+}
+
+fn in_file(file: &RustFile) -> Vec<Finding> {
+    let banned: [(&[&str], &str); 3] = [
+        (&["std", ":", ":", "time"], "std::time"),
+        (&["Instant", ":", ":", "now"], "Instant::now"),
+        (&["SystemTime"], "SystemTime"),
+    ];
+    let mut found = Vec::new();
+    for (words, name) in banned {
+        found.extend(lines_with(&file.tokens, words).map(|line| (line, name)));
+    }
+    found.extend(grouped_imports(&file.tokens).map(|line| (line, "std::time")));
+    found
+        .into_iter()
+        .map(|(line, name)| file.finding(line, "clock", format!("{name} reads a clock; {INSTEAD}")))
+        .collect()
+}
+
+/// Lines of `time` in `use std::{fmt, time::Instant}`.
+fn grouped_imports(tokens: &[Token]) -> impl Iterator<Item = usize> {
+    let is = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.text == word);
+    (0..tokens.len())
+        .filter(move |&at| is(at, "std") && is(at + 1, ":") && is(at + 2, ":") && is(at + 3, "{"))
+        .flat_map(move |at| in_group(&tokens[at + 3..]))
+}
+
+/// Lines of `time` at the first level of the group that opens here.
+fn in_group(tokens: &[Token]) -> Vec<usize> {
+    let (mut depth, mut before, mut lines) = (0_usize, "", Vec::new());
+    for token in tokens {
+        match token.text.as_str() {
+            "{" => depth += 1,
+            "}" if depth == 1 => break,
+            "}" => depth -= 1,
+            "time" if depth == 1 && ["{", ","].contains(&before) => lines.push(token.line),
+            _ => {}
+        }
+        before = &token.text;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [usize; 0] = [];
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        check(&Tree::planted(&[(path, text)])).into_iter().map(|f| f.line).collect()
+    }
+
+    #[test]
+    fn a_clock_in_the_library_is_found() {
+        let path = "crates/blksched/src/a.rs";
+        assert_eq!(lines(path, "use std::time::Duration;\n"), [1]);
+        assert_eq!(lines(path, "\nfn a() { let _ = Instant::now(); }\n"), [2]);
+        assert_eq!(lines(path, "fn a(_: SystemTime) {}\n"), [1]);
+        assert_eq!(lines(path, "use std::{\n    fmt,\n    time::Instant,\n};\n"), [3]);
+    }
+
+    #[test]
+    fn our_own_time_is_no_clock() {
+        let text = "use crate::time::Instant;\nuse std::{fmt::{self, time}, io};\nfn a(t: Instant) -> Instant { t }\n";
+        assert_eq!(lines("crates/blksched/src/a.rs", text), NONE);
+    }
+
+    #[test]
+    fn the_command_line_and_benchmarks_may_ask() {
+        for path in ["crates/cli/src/a.rs", "crates/serve/src/a.rs", "xtask/src/a.rs", "crates/disks/benches/a.rs"] {
+            assert_eq!(lines(path, "use std::time::Instant;\n"), NONE);
+        }
+    }
+}
