@@ -42,7 +42,10 @@ pub fn run() -> Result<Verdict> {
 }
 
 /// Names of the workspace's benchmarks.
-fn targets() -> Result<Vec<String>> {
+///
+/// # Errors
+/// If cargo does not tell.
+pub fn targets() -> Result<Vec<String>> {
     let finished = shell::cargo(&["metadata", "--no-deps", "--format-version", "1"]).output()?;
     let metadata: Value = serde_json::from_slice(&finished.stdout).context("reading cargo metadata")?;
     Ok(benches(&metadata))

@@ -1,4 +1,5 @@
-//! `docs`: generates `docs/knobs.md` from the descriptions that the elevators read themselves, so that it cannot be wrong.
+//! `docs`: generates `docs/knobs.md` from the descriptions that the elevators themselves
+//! read, so that it cannot be wrong.
 
 use std::fmt::Write;
 use std::fs;

@@ -32,23 +32,25 @@ pub enum Machine {
 }
 
 /// # Errors
-/// Never: what goes wrong is a failing step.
+/// If cargo does not know the workspace; anything else that goes wrong is a failing step.
 pub fn run(machine: Machine) -> Result<Verdict> {
+    std::env::set_current_dir(shell::root())?;
     let mut report = Report::default();
     if machine == Machine::Install {
         report.step("install", install);
     }
-    report.step("format", || component("rustfmt", "fmt", &["fmt", "--all", "--check"]));
+    report.step("format", || component("rustfmt", "fmt", &["fmt", "--all", "--check", "--", "--color", "never"]));
     let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     report.step("clippy", || component("clippy", "clippy", &clippy));
     report.step("tidy", || safely(tidied));
     report.step("generated documents", || safely(documents));
-    let mut skipped = Vec::new();
-    report.step("tests", || tests(&mut skipped));
-    for package in PACKAGES.iter().filter(|package| package.variable.is_some()) {
-        report.step(package.name, || outside(package, &skipped));
+    let mut ran = libtest::Run::default();
+    report.step("tests", || tests(&mut ran));
+    for (package, variable) in PACKAGES.iter().filter_map(|package| Some((package, package.variable?))) {
+        let asked = tidy::crates_mention(&[variable, packages::REQUIRE_ALL])?;
+        report.step(package.name, || outside(package, asked, &ran));
     }
-    report.skipped_tests(skipped);
+    report.skipped_tests(ran.skipped);
     report.step("documentation", || command(documentation()));
     report.step("transcripts", || safely(replayed));
     let build = ["build", "--quiet", "--workspace", "--examples", "--benches"];
@@ -56,7 +58,9 @@ pub fn run(machine: Machine) -> Result<Verdict> {
     if shell::root().join(FUZZ).is_file() {
         report.step("fuzz targets", || command(fuzz_targets()));
     }
-    report.step("instruction counts", || safely(counted));
+    if bench::targets()?.iter().any(|bench| bench == bench::gate::TARGET) {
+        report.step("instruction counts", || safely(counted));
+    }
     println!("\n{}", report.summary());
     Ok(Verdict::when(report.is_good()))
 }
@@ -111,7 +115,7 @@ fn documents() -> Result<Outcome> {
 }
 
 /// Unit, law, golden and documentation tests, and those with the outside programs that are here.
-fn tests(skipped: &mut Vec<Skip>) -> Outcome {
+fn tests(ran: &mut libtest::Run) -> Outcome {
     let mut cargo = shell::cargo(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
     let mut wanted = PACKAGES.iter().filter_map(|package| Some((package, package.variable?)));
     for (_, variable) in wanted.clone().filter(|(package, _)| package.is_here()) {
@@ -124,24 +128,32 @@ fn tests(skipped: &mut Vec<Skip>) -> Outcome {
         Ok(finished) => finished,
         Err(error) => return Outcome::Failed(format!("{error:#}")),
     };
-    let run = libtest::read(&finished.output);
-    *skipped = run.skipped;
-    match (finished.good, run.passed) {
-        (true, 0) => Outcome::Failed("no test ran\n".to_owned() + &run.digest),
-        (true, passed) => Outcome::Passed(format!("{passed} tests, {} skipped", skipped.len())),
-        (false, passed) => Outcome::Failed(format!("{}{passed} tests passed, {} failed", run.digest, run.failed)),
+    *ran = libtest::read(&finished.output);
+    let libtest::Run { passed, failed, skipped, digest } = &*ran;
+    match (finished.good, passed) {
+        (true, 0) => Outcome::Failed(format!("no test ran\n{digest}")),
+        (true, _) => Outcome::Passed(format!("{passed} tests, {} of them skipped", skipped.len())),
+        (false, _) => Outcome::Failed(format!("{digest}{passed} tests passed, {failed} failed")),
     }
 }
 
-/// The tests with an outside program are ordinary tests and have run by now. This looks whether they could.
-fn outside(package: &'static Package, skipped: &[Skip]) -> Outcome {
+/// The tests with an outside program are ordinary tests and have run by now. This looks whether they could, and whether
+/// there are any.
+fn outside(package: &'static Package, asked: bool, ran: &libtest::Run) -> Outcome {
     if !package.is_here() {
         let reason = format!("not installed; needed for {}", package.needed_for);
         return Outcome::Skipped(Skip { what: package.name.to_owned(), reason, package: Some(package) });
     }
-    let idle: Vec<_> = skipped.iter().filter(|skip| skip.package == Some(package)).collect();
+    if ran.passed == 0 {
+        return Outcome::Failed("the tests did not run".to_owned());
+    }
+    if !asked {
+        let variable = package.variable.unwrap_or(packages::REQUIRE_ALL);
+        return Outcome::Failed(format!("no test looks at {variable}: those for {} could skip unseen", package.name));
+    }
+    let idle: Vec<_> = ran.skipped.iter().filter(|skip| skip.package == Some(package)).collect();
     if idle.is_empty() {
-        return Outcome::Passed("is here, and no test could skip for want of it".to_owned());
+        return Outcome::Passed("its tests are among those above".to_owned());
     }
     let lines =
         idle.iter().map(|skip| format!("{} was skipped though {} is here: {}\n", skip.what, package.name, skip.reason));
@@ -186,8 +198,9 @@ fn counted() -> Result<Outcome> {
 mod tests {
     use super::*;
 
-    fn skip(package: &'static Package) -> Skip {
-        Skip { what: "a::b".to_owned(), reason: "not here".to_owned(), package: Some(package) }
+    fn ran(passed: usize, without: Option<&'static Package>) -> libtest::Run {
+        let skip = |package| Skip { what: "a::b".to_owned(), reason: "not here".to_owned(), package: Some(package) };
+        libtest::Run { passed, skipped: without.map(skip).into_iter().collect(), ..libtest::Run::default() }
     }
 
     #[test]
@@ -198,8 +211,12 @@ mod tests {
             needed_for: "this test",
             variable: Some("NONE"),
         }));
-        assert!(matches!(outside(here, &[]), Outcome::Passed(_)));
-        assert!(matches!(outside(here, &[skip(here)]), Outcome::Failed(why) if why.contains("though dash is here")));
+        assert!(matches!(outside(here, true, &ran(1, None)), Outcome::Passed(_)));
+        assert!(matches!(outside(here, true, &ran(0, None)), Outcome::Failed(_)));
+        assert!(matches!(outside(here, false, &ran(1, None)), Outcome::Failed(_)));
+        assert!(
+            matches!(outside(here, true, &ran(1, Some(here))), Outcome::Failed(why) if why.contains("though dash is here"))
+        );
     }
 
     #[test]
@@ -210,7 +227,7 @@ mod tests {
             needed_for: "this test",
             variable: Some("NONE"),
         }));
-        let Outcome::Skipped(skip) = outside(missing, &[]) else { panic!("not skipped") };
+        let Outcome::Skipped(skip) = outside(missing, true, &ran(1, None)) else { panic!("not skipped") };
         assert_eq!(skip.package, Some(missing));
         assert_eq!(skip.reason, "not installed; needed for this test");
     }

@@ -1,5 +1,5 @@
-//! `tidy`: the few style rules that matter, as a test. One file per rule; each is a pure function of the tree's text and
-//! is tested with a planted violation.
+//! `tidy`: the few style rules that matter, as a test. One file per rule; each is a pure function of the tree's text
+//! and is tested with a planted violation.
 //!
 //! | rule | file | what it asks |
 //! |---|---|---|
@@ -67,6 +67,16 @@ pub fn check() -> Result<Outcome> {
     let tree = Tree::read(&shell::root())?;
     let supported: Vec<_> = supported_options().iter().map(|option| option.name).collect();
     Ok(Outcome { findings: findings(&tree, &supported), figures: size::figures(&tree) })
+}
+
+/// True if a Rust file of the crates has one of these words.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn crates_mention(words: &[&str]) -> Result<bool> {
+    let tree = Tree::read(&shell::root())?;
+    let mut files = tree.rust.iter().filter(|file| file.path.starts_with("crates/"));
+    Ok(files.any(|file| words.iter().any(|word| file.text.contains(word))))
 }
 
 /// # Errors

@@ -1,8 +1,8 @@
 //! Instruction counts: machines are noisy, instructions are not.
 //!
-//! The benchmarks named `gate` (no harness) are small programs. `gate --list` prints the names of its cases, one a line;
-//! `gate CASE N` does that case N times. We count a run's instructions under valgrind for N and for 2 N: the difference,
-//! by N, is what one time costs, without start and set-up. Without such arguments it does nothing.
+//! The benchmarks named `gate` (no harness) are small programs. `gate --list` prints the names of its cases, one a
+//! line; `gate CASE N` does that case N times. We count a run's instructions under valgrind for N and for 2 N: the
+//! difference, by N, is what one time costs, without start and set-up. Without such arguments it does nothing.
 //!
 //! `xtask/gate.toml` holds the counts that were accepted, with the compiler they hold for; `--bless` renews it.
 
@@ -165,8 +165,8 @@ impl Accepted {
 }
 
 impl Gate {
-    /// Bad if a case costs more than was accepted, was never accepted, or is gone; another compiler's counts are told and
-    /// not judged.
+    /// Bad if a case costs more than was accepted, was never accepted, or is gone; another compiler's counts are told
+    /// and not judged.
     pub fn verdict(&self) -> Verdict {
         let known =
             self.counted.iter().all(|(case, &count)| self.change(case, count).is_some_and(|c| c <= TOLERANCE_PERCENT));

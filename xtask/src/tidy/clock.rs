@@ -1,4 +1,5 @@
-//! No clock: time is an argument. Only the command line, the server, this package and benchmarks may ask what time it is.
+//! No clock: time is an argument. Only the command line, the server, this package and benchmarks may ask
+//! what time it is.
 
 use super::Finding;
 use super::tokens::{Token, lines_with};
