@@ -1,7 +1,7 @@
 //! The contract between a queue and an elevator.
 
 use crate::explain::{Listener, Reason};
-use crate::queue::merge::{Merging, MergeIndex};
+use crate::queue::merge::{MergeIndex, Merging};
 use crate::request::{Bio, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::Tunables;

@@ -134,6 +134,11 @@ pub enum Reason {
     Plugged,
     /// The plug opened.
     Unplugged(Unplug),
+    /// The elevator lets the next request use so many tags of a word of 64 only.
+    Limited {
+        /// Tags per word.
+        per_word: u32,
+    },
     /// No request slot was free in this direction: the submitter sleeps.
     Slept {
         /// Who.

@@ -50,16 +50,16 @@ mod time;
 pub mod tunables;
 
 pub use catalogue::{Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
-pub use elevator::{
-    Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run,
-};
+pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 pub use explain::{BatchEnd, BatchStart, End, Index, Listener, Reason, Silence, Unplug};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
-pub use queue::{BlockQueue, Delivery, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted, WakeRule, merge};
+pub use queue::{
+    BlockQueue, Delivery, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted, WakeRule, merge,
+};
 pub use request::{
-    Bio, Class, Command, Dir, Durability, GroupId, Hints, Op, PerDir, PerWaiter, Priority, Request, RequestId, Requests,
-    Sector, Stage, SubmitterId, Table, Tag, Waiter,
+    Bio, Class, Command, Dir, Durability, GroupId, Hints, Op, PerDir, PerWaiter, Priority, Request, RequestId,
+    Requests, Sector, Stage, SubmitterId, Table, Tag, Waiter,
 };
 pub use time::{Instant, Jiffies, Span, SpanError, Tick};
 pub use tunables::{Knob, KnobError, KnobValue, Tunables, Unit};

@@ -9,8 +9,8 @@ use crate::time::Instant;
 mod arena;
 mod vocabulary;
 
-pub use arena::{Requests, Table};
 pub(crate) use arena::{Bios, Fragment, SplitId};
+pub use arena::{Requests, Table};
 pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Priority, Sector, Waiter};
 
 /// Who submits: a process, a thread, a connection. Never reused.

@@ -137,7 +137,13 @@ impl fmt::Display for KnobError {
             }
             KnobError::Unknown { name, nearest: None } => write!(f, "no knob is called `{name}`"),
             KnobError::Malformed { knob, text } => {
-                write!(f, "`{text}` is not a value for {} ({}): expected {}", knob.name, knob.unit.symbol(), knob.range())
+                write!(
+                    f,
+                    "`{text}` is not a value for {} ({}): expected {}",
+                    knob.name,
+                    knob.unit.symbol(),
+                    knob.range()
+                )
             }
             KnobError::OutOfRange { knob, raw } => {
                 write!(f, "{}={} is out of range: expected {}", knob.name, knob.unit.show(*raw), knob.range())

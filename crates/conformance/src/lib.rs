@@ -1,1 +1,7 @@
-//! The laws that every elevator keeps, and the replayer of recorded decisions.
+//! What makes an elevator right: the recorded decisions of real kernels replay through it, and the laws hold.
+//!
+//! Public, so that anyone's own elevator can be held to the same.
+
+#![forbid(unsafe_code)]
+
+pub mod replay;

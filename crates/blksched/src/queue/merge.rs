@@ -68,9 +68,7 @@ pub enum Kin {
 
 impl Kin {
     pub(super) fn accepts(self, request: &Request, bio: &Bio) -> bool {
-        request.mergeable
-            && request.op == bio.op
-            && (self == Kin::SameDirection || request.priority == bio.priority)
+        request.mergeable && request.op == bio.op && (self == Kin::SameDirection || request.priority == bio.priority)
     }
 
     fn accept_each_other(self, a: &Request, b: &Request) -> bool {
@@ -82,7 +80,7 @@ impl Kin {
 /// Which request is remembered as the last merged, beside a first one when none is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remember {
-    /// The request that grew; forgotten if it is then absorbed (2.5).
+    /// The request that grew; forgotten if it is then absorbed, and whenever a search ends at one too large (2.5).
     Grown,
     /// As `Grown`, and also any request that a search hits, even if it turns out too large (2.5 with the tree patch).
     Hit,
@@ -140,11 +138,8 @@ impl Merging {
     pub const LINUX_6_1: Merging =
         Merging { kin: Kin::SameOpAndPriority, on_insert: OnInsert::Merge, ..Merging::LINUX_4_20 };
     /// Kyber and `none` of 6.1.
-    pub const LINUX_6_1_NEWEST: Merging = Merging {
-        search: Search::Newest { look_back: 8 },
-        on_insert: OnInsert::Plain,
-        ..Merging::LINUX_6_1
-    };
+    pub const LINUX_6_1_NEWEST: Merging =
+        Merging { search: Search::Newest { look_back: 8 }, on_insert: OnInsert::Plain, ..Merging::LINUX_6_1 };
 }
 
 /// What became of a merge attempt.

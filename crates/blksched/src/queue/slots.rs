@@ -38,10 +38,8 @@ impl Slots {
     /// 128 per direction, woken at 32 free: 2.5.
     pub const LINUX_2_5: Slots = Slots::PerDirection { nr_requests: 128, wake: WakeRule::AtFree(32) };
     /// 128 per direction, with a batch of 32 within 20 ms for whoever wakes: 2.6 to 4.20.
-    pub const LINUX_2_6: Slots = Slots::PerDirection {
-        nr_requests: 128,
-        wake: WakeRule::Batcher { requests: 32, time: Span::from_ms(20) },
-    };
+    pub const LINUX_2_6: Slots =
+        Slots::PerDirection { nr_requests: 128, wake: WakeRule::Batcher { requests: 32, time: Span::from_ms(20) } };
     /// 256 tags for both directions, woken at 8 free: blk-mq.
     pub const LINUX_5: Slots = Slots::Shared { nr_requests: 256, wake: WakeRule::AtFree(8) };
 

@@ -4,7 +4,7 @@ use super::merge::Attempt;
 use super::slots::Sleeper;
 use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
-use crate::elevator::Insert;
+use crate::elevator::{Admission, Insert};
 use crate::explain::Reason;
 use crate::request::{Bio, Op, RequestId};
 use crate::time::Instant;
@@ -62,6 +62,9 @@ impl<L: Listener> BlockQueue<L> {
             Attempt::Insert(at) => at,
         };
         let admission = self.elevator.admit(&mut self.core.cx(now), &bio);
+        if let Admission::Shallow(per_word) = admission {
+            self.core.explain(now, |_| Reason::Limited { per_word });
+        }
         if !self.core.slots.take(now, &bio, admission) {
             return Submitted::Asleep;
         }
@@ -149,4 +152,3 @@ impl<L: Listener> BlockQueue<L> {
         self.core.requests.release(victim);
     }
 }
-

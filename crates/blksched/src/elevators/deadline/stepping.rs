@@ -207,7 +207,10 @@ impl Elevator for Stepping {
             assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
         }
         if let Some((dir, next)) = self.next {
-            assert!(self.sorted[dir].contains(next.index() as u32), "the batch would go on with a request that is gone");
+            assert!(
+                self.sorted[dir].contains(next.index() as u32),
+                "the batch would go on with a request that is gone"
+            );
         }
     }
 }

@@ -71,7 +71,8 @@ impl<L: Listener> Core<L> {
     pub(super) fn coalesce(&mut self, elevator: &mut dyn Elevator, now: Instant, into: RequestId, victim: RequestId) {
         self.take_over(into, victim);
         elevator.absorbed(&mut self.cx(now), into, victim);
-        self.settle(now, into, victim);
+        self.explain(now, |_| Reason::Coalesced { into, victim });
+        self.settle(into, victim);
     }
 
     /// The arena's part of a coalescing.
@@ -86,8 +87,7 @@ impl<L: Listener> Core<L> {
     }
 
     /// The index's part of a coalescing, after the elevator has had its say.
-    pub(super) fn settle(&mut self, now: Instant, into: RequestId, victim: RequestId) {
-        self.explain(now, |_| Reason::Coalesced { into, victim });
+    pub(super) fn settle(&mut self, into: RequestId, victim: RequestId) {
         self.merges.forget(&self.requests, victim);
         self.merges.rehash(&self.requests, into);
         if self.merges.rules().remember == Remember::Survivor {

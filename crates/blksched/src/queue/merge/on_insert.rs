@@ -5,7 +5,7 @@
 
 use super::{OnInsert, fits};
 use crate::elevator::Elevator;
-use crate::explain::Listener;
+use crate::explain::{End, Listener, Reason};
 use crate::queue::Core;
 use crate::request::RequestId;
 use crate::time::Instant;
@@ -37,12 +37,15 @@ impl<L: Listener> Core<L> {
             Some(last) => last,
             None => self.merges.hash.find(self.requests[victim].start).0.filter(continues)?,
         };
-        self.take_over(into, victim);
         match grown {
-            None => elevator.unprepare(&mut self.cx(now), victim),
-            Some(_) => elevator.absorbed(&mut self.cx(now), into, victim),
+            None => {
+                self.take_over(into, victim);
+                elevator.unprepare(&mut self.cx(now), victim);
+                self.explain(now, |_| Reason::Merged { into, end: End::Back });
+                self.settle(into, victim);
+            }
+            Some(_) => self.coalesce(elevator, now, into, victim),
         }
-        self.settle(now, into, victim);
         Some(Append { into, victim, cascades: last.is_none() })
     }
 

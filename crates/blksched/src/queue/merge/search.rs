@@ -52,6 +52,9 @@ impl<L: Listener> Core<L> {
     fn refuse(&mut self, now: Instant, rq: RequestId, end: End, oversize: Oversize) -> Insert {
         self.explain(now, |_| Reason::Oversize { rq });
         self.cx(now).seal(rq);
+        if self.merges.rules().remember != Remember::Survivor {
+            self.merges.last = None;
+        }
         match (oversize, end) {
             (Oversize::Anew, _) => Insert::Sorted,
             (Oversize::Beside, End::Back) => Insert::After(rq),
@@ -70,10 +73,10 @@ impl<L: Listener> Core<L> {
         }
         let (hashed, steps) = self.merges.hash.find(bio.start);
         self.explain(now, |_| Reason::Searched { index: Index::Hash, steps });
-        if let Some(rq) = hashed.filter(|&rq| self.accepts(kin, rq, bio)) {
-            if elevator.may_merge(&mut self.cx(now), rq, bio) {
-                return self.ask_again(elevator, now, (rq, End::Back), bio);
-            }
+        if let Some(rq) = hashed.filter(|&rq| self.accepts(kin, rq, bio))
+            && elevator.may_merge(&mut self.cx(now), rq, bio)
+        {
+            return self.ask_again(elevator, now, (rq, End::Back), bio);
         }
         match elevator.look_up(&mut self.cx(now), bio) {
             Lookup::Front(rq) if self.accepts(kin, rq, bio) && elevator.may_merge(&mut self.cx(now), rq, bio) => {
@@ -101,10 +104,10 @@ impl<L: Listener> Core<L> {
         for nth in 0..look_back {
             let Some(rq) = elevator.newest(bio, nth) else { break };
             let end = adjoins(&self.requests[rq], bio);
-            if let Some(end) = end.filter(|_| self.accepts(kin, rq, bio)) {
-                if elevator.may_merge(&mut self.cx(now), rq, bio) {
-                    return Ok((rq, end));
-                }
+            if let Some(end) = end.filter(|_| self.accepts(kin, rq, bio))
+                && elevator.may_merge(&mut self.cx(now), rq, bio)
+            {
+                return Ok((rq, end));
             }
         }
         Err(Insert::Sorted)

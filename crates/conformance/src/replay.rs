@@ -1,0 +1,128 @@
+//! Replays a recorded case through the block queue, and says where the first decision differs.
+//!
+//! **Rule** Every input of the recording is given to the queue at its recorded time; every output (merge, coalescing,
+//! request, idle deadline, kick, timer) must be the recorded one. A pending timer whose time comes before the next
+//! event must have fired in the recording, and the other way round.
+
+use std::path::{Path, PathBuf};
+
+use blksched::{Catalogue, KnobError, SpecError};
+use blksched_traces::elevator_transcript::{Event, ReadError, Transcript};
+
+mod expect;
+mod inputs;
+mod setup;
+
+pub use setup::Setup;
+
+/// What a replay came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The scheduler, in the recorder's words.
+    pub scheduler: String,
+    /// The kernel, in the recorder's words.
+    pub kernel: String,
+    /// The elevator that was replayed.
+    pub elevator: String,
+    /// How many events agreed.
+    pub events: usize,
+    /// The case says that it depends on a tree's shape.
+    pub shape_sensitive: bool,
+    /// The first difference.
+    pub divergence: Option<Divergence>,
+}
+
+/// The first difference between the recording and the elevator.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    /// The line of the file.
+    pub line: usize,
+    /// What was recorded and what happened.
+    pub what: String,
+    /// Up to twenty events before it, and it, as recorded.
+    pub before: Vec<String>,
+}
+
+/// Why a case could not be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The file could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// No elevator here decides like that.
+    #[error("{}: no elevator here is the recorded `{scheduler}` of `{kernel}`", path.display())]
+    Unsupported {
+        /// Which file.
+        path: PathBuf,
+        /// The scheduler, in the recorder's words.
+        scheduler: String,
+        /// The kernel, in the recorder's words.
+        kernel: String,
+    },
+    /// The elevator that should decide like that does not exist.
+    #[error("{}:1: {source}", path.display())]
+    Spec {
+        /// Which file.
+        path: PathBuf,
+        /// What was wrong with its name.
+        source: SpecError,
+    },
+    /// The header sets a knob that the elevator refuses.
+    #[error("{}:1: {source}", path.display())]
+    Knob {
+        /// Which file.
+        path: PathBuf,
+        /// Why it refuses.
+        source: KnobError,
+    },
+}
+
+/// Replay one file.
+///
+/// # Errors
+/// If it cannot be read, or there is no such elevator.
+pub fn replay_file(path: &Path) -> Result<Report, ReplayError> {
+    let transcript = Transcript::open(path)?;
+    replay(&transcript, path, &Catalogue::builtin())
+}
+
+/// Replay a case that was read already; `path` is for errors.
+///
+/// # Errors
+/// If there is no such elevator.
+pub fn replay(transcript: &Transcript, path: &Path, catalogue: &Catalogue) -> Result<Report, ReplayError> {
+    let setup = Setup::of(&transcript.header, path, catalogue)?;
+    Ok(replay_with(transcript, setup))
+}
+
+/// Replay a case through a queue of your own making.
+pub fn replay_with(transcript: &Transcript, setup: Setup) -> Report {
+    let elevator = setup.name.clone();
+    let mut replayer = inputs::Replayer::new(setup);
+    let mut events = 0;
+    let mut divergence = None;
+    while let Some(event) = transcript.events.get(events) {
+        if let Err(what) = replayer.step(event) {
+            divergence = Some(Divergence { line: events + 2, what, before: shown(&transcript.events, events) });
+            break;
+        }
+        events += 1;
+    }
+    if let (None, Err(what)) = (&divergence, replayer.finish()) {
+        divergence = Some(Divergence { line: events + 1, what, before: shown(&transcript.events, events - 1) });
+    }
+    Report {
+        scheduler: transcript.header.scheduler.clone(),
+        kernel: transcript.header.kernel.clone(),
+        elevator,
+        events,
+        shape_sensitive: transcript.is_shape_dependent(),
+        divergence,
+    }
+}
+
+/// The twenty events before `at`, and it.
+fn shown(events: &[Event], at: usize) -> Vec<String> {
+    let from = at.saturating_sub(20);
+    events[from..=at].iter().map(Event::to_json).collect()
+}

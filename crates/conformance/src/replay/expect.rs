@@ -1,0 +1,115 @@
+//! The outputs of a recording, compared with what the queue said.
+
+use blksched::{End, IdleFor, Instant, Reason, RequestId, Run, Submitted};
+use blksched_traces::elevator_transcript::{Add, AddResult, Event, Kick, MergeKind};
+
+use super::setup::Outputs;
+
+/// What was said during one event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    /// The strongest wish to be run.
+    pub(super) run: Run,
+    /// The last deadline armed.
+    pub(super) armed: Option<Instant>,
+    pub(super) cancelled: bool,
+    /// 2.5: so many requests were moved.
+    pub(super) moved: Option<u32>,
+    /// The depth that admission allowed; 0: unlimited.
+    pub(super) shallow: u32,
+    /// Survivor, victim.
+    pub(super) coalesced: Vec<(RequestId, RequestId)>,
+}
+
+impl Said {
+    pub(super) fn of(reasons: impl Iterator<Item = Reason>) -> Said {
+        let mut said = Said::default();
+        for reason in reasons {
+            match reason {
+                Reason::WishedRun(run) => said.run = said.run.max(run),
+                // Recordings do not show when statistics are looked at.
+                Reason::Armed { why: IdleFor::Statistics, .. } => {}
+                Reason::Armed { until, .. } => {
+                    said.armed = Some(until);
+                    said.cancelled = false;
+                }
+                Reason::Cancelled => {
+                    said.cancelled = true;
+                    said.armed = None;
+                }
+                Reason::BatchMoved { requests, .. } => said.moved = Some(requests),
+                Reason::Limited { per_word } => said.shallow = per_word,
+                Reason::Coalesced { into, victim } => said.coalesced.push((into, victim)),
+                _ => {}
+            }
+        }
+        said
+    }
+}
+
+/// What became of a bio; the new request, if there is one.
+pub(super) fn submitted(
+    add: &Add,
+    here: Submitted,
+    said: &Said,
+    id_of: impl Fn(u64) -> Option<RequestId>,
+    name: impl Fn(RequestId) -> String,
+) -> Result<Option<RequestId>, String> {
+    if add.shallow.is_some_and(|shallow| here_allocates(here) && shallow != said.shallow) {
+        return Err(format!("the depth allowed was {:?}, but here it is {}", add.shallow, said.shallow));
+    }
+    match (&add.result, here) {
+        (AddResult::Word(word), Submitted::Inserted(rq)) if word == "insert" => Ok(Some(rq)),
+        (AddResult::Merge { merge, into }, Submitted::Merged { into: here, end })
+            if id_of(*into) == Some(here) && *merge == kind(end) =>
+        {
+            Ok(None)
+        }
+        (AddResult::Merge { merge: MergeKind::Insert, into }, Submitted::MergedOnInsert { into: here })
+            if said.coalesced.is_empty() && id_of(*into) == Some(here) || !said.coalesced.is_empty() =>
+        {
+            Ok(None)
+        }
+        (recorded, Submitted::Merged { into, end }) => {
+            Err(format!("recorded {recorded:?}, but here it merged at the {end:?} of {}", name(into)))
+        }
+        (recorded, here) => Err(format!("recorded {recorded:?}, but here {here:?}")),
+    }
+}
+
+fn here_allocates(here: Submitted) -> bool {
+    !matches!(here, Submitted::Merged { .. })
+}
+
+fn kind(end: End) -> MergeKind {
+    match end {
+        End::Back => MergeKind::Back,
+        End::Front => MergeKind::Front,
+    }
+}
+
+/// The kick and the timer of an event.
+pub(super) fn run_and_timer(
+    event: &Event,
+    said: &Said,
+    outputs: Outputs,
+    instant: impl Fn(u64) -> Instant,
+) -> Result<(), String> {
+    let kick = match said.run {
+        Run::No => None,
+        Run::Soon => Some(Kick::Later),
+        Run::Now => Some(Kick::Now),
+    };
+    if outputs == Outputs::Kicks && event.kick != kick {
+        return Err(format!("recorded kick {:?}, but here {kick:?}", event.kick));
+    }
+    let armed = event.idle_until.map(instant);
+    if armed != said.armed {
+        return Err(format!("recorded idle_until {armed:?}, but here {:?}", said.armed));
+    }
+    let cancelled = event.idle_cancel.is_some();
+    if outputs == Outputs::Cancels && cancelled != said.cancelled {
+        return Err(format!("recorded timer cancelled: {cancelled}, but here: {}", said.cancelled));
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! The inputs of a recording, given to the queue one by one.
+
+use std::collections::BTreeMap;
+
+use blksched::{
+    Bio, BlockQueue, Class, Durability, GroupId, Hints, Instant, Next, Op, Outcome, Priority, Reason, RequestId,
+    Sector, SubmitterId, Tag, Waiter,
+};
+use blksched_traces::elevator_transcript::{Add, Event, Got, OpLetter, What};
+
+use super::expect::{self, Said};
+use super::setup::{Clock, Outputs, Setup};
+
+/// A recording on its way through a queue.
+pub(super) struct Replayer {
+    queue: BlockQueue<Vec<(Instant, Reason)>>,
+    clock: Clock,
+    outputs: Outputs,
+    /// Recorded names of live requests.
+    ids: BTreeMap<u64, RequestId>,
+    /// Absorbed requests whose `coalesce` lines must come next: survivor, victim.
+    coalesced: Vec<(RequestId, RequestId)>,
+    last: Instant,
+}
+
+impl Replayer {
+    pub(super) fn new(setup: Setup) -> Replayer {
+        Replayer {
+            queue: setup.queue,
+            clock: setup.clock,
+            outputs: setup.outputs,
+            ids: BTreeMap::new(),
+            coalesced: Vec::new(),
+            last: Instant::ZERO,
+        }
+    }
+
+    /// One event; `Err` says what was recorded and what happened instead.
+    pub(super) fn step(&mut self, event: &Event) -> Result<(), String> {
+        let now = self.clock.instant(event.t);
+        if now < self.last {
+            return Err(format!("the recording's time runs backwards: {now} after {}", self.last));
+        }
+        self.check_timer(now, event)?;
+        self.check_coalesced(event)?;
+        self.queue.listener_mut().clear();
+        let said = self.apply(now, event)?;
+        self.last = now;
+        if !matches!(event.what, What::Coalesce { .. } | What::KickEnd {} | What::End { .. }) {
+            expect::run_and_timer(event, &said, self.outputs, |t| self.clock.instant(t))?;
+        }
+        self.queue.deliveries().for_each(drop);
+        Ok(())
+    }
+
+    /// The recording is over.
+    pub(super) fn finish(&self) -> Result<(), String> {
+        match self.coalesced.first() {
+            Some((into, victim)) => {
+                Err(format!("{} absorbed {}, which is not recorded", self.name(*into), self.name(*victim)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A timer fires in the recording exactly if it is due here.
+    fn check_timer(&self, now: Instant, event: &Event) -> Result<(), String> {
+        let due = self.queue.deadline();
+        match (&event.what, due) {
+            (What::Timer {}, None) => Err("a timer fired, but none is armed here".to_owned()),
+            (What::Timer {}, Some(due)) if due != now && due > self.last => {
+                Err(format!("a timer fired at {now}, but here it is due at {due}"))
+            }
+            (What::Timer {} | What::Coalesce { .. } | What::KickEnd {}, _) | (_, None) => Ok(()),
+            (_, Some(due)) if due <= now => Err(format!("the timer due at {due} fires here, but not in the recording")),
+            (_, Some(_)) => Ok(()),
+        }
+    }
+
+    /// The `coalesce` lines that belong to an add follow it directly.
+    fn check_coalesced(&mut self, event: &Event) -> Result<(), String> {
+        match (&event.what, self.coalesced.is_empty()) {
+            (What::Coalesce { id, into }, false) => {
+                let (survivor, victim) = self.coalesced.remove(0);
+                let same = self.ids.get(into) == Some(&survivor) && self.ids.get(id) == Some(&victim);
+                self.ids.remove(id);
+                if same { Ok(()) } else { Err(format!("{into} absorbed {id}, but here other requests did")) }
+            }
+            (What::Coalesce { id, into }, true) => Err(format!("{into} absorbed {id}, but not here")),
+            (_, true) => Ok(()),
+            (_, false) => self.finish(),
+        }
+    }
+
+    fn apply(&mut self, now: Instant, event: &Event) -> Result<Said, String> {
+        match &event.what {
+            What::Add(add) => self.add(now, add),
+            What::Dispatch(got) => self.dispatch(now, got),
+            What::Complete { id } => {
+                let rq = self.ids.remove(id).ok_or_else(|| format!("{id} completed, but is not known here"))?;
+                self.queue.complete(now, rq, Outcome::Ok);
+                Ok(self.said())
+            }
+            What::Timer {} => {
+                self.queue.elapse(now);
+                Ok(self.said())
+            }
+            What::Exit { pid } => {
+                self.queue.forget(now, SubmitterId(*pid));
+                Ok(self.said())
+            }
+            What::Weight { group, .. } => {
+                Err(format!("the weight of group {group} changed, but there are no groups here"))
+            }
+            // A priority travels on the requests that follow.
+            What::Ioprio { .. } | What::Coalesce { .. } | What::KickEnd {} | What::End { .. } => Ok(Said::default()),
+        }
+    }
+
+    fn add(&mut self, now: Instant, add: &Add) -> Result<Said, String> {
+        let submitted = self.queue.submit(now, bio(add)?);
+        let said = self.said();
+        if let Some(rq) = expect::submitted(add, submitted, &said, |id| self.ids.get(&id).copied(), |rq| self.name(rq))?
+        {
+            self.ids.insert(add.id, rq);
+        }
+        self.coalesced.clone_from(&said.coalesced);
+        Ok(said)
+    }
+
+    fn dispatch(&mut self, now: Instant, got: &Got) -> Result<Said, String> {
+        self.queue.run();
+        let next = self.queue.next(now);
+        let said = self.said();
+        match (next, got.got) {
+            (Next::Issue(command), Some(id)) => {
+                let here = (self.ids.get(&id) == Some(&command.rq), command.start.0, command.sectors);
+                if here != (true, got.sector.unwrap_or(command.start.0), got.sectors.unwrap_or(command.sectors)) {
+                    let name = self.name(command.rq);
+                    return Err(format!(
+                        "the driver got {id}, but here {name} at {}+{}",
+                        command.start, command.sectors
+                    ));
+                }
+            }
+            (Next::Issue(command), None) => {
+                return Err(format!("the driver got nothing, but here {}", self.name(command.rq)));
+            }
+            (answer, Some(id)) => return Err(format!("the driver got {id}, but here the answer is {answer:?}")),
+            (_, None) => {}
+        }
+        if got.batch != said.moved {
+            return Err(format!("a batch of {:?} was moved, but here of {:?}", got.batch, said.moved));
+        }
+        Ok(said)
+    }
+
+    fn said(&mut self) -> Said {
+        Said::of(self.queue.listener().iter().map(|(_, reason)| *reason))
+    }
+
+    /// The recorded name of a request, for messages.
+    fn name(&self, rq: RequestId) -> String {
+        let named = self.ids.iter().find(|&(_, &known)| known == rq);
+        named.map_or_else(|| format!("an unnamed {rq:?}"), |(id, _)| id.to_string())
+    }
+}
+
+fn bio(add: &Add) -> Result<Bio, String> {
+    let op = match add.op {
+        OpLetter::R => Op::Read,
+        OpLetter::W => Op::Write,
+        OpLetter::D => Op::Discard,
+    };
+    Ok(Bio {
+        tag: Tag(add.id),
+        op,
+        start: Sector(add.sector),
+        sectors: add.sectors,
+        waiter: if add.sync { Waiter::Sync } else { Waiter::Async },
+        priority: priority(&add.prio)?,
+        submitter: SubmitterId(add.pid),
+        group: GroupId(add.group.unwrap_or(0)),
+        hints: Hints { meta: add.meta, no_idle: add.noidle },
+        durability: Durability::default(),
+    })
+}
+
+fn priority(text: &str) -> Result<Priority, String> {
+    let error = || format!("`{text}` is no priority: expected class/level, as in be/4");
+    let (class, level) = text.split_once('/').ok_or_else(error)?;
+    let class = match class {
+        "none" => Class::None,
+        "rt" => Class::RealTime,
+        "be" => Class::BestEffort,
+        "idle" => Class::Idle,
+        _ => return Err(error()),
+    };
+    Ok(Priority { class, level: level.parse().map_err(|_| error())? })
+}

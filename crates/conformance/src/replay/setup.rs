@@ -1,0 +1,133 @@
+//! From a recording's header to a queue: which elevator, which knobs, which clock.
+
+use std::path::Path;
+
+use blksched::{
+    BlockQueue, Catalogue, Elevator, Instant, Jiffies, Knob, KnobError, Limits, QueueConfig, Reason, Slots, Span,
+};
+use blksched_traces::elevator_transcript::Header;
+
+use super::ReplayError;
+
+/// A queue ready to replay a case.
+pub struct Setup {
+    /// The elevator's name.
+    pub name: String,
+    pub(super) queue: BlockQueue<Vec<(Instant, Reason)>>,
+    pub(super) clock: Clock,
+    pub(super) outputs: Outputs,
+}
+
+/// How a recording counts time.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Clock {
+    /// Ticks (2.x).
+    Ticks(Jiffies),
+    /// Nanoseconds (4.20), since some moment (6.1).
+    Ns { at_zero: u64 },
+}
+
+impl Clock {
+    pub(super) fn instant(self, t: u64) -> Instant {
+        match self {
+            Clock::Ticks(jiffies) => jiffies.instant(t),
+            Clock::Ns { at_zero } => Instant::from_ns(at_zero + t),
+        }
+    }
+}
+
+/// What a generation of recordings says about runs and timers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outputs {
+    /// Kicks, but no cancelled timers (2.x, 4.20).
+    Kicks,
+    /// Cancelled timers, but no kicks (6.1).
+    Cancels,
+}
+
+impl Setup {
+    /// The elevator of the catalogue that a recording names.
+    ///
+    /// # Errors
+    /// If there is none, or it has no such knob.
+    pub fn of(header: &Header, path: &Path, catalogue: &Catalogue) -> Result<Setup, ReplayError> {
+        let unsupported = || ReplayError::Unsupported {
+            path: path.to_owned(),
+            scheduler: header.scheduler.clone(),
+            kernel: header.kernel.clone(),
+        };
+        let name = elevator_name(header);
+        let known = name.split('@').next().is_some_and(|word| catalogue.entries().iter().any(|e| e.name == word));
+        if !known {
+            return Err(unsupported());
+        }
+        let built = catalogue.build(&name).map_err(|source| ReplayError::Spec { path: path.to_owned(), source })?;
+        let setup = Setup::with(&name, built.elevator, header);
+        setup.map_err(|source| ReplayError::Knob { path: path.to_owned(), source })
+    }
+
+    /// An elevator of your own, on a queue as the header describes it.
+    ///
+    /// # Errors
+    /// If it has no knob that the header sets.
+    pub fn with(name: &str, elevator: Box<dyn Elevator>, header: &Header) -> Result<Setup, KnobError> {
+        let limits = Limits {
+            max_sectors: header.queue.max_sectors,
+            max_segments: header.queue.max_segments.unwrap_or(u16::MAX),
+            rotational: header.queue.rotational,
+            ..Limits::default()
+        };
+        let slots = Slots::Unlimited.with_nr_requests(header.queue.nr_requests);
+        let config = QueueConfig { limits, depth: header.queue.depth, slots, ..QueueConfig::default() };
+        let mut queue = BlockQueue::with_listener(config, elevator, Vec::new());
+        let mut values = Vec::new();
+        for (name, &shown) in header.tunables.iter().filter(|(name, _)| !name.ends_with("_us")) {
+            let knob = queue.elevator().tunables().find(name)?;
+            values.push((knob.name, raw_value(header, knob, shown)));
+        }
+        for (name, raw) in values {
+            queue.set(Instant::ZERO, name, raw)?;
+        }
+        let clock = match (header.ktime0, counts_ns(header)) {
+            (Some(at_zero), _) => Clock::Ns { at_zero },
+            (None, true) => Clock::Ns { at_zero: 0 },
+            (None, false) => Clock::Ticks(Jiffies::new(header.hz)),
+        };
+        let outputs = if header.ktime0.is_some() { Outputs::Cancels } else { Outputs::Kicks };
+        Ok(Setup { name: name.to_owned(), queue, clock, outputs })
+    }
+}
+
+fn counts_ns(header: &Header) -> bool {
+    header.unit.as_deref() == Some("ns")
+}
+
+/// The catalogue's name for what a header calls scheduler and kernel.
+fn elevator_name(header: &Header) -> String {
+    let kernel = header.kernel.split([' ', '+']).next().unwrap_or_default();
+    let release: Vec<&str> = kernel.split('.').collect();
+    let kernel = match release[..] {
+        ["2", a, b, ..] => format!("2.{a}.{b}"),
+        [a, b, ..] => format!("{a}.{b}"),
+        _ => kernel.to_owned(),
+    };
+    let hz = header.hz;
+    match header.scheduler.as_str() {
+        "deadline-list" => format!("deadline@{kernel}+hz={hz}"),
+        "deadline-rb-2.5" => format!("deadline@{kernel}+order=tree+hz={hz}"),
+        // 2.6.31, 2.6.32 and 2.6.33 decide alike (note D26).
+        "deadline" if kernel.starts_with("2.6.") => format!("deadline@2.6.33+hz={hz}"),
+        other => format!("{other}@{kernel}+hz={hz}"),
+    }
+}
+
+/// What a header sets a knob to: times count as the scheduler used them, in ticks or nanoseconds.
+fn raw_value(header: &Header, knob: &Knob, shown: i64) -> i64 {
+    let in_ticks = !counts_ns(header) || header.scheduler == "deadline";
+    match header.raw.get(knob.name) {
+        Some(&ticks) if in_ticks => Jiffies::new(header.hz).span(ticks as u64).as_ns() as i64,
+        Some(&ns) => ns,
+        None if knob.unit == blksched::Unit::Ms => Span::from_ms(shown as u64).as_ns() as i64,
+        None => shown,
+    }
+}

@@ -1,0 +1,400 @@
+//! `elevator-transcript/1` and `/2`: what a real kernel's scheduler decided, event by event, as JSON lines.
+//!
+//! The first line is a [`Header`], every further line an [`Event`], in the exact order in which things happened.
+//! Keys that only inform (`h`, `dbg`, `queue`…) are read over. Files may be gzipped.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What a case was recorded from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// `elevator-transcript/1` or `/2`.
+    pub format: String,
+    /// The scheduler, in the recorder's words.
+    pub scheduler: String,
+    /// The kernel or variant, in the recorder's words.
+    pub kernel: String,
+    /// Ticks per second.
+    pub hz: u32,
+    /// 2.x: the tick at the start; 4.20: the nanosecond.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub t0: Option<u64>,
+    /// 6.1: the clock at `t` = 0 \[ns\].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ktime0: Option<u64>,
+    /// What `t` counts, where it is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Knobs as sysfs shows them.
+    pub tunables: BTreeMap<String, i64>,
+    /// Times among them as the scheduler uses them; these count.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub raw: BTreeMap<String, i64>,
+    /// The queue.
+    pub queue: Queue,
+    /// BFQ: values in force at the start.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub initial: BTreeMap<String, i64>,
+    /// 4.20: groups at the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
+    /// The outcome depends on the shape of a red-black tree (2.x, 4.20).
+    #[serde(default)]
+    pub rbtree_shape_sensitive: bool,
+}
+
+/// The queue that a case was recorded on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// The scheduler's own limit; no pool was modelled.
+    pub nr_requests: u32,
+    /// The largest request \[sectors\].
+    pub max_sectors: u32,
+    /// The most segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_segments: Option<u16>,
+    /// How many requests the driver holds at most.
+    pub depth: u32,
+    /// Does the disk seek?
+    pub rotational: bool,
+}
+
+/// A group of 4.20.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// 0 is the root.
+    pub id: u32,
+    /// -1 for the root.
+    pub parent: i64,
+    /// Its share among its siblings.
+    pub weight: u32,
+    /// The share of its own tasks among its children.
+    pub leaf_weight: u32,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When: ticks in 2.x, nanoseconds since.
+    pub t: u64,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+    /// A run of the queue that the scheduler asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kick: Option<Kick>,
+    /// A timer that it armed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_until: Option<u64>,
+    /// It cancelled its timer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_cancel: Option<serde_json::Value>,
+}
+
+impl Event {
+    /// The event as its line of the file.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an event has only string keys")
+    }
+}
+
+/// What happened: the inputs of an event, and the outputs that belong to its kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ev", rename_all = "snake_case")]
+pub enum What {
+    /// A bio was submitted.
+    Add(Add),
+    /// The request was absorbed by another because of the add before.
+    Coalesce {
+        /// The victim.
+        id: u64,
+        /// The survivor.
+        into: u64,
+    },
+    /// The driver asked for a request.
+    Dispatch(Got),
+    /// A queue run nested in an add is over.
+    KickEnd {},
+    /// The driver is done with a request.
+    Complete {
+        /// Which.
+        id: u64,
+    },
+    /// The scheduler's timer fired.
+    Timer {},
+    /// A process exits.
+    Exit {
+        /// Which.
+        pid: u32,
+    },
+    /// A process's priority changes.
+    Ioprio {
+        /// Whose.
+        pid: u32,
+        /// To what: `be/4`.
+        prio: String,
+    },
+    /// A group's weight is written.
+    Weight {
+        /// Which group.
+        group: u32,
+        /// Its new weight.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        weight: Option<u32>,
+        /// Its new leaf weight.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        leaf_weight: Option<u32>,
+    },
+    /// The case is over (6.1).
+    End {
+        /// Look-ups whose outcome depends on a tree's shape.
+        #[serde(default)]
+        shape_dependent: u64,
+        /// Calls at which token numbers mattered.
+        #[serde(default)]
+        token_sensitive: u64,
+    },
+}
+
+/// A submitted bio and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Add {
+    /// Its name, and that of the request if it becomes one.
+    pub id: u64,
+    /// Who.
+    pub pid: u32,
+    /// `R`, `W` or `D`.
+    pub op: OpLetter,
+    /// Does somebody wait?
+    pub sync: bool,
+    /// First sector.
+    pub sector: u64,
+    /// Length.
+    pub sectors: u32,
+    /// `be/4`.
+    pub prio: String,
+    /// The group it is charged to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
+    /// Metadata.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub meta: bool,
+    /// No dependent request follows.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub noidle: bool,
+    /// 6.1: the depth that the scheduler allowed, 0 = unlimited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shallow: Option<u32>,
+    /// What became of it.
+    pub result: AddResult,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Read, write, discard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OpLetter {
+    /// Read.
+    R,
+    /// Write.
+    W,
+    /// Discard.
+    D,
+}
+
+/// What became of a bio.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum AddResult {
+    /// `"insert"`: a new request.
+    Word(String),
+    /// It merged.
+    Merge {
+        /// How.
+        merge: MergeKind,
+        /// Into which request.
+        into: u64,
+    },
+}
+
+/// How a bio merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeKind {
+    /// Behind a request.
+    Back,
+    /// Before a request.
+    Front,
+    /// As it was inserted (6.1).
+    Insert,
+}
+
+/// What the driver got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Got {
+    /// A request, or nothing.
+    pub got: Option<u64>,
+    /// Its first sector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sector: Option<u64>,
+    /// Its length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sectors: Option<u32>,
+    /// 2.5: so many requests were moved first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// Kyber: the token it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<u32>,
+}
+
+/// A wish to run the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kick {
+    /// Inside the event.
+    Now,
+    /// After it.
+    Later,
+}
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file itself.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line of it.
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// Which column, from 1.
+        column: usize,
+        /// What was wrong and what was expected.
+        message: String,
+    },
+}
+
+/// A whole case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transcript {
+    /// The first line.
+    pub header: Header,
+    /// The further lines; event `i` stood on line `i + 2`.
+    pub events: Vec<Event>,
+}
+
+impl Transcript {
+    /// Read a file, gzipped or not.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a line is no event.
+    pub fn open(path: &Path) -> Result<Transcript, ReadError> {
+        let io_error = |source| ReadError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io_error)?;
+        let gzipped = path.extension().is_some_and(|extension| extension == "gz");
+        let input: Box<dyn Read> = if gzipped { Box::new(flate2::read::GzDecoder::new(file)) } else { Box::new(file) };
+        Transcript::read(BufReader::new(input), path)
+    }
+
+    /// Read from anywhere; `path` is for errors.
+    ///
+    /// # Errors
+    /// As [`Transcript::open`].
+    pub fn read(input: impl BufRead, path: &Path) -> Result<Transcript, ReadError> {
+        let mut header = None;
+        let mut events = Vec::new();
+        for (nth, line) in input.lines().enumerate() {
+            let text = line.map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+            let error = |error: serde_json::Error| ReadError::Line {
+                path: path.to_owned(),
+                line: nth + 1,
+                column: error.column().max(1),
+                message: error.to_string(),
+            };
+            match header {
+                None => header = Some(serde_json::from_str::<Header>(&text).map_err(error)?),
+                Some(_) => events.push(serde_json::from_str::<Event>(&text).map_err(error)?),
+            }
+        }
+        let empty = || ReadError::Line {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            message: "the file is empty: expected a header with `format`, `scheduler` and `kernel`".to_owned(),
+        };
+        Ok(Transcript { header: header.ok_or_else(empty)?, events })
+    }
+
+    /// Write as JSON lines.
+    ///
+    /// # Errors
+    /// If `out` does.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        writeln!(out, "{}", serde_json::to_string(&self.header)?)?;
+        for event in &self.events {
+            writeln!(out, "{}", event.to_json())?;
+        }
+        Ok(())
+    }
+
+    /// Does the case say of itself that its outcome depends on the shape of a tree or on token numbers?
+    pub fn is_shape_dependent(&self) -> bool {
+        let at_end = |event: &Event| matches!(event.what, What::End { shape_dependent, .. } if shape_dependent > 0);
+        self.header.rbtree_shape_sensitive || self.events.last().is_some_and(at_end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CASE: &str = r#"{"format":"elevator-transcript/1","scheduler":"cfq","kernel":"2.6.33","hz":1000,"t0":1000,"tunables":{"quantum":4},"raw":{"slice_idle":8},"queue":{"nr_requests":128,"max_sectors":1024,"depth":4,"rotational":true},"rbtree_shape_sensitive":false}
+{"t":1001,"ev":"add","id":1,"pid":7,"op":"R","sync":true,"sector":8,"sectors":8,"prio":"be/4","result":"insert","h":["alloc:7"]}
+{"t":1001,"ev":"add","id":2,"pid":7,"op":"W","sync":false,"sector":16,"sectors":8,"prio":"be/4","result":{"merge":"back","into":1},"kick":"now"}
+{"t":1001,"ev":"coalesce","id":3,"into":1}
+{"t":1002,"ev":"dispatch","got":1,"sector":8,"sectors":16,"batch":1}
+{"t":1002,"ev":"dispatch","got":null}
+{"t":1002,"ev":"kick_end"}
+{"t":1005,"ev":"complete","id":1,"idle_until":1013,"queue":"S7"}
+{"t":1013,"ev":"timer","kick":"later"}
+{"t":1013,"ev":"weight","group":1,"leaf_weight":100}
+{"t":1014,"ev":"exit","pid":7}
+"#;
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        let read = |text: &[u8]| Transcript::read(text, Path::new("case.jsonl")).unwrap();
+        let case = read(CASE.as_bytes());
+        assert_eq!(case.events.len(), 10);
+        let mut written = Vec::new();
+        case.write(&mut written).unwrap();
+        assert_eq!(read(&written), case);
+    }
+
+    #[test]
+    fn a_broken_line_is_named_by_line_and_column() {
+        let broken = CASE.replace(r#""ev":"exit","pid":7"#, r#""ev":"exit""#);
+        let error = Transcript::read(broken.as_bytes(), Path::new("case.jsonl")).unwrap_err().to_string();
+        assert!(error.starts_with("case.jsonl:11:") && error.contains("missing field `pid`"), "{error}");
+        let unknown = CASE.replace(r#""ev":"exit""#, r#""ev":"exti""#);
+        let error = Transcript::read(unknown.as_bytes(), Path::new("case.jsonl")).unwrap_err().to_string();
+        assert!(error.contains("unknown variant `exti`, expected one of"), "{error}");
+        assert!(Transcript::read(&b""[..], Path::new("x")).is_err());
+    }
+}
