@@ -1,0 +1,95 @@
+//! The face of every disk model: start, next, finish.
+
+use blksched::{Command, Instant, RequestId};
+
+use crate::{Activity, Ledger};
+
+/// A disk, in virtual time. It never reads a clock and never calls back.
+///
+/// Between two calls time may only go forward, and a driver calls [`Disk::finish`] at [`Disk::next`] at the latest.
+pub trait Disk: Send {
+    /// What it tells its host about itself; never changes.
+    fn facts(&self) -> Facts;
+
+    /// Hands over a command at `now`.
+    ///
+    /// # Panics
+    /// If [`Facts::depth`] commands are in flight, or the command is longer than [`Facts::max_sectors`], or a read or
+    /// write has no sectors: all three are the driver's to prevent.
+    fn start(&mut self, now: Instant, command: Command);
+
+    /// When it next wants `finish` to be called: a completion, or a step of its own (a drained write, the end of a
+    /// look-ahead). `None` if nothing will happen until the next `start`.
+    fn next(&self) -> Option<Instant>;
+
+    /// Lets its own steps up to `now` happen and hands back one completion, the earliest. Call until `None`.
+    fn finish(&mut self, now: Instant) -> Option<Finished>;
+
+    /// Commands started and not yet handed back.
+    fn in_flight(&self) -> u32;
+
+    /// Where the mechanism's time went so far.
+    fn ledger(&self) -> &Ledger;
+}
+
+/// What a disk tells its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Capacity \[512-byte sectors\].
+    pub sectors: u64,
+    /// Does it turn?
+    pub rotational: bool,
+    /// Commands it accepts at a time; at least 1.
+    pub depth: u32,
+    /// Its largest command \[512-byte sectors\].
+    pub max_sectors: u32,
+    /// May a completed write be lost when the power fails?
+    pub volatile_cache: bool,
+    /// Can a single write be asked to pass the cache?
+    pub fua: bool,
+}
+
+/// One completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The command's request.
+    pub rq: RequestId,
+    /// When it completed; may lie before the `now` of a late call.
+    pub at: Instant,
+    /// Whether it worked.
+    pub outcome: Outcome,
+    /// This command's own part of the disk's work; without the time it waited behind others, and for a cached write
+    /// without the later drain.
+    pub service: Activity,
+}
+
+/// Whether a command worked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did.
+    Ok,
+    /// It did not; nothing was read or written.
+    Failed(IoError),
+}
+
+/// Why a command failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IoError {
+    /// It reaches behind the disk's last sector.
+    OutOfRange,
+}
+
+/// The checks every model makes before it accepts a command.
+pub(crate) fn admit(facts: &Facts, in_flight: u32, command: &Command) -> Outcome {
+    assert!(in_flight < facts.depth, "command started with {in_flight} of {} in flight", facts.depth);
+    assert!(
+        command.sectors <= facts.max_sectors,
+        "a command of {} sectors, but this disk takes at most {}",
+        command.sectors,
+        facts.max_sectors
+    );
+    assert!(command.sectors > 0 || command.op == blksched::Op::Flush, "{:?} without sectors", command.op);
+    let end = command.start.0.checked_add(u64::from(command.sectors));
+    if end.is_some_and(|end| end <= facts.sectors) { Outcome::Ok } else { Outcome::Failed(IoError::OutOfRange) }
+}

@@ -1,0 +1,88 @@
+//! The disk whose every command takes the same time, on one channel or several in parallel.
+//!
+//! **Rule**: a command takes the channel that is free first and holds it for `service + bytes / rate`. A flush and a
+//! discard move no data. Nothing is cached, so a flush has nothing to do and costs `service` alone.
+
+use blksched::{Command, Instant, Op, Span};
+
+use crate::disk::admit;
+use crate::endings::Endings;
+use crate::{Activity, Disk, Facts, Finished, FixedSpec, Ledger, Outcome};
+
+pub(crate) struct Fixed {
+    facts: Facts,
+    service: Span,
+    rate: Option<crate::Rate>,
+    /// When each channel is free.
+    channels: Vec<Instant>,
+    in_flight: u32,
+    endings: Endings<()>,
+    ledger: Ledger,
+}
+
+impl Fixed {
+    pub(crate) fn new(spec: &FixedSpec) -> Fixed {
+        Fixed {
+            facts: Facts {
+                sectors: spec.capacity_sectors,
+                rotational: false,
+                depth: spec.depth,
+                max_sectors: spec.max_sectors,
+                volatile_cache: false,
+                fua: true,
+            },
+            service: spec.service,
+            rate: spec.rate,
+            channels: vec![Instant::ZERO; spec.channels as usize],
+            in_flight: 0,
+            endings: Endings::with_capacity(spec.depth as usize),
+            ledger: Ledger::default(),
+        }
+    }
+
+    fn transfer(&self, command: &Command) -> Span {
+        match (command.op, self.rate) {
+            (Op::Read | Op::Write, Some(rate)) => rate.time_of(u64::from(command.sectors)),
+            _ => Span::ZERO,
+        }
+    }
+}
+
+impl Disk for Fixed {
+    fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    fn start(&mut self, now: Instant, command: Command) {
+        let outcome = admit(&self.facts, self.in_flight, &command);
+        self.in_flight += 1;
+        if outcome != Outcome::Ok {
+            self.endings.add(Finished { rq: command.rq, at: now, outcome, service: Activity::default() }, ());
+            return;
+        }
+        let service = Activity { overhead: self.service, transfer: self.transfer(&command), ..Activity::default() };
+        let free = self.channels.iter_mut().min().expect("at least one channel");
+        let begin = now.max(*free);
+        *free = begin + service.sum();
+        self.ledger.charge(command.submitter, &service);
+        self.endings.add(Finished { rq: command.rq, at: begin + service.sum(), outcome, service }, ());
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.endings.next()
+    }
+
+    fn finish(&mut self, now: Instant) -> Option<Finished> {
+        let (finished, ()) = self.endings.take(now)?;
+        self.in_flight -= 1;
+        Some(finished)
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}

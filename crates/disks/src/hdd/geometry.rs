@@ -1,0 +1,212 @@
+//! **What for**: where a sector is, and when it passes under the head.
+//!
+//! **Rule**: the disk is unrolled into one spiral. `unrolled(sector)` \[ns\] is how long the platters turn from sector 0
+//! to the beginning of that sector if everything between is read without a pause: a revolution per track, plus
+//! `track_skew` at each head switch and `cylinder_skew` at each step to the next cylinder. From that one function follow
+//! the angle (modulo a revolution), the time to transfer from one sector to another (a difference), and how far a
+//! look-ahead has come (its inverse).
+//!
+//! **Origin**: Hitachi's manuals define the sustained rate in this way (sectors of a cylinder over revolutions, head
+//! switches and one cylinder change).
+//! **Costs when wrong**: without skew, a sequential read loses a revolution per track.
+
+use super::divisor::Divisor;
+use super::zones::{Zone, lay_out};
+use crate::HddSpec;
+
+/// Buckets of the table that finds a sector's zone.
+const GUESSES: usize = 256;
+
+/// Where the arm and the active head are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Track {
+    /// Counted from the outermost.
+    pub(super) cylinder: u32,
+    /// Which surface.
+    pub(super) head: u32,
+}
+
+/// Where a sector begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// On which track.
+    pub(super) track: Track,
+    /// At which angle \[ns of a revolution\].
+    pub(super) angle: u32,
+    /// Where on the spiral \[ns\].
+    pub(super) unrolled: u64,
+}
+
+/// Where a transfer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Behind {
+    /// The track of the next sector: the head follows the spiral by itself.
+    pub(super) next_track: Track,
+    /// The point of the spiral just behind the sector, before any skew \[ns\].
+    pub(super) unrolled: u64,
+}
+
+/// The disk's sectors along one spiral.
+#[derive(Clone, Debug)]
+pub(super) struct Spiral {
+    zones: Vec<Zone>,
+    /// Where each zone begins on the spiral \[ns\].
+    begins: Vec<u64>,
+    /// For each bucket of sectors the zone of its first one.
+    guesses: Vec<u8>,
+    guess_shift: u32,
+    heads: Divisor,
+    revolution: Divisor,
+    /// A revolution and a head switch \[ns\].
+    track_ns: u64,
+    /// What a step to the next cylinder costs beyond a head switch \[ns\].
+    extra_ns: u64,
+    cylinders: u32,
+}
+
+/// A sector taken apart.
+struct Spot {
+    zone: usize,
+    /// Within the zone.
+    cylinder: u64,
+    head: u64,
+    sector: u64,
+    /// Where its track begins on the spiral \[ns\].
+    track_at: u64,
+}
+
+impl Spiral {
+    pub(super) fn new(spec: &HddSpec) -> Spiral {
+        let revolution_ns = spec.revolution().as_ns();
+        let track_skew = spec.geometry.track_skew.of(spec.revolution()).as_ns();
+        let cylinder_skew = spec.geometry.cylinder_skew.of(spec.revolution()).as_ns();
+        let heads = u64::from(spec.geometry.heads);
+        let mean_skew = ((heads - 1) * track_skew + cylinder_skew) as f64 / heads as f64;
+        let zones = lay_out(spec, revolution_ns, mean_skew);
+        let (track_ns, extra_ns) = (revolution_ns + track_skew, cylinder_skew - track_skew);
+        let cylinder_ns = heads * track_ns + extra_ns;
+        let begins = zones.iter().map(|zone| u64::from(zone.first_cylinder) * cylinder_ns).collect();
+        let guess_shift = (64 - spec.capacity_sectors.leading_zeros()).saturating_sub(GUESSES.ilog2());
+        let guesses = (0..GUESSES as u64)
+            .map(|bucket| zones.partition_point(|zone| zone.first <= bucket << guess_shift) as u8 - 1)
+            .collect();
+        let cylinders = zones.iter().map(|zone| zone.cylinders).sum();
+        let (heads, revolution) = (Divisor::new(heads), Divisor::new(revolution_ns));
+        Spiral { zones, begins, guesses, guess_shift, heads, revolution, track_ns, extra_ns, cylinders }
+    }
+
+    /// How many cylinders the arm can reach.
+    pub(super) fn cylinders(&self) -> u32 {
+        self.cylinders
+    }
+
+    /// Where `sector` begins.
+    pub(super) fn place(&self, sector: u64) -> Place {
+        let spot = self.spot(sector);
+        let unrolled = spot.track_at + self.along(&spot, spot.sector);
+        let angle = self.revolution.div_rem(unrolled).1 as u32;
+        Place { track: self.track(&spot), angle, unrolled }
+    }
+
+    /// What lies behind `sector`.
+    pub(super) fn behind(&self, sector: u64) -> Behind {
+        let spot = self.spot(sector);
+        let unrolled = spot.track_at + self.along(&spot, spot.sector + 1);
+        let track = self.track(&spot);
+        let last_of_track = spot.sector + 1 == self.zones[spot.zone].per_track.get();
+        let next_track = match (last_of_track, spot.head + 1 == self.heads.get()) {
+            (false, _) => track,
+            (true, false) => Track { head: track.head + 1, ..track },
+            (true, true) => Track { cylinder: (track.cylinder + 1).min(self.cylinders - 1), head: 0 },
+        };
+        Behind { next_track, unrolled }
+    }
+
+    /// The first sector that has not wholly passed when the head has come as far as `unrolled` \[ns\].
+    pub(super) fn sector_at(&self, unrolled: u64) -> u64 {
+        let index = self.begins.partition_point(|&begin| begin <= unrolled) - 1;
+        let zone = &self.zones[index];
+        let heads = self.heads.get();
+        let cylinder_ns = heads * self.track_ns + self.extra_ns;
+        let (cylinder, rest) = ((unrolled - self.begins[index]) / cylinder_ns, (unrolled - self.begins[index]) % cylinder_ns);
+        let head = (rest / self.track_ns).min(heads - 1);
+        let per_track = zone.per_track.get();
+        let along = rest - head * self.track_ns;
+        // The quotient of the rounded sector time may be one off either way; settle it with the forward rule.
+        let mut sector = (((along << 32) / zone.sector_time).min(per_track)).saturating_sub(1);
+        while sector < per_track && ((sector + 1) * zone.sector_time) >> 32 <= along {
+            sector += 1;
+        }
+        zone.first + (cylinder * heads + head) * per_track + sector
+    }
+
+    #[inline]
+    fn spot(&self, sector: u64) -> Spot {
+        let mut zone = usize::from(self.guesses[(sector >> self.guess_shift) as usize]);
+        while self.zones.get(zone + 1).is_some_and(|next| next.first <= sector) {
+            zone += 1;
+        }
+        let here = &self.zones[zone];
+        let (track, sector) = here.per_track.div_rem(sector - here.first);
+        let (cylinder, head) = self.heads.div_rem(track);
+        let track_at = self.begins[zone] + track * self.track_ns + cylinder * self.extra_ns;
+        Spot { zone, cylinder, head, sector, track_at }
+    }
+
+    /// How far along its track `sectors` sectors reach \[ns\].
+    fn along(&self, spot: &Spot, sectors: u64) -> u64 {
+        (sectors * self.zones[spot.zone].sector_time) >> 32
+    }
+
+    fn track(&self, spot: &Spot) -> Track {
+        Track { cylinder: self.zones[spot.zone].first_cylinder + spot.cylinder as u32, head: spot.head as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdd::tests_support::hdd_spec;
+
+    fn spiral() -> Spiral {
+        Spiral::new(&hdd_spec("ide-2002"))
+    }
+
+    fn sectors(spec: &HddSpec) -> impl Iterator<Item = u64> {
+        let capacity = spec.capacity_sectors;
+        (0..5_000).map(move |n| n * 7_919 * 4_001 % (capacity - 1))
+    }
+
+    #[test]
+    fn sectors_follow_each_other_on_the_spiral_and_only_skews_lie_between() {
+        let (spec, spiral) = (hdd_spec("ide-2002"), spiral());
+        let skew = spec.geometry.cylinder_skew.of(spec.revolution()).as_ns();
+        for sector in sectors(&spec) {
+            let (behind, next) = (spiral.behind(sector), spiral.place(sector + 1));
+            assert_eq!(behind.next_track, next.track, "{sector}");
+            // A sector time is rounded down, so a track may end some nanoseconds before the revolution does.
+            assert!((0..=skew + 2).contains(&(next.unrolled - behind.unrolled)), "{sector}: {behind:?} {next:?}");
+        }
+    }
+
+    #[test]
+    fn the_inverse_finds_every_sector_again() {
+        let (spec, spiral) = (hdd_spec("ide-2002"), spiral());
+        for sector in sectors(&spec) {
+            assert_eq!(spiral.sector_at(spiral.place(sector).unrolled), sector);
+            assert_eq!(spiral.sector_at(spiral.behind(sector).unrolled), sector + 1);
+            assert_eq!(spiral.sector_at(spiral.behind(sector).unrolled - 1), sector);
+        }
+    }
+
+    #[test]
+    fn the_last_sector_is_on_the_disk_and_in_the_last_zone() {
+        for name in ["ide-2002", "sata-2009", "hdd-7200"] {
+            let spec = hdd_spec(name);
+            let spiral = Spiral::new(&spec);
+            let last = spiral.place(spec.capacity_sectors - 1).track;
+            assert!(last.cylinder < spiral.cylinders());
+            assert!(f64::from(last.cylinder) > 0.99 * f64::from(spiral.cylinders()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! **What for**: after a read the drive reads on, because the host probably will.
+//!
+//! **Rule**: what was read stays in a segment (a ring of `segment` bytes; `segments` of them, the longest unused one is
+//! reused). While nobody else wants the head it follows the spiral into that segment, up to `segment` bytes beyond what
+//! the host has read. A read that lies in a segment costs no positioning; one that goes on where the head is just
+//! reading, or less than a revolution ahead, waits for the head and no more. A look-ahead that had filled its segment
+//! starts again when the host has used up half. Cached writes are not drained before `hold` bytes have been read ahead;
+//! a queued command does not wait for that.
+//!
+//! **Origin**: every drive since the nineties; `hold` is the parameter that the first mail's table hangs on.
+//! **Shown by**: reading a source tree beside a writer: without the hold 0.8 s instead of 0.3 s.
+//! **Costs when wrong**: windowed readers fall from 89 to 8 MB/s if queued hits are not free.
+
+use blksched::{Instant, Span, SubmitterId};
+
+use super::mechanism::Mechanism;
+use crate::LookAheadSpec;
+
+/// Sectors in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    first: u64,
+    /// The first sector not in it; equal to `first` if empty.
+    end: u64,
+    used: u64,
+}
+
+/// The head is following the spiral, or has stopped at the limit and waits there.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    segment: usize,
+    owner: SubmitterId,
+    /// When the head was, or will be, at `from`.
+    since: Instant,
+    /// A point of the spiral \[ns\].
+    from: u64,
+    /// The sector at which it stops.
+    limit: u64,
+    /// What was spent until `since` to come back to the spiral.
+    returning: Span,
+}
+
+/// What a read finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// All of it is in the buffer.
+    Whole,
+    /// The head is on its way over the rest of it, and behind its last sector at this moment.
+    Passing(Instant),
+}
+
+/// The segments and the run in progress.
+#[derive(Clone, Debug)]
+pub(super) struct LookAhead {
+    segment_sectors: u64,
+    hold_sectors: u64,
+    disk_sectors: u64,
+    segments: Vec<Segment>,
+    run: Option<Run>,
+    uses: u64,
+}
+
+impl LookAhead {
+    pub(super) fn new(spec: &LookAheadSpec, disk_sectors: u64) -> LookAhead {
+        LookAhead {
+            segment_sectors: spec.segment_sectors,
+            hold_sectors: spec.hold_sectors,
+            disk_sectors,
+            segments: vec![Segment { first: 0, end: 0, used: 0 }; spec.segments as usize],
+            run: None,
+            uses: 0,
+        }
+    }
+
+    /// Is all of `start..end` in the buffer, whatever the head is doing?
+    pub(super) fn holds(&self, start: u64, end: u64) -> bool {
+        self.segments.iter().any(|segment| segment.first <= start && end <= segment.end && segment.first < segment.end)
+    }
+
+    /// The sectors at which a queued read continues what the head has just read, if it has just read.
+    pub(super) fn window(&self) -> Option<(u64, u64)> {
+        self.run.map(|run| (self.segments[run.segment].first, self.segments[run.segment].end))
+    }
+
+    /// Where the medium must be read from for a read of `start..`, once the head no longer reads ahead.
+    pub(super) fn from(&self, start: u64) -> u64 {
+        let hit = self.segments.iter().find(|s| s.first <= start && start <= s.end && s.first < s.end);
+        hit.map_or(start, |segment| segment.end)
+    }
+
+    /// What a read of `start..end` that can begin at `at` finds in the look-ahead that is going on; `None` if it has
+    /// nothing to do with that.
+    pub(super) fn find(&self, at: Instant, start: u64, end: u64, mechanism: &Mechanism) -> Option<Found> {
+        let run = self.run?;
+        let segment = self.segments[run.segment];
+        if start < segment.first {
+            return None;
+        }
+        let reached = run.from + at.since(run.since).as_ns();
+        if start + self.segment_sectors < run.limit && !self.still_holds(start, reached, mechanism) {
+            return None;
+        }
+        let behind = mechanism.behind(end - 1).unrolled;
+        if end <= segment.end || end <= run.limit && behind <= reached {
+            return Some(Found::Whole);
+        }
+        let stopped = reached >= mechanism.behind(run.limit - 1).unrolled;
+        let ahead = mechanism.place(start).unrolled.saturating_sub(reached);
+        let near = !stopped && ahead < mechanism.revolution().as_ns();
+        near.then(|| Found::Passing(run.since + Span::from_ns(behind - run.from)))
+    }
+
+    /// Has the ring not yet been overwritten at `start`?
+    fn still_holds(&self, start: u64, reached: u64, mechanism: &Mechanism) -> bool {
+        start + self.segment_sectors >= mechanism.sector_at(reached)
+    }
+
+    /// A read of `start..end` has ended at `at` with the head at `unrolled`; the head now reads on.
+    pub(super) fn read(&mut self, at: Instant, start: u64, end: u64, unrolled: u64, owner: SubmitterId) {
+        self.uses += 1;
+        let continues = |s: &Segment| s.first <= start && start <= s.end && s.first < s.end;
+        let index = match self.segments.iter().position(continues) {
+            Some(index) => index,
+            None => {
+                let oldest = (0..self.segments.len()).min_by_key(|&index| self.segments[index].used);
+                let index = oldest.expect("at least one segment");
+                self.segments[index] = Segment { first: start, end: start, used: 0 };
+                index
+            }
+        };
+        let segment = &mut self.segments[index];
+        segment.end = segment.end.max(end);
+        segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
+        segment.used = self.uses;
+        let last = segment.end;
+        let limit = self.limit(last);
+        self.run = Some(Run { segment: index, owner, since: at, from: unrolled, limit, returning: Span::ZERO });
+    }
+
+    /// The host has taken `..end` out of the buffer at `at`; reads on further, and starts again if that is worth it and
+    /// the head is free.
+    pub(super) fn taken(&mut self, at: Instant, end: u64, may_restart: bool, mechanism: &Mechanism) {
+        let limit = self.limit(end);
+        let Some(run) = &mut self.run else { return };
+        if limit <= run.limit {
+            return;
+        }
+        let stop = mechanism.behind(run.limit - 1);
+        if at < run.since + Span::from_ns(stop.unrolled.saturating_sub(run.from)) {
+            run.limit = limit;
+        } else if may_restart && limit - run.limit >= self.segment_sectors / 2 {
+            let place = mechanism.place(run.limit);
+            let wait = mechanism.cost(mechanism.angle(at), 0, &place, super::mechanism::Access::Read);
+            let segment = &mut self.segments[run.segment];
+            segment.end = run.limit;
+            segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
+            let read = Span::from_ns(stop.unrolled - run.from);
+            let returning = run.returning + read + Span::from_ns(wait);
+            *run = Run { since: at + Span::from_ns(wait), from: place.unrolled, limit, returning, ..*run };
+        }
+    }
+
+    /// Until when drains are held back, if the head is reading ahead.
+    pub(super) fn hold_until(&self, mechanism: &Mechanism) -> Option<Instant> {
+        let run = self.run.filter(|_| self.hold_sectors > 0)?;
+        let hold = (self.segments[run.segment].end + self.hold_sectors).min(run.limit);
+        Some(run.since + Span::from_ns(mechanism.behind(hold - 1).unrolled.saturating_sub(run.from)))
+    }
+
+    /// The head is wanted elsewhere at `at`: what has been read stays. Answers whom to charge for how much.
+    pub(super) fn stop(&mut self, at: Instant, mechanism: &mut Mechanism) -> Option<(SubmitterId, Span)> {
+        let run = self.run.take()?;
+        if at <= run.since && run.returning.is_zero() {
+            return None; // The head has just come here, and rests already.
+        }
+        let stop = mechanism.behind(run.limit - 1);
+        let reached = run.from + at.since(run.since).as_ns();
+        let segment = &mut self.segments[run.segment];
+        let (end, came_to) = if reached >= stop.unrolled {
+            mechanism.rest_behind(&stop, run.limit);
+            (run.limit, stop.unrolled)
+        } else {
+            (mechanism.follow(reached), reached)
+        };
+        segment.end = segment.end.max(end);
+        segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
+        let spent = run.returning + Span::from_ns(came_to.saturating_sub(run.from));
+        Some((run.owner, spent.saturating_sub(run.since.since(at))))
+    }
+
+    /// Is the head reading ahead into the segment that `start..end` lies in?
+    pub(super) fn runs_over(&self, start: u64, end: u64) -> bool {
+        self.run.is_some_and(|run| start < run.limit && self.segments[run.segment].first < end)
+    }
+
+    /// `start..end` is being written: what the buffer has of it is stale. The head must not be running over it.
+    pub(super) fn trim(&mut self, start: u64, end: u64) {
+        for segment in &mut self.segments {
+            if start < segment.end && segment.first < end {
+                segment.end = start.max(segment.first);
+            }
+        }
+    }
+
+    fn limit(&self, end: u64) -> u64 {
+        (end + self.segment_sectors).min(self.disk_sectors)
+    }
+}

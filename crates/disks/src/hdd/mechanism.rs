@@ -1,0 +1,132 @@
+//! **What for**: arm and platters together: what it costs to get somewhere from here, and going there.
+//!
+//! **Rule**: an access is seek (or head switch), settle if it writes, rotation until its first sector comes, transfer
+//! along the spiral. Afterwards the head is on the track of the next sector: it follows the spiral by itself, so what
+//! continues without a pause pays neither seek nor settle, and no rotation but the skew.
+
+use blksched::{Instant, Span};
+
+use super::geometry::{Behind, Place, Spiral, Track};
+use super::rotation::Platters;
+use super::seek::SeekCurve;
+use crate::{Activity, HddSpec};
+
+/// What the head does when it gets there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// One finished access.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accessed {
+    /// When the last sector has passed.
+    pub(super) until: Instant,
+    /// The point of the spiral where the head is then \[ns\].
+    pub(super) unrolled: u64,
+    /// Where the time went.
+    pub(super) activity: Activity,
+}
+
+/// Arm and platters.
+#[derive(Clone, Debug)]
+pub(super) struct Mechanism {
+    spiral: Spiral,
+    platters: Platters,
+    seek: SeekCurve,
+    head: Track,
+    /// The sector behind the last access.
+    next_sector: u64,
+}
+
+impl Mechanism {
+    pub(super) fn new(spec: &HddSpec, seed: u64) -> Mechanism {
+        let spiral = Spiral::new(spec);
+        Mechanism {
+            seek: SeekCurve::new(&spec.seek, spiral.cylinders()),
+            platters: Platters::new(spec.revolution(), seed),
+            spiral,
+            head: Track::default(),
+            next_sector: 0,
+        }
+    }
+
+    /// Where `sector` begins.
+    pub(super) fn place(&self, sector: u64) -> Place {
+        self.spiral.place(sector)
+    }
+
+    /// What lies behind `sector`.
+    pub(super) fn behind(&self, sector: u64) -> Behind {
+        self.spiral.behind(sector)
+    }
+
+    /// The first sector that has not wholly passed when the head is at `unrolled`.
+    pub(super) fn sector_at(&self, unrolled: u64) -> u64 {
+        self.spiral.sector_at(unrolled)
+    }
+
+    /// The sector behind the last access.
+    pub(super) fn next_sector(&self) -> u64 {
+        self.next_sector
+    }
+
+    /// One revolution.
+    pub(super) fn revolution(&self) -> Span {
+        self.platters.revolution()
+    }
+
+    /// What is under the heads at `at` \[ns of a revolution\]; for [`Mechanism::cost`].
+    pub(super) fn angle(&self, at: Instant) -> u32 {
+        self.platters.angle(at)
+    }
+
+    /// What getting to `place` costs when the platters are at `angle` and the arm is free in `delay_ns` \[ns\].
+    #[inline]
+    pub(super) fn cost(&self, angle: u32, delay_ns: u32, place: &Place, access: Access) -> u64 {
+        let (seek, settle) = self.move_to(place.track, access);
+        self.platters.until(angle, place.angle, delay_ns + seek + settle)
+    }
+
+    /// Goes to `from` (which begins at `place`) at `at` and reads or writes up to `end`.
+    pub(super) fn access(&mut self, at: Instant, place: &Place, end: u64, access: Access) -> Accessed {
+        let (seek_ns, settle_ns) = self.move_to(place.track, access);
+        let there = self.platters.until(self.platters.angle(at), place.angle, seek_ns + settle_ns);
+        let behind = self.spiral.behind(end - 1);
+        let transfer = behind.unrolled - place.unrolled;
+        self.rest_behind(&behind, end);
+        let activity = Activity {
+            seek: Span::from_ns(u64::from(seek_ns)),
+            settle: Span::from_ns(u64::from(settle_ns)),
+            rotation: Span::from_ns(there - u64::from(seek_ns + settle_ns)),
+            transfer: Span::from_ns(transfer),
+            ..Activity::default()
+        };
+        Accessed { until: at + Span::from_ns(there + transfer), unrolled: behind.unrolled, activity }
+    }
+
+    /// The head has followed the spiral as far as `unrolled`; answers the first sector that has not wholly passed.
+    pub(super) fn follow(&mut self, unrolled: u64) -> u64 {
+        let sector = self.sector_at(unrolled);
+        self.head = self.spiral.place(sector).track;
+        self.next_sector = sector;
+        sector
+    }
+
+    /// The head is where `behind` says; `end` is the next sector.
+    pub(super) fn rest_behind(&mut self, behind: &Behind, end: u64) {
+        self.head = behind.next_track;
+        self.next_sector = end;
+    }
+
+    /// Seek and settle from the head's track to `track` \[ns\].
+    #[inline]
+    fn move_to(&self, track: Track, access: Access) -> (u32, u32) {
+        let distance = track.cylinder.abs_diff(self.head.cylinder);
+        let switch = if track.head == self.head.head { 0 } else { self.seek.head_switch_ns() };
+        let seek = if distance == 0 { switch } else { self.seek.arm_ns(distance) };
+        let settles = access == Access::Write && seek > 0;
+        (seek, if settles { self.seek.write_settle_ns() } else { 0 })
+    }
+}

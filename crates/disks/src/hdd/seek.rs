@@ -1,0 +1,113 @@
+//! **What for**: how long the arm takes.
+//!
+//! **Rule**: with `d` cylinders to go of `C`, `t(d) = min + (average - min) * sqrt(d / (C/3))` up to a third of the
+//! stroke (the mean distance of two random places), then in a straight line to `max` at full stroke. A switch to another
+//! head of the same cylinder costs `head_switch`. A write after any such move waits `write_settle` more, because it may
+//! not begin before the arm is still.
+//!
+//! **Origin**: the usual shape (square root while accelerating and braking, straight when coasting).
+//! **Costs when wrong**: least of all the mechanisms here; the experiments hardly move with it.
+
+use blksched::Span;
+
+use crate::SeekSpec;
+
+/// The curve, ready to be evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct SeekCurve {
+    min_ns: f64,
+    /// A third of the stroke \[cylinders\].
+    knee: f64,
+    /// \[ns per root of a cylinder\] up to the knee.
+    root_ns: f64,
+    /// \[ns per cylinder\] beyond it.
+    slope_ns: f64,
+    head_switch_ns: u32,
+    write_settle_ns: u32,
+}
+
+impl SeekCurve {
+    pub(super) fn new(spec: &SeekSpec, cylinders: u32) -> SeekCurve {
+        let ns = |span: Span| span.as_ns() as f64;
+        let stroke = f64::from(cylinders.max(2) - 1);
+        let knee = stroke / 3.0;
+        SeekCurve {
+            min_ns: ns(spec.min),
+            knee,
+            root_ns: (ns(spec.average) - ns(spec.min)) / knee.sqrt(),
+            slope_ns: (ns(spec.max) - ns(spec.average)) / (stroke - knee),
+            head_switch_ns: spec.head_switch.as_ns() as u32,
+            write_settle_ns: spec.write_settle.as_ns() as u32,
+        }
+    }
+
+    /// To a cylinder `distance` away, 0 to stay \[ns\].
+    ///
+    /// Without a branch, because it runs for every queued command at every choice. `f64::sqrt` is IEEE 754's
+    /// correctly rounded one, so this is the same on every platform.
+    #[inline]
+    pub(super) fn arm_ns(&self, distance: u32) -> u32 {
+        let distance = f64::from(distance);
+        let short = if distance < self.knee { distance } else { self.knee };
+        let ns = self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (distance - short);
+        if distance > 0.0 { ns as i64 as u32 } else { 0 }
+    }
+
+    /// To another head of the same cylinder \[ns\].
+    #[inline]
+    pub(super) fn head_switch_ns(&self) -> u32 {
+        self.head_switch_ns
+    }
+
+    /// What a write waits after a move \[ns\].
+    #[inline]
+    pub(super) fn write_settle_ns(&self) -> u32 {
+        self.write_settle_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdd::tests_support::{Random, hdd_spec};
+
+    const CYLINDERS: u32 = 60_001;
+
+    fn curve() -> SeekCurve {
+        SeekCurve::new(&hdd_spec("ide-2002").seek, CYLINDERS)
+    }
+
+    #[test]
+    fn a_seek_costs_more_than_none_and_a_longer_one_never_less() {
+        let curve = curve();
+        assert_eq!(curve.arm_ns(0), 0);
+        let times: Vec<u32> = (1..CYLINDERS).map(|distance| curve.arm_ns(distance)).collect();
+        assert!(times.is_sorted() && times[0] > 0);
+    }
+
+    #[test]
+    fn the_curve_passes_through_its_three_points() {
+        let (curve, spec) = (curve(), hdd_spec("ide-2002").seek);
+        let near = |ns: u32, span: Span, within_us: u64| u64::from(ns).abs_diff(span.as_ns()) < within_us * 1000;
+        assert!(near(curve.arm_ns(1), spec.min, 60), "{}", curve.arm_ns(1));
+        assert!(near(curve.arm_ns((CYLINDERS - 1) / 3), spec.average, 1));
+        assert!(near(curve.arm_ns(CYLINDERS - 1), spec.max, 1));
+    }
+
+    #[test]
+    fn the_mean_over_random_pairs_is_near_the_configured_average() {
+        let (curve, spec) = (curve(), hdd_spec("ide-2002").seek);
+        let mut random = Random(1);
+        let mut place = || random.below(u64::from(CYLINDERS)) as u32;
+        let pairs = 200_000u64;
+        let total: u64 = (0..pairs).map(|_| u64::from(curve.arm_ns(place().abs_diff(place())))).sum();
+        let mean_ms = total as f64 / pairs as f64 / 1e6;
+        // The integral of the curve over the triangular density of distances: 5/9 min + 0.35556 (average - min)
+        // + 4/9 average + 0.14815 (max - average).
+        let (min, average, max) = (spec.min.as_ms_f64(), spec.average.as_ms_f64(), spec.max.as_ms_f64());
+        let exact =
+            5.0 / 9.0 * min + 0.355_56 * (average - min) + 4.0 / 9.0 * average + 0.148_15 * (max - average);
+        assert!((mean_ms - exact).abs() < 0.03, "{mean_ms} {exact}");
+        assert!((mean_ms / average - 1.0).abs() < 0.05, "{mean_ms}");
+    }
+}

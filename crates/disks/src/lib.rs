@@ -1,0 +1,44 @@
+//! Disk models: what happens to a command between `start` and `finish`, in virtual time.
+//!
+//! A [`Disk`] is a state machine without a clock, in the shape of the rest of blksched: the driver says what time it
+//! is, hands over commands with [`Disk::start`], asks [`Disk::next`] when to come back, and collects completions with
+//! [`Disk::finish`] until there are none. A disk is built from a [`DiskSpec`], which is a preset or the user's own TOML
+//! file, and a seed. The same specification, seed and calls give the same completions on every platform.
+//!
+//! ```
+//! use blksched::{Command, Instant, Op, RequestId, Sector, SubmitterId};
+//! use blksched_disks::load;
+//!
+//! let mut disk = load("sata-2009").unwrap().build(1);
+//! let read = Command {
+//!     rq: RequestId::from_index(0),
+//!     op: Op::Read,
+//!     start: Sector(1_000_000),
+//!     sectors: 8,
+//!     fua: false,
+//!     submitter: SubmitterId(1),
+//! };
+//! disk.start(Instant::ZERO, read);
+//! let then = disk.next().unwrap();
+//! let done = disk.finish(then).unwrap();
+//! assert_eq!(done.rq, read.rq);
+//! assert_eq!(done.service.sum(), done.at.since(Instant::ZERO));
+//! ```
+//!
+//! The models: `null` (ends at once), `fixed` (constant service time on parallel channels) and `hdd` (see the module
+//! heads in `hdd/`, one per mechanism). Section 1 of the presets' comments says where each number comes from.
+
+mod disk;
+mod endings;
+mod fixed;
+mod hdd;
+mod ledger;
+mod null;
+mod spec;
+
+pub use disk::{Disk, Facts, Finished, IoError, Outcome};
+pub use ledger::{Activity, Ledger};
+pub use spec::{
+    CacheOrder, DiskError, DiskSpec, FixedSpec, GeometrySpec, HddSpec, LookAheadSpec, Model, NcqSpec, NullSpec,
+    OverheadSpec, QueueOrder, Rate, SeekSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
+};

@@ -1,0 +1,281 @@
+//! What a disk that turns is made of, and how that is read from TOML.
+
+use blksched::Span;
+
+use super::error::DiskError;
+use super::reader::{Located, Section};
+use super::units::{Rate, Turn};
+
+/// A disk that turns. Every optional part can be left out, and every number changed.
+///
+/// Built from code rather than a file, the numbers must keep the relations that the loader checks: rates falling
+/// inwards, seek times rising, skews long enough for the switch they cover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HddSpec {
+    /// Capacity \[512-byte sectors\].
+    pub capacity_sectors: u64,
+    /// Largest command \[512-byte sectors\].
+    pub max_sectors: u32,
+    /// Speed \[revolutions per minute\].
+    pub rpm: u32,
+    /// Where the disk is fast and where slow.
+    pub zones: ZonesSpec,
+    /// Heads and skews.
+    pub geometry: GeometrySpec,
+    /// The arm.
+    pub seek: SeekSpec,
+    /// Decoding a command.
+    pub overhead: OverheadSpec,
+    /// Data between buffer and host.
+    pub interface: Rate,
+    /// Reading on after a read; `None` turns it off.
+    pub look_ahead: Option<LookAheadSpec>,
+    /// Writes end in the buffer; `None` turns it off.
+    pub write_cache: Option<WriteCacheSpec>,
+    /// Several commands at a time; `None` means one, taken as it comes.
+    pub ncq: Option<NcqSpec>,
+}
+
+/// Sustained rates, outermost zone to innermost, in equal steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZonesSpec {
+    /// How many; 1 makes the whole disk as fast as `outer`.
+    pub count: u32,
+    /// Outermost zone.
+    pub outer: Rate,
+    /// Innermost zone.
+    pub inner: Rate,
+}
+
+/// Heads and skews.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeometrySpec {
+    /// Surfaces in use.
+    pub heads: u32,
+    /// How far a track's first sector lies behind that of the track before, on the next head.
+    pub track_skew: Turn,
+    /// The same on the next cylinder; at least `track_skew`.
+    pub cylinder_skew: Turn,
+}
+
+/// The arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeekSpec {
+    /// To the next cylinder.
+    pub min: Span,
+    /// Over a third of the stroke.
+    pub average: Span,
+    /// Over the whole stroke.
+    pub max: Span,
+    /// To another head of the same cylinder.
+    pub head_switch: Span,
+    /// What a write waits after any of these.
+    pub write_settle: Span,
+}
+
+/// Decoding a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverheadSpec {
+    /// If the drive was idle.
+    pub command: Span,
+    /// If others were in flight; the same as `command` turns the hiding off.
+    pub queued: Span,
+}
+
+/// Reading on after a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LookAheadSpec {
+    /// One segment of the buffer \[512-byte sectors\]; also how far it reads ahead.
+    pub segment_sectors: u64,
+    /// Segments, so many streams are remembered.
+    pub segments: u32,
+    /// What is read ahead before dirty sectors are drained \[512-byte sectors\]; 0 turns the hold off.
+    pub hold_sectors: u64,
+}
+
+/// Writes that end in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteCacheSpec {
+    /// In which order it is drained.
+    pub order: CacheOrder,
+    /// Buffer for dirty data \[512-byte sectors\].
+    pub size_sectors: u64,
+    /// Separate dirty extents that the drive keeps track of.
+    pub extents: u32,
+    /// What is written between two looks at the queue \[512-byte sectors\].
+    pub chunk_sectors: u64,
+    /// Among how many extents ahead of the head `position` chooses.
+    pub reach: u32,
+}
+
+/// In which order a write cache is drained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheOrder {
+    /// Oldest first.
+    Fifo,
+    /// Over the disk in one direction.
+    Position,
+}
+
+/// Several commands at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NcqSpec {
+    /// How many.
+    pub depth: u32,
+    /// Which is next.
+    pub order: QueueOrder,
+    /// A command older than this is next in any case.
+    pub age_limit: Span,
+}
+
+/// Which queued command is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// The oldest.
+    Arrival,
+    /// The one that can begin soonest.
+    Positioning,
+}
+
+impl HddSpec {
+    /// How long the platters take to turn once.
+    pub fn revolution(&self) -> Span {
+        Span::from_ns((60_000_000_000 + u64::from(self.rpm) / 2) / u64::from(self.rpm))
+    }
+}
+
+/// The keys at the top of an hdd's file, with those common to all kinds.
+pub(super) const KEYS: &[&str] = &[
+    "kind",
+    "description",
+    "capacity",
+    "max_command",
+    "speed",
+    "zones",
+    "geometry",
+    "seek",
+    "overhead",
+    "interface",
+    "look_ahead",
+    "write_cache",
+    "ncq",
+];
+
+pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {
+    let spec = HddSpec {
+        capacity_sectors: top.capacity("capacity")?,
+        max_sectors: super::max_command(top)?,
+        rpm: top.rpm("speed")?,
+        zones: zones(&top.needs("zones", &["count", "outer", "inner"])?)?,
+        geometry: geometry(&top.needs("geometry", &["heads", "track_skew", "cylinder_skew"])?)?,
+        seek: seek(&top.needs("seek", &["min", "average", "max", "head_switch", "write_settle"])?)?,
+        overhead: overhead(&top.needs("overhead", &["command", "queued"])?)?,
+        interface: top.needs("interface", &["rate"])?.rate("rate")?.value,
+        look_ahead: look_ahead(top.section("look_ahead", &["state", "segment", "segments", "hold"])?)?,
+        write_cache: write_cache(top.section("write_cache", &["order", "size", "extents", "chunk", "reach"])?)?,
+        ncq: ncq(top.section("ncq", &["order", "depth", "age_limit"])?)?,
+    };
+    check_skews(top, &spec)?;
+    Ok(spec)
+}
+
+const NO_TIME: Span = Span::ZERO;
+
+fn zones(section: &Section<'_>) -> Result<ZonesSpec, DiskError> {
+    let count = section.count("count", 1..=200)?;
+    let (outer, inner) = (section.rate("outer")?.value, section.rate("inner")?);
+    if inner.value > outer {
+        return Err(section.invalid(inner.at, "`inner` is faster than `outer`: rates fall towards the centre".into()));
+    }
+    Ok(ZonesSpec { count, outer, inner: inner.value })
+}
+
+fn geometry(section: &Section<'_>) -> Result<GeometrySpec, DiskError> {
+    let heads = section.count("heads", 1..=64)?;
+    let (track, cylinder) = (section.turn("track_skew")?.value, section.turn("cylinder_skew")?);
+    if cylinder.value < track {
+        return Err(section.invalid(cylinder.at, "`cylinder_skew` is less than `track_skew`".into()));
+    }
+    Ok(GeometrySpec { heads, track_skew: track, cylinder_skew: cylinder.value })
+}
+
+fn seek(section: &Section<'_>) -> Result<SeekSpec, DiskError> {
+    let time = |key| section.span(key, NO_TIME..=Span::from_ms(500));
+    let (min, average, max) = (time("min")?.value, time("average")?, time("max")?);
+    let rising = |low: Span, high: &Located<Span>, problem: &str| {
+        if high.value < low { Err(section.invalid(high.at.clone(), problem.to_owned())) } else { Ok(()) }
+    };
+    rising(min, &average, "`average` is less than `min`: seek times rise with the distance")?;
+    rising(average.value, &max, "`max` is less than `average`: seek times rise with the distance")?;
+    Ok(SeekSpec {
+        min,
+        average: average.value,
+        max: max.value,
+        head_switch: time("head_switch")?.value,
+        write_settle: time("write_settle")?.value,
+    })
+}
+
+fn overhead(section: &Section<'_>) -> Result<OverheadSpec, DiskError> {
+    let command = section.span("command", NO_TIME..=Span::from_ms(100))?.value;
+    let queued = section.span("queued", NO_TIME..=Span::from_ms(100))?;
+    if queued.value > command {
+        let problem = "`queued` is more than `command`: queueing can only hide overhead".to_owned();
+        return Err(section.invalid(queued.at, problem));
+    }
+    Ok(OverheadSpec { command, queued: queued.value })
+}
+
+fn look_ahead(section: Option<Section<'_>>) -> Result<Option<LookAheadSpec>, DiskError> {
+    let Some(section) = section else { return Ok(None) };
+    let state = section.word("state", &[("on", true), ("off", false)])?;
+    let segment = section.sectors("segment", 8..=4_194_304)?.value;
+    let hold = section.sectors("hold", 0..=4_194_304)?;
+    if hold.value > segment {
+        return Err(section.invalid(hold.at, "`hold` is more than `segment`: it could not be kept".into()));
+    }
+    let spec = LookAheadSpec {
+        segment_sectors: segment,
+        segments: section.count("segments", 1..=64)?,
+        hold_sectors: hold.value,
+    };
+    Ok(state.then_some(spec))
+}
+
+fn write_cache(section: Option<Section<'_>>) -> Result<Option<WriteCacheSpec>, DiskError> {
+    let Some(section) = section else { return Ok(None) };
+    let orders = [("off", None), ("fifo", Some(CacheOrder::Fifo)), ("position", Some(CacheOrder::Position))];
+    let order = section.word("order", &orders)?;
+    let size_sectors = section.sectors("size", 8..=4_194_304)?.value;
+    let chunk_sectors = section.sectors("chunk", 1..=65_536)?.value;
+    let (extents, reach) = (section.count("extents", 1..=65_536)?, section.count("reach", 1..=256)?);
+    Ok(order.map(|order| WriteCacheSpec { order, size_sectors, extents, chunk_sectors, reach }))
+}
+
+fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, DiskError> {
+    let Some(section) = section else { return Ok(None) };
+    let orders =
+        [("off", None), ("arrival", Some(QueueOrder::Arrival)), ("positioning", Some(QueueOrder::Positioning))];
+    let order = section.word("order", &orders)?;
+    let depth = section.count("depth", 1..=256)?;
+    let age_limit = section.span("age_limit", Span::from_ms(1)..=Span::from_secs(3600))?.value;
+    Ok(order.map(|order| NcqSpec { depth, order, age_limit }))
+}
+
+/// A skew shorter than the switch it covers would cost a revolution per track.
+fn check_skews(top: &Section<'_>, spec: &HddSpec) -> Result<(), DiskError> {
+    let section = top.needs("geometry", &["heads", "track_skew", "cylinder_skew"])?;
+    let covers = |key, needed: Span, what: &str| {
+        let skew = section.turn(key)?;
+        let time = skew.value.of(spec.revolution());
+        if time >= needed {
+            return Ok(());
+        }
+        let problem = format!("`{key}` is {time} at {}rpm, shorter than {what} ({needed}) that it must cover", spec.rpm);
+        Err(section.invalid(skew.at, problem))
+    };
+    if spec.geometry.heads > 1 {
+        covers("track_skew", spec.seek.head_switch, "the head_switch")?;
+    }
+    covers("cylinder_skew", spec.seek.min, "the seek.min")
+}

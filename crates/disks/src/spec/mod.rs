@@ -1,0 +1,219 @@
+//! What a disk is made of: a preset, or a user's own TOML file of the same form.
+//!
+//! A file says `kind = "hdd"`, `"fixed"` or `"null"`, and then that kind's keys. Every number carries its unit in the
+//! value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional mechanisms may be left out.
+//! `presets/` holds examples with the source of every number.
+
+use blksched::{Span, nearest};
+
+use crate::fixed::Fixed;
+use crate::hdd::Hdd;
+use crate::null::Null;
+use crate::Disk;
+
+mod error;
+mod hdd;
+mod reader;
+mod units;
+
+pub use error::DiskError;
+pub use hdd::{
+    CacheOrder, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder, SeekSpec, WriteCacheSpec,
+    ZonesSpec,
+};
+use reader::{Section, Source};
+pub use units::{Rate, Turn};
+
+/// A disk that can be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskSpec {
+    /// The preset's name, or the path as given.
+    pub name: String,
+    /// One line about it.
+    pub description: String,
+    /// What it is made of.
+    pub model: Model,
+}
+
+/// The kinds of disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Takes no time.
+    Null(NullSpec),
+    /// Takes the same time for everything.
+    Fixed(FixedSpec),
+    /// Turns.
+    Hdd(HddSpec),
+}
+
+/// A disk that takes no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NullSpec {
+    /// Capacity \[512-byte sectors\].
+    pub capacity_sectors: u64,
+    /// Largest command \[512-byte sectors\].
+    pub max_sectors: u32,
+    /// Commands at a time.
+    pub depth: u32,
+}
+
+/// A disk with a constant service time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedSpec {
+    /// Capacity \[512-byte sectors\].
+    pub capacity_sectors: u64,
+    /// Largest command \[512-byte sectors\].
+    pub max_sectors: u32,
+    /// Commands at a time.
+    pub depth: u32,
+    /// Commands that make progress at the same time.
+    pub channels: u32,
+    /// What each costs.
+    pub service: Span,
+    /// What its data costs beyond that, per channel; `None`: nothing.
+    pub rate: Option<Rate>,
+}
+
+impl DiskSpec {
+    /// A disk at rest. The seed decides at which angle the platters stand at time zero, and nothing else.
+    pub fn build(&self, seed: u64) -> Box<dyn Disk> {
+        match &self.model {
+            Model::Null(spec) => Box::new(Null::new(spec)),
+            Model::Fixed(spec) => Box::new(Fixed::new(spec)),
+            Model::Hdd(spec) => Box::new(Hdd::new(spec, seed)),
+        }
+    }
+
+    /// The same disk taking `depth` commands at a time. An hdd without a command queue gets one (shortest positioning
+    /// time first, age limit 1 s) if `depth` is more than 1.
+    ///
+    /// # Panics
+    /// If `depth` is 0.
+    pub fn with_depth(mut self, depth: u32) -> DiskSpec {
+        assert!(depth > 0, "a disk takes at least one command at a time");
+        match &mut self.model {
+            Model::Null(spec) => spec.depth = depth,
+            Model::Fixed(spec) => spec.depth = depth,
+            Model::Hdd(HddSpec { ncq: Some(ncq), .. }) => ncq.depth = depth,
+            Model::Hdd(_) if depth == 1 => {}
+            Model::Hdd(spec) => {
+                let (order, age_limit) = (QueueOrder::Positioning, Span::from_secs(1));
+                spec.ncq = Some(NcqSpec { depth, order, age_limit });
+            }
+        }
+        self
+    }
+
+    /// The hdd inside, to flip its switches; `None` for other kinds.
+    pub fn hdd_mut(&mut self) -> Option<&mut HddSpec> {
+        match &mut self.model {
+            Model::Hdd(spec) => Some(spec),
+            _ => None,
+        }
+    }
+}
+
+/// Name and TOML of every preset.
+const PRESETS: [(&str, &str); 5] = [
+    ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
+    ("sata-2009", include_str!("../../presets/sata-2009.toml")),
+    ("ide-2002", include_str!("../../presets/ide-2002.toml")),
+    ("fixed", include_str!("../../presets/fixed.toml")),
+    ("null", include_str!("../../presets/null.toml")),
+];
+
+/// Every preset; its name and description are in it.
+pub fn presets() -> Vec<DiskSpec> {
+    PRESETS.iter().map(|(name, text)| parse(name, text).expect("a test loads every preset")).collect()
+}
+
+/// A preset by its name, or else a TOML file by its path.
+///
+/// # Errors
+/// If it is neither, or the file cannot be read or understood; the error says where and what was expected.
+pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
+    if let Some((name, text)) = PRESETS.iter().find(|(name, _)| *name == name_or_path) {
+        return parse(name, text);
+    }
+    match std::fs::read_to_string(name_or_path) {
+        Ok(text) => parse(name_or_path, &text),
+        Err(_) if !name_or_path.contains(['/', '\\']) && !name_or_path.ends_with(".toml") => {
+            let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
+            let nearest = nearest(name_or_path, known.iter().copied());
+            Err(DiskError::UnknownDisk { name: name_or_path.to_owned(), nearest, known })
+        }
+        Err(error) => Err(DiskError::Unreadable { file: name_or_path.to_owned(), reason: error.to_string() }),
+    }
+}
+
+/// A disk from the text of a TOML file; `file` is what complaints call it.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
+    let source = Source { file, text };
+    let document = source.parse()?;
+    let kind = read_kind(source, document.get_ref())?;
+    let keys = match kind {
+        Kind::Null => &["kind", "description", "capacity", "max_command", "depth"][..],
+        Kind::Fixed => &["kind", "description", "capacity", "max_command", "depth", "channels", "service", "rate"],
+        Kind::Hdd => hdd::KEYS,
+    };
+    let top = Section::open(source, "", document.get_ref(), 0..0, keys)?;
+    let model = match kind {
+        Kind::Null => Model::Null(read_null(&top)?),
+        Kind::Fixed => Model::Fixed(read_fixed(&top)?),
+        Kind::Hdd => Model::Hdd(hdd::read(&top)?),
+    };
+    Ok(DiskSpec { name: file.to_owned(), description: top.text("description")?.value, model })
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Null,
+    Fixed,
+    Hdd,
+}
+
+/// The kind must be known before the other keys can be judged.
+fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>) -> Result<Kind, DiskError> {
+    let kinds = ["null", "fixed", "hdd"];
+    let Some(value) = table.get("kind") else {
+        let problem = "the file lacks the key `kind`, one of \"null\", \"fixed\", \"hdd\"".to_owned();
+        return Err(source.invalid(0..0, problem, None));
+    };
+    match value.get_ref().as_str() {
+        Some("null") => Ok(Kind::Null),
+        Some("fixed") => Ok(Kind::Fixed),
+        Some("hdd") => Ok(Kind::Hdd),
+        other => {
+            let word = other.unwrap_or("this");
+            let problem = format!("`{word}` is not a kind of disk: expected one of {}", kinds.join(", "));
+            Err(source.invalid(value.span(), problem, nearest(word, kinds)))
+        }
+    }
+}
+
+fn read_null(top: &Section<'_>) -> Result<NullSpec, DiskError> {
+    Ok(NullSpec {
+        capacity_sectors: top.capacity("capacity")?,
+        max_sectors: max_command(top)?,
+        depth: top.count("depth", 1..=65_536)?,
+    })
+}
+
+fn read_fixed(top: &Section<'_>) -> Result<FixedSpec, DiskError> {
+    Ok(FixedSpec {
+        capacity_sectors: top.capacity("capacity")?,
+        max_sectors: max_command(top)?,
+        depth: top.count("depth", 1..=65_536)?,
+        channels: top.count("channels", 1..=1_024)?,
+        service: top.span("service", Span::ZERO..=Span::from_secs(10))?.value,
+        rate: if top.has("rate") { Some(top.rate("rate")?.value) } else { None },
+    })
+}
+
+/// The largest command, at most what a 16-bit sector count can say.
+fn max_command(top: &Section<'_>) -> Result<u32, DiskError> {
+    Ok(top.sectors("max_command", 8..=65_536)?.value as u32)
+}
