@@ -1,0 +1,137 @@
+//! fio job files: the language people already write their workloads in.
+//!
+//! Read in stages, one file each: lines (text into sections and settings), sections (options looked up in the
+//! one table of [`options`], values read), check (does each job make sense?), layout (files onto the disk), plan
+//! (one process per clone), process (the state machine that submits). Every problem of a file is collected and
+//! reported together, with line and column.
+//!
+//! # Meaning
+//!
+//! Options mean what fio's manual says. Where the manual leaves a choice, or cannot be followed in a simulation, this
+//! is what holds; *tried* means that fio 3.33 was run to find out.
+//!
+//! * **Files on the disk.** `filename=/dev/…` is the whole simulated disk, whatever its name. Every other file name is
+//!   a file of its own, as long as its jobs need (`offset` + `size`), rounded up to 1 MiB. Files lie in the order in
+//!   which they first occur, the first at sector 0, with equal gaps behind each, rounded down to 1 MiB: the files of
+//!   a job file are spread over the whole disk. A named file for which no job says a size is taken to exist and gets
+//!   an equal share of what the others leave; then there are no gaps. A job without `filename` has a file per process,
+//!   `job.number.0`, as in fio.
+//! * **Mixed workloads** draw each I/O's direction by `rwmixread`. If the direction drawn has to wait for its `rate`
+//!   and the other one has not, the other goes (tried). Sequential ones keep a position per direction (tried).
+//! * **Random offsets** use every block once before any is used again, unless `norandommap`; a further pass repeats the
+//!   order (tried). The order is a keyed permutation, not fio's own sequence. Reads and writes of a mixed workload
+//!   share one map if their block sizes are equal, and have one each otherwise.
+//! * **Seeds.** fio repeats its random offsets from run to run unless told otherwise (`randrepeat` is 1 by default).
+//!   Here the simulation's seed varies them unless told otherwise, so that a comparison over seeds has something to
+//!   vary: an explicit `randrepeat=1` makes offsets the same for every seed, `allrandrepeat=1` everything random, and
+//!   `randseed=N` replaces the simulation's seed altogether.
+//! * **Rates** are kept per direction on a fixed schedule from the job's beginning: the I/O that would be ahead of it
+//!   waits, and a job that fell behind catches up.
+//! * **`thinktime`** begins when `thinktime_blocks` I/Os have been submitted and all have completed.
+//! * **`startdelay`** counts from the beginning of the run, also behind a stonewall (tried); `runtime` from the
+//!   beginning of the job.
+//! * **`prio` alone** means class 2, best effort; a class alone means level 0 (tried).
+//! * **Synchronous engines** have one I/O in flight, asynchronous ones up to `iodepth`, each submitted by a system call
+//!   of its own, as with fio's default of `iodepth_batch`.
+//! * **Partial blocks**: a sequential job goes on until it has done at least its size, a random one uses whole blocks
+//!   only (tried).
+//! * **A failed I/O** ends its job.
+
+mod check;
+mod errors;
+mod layout;
+mod lines;
+pub mod options;
+mod place;
+mod plan;
+mod process;
+mod sections;
+mod settings;
+mod values;
+
+use blksched::Instant;
+
+pub use errors::{Errors, Note, Problem, Style};
+pub use options::supported_options;
+pub use place::Place;
+pub use plan::{JobPlan, Plan};
+use sections::JobSection;
+
+/// The moment a run begins; `startdelay` counts from it.
+pub const RUN_BEGINS: Instant = Instant::ZERO;
+
+/// A job file that has been read and makes sense.
+///
+/// ```
+/// use blksched_workloads::fio::JobFile;
+///
+/// let file = JobFile::parse("[reader]\nrw=randread\nbs=4k\ndirect=1\nfilename=/dev/sda\nrandrepat=0\n", "my.fio");
+/// let errors = file.unwrap_err();
+/// assert_eq!(errors.problems[0].place.to_string(), "6:1");
+/// assert!(errors.to_string().contains("did you mean `randrepeat`?"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct JobFile {
+    name: String,
+    text: String,
+    jobs: Vec<JobSection>,
+    notes: Vec<Note>,
+}
+
+impl JobFile {
+    /// Reads `text`; `file_name` is only for messages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, not only the first.
+    pub fn parse(text: &str, file_name: &str) -> Result<JobFile, Errors> {
+        let (lines, mut problems) = lines::scan(text);
+        let mut sections = sections::assemble(&lines);
+        problems.append(&mut sections.problems);
+        problems.extend(check::check(&sections.jobs));
+        if sections.jobs.is_empty() && problems.is_empty() {
+            let place = Place { range: 0..0, line: 1, column: 1 };
+            problems.push(Problem::new(place, "no job is defined", "expected a section such as [job]"));
+        }
+        if !problems.is_empty() {
+            return Err(Errors::new(file_name, text, problems));
+        }
+        Ok(JobFile { name: file_name.to_owned(), text: text.to_owned(), jobs: sections.jobs, notes: sections.notes })
+    }
+
+    /// The options that were accepted and change nothing, in their order.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Its name as given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Lays its files out on a disk of `disk_sectors` sectors \[512 bytes\] and makes its processes.
+    ///
+    /// # Errors
+    /// If the files do not fit, or a job's region is empty or outside of its file.
+    pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Errors> {
+        plan::plan(&self.jobs, disk_sectors).map_err(|problems| Errors::new(&self.name, &self.text, problems))
+    }
+}
+
+/// For fuzzing: reads any bytes as a job file and, if that works, plans it on a small disk and draws each process's
+/// first moments. Never panics.
+pub fn fuzz_parse(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match JobFile::parse(&text, "fuzz.fio") {
+        Err(errors) => drop(errors.to_string()),
+        Ok(file) => match file.plan(1 << 21) {
+            Err(errors) => drop(errors.to_string()),
+            Ok(plan) => {
+                for mut source in plan.sources(0) {
+                    if let Some(next) = source.next() {
+                        source.emit(next, &mut Vec::new());
+                    }
+                }
+            }
+        },
+    }
+}

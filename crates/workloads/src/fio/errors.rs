@@ -1,0 +1,104 @@
+//! What is wrong with a job file, all of it at once, with excerpts in rustc's manner.
+
+use core::fmt;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use super::place::Place;
+
+/// One thing wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What is wrong, naming the option and the offending word.
+    pub title: String,
+    /// What was expected at that place.
+    pub expected: String,
+    /// What to do about it, such as the nearest valid word.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(place: Place, title: impl Into<String>, expected: impl Into<String>) -> Problem {
+        Problem { place, title: title.into(), expected: expected.into(), help: None }
+    }
+
+    pub(crate) fn help(self, help: impl Into<String>) -> Problem {
+        Problem { help: Some(help.into()), ..self }
+    }
+
+    pub(crate) fn did_you_mean(self, nearest: Option<&str>) -> Problem {
+        match nearest {
+            Some(nearest) => self.help(format!("did you mean `{nearest}`?")),
+            None => self,
+        }
+    }
+}
+
+/// An option that was accepted and changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Where it stands.
+    pub place: Place,
+    /// The option, as its main name.
+    pub option: &'static str,
+    /// Why it changes nothing.
+    pub why: String,
+}
+
+/// Every problem of one job file, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Errors {
+    /// The file's name as given.
+    pub file: String,
+    /// Its text, for excerpts.
+    pub text: String,
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl Errors {
+    pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Errors {
+        assert!(!problems.is_empty(), "an error must say what is wrong");
+        problems.sort_by_key(|p| (p.place.range.start, p.place.range.end));
+        Errors { file: file.to_owned(), text: text.to_owned(), problems }
+    }
+
+    /// With excerpts from the file, coloured for a terminal or plain.
+    pub fn render(&self, style: Style) -> String {
+        let renderer = match style {
+            Style::Plain => Renderer::plain(),
+            Style::Coloured => Renderer::styled(),
+        };
+        let shown: Vec<String> = self.problems.iter().map(|problem| self.excerpt(problem, &renderer)).collect();
+        shown.join("\n\n")
+    }
+
+    fn excerpt(&self, problem: &Problem, renderer: &Renderer) -> String {
+        let mark = AnnotationKind::Primary.span(problem.place.range.clone()).label(problem.expected.as_str());
+        let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str()).annotation(mark);
+        let mut group = Level::ERROR.primary_title(problem.title.as_str()).element(snippet);
+        if let Some(help) = &problem.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        renderer.render(&[group])
+    }
+}
+
+/// How errors are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without escape sequences.
+    Plain,
+    /// With ANSI colours.
+    Coloured,
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Style::Plain))
+    }
+}
+
+impl core::error::Error for Errors {}

@@ -1,0 +1,118 @@
+//! Stage 1: text into lines. Sections, settings and comments; nothing is known of options here.
+//!
+//! As fio has it: a line is `[section]`, `key=value` or a bare `key`; everything from the first `;` or `#` on is a
+//! comment (tried with fio 3.33: in the middle of a line too). Looser than fio: white space around `=` is dropped.
+
+use super::errors::Problem;
+use super::place::{LineText, Word};
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    Section(Word<'a>),
+    Setting { key: Word<'a>, value: Option<Word<'a>> },
+}
+
+/// Cuts `text` into lines; lines that cannot be read become problems and the rest is read all the same.
+pub(crate) fn scan(text: &str) -> (Vec<Line<'_>>, Vec<Problem>) {
+    let mut lines = Vec::new();
+    let mut problems = Vec::new();
+    let mut start = 0;
+    for (index, raw) in text.split_inclusive('\n').enumerate() {
+        let line = LineText { text: without_comment(raw), start, number: index as u32 + 1 };
+        start += raw.len();
+        match read(line) {
+            Ok(Some(read)) => lines.push(read),
+            Ok(None) => {}
+            Err(problem) => problems.push(problem),
+        }
+    }
+    (lines, problems)
+}
+
+fn without_comment(raw: &str) -> &str {
+    raw.split([';', '#']).next().unwrap_or(raw)
+}
+
+fn read(line: LineText<'_>) -> Result<Option<Line<'_>>, Problem> {
+    let whole = line.word(0..line.text.len());
+    if whole.text.is_empty() {
+        return Ok(None);
+    }
+    if whole.text.starts_with('[') {
+        return section(line).map(Some);
+    }
+    if whole.text.split_whitespace().next() == Some("include") && !whole.text.contains('=') {
+        return Err(Problem::new(whole.place, "`include` is not supported yet", "another file would be read here")
+            .help("paste the included lines into this file"));
+    }
+    let Some(equals) = line.text.find('=') else {
+        return Ok(Some(Line::Setting { key: whole, value: None }));
+    };
+    let key = line.word(0..equals);
+    if key.text.is_empty() {
+        return Err(Problem::new(whole.place, "an option's name is missing before `=`", "expected name=value"));
+    }
+    Ok(Some(Line::Setting { key, value: Some(line.word(equals + 1..line.text.len())) }))
+}
+
+fn section(line: LineText<'_>) -> Result<Line<'_>, Problem> {
+    let open = line.text.find('[').unwrap_or(0);
+    let Some(length) = line.text[open..].rfind(']') else {
+        let place = line.word(open..line.text.len()).place;
+        return Err(Problem::new(place, "a section's name is not closed", "expected `]` on this line"));
+    };
+    let close = open + length;
+    let rest = line.word(close + 1..line.text.len());
+    if !rest.text.is_empty() {
+        return Err(Problem::new(rest.place, "something stands behind a section's name", "expected the line to end"));
+    }
+    let name = line.word(open + 1..close);
+    if name.text.is_empty() {
+        let place = line.word(open..close + 1).place;
+        return Err(Problem::new(place, "a section has no name", "expected a job's name, or `global`"));
+    }
+    Ok(Line::Section(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<String> {
+        let show = |line: &Line<'_>| match line {
+            Line::Section(name) => format!("[{}]@{}", name.text, name.place),
+            Line::Setting { key, value: None } => format!("{}@{}", key.text, key.place),
+            Line::Setting { key, value: Some(value) } => {
+                format!("{}@{}={}@{}", key.text, key.place, value.text, value.place)
+            }
+        };
+        scan(text).0.iter().map(show).collect()
+    }
+
+    #[test]
+    fn words_know_line_and_column_in_characters() {
+        assert_eq!(kinds("; c\n[ä b]\r\n\tbs = 4k ; blocks\nthread\n"), ["[ä b]@2:2", "bs@3:2=4k@3:7", "thread@4:1"]);
+    }
+
+    #[test]
+    fn a_value_may_hold_further_equals_signs_and_a_comment_may_start_anywhere() {
+        assert_eq!(kinds("filename=a=b#c=d\n#x\n"), ["filename@1:1=a=b@1:10"]);
+    }
+
+    #[test]
+    fn a_byte_range_finds_the_word_in_the_file() {
+        let text = "# é\n[a]\nrw=réad\n";
+        let (lines, _) = scan(text);
+        let Line::Setting { value: Some(value), .. } = &lines[1] else { panic!("{lines:?}") };
+        assert_eq!(&text[value.place.range.clone()], "réad");
+    }
+
+    #[test]
+    fn malformed_lines_are_all_reported() {
+        let (lines, problems) = scan("[a\n[]\n=4k\n[b] c\ninclude x.fio\n[ok]\n");
+        assert_eq!(lines.len(), 1);
+        let places: Vec<String> = problems.iter().map(|p| p.place.to_string()).collect();
+        assert_eq!(places, ["1:1", "2:1", "3:1", "4:5", "5:1"]);
+    }
+}

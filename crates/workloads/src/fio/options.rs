@@ -1,0 +1,243 @@
+//! Every option of fio's job-file language, described once.
+//!
+//! The parser, its errors, the listing of supported options and tidy's check that each has a test all read this
+//! table. One entry per option: name, aliases, what it takes, category, a line of documentation, and what becomes of
+//! it here: [`Support::Supported`], [`Support::Note`] (accepted; it cannot change a simulated result, for the reason
+//! given) or [`Support::Later`] (refused for now).
+//!
+//! To support another option: give it a field in `settings.rs`, a [`Takes`] here, and a test `option_<name>_…` in
+//! `tests/options.rs` in which flipping it changes the run.
+
+use blksched::{PerDir, Span, nearest};
+
+use super::settings::Settings;
+use super::values::{self, Bare, Extent, ValueError};
+
+mod notes;
+mod process;
+mod rate;
+mod target;
+mod unsupported;
+mod workload;
+
+pub(crate) use process::MAX_PROCESSES;
+
+/// What an option is about; listings are grouped by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    /// The job's name and description, and what becomes of its results.
+    Job,
+    /// How long, how often, when.
+    Time,
+    /// Files and devices.
+    Target,
+    /// Directions, order, direct or buffered.
+    Pattern,
+    /// Blocks and sizes.
+    Size,
+    /// Engine and depth.
+    Engine,
+    /// Rates and think time.
+    Rate,
+    /// Processes, priorities, order of jobs.
+    Process,
+    /// Memory, verification, machine settings: the host's side.
+    Host,
+    /// Logs and reports.
+    Report,
+}
+
+/// What becomes of an option here.
+#[derive(Clone, Copy)]
+pub enum Support {
+    /// It does what fio's manual says.
+    Supported(Takes),
+    /// Accepted with a printed note: it cannot change a simulated result, because…
+    Note(&'static str),
+    /// Refused for now; what it would need.
+    Later(&'static str),
+}
+
+/// The values that a supported option takes, and how each is noted down.
+#[derive(Clone, Copy)]
+pub struct Takes(pub(crate) Kind);
+
+type Set<T> = fn(&mut Settings, T);
+
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// Nothing, `0` or `1`.
+    Flag(Set<bool>),
+    /// `0` or `1`.
+    Bool(Set<bool>),
+    Int {
+        min: u64,
+        max: u64,
+        set: Set<u64>,
+    },
+    Bytes(Set<u64>),
+    Extent(Set<Extent>),
+    PerDir {
+        min: u64,
+        set: Set<PerDir<Option<u64>>>,
+    },
+    Time {
+        bare: Bare,
+        set: Set<Span>,
+    },
+    TimeRange(Set<(Span, Span)>),
+    /// One of these; the setter may still refuse one with the reason.
+    Word {
+        words: &'static [&'static str],
+        set: fn(&mut Settings, &str) -> Result<(), &'static str>,
+    },
+    Text(Set<String>),
+}
+
+/// One option.
+#[derive(Clone, Copy)]
+pub struct OptionEntry {
+    /// Its main name.
+    pub name: &'static str,
+    /// Its other names.
+    pub aliases: &'static [&'static str],
+    /// What it is about.
+    pub category: Category,
+    /// What it does, in a line.
+    pub doc: &'static str,
+    /// What becomes of it here.
+    pub support: Support,
+}
+
+const TABLES: &[&[OptionEntry]] =
+    &[workload::OPTIONS, target::OPTIONS, rate::OPTIONS, process::OPTIONS, notes::OPTIONS, unsupported::OPTIONS];
+
+/// Every option there is.
+pub fn all_options() -> impl Iterator<Item = &'static OptionEntry> {
+    TABLES.iter().copied().flatten()
+}
+
+/// Those that do what fio's manual says, by name; each has a test `option_<name>_…`.
+pub fn supported_options() -> Vec<&'static OptionEntry> {
+    let mut options: Vec<_> = supported().collect();
+    options.sort_by_key(|o| o.name);
+    options
+}
+
+/// The option called `name`, by its main name or an alias. Case matters, as in fio.
+pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
+    all_options().find(|o| o.name == name || o.aliases.contains(&name))
+}
+
+/// The supported option whose name is nearest to `name`: by edits, or else by how it begins.
+pub(crate) fn nearest_supported(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let names = || supported().flat_map(|o| core::iter::once(o.name).chain(o.aliases.iter().copied()));
+    let common = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    nearest(&name, names()).or_else(|| names().filter(|other| common(other) >= 2).max_by_key(|other| common(other)))
+}
+
+/// The supported options that are about the same thing.
+pub(crate) fn supported_about(category: Category) -> Vec<&'static str> {
+    supported().filter(|o| o.category == category).map(|o| o.name).collect()
+}
+
+fn supported() -> impl Iterator<Item = &'static OptionEntry> {
+    all_options().filter(|o| matches!(o.support, Support::Supported(_)))
+}
+
+impl OptionEntry {
+    /// What it takes, in words: `bytes`, `time [s]`, `0 or 1`.
+    pub fn takes(&self) -> String {
+        match self.support {
+            Support::Supported(Takes(kind)) => kind.describe(),
+            Support::Note(_) => "anything".to_owned(),
+            Support::Later(_) => "nothing yet".to_owned(),
+        }
+    }
+}
+
+/// A table of the options with what each takes, does and how it is supported; for `--help`-style listings.
+pub fn listing() -> String {
+    let mut options: Vec<&OptionEntry> = all_options().collect();
+    options.sort_by_key(|o| (o.category, o.name));
+    let mut out = String::new();
+    let mut category = None;
+    for option in options {
+        if category != Some(option.category) {
+            out += &format!("{:?}\n", option.category);
+            category = Some(option.category);
+        }
+        let names = [&[option.name], option.aliases].concat().join(", ");
+        let status = match option.support {
+            Support::Supported(_) => option.takes(),
+            Support::Note(why) => format!("no effect: {why}"),
+            Support::Later(why) => format!("not yet: {why}"),
+        };
+        out += &format!("  {names:<34} {} [{status}]\n", option.doc);
+    }
+    out
+}
+
+impl Kind {
+    fn describe(self) -> String {
+        match self {
+            Kind::Flag(_) => "nothing, 0 or 1".to_owned(),
+            Kind::Bool(_) => "0 or 1".to_owned(),
+            Kind::Int { min, max, .. } if max >= u64::MAX / 2 => format!("{min} or more"),
+            Kind::Int { min, max, .. } => format!("{min} to {max}"),
+            Kind::Bytes(_) => "bytes".to_owned(),
+            Kind::Extent(_) => "bytes or %".to_owned(),
+            Kind::PerDir { .. } => "number[,number]".to_owned(),
+            Kind::Time { bare: Bare::Seconds, .. } => "time [s]".to_owned(),
+            Kind::Time { bare: Bare::Microseconds, .. } => "time [us]".to_owned(),
+            Kind::TimeRange(_) => "time or time-time [s]".to_owned(),
+            Kind::Word { words, .. } => words.join("|"),
+            Kind::Text(_) => "text".to_owned(),
+        }
+    }
+
+    /// Reads `text` and notes it down in `settings`; a flag may have no text.
+    pub fn apply(self, settings: &mut Settings, text: Option<&str>) -> Result<(), ValueError> {
+        if let (Kind::Flag(set), None) = (self, text) {
+            set(settings, true);
+            return Ok(());
+        }
+        let Some(text) = text else { return values::expected(format!("`=` and a value: {}", self.describe())) };
+        match self {
+            Kind::Flag(set) | Kind::Bool(set) => set(settings, values::boolean(text)?),
+            Kind::Int { min, max, set } => set(settings, values::int(text, min, max)?),
+            Kind::Bytes(set) => set(settings, values::bytes(text)?),
+            Kind::Extent(set) => set(settings, values::extent(text)?),
+            Kind::PerDir { min, set } => set(settings, values::per_dir(text, min)?),
+            Kind::Time { bare, set } => set(settings, values::time(text, bare)?),
+            Kind::TimeRange(set) => set(settings, values::time_range(text)?),
+            Kind::Word { words, set } => {
+                set(settings, values::word(text, words)?).or_else(values::expected)?;
+            }
+            Kind::Text(set) => set(settings, text.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_options_share_a_name() {
+        let mut names: Vec<&str> = all_options().flat_map(|o| [&[o.name], o.aliases].concat()).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn the_listing_names_every_option_once_with_its_status() {
+        let listing = listing();
+        assert_eq!(listing.lines().filter(|l| l.starts_with("  ")).count(), all_options().count());
+        assert!(listing.contains("iodepth") && listing.contains("no effect:") && listing.contains("not yet:"));
+    }
+}

@@ -1,0 +1,78 @@
+//! Options about processes: how many, when they run, with which priority, reported with whom.
+
+use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::values::Bare;
+
+const fn entry(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    category: Category,
+    kind: Kind,
+    doc: &'static str,
+) -> OptionEntry {
+    OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
+}
+
+/// fio's own limit on the processes of a run (its `--max-jobs`).
+pub(crate) const MAX_PROCESSES: u64 = 4096;
+
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "numjobs",
+        &[],
+        Category::Process,
+        Kind::Int { min: 1, max: MAX_PROCESSES, set: |s, n| s.numjobs = n },
+        "how many processes run this job",
+    ),
+    entry(
+        "group_reporting",
+        &[],
+        Category::Report,
+        Kind::Flag(|s, on| s.group_reporting = on),
+        "report the processes of a group as one",
+    ),
+    entry("new_group", &[], Category::Report, Kind::Flag(|s, on| s.new_group = on), "start a reporting group"),
+    entry(
+        "stonewall",
+        &["wait_for_previous"],
+        Category::Process,
+        Kind::Flag(|s, on| s.stonewall = on),
+        "begin when every job above has exited",
+    ),
+    entry(
+        "startdelay",
+        &[],
+        Category::Time,
+        Kind::TimeRange(|s, delay| s.startdelay = delay),
+        "do not begin before this time of the run; drawn from a range for each process",
+    ),
+    entry(
+        "runtime",
+        &["timeout"],
+        Category::Time,
+        Kind::Time { bare: Bare::Seconds, set: |s, span| s.runtime = (!span.is_zero()).then_some(span) },
+        "stop after this time",
+    ),
+    entry("time_based", &[], Category::Time, Kind::Flag(|s, on| s.time_based = on), "start over until runtime is over"),
+    entry(
+        "loops",
+        &[],
+        Category::Time,
+        Kind::Int { min: 1, max: u64::MAX, set: |s, n| s.loops = n },
+        "how often to do the whole job",
+    ),
+    entry(
+        "prio",
+        &[],
+        Category::Process,
+        Kind::Int { min: 0, max: 7, set: |s, level| s.prio = Some(level) },
+        "I/O priority within its class, 0 is the highest; alone it means class 2",
+    ),
+    entry(
+        "prioclass",
+        &[],
+        Category::Process,
+        Kind::Int { min: 0, max: 3, set: |s, class| s.prioclass = Some(class) },
+        "I/O priority class: 1 real time, 2 best effort, 3 idle",
+    ),
+];

@@ -1,0 +1,27 @@
+//! Options about pace: think time and rates.
+
+use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::values::Bare;
+
+const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
+    OptionEntry { name, aliases: &[], category: Category::Rate, doc, support: Support::Supported(Takes(kind)) }
+}
+
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "thinktime",
+        Kind::Time { bare: Bare::Microseconds, set: |s, span| s.thinktime = span },
+        "pause after an I/O has completed, before the next",
+    ),
+    entry(
+        "thinktime_blocks",
+        Kind::Int { min: 1, max: u64::MAX, set: |s, blocks| s.thinktime_blocks = blocks },
+        "I/Os between two pauses of thinktime",
+    ),
+    entry("rate", Kind::PerDir { min: 0, set: |s, rate| s.rate = rate }, "most bytes per second, for reads, writes"),
+    entry(
+        "rate_iops",
+        Kind::PerDir { min: 0, set: |s, rate| s.rate_iops = rate },
+        "most I/Os per second, for reads, writes",
+    ),
+];

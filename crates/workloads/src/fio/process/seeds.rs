@@ -1,0 +1,36 @@
+//! Which seed a random generator starts from.
+
+use blksched::SubmitterId;
+
+use super::permutation::mix;
+
+/// What a job says about its seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seeds {
+    /// Instead of the simulation's.
+    pub randseed: Option<u64>,
+    /// Offsets do not hang on the simulation's seed.
+    pub offsets_repeat: bool,
+    /// Nothing does.
+    pub all_repeat: bool,
+}
+
+/// What a generator is for; each has its own, so that a draw more in one changes nothing in the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Offsets,
+    Others,
+}
+
+/// The seed of jobs that repeat; any number would do.
+const REPEATED: u64 = 0x89;
+
+impl Seeds {
+    /// Processes never share a seed.
+    pub(super) fn of(&self, simulation: u64, submitter: SubmitterId, purpose: Purpose) -> u64 {
+        let repeats = self.all_repeat || (self.offsets_repeat && purpose == Purpose::Offsets);
+        let seed = self.randseed.unwrap_or(if repeats { REPEATED } else { simulation });
+        let which = u64::from(submitter.0) << 1 | (purpose == Purpose::Offsets) as u64;
+        mix(mix(seed).wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+}

@@ -1,0 +1,121 @@
+//! Stage 2: lines into jobs. Options are looked up, values read, `[global]` carried into the jobs below it.
+
+use super::errors::{Note, Problem};
+use super::lines::Line;
+use super::options::{self, OptionEntry, Support, Takes};
+use super::place::{Place, Word};
+use super::settings::Settings;
+use super::values::ValueError;
+
+/// One job section with everything that holds for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JobSection {
+    /// As in its brackets; files are named after it.
+    pub name: String,
+    pub place: Place,
+    pub settings: Settings,
+}
+
+/// What the lines amount to.
+#[derive(Default)]
+pub(crate) struct Sections {
+    pub jobs: Vec<JobSection>,
+    pub notes: Vec<Note>,
+    pub problems: Vec<Problem>,
+}
+
+/// Whose settings a line changes.
+enum Current {
+    Nothing,
+    Global,
+    Job,
+}
+
+/// Several `[global]` sections add up; each holds for the jobs below it.
+pub(crate) fn assemble(lines: &[Line<'_>]) -> Sections {
+    let mut out = Sections::default();
+    let mut globals = Settings::default();
+    let mut current = Current::Nothing;
+    for line in lines {
+        match line {
+            Line::Section(name) if name.text == "global" => current = Current::Global,
+            Line::Section(name) => {
+                // As fio does (tried): a name said in [global] renames no job.
+                let settings = Settings { name: None, ..globals.clone() };
+                out.jobs.push(JobSection { name: name.text.to_owned(), place: name.place.clone(), settings });
+                current = Current::Job;
+            }
+            Line::Setting { key, value } => {
+                let settings = match (&current, out.jobs.last_mut()) {
+                    (Current::Nothing, _) | (Current::Job, None) => {
+                        out.problems.push(outside(key));
+                        continue;
+                    }
+                    (Current::Global, _) => &mut globals,
+                    (Current::Job, Some(job)) => &mut job.settings,
+                };
+                match set(settings, key, value.as_ref()) {
+                    Ok(note) => out.notes.extend(note),
+                    Err(problem) => out.problems.push(problem),
+                }
+            }
+        }
+    }
+    out
+}
+
+fn outside(key: &Word<'_>) -> Problem {
+    let title = format!("`{}` stands outside of any section", key.text);
+    Problem::new(key.place.clone(), title, "expected [global] or [a job's name] above it")
+}
+
+fn set(settings: &mut Settings, key: &Word<'_>, value: Option<&Word<'_>>) -> Result<Option<Note>, Problem> {
+    let Some(option) = options::find(key.text) else { return Err(unknown(key)) };
+    match option.support {
+        Support::Note(why) => Ok(Some(Note { place: key.place.clone(), option: option.name, why: why.to_owned() })),
+        Support::Later(needs) => Err(not_yet(option, key, needs)),
+        Support::Supported(Takes(kind)) => {
+            if let Some(problem) = value.and_then(|value| substitution(option, value)) {
+                return Err(problem);
+            }
+            kind.apply(settings, value.map(|v| v.text)).map_err(|error| unreadable(option, key, value, error))?;
+            settings.said.insert(option.name, key.place.clone());
+            Ok(None)
+        }
+    }
+}
+
+fn unknown(key: &Word<'_>) -> Problem {
+    Problem::new(key.place.clone(), format!("`{}` is no option known here", key.text), "unknown option")
+        .did_you_mean(options::nearest_supported(key.text))
+}
+
+fn not_yet(option: &OptionEntry, key: &Word<'_>, needs: &str) -> Problem {
+    let title = format!("`{}` is not supported yet", option.name);
+    let problem = Problem::new(key.place.clone(), title, format!("{}: it needs {needs}", option.doc));
+    if let Some(nearest) = options::nearest_supported(key.text) {
+        return problem.help(format!("the nearest supported option is `{nearest}`"));
+    }
+    match options::supported_about(option.category) {
+        kin if kin.is_empty() => problem,
+        kin => problem.help(format!("supported options about the same thing: {}", kin.join(", "))),
+    }
+}
+
+/// `${VARIABLE}` and fio's reserved words are not replaced yet; refusing them beats a puzzling "not a number".
+fn substitution(option: &OptionEntry, value: &Word<'_>) -> Option<Problem> {
+    let found = ["${", "$pagesize", "$mb_memory", "$ncpus"].iter().find(|word| value.text.contains(*word))?;
+    let title = format!("`{}`: `{found}…` is not replaced yet", option.name);
+    Some(Problem::new(value.place.clone(), title, "write the value itself"))
+}
+
+fn unreadable(option: &OptionEntry, key: &Word<'_>, value: Option<&Word<'_>>, error: ValueError) -> Problem {
+    let expected = format!("expected {}", error.expected);
+    match value.filter(|value| !value.text.is_empty()) {
+        None => Problem::new(key.place.clone(), format!("`{}` needs a value", option.name), expected),
+        Some(value) => {
+            let title = format!("`{}` is not a value for `{}`", value.text, option.name);
+            Problem::new(value.place.clone(), title, expected).did_you_mean(error.nearest)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Values: numbers with fio's suffixes, times, percentages, lists per direction.
+//!
+//! The suffixes are those of fio's manual for `kb_base=1024`, its default: `k` is 1024 and `ki` is 1000.
+
+use blksched::{PerDir, Span, nearest};
+
+/// Why a value cannot be read: what was expected, and the nearest word if it was a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ValueError {
+    pub expected: String,
+    pub nearest: Option<&'static str>,
+}
+
+pub(crate) fn expected<T>(what: impl Into<String>) -> Result<T, ValueError> {
+    Err(ValueError { expected: what.into(), nearest: None })
+}
+
+/// A length given outright or as a share of the file it applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// \[bytes\]
+    Bytes(u64),
+    /// 1 to 100 \[% of the file or device\].
+    Percent(u64),
+}
+
+/// What a time without a unit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bare {
+    /// Seconds, as most times.
+    Seconds,
+    /// Microseconds, as `thinktime`.
+    Microseconds,
+}
+
+/// Digits (or `0x` and hexadecimal digits) and what follows them.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hexadecimal) => (hexadecimal, 16),
+        None => (text, 10),
+    };
+    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    let value = u64::from_str_radix(&digits[..end], radix).ok()?;
+    Some((value, digits[end..].trim_start()))
+}
+
+/// Bytes per unit of a suffix of data.
+fn scale(suffix: &str) -> Option<u64> {
+    let suffix = suffix.to_ascii_lowercase();
+    let prefix = suffix.strip_suffix('b').unwrap_or(&suffix);
+    let (letter, base) = match prefix.strip_suffix('i') {
+        Some(letter) if !letter.is_empty() => (letter, 1000u64),
+        _ => (prefix, 1024),
+    };
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|&unit| unit == letter)?;
+    base.checked_pow(power as u32)
+}
+
+const BYTES: &str = "a whole number, with or without a suffix k, m, g, t or p";
+
+/// `4096`, `4k`, `1m`, `0x1000`.
+pub(crate) fn bytes(text: &str) -> Result<u64, ValueError> {
+    let scaled = number(text).and_then(|(value, suffix)| value.checked_mul(scale(suffix)?));
+    scaled.map_or_else(|| expected(BYTES), Ok)
+}
+
+/// As [`bytes`], within a range.
+pub(crate) fn int(text: &str, min: u64, max: u64) -> Result<u64, ValueError> {
+    match bytes(text) {
+        Ok(value) if (min..=max).contains(&value) => Ok(value),
+        _ => expected(format!("a whole number from {min} to {max}")),
+    }
+}
+
+/// `20%`, or as [`bytes`].
+pub(crate) fn extent(text: &str) -> Result<Extent, ValueError> {
+    match text.strip_suffix('%') {
+        None => bytes(text).map(Extent::Bytes),
+        Some(percent) => match percent.trim_end().parse() {
+            Ok(percent) if (1..=100).contains(&percent) => Ok(Extent::Percent(percent)),
+            _ => expected("a percentage from 1% to 100%"),
+        },
+    }
+}
+
+/// `10`, `500ms`, `2m`; the unit's case does not matter.
+pub(crate) fn time(text: &str, bare: Bare) -> Result<Span, ValueError> {
+    let Some((value, unit)) = number(text) else { return expected(time_expected(bare)) };
+    let us_per_unit: u64 = match (unit.to_ascii_lowercase().as_str(), bare) {
+        ("", Bare::Microseconds) | ("us" | "usec", _) => 1,
+        ("ms" | "msec", _) => 1_000,
+        ("", Bare::Seconds) | ("s" | "sec", _) => 1_000_000,
+        ("m", _) => 60_000_000,
+        ("h", _) => 3_600_000_000,
+        ("d", _) => 86_400_000_000,
+        _ => return expected(time_expected(bare)),
+    };
+    match value.checked_mul(us_per_unit).and_then(|us| us.checked_mul(1_000)) {
+        Some(ns) if ns <= LONGEST.as_ns() => Ok(Span::from_ns(ns)),
+        _ => expected("at most 1000 days"),
+    }
+}
+
+/// Longer times are refused, so that adding some never reaches the end of time.
+const LONGEST: Span = Span::from_secs(1000 * 86_400);
+
+fn time_expected(bare: Bare) -> String {
+    let unit = match bare {
+        Bare::Seconds => "seconds",
+        Bare::Microseconds => "microseconds",
+    };
+    format!("a whole number of {unit}, or with a unit us, ms, s, m, h or d")
+}
+
+/// `5`, or `1-3` or `1:3`; a range the wrong way round is turned.
+pub(crate) fn time_range(text: &str) -> Result<(Span, Span), ValueError> {
+    let Some((from, to)) = text.split_once(['-', ':']) else {
+        return time(text, Bare::Seconds).map(|span| (span, span));
+    };
+    let (from, to) = (time(from.trim(), Bare::Seconds)?, time(to.trim(), Bare::Seconds)?);
+    Ok((from.min(to), from.max(to)))
+}
+
+/// `8k`, `8k,32k`, `8k,`, `,8k`, `8k,16k,4k` (the third is for trims, which are not simulated). A value without a
+/// comma behind it holds for the following directions too; an empty one leaves the direction's default.
+pub(crate) fn per_dir(text: &str, min: u64) -> Result<PerDir<Option<u64>>, ValueError> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if parts.len() > 3 || text.is_empty() {
+        return expected("one to three values for reads, writes and trims, separated by commas");
+    }
+    let mut values = Vec::new();
+    for part in &parts {
+        values.push(match *part {
+            "" => None,
+            part => Some(int(part, min, u64::MAX)?),
+        });
+    }
+    let read = values[0];
+    Ok(PerDir { read, write: if values.len() > 1 { values[1] } else { read } })
+}
+
+/// `0` or `1`.
+pub(crate) fn boolean(text: &str) -> Result<bool, ValueError> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => expected("0 or 1"),
+    }
+}
+
+/// One of `words`.
+pub(crate) fn word(text: &str, words: &'static [&'static str]) -> Result<&'static str, ValueError> {
+    words.iter().find(|&&word| word == text).copied().ok_or_else(|| ValueError {
+        expected: format!("one of {}", words.join(", ")),
+        nearest: nearest(&text.to_ascii_lowercase(), words.iter().copied()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_the_manual_lists_them() {
+        for text in ["4096", "4096b", "4096B", "4k", "4kb", "4kB", "4K", "4KB", "0x1000", "4 k"] {
+            assert_eq!(bytes(text), Ok(4096), "{text}");
+        }
+        for text in ["1000000", "1mi", "1000ki", "1Mi", "1MiB"] {
+            assert_eq!(bytes(text), Ok(1_000_000), "{text}");
+        }
+        assert_eq!(bytes("1t"), Ok(1 << 40));
+        for text in ["", "k", "1.5m", "1q", "-1", "4k4", "99999999999p", "1ii", "i", "\"4k\""] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_take_their_unit_or_the_options_own() {
+        assert_eq!(time("10", Bare::Seconds), Ok(Span::from_secs(10)));
+        assert_eq!(time("10", Bare::Microseconds), Ok(Span::from_us(10)));
+        assert_eq!(time("2M", Bare::Seconds), Ok(Span::from_secs(120)));
+        assert_eq!(time("60sec", Bare::Seconds), Ok(Span::from_secs(60)));
+        assert_eq!(time("5msec", Bare::Seconds), Ok(Span::from_ms(5)));
+        assert_eq!(time_range("3-1"), Ok((Span::from_secs(1), Span::from_secs(3))));
+        for text in ["", "1m30s", "1.5", "5 weeks", "-1", "99999d"] {
+            assert!(time(text, Bare::Seconds).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_per_direction_carries_on_unless_a_comma_ends_it() {
+        let list = |text| per_dir(text, 1).map(|v| (v.read, v.write));
+        assert_eq!(list("256k"), Ok((Some(262_144), Some(262_144))));
+        assert_eq!(list("8k,32k"), Ok((Some(8192), Some(32768))));
+        assert_eq!(list("8k,"), Ok((Some(8192), None)));
+        assert_eq!(list(",8k"), Ok((None, Some(8192))));
+        assert!(list("1,2,3,4").is_err() && list("").is_err() && list("0").is_err());
+    }
+
+    #[test]
+    fn percentages_run_from_one_to_a_hundred() {
+        assert_eq!(extent("20%"), Ok(Extent::Percent(20)));
+        assert!(extent("0%").is_err() && extent("101%").is_err() && extent("%").is_err());
+    }
+}

@@ -1,0 +1,14 @@
+//! Workloads: who submits I/O, when, and where.
+//!
+//! A workload is a set of [`Source`]s, one per process. A source is a pure state machine: it is told the time, says
+//! when it wants to be called next, emits bios, and hears of their completion. It holds no reference to a queue, a
+//! disk or another source; the driver carries values between them.
+//!
+//! Sources come from fio job files ([`fio::JobFile`]) and from the [built-in](builtin()) ones, which are job files too.
+
+pub mod builtin;
+pub mod fio;
+mod source;
+
+pub use builtin::{BUILTINS, Builtin, builtin};
+pub use source::{Delivered, Emission, Source};

@@ -1,0 +1,60 @@
+//! The contract between a workload and its driver.
+
+use blksched::{Bio, Instant, SubmitterId, Tag};
+
+/// One submitter: a process of a job file, a thread of a replayed trace.
+///
+/// The driver calls [`emit`](Source::emit) at [`next`](Source::next), asks `next` again (it may be the same moment:
+/// one call emits one *burst*), and tells the source everything that comes back.
+pub trait Source: Send {
+    /// When [`emit`](Source::emit) wants to be called next; `None` while it waits for something to be delivered, and
+    /// when it has finished.
+    fn next(&self) -> Option<Instant>;
+
+    /// What happens at `now`, which is not before [`next`](Source::next): at most one burst, that is what one system
+    /// call submits, closed by [`Emission::Waits`]; or [`Emission::Exit`]; or nothing, if all that happens is
+    /// that its time is over. `next` then differs. Called too early, it emits nothing.
+    ///
+    /// One burst at a time, so that a submitter that goes to sleep inside of it has submitted nothing beyond it.
+    fn emit(&mut self, now: Instant, out: &mut Vec<Emission>);
+
+    /// Something came back; `next` may have become `now`.
+    fn delivered(&mut self, now: Instant, what: Delivered);
+
+    /// The bio just submitted found no request slot: the submitter sleeps inside its system call and submits nothing
+    /// until [`Delivered::Awake`].
+    fn asleep(&mut self);
+
+    /// True once [`Emission::Exit`] has been emitted: nothing more will happen.
+    fn is_finished(&self) -> bool;
+
+    /// Whose bios these are.
+    fn submitter(&self) -> SubmitterId;
+}
+
+/// What a source does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emission {
+    /// Give this bio to the queue.
+    Submit(Bio),
+    /// Its burst is over: the system call returns or sleeps, and plugs open.
+    Waits,
+    /// The submitter is gone; every other source wants to hear of it ([`Delivered::Exited`]).
+    Exit,
+}
+
+/// What comes back to a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivered {
+    /// A bio of its own is complete.
+    Done {
+        /// Which.
+        tag: Tag,
+        /// The disk could not do it.
+        failed: bool,
+    },
+    /// A slot came free: the submission that slept went through.
+    Awake,
+    /// Another submitter has exited. Told to every source, so that those behind a stonewall can begin.
+    Exited(SubmitterId),
+}

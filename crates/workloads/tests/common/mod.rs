@@ -1,0 +1,162 @@
+//! A driver for tests: every bio completes after a fixed latency, nothing else is in the way.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::BTreeMap;
+
+use blksched::{Bio, Dir, Instant, Op, Priority, Span};
+use blksched_workloads::fio::{JobFile, Plan};
+use blksched_workloads::{Delivered, Emission, Source};
+
+/// The disk of these tests: 1 GiB.
+pub const DISK_SECTORS: u64 = 1 << 21;
+/// What every bio takes.
+pub const LATENCY: Span = Span::from_ms(1);
+const SECTOR_BYTES: u64 = 512;
+
+/// One bio as submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    pub at: Instant,
+    pub submitter: u32,
+    pub dir: Dir,
+    /// \[bytes\]
+    pub offset: u64,
+    /// \[bytes\]
+    pub length: u64,
+    pub priority: Priority,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub submitted: Vec<Submitted>,
+    /// When each submitter exited.
+    pub exits: BTreeMap<u32, Instant>,
+    /// The most in flight at a time, of each submitter.
+    pub depth: BTreeMap<u32, usize>,
+}
+
+impl Run {
+    pub fn of(&self, submitter: u32) -> Vec<Submitted> {
+        self.submitted.iter().copied().filter(|s| s.submitter == submitter).collect()
+    }
+    pub fn offsets(&self) -> Vec<u64> {
+        self.submitted.iter().map(|s| s.offset).collect()
+    }
+    pub fn times_ms(&self) -> Vec<u64> {
+        self.submitted.iter().map(|s| s.at.as_ns() / 1_000_000).collect()
+    }
+    pub fn bytes(&self, dir: Dir) -> u64 {
+        self.submitted.iter().filter(|s| s.dir == dir).map(|s| s.length).sum()
+    }
+    pub fn count(&self, dir: Dir) -> usize {
+        self.submitted.iter().filter(|s| s.dir == dir).count()
+    }
+    pub fn end_ms(&self) -> u64 {
+        self.exits.values().map(|at| at.as_ns() / 1_000_000).max().expect("somebody exited")
+    }
+}
+
+/// The plan of a job file that must be good.
+pub fn plan(text: &str) -> Plan {
+    let file = JobFile::parse(text, "test.fio").unwrap_or_else(|e| panic!("{e}"));
+    file.plan(DISK_SECTORS).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// One job: `direct=1` and these options, separated by spaces.
+pub fn job(options: &str) -> String {
+    format!("[j]\ndirect=1\n{}\n", options.replace(' ', "\n"))
+}
+
+/// Runs one job with seed 1.
+pub fn run_job(options: &str) -> Run {
+    run(&job(options), 1)
+}
+
+/// Runs a job file to its end.
+pub fn run(text: &str, seed: u64) -> Run {
+    Loop::new(plan(text).sources(seed)).run()
+}
+
+struct Loop {
+    sources: Vec<Box<dyn Source>>,
+    in_flight: BTreeMap<(Instant, u64), Bio>,
+    serial: u64,
+    result: Run,
+}
+
+impl Loop {
+    fn new(sources: Vec<Box<dyn Source>>) -> Loop {
+        let result = Run { submitted: Vec::new(), exits: BTreeMap::new(), depth: BTreeMap::new() };
+        Loop { sources, in_flight: BTreeMap::new(), serial: 0, result }
+    }
+
+    fn run(mut self) -> Run {
+        let mut last = Instant::ZERO;
+        while self.sources.iter().any(|s| !s.is_finished()) {
+            let wake = self.sources.iter().filter_map(|s| s.next()).min();
+            let done = self.in_flight.keys().next().copied();
+            let now = match (wake, done) {
+                (Some(wake), Some((at, _))) if wake < at => wake,
+                (_, Some(key)) => {
+                    let bio = self.in_flight.remove(&key).expect("just seen");
+                    let source = &mut self.sources[bio.submitter.0 as usize];
+                    source.delivered(key.0, Delivered::Done { tag: bio.tag, failed: false });
+                    key.0
+                }
+                (Some(wake), None) => wake,
+                (None, None) => panic!("unfinished sources that wait for nothing"),
+            };
+            last = last.max(now);
+            self.emit(last);
+        }
+        assert!(self.in_flight.is_empty(), "exited with I/O in flight");
+        self.result
+    }
+
+    fn emit(&mut self, now: Instant) {
+        let mut out = Vec::new();
+        for index in 0..self.sources.len() {
+            while self.sources[index].next().is_some_and(|next| next <= now) {
+                out.clear();
+                self.sources[index].emit(now, &mut out);
+                let next = self.sources[index].next();
+                assert!(!out.is_empty() || next.is_none_or(|next| next > now), "a source that was due did nothing");
+                for emission in &out {
+                    self.take(now, index, *emission);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, now: Instant, index: usize, emission: Emission) {
+        let submitter = self.sources[index].submitter();
+        match emission {
+            Emission::Waits => {}
+            Emission::Exit => {
+                self.result.exits.insert(submitter.0, now);
+                for source in &mut self.sources {
+                    source.delivered(now, Delivered::Exited(submitter));
+                }
+            }
+            Emission::Submit(bio) => {
+                assert!(bio.end().0 <= DISK_SECTORS, "beyond the disk: {bio:?}");
+                let dir = if bio.op == Op::Read { Dir::Read } else { Dir::Write };
+                self.serial += 1;
+                self.in_flight.insert((now + LATENCY, self.serial), bio);
+                let depth = self.in_flight.values().filter(|b| b.submitter == submitter).count();
+                let most = self.result.depth.entry(submitter.0).or_default();
+                *most = depth.max(*most);
+                self.result.submitted.push(Submitted {
+                    at: now,
+                    submitter: submitter.0,
+                    dir,
+                    offset: bio.start.0 * SECTOR_BYTES,
+                    length: u64::from(bio.sectors) * SECTOR_BYTES,
+                    priority: bio.priority,
+                });
+            }
+        }
+    }
+}

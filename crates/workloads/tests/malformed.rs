@@ -1,0 +1,177 @@
+//! Bad job files: each error names the place, the offending word, what was expected and the nearest valid word; and
+//! all errors of a file come together.
+
+mod common;
+
+use blksched_workloads::fio::JobFile;
+use common::DISK_SECTORS;
+
+/// A line put into a good job file (it becomes line 4), where the error is, and words that it must say.
+const LINES: &[(&str, &str, &[&str])] = &[
+    ("runtme=1", "4:1", &["`runtme` is no option known here", "did you mean `runtime`?"]),
+    ("RW=read", "4:1", &["`RW` is no option known here", "did you mean `rw`?"]),
+    ("  iodpeth = 3", "4:3", &["`iodpeth`", "`iodepth`"]),
+    ("xyzzy", "4:1", &["`xyzzy` is no option known here"]),
+    ("rw=randraed", "4:4", &["`randraed` is not a value for `rw`", "did you mean `randread`?"]),
+    ("rw=READ", "4:4", &["`READ`", "expected one of read, write", "did you mean `read`?"]),
+    ("rw=randtrim", "4:4", &["without trims"]),
+    ("rw=", "4:1", &["`rw` needs a value"]),
+    ("rw", "4:1", &["`rw` needs a value", "read|write"]),
+    ("rw=randread:8", "4:4", &["`randread:8`"]),
+    ("bs=0", "4:4", &["`0` is not a value for `bs`"]),
+    ("bs=4q", "4:4", &["`4q`"]),
+    ("bs=513", "4:1", &["`bs` of job `j`", "multiples of 512"]),
+    ("bs=2g", "4:1", &["at most 1g"]),
+    ("bs=4k,8k,1k,1k", "4:4", &["one to three values"]),
+    ("bs=4k-16k", "4:4", &["`4k-16k`"]),
+    ("size=1.5m", "4:6", &["a whole number"]),
+    ("size=101%", "4:6", &["1% to 100%"]),
+    ("size=(1024*1024)", "4:6", &["`(1024*1024)`"]),
+    ("size=${SIZE}", "4:6", &["`${…` is not replaced yet"]),
+    ("size=8*$mb_memory", "4:6", &["$mb_memory"]),
+    ("size=99999999999999999999", "4:6", &["a whole number"]),
+    ("size=1k", "4:1", &["smaller than one block"]),
+    ("size=2g", "4:1", &["does not fit", "1024 MiB are left"]),
+    ("offset=100", "4:1", &["`offset`", "multiples of 512"]),
+    ("offset_increment=100", "4:1", &["`offset_increment`"]),
+    ("runtime=1m30s", "4:9", &["`1m30s`", "seconds"]),
+    ("thinktime=5 parsecs", "4:11", &["microseconds"]),
+    ("startdelay=1-", "4:12", &["`1-`"]),
+    ("direct=yes", "4:8", &["expected 0 or 1"]),
+    ("direct=0", "4:1", &["buffered", "direct=1"]),
+    ("buffered=1", "4:1", &["buffered", "direct=1"]),
+    ("direct", "4:1", &["`direct` needs a value"]),
+    ("stonewall=2", "4:11", &["expected 0 or 1"]),
+    ("iodepth=0", "4:9", &["from 1 to 65536"]),
+    ("numjobs=0", "4:9", &["from 1 to 4096"]),
+    ("numjobs=1000000000", "4:9", &["from 1 to 4096"]),
+    ("prio=8", "4:6", &["from 0 to 7"]),
+    ("prioclass=4", "4:11", &["from 0 to 3"]),
+    ("rwmixread=150", "4:11", &["from 0 to 100"]),
+    ("ioengine=libaoi", "4:10", &["`libaoi`", "did you mean `libaio`?"]),
+    ("ioengine=mmap", "4:10", &["expected one of sync"]),
+    ("time_based", "4:1", &["needs `runtime`"]),
+    ("filename=/a:/b", "4:1", &["several files"]),
+    ("directory=/a:/b", "4:1", &["several directories"]),
+    (
+        "bssplit=4k/50:8k/50",
+        "4:1",
+        &["`bssplit` is not supported yet", "blocks of several sizes", "nearest supported option is `bs`"],
+    ),
+    ("ramp_time=5", "4:1", &["`ramp_time` is not supported yet"]),
+    ("fsync=8", "4:1", &["`fsync` is not supported yet", "about the same thing: rw, direct"]),
+    ("ratemin=8", "4:1", &["`rate_min` is not supported yet"]),
+    ("iodepth_low=8", "4:1", &["`iodepth_low`", "nearest supported option is `iodepth`"]),
+    ("include other.fio", "4:1", &["`include`"]),
+    ("=4k", "4:1", &["name is missing"]),
+    ("[k", "4:1", &["not closed"]),
+    ("[]", "4:1", &["no name"]),
+    ("[k] junk", "4:5", &["behind a section's name"]),
+];
+
+fn first_error(text: &str) -> String {
+    let errors = match JobFile::parse(text, "my.fio") {
+        Ok(file) => file.plan(DISK_SECTORS).expect_err(text),
+        Err(errors) => errors,
+    };
+    errors.to_string()
+}
+
+#[test]
+fn each_error_says_where_and_what_and_what_would_be_right() {
+    for (line, place, words) in LINES {
+        let error = first_error(&format!("[j]\nsize=1m\ndirect=1\n{line}\n"));
+        assert!(error.contains(&format!("my.fio:{place}\n")), "{line}: not at {place}:\n{error}");
+        for word in *words {
+            assert!(error.contains(word), "{line}: does not say {word}:\n{error}");
+        }
+    }
+}
+
+#[test]
+fn all_errors_of_a_file_come_together_in_the_order_of_its_lines() {
+    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\n[c]\nrw=raed\ndirect=1\nfsync=1\n[d\n";
+    let errors = JobFile::parse(text, "my.fio").unwrap_err();
+    let places: Vec<String> = errors.problems.iter().map(|p| p.place.to_string()).collect();
+    assert_eq!(places, ["2:6", "4:2", "7:4", "9:1", "10:1"]);
+}
+
+#[test]
+fn several_buffered_jobs_are_one_problem() {
+    let error = first_error("[a]\nsize=1m\n[b]\nsize=1m\ndirect=1\n[c]\nsize=1m\n");
+    assert!(error.contains("job `a` and 1 more do buffered I/O") && error.contains("my.fio:1:2"), "{error}");
+}
+
+#[test]
+fn an_option_before_any_section_is_outside() {
+    let error = first_error("rw=read\n[a]\ndirect=1\nsize=4k\n");
+    assert!(error.contains("my.fio:1:1") && error.contains("outside of any section"), "{error}");
+}
+
+#[test]
+fn a_file_without_jobs_says_so() {
+    for text in ["", "; nothing\n", "[global]\nrw=read\n"] {
+        assert!(first_error(text).contains("no job is defined"), "{text}");
+    }
+}
+
+#[test]
+fn rate_and_rate_iops_exclude_each_other() {
+    let error = first_error("[a]\ndirect=1\nsize=1m\nrate=1m\nrate_iops=5\n");
+    assert!(error.contains("my.fio:5:1") && error.contains("both `rate` and `rate_iops`"), "{error}");
+}
+
+#[test]
+fn a_job_without_file_or_size_is_told_what_to_say() {
+    let error = first_error("[a]\ndirect=1\n");
+    assert!(error.contains("my.fio:1:2") && error.contains("filename=/dev/"), "{error}");
+    let error = first_error("[a]\ndirect=1\nsize=20%\n");
+    assert!(error.contains("my.fio:3:1") && error.contains("does not exist yet"), "{error}");
+}
+
+#[test]
+fn a_region_behind_the_end_of_the_disk_is_an_error_at_the_offset() {
+    let error = first_error("[a]\ndirect=1\nfilename=/dev/sda\noffset=2g\n");
+    assert!(error.contains("my.fio:4:1") && error.contains("smaller than one block"), "{error}");
+}
+
+#[test]
+fn too_many_processes_are_refused_with_the_limit() {
+    let error = first_error("[global]\ndirect=1\nsize=4k\nnumjobs=3000\n[a]\n[b]\n");
+    assert!(error.contains("more than 4096 processes"), "{error}");
+    assert_eq!(error.matches("error").count(), 1, "{error}");
+}
+
+#[test]
+fn excerpts_show_the_line_and_the_word() {
+    let error = first_error("[reader]\nrw = randraed ; typo\nsize=1m\ndirect=1\n");
+    let expected = "\
+error: `randraed` is not a value for `rw`
+ --> my.fio:2:6
+  |
+2 | rw = randraed ; typo
+  |      ^^^^^^^^ expected one of read, write, randread, randwrite, rw, readwrite, randrw, trim, randtrim, trimwrite, randtrimwrite
+  |
+  = help: did you mean `randread`?";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn options_without_effect_are_noted_with_their_place_and_reason() {
+    let text = "[global]\nthread\n[a]\ndirect=1\nsize=4k\n mem_align=4k\n";
+    let file = JobFile::parse(text, "my.fio").unwrap_or_else(|e| panic!("{e}"));
+    let notes: Vec<(&str, String)> = file.notes().iter().map(|n| (n.option, n.place.to_string())).collect();
+    assert_eq!(notes, [("thread", "2:1".to_owned()), ("mem_align", "6:2".to_owned())]);
+    assert!(file.notes().iter().all(|n| !n.why.is_empty()));
+}
+
+#[test]
+fn several_globals_add_up_for_the_jobs_below_them() {
+    let text = "[global]\ndirect=1\nsize=1m\n[a]\n[global]\nbs=64k\n[b]\n[c]\nbs=8k\n";
+    let file = JobFile::parse(text, "my.fio").unwrap_or_else(|e| panic!("{e}"));
+    let plan = file.plan(DISK_SECTORS).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(plan.jobs.len(), 3);
+    let run = common::run(text, 1);
+    let lengths: Vec<u64> = (0..3).map(|s| run.of(s)[0].length >> 10).collect();
+    assert_eq!(lengths, [4, 64, 8]);
+}

@@ -1,0 +1,107 @@
+//! No input panics: valid files, mutated at random by byte and by line, and arbitrary bytes.
+
+use blksched_workloads::BUILTINS;
+use blksched_workloads::fio::{fuzz_parse, options};
+use proptest::prelude::*;
+
+/// A file that uses every supported option.
+const EVERYTHING: &str = "\
+; everything
+[global]
+direct=1
+buffered=0
+size=10%
+filename=/dev/sda
+rwmixread=30
+rwmixwrite=60
+[a b]
+name=n
+description=d # c
+rw=randrw
+bs=4k,8k
+offset=1m
+offset_increment=1m
+numjobs=3
+group_reporting
+randseed=0x10
+thinktime=5ms
+thinktime_blocks=2
+rate=1m,500k
+io_size=1m
+loops=2
+[c]
+stonewall
+new_group=1
+ioengine=libaio
+iodepth=16
+startdelay=1-3s
+runtime=10
+time_based
+rate_iops=10,20
+prio=3
+prioclass=1
+number_ios=100
+norandommap
+randrepeat=0
+allrandrepeat=1
+directory=/x\\:y
+";
+
+fn mutate(text: &str, edits: &[(usize, u8, u8)]) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    for &(at, byte, kind) in edits {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = at % bytes.len();
+        match kind % 5 {
+            0 => bytes[at] = byte,
+            1 => bytes.insert(at, byte),
+            2 => drop(bytes.remove(at)),
+            3 => bytes.truncate(at),
+            _ => swap_lines(&mut bytes, at, usize::from(byte)),
+        }
+    }
+    bytes
+}
+
+fn swap_lines(bytes: &mut Vec<u8>, at: usize, other: usize) {
+    let mut lines: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+    let count = lines.len();
+    lines.swap(at % count, other % count);
+    *bytes = lines.join(&b'\n');
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn mutated_files_never_panic(which in 0..=BUILTINS.len(), edits in prop::collection::vec(any::<(usize, u8, u8)>(), 1..8)) {
+        let text = BUILTINS.get(which).map_or(EVERYTHING, |b| b.text);
+        fuzz_parse(&mutate(text, &edits));
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fuzz_parse(&bytes);
+    }
+
+    #[test]
+    fn any_option_with_any_value_never_panics(option in any::<prop::sample::Index>(), value in "[ -~]{0,12}", number in any::<u64>()) {
+        let all: Vec<_> = options::all_options().collect();
+        let name = option.get(&all).name;
+        for value in [value, number.to_string(), format!("{number}-{number}"), format!("{number}k,{}", number >> 40)] {
+            fuzz_parse(format!("[global]\ndirect=1\n[j]\nsize=64k\n{name}={value}\n").as_bytes());
+            fuzz_parse(format!("[j]\nfilename=/dev/sda\n{name}={value}\ndirect=1\n").as_bytes());
+        }
+    }
+}
+
+#[test]
+fn the_file_that_is_mutated_is_valid_and_uses_every_supported_option() {
+    for option in options::supported_options() {
+        assert!(EVERYTHING.contains(&format!("\n{}", option.name)), "{}", option.name);
+    }
+    let file = blksched_workloads::fio::JobFile::parse(EVERYTHING, "e.fio").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.len(), 4);
+}

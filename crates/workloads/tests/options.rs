@@ -1,0 +1,389 @@
+//! One test per supported option, in which flipping it changes the run (or, of names, the report).
+
+mod common;
+
+use blksched::{Class, Dir, Priority};
+use blksched_workloads::fio::{JobFile, supported_options};
+use common::{DISK_SECTORS, job, plan, run, run_job};
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+
+#[test]
+fn every_supported_option_has_a_test_of_its_own_here() {
+    let this_file = include_str!("options.rs");
+    for option in supported_options() {
+        assert!(this_file.contains(&format!("\nfn option_{}_", option.name)), "no test of {}", option.name);
+    }
+}
+
+#[test]
+fn option_rw_chooses_direction_and_order() {
+    let read = run_job("rw=read size=64k");
+    let write = run_job("rw=write size=64k");
+    assert_eq!((read.count(Dir::Read), read.count(Dir::Write)), (16, 0));
+    assert_eq!((write.count(Dir::Read), write.count(Dir::Write)), (0, 16));
+    assert_eq!(read.offsets(), (0..16).map(|i| i * 4 * KIB).collect::<Vec<_>>());
+    for (mode, dir) in [("randread", Dir::Read), ("randwrite", Dir::Write)] {
+        let random = run_job(&format!("rw={mode} size=64k"));
+        assert_eq!(random.count(dir), 16);
+        assert_ne!(random.offsets(), read.offsets());
+        let mut sorted = random.offsets();
+        sorted.sort_unstable();
+        assert_eq!(sorted, read.offsets(), "every block once");
+    }
+}
+
+#[test]
+fn option_rw_mixes_directions_each_with_its_own_position() {
+    for mode in ["rw", "readwrite"] {
+        let mixed = run_job(&format!("rw={mode} size=1m"));
+        assert_eq!(mixed.submitted.len(), 256);
+        for dir in Dir::BOTH {
+            let offsets: Vec<u64> = mixed.submitted.iter().filter(|s| s.dir == dir).map(|s| s.offset).collect();
+            assert!(offsets.len() > 80, "{dir} {}", offsets.len());
+            assert!(offsets.iter().enumerate().all(|(i, &o)| o == i as u64 * 4 * KIB));
+        }
+    }
+    let random = run_job("readwrite=randrw size=1m");
+    let mut offsets = random.offsets();
+    offsets.sort_unstable();
+    offsets.dedup();
+    assert_eq!(offsets.len(), 256, "reads and writes share the map");
+    assert!(random.count(Dir::Read) > 80 && random.count(Dir::Write) > 80);
+}
+
+#[test]
+fn option_bs_sets_the_block_of_each_direction() {
+    assert_eq!(run_job("size=64k bs=16k").submitted.len(), 4);
+    assert_eq!(run_job("size=64k blocksize=64k").submitted[0].length, 64 * KIB);
+    let mixed = run_job("rw=rw size=1m bs=8k,32k");
+    for bio in &mixed.submitted {
+        assert_eq!(bio.length, if bio.dir == Dir::Read { 8 * KIB } else { 32 * KIB });
+    }
+    assert_eq!(run_job("rw=write size=64k bs=8k,").submitted[0].length, 4 * KIB);
+}
+
+#[test]
+fn option_size_bounds_the_region_and_the_run() {
+    assert_eq!(run_job("size=64k").bytes(Dir::Read), 64 * KIB);
+    assert_eq!(run_job("size=128k").bytes(Dir::Read), 128 * KIB);
+    let tenth = run_job("filename=/dev/sda size=10% bs=1m");
+    assert_eq!(tenth.bytes(Dir::Read), 102 * MIB);
+    assert_eq!(run_job("filename=/dev/sda bs=8m").bytes(Dir::Read), DISK_SECTORS * 512);
+}
+
+#[test]
+fn option_io_size_bounds_the_run_within_the_region() {
+    let less = run_job("size=64k io_size=16k");
+    assert_eq!(less.offsets(), [0, 4 * KIB, 8 * KIB, 12 * KIB]);
+    let more = run_job("size=8k io_limit=16k");
+    assert_eq!(more.offsets(), [0, 4 * KIB, 0, 4 * KIB]);
+    let random = run_job("rw=randread size=64k io_size=128k").offsets();
+    assert_eq!(random[..16], random[16..], "a second pass repeats the order");
+}
+
+#[test]
+fn option_offset_moves_the_region() {
+    assert_eq!(run_job("size=8k offset=64k").offsets(), [64 * KIB, 68 * KIB]);
+    assert_eq!(run_job("size=8k").offsets(), [0, 4 * KIB]);
+    let half = run_job("filename=/dev/sda fileoffset=50% bs=64m");
+    assert_eq!((half.offsets()[0], half.bytes(Dir::Read)), (512 * MIB, 512 * MIB));
+}
+
+#[test]
+fn option_offset_increment_spreads_the_clones() {
+    let run = run_job("filename=/dev/sda size=4k offset=8k numjobs=3 offset_increment=1m");
+    assert_eq!(run.offsets(), [8 * KIB, 8 * KIB + MIB, 8 * KIB + 2 * MIB]);
+    assert_eq!(run_job("filename=/dev/sda size=4k offset=8k numjobs=3").offsets(), [8 * KIB; 3]);
+}
+
+#[test]
+fn option_number_ios_stops_the_run() {
+    assert_eq!(run_job("size=64k number_ios=3").submitted.len(), 3);
+    assert_eq!(run_job("size=64k time_based runtime=1 number_ios=3").submitted.len(), 3);
+    assert_eq!(run_job("size=64k").submitted.len(), 16);
+}
+
+#[test]
+fn option_loops_repeats_the_job() {
+    assert_eq!(run_job("size=8k loops=3").offsets(), [0, 4 * KIB, 0, 4 * KIB, 0, 4 * KIB]);
+    assert_eq!(run_job("size=8k").submitted.len(), 2);
+}
+
+#[test]
+fn option_numjobs_makes_processes_with_files_of_their_own() {
+    let plan = plan(&job("size=1m numjobs=4"));
+    let files: Vec<&str> = plan.jobs.iter().map(|j| j.file.as_str()).collect();
+    assert_eq!(files, ["j.0.0", "j.1.0", "j.2.0", "j.3.0"]);
+    let starts: Vec<u64> = plan.jobs.iter().map(|j| j.start.0 * 512).collect();
+    assert_eq!(starts, [0, 256 * MIB, 512 * MIB, 768 * MIB]);
+    assert_eq!(run_job("size=64k numjobs=4").submitted.len(), 64);
+}
+
+#[test]
+fn option_group_reporting_makes_one_row_of_a_group() {
+    let rows = |text: &str| plan(text).jobs.iter().map(|j| (j.group, j.row)).collect::<Vec<_>>();
+    let jobs = "[global]\ndirect=1\nsize=1m\n[a]\nnumjobs=2\n[b]\n[c]\nstonewall\nnumjobs=2\n[d]\n";
+    assert_eq!(rows(jobs), [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5)]);
+    let grouped = jobs.replace("size", "group_reporting\nsize");
+    assert_eq!(rows(&grouped), [(0, 0), (0, 0), (0, 0), (1, 1), (1, 1), (1, 1)]);
+    let one_alone = grouped.replace("[b]\n", "[b]\ngroup_reporting=0\n");
+    assert_eq!(rows(&one_alone), [(0, 0), (0, 0), (0, 1), (1, 2), (1, 2), (1, 2)]);
+    assert_eq!(plan(&grouped).rows(), 2);
+}
+
+#[test]
+fn option_new_group_begins_a_reporting_group() {
+    let groups = |text: &str| plan(text).jobs.iter().map(|j| (j.group, j.row)).collect::<Vec<_>>();
+    let jobs = "[global]\ndirect=1\nsize=1m\ngroup_reporting\n[a]\n[b]\nnew_group\n[c]\n";
+    assert_eq!(groups(jobs), [(0, 0), (1, 1), (1, 1)]);
+    assert_eq!(groups(&jobs.replace("new_group\n", "")), [(0, 0), (0, 0), (0, 0)]);
+}
+
+#[test]
+fn option_stonewall_waits_for_all_jobs_above() {
+    let jobs = "[global]\ndirect=1\nsize=64k\n[a]\n[b]\nsize=128k\n[c]\nstonewall\n[d]\n";
+    for name in ["stonewall", "wait_for_previous", "stonewall=1"] {
+        let run = run(&jobs.replace("stonewall", name), 1);
+        assert_eq!(run.of(2)[0].at, run.exits[&1], "behind the longer of the two");
+        assert_eq!(run.of(3)[0].at, run.exits[&1], "what comes behind a stonewall waits too");
+    }
+    let at_once = run(&jobs.replace("stonewall", "stonewall=0"), 1);
+    assert_eq!(at_once.of(2)[0].at.as_ns(), 0);
+}
+
+#[test]
+fn option_stonewall_lets_clones_of_one_job_run_together() {
+    let run = run("[global]\ndirect=1\nsize=8k\nstonewall\n[a]\nnumjobs=2\n[b]\nnumjobs=2\n", 1);
+    assert_eq!(run.times_ms(), [0, 0, 1, 1, 2, 2, 3, 3]);
+}
+
+#[test]
+fn option_startdelay_counts_from_the_beginning_of_the_run() {
+    assert_eq!(run_job("size=8k startdelay=2").times_ms(), [2000, 2001]);
+    assert_eq!(run_job("size=8k startdelay=5ms").times_ms(), [5, 6]);
+    let walled = "[global]\ndirect=1\nsize=8k\n[a]\n[b]\nstonewall\nstartdelay=1ms\n[c]\nstonewall\nstartdelay=10ms\n";
+    assert_eq!(run(walled, 1).times_ms(), [0, 1, 2, 3, 10, 11]);
+    let ranged: Vec<u64> = (0..20).map(|seed| run(&job("size=4k startdelay=1-3"), seed).times_ms()[0]).collect();
+    assert!(ranged.iter().all(|ms| (1000..=3000).contains(ms)));
+    assert!(ranged.iter().any(|ms| *ms < 1700) && ranged.iter().any(|ms| *ms > 2300));
+}
+
+#[test]
+fn option_runtime_ends_the_run_early() {
+    let cut = run_job("size=1m runtime=10ms");
+    assert_eq!((cut.submitted.len(), cut.end_ms()), (10, 10));
+    assert_eq!(run_job("size=1m timeout=10ms").submitted.len(), 10);
+    assert_eq!(run_job("size=1m").submitted.len(), 256);
+    assert_eq!(run_job("size=16k runtime=10ms").submitted.len(), 4, "it does not make a run longer");
+    assert_eq!(run_job("size=1m startdelay=1 runtime=10ms").end_ms(), 1010, "it begins with the job");
+}
+
+#[test]
+fn option_runtime_waits_for_what_is_in_flight() {
+    let run = run_job("size=1m runtime=5500us ioengine=libaio iodepth=4");
+    assert_eq!((run.submitted.len(), run.end_ms()), (24, 6));
+}
+
+#[test]
+fn option_time_based_starts_over_until_runtime_is_over() {
+    let looped = run_job("size=8k runtime=5ms time_based");
+    assert_eq!(looped.offsets(), [0, 4 * KIB, 0, 4 * KIB, 0]);
+    assert_eq!(run_job("size=8k runtime=5ms time_based=0").submitted.len(), 2);
+}
+
+#[test]
+fn option_ioengine_decides_whether_iodepth_counts() {
+    for (engine, depth) in [("sync", 1), ("psync", 1), ("pvsync2", 1), ("libaio", 8), ("io_uring", 8), ("posixaio", 8)]
+    {
+        let run = run_job(&format!("size=256k ioengine={engine} iodepth=8"));
+        assert_eq!(run.depth[&0], depth, "{engine}");
+        assert_eq!(run.end_ms(), 64 / depth as u64, "{engine}");
+    }
+}
+
+#[test]
+fn option_iodepth_is_kept_in_flight() {
+    assert_eq!(run_job("size=256k ioengine=libaio iodepth=16").end_ms(), 4);
+    assert_eq!(run_job("size=256k ioengine=libaio").end_ms(), 64);
+}
+
+#[test]
+fn option_direct_is_required_and_may_stand_in_global() {
+    let direct = |text: &str| JobFile::parse(text, "t.fio").map_err(|e| e.problems[0].place.to_string());
+    assert!(direct("[global]\ndirect=1\n[a]\nsize=4k\n").is_ok());
+    assert_eq!(direct("[a]\nsize=4k\n").unwrap_err(), "1:2", "the section, as nothing in it is wrong");
+    assert_eq!(direct("[global]\ndirect=1\n[a]\nsize=4k\ndirect=0\n").unwrap_err(), "5:1");
+}
+
+#[test]
+fn option_buffered_is_the_opposite_of_direct() {
+    assert!(JobFile::parse("[a]\nbuffered=0\nsize=4k\n", "t.fio").is_ok());
+    let errors = JobFile::parse("[a]\ndirect=1\nbuffered=1\nsize=4k\n", "t.fio").unwrap_err();
+    assert!(errors.problems[0].help.as_ref().is_some_and(|help| help.contains("direct=1")));
+}
+
+#[test]
+fn option_rwmixread_sets_the_share_of_reads() {
+    for percent in [0, 20, 70, 100] {
+        let run = run_job(&format!("rw=randrw size=8m rwmixread={percent}"));
+        let share = run.count(Dir::Read) * 100 / run.submitted.len();
+        assert!(share.abs_diff(percent) <= 3, "{percent} {share}");
+    }
+}
+
+#[test]
+fn option_rwmixwrite_holds_if_it_comes_later() {
+    let reads = |options: &str| {
+        let run = run_job(&format!("rw=rw size=8m {options}"));
+        run.count(Dir::Read) * 100 / run.submitted.len()
+    };
+    assert!(reads("rwmixwrite=80").abs_diff(20) <= 3);
+    assert!(reads("rwmixread=80 rwmixwrite=60").abs_diff(40) <= 3);
+    assert!(reads("rwmixwrite=60 rwmixread=80").abs_diff(80) <= 3);
+}
+
+#[test]
+fn option_thinktime_pauses_after_each_completion() {
+    assert_eq!(run_job("size=12k thinktime=5000").times_ms(), [0, 6, 12]);
+    assert_eq!(run_job("size=12k thinktime=5ms").times_ms(), [0, 6, 12]);
+    let capped = run_job("size=12k thinktime=5ms ioengine=libaio iodepth=8");
+    assert_eq!(capped.times_ms(), [0, 6, 12], "it caps the depth");
+}
+
+#[test]
+fn option_thinktime_blocks_pauses_after_several() {
+    assert_eq!(run_job("size=20k thinktime=5ms thinktime_blocks=2").times_ms(), [0, 1, 7, 8, 14]);
+    let deep = run_job("size=20k thinktime=5ms thinktime_blocks=2 ioengine=libaio iodepth=8");
+    assert_eq!(deep.times_ms(), [0, 0, 6, 6, 12]);
+}
+
+#[test]
+fn option_rate_spaces_bytes_per_direction() {
+    assert_eq!(run_job("size=16k rate=400k").times_ms(), [0, 10, 20, 30]);
+    let mixed = run_job("rw=rw bs=4k size=64m time_based runtime=4 rate=400k,40k");
+    assert!(mixed.count(Dir::Read).abs_diff(400) <= 1 && mixed.count(Dir::Write).abs_diff(40) <= 1);
+    let writes = run_job("rw=rw bs=4k size=64m time_based runtime=1 rate=,40k");
+    assert!(writes.count(Dir::Read) > 900 && writes.count(Dir::Write).abs_diff(10) <= 1);
+}
+
+#[test]
+fn option_rate_catches_up_after_thinking() {
+    let run = run_job("size=64m time_based runtime=1 rate_iops=50 thinktime=30ms thinktime_blocks=5");
+    assert!(run.submitted.len().abs_diff(50) <= 3, "{}", run.submitted.len());
+}
+
+#[test]
+fn option_rate_iops_spaces_ios_per_direction() {
+    assert_eq!(run_job("size=16k rate_iops=100").times_ms(), [0, 10, 20, 30]);
+    assert_eq!(run_job("size=64k bs=16k rate_iops=100").times_ms(), [0, 10, 20, 30], "whatever their size");
+    assert_eq!(run_job("size=16k rate_iops=0").times_ms(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn option_prio_alone_is_best_effort() {
+    let priority = |options: &str| run_job(&format!("size=4k {options}")).submitted[0].priority;
+    assert_eq!(priority("prio=3"), Priority { class: Class::BestEffort, level: 3 });
+    assert_eq!(priority(""), Priority::default());
+}
+
+#[test]
+fn option_prioclass_sets_the_class() {
+    let priority = |options: &str| run_job(&format!("size=4k {options}")).submitted[0].priority;
+    assert_eq!(priority("prioclass=1 prio=2"), Priority { class: Class::RealTime, level: 2 });
+    assert_eq!(priority("prioclass=2"), Priority { class: Class::BestEffort, level: 0 });
+    assert_eq!(priority("prioclass=3"), Priority { class: Class::Idle, level: 0 });
+    assert_eq!(priority("prioclass=0 prio=5"), Priority::default());
+}
+
+fn offsets(options: &str, seed: u64) -> Vec<u64> {
+    run(&job(&format!("rw=randrw size=256k {options}")), seed).offsets()
+}
+
+fn directions(options: &str, seed: u64) -> Vec<Dir> {
+    run(&job(&format!("rw=randrw size=256k {options}")), seed).submitted.iter().map(|s| s.dir).collect()
+}
+
+#[test]
+fn option_randrepeat_if_said_keeps_offsets_from_the_seed() {
+    assert_ne!(offsets("", 1), offsets("", 2), "unsaid, the seed varies them");
+    assert_ne!(offsets("randrepeat=0", 1), offsets("randrepeat=0", 2));
+    assert_eq!(offsets("randrepeat=1", 1), offsets("randrepeat=1", 2));
+    assert_ne!(directions("randrepeat=1", 1), directions("randrepeat=1", 2), "only the offsets");
+    assert_eq!(offsets("", 1), offsets("", 1));
+}
+
+#[test]
+fn option_allrandrepeat_keeps_everything_from_the_seed() {
+    assert_eq!(offsets("allrandrepeat=1", 1), offsets("allrandrepeat=1", 2));
+    assert_eq!(directions("allrandrepeat=1", 1), directions("allrandrepeat=1", 2));
+    assert_ne!(directions("allrandrepeat=0", 1), directions("allrandrepeat=0", 2));
+}
+
+#[test]
+fn option_randseed_takes_the_place_of_the_seed() {
+    assert_eq!(offsets("randseed=7", 1), offsets("randseed=7", 2));
+    assert_eq!(directions("randseed=7", 1), directions("randseed=7", 2));
+    assert_ne!(offsets("randseed=7", 1), offsets("randseed=8", 1));
+}
+
+#[test]
+fn option_randseed_differs_between_the_processes_of_a_job() {
+    let run = run(&job("rw=randread filename=/dev/sda size=256k numjobs=2 randseed=7"), 1);
+    let of = |submitter| run.of(submitter).iter().map(|s| s.offset).collect::<Vec<_>>();
+    assert_ne!(of(0), of(1));
+}
+
+#[test]
+fn option_norandommap_lets_offsets_repeat() {
+    let distinct = |options: &str| {
+        let mut offsets = run_job(&format!("rw=randread size=1m {options}")).offsets();
+        assert_eq!(offsets.len(), 256);
+        offsets.sort_unstable();
+        offsets.dedup();
+        offsets.len()
+    };
+    assert_eq!(distinct(""), 256);
+    // 256 draws from 256 leave 1 - 1/e of them, 162, on average.
+    assert!((130..195).contains(&distinct("norandommap")), "{}", distinct("norandommap"));
+}
+
+#[test]
+fn option_filename_is_shared_by_the_jobs_that_name_it() {
+    let starts = |text: &str| plan(text).jobs.iter().map(|j| j.start.0 * 512).collect::<Vec<_>>();
+    let jobs = "[global]\ndirect=1\nsize=1m\n[a]\nfilename=x\n[b]\nfilename=x\n[c]\nfilename=y\n";
+    assert_eq!(starts(jobs), [0, 0, 512 * MIB]);
+    assert_eq!(starts(&jobs.replace("filename=x\n", "")), [0, 341 * MIB, 682 * MIB]);
+    assert_eq!(starts(&jobs.replace("=y", "=/dev/sda")), [0, 0, 0]);
+}
+
+#[test]
+fn option_filename_without_any_size_takes_the_file_to_exist() {
+    let plan = plan("[global]\ndirect=1\n[a]\nfilename=x\n[b]\nfilename=y\n");
+    assert_eq!(plan.jobs[1].start.0 * 512, 512 * MIB);
+    assert_eq!(plan.jobs[1].sectors * 512, 512 * MIB);
+    assert_eq!(plan.notes.len(), 2);
+}
+
+#[test]
+fn option_directory_is_part_of_a_files_name() {
+    let files = |text: &str| plan(text).jobs.iter().map(|j| j.file.clone()).collect::<Vec<_>>();
+    let jobs = "[global]\ndirect=1\nsize=1m\ndirectory=d\n[a]\nfilename=x\n[b]\nfilename=x\ndirectory=e\n[c]\n";
+    assert_eq!(files(jobs), ["d/x", "e/x", "d/c.0.0"]);
+    assert_eq!(files(&jobs.replace("directory=e\n", "")), ["d/x", "d/x", "d/c.0.0"]);
+    assert_eq!(files("[a]\ndirect=1\ndirectory=d\nfilename=/dev/sda\n"), ["/dev/sda"]);
+}
+
+#[test]
+fn option_name_is_what_reports_say_but_not_the_files_name() {
+    let plan = plan("[global]\ndirect=1\nname=g\nsize=4k\n[a]\n[b]\nname=own\n");
+    let names: Vec<(&str, &str)> = plan.jobs.iter().map(|j| (j.name.as_str(), j.file.as_str())).collect();
+    assert_eq!(names, [("a", "a.0.0"), ("own", "b.0.0")]);
+}
+
+#[test]
+fn option_description_travels_with_the_job() {
+    assert_eq!(plan("[a]\ndirect=1\nsize=4k\ndescription=what for\n").jobs[0].description.as_deref(), Some("what for"));
+    assert_eq!(plan("[a]\ndirect=1\nsize=4k\n").jobs[0].description, None);
+}
