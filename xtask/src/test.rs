@@ -68,7 +68,9 @@ pub fn run(machine: Machine) -> Result<Verdict> {
 fn install() -> Outcome {
     match packages::install() {
         Ok(Installed::All(note)) => Outcome::Passed(note),
-        Ok(Installed::NotHere(reason)) => Outcome::Skipped(Skip { what: "install".to_owned(), reason, package: None }),
+        Ok(Installed::NotHere(reason)) => {
+            Outcome::Skipped(Skip { what: "install".to_owned(), reason, packages: vec![] })
+        }
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }
 }
@@ -79,7 +81,7 @@ fn component(name: &str, subcommand: &str, arguments: &[&str]) -> Outcome {
         return command(shell::cargo(arguments));
     }
     let reason = format!("{name} is not installed (`rustup component add {name}`)");
-    Outcome::Skipped(Skip { what: subcommand.to_owned(), reason, package: None })
+    Outcome::Skipped(Skip { what: subcommand.to_owned(), reason, packages: vec![] })
 }
 
 fn command(command: Command) -> Outcome {
@@ -117,13 +119,7 @@ fn documents() -> Result<Outcome> {
 /// Unit, law, golden and documentation tests, and those with the outside programs that are here.
 fn tests(ran: &mut libtest::Run) -> Outcome {
     let mut cargo = shell::cargo(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
-    let mut wanted = PACKAGES.iter().filter_map(|package| Some((package, package.variable?)));
-    for (_, variable) in wanted.clone().filter(|(package, _)| package.is_here()) {
-        cargo.env(variable, "1");
-    }
-    if wanted.all(|(package, _)| package.is_here()) {
-        cargo.env(packages::REQUIRE_ALL, "1");
-    }
+    cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
     let finished = match shell::capture(cargo) {
         Ok(finished) => finished,
         Err(error) => return Outcome::Failed(format!("{error:#}")),
@@ -142,7 +138,7 @@ fn tests(ran: &mut libtest::Run) -> Outcome {
 fn outside(package: &'static Package, asked: bool, ran: &libtest::Run) -> Outcome {
     if !package.is_here() {
         let reason = format!("not installed; needed for {}", package.needed_for);
-        return Outcome::Skipped(Skip { what: package.name.to_owned(), reason, package: Some(package) });
+        return Outcome::Skipped(Skip { what: package.name.to_owned(), reason, packages: vec![package] });
     }
     if ran.passed == 0 {
         return Outcome::Failed("the tests did not run".to_owned());
@@ -151,7 +147,8 @@ fn outside(package: &'static Package, asked: bool, ran: &libtest::Run) -> Outcom
         let variable = package.variable.unwrap_or(packages::REQUIRE_ALL);
         return Outcome::Failed(format!("no test looks at {variable}: those for {} could skip unseen", package.name));
     }
-    let idle: Vec<_> = ran.skipped.iter().filter(|skip| skip.package == Some(package)).collect();
+    let without_excuse = |skip: &&Skip| skip.packages.contains(&package) && skip.packages.iter().all(|p| p.is_here());
+    let idle: Vec<_> = ran.skipped.iter().filter(without_excuse).collect();
     if idle.is_empty() {
         return Outcome::Passed("its tests are among those above".to_owned());
     }
@@ -185,7 +182,7 @@ fn counted() -> Result<Outcome> {
     let package = packages::named("valgrind");
     if !package.is_here() {
         let reason = format!("not installed; needed for {}", package.needed_for);
-        return Ok(Outcome::Skipped(Skip { what: "instruction counts".to_owned(), reason, package: Some(package) }));
+        return Ok(Outcome::Skipped(Skip { what: "instruction counts".to_owned(), reason, packages: vec![package] }));
     }
     let gate = bench::gate::measure()?;
     Ok(match gate.verdict() {
@@ -199,7 +196,7 @@ mod tests {
     use super::*;
 
     fn ran(passed: usize, without: Option<&'static Package>) -> libtest::Run {
-        let skip = |package| Skip { what: "a::b".to_owned(), reason: "not here".to_owned(), package: Some(package) };
+        let skip = |package| Skip { what: "a::b".to_owned(), reason: "not here".to_owned(), packages: vec![package] };
         libtest::Run { passed, skipped: without.map(skip).into_iter().collect(), ..libtest::Run::default() }
     }
 
@@ -214,9 +211,8 @@ mod tests {
         assert!(matches!(outside(here, true, &ran(1, None)), Outcome::Passed(_)));
         assert!(matches!(outside(here, true, &ran(0, None)), Outcome::Failed(_)));
         assert!(matches!(outside(here, false, &ran(1, None)), Outcome::Failed(_)));
-        assert!(
-            matches!(outside(here, true, &ran(1, Some(here))), Outcome::Failed(why) if why.contains("though dash is here"))
-        );
+        let Outcome::Failed(why) = outside(here, true, &ran(1, Some(here))) else { panic!("not failed") };
+        assert!(why.contains("a::b was skipped though dash is here"), "{why}");
     }
 
     #[test]
@@ -228,7 +224,7 @@ mod tests {
             variable: Some("NONE"),
         }));
         let Outcome::Skipped(skip) = outside(missing, true, &ran(1, None)) else { panic!("not skipped") };
-        assert_eq!(skip.package, Some(missing));
+        assert_eq!(skip.packages, [missing]);
         assert_eq!(skip.reason, "not installed; needed for this test");
     }
 

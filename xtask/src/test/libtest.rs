@@ -1,8 +1,8 @@
 //! Reading what `cargo test -- --show-output` prints: how many tests ran, which were skipped and why, and what a person
 //! needs of a failing run.
 //!
-//! A test that cannot run here prints a line `skipped: <reason>` and returns; the reason names the Debian package that
-//! is missing.
+//! A test that cannot run here prints a line `skipped: <reason>` and returns; the reason names the Debian packages that
+//! it needs.
 
 use super::packages::{PACKAGES, Package};
 
@@ -26,8 +26,8 @@ pub struct Skip {
     pub what: String,
     /// Why.
     pub reason: String,
-    /// The Debian package to install.
-    pub package: Option<&'static Package>,
+    /// The Debian packages that it needs.
+    pub packages: Vec<&'static Package>,
 }
 
 /// Where in the output we are.
@@ -70,15 +70,14 @@ pub fn read(output: &str) -> Run {
 }
 
 fn skip(suite: &str, test: &str, reason: &str) -> Skip {
-    Skip { what: format!("{suite} {test}"), reason: reason.to_owned(), package: package_in(reason) }
+    Skip { what: format!("{suite} {test}"), reason: reason.to_owned(), packages: packages_in(reason) }
 }
 
-/// The package that a reason names; the longest, as `fio-examples` names `fio` too.
-fn package_in(reason: &str) -> Option<&'static Package> {
+/// The packages that a reason names; `fio-examples` does not name `fio`.
+fn packages_in(reason: &str) -> Vec<&'static Package> {
     let is_part = |c: char| c.is_alphanumeric() || c == '-';
-    let mut words = reason.split(|c| !is_part(c));
-    let named = words.by_ref().filter_map(|word| PACKAGES.iter().find(|package| package.name == word));
-    named.max_by_key(|package| package.name.len())
+    let words: Vec<_> = reason.split(|c| !is_part(c)).collect();
+    PACKAGES.iter().filter(|package| words.contains(&package.name)).collect()
 }
 
 /// `Running unittests src/lib.rs (target/debug/deps/blksched-0123456789abcdef)`, `Doc-tests blksched`.
@@ -162,12 +161,15 @@ test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
     #[test]
     fn skipped_and_ignored_tests_are_listed_with_reason_and_package() {
         let skipped = read(OUTPUT).skipped;
-        let later =
-            Skip { what: "blksched_workloads a::later".to_owned(), reason: "takes an hour".to_owned(), package: None };
+        let later = Skip {
+            what: "blksched_workloads a::later".to_owned(),
+            reason: "takes an hour".to_owned(),
+            packages: vec![],
+        };
         let skips = Skip {
             what: "blksched_workloads a::skips".to_owned(),
             reason: "no job files here (Debian package fio-examples)".to_owned(),
-            package: Some(named("fio-examples")),
+            packages: vec![named("fio-examples")],
         };
         assert_eq!(skipped, [later, skips]);
     }

@@ -1,8 +1,6 @@
 //! What the tests want of the machine, each thing once: Debian packages and parts of the Rust toolchain.
 
 use std::fs;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail};
 
@@ -17,7 +15,8 @@ pub struct Package {
     pub shows: Shows,
     /// What needs it.
     pub needed_for: &'static str,
-    /// If ordinary tests need it: set to 1 for them when it is there, so that they fail rather than skip.
+    /// If ordinary tests need it: set to 1 for them when every package that shares the variable is there, so that they
+    /// fail rather than skip.
     pub variable: Option<&'static str>,
 }
 
@@ -42,7 +41,7 @@ pub const PACKAGES: &[Package] = &[
         name: "fio-examples",
         shows: Shows::Folder("/usr/share/doc/fio/examples"),
         needed_for: "tests that read the job files that come with fio",
-        variable: Some("BLKSCHED_REQUIRE_FIO_EXAMPLES"),
+        variable: Some("BLKSCHED_REQUIRE_FIO"),
     },
     Package {
         name: "valgrind",
@@ -66,6 +65,21 @@ impl Package {
             Shows::Folder(path) => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()),
         }
     }
+}
+
+/// The variables to set to 1 for the tests here.
+pub fn required() -> Vec<&'static str> {
+    let of_tests = || PACKAGES.iter().filter_map(|package| Some((package, package.variable?)));
+    let all_here = |variable: Option<&str>| {
+        of_tests()
+            .filter(|(_, own)| variable.is_none_or(|variable| variable == *own))
+            .all(|(package, _)| package.is_here())
+    };
+    let mut set: Vec<_> =
+        of_tests().map(|(_, variable)| variable).filter(|variable| all_here(Some(variable))).collect();
+    set.extend(all_here(None).then_some(REQUIRE_ALL));
+    set.dedup();
+    set
 }
 
 /// The package of that name.
@@ -120,24 +134,13 @@ fn install_components() -> Result<Vec<&'static str>> {
 }
 
 fn install_packages(missing: &[&str]) -> Result<()> {
-    if lists_are_old() {
-        succeed(as_root(&["apt-get", "update"])?)?;
-    }
+    succeed(as_root(&["apt-get", "update"])?)?;
     // Small images leave documentation out, and fio's examples are some; a package may be there without its files.
     let examples = "Dpkg::Options::=--path-include=/usr/share/doc/*/examples/*";
     let get = ["apt-get", "install", "--yes", "--no-install-recommends", "--reinstall", "--option", examples];
     succeed(as_root(&[&get[..], missing].concat())?)?;
     let still = PACKAGES.iter().find(|package| missing.contains(&package.name) && !package.is_here());
     still.map_or(Ok(()), |package| Err(anyhow!("{} is installed, yet {:?} is not there", package.name, package.shows)))
-}
-
-/// True if the lists of packages are missing or a day old.
-fn lists_are_old() -> bool {
-    let Ok(entries) = fs::read_dir(Path::new("/var/lib/apt/lists")) else { return true };
-    let lists = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().contains("_Packages"));
-    let newest = lists.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max();
-    let age = newest.and_then(|time| SystemTime::now().duration_since(time).ok());
-    age.is_none_or(|age| age > Duration::from_secs(24 * 3600))
 }
 
 /// A command as root, through sudo where we are not.
@@ -171,6 +174,14 @@ mod tests {
         assert!(!package(Shows::Folder("/no/such/folder")).is_here());
         assert!(package(Shows::Program("sh")).is_here());
         assert!(package(Shows::Folder("/usr/bin")).is_here());
+    }
+
+    #[test]
+    fn tests_must_run_exactly_where_all_their_packages_are() {
+        let is_here = |name| named(name).is_here();
+        let expected =
+            if is_here("fio") && is_here("fio-examples") { vec!["BLKSCHED_REQUIRE_FIO", REQUIRE_ALL] } else { vec![] };
+        assert_eq!(required(), expected);
     }
 
     #[test]

@@ -91,10 +91,15 @@ fn line(name: &str, outcome: &Outcome, took: Duration) -> String {
 }
 
 fn told(skip: &Skip) -> String {
-    let package = skip.package.map_or(String::new(), |package| {
-        format!("; missing Debian package: {} (`cargo xtask test --install` installs it)", package.name)
-    });
-    format!("{}: {}{package}", skip.what, skip.reason)
+    let names: Vec<_> = skip.packages.iter().map(|package| package.name).collect();
+    let packages = match names.as_slice() {
+        [] => String::new(),
+        [name] => format!("; needs the Debian package {name} (`cargo xtask test --install` installs it)"),
+        names => {
+            format!("; needs the Debian packages {} (`cargo xtask test --install` installs them)", names.join(", "))
+        }
+    };
+    format!("{}: {}{packages}", skip.what, skip.reason)
 }
 
 /// The end of a failing step's output, indented; all of it goes to a file if that is longer.
@@ -121,8 +126,12 @@ mod tests {
     use super::*;
     use crate::test::packages::named;
 
-    fn skip(what: &str, package: Option<&str>) -> Skip {
-        Skip { what: what.to_owned(), reason: "not here".to_owned(), package: package.map(named) }
+    fn skip(what: &str, packages: &[&str]) -> Skip {
+        Skip {
+            what: what.to_owned(),
+            reason: "not here".to_owned(),
+            packages: packages.iter().map(|name| named(name)).collect(),
+        }
     }
 
     #[test]
@@ -130,12 +139,12 @@ mod tests {
         let mut report = Report::default();
         report.step("one", || Outcome::Passed(String::new()));
         report.step("two", || Outcome::Failed("why".to_owned()));
-        report.step("three", || Outcome::Skipped(skip("three", Some("fio"))));
-        report.skipped_tests(vec![skip("a::b", Some("fio-examples")), skip("a::c", None)]);
+        report.step("three", || Outcome::Skipped(skip("three", &["fio"])));
+        report.skipped_tests(vec![skip("a::b", &["fio", "fio-examples"]), skip("a::c", &[])]);
         assert!(!report.is_good());
         let expected = "\
-skipped step: three: not here; missing Debian package: fio (`cargo xtask test --install` installs it)
-skipped test: a::b: not here; missing Debian package: fio-examples (`cargo xtask test --install` installs it)
+skipped step: three: not here; needs the Debian package fio (`cargo xtask test --install` installs it)
+skipped test: a::b: not here; needs the Debian packages fio, fio-examples (`cargo xtask test --install` installs them)
 skipped test: a::c: not here
 failed step: two
 1 passed, 1 failed, 1 skipped";
