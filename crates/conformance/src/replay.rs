@@ -65,7 +65,7 @@ pub enum ReplayError {
         /// Which file.
         path: PathBuf,
         /// What was wrong with its name.
-        source: SpecError,
+        source: Box<SpecError>,
     },
     /// The header sets a knob that the elevator refuses.
     #[error("{}:1: {source}", path.display())]
@@ -73,7 +73,7 @@ pub enum ReplayError {
         /// Which file.
         path: PathBuf,
         /// Why it refuses.
-        source: KnobError,
+        source: Box<KnobError>,
     },
 }
 

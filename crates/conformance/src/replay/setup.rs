@@ -61,9 +61,11 @@ impl Setup {
         if !known {
             return Err(unsupported());
         }
-        let built = catalogue.build(&name).map_err(|source| ReplayError::Spec { path: path.to_owned(), source })?;
+        let built = catalogue
+            .build(&name)
+            .map_err(|source| ReplayError::Spec { path: path.to_owned(), source: Box::new(source) })?;
         let setup = Setup::with(&name, built.elevator, header);
-        setup.map_err(|source| ReplayError::Knob { path: path.to_owned(), source })
+        setup.map_err(|source| ReplayError::Knob { path: path.to_owned(), source: Box::new(source) })
     }
 
     /// An elevator of your own, on a queue as the header describes it.

@@ -1,0 +1,194 @@
+//! One simulation: what is run, and what it came to.
+
+use std::sync::Arc;
+
+use blksched::{
+    BlockQueue, Choice, Instant, KnobError, Limits, Op, Plugging, QueueConfig, Slots, Span, SubmitterId, Tag,
+};
+use blksched_disks::{Activity, Disk, DiskSpec};
+use blksched_measure::{Completion, Engine, Job, JobId, JobRecord, Reasons, Recorder, Share};
+use blksched_workloads::fio::Plan;
+
+use crate::hash::TraceHash;
+use crate::world::{Observer, World};
+
+/// What stands around an elevator; `None`: as its era and the disk have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// How many requests the disk gets at a time; never more than it takes.
+    pub depth: Option<u32>,
+    /// How many requests may exist (per direction, until blk-mq).
+    pub nr_requests: Option<u32>,
+    /// Where requests collect.
+    pub plugging: Option<Plugging>,
+}
+
+/// One simulation, described.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The elevator.
+    pub elevator: Choice,
+    /// Knobs that differ from the era's defaults: name and raw value.
+    pub knobs: Vec<(String, i64)>,
+    /// What stands around it.
+    pub surroundings: Surroundings,
+    /// The disk.
+    pub disk: Arc<DiskSpec>,
+    /// The workload, laid out on that disk.
+    pub plan: Arc<Plan>,
+    /// Where random numbers start.
+    pub seed: u64,
+    /// The run ends after so much simulated time, if its jobs have not.
+    pub limit: Span,
+}
+
+/// What a simulation came to.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// One per process of the plan, in its order.
+    pub jobs: Vec<JobOutcome>,
+    /// Why everything was as it was.
+    pub reasons: Reasons,
+    /// What the disk did.
+    pub disk: DiskShare,
+    /// When the run ended.
+    pub elapsed: Span,
+    /// Did every job end by itself?
+    pub finished: bool,
+    /// One number for all that the disk did.
+    pub hash: TraceHash,
+    /// How many requests the disk completed.
+    pub requests: u64,
+}
+
+/// One process's part.
+#[derive(Clone, Debug)]
+pub struct JobOutcome {
+    /// What fio would report.
+    pub record: JobRecord,
+    /// How long it wanted the disk, and how long it had it.
+    pub share: Share,
+    /// What the disk's mechanism did for it.
+    pub activity: Activity,
+}
+
+/// What the disk did with its time.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskShare {
+    /// The mechanism's time in all.
+    pub activity: Activity,
+    /// The part of the run in which the mechanism worked (0 to 1).
+    pub busy: f64,
+    /// The part of the run in which it moved its arm (0 to 1).
+    pub seeking: f64,
+}
+
+impl Run {
+    /// Run it.
+    ///
+    /// # Errors
+    /// If the elevator has no such knob, or the value is out of range.
+    pub fn simulate(&self) -> Result<RunResult, KnobError> {
+        let disk = self.disk.build(self.seed);
+        let mut queue = self.queue(&*disk);
+        for (knob, raw) in &self.knobs {
+            queue.set(Instant::ZERO, knob, *raw)?;
+        }
+        let clerk = Clerk::new(&self.plan);
+        let mut world = World::new(queue, disk, self.plan.sources(self.seed), clerk);
+        world.run_until(Instant::ZERO + self.limit);
+        Ok(self.result(world))
+    }
+
+    fn queue(&self, disk: &dyn Disk) -> BlockQueue<Reasons> {
+        let built = self.elevator.build();
+        let facts = disk.facts();
+        let limits = Limits {
+            max_sectors: facts.max_sectors,
+            rotational: facts.rotational,
+            volatile_cache: facts.volatile_cache,
+            fua: facts.fua,
+            ..Limits::default()
+        };
+        let slots = self.surroundings.nr_requests.map_or(built.slots, |n| match built.slots {
+            Slots::Unlimited => Slots::LINUX_2_6.with_nr_requests(n),
+            limited => limited.with_nr_requests(n),
+        });
+        let config = QueueConfig {
+            limits,
+            depth: self.surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth),
+            plugging: self.surroundings.plugging.unwrap_or(built.plugging),
+            slots,
+        };
+        BlockQueue::with_listener(config, built.elevator, Reasons::new())
+    }
+
+    fn result(&self, mut world: World<Reasons, Clerk>) -> RunResult {
+        let end = world.now();
+        let mut reasons = world.queue().listener().clone();
+        reasons.settle(end);
+        let clerk = core::mem::take(world.observer_mut());
+        let ledger = world.disk().ledger();
+        let elapsed = end.since(Instant::ZERO);
+        let share_of = |submitter: SubmitterId| {
+            reasons.submitters().find(|time| time.submitter == submitter).map_or(Share::default(), |time| time.share)
+        };
+        let jobs = clerk.finish(end).into_iter().zip(&self.plan.jobs).map(|(record, job)| JobOutcome {
+            record,
+            share: share_of(job.submitter),
+            activity: ledger.of(job.submitter),
+        });
+        let jobs = jobs.collect();
+        let activity = *ledger.total();
+        let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
+        let disk = DiskShare { activity, busy: part(activity.mechanism()), seeking: part(activity.seek) };
+        let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
+        RunResult { jobs, reasons, disk, elapsed, finished, hash, requests }
+    }
+}
+
+/// Keeps the records of a run's jobs.
+#[derive(Debug, Default)]
+struct Clerk {
+    recorder: Recorder,
+    /// When each source exited.
+    exited: Vec<Option<Instant>>,
+    submitters: Vec<SubmitterId>,
+}
+
+impl Clerk {
+    fn new(plan: &Plan) -> Clerk {
+        let mut recorder = Recorder::new();
+        for job in &plan.jobs {
+            let engine = if job.depth > 1 { Engine::Queueing } else { Engine::Blocking };
+            let id = recorder.add_job(Job { name: job.name.clone(), group: job.group, depth: job.depth, engine });
+            recorder.owns(id, job.submitter);
+        }
+        let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
+        Clerk { recorder, exited: vec![None; submitters.len()], submitters }
+    }
+
+    fn finish(mut self, end: Instant) -> Vec<JobRecord> {
+        for (job, exited) in self.exited.iter().enumerate() {
+            if exited.is_none() {
+                self.recorder.ended(JobId(job), end);
+            }
+        }
+        self.recorder.into_records()
+    }
+}
+
+impl Observer for Clerk {
+    fn submitted(&mut self, now: Instant, source: usize, tag: Tag, op: Op, bytes: u64) {
+        self.recorder.submitted(now, self.submitters[source], tag, op, bytes);
+    }
+
+    fn completed(&mut self, now: Instant, _source: usize, done: &Completion) {
+        self.recorder.completed(now, done);
+    }
+
+    fn exited(&mut self, now: Instant, source: usize) {
+        self.exited[source] = Some(now);
+        self.recorder.ended(JobId(source), now);
+    }
+}

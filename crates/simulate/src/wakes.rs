@@ -1,0 +1,83 @@
+//! When each source wants to be called: a heap of moments, first in first out among equals.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use blksched::Instant;
+
+/// The next moment of every source that has one.
+#[derive(Debug, Default)]
+pub(crate) struct Wakes {
+    /// Moment << 64 | order of asking << 32 | source. Entries that no longer hold are dropped when they surface.
+    heap: BinaryHeap<Reverse<u128>>,
+    /// The entry of each source that holds.
+    current: Vec<Option<u128>>,
+    asked: u32,
+}
+
+impl Wakes {
+    pub(crate) fn new(sources: usize) -> Wakes {
+        Wakes { heap: BinaryHeap::with_capacity(2 * sources), current: vec![None; sources], asked: 0 }
+    }
+
+    /// `source` wants to be called at `at`; `None`: not by itself.
+    pub(crate) fn set(&mut self, source: usize, at: Option<Instant>) {
+        let same = |entry: u128| at == Some(moment(entry));
+        if self.current[source].is_some_and(same) || self.current[source].is_none() && at.is_none() {
+            return;
+        }
+        self.current[source] = at.map(|at| {
+            self.asked = self.asked.wrapping_add(1);
+            let entry = u128::from(at.as_ns()) << 64 | u128::from(self.asked) << 32 | source as u128;
+            self.heap.push(Reverse(entry));
+            entry
+        });
+    }
+
+    /// The earliest moment.
+    pub(crate) fn next(&mut self) -> Option<Instant> {
+        self.settle().map(moment)
+    }
+
+    /// The source to be called at `now`, which is asked for its next moment afterwards.
+    pub(crate) fn take(&mut self, now: Instant) -> Option<usize> {
+        let entry = self.settle().filter(|&entry| moment(entry) <= now)?;
+        let source = entry as u32 as usize;
+        self.heap.pop();
+        self.current[source] = None;
+        Some(source)
+    }
+
+    fn settle(&mut self) -> Option<u128> {
+        while let Some(&Reverse(entry)) = self.heap.peek() {
+            if self.current[entry as u32 as usize] == Some(entry) {
+                return Some(entry);
+            }
+            self.heap.pop();
+        }
+        None
+    }
+}
+
+fn moment(entry: u128) -> Instant {
+    Instant::from_ns((entry >> 64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_moments_are_first_come_first_served_and_a_changed_mind_counts_once() {
+        let at = Instant::from_ns;
+        let mut wakes = Wakes::new(3);
+        wakes.set(2, Some(at(5)));
+        wakes.set(0, Some(at(5)));
+        wakes.set(1, Some(at(3)));
+        wakes.set(1, Some(at(9)));
+        assert_eq!(wakes.next(), Some(at(5)));
+        assert_eq!((wakes.take(at(5)), wakes.take(at(5)), wakes.take(at(5))), (Some(2), Some(0), None));
+        wakes.set(1, None);
+        assert_eq!(wakes.next(), None);
+    }
+}

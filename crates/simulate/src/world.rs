@@ -1,0 +1,274 @@
+//! The world: the only wiring. It owns the parts, moves values between them, and is the only place that knows the time.
+//!
+//! **Order of one moment** Deadlines of queue and elevator (the queue sees to that by itself); completions of the disk,
+//! each followed by a run of the queue and only then by the news to its submitter, as an interrupt handler starts the
+//! next request before the process it woke runs; sources, in the order in which they asked for the moment.
+
+use blksched::{BlockQueue, Command, Delivery, Instant, Listener, Next, Op, Outcome, Request, SubmitterId, Tag};
+use blksched_disks::{Disk, Finished};
+use blksched_measure::Completion;
+use blksched_workloads::{Delivered, Emission, Source};
+
+use crate::hash::TraceHash;
+use crate::wakes::Wakes;
+
+/// Hears what happens to bios; the world itself keeps no statistics.
+pub trait Observer {
+    /// Source number `source` submits an I/O of `bytes` bytes.
+    fn submitted(&mut self, now: Instant, source: usize, tag: Tag, op: Op, bytes: u64);
+    /// It is complete.
+    fn completed(&mut self, now: Instant, source: usize, done: &Completion);
+    /// Source number `source` has exited.
+    fn exited(&mut self, now: Instant, source: usize);
+}
+
+/// Nobody looks.
+impl Observer for () {
+    fn submitted(&mut self, _: Instant, _: usize, _: Tag, _: Op, _: u64) {}
+    fn completed(&mut self, _: Instant, _: usize, _: &Completion) {}
+    fn exited(&mut self, _: Instant, _: usize) {}
+}
+
+/// A bio on its way. The queue knows it by its place in the world's table, its source by the source's own tag.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    source: u32,
+    tag: Tag,
+    op: Op,
+    bytes: u64,
+}
+
+/// Workloads, queue and disk at one moment of virtual time.
+pub struct World<L: Listener, O: Observer> {
+    now: Instant,
+    queue: BlockQueue<L>,
+    disk: Box<dyn Disk>,
+    sources: Vec<Box<dyn Source>>,
+    wakes: Wakes,
+    /// Which source each submitter is.
+    submitters: Vec<(SubmitterId, usize)>,
+    flights: Vec<Flight>,
+    free: Vec<u32>,
+    /// When each request in the device was issued, by its index.
+    issued: Vec<Instant>,
+    emissions: Vec<Emission>,
+    deliveries: Vec<Delivery>,
+    observer: O,
+    hash: TraceHash,
+    completions: u64,
+}
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// A world at its beginning.
+    pub fn new(queue: BlockQueue<L>, disk: Box<dyn Disk>, sources: Vec<Box<dyn Source>>, observer: O) -> World<L, O> {
+        let mut submitters: Vec<_> = sources.iter().enumerate().map(|(i, source)| (source.submitter(), i)).collect();
+        submitters.sort();
+        let mut wakes = Wakes::new(sources.len());
+        for (index, source) in sources.iter().enumerate() {
+            wakes.set(index, source.next());
+        }
+        World {
+            now: Instant::ZERO,
+            queue,
+            disk,
+            sources,
+            wakes,
+            submitters,
+            flights: Vec::new(),
+            free: Vec::new(),
+            issued: Vec::new(),
+            emissions: Vec::new(),
+            deliveries: Vec::new(),
+            observer,
+            hash: TraceHash::default(),
+            completions: 0,
+        }
+    }
+
+    /// Go on until nothing more happens or `end` has come, whichever is first. The world then stands at that moment.
+    pub fn run_until(&mut self, end: Instant) {
+        while let Some(now) = self.next().filter(|&now| now <= end) {
+            self.now = now;
+            self.moment();
+        }
+        // Nothing is left: the run ended with its last event. Otherwise it was cut off.
+        if self.next().is_some() {
+            self.now = end;
+        }
+    }
+
+    /// The next moment at which anything happens.
+    pub fn next(&mut self) -> Option<Instant> {
+        let parts = [self.queue.deadline(), self.disk.next(), self.wakes.next()];
+        parts.into_iter().flatten().min().map(|next| next.max(self.now))
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// True once every source has exited and nothing is queued.
+    pub fn is_finished(&self) -> bool {
+        self.sources.iter().all(|source| source.is_finished()) && self.queue.requests().is_empty()
+    }
+
+    /// The queue, to look at or to change between two moments.
+    pub fn queue(&mut self) -> &mut BlockQueue<L> {
+        &mut self.queue
+    }
+
+    /// The disk, to look at.
+    pub fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
+
+    /// A hash over everything that the disk was asked and answered.
+    pub fn hash(&self) -> TraceHash {
+        self.hash
+    }
+
+    /// How many requests the disk has completed.
+    pub fn completions(&self) -> u64 {
+        self.completions
+    }
+
+    /// Whoever looked on.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// Everything that happens now.
+    fn moment(&mut self) {
+        if self.queue.deadline().is_some_and(|deadline| deadline <= self.now) {
+            self.queue.elapse(self.now);
+            self.run_queue();
+        }
+        while let Some(finished) = self.disk.finish(self.now) {
+            self.complete(finished);
+        }
+        while let Some(index) = self.wakes.take(self.now) {
+            self.emit(index);
+        }
+    }
+
+    /// Let the queue send what it wants to send.
+    fn run_queue(&mut self) {
+        while let Next::Issue(command) = self.queue.next(self.now) {
+            self.start(command);
+        }
+        self.hand_out(None);
+    }
+
+    fn start(&mut self, command: Command) {
+        let index = command.rq.index();
+        if index >= self.issued.len() {
+            self.issued.resize(index + 1, Instant::ZERO);
+        }
+        self.issued[index] = self.now;
+        self.hash.issued(self.now, &command);
+        self.disk.start(self.now, command);
+    }
+
+    fn complete(&mut self, finished: Finished) {
+        let rq = finished.rq;
+        let Request { queued_at, .. } = self.queue.requests()[rq];
+        let issued_at = self.issued[rq.index()];
+        let outcome = match finished.outcome {
+            blksched_disks::Outcome::Ok => Outcome::Ok,
+            blksched_disks::Outcome::Failed(_) => Outcome::Failed,
+        };
+        self.hash.completed(self.now, rq.index());
+        self.completions += 1;
+        self.queue.complete(self.now, rq, outcome);
+        // The submitters of this request hear of it after the queue has run.
+        self.deliveries.extend(self.queue.deliveries());
+        let mine = self.deliveries.len();
+        while let Next::Issue(command) = self.queue.next(self.now) {
+            self.start(command);
+        }
+        self.hand_out(Some((mine, queued_at, issued_at)));
+    }
+
+    /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
+    fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
+        self.deliveries.extend(self.queue.deliveries());
+        let (mine, queued_at, issued_at) = request.unwrap_or((0, self.now, self.now));
+        let mut deliveries = core::mem::take(&mut self.deliveries);
+        for (nth, delivery) in deliveries.drain(..).enumerate() {
+            match delivery {
+                Delivery::Done { tag, outcome } => {
+                    let (queued_at, issued_at) = if nth < mine { (queued_at, issued_at) } else { (self.now, self.now) };
+                    self.land(tag, outcome, queued_at, issued_at);
+                }
+                Delivery::Awake(submitter) => {
+                    if let Ok(at) = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id) {
+                        self.tell(self.submitters[at].1, Delivered::Awake);
+                    }
+                }
+            }
+        }
+        self.deliveries = deliveries;
+    }
+
+    fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
+        let Flight { source, tag, op, bytes } = self.flights[place.0 as usize];
+        self.free.push(place.0 as u32);
+        let source = source as usize;
+        let submitter = self.sources[source].submitter();
+        let done = Completion { submitter, tag, op, bytes, queued_at, issued_at };
+        self.observer.completed(self.now, source, &done);
+        self.tell(source, Delivered::Done { tag, failed: outcome == Outcome::Failed });
+    }
+
+    fn tell(&mut self, source: usize, what: Delivered) {
+        self.sources[source].delivered(self.now, what);
+        self.wakes.set(source, self.sources[source].next());
+    }
+
+    /// One burst of a source.
+    fn emit(&mut self, index: usize) {
+        let mut emissions = core::mem::take(&mut self.emissions);
+        self.sources[index].emit(self.now, &mut emissions);
+        for emission in emissions.drain(..) {
+            match emission {
+                Emission::Submit(bio) => {
+                    let flight =
+                        Flight { source: index as u32, tag: bio.tag, op: bio.op, bytes: u64::from(bio.sectors) * 512 };
+                    let tag = self.board(flight);
+                    self.observer.submitted(self.now, index, bio.tag, bio.op, flight.bytes);
+                    if self.queue.submit(self.now, blksched::Bio { tag, ..bio }) == blksched::Submitted::Asleep {
+                        self.sources[index].asleep();
+                    }
+                }
+                Emission::Waits => self.queue.waits(self.now, self.sources[index].submitter()),
+                Emission::Exit => self.exit(index),
+            }
+        }
+        self.emissions = emissions;
+        self.wakes.set(index, self.sources[index].next());
+        self.run_queue();
+    }
+
+    fn exit(&mut self, index: usize) {
+        let submitter = self.sources[index].submitter();
+        self.queue.forget(self.now, submitter);
+        self.observer.exited(self.now, index);
+        for other in 0..self.sources.len() {
+            self.tell(other, Delivered::Exited(submitter));
+        }
+    }
+
+    fn board(&mut self, flight: Flight) -> Tag {
+        match self.free.pop() {
+            Some(place) => {
+                self.flights[place as usize] = flight;
+                Tag(u64::from(place))
+            }
+            None => {
+                self.flights.push(flight);
+                Tag(self.flights.len() as u64 - 1)
+            }
+        }
+    }
+}
