@@ -3,18 +3,18 @@
 use blksched::KnobError;
 use rayon::prelude::*;
 
-use crate::run::{Run, RunResult};
+use crate::trial::{Findings, Trial};
 
 /// Runs to be made: one row per thing compared, one column per seed.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    rows: Vec<Run>,
+    rows: Vec<Trial>,
     seeds: Vec<u64>,
 }
 
 impl Grid {
     /// `rows` × `seeds`; a row's own seed does not count.
-    pub fn new(rows: Vec<Run>, seeds: Vec<u64>) -> Grid {
+    pub fn new(rows: Vec<Trial>, seeds: Vec<u64>) -> Grid {
         Grid { rows, seeds }
     }
 
@@ -32,13 +32,13 @@ impl Grid {
     ///
     /// # Errors
     /// If a row's elevator has no such knob.
-    pub fn run(&self, done: impl Fn() + Sync) -> Result<Vec<Vec<RunResult>>, KnobError> {
+    pub fn run(&self, done: impl Fn() + Sync) -> Result<Vec<Vec<Findings>>, KnobError> {
         let all: Vec<(usize, u64)> =
             (0..self.rows.len()).flat_map(|row| self.seeds.iter().map(move |&seed| (row, seed))).collect();
-        let results: Vec<RunResult> = all
+        let results: Vec<Findings> = all
             .par_iter()
             .map(|&(row, seed)| {
-                let result = Run { seed, ..self.rows[row].clone() }.simulate();
+                let result = Trial { seed, ..self.rows[row].clone() }.simulate();
                 done();
                 result
             })

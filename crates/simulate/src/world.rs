@@ -87,18 +87,18 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Go on until nothing more happens or `end` has come, whichever is first. The world then stands at that moment.
     pub fn run_until(&mut self, end: Instant) {
-        while let Some(now) = self.next().filter(|&now| now <= end) {
+        while let Some(now) = self.upcoming().filter(|&now| now <= end) {
             self.now = now;
             self.moment();
         }
         // Nothing is left: the run ended with its last event. Otherwise it was cut off.
-        if self.next().is_some() {
+        if self.upcoming().is_some() {
             self.now = end;
         }
     }
 
     /// The next moment at which anything happens.
-    pub fn next(&mut self) -> Option<Instant> {
+    pub fn upcoming(&mut self) -> Option<Instant> {
         let parts = [self.queue.deadline(), self.disk.next(), self.wakes.next()];
         parts.into_iter().flatten().min().map(|next| next.max(self.now))
     }

@@ -25,7 +25,7 @@ pub struct Surroundings {
 
 /// One simulation, described.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct Trial {
     /// The elevator.
     pub elevator: Choice,
     /// Knobs that differ from the era's defaults: name and raw value.
@@ -44,7 +44,7 @@ pub struct Run {
 
 /// What a simulation came to.
 #[derive(Clone, Debug)]
-pub struct RunResult {
+pub struct Findings {
     /// One per process of the plan, in its order.
     pub jobs: Vec<JobOutcome>,
     /// Why everything was as it was.
@@ -83,12 +83,12 @@ pub struct DiskShare {
     pub seeking: f64,
 }
 
-impl Run {
+impl Trial {
     /// Run it.
     ///
     /// # Errors
     /// If the elevator has no such knob, or the value is out of range.
-    pub fn simulate(&self) -> Result<RunResult, KnobError> {
+    pub fn simulate(&self) -> Result<Findings, KnobError> {
         let disk = self.disk.build(self.seed);
         let mut queue = self.queue(&*disk);
         for (knob, raw) in &self.knobs {
@@ -123,7 +123,7 @@ impl Run {
         BlockQueue::with_listener(config, built.elevator, Reasons::new())
     }
 
-    fn result(&self, mut world: World<Reasons, Clerk>) -> RunResult {
+    fn result(&self, mut world: World<Reasons, Clerk>) -> Findings {
         let end = world.now();
         let mut reasons = world.queue().listener().clone();
         reasons.settle(end);
@@ -143,7 +143,7 @@ impl Run {
         let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
         let disk = DiskShare { activity, busy: part(activity.mechanism()), seeking: part(activity.seek) };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
-        RunResult { jobs, reasons, disk, elapsed, finished, hash, requests }
+        Findings { jobs, reasons, disk, elapsed, finished, hash, requests }
     }
 }
 
