@@ -12,6 +12,17 @@ use blksched_workloads::fio::JobFile;
 /// Where Debian's package has its files.
 const EXAMPLES: [&str; 2] = ["/usr/share/doc/fio/examples", "/usr/share/doc/fio-examples/examples"];
 
+/// Those of fio 3.33 that do direct I/O with the options of the first part.
+const LOADS: [&str; 7] = [
+    "aio-read.fio",
+    "basic-verify.fio",
+    "fio-seq-read.fio",
+    "fsx.fio",
+    "numa.fio",
+    "ssd-steadystate.fio",
+    "ssd-test.fio",
+];
+
 /// The examples and that fio runs, or `None` with a printed reason.
 fn examples() -> Option<Vec<PathBuf>> {
     let folder = EXAMPLES.iter().map(Path::new).find(|folder| folder.is_dir());
@@ -64,9 +75,25 @@ fn examples_with_direct_io_on_a_file_load_and_the_others_say_why_not() {
         }
     }
     println!("{} of {} files that fio accepts load: {}", loaded.len(), accepted.len(), loaded.join(" "));
-    for file in ["basic-verify.fio", "fio-seq-read.fio", "aio-read.fio"] {
-        assert!(loaded.iter().any(|name| name == file), "{file} should load; it does direct I/O with plain options");
+    for file in LOADS {
+        let there = accepted.iter().any(|path| path.ends_with(file));
+        assert!(!there || loaded.iter().any(|name| name == file), "{file} should load");
     }
+    assert!(loaded.len() >= LOADS.len(), "fewer than fio 3.33's examples: {loaded:?}");
     let named = |title: &str| title.contains('`');
     assert!(reasons.keys().all(|title| named(title)), "every refusal names the option: {reasons:?}");
+}
+
+#[test]
+fn fio_accepts_the_built_in_job_files() {
+    if examples().is_none() {
+        return;
+    }
+    for builtin in blksched_workloads::BUILTINS {
+        let path = std::env::temp_dir().join(format!("blksched-{}-{}.fio", std::process::id(), builtin.name));
+        std::fs::write(&path, builtin.text).expect("the folder for temporary files can be written");
+        let accepted = accepted_by_fio(&path);
+        std::fs::remove_file(&path).expect("it was just written");
+        assert!(accepted, "{}", builtin.name);
+    }
 }

@@ -235,6 +235,11 @@ mod tests {
     }
 
     #[test]
+    fn every_option_says_what_it_does() {
+        assert!(all_options().all(|option| !option.doc.is_empty()));
+    }
+
+    #[test]
     fn the_listing_names_every_option_once_with_its_status() {
         let listing = listing();
         assert_eq!(listing.lines().filter(|l| l.starts_with("  ")).count(), all_options().count());

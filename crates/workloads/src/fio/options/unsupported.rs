@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("filesize", Size, "size of each file", FILES),
     aliased("fill_device", &["fill_fs"], Size, "write until the device is full", "a device that can be full"),
     later("file_append", Size, "start at the end of the file", FILES),
-    later("nrfiles", Target, "how many files", FILES),
+    aliased("nrfiles", &["nr_files"], Target, "how many files", FILES),
     later("openfiles", Target, "how many files are open", FILES),
     later("file_service_type", Target, "which file is next", FILES),
     later("filename_format", Target, "how files are named", FILES),
