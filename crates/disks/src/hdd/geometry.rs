@@ -21,9 +21,9 @@ const GUESSES: usize = 256;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Track {
     /// Counted from the outermost.
-    pub(super) cylinder: u32,
+    pub(super) cylinder: i32,
     /// Which surface.
-    pub(super) head: u32,
+    pub(super) head: i32,
 }
 
 /// Where a sector begins.
@@ -32,7 +32,7 @@ pub(super) struct Place {
     /// On which track.
     pub(super) track: Track,
     /// At which angle \[ns of a revolution\].
-    pub(super) angle: u32,
+    pub(super) angle: i32,
     /// Where on the spiral \[ns\].
     pub(super) unrolled: u64,
 }
@@ -61,7 +61,9 @@ pub(super) struct Spiral {
     track_ns: u64,
     /// What a step to the next cylinder costs beyond a head switch \[ns\].
     extra_ns: u64,
-    cylinders: u32,
+    /// All tracks of a cylinder \[ns\].
+    cylinder_ns: Divisor,
+    cylinders: i32,
 }
 
 /// A sector taken apart.
@@ -85,18 +87,19 @@ impl Spiral {
         let zones = lay_out(spec, revolution_ns, mean_skew);
         let (track_ns, extra_ns) = (revolution_ns + track_skew, cylinder_skew - track_skew);
         let cylinder_ns = heads * track_ns + extra_ns;
-        let begins = zones.iter().map(|zone| u64::from(zone.first_cylinder) * cylinder_ns).collect();
+        let begins = zones.iter().map(|zone| zone.first_cylinder as u64 * cylinder_ns).collect();
         let guess_shift = (64 - spec.capacity_sectors.leading_zeros()).saturating_sub(GUESSES.ilog2());
         let guesses = (0..GUESSES as u64)
             .map(|bucket| zones.partition_point(|zone| zone.first <= bucket << guess_shift) as u8 - 1)
             .collect();
         let cylinders = zones.iter().map(|zone| zone.cylinders).sum();
         let (heads, revolution) = (Divisor::new(heads), Divisor::new(revolution_ns));
-        Spiral { zones, begins, guesses, guess_shift, heads, revolution, track_ns, extra_ns, cylinders }
+        let cylinder_ns = Divisor::new(cylinder_ns);
+        Spiral { zones, begins, guesses, guess_shift, heads, revolution, track_ns, extra_ns, cylinder_ns, cylinders }
     }
 
     /// How many cylinders the arm can reach.
-    pub(super) fn cylinders(&self) -> u32 {
+    pub(super) fn cylinders(&self) -> i32 {
         self.cylinders
     }
 
@@ -104,7 +107,7 @@ impl Spiral {
     pub(super) fn place(&self, sector: u64) -> Place {
         let spot = self.spot(sector);
         let unrolled = spot.track_at + self.along(&spot, spot.sector);
-        let angle = self.revolution.div_rem(unrolled).1 as u32;
+        let angle = self.revolution.div_rem(unrolled).1 as i32;
         Place { track: self.track(&spot), angle, unrolled }
     }
 
@@ -127,8 +130,7 @@ impl Spiral {
         let index = self.begins.partition_point(|&begin| begin <= unrolled) - 1;
         let zone = &self.zones[index];
         let heads = self.heads.get();
-        let cylinder_ns = heads * self.track_ns + self.extra_ns;
-        let (cylinder, rest) = ((unrolled - self.begins[index]) / cylinder_ns, (unrolled - self.begins[index]) % cylinder_ns);
+        let (cylinder, rest) = self.cylinder_ns.div_rem(unrolled - self.begins[index]);
         let head = (rest / self.track_ns).min(heads - 1);
         let per_track = zone.per_track.get();
         let along = rest - head * self.track_ns;
@@ -159,7 +161,7 @@ impl Spiral {
     }
 
     fn track(&self, spot: &Spot) -> Track {
-        Track { cylinder: self.zones[spot.zone].first_cylinder + spot.cylinder as u32, head: spot.head as u32 }
+        Track { cylinder: self.zones[spot.zone].first_cylinder + spot.cylinder as i32, head: spot.head as i32 }
     }
 }
 

@@ -155,8 +155,8 @@ impl LookAhead {
             segment.end = run.limit;
             segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
             let read = Span::from_ns(stop.unrolled - run.from);
-            let returning = run.returning + read + Span::from_ns(wait);
-            *run = Run { since: at + Span::from_ns(wait), from: place.unrolled, limit, returning, ..*run };
+            let returning = run.returning + read + Span::from_ns(wait as u64);
+            *run = Run { since: at + Span::from_ns(wait as u64), from: place.unrolled, limit, returning, ..*run };
         }
     }
 

@@ -18,6 +18,22 @@ pub(super) enum Access {
     Write,
 }
 
+/// What the cost of getting to a place depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    track: Track,
+    angle: i32,
+    /// All ones if it waits for the arm to settle, else nothing.
+    settles: i32,
+}
+
+impl Target {
+    pub(super) fn new(place: &Place, access: Access) -> Target {
+        let settles = if access == Access::Write { -1 } else { 0 };
+        Target { track: place.track, angle: place.angle, settles }
+    }
+}
+
 /// One finished access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accessed {
@@ -44,7 +60,7 @@ impl Mechanism {
     pub(super) fn new(spec: &HddSpec, seed: u64) -> Mechanism {
         let spiral = Spiral::new(spec);
         Mechanism {
-            seek: SeekCurve::new(&spec.seek, spiral.cylinders()),
+            seek: SeekCurve::new(&spec.seek, spiral.cylinders() as u32),
             platters: Platters::new(spec.revolution(), seed),
             spiral,
             head: Track::default(),
@@ -78,15 +94,27 @@ impl Mechanism {
     }
 
     /// What is under the heads at `at` \[ns of a revolution\]; for [`Mechanism::cost`].
-    pub(super) fn angle(&self, at: Instant) -> u32 {
+    pub(super) fn angle(&self, at: Instant) -> i32 {
         self.platters.angle(at)
     }
 
-    /// What getting to `place` costs when the platters are at `angle` and the arm is free in `delay_ns` \[ns\].
+    /// What getting to `place` costs when the platters are at `angle` and the command is ready in `delay_ns` \[ns\].
     #[inline]
-    pub(super) fn cost(&self, angle: u32, delay_ns: u32, place: &Place, access: Access) -> u64 {
+    pub(super) fn cost(&self, angle: i32, delay_ns: i32, place: &Place, access: Access) -> i32 {
         let (seek, settle) = self.move_to(place.track, access);
         self.platters.until(angle, place.angle, delay_ns + seek + settle)
+    }
+
+    /// What getting to each of `targets` costs at `at` \[ns\], into as many `costs`.
+    pub(super) fn costs(&self, at: Instant, targets: &[Target], costs: &mut [i32]) {
+        let angle = self.platters.angle(at);
+        let settle = self.seek.write_settle_ns();
+        for (target, cost) in targets.iter().zip(costs) {
+            let distance = (target.track.cylinder - self.head.cylinder).abs();
+            let seek = self.seek.move_ns(distance, target.track.head == self.head.head);
+            let settle = if seek > 0 { settle & target.settles } else { 0 };
+            *cost = self.platters.until(angle, target.angle, seek + settle);
+        }
     }
 
     /// Goes to `from` (which begins at `place`) at `at` and reads or writes up to `end`.
@@ -97,13 +125,13 @@ impl Mechanism {
         let transfer = behind.unrolled - place.unrolled;
         self.rest_behind(&behind, end);
         let activity = Activity {
-            seek: Span::from_ns(u64::from(seek_ns)),
-            settle: Span::from_ns(u64::from(settle_ns)),
-            rotation: Span::from_ns(there - u64::from(seek_ns + settle_ns)),
+            seek: Span::from_ns(seek_ns as u64),
+            settle: Span::from_ns(settle_ns as u64),
+            rotation: Span::from_ns((there - seek_ns - settle_ns) as u64),
             transfer: Span::from_ns(transfer),
             ..Activity::default()
         };
-        Accessed { until: at + Span::from_ns(there + transfer), unrolled: behind.unrolled, activity }
+        Accessed { until: at + Span::from_ns(there as u64 + transfer), unrolled: behind.unrolled, activity }
     }
 
     /// The head has followed the spiral as far as `unrolled`; answers the first sector that has not wholly passed.
@@ -122,11 +150,13 @@ impl Mechanism {
 
     /// Seek and settle from the head's track to `track` \[ns\].
     #[inline]
-    fn move_to(&self, track: Track, access: Access) -> (u32, u32) {
-        let distance = track.cylinder.abs_diff(self.head.cylinder);
-        let switch = if track.head == self.head.head { 0 } else { self.seek.head_switch_ns() };
-        let seek = if distance == 0 { switch } else { self.seek.arm_ns(distance) };
-        let settles = access == Access::Write && seek > 0;
-        (seek, if settles { self.seek.write_settle_ns() } else { 0 })
+    fn move_to(&self, track: Track, access: Access) -> (i32, i32) {
+        let distance = (track.cylinder - self.head.cylinder).abs();
+        let seek = self.seek.move_ns(distance, track.head == self.head.head);
+        let settle = match access {
+            Access::Read => 0,
+            Access::Write => self.seek.write_settle_ns(),
+        };
+        (seek, if seek > 0 { settle } else { 0 })
     }
 }

@@ -292,7 +292,7 @@ impl Hdd {
         self.serve(at, queued);
     }
 
-    fn drain_choice(&self, at: Instant) -> Option<(usize, u64)> {
+    fn drain_choice(&self, at: Instant) -> Option<(usize, i32)> {
         self.cache.as_ref().and_then(|cache| cache.choose(at, &self.mechanism))
     }
 

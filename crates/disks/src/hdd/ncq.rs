@@ -10,7 +10,7 @@
 use blksched::{Command, Instant, Op, Span};
 
 use super::geometry::Place;
-use super::mechanism::{Access, Mechanism};
+use super::mechanism::{Access, Mechanism, Target};
 use crate::{NcqSpec, QueueOrder};
 
 /// A command that needs the medium.
@@ -36,13 +36,29 @@ pub(super) struct Queue {
     order: QueueOrder,
     age_limit: Span,
     queued: Vec<Queued>,
+    /// Of each its first sector, if it is a read: what a look at the buffer needs, close together.
+    reads: Vec<u64>,
+    /// Of each what its cost depends on, close together.
+    targets: Vec<Target>,
+    /// When the last of them has been decoded.
+    all_ready: Instant,
 }
+
+/// Stands for "not a read" in [`Queue::reads`]; no disk has so many sectors.
+const NO_READ: u64 = u64::MAX;
 
 impl Queue {
     pub(super) fn new(spec: Option<&NcqSpec>) -> Queue {
         let (order, age_limit, depth) =
             spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth));
-        Queue { order, age_limit, queued: Vec::with_capacity(depth as usize) }
+        Queue {
+            order,
+            age_limit,
+            queued: Vec::with_capacity(depth as usize),
+            reads: Vec::with_capacity(depth as usize),
+            targets: Vec::with_capacity(depth as usize),
+            all_ready: Instant::ZERO,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -50,10 +66,16 @@ impl Queue {
     }
 
     pub(super) fn push(&mut self, queued: Queued) {
+        let access = queued.access();
+        self.reads.push(if access == Access::Read { queued.command.start.0 } else { NO_READ });
+        self.targets.push(Target::new(&queued.place, access));
+        self.all_ready = self.all_ready.max(queued.ready);
         self.queued.push(queued);
     }
 
     pub(super) fn remove(&mut self, index: usize) -> Queued {
+        self.reads.remove(index);
+        self.targets.remove(index);
         self.queued.remove(index)
     }
 
@@ -65,33 +87,43 @@ impl Queue {
         mechanism: &Mechanism,
         window: Option<(u64, u64)>,
         oldest_rival: Option<Instant>,
-    ) -> Option<(usize, u64)> {
+    ) -> Option<(usize, i32)> {
         let oldest = self.queued.first()?;
         let rival_is_older = oldest_rival.is_some_and(|rival| rival < oldest.arrived);
         let oldest_arrived = oldest_rival.map_or(oldest.arrived, |rival| rival.min(oldest.arrived));
         if self.order == QueueOrder::Arrival || at.since(oldest_arrived) > self.age_limit {
             return (!rival_is_older).then_some((0, 0));
         }
-        Some(self.cheapest(at, mechanism, window))
+        let continues = window.and_then(|(first, end)| self.reads.iter().position(|start| (first..=end).contains(start)));
+        Some(continues.map_or_else(|| self.cheapest(at, mechanism), |index| (index, 0)))
     }
 
-    fn cheapest(&self, at: Instant, mechanism: &Mechanism, window: Option<(u64, u64)>) -> (usize, u64) {
-        let angle = mechanism.angle(at);
-        // An empty window holds no sector: nothing is less than zero away from anything.
-        let (first, reach) = window.map_or((0, None), |(first, end)| (first, Some(end - first)));
-        let mut best = (0, u64::MAX);
-        for (index, queued) in self.queued.iter().enumerate() {
-            let access = queued.access();
-            let behind_first = queued.command.start.0.wrapping_sub(first);
-            if access == Access::Read && reach.is_some_and(|reach| behind_first <= reach) {
-                return (index, 0);
-            }
-            let delay_ns = queued.ready.since(at).as_ns() as u32;
-            let cost = mechanism.cost(angle, delay_ns, &queued.place, access);
+    fn cheapest(&self, at: Instant, mechanism: &Mechanism) -> (usize, i32) {
+        let mut best = (0, i32::MAX);
+        let mut keep = |index, cost| {
             if cost < best.1 {
                 best = (index, cost);
+            }
+        };
+        if self.all_ready <= at {
+            let mut costs = [0; BATCH];
+            for (batch, targets) in self.targets.chunks(BATCH).enumerate() {
+                mechanism.costs(at, targets, &mut costs);
+                costs[..targets.len()].iter().enumerate().for_each(|(index, &cost)| keep(batch * BATCH + index, cost));
+            }
+        } else {
+            let angle = mechanism.angle(at);
+            for (index, queued) in self.queued.iter().enumerate() {
+                let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
+                keep(index, mechanism.cost(angle, delay_ns, &queued.place, queued.access()));
             }
         }
         best
     }
 }
+
+/// Costs worked out at a time.
+const BATCH: usize = 64;
+
+/// Longer delays are all the same to a choice.
+const LONGEST_DELAY_NS: u64 = 1_000_000_000;

@@ -15,28 +15,41 @@ use super::divisor::Divisor;
 pub(super) struct Platters {
     revolution: Divisor,
     phase_ns: u64,
+    revolution_ns: i32,
+    revolutions_per_ns: f64,
 }
 
 impl Platters {
     pub(super) fn new(revolution: Span, seed: u64) -> Platters {
         let revolution = Divisor::new(revolution.as_ns());
-        Platters { revolution, phase_ns: revolution.div_rem(scramble(seed)).1 }
+        let revolution_ns = i32::try_from(revolution.get()).expect("slower than 30 rpm is refused when it is read");
+        Platters {
+            revolution,
+            phase_ns: revolution.div_rem(scramble(seed)).1,
+            revolution_ns,
+            revolutions_per_ns: 1.0 / f64::from(revolution_ns),
+        }
     }
 
     /// What is under the heads at `at` \[ns of a revolution\].
     #[inline]
-    pub(super) fn angle(&self, at: Instant) -> u32 {
-        self.revolution.div_rem(at.as_ns() + self.phase_ns).1 as u32
+    pub(super) fn angle(&self, at: Instant) -> i32 {
+        self.revolution.div_rem(at.as_ns() + self.phase_ns).1 as i32
     }
 
     /// How long from `angle` until `target` comes round, but not before `busy_ns` have passed \[ns, `busy_ns`
     /// included\].
+    ///
+    /// Without branches and in 32 bits, so that a whole queue is done several at a time. The rounding of the estimated
+    /// number of turns does not matter: the two corrections make it exact.
     #[inline]
-    pub(super) fn until(&self, angle: u32, target: u32, busy_ns: u32) -> u64 {
-        let revolution = self.revolution.get();
-        let ahead = if target >= angle { u64::from(target - angle) } else { u64::from(target) + revolution - u64::from(angle) };
-        let (turns, _) = self.revolution.div_rem(u64::from(busy_ns) + (revolution - 1) - ahead);
-        ahead + turns * revolution
+    pub(super) fn until(&self, angle: i32, target: i32, busy_ns: i32) -> i32 {
+        let ahead = target - angle;
+        let ahead = ahead + if ahead < 0 { self.revolution_ns } else { 0 };
+        let turns = (f64::from(busy_ns + (self.revolution_ns - 1) - ahead) * self.revolutions_per_ns) as i32;
+        let there = ahead + turns * self.revolution_ns;
+        let there = there + if there < busy_ns { self.revolution_ns } else { 0 };
+        there - if there - self.revolution_ns >= busy_ns { self.revolution_ns } else { 0 }
     }
 
     /// One revolution.
@@ -67,24 +80,30 @@ mod tests {
     fn a_sector_just_missed_costs_one_revolution() {
         let platters = platters();
         assert_eq!(platters.until(1000, 1000, 0), 0);
-        assert_eq!(platters.until(1000, 999, 0), REVOLUTION - 1);
+        let revolution = REVOLUTION as i32;
+        assert_eq!(platters.until(1000, 999, 0), revolution - 1);
         assert_eq!(platters.until(1000, 1500, 500), 500);
-        assert_eq!(platters.until(1000, 1500, 501), 500 + REVOLUTION);
-        assert_eq!(platters.until(1000, 1500, 20_000_000), 500 + 3 * REVOLUTION);
+        assert_eq!(platters.until(1000, 1500, 501), 500 + revolution);
+        assert_eq!(platters.until(1000, 1500, 20_000_000), 500 + 3 * revolution);
+        for turns in 0..100 {
+            let exact = turns * revolution;
+            assert_eq!(platters.until(7, 7, exact), exact);
+            assert_eq!(platters.until(7, 7, exact + 1), exact + revolution);
+        }
     }
 
     #[test]
     fn the_angle_is_the_time_modulo_a_revolution() {
         let platters = platters();
-        let start = u64::from(platters.angle(Instant::ZERO));
+        let start = platters.angle(Instant::ZERO) as u64;
         for ns in [1, REVOLUTION - 1, REVOLUTION, 1_000_000_007, 86_400_000_000_000] {
-            assert_eq!(u64::from(platters.angle(Instant::from_ns(ns))), (start + ns) % REVOLUTION);
+            assert_eq!(platters.angle(Instant::from_ns(ns)) as u64, (start + ns) % REVOLUTION);
         }
     }
 
     #[test]
     fn seeds_begin_at_different_angles() {
-        let angles: std::collections::BTreeSet<u32> =
+        let angles: std::collections::BTreeSet<i32> =
             (0..100).map(|seed| Platters::new(Span::from_ns(REVOLUTION), seed).angle(Instant::ZERO)).collect();
         assert_eq!(angles.len(), 100);
     }

@@ -22,8 +22,8 @@ pub(super) struct SeekCurve {
     root_ns: f64,
     /// \[ns per cylinder\] beyond it.
     slope_ns: f64,
-    head_switch_ns: u32,
-    write_settle_ns: u32,
+    head_switch_ns: i32,
+    write_settle_ns: i32,
 }
 
 impl SeekCurve {
@@ -36,32 +36,27 @@ impl SeekCurve {
             knee,
             root_ns: (ns(spec.average) - ns(spec.min)) / knee.sqrt(),
             slope_ns: (ns(spec.max) - ns(spec.average)) / (stroke - knee),
-            head_switch_ns: spec.head_switch.as_ns() as u32,
-            write_settle_ns: spec.write_settle.as_ns() as u32,
+            head_switch_ns: spec.head_switch.as_ns() as i32,
+            write_settle_ns: spec.write_settle.as_ns() as i32,
         }
     }
 
-    /// To a cylinder `distance` away, 0 to stay \[ns\].
+    /// From one track to another, `distance` cylinders away and on the same head or not \[ns\].
     ///
-    /// Without a branch, because it runs for every queued command at every choice. `f64::sqrt` is IEEE 754's
-    /// correctly rounded one, so this is the same on every platform.
+    /// Without branches, because it runs for every queued command at every choice. `f64::sqrt` is IEEE 754's correctly
+    /// rounded one, so this is the same on every platform.
     #[inline]
-    pub(super) fn arm_ns(&self, distance: u32) -> u32 {
-        let distance = f64::from(distance);
-        let short = if distance < self.knee { distance } else { self.knee };
-        let ns = self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (distance - short);
-        if distance > 0.0 { ns as i64 as u32 } else { 0 }
-    }
-
-    /// To another head of the same cylinder \[ns\].
-    #[inline]
-    pub(super) fn head_switch_ns(&self) -> u32 {
-        self.head_switch_ns
+    pub(super) fn move_ns(&self, distance: i32, same_head: bool) -> i32 {
+        let cylinders = f64::from(distance);
+        let short = if cylinders < self.knee { cylinders } else { self.knee };
+        let arm = (self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (cylinders - short)) as i32;
+        let switch = if same_head { 0 } else { self.head_switch_ns };
+        if distance > 0 { arm } else { switch }
     }
 
     /// What a write waits after a move \[ns\].
     #[inline]
-    pub(super) fn write_settle_ns(&self) -> u32 {
+    pub(super) fn write_settle_ns(&self) -> i32 {
         self.write_settle_ns
     }
 }
@@ -71,36 +66,37 @@ mod tests {
     use super::*;
     use crate::hdd::tests_support::{Random, hdd_spec};
 
-    const CYLINDERS: u32 = 60_001;
+    const CYLINDERS: i32 = 60_001;
 
     fn curve() -> SeekCurve {
-        SeekCurve::new(&hdd_spec("ide-2002").seek, CYLINDERS)
+        SeekCurve::new(&hdd_spec("ide-2002").seek, CYLINDERS as u32)
     }
 
     #[test]
     fn a_seek_costs_more_than_none_and_a_longer_one_never_less() {
         let curve = curve();
-        assert_eq!(curve.arm_ns(0), 0);
-        let times: Vec<u32> = (1..CYLINDERS).map(|distance| curve.arm_ns(distance)).collect();
+        assert_eq!(curve.move_ns(0, true), 0);
+        assert_eq!(curve.move_ns(0, false), 900_000, "a head switch");
+        let times: Vec<i32> = (1..CYLINDERS).map(|distance| curve.move_ns(distance, true)).collect();
         assert!(times.is_sorted() && times[0] > 0);
     }
 
     #[test]
     fn the_curve_passes_through_its_three_points() {
         let (curve, spec) = (curve(), hdd_spec("ide-2002").seek);
-        let near = |ns: u32, span: Span, within_us: u64| u64::from(ns).abs_diff(span.as_ns()) < within_us * 1000;
-        assert!(near(curve.arm_ns(1), spec.min, 60), "{}", curve.arm_ns(1));
-        assert!(near(curve.arm_ns((CYLINDERS - 1) / 3), spec.average, 1));
-        assert!(near(curve.arm_ns(CYLINDERS - 1), spec.max, 1));
+        let near = |ns: i32, span: Span, within_us: u64| (ns as u64).abs_diff(span.as_ns()) < within_us * 1000;
+        assert!(near(curve.move_ns(1, true), spec.min, 60), "{}", curve.move_ns(1, true));
+        assert!(near(curve.move_ns((CYLINDERS - 1) / 3, false), spec.average, 1));
+        assert!(near(curve.move_ns(CYLINDERS - 1, false), spec.max, 1));
     }
 
     #[test]
     fn the_mean_over_random_pairs_is_near_the_configured_average() {
         let (curve, spec) = (curve(), hdd_spec("ide-2002").seek);
         let mut random = Random(1);
-        let mut place = || random.below(u64::from(CYLINDERS)) as u32;
+        let mut place = || random.below(CYLINDERS as u64) as i32;
         let pairs = 200_000u64;
-        let total: u64 = (0..pairs).map(|_| u64::from(curve.arm_ns(place().abs_diff(place())))).sum();
+        let total: u64 = (0..pairs).map(|_| curve.move_ns((place() - place()).abs(), true) as u64).sum();
         let mean_ms = total as f64 / pairs as f64 / 1e6;
         // The integral of the curve over the triangular density of distances: 5/9 min + 0.35556 (average - min)
         // + 4/9 average + 0.14815 (max - average).

@@ -127,7 +127,7 @@ impl WriteCache {
     }
 
     /// Which extent to drain next, and what getting there costs at `at` \[ns\].
-    pub(super) fn choose(&self, at: Instant, mechanism: &Mechanism) -> Option<(usize, u64)> {
+    pub(super) fn choose(&self, at: Instant, mechanism: &Mechanism) -> Option<(usize, i32)> {
         let angle = mechanism.angle(at);
         let cost = |index: usize| mechanism.cost(angle, 0, &self.extents[index].place, Access::Write);
         match self.spec.order {

@@ -21,9 +21,9 @@ pub(super) struct Zone {
     /// Its first sector.
     pub(super) first: u64,
     /// Its first cylinder, counted from the outermost.
-    pub(super) first_cylinder: u32,
+    pub(super) first_cylinder: i32,
     /// How many cylinders.
-    pub(super) cylinders: u32,
+    pub(super) cylinders: i32,
     /// Sectors on each of its tracks.
     pub(super) per_track: Divisor,
     /// The time the head is over one sector \[ns / 2^32\].
@@ -43,8 +43,8 @@ pub(super) fn lay_out(spec: &HddSpec, revolution_ns: u64, mean_skew_ns: f64) -> 
     for (index, &sectors) in (0u64..).zip(&per_track) {
         zones.push(Zone {
             first,
-            first_cylinder: (index * cylinders) as u32,
-            cylinders: cylinders as u32,
+            first_cylinder: (index * cylinders) as i32,
+            cylinders: cylinders as i32,
             per_track: Divisor::new(sectors),
             sector_time: (revolution_ns << 32) / sectors,
         });
