@@ -40,7 +40,7 @@ pub fn run(machine: Machine) -> Result<Verdict> {
         report.step("install", install);
     }
     report.step("format", || component("rustfmt", "fmt", &["fmt", "--all", "--check", "--", "--color", "never"]));
-    let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    let clippy = ["clippy", "--quiet", "--keep-going", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     report.step("clippy", || component("clippy", "clippy", &clippy));
     report.step("tidy", || safely(tidied));
     report.step("generated documents", || safely(documents));
@@ -158,7 +158,7 @@ fn outside(package: &'static Package, asked: bool, ran: &libtest::Run) -> Outcom
 }
 
 fn documentation() -> Command {
-    let mut cargo = shell::cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    let mut cargo = shell::cargo(&["doc", "--quiet", "--keep-going", "--workspace", "--no-deps"]);
     cargo.env("RUSTDOCFLAGS", "--deny warnings");
     cargo
 }
