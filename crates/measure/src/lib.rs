@@ -1,0 +1,34 @@
+//! What a run amounts to: it takes what happened and gives numbers, tables and words.
+//!
+//! Everything here is a pure function of what it was fed: no clock, no I/O, the same bytes on every platform.
+//!
+//! * [`Recorder`] hears of every submission and completion and keeps, per job and direction, what fio would report.
+//! * [`Reasons`] listens to the queue and splits every request's waiting over its causes.
+//! * [`Histogram`], [`Moments`], [`Spread`] and [`jain`] are the arithmetic.
+//! * [`Table`] is one value that prints as text, Markdown and JSON; [`Quantity`] is how its numbers look.
+//! * [`fio_json`] prints a run as `fio --output-format=json` would.
+
+mod fairness;
+pub mod fio_json;
+mod histogram;
+mod moments;
+mod quantity;
+mod reasons;
+mod record;
+mod spread;
+mod table;
+
+pub use fairness::{Share, fairness, jain};
+pub use histogram::{FIO_PERCENTILES, Histogram};
+pub use moments::Moments;
+pub use quantity::Quantity;
+pub use reasons::{
+    Batches, BeganBy, Cause, DiskTime, Effort, Entered, IdleKind, Longest, Reasons, Serving, Sleeps, SubmitterTime,
+    Waiting,
+};
+pub use record::{
+    Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobRecord, LATENCY_BOUNDS_NS, LatencyBuckets,
+    Rate, RateSummary, Recorder, Work,
+};
+pub use spread::{Difference, Spread};
+pub use table::{Align, Borders, Cell, Column, Table};

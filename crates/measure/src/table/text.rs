@@ -1,0 +1,181 @@
+//! A table for a terminal: light rules, numbers to the right, no wider than it may be.
+//!
+//! Cells break between words. Columns that still do not fit beside each other go below, the leading columns of words
+//! repeated, so that a wide table stays readable on a narrow terminal.
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
+
+use super::{Align, Table};
+
+/// Blanks left and right of a cell.
+const PADDING: usize = 2;
+/// And between two columns.
+const GAP: usize = 1;
+
+/// What the rules of a text table are drawn with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Borders {
+    /// `─` above, below and under the header.
+    #[default]
+    Light,
+    /// The same with `-`.
+    Ascii,
+}
+
+impl Borders {
+    fn style(self) -> comfy_table::TableStyle {
+        let rule = match self {
+            Borders::Light => '─',
+            Borders::Ascii => '-',
+        };
+        let line = comfy_table::LineStyle::none().fill(rule).junction(rule);
+        comfy_table::TableStyle::new().top_border(line).header_separator(line).bottom_border(line)
+    }
+}
+
+impl Table {
+    /// The table as text, at most `width` characters wide if its words allow; `None` leaves it as wide as it likes.
+    /// No line ends in a blank; the last ends in a newline.
+    pub fn text(&self, width: Option<u16>, borders: Borders) -> String {
+        let mut out = String::new();
+        push_wrapped(&mut out, &self.title, width);
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| self.shown(row).collect()).collect();
+        for columns in self.parts(&rows, width) {
+            for line in self.grid(&rows, &columns, width, borders).lines() {
+                out.push_str(line.trim_end());
+                out.push('\n');
+            }
+        }
+        self.notes.iter().for_each(|note| push_wrapped(&mut out, note, width));
+        out
+    }
+
+    /// Which columns stand beside each other, part by part from the top.
+    fn parts(&self, rows: &[Vec<String>], width: Option<u16>) -> Vec<Vec<usize>> {
+        let room = width.map_or(usize::MAX, |width| usize::from(width) + GAP);
+        let lead = self.columns.iter().take_while(|column| column.align == Align::Left).count();
+        let lead: Vec<usize> = (0..if lead < self.columns.len() { lead } else { 0 }).collect();
+        let least = |column: usize| self.longest_word(rows, column) + PADDING + GAP;
+        let lead_width: usize = lead.iter().map(|&column| least(column)).sum();
+        let (mut parts, mut used) = (vec![lead.clone()], lead_width);
+        for column in lead.len()..self.columns.len() {
+            let part = parts.last().expect("there is always a part");
+            if used + least(column) > room && part.len() > lead.len() {
+                parts.push(lead.clone());
+                used = lead_width;
+            }
+            used += least(column);
+            parts.last_mut().expect("there is always a part").push(column);
+        }
+        parts
+    }
+
+    fn longest_word(&self, rows: &[Vec<String>], column: usize) -> usize {
+        let texts = rows.iter().map(|row| row[column].as_str()).chain([self.columns[column].header.as_str()]);
+        texts.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0)
+    }
+
+    fn grid(
+        &self,
+        rows: &[Vec<String>],
+        columns: &[usize],
+        width: Option<u16>,
+        borders: Borders,
+    ) -> comfy_table::Table {
+        let mut grid = comfy_table::Table::new();
+        grid.load_style(borders.style());
+        match width {
+            Some(width) => grid.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
+            None => grid.set_content_arrangement(ContentArrangement::Disabled),
+        };
+        grid.set_header(columns.iter().map(|&column| self.columns[column].header.as_str()));
+        grid.add_rows(rows.iter().map(|row| columns.iter().map(|&column| row[column].as_str()).collect::<Vec<_>>()));
+        for (shown, &column) in grid.column_iter_mut().zip(columns) {
+            let least = self.longest_word(rows, column) + PADDING;
+            shown
+                .set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least.min(usize::from(u16::MAX)) as u16)));
+            shown.set_cell_alignment(match self.columns[column].align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            });
+        }
+        grid
+    }
+}
+
+/// `text` broken between words so that no line exceeds `width` characters, unless a word does.
+fn push_wrapped(out: &mut String, text: &str, width: Option<u16>) {
+    let limit = width.map_or(usize::MAX, usize::from);
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > limit {
+            out.push('\n');
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+    }
+    if used > 0 {
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_lean_right_and_nothing_stands_behind_the_last_word() {
+        let expected = "\
+Reads beside a streaming writer
+──────────────────────────────────────────────
+ elevator          read bw   read p99    busy
+──────────────────────────────────────────────
+ noop            4094KiB/s          -    100%
+ deadline   88.7 ±1.3MiB/s     12.3ms   76.4%
+──────────────────────────────────────────────
+2 seeds.
+";
+        for width in [None, Some(80)] {
+            let text = Table::sample().text(width, Borders::Light);
+            assert_eq!(text, expected, "\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_narrower_terminal_breaks_cells_between_words() {
+        let expected = "\
+Reads beside a streaming writer
+---------------------------------------
+ elevator     read bw     read    busy
+                           p99
+---------------------------------------
+ noop       4094KiB/s        -    100%
+ deadline        88.7   12.3ms   76.4%
+            ±1.3MiB/s
+---------------------------------------
+2 seeds.
+";
+        let text = Table::sample().text(Some(40), Borders::Ascii);
+        assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_go_below() {
+        let text = Table::sample().text(Some(26), Borders::Ascii);
+        assert!(text.lines().all(|line| line.chars().count() <= 26), "\n{text}");
+        assert_eq!(text.matches("elevator").count(), 3, "\n{text}");
+        assert!(text.contains("4094KiB/s") && text.contains("76.4%"), "\n{text}");
+    }
+
+    #[test]
+    fn long_notes_wrap_between_words() {
+        let mut out = String::new();
+        push_wrapped(&mut out, "one two three four", Some(9));
+        assert_eq!(out, "one two\nthree\nfour\n");
+    }
+}
