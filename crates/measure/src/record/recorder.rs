@@ -1,0 +1,291 @@
+//! Fed by the driver with every submission and completion; keeps each job's record.
+//!
+//! Once every I/O that a run ever has in flight at a time has been in flight, nothing allocates any more.
+
+use blksched::{Instant, Op, Span, SubmitterId, Tag};
+use rustc_hash::FxHashMap; // tidy: never iterated
+
+use super::rate::Windows;
+use super::{Engine, Job, JobId, JobRecord, Work};
+
+/// A finished I/O, as the queue delivers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Who submitted it.
+    pub submitter: SubmitterId,
+    /// Its tag.
+    pub tag: Tag,
+    /// What it did.
+    pub op: Op,
+    /// How much it transferred.
+    pub bytes: u64,
+    /// When its request was queued (which is earlier than the submission, if it joined a request already there).
+    pub queued_at: Instant,
+    /// When the device got its request.
+    pub issued_at: Instant,
+}
+
+#[derive(Clone, Debug)]
+struct Running {
+    record: JobRecord,
+    started: Option<Instant>,
+    windows: Windows,
+    in_flight: u32,
+}
+
+/// Keeps the record of every job.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    jobs: Vec<Running>,
+    owners: FxHashMap<SubmitterId, JobId>,
+    /// When each I/O in flight was submitted. Never iterated.
+    submissions: FxHashMap<(SubmitterId, Tag), Instant>,
+    strangers: u64,
+}
+
+impl Recorder {
+    /// One without jobs.
+    pub fn new() -> Recorder {
+        Recorder::default()
+    }
+
+    /// Keep a record of `job`.
+    pub fn add_job(&mut self, job: Job) -> JobId {
+        self.submissions.reserve(job.depth as usize);
+        self.jobs.push(Running {
+            record: JobRecord::new(job),
+            started: None,
+            windows: Windows::default(),
+            in_flight: 0,
+        });
+        JobId(self.jobs.len() - 1)
+    }
+
+    /// What `submitter` does belongs to `job`'s record. Whose submitter nobody owns (write-back, say) is not recorded.
+    ///
+    /// # Panics
+    /// If there is no such job.
+    pub fn owns(&mut self, job: JobId, submitter: SubmitterId) {
+        assert!(job.0 < self.jobs.len(), "{job:?} was never added");
+        self.owners.insert(submitter, job);
+    }
+
+    /// `job` begins now; without this, its first submission begins it.
+    pub fn started(&mut self, job: JobId, now: Instant) {
+        self.jobs[job.0].started.get_or_insert(now);
+    }
+
+    /// `submitter` submits an I/O.
+    ///
+    /// # Panics
+    /// If it has one with this tag in flight.
+    pub fn submitted(&mut self, now: Instant, submitter: SubmitterId, tag: Tag, op: Op, _bytes: u64) {
+        let Some(&job) = self.owners.get(&submitter) else { return self.strangers += 1 };
+        let running = &mut self.jobs[job.0];
+        running.started.get_or_insert(now);
+        running.in_flight += 1;
+        if Work::from(op) != Work::Sync {
+            running.record.depths.record(running.in_flight);
+        }
+        let twice = self.submissions.insert((submitter, tag), now);
+        assert!(twice.is_none(), "{submitter:?} submitted {tag:?} twice");
+    }
+
+    /// An I/O is done.
+    ///
+    /// # Panics
+    /// If its submitter belongs to a job, and the I/O was never submitted.
+    pub fn completed(&mut self, now: Instant, done: &Completion) {
+        let Some(&job) = self.owners.get(&done.submitter) else { return };
+        let submitted = self.submissions.remove(&(done.submitter, done.tag));
+        let submitted = submitted.unwrap_or_else(|| panic!("{:?} completed unsubmitted", done.tag));
+        let running = &mut self.jobs[job.0];
+        running.in_flight -= 1;
+        running.close_windows(now);
+        running.record.complete(now, submitted, done);
+    }
+
+    /// `job` ends now: its runtime is complete.
+    pub fn ended(&mut self, job: JobId, now: Instant) {
+        let running = &mut self.jobs[job.0];
+        running.close_windows(now);
+        let runtime = running.started.map_or(Span::ZERO, |started| now.since(started));
+        running.record.runtime = runtime;
+        running.record.job_runtime = runtime;
+        running.record.ended = now;
+    }
+
+    /// A job's record so far. Runtime and rates are complete once the job has [ended](Recorder::ended).
+    pub fn record(&self, job: JobId) -> &JobRecord {
+        &self.jobs[job.0].record
+    }
+
+    /// Every job's record, in the order in which they were added.
+    pub fn into_records(self) -> Vec<JobRecord> {
+        self.jobs.into_iter().map(|running| running.record).collect()
+    }
+
+    /// How many submissions came from submitters that no job owns.
+    pub fn strangers(&self) -> u64 {
+        self.strangers
+    }
+}
+
+impl Running {
+    /// Completions before `now` go into the windows that have passed by then.
+    fn close_windows(&mut self, now: Instant) {
+        let Some(started) = self.started else { return };
+        let passed = self.windows.passed(started, now);
+        if passed == 0 {
+            return;
+        }
+        for work in Work::ALL {
+            self.record.work_mut(work).rate.close(passed);
+        }
+    }
+}
+
+impl JobRecord {
+    fn complete(&mut self, now: Instant, submitted: Instant, done: &Completion) {
+        // It may have joined a request that was queued before it was submitted.
+        let queued = done.queued_at.max(submitted);
+        let accepted = match self.job.engine {
+            Engine::Blocking => submitted,
+            Engine::Queueing => queued,
+        };
+        let (work, queueing) = (Work::from(done.op), self.job.engine == Engine::Queueing);
+        let clat = now.since(accepted);
+        let direction = self.work_mut(work);
+        direction.ios += 1;
+        direction.bytes += done.bytes;
+        if queueing {
+            direction.slat.record(accepted.since(submitted).as_ns());
+        }
+        direction.clat.record(clat);
+        direction.lat.record(now.since(submitted).as_ns());
+        direction.waiting.record(done.issued_at.since(queued).as_ns());
+        direction.service.record(now.since(done.issued_at.max(queued)).as_ns());
+        direction.rate.completed(done.bytes);
+        if work != Work::Sync {
+            self.latencies.record(clat.as_ns());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHO: SubmitterId = SubmitterId(3);
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Span::from_us(us)
+    }
+
+    fn recorder(engine: Engine) -> (Recorder, JobId) {
+        let mut recorder = Recorder::new();
+        let job = recorder.add_job(Job { name: "j".into(), group: 0, depth: 4, engine });
+        recorder.owns(job, WHO);
+        (recorder, job)
+    }
+
+    fn read(tag: u64, queued_us: u64, issued_us: u64) -> Completion {
+        let (queued_at, issued_at) = (at(queued_us), at(issued_us));
+        Completion { submitter: WHO, tag: Tag(tag), op: Op::Read, bytes: 4096, queued_at, issued_at }
+    }
+
+    /// Submitted at 10 µs, slept until 15, issued at 40, done at 100.
+    fn one_that_slept(engine: Engine) -> JobRecord {
+        let (mut recorder, job) = recorder(engine);
+        recorder.submitted(at(10), WHO, Tag(1), Op::Read, 4096);
+        recorder.completed(at(100), &read(1, 15, 40));
+        recorder.ended(job, at(1010));
+        recorder.into_records().remove(0)
+    }
+
+    #[test]
+    fn a_queueing_submission_that_slept_has_submission_latency() {
+        let record = one_that_slept(Engine::Queueing);
+        assert_eq!((record.read.slat.max(), record.read.clat.max()), (5_000, Span::from_us(85)));
+        assert_eq!(record.read.lat.max(), 90_000);
+        assert_eq!((record.read.waiting.max(), record.read.service.max()), (25_000, 60_000));
+    }
+
+    #[test]
+    fn a_blocking_one_has_it_in_its_completion_latency() {
+        let record = one_that_slept(Engine::Blocking);
+        assert_eq!((record.read.slat.count(), record.read.clat.max()), (0, Span::from_us(90)));
+    }
+
+    #[test]
+    fn bandwidth_and_iops_are_over_the_runtime() {
+        let record = one_that_slept(Engine::Queueing);
+        assert_eq!(record.runtime, Span::from_ms(1));
+        assert_eq!((record.bandwidth(Work::Read), record.iops(Work::Read)), (4_096_000.0, 1000.0));
+        assert_eq!(record.bandwidth(Work::Write), 0.0);
+    }
+
+    #[test]
+    fn joining_an_older_request_does_not_lengthen_the_latency() {
+        let (mut recorder, job) = recorder(Engine::Queueing);
+        recorder.submitted(at(50), WHO, Tag(1), Op::Read, 4096);
+        recorder.completed(at(100), &read(1, 15, 60));
+        let read = &recorder.record(job).read;
+        assert_eq!((read.slat.max(), read.clat.max(), read.waiting.max()), (0, Span::from_us(50), 10_000));
+    }
+
+    #[test]
+    fn the_depth_of_a_submission_includes_itself() {
+        let (mut recorder, job) = recorder(Engine::Queueing);
+        for tag in 0..4 {
+            recorder.submitted(at(tag), WHO, Tag(tag), Op::Read, 4096);
+        }
+        recorder.completed(at(10), &read(0, 0, 1));
+        recorder.submitted(at(11), WHO, Tag(0), Op::Read, 4096);
+        assert_eq!(recorder.record(job).depths.counts(), [1, 2, 2, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn rates_are_sampled_every_half_second_from_the_start() {
+        let (mut recorder, job) = recorder(Engine::Queueing);
+        recorder.started(job, at(0));
+        for (tag, ms) in [(1, 100), (2, 499), (3, 1700)] {
+            recorder.submitted(at(ms * 1000 - 10), WHO, Tag(tag), Op::Read, 4096);
+            recorder.completed(at(ms * 1000), &read(tag, ms * 1000 - 10, ms * 1000 - 5));
+        }
+        recorder.ended(job, at(2_400_000));
+        let iops = recorder.record(job).read.rate.iops();
+        assert_eq!((iops.samples, iops.min, iops.max, iops.mean), (4, 0, 4, 1.5));
+    }
+
+    #[test]
+    fn flushes_are_kept_apart_and_strangers_left_out() {
+        let (mut recorder, job) = recorder(Engine::Blocking);
+        recorder.submitted(at(0), WHO, Tag(1), Op::Flush, 0);
+        recorder.completed(at(9), &Completion { op: Op::Flush, bytes: 0, ..read(1, 0, 2) });
+        recorder.submitted(at(0), SubmitterId(99), Tag(1), Op::Write, 4096);
+        recorder.completed(at(9), &Completion { submitter: SubmitterId(99), ..read(1, 0, 2) });
+        let record = recorder.record(job);
+        assert_eq!((record.sync.ios, record.write.ios, record.read.ios), (1, 0, 0));
+        assert_eq!((record.depths.total(), record.latencies.total()), (0, 0));
+        assert_eq!(recorder.strangers(), 1);
+    }
+
+    #[test]
+    fn group_reporting_sums_and_takes_the_longest_runtime() {
+        let mut sum = one_that_slept(Engine::Queueing);
+        let mut other = one_that_slept(Engine::Queueing);
+        other.runtime = Span::from_ms(3);
+        other.job_runtime = Span::from_ms(3);
+        sum.merge(&other);
+        assert_eq!((sum.read.ios, sum.read.bytes, sum.jobs), (2, 8192, 2));
+        assert_eq!((sum.runtime, sum.job_runtime), (Span::from_ms(3), Span::from_ms(4)));
+        assert_eq!(sum.latencies.total(), 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "completed unsubmitted")]
+    fn a_completion_without_a_submission_is_a_mistake_of_the_driver() {
+        recorder(Engine::Blocking).0.completed(at(1), &read(7, 0, 0));
+    }
+}
