@@ -1,0 +1,237 @@
+//! What the reasons amount to: where waiting went, what batches were like, what the disk did all the time.
+//!
+//! [`Reasons`] listens to the queue. It keeps one running integral of time per [`Cause`] (what the disk was doing, and
+//! why); a request's waiting splits over the causes as the differences of these integrals between the moments at which
+//! it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as many requests as ever wait
+//! at a time have waited, and every submitter has come by.
+
+mod batches;
+mod cause;
+mod disk;
+mod effort;
+mod entered;
+mod report;
+mod submitters;
+mod waiting;
+
+pub use batches::Batches;
+pub use cause::{BeganBy, Cause, IdleKind, Serving};
+pub use disk::DiskTime;
+pub use effort::Effort;
+pub use entered::Entered;
+pub use submitters::{Sleeps, SubmitterTime};
+pub use waiting::{Longest, Waiting};
+
+use blksched::{Dir, Instant, Listener, PerDir, Reason, RequestId, Span, SubmitterId};
+
+use disk::Disk;
+use submitters::{Asker, Submitters};
+use waiting::{Entry, Place, Tables};
+
+/// Hears every reason and keeps what it amounts to.
+#[derive(Clone, Debug, Default)]
+pub struct Reasons {
+    disk: Disk,
+    tables: Tables,
+    submitters: Submitters,
+    batches: Batches,
+    entered: Entered,
+    effort: Effort,
+    plugged: bool,
+    armed: Option<IdleKind>,
+}
+
+/// What `Inserted`, `Issued` and `Completed` say of a request.
+#[derive(Clone, Copy)]
+struct Subject {
+    rq: RequestId,
+    dir: Dir,
+    sectors: u32,
+    submitter: SubmitterId,
+}
+
+impl Listener for Reasons {
+    fn hear(&mut self, at: Instant, reason: Reason) {
+        self.disk.advance(at, self.resting());
+        if !self.is_handed_over(reason) {
+            self.entered.hear(reason);
+        }
+        match reason {
+            Reason::Inserted { rq, dir, sectors, submitter } => {
+                self.inserted(at, Subject { rq, dir, sectors, submitter });
+            }
+            Reason::Issued { rq, dir, sectors, submitter } => {
+                self.issued(at, Subject { rq, dir, sectors, submitter });
+            }
+            Reason::Completed { rq, .. } => self.completed(at, rq),
+            Reason::Requeued { rq, .. } => self.requeued(at, rq),
+            Reason::Coalesced { into, victim } => self.coalesced(at, into, victim),
+            Reason::Slept { submitter, dir } => self.slept(at, submitter, dir),
+            Reason::Woke { submitter } => self.woke(at, submitter),
+            Reason::Plugged => self.plugged = true,
+            Reason::Unplugged(_) => self.plugged = false,
+            Reason::Armed { why, .. } => self.armed = IdleKind::of(why),
+            Reason::Cancelled | Reason::Elapsed => self.armed = None,
+            Reason::Switched { .. } => self.armed = None,
+            _ => {}
+        }
+        self.effort.hear(reason);
+        let others_wait = PerDir::from_fn(|dir: Dir| self.tables.queued[dir.other()] > 0);
+        self.batches.hear(reason, others_wait);
+    }
+}
+
+impl Reasons {
+    /// One that has heard nothing yet, and expects the first reason at or after [`Instant::ZERO`].
+    pub fn new() -> Reasons {
+        Reasons::default()
+    }
+
+    /// One for a run that begins at `now`.
+    pub fn from(now: Instant) -> Reasons {
+        let mut reasons = Reasons::default();
+        reasons.disk.begin(now);
+        reasons
+    }
+
+    /// Time has come to `now` with nothing more to hear: integrals are complete up to there.
+    pub fn settle(&mut self, now: Instant) {
+        self.disk.advance(now, self.resting());
+        self.submitters.settle(now);
+    }
+
+    /// How requests of this direction waited; those that wait still are not in it.
+    pub fn waiting(&self, dir: Dir) -> &Waiting {
+        &self.tables.waiting[dir]
+    }
+
+    /// How many requests of this direction wait now.
+    pub fn queued(&self, dir: Dir) -> u32 {
+        self.tables.queued[dir]
+    }
+
+    /// What the disk did with its time.
+    pub fn disk(&self) -> &DiskTime {
+        self.disk.time()
+    }
+
+    /// What batches were like.
+    pub fn batches(&self) -> &Batches {
+        &self.batches
+    }
+
+    /// What became of bios: requests, merges, plugs, flushes.
+    pub fn entered(&self) -> &Entered {
+        &self.entered
+    }
+
+    /// What searches cost.
+    pub fn effort(&self) -> &Effort {
+        &self.effort
+    }
+
+    /// How submitters slept for want of a request slot of this direction.
+    pub fn sleeps(&self, dir: Dir) -> &Sleeps {
+        self.submitters.sleeps(dir)
+    }
+
+    /// What each submitter asked of the disk and was given, in the order of first appearance.
+    pub fn submitters(&self) -> impl Iterator<Item = &SubmitterTime> {
+        self.submitters.iter()
+    }
+
+    /// What the disk is about when it has nothing to serve.
+    fn resting(&self) -> Cause {
+        match (self.plugged, self.armed) {
+            (true, _) => Cause::Plugged,
+            (false, Some(kind)) => Cause::Idle(kind),
+            (false, None) if self.tables.anything_queued() => Cause::Unserved,
+            (false, None) => Cause::Empty,
+        }
+    }
+
+    /// After a live switch the new elevator is given what the old one had; that is no arrival.
+    fn is_handed_over(&self, reason: Reason) -> bool {
+        matches!(reason, Reason::Inserted { rq, .. } if self.tables.is_queued(rq))
+    }
+
+    fn inserted(&mut self, at: Instant, subject: Subject) {
+        if self.tables.is_queued(subject.rq) {
+            return;
+        }
+        let asker = self.submitters.of(subject.submitter);
+        self.submitters.asks(at, asker);
+        self.tables.enter(subject.rq, Entry::new(subject.dir, asker), at, self.disk.time().integrals());
+    }
+
+    fn issued(&mut self, at: Instant, subject: Subject) {
+        if self.tables.entry_mut(subject.rq).place == Place::Nowhere {
+            self.never_queued(at, subject);
+        }
+        let entry = *self.tables.entry_mut(subject.rq);
+        let serving = match (entry.served_before, subject.sectors) {
+            (Some(before), _) => before,
+            (None, 0) => Serving::Flush,
+            (None, _) => Serving::Batch(subject.dir, self.batches.current(subject.dir)),
+        };
+        let given = self.disk.start(serving);
+        self.tables.leave(subject.rq, at, serving, given, self.disk.time().integrals());
+        if serving != Serving::Flush {
+            self.submitters.was_served(entry.submitter, subject.sectors);
+        }
+    }
+
+    /// The queue's own flush is nobody's; anything else that no elevator saw is asked for from now on.
+    fn never_queued(&mut self, at: Instant, subject: Subject) {
+        let mut entry = Entry::new(subject.dir, Asker::default());
+        if subject.sectors > 0 {
+            entry.submitter = self.submitters.of(subject.submitter);
+            self.submitters.asks(at, entry.submitter);
+        }
+        *self.tables.entry_mut(subject.rq) = entry;
+    }
+
+    fn completed(&mut self, at: Instant, rq: RequestId) {
+        let Some((serving, given)) = self.stop(rq) else { return };
+        let asker = self.tables.entry_mut(rq).submitter;
+        if serving != Serving::Flush {
+            self.submitters.got(at, asker, given);
+        }
+    }
+
+    fn requeued(&mut self, at: Instant, rq: RequestId) {
+        let Some((serving, given)) = self.stop(rq) else { return };
+        if serving == Serving::Flush {
+            // The queue makes a new one when it tries again.
+            return;
+        }
+        let entry = *self.tables.entry_mut(rq);
+        self.submitters.gets_on(entry.submitter, given);
+        let again = Entry { served_before: Some(serving), ..entry };
+        self.tables.enter(rq, again, at, self.disk.time().integrals());
+    }
+
+    /// The disk no longer works on `rq`: as what, and how much of its time it got. `None` if it never did.
+    fn stop(&mut self, rq: RequestId) -> Option<(Serving, Span)> {
+        let entry = self.tables.entry_mut(rq);
+        let Place::InFlight { serving, given } = entry.place else { return None };
+        entry.place = Place::Nowhere;
+        Some((serving, self.disk.stop(serving, given)))
+    }
+
+    fn coalesced(&mut self, at: Instant, into: RequestId, victim: RequestId) {
+        if let Some(asker) = self.tables.absorb(into, victim) {
+            self.submitters.asks_no_more(at, asker);
+        }
+    }
+
+    fn slept(&mut self, at: Instant, submitter: SubmitterId, dir: Dir) {
+        let asker = self.submitters.of(submitter);
+        self.submitters.slept(at, asker, dir);
+    }
+
+    fn woke(&mut self, at: Instant, submitter: SubmitterId) {
+        let asker = self.submitters.of(submitter);
+        self.submitters.woke(at, asker);
+    }
+}

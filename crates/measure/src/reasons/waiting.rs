@@ -1,0 +1,182 @@
+//! How requests waited: from when they were queued to when they were issued, split over the causes.
+
+use blksched::{Dir, Instant, PerDir, RequestId, Span};
+
+use super::cause::{Cause, Serving};
+use super::disk::Integrals;
+use super::submitters::Asker;
+use crate::histogram::Histogram;
+
+/// How the requests of one direction waited.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    /// How long each waited.
+    pub histogram: Histogram,
+    ns: [u64; Cause::COUNT],
+    /// The one that waited longest.
+    pub longest: Option<Longest>,
+}
+
+/// The request of its direction that waited longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Longest {
+    /// When it was queued.
+    pub queued_at: Instant,
+    /// When it was issued.
+    pub issued_at: Instant,
+    ns: Integrals,
+}
+
+impl Longest {
+    /// How long it waited.
+    pub fn waited(&self) -> Span {
+        self.issued_at.since(self.queued_at)
+    }
+
+    /// How much of that was for this cause.
+    pub fn on(&self, cause: Cause) -> Span {
+        Span::from_ns(self.ns[cause.index()])
+    }
+}
+
+impl Default for Waiting {
+    fn default() -> Waiting {
+        Waiting { histogram: Histogram::with_room_for(Span::from_secs(60)), ns: [0; Cause::COUNT], longest: None }
+    }
+}
+
+impl Waiting {
+    /// How many requests were issued.
+    pub fn requests(&self) -> u64 {
+        self.histogram.count()
+    }
+
+    /// How long all of them waited together.
+    pub fn total(&self) -> Span {
+        Span::from_ns(u64::try_from(self.histogram.moments().sum()).unwrap_or(u64::MAX))
+    }
+
+    /// How much of that was for this cause.
+    pub fn on(&self, cause: Cause) -> Span {
+        Span::from_ns(self.ns[cause.index()])
+    }
+
+    /// [`Waiting::on`] as a part of [`Waiting::total`]; 0 if nobody waited.
+    pub fn share(&self, cause: Cause) -> f64 {
+        if self.total().is_zero() { 0.0 } else { self.on(cause).as_ns() as f64 / self.total().as_ns() as f64 }
+    }
+
+    /// Every cause that anybody waited for, the costliest first (of equals the first in [`Cause::all`]).
+    pub fn causes(&self) -> Vec<(Cause, Span)> {
+        let mut causes: Vec<_> = Cause::all().map(|c| (c, self.on(c))).filter(|(_, span)| !span.is_zero()).collect();
+        causes.sort_by_key(|&(_, span)| core::cmp::Reverse(span));
+        causes
+    }
+
+    /// Count in what another run's requests waited.
+    pub fn merge(&mut self, other: &Waiting) {
+        self.histogram.merge(&other.histogram);
+        self.ns.iter_mut().zip(other.ns).for_each(|(ours, theirs)| *ours += theirs);
+        let longer = |l: &Longest| self.longest.is_none_or(|ours| l.waited() > ours.waited());
+        self.longest = other.longest.filter(longer).or(self.longest);
+    }
+
+    fn record(&mut self, queued_at: Instant, issued_at: Instant, ns: Integrals) {
+        let waited = issued_at.since(queued_at);
+        debug_assert_eq!(ns.iter().sum::<u64>(), waited.as_ns(), "causes must add up to the waiting");
+        self.histogram.record(waited);
+        self.ns.iter_mut().zip(ns).for_each(|(sum, part)| *sum += part);
+        if self.longest.is_none_or(|longest| waited > longest.waited()) {
+            self.longest = Some(Longest { queued_at, issued_at, ns });
+        }
+    }
+}
+
+/// Where a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Nowhere,
+    /// With the elevator, since then.
+    Queued(Instant),
+    /// In the disk; `given` is [`Disk`](super::disk::Disk)'s mark.
+    InFlight {
+        serving: Serving,
+        given: u64,
+    },
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) dir: Dir,
+    pub(super) submitter: Asker,
+    pub(super) place: Place,
+    /// What it was issued for before the disk handed it back.
+    pub(super) served_before: Option<Serving>,
+}
+
+impl Entry {
+    pub(super) fn new(dir: Dir, submitter: Asker) -> Entry {
+        Entry { dir, submitter, place: Place::Nowhere, served_before: None }
+    }
+}
+
+/// Every request, by its index, and what those gone by amount to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    entries: Vec<Entry>,
+    /// How the integrals stood when each was queued.
+    integrals: Vec<Integrals>,
+    pub(super) queued: PerDir<u32>,
+    pub(super) waiting: PerDir<Waiting>,
+}
+
+impl Tables {
+    pub(super) fn anything_queued(&self) -> bool {
+        self.queued.read + self.queued.write > 0
+    }
+
+    pub(super) fn is_queued(&self, rq: RequestId) -> bool {
+        self.entries.get(rq.index()).is_some_and(|entry| matches!(entry.place, Place::Queued(_)))
+    }
+
+    pub(super) fn entry_mut(&mut self, rq: RequestId) -> &mut Entry {
+        if self.entries.len() <= rq.index() {
+            self.entries.resize(rq.index() + 1, Entry::new(Dir::Read, Asker::default()));
+            self.integrals.resize(rq.index() + 1, [0; Cause::COUNT]);
+        }
+        &mut self.entries[rq.index()]
+    }
+
+    /// `rq` is queued at `at`, when the integrals stand so.
+    pub(super) fn enter(&mut self, rq: RequestId, entry: Entry, at: Instant, integrals: &Integrals) {
+        self.queued[entry.dir] += 1;
+        *self.entry_mut(rq) = Entry { place: Place::Queued(at), ..entry };
+        self.integrals[rq.index()] = *integrals;
+    }
+
+    /// `rq` goes to the disk; if it was queued, it waited until now.
+    pub(super) fn leave(&mut self, rq: RequestId, now: Instant, serving: Serving, given: u64, integrals: &Integrals) {
+        let entry = self.entry_mut(rq);
+        let (dir, left) = (entry.dir, core::mem::replace(&mut entry.place, Place::InFlight { serving, given }));
+        if let Place::Queued(at) = left {
+            let then = &self.integrals[rq.index()];
+            self.queued[dir] -= 1;
+            self.waiting[dir].record(at, now, core::array::from_fn(|i| integrals[i] - then[i]));
+        }
+    }
+
+    /// `victim` is gone; `into` has waited as long as the older of both. The victim's submitter, if it was queued.
+    pub(super) fn absorb(&mut self, into: RequestId, victim: RequestId) -> Option<Asker> {
+        let gone = *self.entry_mut(victim);
+        let Place::Queued(theirs) = gone.place else { return None };
+        self.queued[gone.dir] -= 1;
+        self.entry_mut(victim).place = Place::Nowhere;
+        let survivor = self.entry_mut(into);
+        if matches!(survivor.place, Place::Queued(at) if theirs < at) {
+            survivor.place = gone.place;
+            self.integrals[into.index()] = self.integrals[victim.index()];
+        }
+        Some(gone.submitter)
+    }
+}
