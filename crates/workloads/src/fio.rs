@@ -39,12 +39,14 @@
 
 mod check;
 mod errors;
+mod files;
 mod layout;
 mod lines;
 pub mod options;
 mod place;
 mod plan;
 mod process;
+mod region;
 mod sections;
 mod settings;
 mod values;
@@ -59,6 +61,9 @@ use sections::JobSection;
 
 /// The moment a run begins; `startdelay` counts from it.
 pub const RUN_BEGINS: Instant = Instant::ZERO;
+
+/// Longer files are refused: no input may make the parser busy for long.
+const MAX_FILE_BYTES: usize = 256 << 10;
 
 /// A job file that has been read and makes sense.
 ///
@@ -84,6 +89,11 @@ impl JobFile {
     /// # Errors
     /// Everything that is wrong with the file, not only the first.
     pub fn parse(text: &str, file_name: &str) -> Result<JobFile, Errors> {
+        if text.len() > MAX_FILE_BYTES {
+            let place = Place { range: 0..0, line: 1, column: 1 };
+            let problem = Problem::new(place, "the file is too long for a job file", "expected at most 256 KiB");
+            return Err(Errors::new(file_name, "", vec![problem]));
+        }
         let (lines, mut problems) = lines::scan(text);
         let mut sections = sections::assemble(&lines);
         problems.append(&mut sections.problems);

@@ -105,3 +105,15 @@ fn the_file_that_is_mutated_is_valid_and_uses_every_supported_option() {
     let file = blksched_workloads::fio::JobFile::parse(EVERYTHING, "e.fio").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.len(), 4);
 }
+
+#[test]
+fn large_inputs_end_in_an_error_not_in_a_hang() {
+    let size = 250 << 10;
+    for piece in ["x", "x\n", "[x]\n", "rw=x\n", "[", "[x]\nsize=1t\n", "size=1,", ";", "=\n", "é"] {
+        fuzz_parse(piece.repeat(size / piece.len()).as_bytes());
+        fuzz_parse(format!("[j]\nfilename=/dev/a\ndirect=1\n{}", piece.repeat(size / piece.len())).as_bytes());
+    }
+    fuzz_parse(&vec![b'x'; 10 << 20]);
+    fuzz_parse(b"[global]\ndirect=1\nsize=1p\nnumjobs=4096\nloops=99999999999\niodepth=65536\n[j]\n");
+    fuzz_parse(b"[global]\ndirect=1\nfilename=/dev/a\nnumjobs=4096\noffset_increment=15000p\n[j]\n");
+}

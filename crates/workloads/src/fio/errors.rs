@@ -6,6 +6,9 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use super::place::Place;
 
+/// A file with more errors than this is not a job file; the others are only counted.
+const MOST_SHOWN: usize = 20;
+
 /// One thing wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -71,13 +74,20 @@ impl Errors {
             Style::Plain => Renderer::plain(),
             Style::Coloured => Renderer::styled(),
         };
-        let shown: Vec<String> = self.problems.iter().map(|problem| self.excerpt(problem, &renderer)).collect();
-        shown.join("\n\n")
+        let shown = self.problems.iter().take(MOST_SHOWN).map(|problem| self.excerpt(problem, &renderer));
+        let hidden = self.problems.len().saturating_sub(MOST_SHOWN);
+        let rest = (hidden > 0).then(|| format!("and {hidden} more errors"));
+        shown.chain(rest).collect::<Vec<String>>().join("\n\n")
     }
 
+    /// Only the problem's own line is handed to the renderer: it need not search the whole file for it.
     fn excerpt(&self, problem: &Problem, renderer: &Renderer) -> String {
-        let mark = AnnotationKind::Primary.span(problem.place.range.clone()).label(problem.expected.as_str());
-        let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str()).annotation(mark);
+        let place = &problem.place;
+        let from = self.text[..place.range.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[from..].lines().next().unwrap_or("");
+        let range = place.range.start - from..place.range.end - from;
+        let mark = AnnotationKind::Primary.span(range).label(problem.expected.as_str());
+        let snippet = Snippet::source(line).path(self.file.as_str()).line_start(place.line as usize).annotation(mark);
         let mut group = Level::ERROR.primary_title(problem.title.as_str()).element(snippet);
         if let Some(help) = &problem.help {
             group = group.element(Level::HELP.message(help.as_str()));

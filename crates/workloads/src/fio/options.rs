@@ -129,8 +129,14 @@ pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
     all_options().find(|o| o.name == name || o.aliases.contains(&name))
 }
 
+/// Longer words are no misspelt options; comparing them would take long.
+const LONGEST_NAME: usize = 64;
+
 /// The supported option whose name is nearest to `name`: by edits, or else by how it begins.
 pub(crate) fn nearest_supported(name: &str) -> Option<&'static str> {
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
     let name = name.to_ascii_lowercase();
     let names = || supported().flat_map(|o| core::iter::once(o.name).chain(o.aliases.iter().copied()));
     let common = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();

@@ -1,15 +1,14 @@
 //! Stage 5: one process per clone of each job, with its region of the disk.
 
-use std::collections::BTreeMap;
-
 use blksched::{Class, PerDir, Priority, Sector, Span, SubmitterId};
 
 use super::errors::{Note, Problem};
-use super::layout::{self, Need};
+use super::files::{Clone, Files, does_not_fit};
+use super::layout;
 use super::process::{Limit, Process, Script, Seeds};
+use super::region::{Region, region};
 use super::sections::JobSection;
-use super::settings::{Engine, Mix, Order, Settings};
-use super::values::Extent;
+use super::settings::{Engine, Mix, Settings};
 use crate::Source;
 
 const SECTOR_BYTES: u64 = 512;
@@ -71,21 +70,6 @@ impl Plan {
     }
 }
 
-/// One clone of one job, before it has a place on the disk.
-struct Clone<'a> {
-    job: &'a JobSection,
-    number: u64,
-    file: usize,
-}
-
-/// The files that the clones use, by first use.
-#[derive(Default)]
-struct Files {
-    names: Vec<String>,
-    needs: Vec<Need>,
-    by_name: BTreeMap<String, usize>,
-}
-
 pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<Problem>> {
     let disk = disk_sectors.saturating_mul(SECTOR_BYTES);
     let mut files = Files::default();
@@ -117,139 +101,6 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
         }
     }
     if problems.is_empty() { Ok(plan) } else { Err(problems) }
-}
-
-impl Files {
-    fn add(&mut self, job: &JobSection, number: u64, disk: u64) -> Result<usize, Problem> {
-        let name = file_name(job, number);
-        let need = need(job, number, &name, disk)?;
-        if let Some(&file) = self.by_name.get(&name) {
-            self.needs[file] = match (self.needs[file], need) {
-                (Need::Bytes(a), Need::Bytes(b)) => Need::Bytes(a.max(b)),
-                (Need::Existing, other) | (other, _) => other,
-            };
-            return Ok(file);
-        }
-        let file = self.names.len();
-        self.by_name.insert(name.clone(), file);
-        self.names.push(name);
-        self.needs.push(need);
-        Ok(file)
-    }
-
-    fn notes(&self, clones: &[Clone<'_>]) -> Vec<Note> {
-        let existing = (0..self.names.len()).filter(|&file| self.needs[file] == Need::Existing);
-        let used_by = |file: usize| clones.iter().find(|clone| clone.file == file);
-        let note = |clone: &Clone<'_>| Note {
-            place: clone.job.settings.place_of("filename", &clone.job.place),
-            option: "filename",
-            why: "no job says a size: the file is taken to exist and gets an equal share of the free disk".to_owned(),
-        };
-        existing.filter_map(used_by).map(note).collect()
-    }
-}
-
-fn file_name(job: &JobSection, number: u64) -> String {
-    let s = &job.settings;
-    let name = match &s.filename {
-        Some(name) => name.replace("\\:", ":"),
-        None => format!("{}.{number}.0", job.name),
-    };
-    match &s.directory {
-        Some(directory) if !is_device(&name) => format!("{}/{name}", directory.replace("\\:", ":")),
-        _ => name,
-    }
-}
-
-/// Files below /dev/shm are memory to Linux, and files to us.
-fn is_device(name: &str) -> bool {
-    name.starts_with("/dev/") && !name.starts_with("/dev/shm/")
-}
-
-fn need(job: &JobSection, number: u64, name: &str, disk: u64) -> Result<Need, Problem> {
-    let s = &job.settings;
-    if is_device(name) {
-        return Ok(Need::WholeDisk);
-    }
-    let offset = match s.offset {
-        Extent::Bytes(bytes) => bytes.saturating_add(s.offset_increment.saturating_mul(number)),
-        Extent::Percent(_) => 0,
-    };
-    match s.size {
-        Some(Extent::Bytes(size)) if size > 0 => {
-            Ok(Need::Bytes(size.checked_next_multiple_of(s.max_bs()).unwrap_or(u64::MAX).saturating_add(offset)))
-        }
-        _ if s.filename.is_some() => Ok(Need::Existing),
-        _ => {
-            let title = format!("job `{}` needs `size`", job.name);
-            let expected = format!("its file does not exist yet; the disk has {disk} bytes");
-            let problem = Problem::new(s.place_of("size", &job.place), title, expected);
-            Err(problem.help("say `size=…`, or `filename=/dev/…` for the whole disk"))
-        }
-    }
-}
-
-fn does_not_fit(clones: &[Clone<'_>], files: &Files, error: layout::TooLarge) -> Problem {
-    let user = clones.iter().find(|clone| clone.file == error.file).map(|clone| clone.job);
-    let job = user.expect("every file is some clone's");
-    let title = format!("file `{}` of job `{}` does not fit on the disk", files.names[error.file], job.name);
-    let expected = format!("{} MiB are left", error.free >> 20);
-    Problem::new(job.settings.place_of("size", &job.place), title, expected)
-}
-
-/// The part of the disk that a clone uses.
-struct Region {
-    start: Sector,
-    /// Blocks of each direction.
-    blocks: PerDir<u64>,
-    /// To transfer in one loop \[bytes\].
-    bytes: u64,
-    sectors: u64,
-}
-
-fn resolve(extent: Extent, whole: u64) -> u64 {
-    match extent {
-        Extent::Bytes(bytes) => bytes,
-        Extent::Percent(percent) => (u128::from(whole) * u128::from(percent) / 100) as u64,
-    }
-}
-
-fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, Problem> {
-    let (job, s) = (clone.job, &clone.job.settings);
-    let base = match s.offset {
-        Extent::Bytes(bytes) => bytes,
-        percent => resolve(percent, file.length).next_multiple_of(s.min_bs()),
-    };
-    let offset = base.saturating_add(s.offset_increment.saturating_mul(clone.number));
-    let left = file.length.saturating_sub(offset);
-    let size = match s.size {
-        None | Some(Extent::Bytes(0)) => left,
-        Some(Extent::Percent(percent)) => whole_blocks(resolve(Extent::Percent(percent), file.length), s).min(left),
-        Some(Extent::Bytes(bytes)) => bytes.min(left),
-    };
-    if size < s.max_bs() {
-        let title = format!("the region of job `{}` is smaller than one block", job.name);
-        let expected = format!("{size} bytes from offset {offset} on, block size {}", s.max_bs());
-        let option = if left < s.max_bs() { "offset" } else { "size" };
-        return Err(Problem::new(s.place_of(option, &job.place), title, expected));
-    }
-    let blocks = PerDir::from_fn(|dir| match s.order {
-        Order::Random => size / s.bs[dir],
-        Order::Sequential if size.next_multiple_of(s.bs[dir]) <= left => size.div_ceil(s.bs[dir]),
-        Order::Sequential => size / s.bs[dir],
-    });
-    let bytes = match s.io_size {
-        None | Some(Extent::Bytes(0)) => size,
-        Some(extent) => resolve(extent, file.length),
-    };
-    let bytes = if s.order == Order::Random { whole_blocks(bytes, s) } else { bytes };
-    let start = Sector((file.start + offset) / SECTOR_BYTES);
-    Ok(Region { start, blocks, bytes, sectors: size / SECTOR_BYTES })
-}
-
-/// At least one.
-fn whole_blocks(bytes: u64, s: &Settings) -> u64 {
-    (bytes - bytes % s.min_bs()).max(s.min_bs())
 }
 
 /// What depends on the jobs before: groups, rows, whom to wait for.

@@ -2,7 +2,7 @@
 
 use super::errors::{Note, Problem};
 use super::lines::Line;
-use super::options::{self, OptionEntry, Support, Takes};
+use super::options::{self, MAX_PROCESSES, OptionEntry, Support, Takes};
 use super::place::{Place, Word};
 use super::settings::Settings;
 use super::values::ValueError;
@@ -31,14 +31,22 @@ enum Current {
     Job,
 }
 
+/// A file with so many problems is not a job file; the rest of it is not read.
+const MOST_PROBLEMS: usize = 1000;
+
 /// Several `[global]` sections add up; each holds for the jobs below it.
 pub(crate) fn assemble(lines: &[Line<'_>]) -> Sections {
     let mut out = Sections::default();
     let mut globals = Settings::default();
     let mut current = Current::Nothing;
     for line in lines {
+        if out.problems.len() >= MOST_PROBLEMS {
+            break;
+        }
         match line {
             Line::Section(name) if name.text == "global" => current = Current::Global,
+            // One too many is enough for the check to refuse the file.
+            Line::Section(_) if out.jobs.len() as u64 > MAX_PROCESSES => break,
             Line::Section(name) => {
                 // As fio does (tried): a name said in [global] renames no job.
                 let settings = Settings { name: None, ..globals.clone() };

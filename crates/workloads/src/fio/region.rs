@@ -1,0 +1,67 @@
+//! Which part of the disk a process uses, and how much it transfers there.
+
+use blksched::{PerDir, Sector};
+
+use super::errors::Problem;
+use super::files::Clone;
+use super::layout;
+use super::settings::{Order, Settings};
+use super::values::Extent;
+
+const SECTOR_BYTES: u64 = 512;
+
+/// The part of the disk that a clone uses.
+pub(super) struct Region {
+    pub start: Sector,
+    /// Blocks of each direction.
+    pub blocks: PerDir<u64>,
+    /// To transfer in one loop \[bytes\].
+    pub bytes: u64,
+    pub sectors: u64,
+}
+
+fn resolve(extent: Extent, whole: u64) -> u64 {
+    match extent {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(percent) => (u128::from(whole) * u128::from(percent) / 100) as u64,
+    }
+}
+
+/// From `offset` for `size`, within the file.
+pub(super) fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, Problem> {
+    let (job, s) = (clone.job, &clone.job.settings);
+    let base = match s.offset {
+        Extent::Bytes(bytes) => bytes,
+        percent => resolve(percent, file.length).next_multiple_of(s.min_bs()),
+    };
+    let offset = base.saturating_add(s.offset_increment.saturating_mul(clone.number));
+    let left = file.length.saturating_sub(offset);
+    let size = match s.size {
+        None | Some(Extent::Bytes(0)) => left,
+        Some(Extent::Percent(percent)) => whole_blocks(resolve(Extent::Percent(percent), file.length), s).min(left),
+        Some(Extent::Bytes(bytes)) => bytes.min(left),
+    };
+    if size < s.max_bs() {
+        let title = format!("the region of job `{}` is smaller than one block", job.name);
+        let expected = format!("{size} bytes from offset {offset} on, block size {}", s.max_bs());
+        let option = if left < s.max_bs() { "offset" } else { "size" };
+        return Err(Problem::new(s.place_of(option, &job.place), title, expected));
+    }
+    let blocks = PerDir::from_fn(|dir| match s.order {
+        Order::Random => size / s.bs[dir],
+        Order::Sequential if size.next_multiple_of(s.bs[dir]) <= left => size.div_ceil(s.bs[dir]),
+        Order::Sequential => size / s.bs[dir],
+    });
+    let bytes = match s.io_size {
+        None | Some(Extent::Bytes(0)) => size,
+        Some(extent) => resolve(extent, file.length),
+    };
+    let bytes = if s.order == Order::Random { whole_blocks(bytes, s) } else { bytes };
+    let start = Sector((file.start + offset) / SECTOR_BYTES);
+    Ok(Region { start, blocks, bytes, sectors: size / SECTOR_BYTES })
+}
+
+/// At least one.
+fn whole_blocks(bytes: u64, s: &Settings) -> u64 {
+    (bytes - bytes % s.min_bs()).max(s.min_bs())
+}
