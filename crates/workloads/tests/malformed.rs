@@ -97,6 +97,14 @@ fn all_errors_of_a_file_come_together_in_the_order_of_its_lines() {
 }
 
 #[test]
+fn a_value_that_cannot_be_read_is_one_problem_not_two() {
+    for line in ["direct=x", "direct=1\ntime_based\nruntime=x", "direct=1\nbs=x"] {
+        let errors = JobFile::parse(&format!("[a]\nsize=1m\n{line}\n"), "my.fio").unwrap_err();
+        assert_eq!(errors.problems.len(), 1, "{errors}");
+    }
+}
+
+#[test]
 fn several_buffered_jobs_are_one_problem() {
     let error = first_error("[a]\nsize=1m\n[b]\nsize=1m\ndirect=1\n[c]\nsize=1m\n");
     assert!(error.contains("job `a` and 1 more do buffered I/O") && error.contains("my.fio:1:2"), "{error}");
@@ -144,15 +152,13 @@ fn too_many_processes_are_refused_with_the_limit() {
 
 #[test]
 fn excerpts_show_the_line_and_the_word() {
-    let error = first_error("[reader]\nrw = randraed ; typo\nsize=1m\ndirect=1\n");
+    let error = first_error("[reader]\nsize=1 ; typo\ndirect = 2 ; typo\n");
     let expected = "\
-error: `randraed` is not a value for `rw`
- --> my.fio:2:6
+error: `2` is not a value for `direct`
+ --> my.fio:3:10
   |
-2 | rw = randraed ; typo
-  |      ^^^^^^^^ expected one of read, write, randread, randwrite, rw, readwrite, randrw, trim, randtrim, trimwrite, randtrimwrite
-  |
-  = help: did you mean `randread`?";
+3 | direct = 2 ; typo
+  |          ^ expected 0 or 1";
     assert_eq!(error, expected);
 }
 

@@ -76,7 +76,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn mutated_files_never_panic(which in 0..=BUILTINS.len(), edits in prop::collection::vec(any::<(usize, u8, u8)>(), 1..8)) {
+    fn mutated_files_never_panic(
+        which in 0..=BUILTINS.len(),
+        edits in prop::collection::vec(any::<(usize, u8, u8)>(), 1..8),
+    ) {
         let text = BUILTINS.get(which).map_or(EVERYTHING, |b| b.text);
         fuzz_parse(&mutate(text, &edits));
     }
@@ -87,7 +90,11 @@ proptest! {
     }
 
     #[test]
-    fn any_option_with_any_value_never_panics(option in any::<prop::sample::Index>(), value in "[ -~]{0,12}", number in any::<u64>()) {
+    fn any_option_with_any_value_never_panics(
+        option in any::<prop::sample::Index>(),
+        value in "[ -~]{0,12}",
+        number in any::<u64>(),
+    ) {
         let all: Vec<_> = options::all_options().collect();
         let name = option.get(&all).name;
         for value in [value, number.to_string(), format!("{number}-{number}"), format!("{number}k,{}", number >> 40)] {

@@ -26,7 +26,8 @@ const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, direc
 
 /// One problem for all of them, at the first: it is usually one missing line in [global].
 fn buffered(jobs: &[JobSection]) -> Option<Problem> {
-    let mut buffered = jobs.iter().filter(|job| !job.settings.direct);
+    let unclear = |s: &Settings| s.unreadable.contains("direct") || s.unreadable.contains("buffered");
+    let mut buffered = jobs.iter().filter(|job| !job.settings.direct && !unclear(&job.settings));
     let job = buffered.next()?;
     let said = ["direct", "buffered"].iter().filter_map(|option| job.settings.said.get(option));
     let place = said.max_by_key(|place| place.range.start).unwrap_or(&job.place).clone();
@@ -41,7 +42,7 @@ fn buffered(jobs: &[JobSection]) -> Option<Problem> {
 
 fn endless(job: &JobSection, s: &Settings) -> Option<Problem> {
     let place = s.place_of("time_based", &job.place);
-    (s.time_based && s.runtime.is_none())
+    (s.time_based && s.runtime.is_none() && !s.unreadable.contains("runtime"))
         .then(|| Problem::new(place, format!("`time_based` of job `{}` needs `runtime`", job.name), "for how long?"))
 }
 

@@ -86,7 +86,10 @@ fn set(settings: &mut Settings, key: &Word<'_>, value: Option<&Word<'_>>) -> Res
             if let Some(problem) = value.and_then(|value| substitution(option, value)) {
                 return Err(problem);
             }
-            kind.apply(settings, value.map(|v| v.text)).map_err(|error| unreadable(option, key, value, error))?;
+            if let Err(error) = kind.apply(settings, value.map(|v| v.text)) {
+                settings.unreadable.insert(option.name);
+                return Err(unreadable(option, key, value, error));
+            }
             settings.said.insert(option.name, key.place.clone());
             Ok(None)
         }

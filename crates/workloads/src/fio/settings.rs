@@ -1,6 +1,6 @@
 //! What a section says, typed: the defaults of `[global]` with the job's own options on top.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blksched::{PerDir, Span};
 
@@ -79,6 +79,8 @@ pub(crate) struct Settings {
     pub description: Option<String>,
     /// Where each option was last said, by its main name.
     pub said: BTreeMap<&'static str, Place>,
+    /// Options whose value could not be read: what follows from their absence is no further problem.
+    pub unreadable: BTreeSet<&'static str>,
 }
 
 impl Default for Settings {
@@ -120,6 +122,7 @@ impl Default for Settings {
             name: None,
             description: None,
             said: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
         }
     }
 }
