@@ -9,6 +9,7 @@ use blksched::{Instant, Span};
 use super::geometry::{Behind, Place, Spiral, Track};
 use super::rotation::Platters;
 use super::seek::SeekCurve;
+use super::targets::Targets;
 use crate::{Activity, HddSpec};
 
 /// What the head does when it gets there.
@@ -16,22 +17,6 @@ use crate::{Activity, HddSpec};
 pub(super) enum Access {
     Read,
     Write,
-}
-
-/// What the cost of getting to a place depends on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
-    track: Track,
-    angle: i32,
-    /// All ones if it waits for the arm to settle, else nothing.
-    settles: i32,
-}
-
-impl Target {
-    pub(super) fn new(place: &Place, access: Access) -> Target {
-        let settles = if access == Access::Write { -1 } else { 0 };
-        Target { track: place.track, angle: place.angle, settles }
-    }
 }
 
 /// One finished access.
@@ -105,15 +90,20 @@ impl Mechanism {
         self.platters.until(angle, place.angle, delay_ns + seek + settle)
     }
 
-    /// What getting to each of `targets` costs at `at` \[ns\], into as many `costs`.
-    pub(super) fn costs(&self, at: Instant, targets: &[Target], costs: &mut [i32]) {
-        let angle = self.platters.angle(at);
-        let settle = self.seek.write_settle_ns();
-        for (target, cost) in targets.iter().zip(costs) {
-            let distance = (target.track.cylinder - self.head.cylinder).abs();
-            let seek = self.seek.move_ns(distance, target.track.head == self.head.head);
-            let settle = if seek > 0 { settle & target.settles } else { 0 };
-            *cost = self.platters.until(angle, target.angle, seek + settle);
+    /// What getting to each of `targets` costs at `at` \[ns\], into `costs`.
+    ///
+    /// As [`Mechanism::cost`], but right to some nanoseconds only (exact for no move at all), and four at a time.
+    pub(super) fn costs(&self, at: Instant, targets: &Targets, costs: &mut Vec<f32>) {
+        let count = targets.len();
+        costs.resize(count, 0.0);
+        let (cylinders, heads) = (&targets.cylinders[..count], &targets.heads[..count]);
+        let (angles, settles) = (&targets.angles[..count], &targets.settles[..count]);
+        let (seek, turn, here, angle) = (self.seek.estimate(), self.platters.estimate(), self.head, self.angle(at));
+        let settle_ns = self.seek.write_settle_ns() as f32;
+        for (index, cost) in costs.iter_mut().enumerate() {
+            let moves = seek.move_ns((cylinders[index] - here.cylinder).abs(), heads[index] == here.head);
+            let settle = if moves > 0.0 { settle_ns } else { 0.0 };
+            *cost = turn.until(angle, angles[index], moves + settle * settles[index]);
         }
     }
 

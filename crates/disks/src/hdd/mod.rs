@@ -23,6 +23,7 @@ mod mechanism;
 mod ncq;
 mod rotation;
 mod seek;
+mod targets;
 #[cfg(test)]
 pub(crate) mod tests_support;
 mod wire;
@@ -154,7 +155,9 @@ impl Hdd {
         let (start, end) = range(&command);
         let mut from = start;
         let mut place = queued.place;
-        if command.op == Op::Read && let Some(ahead) = &self.look_ahead {
+        if command.op == Op::Read
+            && let Some(ahead) = &self.look_ahead
+        {
             if ahead.holds(start, end) {
                 return self.buffer_hit(turn.max(queued.arrived), at, &command);
             }
@@ -277,7 +280,7 @@ impl Hdd {
             let rival = forced.map(|waiting| waiting.arrived);
             let window = self.look_ahead.as_ref().and_then(LookAhead::window);
             match (self.queue.choose(at, &self.mechanism, window, rival), rival) {
-                (Some((index, cost)), Some(_)) if cost > 0 => match self.drain_choice(at) {
+                (Some((index, cost)), Some(_)) if cost > 0.0 => match self.drain_choice(at) {
                     Some((extent, drain_cost)) if drain_cost < cost => self.drain(at, extent),
                     _ => self.serve_queued(at, index),
                 },
@@ -292,8 +295,8 @@ impl Hdd {
         self.serve(at, queued);
     }
 
-    fn drain_choice(&self, at: Instant) -> Option<(usize, i32)> {
-        self.cache.as_ref().and_then(|cache| cache.choose(at, &self.mechanism))
+    fn drain_choice(&mut self, at: Instant) -> Option<(usize, f32)> {
+        self.cache.as_mut().and_then(|cache| cache.choose(at, &self.mechanism))
     }
 
     /// No command goes first: drains, unless there is nothing to drain or the look-ahead holds it back.

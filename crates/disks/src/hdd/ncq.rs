@@ -10,7 +10,8 @@
 use blksched::{Command, Instant, Op, Span};
 
 use super::geometry::Place;
-use super::mechanism::{Access, Mechanism, Target};
+use super::mechanism::{Access, Mechanism};
+use super::targets::{Targets, cheapest};
 use crate::{NcqSpec, QueueOrder};
 
 /// A command that needs the medium.
@@ -39,7 +40,9 @@ pub(super) struct Queue {
     /// Of each its first sector, if it is a read: what a look at the buffer needs, close together.
     reads: Vec<u64>,
     /// Of each what its cost depends on, close together.
-    targets: Vec<Target>,
+    targets: Targets,
+    /// Scratch.
+    costs: Vec<f32>,
     /// When the last of them has been decoded.
     all_ready: Instant,
 }
@@ -56,7 +59,8 @@ impl Queue {
             age_limit,
             queued: Vec::with_capacity(depth as usize),
             reads: Vec::with_capacity(depth as usize),
-            targets: Vec::with_capacity(depth as usize),
+            targets: Targets::with_capacity(depth as usize),
+            costs: Vec::with_capacity(depth as usize),
             all_ready: Instant::ZERO,
         }
     }
@@ -68,7 +72,7 @@ impl Queue {
     pub(super) fn push(&mut self, queued: Queued) {
         let access = queued.access();
         self.reads.push(if access == Access::Read { queued.command.start.0 } else { NO_READ });
-        self.targets.push(Target::new(&queued.place, access));
+        self.targets.push(&queued.place, access);
         self.all_ready = self.all_ready.max(queued.ready);
         self.queued.push(queued);
     }
@@ -82,48 +86,41 @@ impl Queue {
     /// Which command is next at `at`, and what it costs \[ns\]. `window` is what has just been read; `oldest_rival` is
     /// when the oldest command arrived that waits for a drain. `None` if there is none, or the drain must go first.
     pub(super) fn choose(
-        &self,
+        &mut self,
         at: Instant,
         mechanism: &Mechanism,
         window: Option<(u64, u64)>,
         oldest_rival: Option<Instant>,
-    ) -> Option<(usize, i32)> {
+    ) -> Option<(usize, f32)> {
         let oldest = self.queued.first()?;
         let rival_is_older = oldest_rival.is_some_and(|rival| rival < oldest.arrived);
         let oldest_arrived = oldest_rival.map_or(oldest.arrived, |rival| rival.min(oldest.arrived));
         if self.order == QueueOrder::Arrival || at.since(oldest_arrived) > self.age_limit {
-            return (!rival_is_older).then_some((0, 0));
+            return (!rival_is_older).then_some((0, 0.0));
         }
-        let continues = window.and_then(|(first, end)| self.reads.iter().position(|start| (first..=end).contains(start)));
-        Some(continues.map_or_else(|| self.cheapest(at, mechanism), |index| (index, 0)))
+        let continues =
+            window.and_then(|(first, end)| self.reads.iter().position(|start| (first..=end).contains(start)));
+        Some(match continues {
+            Some(index) => (index, 0.0),
+            None => self.cheapest(at, mechanism),
+        })
     }
 
-    fn cheapest(&self, at: Instant, mechanism: &Mechanism) -> (usize, i32) {
-        let mut best = (0, i32::MAX);
-        let mut keep = |index, cost| {
-            if cost < best.1 {
-                best = (index, cost);
-            }
-        };
+    fn cheapest(&mut self, at: Instant, mechanism: &Mechanism) -> (usize, f32) {
         if self.all_ready <= at {
-            let mut costs = [0; BATCH];
-            for (batch, targets) in self.targets.chunks(BATCH).enumerate() {
-                mechanism.costs(at, targets, &mut costs);
-                costs[..targets.len()].iter().enumerate().for_each(|(index, &cost)| keep(batch * BATCH + index, cost));
-            }
+            mechanism.costs(at, &self.targets, &mut self.costs);
         } else {
             let angle = mechanism.angle(at);
-            for (index, queued) in self.queued.iter().enumerate() {
+            let cost = |queued: &Queued| {
                 let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
-                keep(index, mechanism.cost(angle, delay_ns, &queued.place, queued.access()));
-            }
+                mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32
+            };
+            self.costs.clear();
+            self.costs.extend(self.queued.iter().map(cost));
         }
-        best
+        cheapest(&self.costs)
     }
 }
-
-/// Costs worked out at a time.
-const BATCH: usize = 64;
 
 /// Longer delays are all the same to a choice.
 const LONGEST_DELAY_NS: u64 = 1_000_000_000;

@@ -40,8 +40,7 @@ impl Platters {
     /// How long from `angle` until `target` comes round, but not before `busy_ns` have passed \[ns, `busy_ns`
     /// included\].
     ///
-    /// Without branches and in 32 bits, so that a whole queue is done several at a time. The rounding of the estimated
-    /// number of turns does not matter: the two corrections make it exact.
+    /// The rounding of the estimated number of turns does not matter: the two corrections make it exact.
     #[inline]
     pub(super) fn until(&self, angle: i32, target: i32, busy_ns: i32) -> i32 {
         let ahead = target - angle;
@@ -52,9 +51,45 @@ impl Platters {
         there - if there - self.revolution_ns >= busy_ns { self.revolution_ns } else { 0 }
     }
 
+    /// [`Platters::until`] in single precision, for choosing.
+    pub(super) fn estimate(&self) -> TurnEstimate {
+        TurnEstimate {
+            revolution: self.revolution_ns,
+            revolution_ns: self.revolution_ns as f32,
+            revolutions_per_ns: self.revolutions_per_ns as f32,
+        }
+    }
+
     /// One revolution.
     pub(super) fn revolution(&self) -> Span {
         Span::from_ns(self.revolution.get())
+    }
+}
+
+/// Waiting for an angle, in single precision.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TurnEstimate {
+    revolution: i32,
+    revolution_ns: f32,
+    revolutions_per_ns: f32,
+}
+
+/// Added and taken away again, it rounds a small float to a whole number, without the checks of a conversion.
+const ROUNDER: f32 = 12_582_912.0; // 1.5 * 2^23
+
+impl TurnEstimate {
+    /// As [`Platters::until`], to a few nanoseconds; exact if `busy_ns` is 0.
+    #[inline(always)]
+    pub(super) fn until(&self, angle: i32, target: i32, busy_ns: f32) -> f32 {
+        let ahead = target - angle;
+        let ahead = (ahead + if ahead < 0 { self.revolution } else { 0 }) as f32;
+        let turns = ((busy_ns - ahead) * self.revolutions_per_ns + 0.5 + ROUNDER) - ROUNDER;
+        let turns = if turns > 0.0 { turns } else { 0.0 };
+        let there = ahead + turns * self.revolution_ns;
+        let there = there + if there < busy_ns { self.revolution_ns } else { 0.0 };
+        // One turn too many only if there was one: `ahead` alone is less than a revolution.
+        let before = there - self.revolution_ns;
+        if before >= busy_ns { before } else { there }
     }
 }
 

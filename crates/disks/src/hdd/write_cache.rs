@@ -9,10 +9,13 @@
 //! **Shown by**: without any cache the first mail's 5 s become 16 s; with a FIFO drain random writes halve.
 //! **Costs when wrong**: without it every sequential write at depth 1 loses a revolution.
 
+use core::ops::Range;
+
 use blksched::{Instant, SubmitterId};
 
 use super::geometry::Place;
 use super::mechanism::{Access, Mechanism};
+use super::targets::{Targets, cheapest};
 use crate::{CacheOrder, WriteCacheSpec};
 
 /// Dirty sectors in a row, written by one submitter.
@@ -47,13 +50,19 @@ pub(super) struct WriteCache {
     /// Writes whose data is on its way.
     promised: usize,
     serial: u64,
+    /// Scratch.
+    targets: Targets,
+    /// Scratch.
+    costs: Vec<f32>,
 }
 
 impl WriteCache {
     pub(super) fn new(spec: &WriteCacheSpec) -> WriteCache {
         // One extent more than allowed: an overlapping write may cut one in two.
         let extents = Vec::with_capacity(spec.extents as usize + 1);
-        WriteCache { spec: *spec, extents, used_sectors: 0, promised: 0, serial: 0 }
+        let reach = spec.reach as usize;
+        let (targets, costs) = (Targets::with_capacity(reach), Vec::with_capacity(reach));
+        WriteCache { spec: *spec, extents, used_sectors: 0, promised: 0, serial: 0, targets, costs }
     }
 
     /// Could it ever take so much?
@@ -127,22 +136,29 @@ impl WriteCache {
     }
 
     /// Which extent to drain next, and what getting there costs at `at` \[ns\].
-    pub(super) fn choose(&self, at: Instant, mechanism: &Mechanism) -> Option<(usize, i32)> {
-        let angle = mechanism.angle(at);
-        let cost = |index: usize| mechanism.cost(angle, 0, &self.extents[index].place, Access::Write);
+    pub(super) fn choose(&mut self, at: Instant, mechanism: &Mechanism) -> Option<(usize, f32)> {
         match self.spec.order {
             CacheOrder::Fifo => {
                 let oldest = (0..self.extents.len()).min_by_key(|&index| self.extents[index].serial)?;
-                Some((oldest, cost(oldest)))
+                Some(self.cheapest(at, oldest..oldest + 1, mechanism))
             }
             CacheOrder::Position => {
                 let here = self.extents.partition_point(|extent| extent.start < mechanism.next_sector());
                 let ahead = here..self.extents.len().min(here + self.spec.reach as usize);
                 let around = 0..self.extents.len().min(self.spec.reach as usize);
                 let candidates = if ahead.is_empty() { around } else { ahead };
-                candidates.map(|index| (index, cost(index))).min_by_key(|&(_, cost)| cost)
+                (!candidates.is_empty()).then(|| self.cheapest(at, candidates, mechanism))
             }
         }
+    }
+
+    /// The cheapest of `candidates`, and what it costs \[ns\].
+    fn cheapest(&mut self, at: Instant, candidates: Range<usize>, mechanism: &Mechanism) -> (usize, f32) {
+        self.targets.clear();
+        self.extents[candidates.clone()].iter().for_each(|extent| self.targets.push(&extent.place, Access::Write));
+        mechanism.costs(at, &self.targets, &mut self.costs);
+        let (index, cost) = cheapest(&self.costs);
+        (candidates.start + index, cost)
     }
 
     /// Takes the next piece of an extent out, to be written.

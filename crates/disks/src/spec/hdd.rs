@@ -271,7 +271,8 @@ fn check_skews(top: &Section<'_>, spec: &HddSpec) -> Result<(), DiskError> {
         if time >= needed {
             return Ok(());
         }
-        let problem = format!("`{key}` is {time} at {}rpm, shorter than {what} ({needed}) that it must cover", spec.rpm);
+        let problem =
+            format!("`{key}` is {time} at {}rpm, shorter than {what} ({needed}) that it must cover", spec.rpm);
         Err(section.invalid(skew.at, problem))
     };
     if spec.geometry.heads > 1 {

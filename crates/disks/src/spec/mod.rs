@@ -6,10 +6,10 @@
 
 use blksched::{Span, nearest};
 
+use crate::Disk;
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
 use crate::null::Null;
-use crate::Disk;
 
 mod error;
 mod hdd;

@@ -92,11 +92,7 @@ impl<'t> Section<'t> {
     }
 
     /// As [`Section::section`], but it must be there.
-    pub(super) fn needs(
-        &self,
-        name: &'static str,
-        keys: &'static [&'static str],
-    ) -> Result<Section<'t>, DiskError> {
+    pub(super) fn needs(&self, name: &'static str, keys: &'static [&'static str]) -> Result<Section<'t>, DiskError> {
         self.section(name, keys)?.ok_or_else(|| self.missing(&format!("the table [{name}]")))
     }
 

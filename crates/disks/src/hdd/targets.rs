@@ -1,0 +1,62 @@
+//! The places that are chosen among, field by field, so that the costs of several are worked out at a time.
+
+use super::geometry::Place;
+use super::mechanism::Access;
+
+/// What the cost of getting to each of some places depends on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Targets {
+    pub(super) cylinders: Vec<i32>,
+    pub(super) heads: Vec<i32>,
+    /// \[ns of a revolution\]
+    pub(super) angles: Vec<i32>,
+    /// 1 for a write, which waits for the arm to settle, 0 for a read.
+    pub(super) settles: Vec<f32>,
+}
+
+impl Targets {
+    pub(super) fn with_capacity(capacity: usize) -> Targets {
+        Targets {
+            cylinders: Vec::with_capacity(capacity),
+            heads: Vec::with_capacity(capacity),
+            angles: Vec::with_capacity(capacity),
+            settles: Vec::with_capacity(capacity),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cylinders.len()
+    }
+
+    pub(super) fn push(&mut self, place: &Place, access: Access) {
+        self.cylinders.push(place.track.cylinder);
+        self.heads.push(place.track.head);
+        self.angles.push(place.angle);
+        self.settles.push(if access == Access::Write { 1.0 } else { 0.0 });
+    }
+
+    pub(super) fn remove(&mut self, index: usize) {
+        self.cylinders.remove(index);
+        self.heads.remove(index);
+        self.angles.remove(index);
+        self.settles.remove(index);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.cylinders.clear();
+        self.heads.clear();
+        self.angles.clear();
+        self.settles.clear();
+    }
+}
+
+/// The cheapest of some costs; the first of several.
+pub(super) fn cheapest(costs: &[f32]) -> (usize, f32) {
+    let mut best = (0, f32::INFINITY);
+    for (index, &cost) in costs.iter().enumerate() {
+        if cost < best.1 {
+            best = (index, cost);
+        }
+    }
+    best
+}
