@@ -44,6 +44,8 @@ pub struct Preset {
     pub plugging: Plugging,
     /// How many requests that kernel allowed, and who woke first.
     pub slots: Slots,
+    /// The largest request that kernel made by itself (`max_sectors_kb`) \[512-byte sectors\]; the disk may take less.
+    pub max_sectors: u32,
 }
 
 /// Something that can be switched by itself.
@@ -147,6 +149,8 @@ pub struct Built {
     pub plugging: Plugging,
     /// How many requests that kernel allowed.
     pub slots: Slots,
+    /// The largest request that kernel made by itself \[512-byte sectors\].
+    pub max_sectors: u32,
 }
 
 /// Every elevator that can be named.
@@ -205,6 +209,7 @@ impl Choice {
             elevator: (self.entry.build)(self),
             plugging: self.preset.plugging,
             slots: self.preset.slots,
+            max_sectors: self.preset.max_sectors,
             choice: self.clone(),
         }
     }

@@ -1,1 +1,42 @@
-//! The command line as a library.
+//! The command line as a library: [`main_with`] gives an elevator of your own `compare`, `simulate` and `list`.
+//!
+//! One file per verb. Each verb reads its [`input`], has the simulator run it, and prints one value as text or JSON.
+//!
+//! Exit codes: 0 done; 1 something outside failed (a file could not be written, say); 2 the input was not understood.
+
+mod args;
+mod compare;
+mod failure;
+mod generate;
+mod input;
+mod list;
+mod output;
+mod progress;
+mod simulate;
+
+use std::process::ExitCode;
+
+use blksched::{Catalogue, Entry};
+use clap::Parser;
+
+use args::{Arguments, Verb};
+use failure::Failure;
+
+/// Run the command line with the built-in elevators and these.
+pub fn main_with(own: &[Entry]) -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments.verb, &Catalogue::builtin().with(own)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
+    match verb {
+        Verb::Compare(arguments) => compare::run(arguments, catalogue),
+        Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
+        Verb::List(arguments) => list::run(arguments, catalogue),
+        Verb::Completions { shell } => generate::completions(*shell),
+        Verb::Man { directory } => generate::man_pages(directory),
+    }
+}

@@ -1,3 +1,7 @@
-//! The `blksched` command.
+//! The `blksched` command: the library's command line with the built-in elevators.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    blksched_cli::main_with(&[])
+}

@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub depth: Option<u32>,
     /// How many requests may exist (per direction, until blk-mq).
     pub nr_requests: Option<u32>,
+    /// The largest request \[512-byte sectors\]; never larger than the disk takes.
+    pub max_sectors: Option<u32>,
     /// Where requests collect.
     pub plugging: Option<Plugging>,
 }
@@ -104,7 +106,7 @@ impl Trial {
         let built = self.elevator.build();
         let facts = disk.facts();
         let limits = Limits {
-            max_sectors: facts.max_sectors,
+            max_sectors: self.surroundings.max_sectors.unwrap_or(built.max_sectors).clamp(1, facts.max_sectors),
             rotational: facts.rotational,
             volatile_cache: facts.volatile_cache,
             fua: facts.fua,

@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
         row: &[],
         plugging: Plugging::LINUX_2_6,
         slots: Slots::LINUX_2_6,
+        max_sectors: 1024,
     }],
     mechanisms: &[],
     knobs: &[],

@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
             row: &[("order", "list"), ("cost", "per_request"), ("arm", "last_issued"), ("hz", "1000")],
             plugging: Plugging::LINUX_2_5,
             slots: Slots::LINUX_2_5,
+            max_sectors: 256,
         },
         Preset {
             kernel: Kernel::new(2, 5, 45),
@@ -33,6 +34,7 @@ pub const ENTRY: Entry = Entry {
             row: &[("order", "list"), ("cost", "per_size"), ("arm", "last_chosen"), ("hz", "1000")],
             plugging: Plugging::LINUX_2_5,
             slots: Slots::LINUX_2_5,
+            max_sectors: 256,
         },
         Preset {
             kernel: Kernel::new(2, 6, 33),
@@ -40,6 +42,7 @@ pub const ENTRY: Entry = Entry {
             row: &[("expiry", "after"), ("alias", "force"), ("hz", "1000")],
             plugging: Plugging::LINUX_2_6,
             slots: Slots::LINUX_2_6,
+            max_sectors: 1024,
         },
         Preset {
             kernel: Kernel::new(4, 20, 0),
@@ -47,6 +50,7 @@ pub const ENTRY: Entry = Entry {
             row: &[("expiry", "at"), ("alias", "behind"), ("hz", "250")],
             plugging: Plugging::LINUX_3,
             slots: Slots::LINUX_2_6,
+            max_sectors: 2560,
         },
     ],
     mechanisms: &[

@@ -1,0 +1,136 @@
+//! What a user may say.
+
+use std::path::PathBuf;
+
+use blksched::Span;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Linux's disk I/O schedulers, outside the kernel: which one, which knobs, and why?
+#[derive(Debug, Parser)]
+#[command(name = "blksched", version, max_term_width = 120, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blksched compare                                  a reader beside a writer, under every scheduler
+  blksched compare my.fio --disk sata-2009          your fio job on one of the built-in disks
+  blksched compare my.fio --elevators deadline@2.6.33,deadline@4.20 --set deadline.fifo_batch=1
+  blksched simulate my.fio --elevator deadline --output-format json
+  blksched list                                     elevators, disks and workloads
+  blksched list deadline                            its kernels, mechanisms and knobs";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run one workload under several schedulers, and say what differs and why.
+    Compare(CompareArguments),
+    /// Run one workload under one scheduler, in depth.
+    Simulate(SimulateArguments),
+    /// Show elevators, disks, workloads, fio options; or one elevator with its knobs.
+    List(ListArguments),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages into a directory.
+    Man {
+        /// The directory; made if it does not exist.
+        directory: PathBuf,
+    },
+}
+
+/// The workload and the disk, which every run needs.
+#[derive(Debug, Args)]
+pub(crate) struct Scene {
+    /// A fio job file, or the name of a built-in workload (see `blksched list`) [default: reader-and-writer]
+    #[arg(value_name = "JOB.fio|WORKLOAD")]
+    pub(crate) job: Option<String>,
+    /// The disk: a preset's name or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200")]
+    pub(crate) disk: String,
+    /// End each run after so much simulated time, if its jobs have not ended
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) time: Span,
+    /// Turn a knob, as in deadline.fifo_batch=16, deadline@2.6.33.read_expire=100ms; may be repeated
+    #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The first seed of the random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many requests the disk gets at a time; at most as many as it takes [default: as many as it takes]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) depth: Option<u32>,
+    /// How many requests may exist (until blk-mq: per direction) [default: as the scheduler's kernel has it]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) nr_requests: Option<u32>,
+    /// The largest request in KiB; at most as large as the disk takes [default: as the scheduler's kernel has it]
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub(crate) max_sectors_kb: Option<u32>,
+    /// Load and check everything, run nothing
+    #[arg(long)]
+    pub(crate) parse_only: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArguments {
+    #[command(flatten)]
+    pub(crate) scene: Scene,
+    /// The schedulers, name[@kernel][+mechanism=variant]; the first is what the others are held against
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = DEFAULT_ELEVATORS)]
+    pub(crate) elevators: Vec<String>,
+    /// How many seeds each is run with
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// How many threads run at a time [default: one per core]; the results are the same on any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print Markdown tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+}
+
+pub(crate) const DEFAULT_ELEVATORS: &str = "noop,deadline@2.5.38,deadline@2.6.33,deadline@4.20";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  blksched compare
+  blksched compare my.fio --disk my-disk.toml --seeds 10
+  blksched compare four-streams --elevators noop,deadline --depth 1
+  blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArguments {
+    #[command(flatten)]
+    pub(crate) scene: Scene,
+    /// The scheduler, name[@kernel][+mechanism=variant]
+    #[arg(long, value_name = "NAME", default_value = "deadline")]
+    pub(crate) elevator: String,
+    /// How to print what the jobs did
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
+    pub(crate) output_format: OutputFormat,
+}
+
+/// fio's own output formats, as far as they are supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Tables, with the reasons.
+    Normal,
+    /// fio's own JSON: same keys, same units.
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// `elevators`, `disks`, `workloads`, `fio`, or the name of an elevator [default: the first three]
+    pub(crate) what: Option<String>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}

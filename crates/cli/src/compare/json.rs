@@ -1,0 +1,87 @@
+//! A comparison for machines. The schema is `blksched/compare/1`; `tests/compare_json.rs` holds it fast.
+
+use blksched_measure::{Quantity, Spread, Work};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::measured::{JobMeasure, Measured};
+use crate::args::CompareArguments;
+use crate::input::Stage;
+
+#[derive(Serialize)]
+struct Comparison<'a> {
+    schema: &'static str,
+    version: &'static str,
+    command: Vec<String>,
+    seed: u64,
+    disk: Value,
+    seeds: u32,
+    workload: &'a str,
+    time_limit_ns: u64,
+    elevators: Vec<Value>,
+    verdict: &'a [String],
+    notes: Vec<String>,
+}
+
+pub(super) fn text(arguments: &CompareArguments, stage: &Stage, measured: &[Measured], sentences: &[String]) -> String {
+    let comparison = Comparison {
+        schema: "blksched/compare/1",
+        version: env!("CARGO_PKG_VERSION"),
+        command: std::env::args().skip(1).collect(),
+        seed: arguments.scene.seed,
+        disk: json!({ "name": stage.disk.name, "description": stage.disk.description }),
+        seeds: arguments.seeds,
+        workload: &stage.workload,
+        time_limit_ns: arguments.scene.time.as_ns(),
+        elevators: measured.iter().map(elevator).collect(),
+        verdict: sentences,
+        notes: stage.notes(),
+    };
+    serde_json::to_string_pretty(&comparison).expect("every key is a string") + "\n"
+}
+
+fn elevator(measured: &Measured) -> Value {
+    json!({
+        "name": measured.name,
+        "knobs": measured.knobs,
+        "finished": measured.finished,
+        "disk_busy": spread(measured.busy, Quantity::Fraction),
+        "disk_seeking": spread(measured.seeking, Quantity::Fraction),
+        "jain": spread(measured.jain, Quantity::Ratio),
+        "trace_hashes": measured.hashes,
+        "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
+    })
+}
+
+fn job(job: &JobMeasure) -> Value {
+    let mut value = json!({
+        "name": job.name,
+        "processes": job.processes,
+        "disk_time_asked": spread(job.asked, Quantity::Fraction),
+        "disk_time_given": spread(job.given, Quantity::Fraction),
+    });
+    for (work, measure) in &job.work {
+        let [mean, p50, p99, p999, max] = measure.clat.map(|clat| spread(clat, Quantity::Time));
+        let direction = if *work == Work::Read { "read" } else { "write" };
+        value[direction] = json!({
+            "bw": spread(measure.bandwidth, Quantity::Bandwidth),
+            "iops": spread(measure.iops, Quantity::Iops),
+            "clat": { "mean": mean, "p50": p50, "p99": p99, "p99.9": p999, "max": max },
+        });
+    }
+    value
+}
+
+/// Mean and spread over the seeds, with the unit; `null` if nothing was measured.
+fn spread(spread: Spread, unit: Quantity) -> Value {
+    if spread.count == 0 {
+        return Value::Null;
+    }
+    json!({
+        "unit": unit.unit(),
+        "mean": spread.mean,
+        "min": spread.min,
+        "max": spread.max,
+        "stddev": spread.stddev,
+    })
+}

@@ -1,0 +1,174 @@
+//! What one scheduler's runs amount to: every measure as mean and spread over the seeds.
+
+use blksched::{Dir, Span};
+use blksched_measure::{Cause, Direction, Share, Spread, Work, fairness};
+use blksched_simulate::{Findings, JobOutcome};
+use blksched_workloads::fio::Plan;
+
+use crate::input::Contender;
+
+/// One scheduler.
+pub(crate) struct Measured {
+    pub(crate) name: String,
+    /// Knobs as set, `fifo_batch=16`.
+    pub(crate) knobs: Vec<String>,
+    pub(crate) jobs: Vec<JobMeasure>,
+    /// Of the run.
+    pub(crate) busy: Spread,
+    pub(crate) seeking: Spread,
+    /// Jain's index over what the jobs got of the disk time they asked for.
+    pub(crate) jain: Spread,
+    /// Of all reads, of all writes.
+    pub(crate) totals: [(Dir, Total); 2],
+    /// Did every job of every run end by itself?
+    pub(crate) finished: bool,
+    /// One per seed.
+    pub(crate) hashes: Vec<String>,
+}
+
+/// One row of the report: a job, or the jobs of a `group_reporting` group.
+pub(crate) struct JobMeasure {
+    pub(crate) name: String,
+    pub(crate) processes: usize,
+    /// Part of the run in which it wanted the disk, summed over its processes.
+    pub(crate) asked: Spread,
+    /// Part of the run in which it had it.
+    pub(crate) given: Spread,
+    /// Directions in which it did anything.
+    pub(crate) work: Vec<(Work, WorkMeasure)>,
+}
+
+/// One direction of one row.
+pub(crate) struct WorkMeasure {
+    /// Bytes per second.
+    pub(crate) bandwidth: Spread,
+    pub(crate) iops: Spread,
+    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max.
+    pub(crate) clat: [Spread; 5],
+}
+
+/// All jobs' work in one direction.
+pub(crate) struct Total {
+    /// Bytes per second.
+    pub(crate) bandwidth: Spread,
+    /// Completion latency \[ns\].
+    pub(crate) mean: Spread,
+    pub(crate) p99: Spread,
+    /// What a request waited for \[ns, mean per request over all seeds\].
+    pub(crate) waited: Vec<(Cause, f64)>,
+    /// How long the disk had it \[ns, mean\].
+    pub(crate) service: f64,
+}
+
+impl Measured {
+    pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Findings]) -> Measured {
+        let row = |row: u32| {
+            let members = plan.jobs.iter().enumerate().filter(move |(_, job)| job.row == row);
+            JobMeasure::of(&members.map(|(index, _)| index).collect::<Vec<_>>(), runs)
+        };
+        let show = |(name, raw): &(String, i64)| match contender.choice.build().elevator.tunables().find(name) {
+            Ok(knob) => format!("{name}={}", knob.unit.show(*raw)),
+            Err(_) => format!("{name}={raw}"),
+        };
+        let jain = |run: &Findings| fairness(&run.jobs.iter().map(|job| job.share).collect::<Vec<Share>>());
+        Measured {
+            name: contender.name.clone(),
+            knobs: contender.knobs.iter().map(show).collect(),
+            jobs: (0..plan.rows()).map(row).collect(),
+            busy: over(runs, |run| run.disk.busy),
+            seeking: over(runs, |run| run.disk.seeking),
+            jain: over(runs, jain),
+            totals: Dir::BOTH.map(|dir| (dir, Total::of(dir, runs))),
+            finished: runs.iter().all(|run| run.finished),
+            hashes: runs.iter().map(|run| run.hash.to_string()).collect(),
+        }
+    }
+
+    /// How the name is printed: with the knobs that were turned.
+    pub(crate) fn label(&self) -> String {
+        if self.knobs.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.knobs.join(" ")) }
+    }
+}
+
+impl JobMeasure {
+    fn of(members: &[usize], runs: &[Findings]) -> JobMeasure {
+        let first = &runs[0].jobs[members[0]].record;
+        let part = |run: &Findings, pick: fn(&Share) -> Span| {
+            let sum: f64 = members.iter().map(|&job| pick(&run.jobs[job].share).as_secs_f64()).sum();
+            sum / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+        };
+        let works = [Work::Read, Work::Write].map(|work| (work, WorkMeasure::of(work, members, runs)));
+        JobMeasure {
+            name: first.job.name.clone(),
+            processes: members.len(),
+            asked: over(runs, |run| part(run, |share| share.asked)),
+            given: over(runs, |run| part(run, |share| share.given)),
+            work: works.into_iter().filter_map(|(work, measure)| Some((work, measure?))).collect(),
+        }
+    }
+}
+
+impl WorkMeasure {
+    /// `None` if nobody did anything in this direction in any run.
+    fn of(work: Work, members: &[usize], runs: &[Findings]) -> Option<WorkMeasure> {
+        let records: Vec<_> = runs.iter().map(|run| merged(&run.jobs, members)).collect();
+        records.iter().any(|record| record.work(work).ios > 0).then(|| WorkMeasure {
+            bandwidth: over(&records, |record| record.bandwidth(work)),
+            iops: over(&records, |record| record.iops(work)),
+            clat: [
+                over(&records, |record| latency(record.work(work), |d| d.clat.mean())),
+                over(&records, |record| percentile(record.work(work), 50.0)),
+                over(&records, |record| percentile(record.work(work), 99.0)),
+                over(&records, |record| percentile(record.work(work), 99.9)),
+                over(&records, |record| latency(record.work(work), |d| d.clat.max().as_ns() as f64)),
+            ],
+        })
+    }
+}
+
+impl Total {
+    fn of(dir: Dir, runs: &[Findings]) -> Total {
+        let work = match dir {
+            Dir::Read => Work::Read,
+            Dir::Write => Work::Write,
+        };
+        let records: Vec<_> = runs.iter().map(|run| merged(&run.jobs, &all(run))).collect();
+        let requests: u64 = runs.iter().map(|run| run.reasons.waiting(dir).requests()).sum();
+        let per_request = |cause: Cause| {
+            let sum: f64 = runs.iter().map(|run| run.reasons.waiting(dir).on(cause).as_ns() as f64).sum();
+            sum / requests.max(1) as f64
+        };
+        let served: u64 = records.iter().map(|record| record.work(work).service.count()).sum();
+        let service: f64 = records.iter().map(|record| record.work(work).service.sum() as f64).sum();
+        Total {
+            bandwidth: over(runs, |run| run.jobs.iter().map(|job| job.record.bandwidth(work)).sum()),
+            mean: over(&records, |record| latency(record.work(work), |d| d.clat.mean())),
+            p99: over(&records, |record| percentile(record.work(work), 99.0)),
+            waited: Cause::all().map(|cause| (cause, per_request(cause))).collect(),
+            service: service / served.max(1) as f64,
+        }
+    }
+}
+
+fn all(run: &Findings) -> Vec<usize> {
+    (0..run.jobs.len()).collect()
+}
+
+fn merged(jobs: &[JobOutcome], members: &[usize]) -> blksched_measure::JobRecord {
+    let mut record = jobs[members[0]].record.clone();
+    members[1..].iter().for_each(|&other| record.merge(&jobs[other].record));
+    record
+}
+
+/// A latency of a direction in which nothing completed is unknown, not zero.
+fn latency(direction: &Direction, pick: impl Fn(&Direction) -> f64) -> f64 {
+    if direction.ios == 0 { f64::NAN } else { pick(direction) }
+}
+
+fn percentile(direction: &Direction, percent: f64) -> f64 {
+    latency(direction, |d| d.clat.percentile(percent).as_ns() as f64)
+}
+
+fn over<T>(runs: &[T], pick: impl Fn(&T) -> f64) -> Spread {
+    Spread::of(&runs.iter().map(pick).collect::<Vec<f64>>())
+}

@@ -1,0 +1,154 @@
+//! `blksched list`: what there is, from the same descriptions that everything else reads.
+
+use blksched::{Catalogue, Entry, Preset, nearest};
+use blksched_measure::{Column, Table};
+use blksched_workloads::BUILTINS;
+use blksched_workloads::fio::supported_options;
+use serde_json::json;
+
+use crate::args::ListArguments;
+use crate::failure::Failure;
+use crate::output::{self, Look, render};
+
+pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<(), Failure> {
+    let tables = match arguments.what.as_deref() {
+        None => vec![elevators(catalogue), disks(), workloads()],
+        Some("elevators") => vec![elevators(catalogue)],
+        Some("disks") => vec![disks()],
+        Some("workloads") => vec![workloads()],
+        Some("fio") => vec![fio()],
+        Some(name) => one_elevator(name, catalogue)?,
+    };
+    if arguments.json {
+        let value = json!({
+            "schema": "blksched/list/1",
+            "version": env!("CARGO_PKG_VERSION"),
+            "tables": tables.iter().map(Table::json).collect::<Vec<_>>(),
+        });
+        return Ok(output::print(&format!("{value:#}\n"))?);
+    }
+    let text: Vec<String> = tables.iter().map(|table| render(table, Look::Text)).collect();
+    Ok(output::print(&text.join("\n"))?)
+}
+
+fn elevators(catalogue: &Catalogue) -> Table {
+    let columns = [("name", "elevator"), ("kernels", "kernels"), ("summary", "character")];
+    let mut table = words("elevators", &columns);
+    for entry in catalogue.entries() {
+        let kernels: Vec<String> = entry.presets.iter().map(|preset| preset.kernel.to_string()).collect();
+        table.row([entry.name.into(), kernels.join(", ").into(), entry.summary.into()]);
+    }
+    table.note("name[@kernel][+mechanism=variant] names one; `blksched list NAME` shows its knobs");
+    table
+}
+
+fn disks() -> Table {
+    let mut table = words("disks", &[("name", "disk"), ("description", "what it is")]);
+    for disk in blksched_disks::presets() {
+        table.row([disk.name.into(), disk.description.into()]);
+    }
+    table.note("a TOML file of your own works the same way");
+    table
+}
+
+fn workloads() -> Table {
+    let mut table = words("workloads", &[("name", "workload"), ("about", "what it asks")]);
+    for builtin in BUILTINS {
+        table.row([builtin.name.into(), builtin.about.into()]);
+    }
+    table.note("or any fio job file with direct I/O; `blksched list fio` shows the options");
+    table
+}
+
+fn fio() -> Table {
+    let columns = [("name", "option"), ("aliases", "also"), ("doc", "meaning")];
+    let mut table = words("fio options that do what fio's manual says", &columns);
+    for option in supported_options() {
+        table.row([option.name.into(), option.aliases.join(", ").into(), option.doc.into()]);
+    }
+    table.note("an option that cannot change a simulated result is accepted with a note; any other is an error");
+    table
+}
+
+fn one_elevator(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
+    let plain = name.split(['@', '+']).next().unwrap_or(name);
+    let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) else {
+        let topics = ["elevators", "disks", "workloads", "fio"];
+        let known: Vec<&str> = topics.into_iter().chain(catalogue.entries().iter().map(|entry| entry.name)).collect();
+        let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+        let near = near.unwrap_or_default();
+        return Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))));
+    };
+    Ok(vec![eras(entry), mechanisms(entry), knobs(entry, catalogue)])
+}
+
+fn eras(entry: &Entry) -> Table {
+    let mut table = words(entry.summary, &[("name", "as of"), ("source", "known from"), ("row", "mechanisms")]);
+    for Preset { kernel, source, row, .. } in entry.presets {
+        let row: Vec<String> = row.iter().map(|(mechanism, variant)| format!("{mechanism}={variant}")).collect();
+        table.row([format!("{}@{kernel}", entry.name).into(), (*source).into(), row.join(" ").into()]);
+    }
+    table
+}
+
+fn mechanisms(entry: &Entry) -> Table {
+    let columns = [("mechanism", "mechanism"), ("variant", "variant"), ("doc", "meaning")];
+    let mut table = words("mechanisms, each switched by +mechanism=variant", &columns);
+    for mechanism in entry.mechanisms {
+        table.row([mechanism.name.into(), "".into(), mechanism.doc.into()]);
+        for variant in mechanism.variants {
+            table.row(["".into(), variant.name.into(), variant.doc.into()]);
+        }
+    }
+    table
+}
+
+fn knobs(entry: &Entry, catalogue: &Catalogue) -> Table {
+    let columns = [
+        ("name", "knob"),
+        ("unit", "unit"),
+        ("default", "default"),
+        ("range", "range"),
+        ("kernels", "kernels"),
+        ("doc", "meaning"),
+    ];
+    let mut table = words(&format!("knobs, each turned by --set {}.KNOB=VALUE", entry.name), &columns);
+    for knob in entry.knobs {
+        table.row([
+            knob.name.into(),
+            knob.unit.symbol().into(),
+            defaults(entry, knob.name, catalogue).into(),
+            knob.range().into(),
+            knob.kernels.to_string().into(),
+            knob.doc.trim().into(),
+        ]);
+    }
+    table
+}
+
+/// The default, per kernel where kernels differ.
+fn defaults(entry: &Entry, knob: &str, catalogue: &Catalogue) -> String {
+    let mut defaults: Vec<(String, Vec<String>)> = Vec::new();
+    for preset in entry.presets {
+        let spec = format!("{}@{}", entry.name, preset.kernel);
+        let Ok(built) = catalogue.build(&spec) else { continue };
+        let tunables = built.elevator.tunables();
+        let (Some(raw), Ok(found)) = (tunables.get(knob), tunables.find(knob)) else { continue };
+        let shown = found.unit.show(raw);
+        match defaults.iter_mut().find(|(value, _)| *value == shown) {
+            Some((_, kernels)) => kernels.push(preset.kernel.to_string()),
+            None => defaults.push((shown, vec![preset.kernel.to_string()])),
+        }
+    }
+    match &defaults[..] {
+        [(value, _)] => value.clone(),
+        many => {
+            let each = |(value, kernels): &(String, Vec<String>)| format!("{value} ({})", kernels.join(", "));
+            many.iter().map(each).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn words(title: &str, columns: &[(&str, &str)]) -> Table {
+    Table::new(title, columns.iter().map(|(key, header)| Column::words(key, header)).collect())
+}

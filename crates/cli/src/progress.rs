@@ -1,0 +1,38 @@
+//! A progress bar on a terminal, once the work has taken a second.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Counts what is done; shows itself only to a person who has waited.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    began: Instant,
+    done: AtomicU64,
+}
+
+impl Progress {
+    /// For `total` runs.
+    pub(crate) fn new(total: usize) -> Progress {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left").expect("a valid template");
+        bar.set_style(style);
+        Progress { bar, began: Instant::now(), done: AtomicU64::new(0) }
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.began.elapsed() >= Duration::from_secs(1) && std::io::stderr().is_terminal() && self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(done);
+    }
+
+    /// All is done.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
