@@ -25,6 +25,15 @@ struct Segment {
     used: u64,
 }
 
+impl Segment {
+    const EMPTY: Segment = Segment { first: 0, end: 0, used: 0 };
+
+    /// Does a read at `start` begin in it or go on directly behind it?
+    fn continues_at(&self, start: u64) -> bool {
+        self.first <= start && start <= self.end && self.first < self.end
+    }
+}
+
 /// The head is following the spiral, or has stopped at the limit and waits there.
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -49,6 +58,13 @@ pub(super) enum Found {
     Passing(Instant),
 }
 
+/// Where a read begins: a sector, and its point of the spiral \[ns\].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) sector: u64,
+    pub(super) unrolled: u64,
+}
+
 /// The segments and the run in progress.
 #[derive(Clone, Debug)]
 pub(super) struct LookAhead {
@@ -66,15 +82,29 @@ impl LookAhead {
             segment_sectors: spec.segment_sectors,
             hold_sectors: spec.hold_sectors,
             disk_sectors,
-            segments: vec![Segment { first: 0, end: 0, used: 0 }; spec.segments as usize],
+            segments: vec![Segment::EMPTY; spec.segments as usize],
             run: None,
             uses: 0,
         }
     }
 
-    /// Is all of `start..end` in the buffer, whatever the head is doing?
-    pub(super) fn holds(&self, start: u64, end: u64) -> bool {
-        self.segments.iter().any(|segment| segment.first <= start && end <= segment.end && segment.first < segment.end)
+    /// The segment that `start` lies in, or else the one that it goes on behind.
+    pub(super) fn segment_of(&self, start: u64) -> Option<usize> {
+        let mut behind = None;
+        for (index, segment) in self.segments.iter().enumerate() {
+            if segment.continues_at(start) {
+                if start < segment.end {
+                    return Some(index);
+                }
+                behind = Some(index);
+            }
+        }
+        behind
+    }
+
+    /// Is all of a read up to `end` that begins in `segment` in the buffer?
+    pub(super) fn holds(&self, segment: Option<usize>, end: u64) -> bool {
+        segment.is_some_and(|index| end <= self.segments[index].end)
     }
 
     /// The sectors at which a queued read continues what the head has just read, if it has just read.
@@ -82,32 +112,30 @@ impl LookAhead {
         self.run.map(|run| (self.segments[run.segment].first, self.segments[run.segment].end))
     }
 
-    /// Where the medium must be read from for a read of `start..`, once the head no longer reads ahead.
-    pub(super) fn from(&self, start: u64) -> u64 {
-        let hit = self.segments.iter().find(|s| s.first <= start && start <= s.end && s.first < s.end);
-        hit.map_or(start, |segment| segment.end)
+    /// Where the medium must be read from, once the head no longer reads ahead, for a read at `start` that begins in
+    /// `segment`.
+    pub(super) fn from(&self, start: u64, segment: Option<usize>) -> u64 {
+        segment.map_or(start, |index| self.segments[index].end.max(start))
     }
 
     /// What a read of `start..end` that can begin at `at` finds in the look-ahead that is going on; `None` if it has
     /// nothing to do with that.
-    pub(super) fn find(&self, at: Instant, start: u64, end: u64, mechanism: &Mechanism) -> Option<Found> {
+    pub(super) fn find(&self, at: Instant, start: &Start, end: u64, mechanism: &Mechanism) -> Option<Found> {
         let run = self.run?;
-        let segment = self.segments[run.segment];
-        if start < segment.first {
+        let reached = run.from + at.since(run.since).as_ns();
+        let ahead = start.unrolled.saturating_sub(reached);
+        if start.sector < self.segments[run.segment].first || ahead >= mechanism.revolution().as_ns() {
             return None;
         }
-        let reached = run.from + at.since(run.since).as_ns();
-        if start + self.segment_sectors < run.limit && !self.still_holds(start, reached, mechanism) {
+        if start.sector + self.segment_sectors < run.limit && !self.still_holds(start.sector, reached, mechanism) {
             return None;
         }
         let behind = mechanism.behind(end - 1).unrolled;
-        if end <= segment.end || end <= run.limit && behind <= reached {
+        if end <= run.limit && behind <= reached {
             return Some(Found::Whole);
         }
         let stopped = reached >= mechanism.behind(run.limit - 1).unrolled;
-        let ahead = mechanism.place(start).unrolled.saturating_sub(reached);
-        let near = !stopped && ahead < mechanism.revolution().as_ns();
-        near.then(|| Found::Passing(run.since + Span::from_ns(behind - run.from)))
+        (!stopped).then(|| Found::Passing(run.since + Span::from_ns(behind - run.from)))
     }
 
     /// Has the ring not yet been overwritten at `start`?
@@ -115,19 +143,23 @@ impl LookAhead {
         start + self.segment_sectors >= mechanism.sector_at(reached)
     }
 
-    /// A read of `start..end` has ended at `at` with the head at `unrolled`; the head now reads on.
-    pub(super) fn read(&mut self, at: Instant, start: u64, end: u64, unrolled: u64, owner: SubmitterId) {
+    /// A read of `start..end` has ended at `at` with the head at `unrolled`; the head now reads on. `segment` is the one
+    /// that it began in, when it began.
+    pub(super) fn read(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        segment: Option<usize>,
+        unrolled: u64,
+        owner: SubmitterId,
+    ) {
         self.uses += 1;
-        let continues = |s: &Segment| s.first <= start && start <= s.end && s.first < s.end;
-        let index = match self.segments.iter().position(continues) {
-            Some(index) => index,
-            None => {
-                let oldest = (0..self.segments.len()).min_by_key(|&index| self.segments[index].used);
-                let index = oldest.expect("at least one segment");
-                self.segments[index] = Segment { first: start, end: start, used: 0 };
-                index
-            }
-        };
+        let index = segment.filter(|&index| self.segments[index].continues_at(start)).unwrap_or_else(|| {
+            let oldest = (0..self.segments.len()).min_by_key(|&index| self.segments[index].used);
+            let index = oldest.expect("at least one segment");
+            self.segments[index] = Segment { first: start, end: start, used: 0 };
+            index
+        });
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);
         segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));

@@ -17,6 +17,7 @@ use crate::endings::Endings;
 use crate::{Activity, Disk, Facts, Finished, HddSpec, Ledger, Outcome};
 
 mod divisor;
+mod extents;
 mod geometry;
 mod lookahead;
 mod mechanism;
@@ -30,11 +31,11 @@ mod wire;
 mod write_cache;
 mod zones;
 
-use lookahead::{Found, LookAhead};
-use mechanism::{Accessed, Mechanism};
+use lookahead::{Found, LookAhead, Start};
+use mechanism::{Access, Accessed, Mechanism};
 use ncq::{Queue, Queued};
 use wire::Wire;
-use write_cache::{Extent, WriteCache};
+use write_cache::WriteCache;
 
 /// What the medium is doing.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +43,19 @@ enum Medium {
     /// Nothing for anybody; perhaps reading ahead.
     Idle,
     /// Reading for a command; afterwards the head reads on.
-    Reading { start: u64, end: u64, unrolled: u64, owner: SubmitterId },
+    Reading { range: (u64, u64), segment: Option<usize>, unrolled: u64, owner: SubmitterId },
     /// Writing a command's data.
     Writing,
     /// Writing so many dirty sectors.
     Draining { sectors: u64 },
+}
+
+/// What a cached write leaves behind when it ends.
+#[derive(Clone, Copy, Debug)]
+struct Dirty {
+    start: u64,
+    sectors: u32,
+    submitter: SubmitterId,
 }
 
 /// A command that cannot end before something has been drained.
@@ -69,7 +78,7 @@ pub(crate) struct Hdd {
     medium: Medium,
     /// When the medium ends what it does, or the look-ahead's hold on drains ends.
     wake: Instant,
-    endings: Endings<Option<Extent>>,
+    endings: Endings<Option<Dirty>>,
     in_flight: u32,
     ledger: Ledger,
 }
@@ -103,8 +112,12 @@ impl Hdd {
 
     fn read(&mut self, now: Instant, ready: Instant, command: Command) {
         let (start, end) = range(&command);
-        let dirty = self.cache.as_ref().is_some_and(|cache| cache.holds(start, end));
-        if dirty || self.look_ahead.as_ref().is_some_and(|ahead| ahead.holds(start, end)) {
+        if self.cache.as_ref().is_some_and(|cache| cache.holds(start, end)) {
+            return self.buffer_hit(now, ready, &command);
+        }
+        // With the medium idle, its turn has come and the buffer is looked at then.
+        let in_buffer = |ahead: &LookAhead| ahead.holds(ahead.segment_of(start), end);
+        if !matches!(self.medium, Medium::Idle) && self.look_ahead.as_ref().is_some_and(in_buffer) {
             return self.buffer_hit(now, ready, &command);
         }
         self.want_medium(now, ready, command);
@@ -123,7 +136,7 @@ impl Hdd {
             }
             _ => {
                 if let Some(cache) = &mut self.cache {
-                    cache.cut(start, end);
+                    cache.cut(start, end, &self.mechanism);
                 }
                 self.want_medium(now, ready, command);
             }
@@ -149,37 +162,52 @@ impl Hdd {
 
     /// Does a command whose turn came at `turn`; it may need the medium or not.
     fn serve(&mut self, turn: Instant, queued: Queued) {
-        let at = turn.max(queued.ready);
-        let visible = at.since(turn.max(queued.arrived));
-        let Queued { command, .. } = queued;
+        match queued.command.op {
+            Op::Read => self.serve_read(turn, queued),
+            _ => self.serve_write(turn, queued),
+        }
+    }
+
+    fn serve_write(&mut self, turn: Instant, Queued { command, place, arrived, ready }: Queued) {
+        let at = turn.max(ready);
+        self.stop_reading_ahead(at);
+        let accessed = self.mechanism.access(at, &place, range(&command).1, Access::Write);
+        self.medium = Medium::Writing;
+        self.end_access(at, accessed, at.since(turn.max(arrived)), &command);
+    }
+
+    fn serve_read(&mut self, turn: Instant, Queued { command, place, arrived, ready }: Queued) {
+        let (at, begun) = (turn.max(ready), turn.max(arrived));
         let (start, end) = range(&command);
-        let mut from = start;
-        let mut place = queued.place;
-        if command.op == Op::Read
-            && let Some(ahead) = &self.look_ahead
-        {
-            if ahead.holds(start, end) {
-                return self.buffer_hit(turn.max(queued.arrived), at, &command);
+        let (mut from, mut place, mut segment) = (start, place, None);
+        if let Some(ahead) = &self.look_ahead {
+            segment = ahead.segment_of(start);
+            if ahead.holds(segment, end) {
+                return self.buffer_hit(begun, at, &command);
             }
-            match ahead.find(at, start, end, &self.mechanism) {
-                Some(Found::Whole) => return self.buffer_hit(turn.max(queued.arrived), at, &command),
-                Some(Found::Passing(until)) => return self.pass(at, until, visible, &command),
-                None => self.stop_reading_ahead(at),
+            let begin = Start { sector: start, unrolled: place.unrolled };
+            match ahead.find(at, &begin, end, &self.mechanism) {
+                Some(Found::Whole) => return self.buffer_hit(begun, at, &command),
+                Some(Found::Passing(until)) => return self.pass(at, until, at.since(begun), &command),
+                None => segment = self.look_elsewhere(at, start),
             }
-            from = self.look_ahead.as_ref().map_or(start, |ahead| ahead.from(start));
+        }
+        if let Some(ahead) = &self.look_ahead {
+            from = ahead.from(start, segment);
             if from != start {
                 place = self.mechanism.place(from);
             }
-        } else {
-            self.stop_reading_ahead(at);
         }
-        let access = queued.access();
-        let accessed = self.mechanism.access(at, &place, end, access);
-        self.medium = match command.op {
-            Op::Read => Medium::Reading { start: from, end, unrolled: accessed.unrolled, owner: command.submitter },
-            _ => Medium::Writing,
-        };
-        self.end_access(at, accessed, visible, &command);
+        let accessed = self.mechanism.access(at, &place, end, Access::Read);
+        let (unrolled, owner) = (accessed.unrolled, command.submitter);
+        self.medium = Medium::Reading { range: (from, end), segment, unrolled, owner };
+        self.end_access(at, accessed, at.since(begun), &command);
+    }
+
+    /// The head leaves the spiral to read at `start`; the segment that begins in, now that the look-ahead has ended.
+    fn look_elsewhere(&mut self, at: Instant, start: u64) -> Option<usize> {
+        self.stop_reading_ahead(at);
+        self.look_ahead.as_ref().and_then(|ahead| ahead.segment_of(start))
     }
 
     /// The head is just reading what the command wants: it goes on until that has passed.
@@ -191,7 +219,9 @@ impl Hdd {
         let start = start.min(self.mechanism.next_sector());
         self.mechanism.rest_behind(&behind, end);
         let until = until.max(at);
-        self.medium = Medium::Reading { start, end, unrolled: behind.unrolled, owner: command.submitter };
+        let segment = self.look_ahead.as_ref().and_then(|ahead| ahead.segment_of(start));
+        let (unrolled, owner) = (behind.unrolled, command.submitter);
+        self.medium = Medium::Reading { range: (start, end), segment, unrolled, owner };
         let activity = Activity { transfer: until.since(at), ..Activity::default() };
         self.end_access(at, Accessed { until, unrolled: behind.unrolled, activity }, visible, command);
     }
@@ -225,13 +255,13 @@ impl Hdd {
         if let Some(cache) = &mut self.cache {
             cache.promise(sectors);
         }
-        let extent = Extent::new(start, u64::from(sectors), self.mechanism.place(start), command.submitter);
+        let dirty = Dirty { start, sectors, submitter: command.submitter };
         let end = self.wire.carry(ready, sectors);
         let service = Activity { interface: self.wire.time_of(sectors), ..overhead(now, ready) };
-        self.end_at(end, &command, service, Some(extent));
+        self.end_at(end, &command, service, Some(dirty));
     }
 
-    fn end_at(&mut self, at: Instant, command: &Command, service: Activity, dirty: Option<Extent>) {
+    fn end_at(&mut self, at: Instant, command: &Command, service: Activity, dirty: Option<Dirty>) {
         self.ledger.charge(command.submitter, &service);
         self.endings.add(Finished { rq: command.rq, at, outcome: Outcome::Ok, service }, dirty);
     }
@@ -257,9 +287,9 @@ impl Hdd {
     fn step(&mut self, at: Instant) {
         match core::mem::replace(&mut self.medium, Medium::Idle) {
             Medium::Idle | Medium::Writing => {}
-            Medium::Reading { start, end, unrolled, owner } => {
+            Medium::Reading { range, segment, unrolled, owner } => {
                 if let Some(ahead) = &mut self.look_ahead {
-                    ahead.read(at, start, end, unrolled, owner);
+                    ahead.read(at, range, segment, unrolled, owner);
                 }
             }
             Medium::Draining { sectors } => {
@@ -320,7 +350,7 @@ impl Hdd {
         let Some(cache) = &mut self.cache else { return };
         let piece = cache.take(extent, &self.mechanism);
         let place = self.mechanism.place(piece.start);
-        let accessed = self.mechanism.access(at, &place, piece.start + piece.sectors, mechanism::Access::Write);
+        let accessed = self.mechanism.access(at, &place, piece.end(), Access::Write);
         self.ledger.charge(piece.submitter, &accessed.activity);
         self.medium = Medium::Draining { sectors: piece.sectors };
         self.wake = accessed.until;
@@ -341,9 +371,9 @@ impl Hdd {
     }
 
     /// A cached write's data has arrived.
-    fn dirtied(&mut self, at: Instant, extent: Extent) {
+    fn dirtied(&mut self, at: Instant, dirty: Dirty) {
         let Some(cache) = &mut self.cache else { return };
-        cache.insert(extent);
+        cache.insert(dirty.start, u64::from(dirty.sectors), dirty.submitter, &self.mechanism);
         if !self.waiting.is_empty() {
             self.admit_waiting(at);
         }
@@ -401,8 +431,8 @@ impl Disk for Hdd {
             }
             let (finished, dirty) = self.endings.take(now)?;
             self.in_flight -= 1;
-            if let Some(extent) = dirty {
-                self.dirtied(finished.at, extent);
+            if let Some(dirty) = dirty {
+                self.dirtied(finished.at, dirty);
             }
             return Some(finished);
         }

@@ -13,38 +13,16 @@ use core::ops::Range;
 
 use blksched::{Instant, SubmitterId};
 
-use super::geometry::Place;
+use super::extents::{Extent, Extents};
 use super::mechanism::{Access, Mechanism};
 use super::targets::{Targets, cheapest};
 use crate::{CacheOrder, WriteCacheSpec};
-
-/// Dirty sectors in a row, written by one submitter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) start: u64,
-    pub(super) sectors: u64,
-    /// Where it begins.
-    pub(super) place: Place,
-    pub(super) submitter: SubmitterId,
-    serial: u64,
-}
-
-impl Extent {
-    pub(super) fn new(start: u64, sectors: u64, place: Place, submitter: SubmitterId) -> Extent {
-        Extent { start, sectors, place, submitter, serial: 0 }
-    }
-
-    fn end(&self) -> u64 {
-        self.start + self.sectors
-    }
-}
 
 /// The dirty part of the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct WriteCache {
     spec: WriteCacheSpec,
-    /// By start; never overlapping.
-    extents: Vec<Extent>,
+    extents: Extents,
     /// Dirty, being drained, or promised to a write whose data is on its way.
     used_sectors: u64,
     /// Writes whose data is on its way.
@@ -58,8 +36,8 @@ pub(super) struct WriteCache {
 
 impl WriteCache {
     pub(super) fn new(spec: &WriteCacheSpec) -> WriteCache {
-        // One extent more than allowed: an overlapping write may cut one in two.
-        let extents = Vec::with_capacity(spec.extents as usize + 1);
+        // More than allowed: each write on its way may yet cut an extent in two.
+        let extents = Extents::with_capacity(2 * spec.extents as usize);
         let reach = spec.reach as usize;
         let (targets, costs) = (Targets::with_capacity(reach), Vec::with_capacity(reach));
         WriteCache { spec: *spec, extents, used_sectors: 0, promised: 0, serial: 0, targets, costs }
@@ -92,45 +70,42 @@ impl WriteCache {
         self.promised += 1;
     }
 
-    /// A promised write's data has arrived.
-    pub(super) fn insert(&mut self, mut extent: Extent) {
+    /// A promised write of `submitter` to `start..start + sectors` has arrived.
+    pub(super) fn insert(&mut self, start: u64, sectors: u64, submitter: SubmitterId, mechanism: &Mechanism) {
         self.promised -= 1;
-        self.cut(extent.start, extent.end());
-        self.serial += 1;
-        extent.serial = self.serial;
-        let at = self.extents.partition_point(|other| other.start < extent.start);
-        if let Some(before) = at.checked_sub(1).map(|before| &mut self.extents[before])
-            && before.end() == extent.start
-            && before.submitter == extent.submitter
+        self.cut(start, start + sectors, mechanism);
+        let before = self.extents.first_from(start).checked_sub(1);
+        if let Some(before) = before.map(|before| self.extents.get_mut(before))
+            && before.end() == start
+            && before.submitter == submitter
         {
-            before.sectors += extent.sectors;
+            before.sectors += sectors;
         } else {
-            self.extents.insert(at, extent);
+            self.serial += 1;
+            let place = mechanism.place(start);
+            self.extents.insert(Extent { start, sectors, place, submitter, serial: self.serial });
         }
     }
 
     /// Is all of `start..end` dirty, in one piece?
     pub(super) fn holds(&self, start: u64, end: u64) -> bool {
-        let after = self.extents.partition_point(|extent| extent.start <= start);
-        after > 0 && self.extents[after - 1].end() >= end
+        let index = self.extents.first_beyond(start);
+        index < self.extents.len() && self.extents.get(index).start <= start && end <= self.extents.get(index).end()
     }
 
     /// `start..end` is overwritten: it need not be drained any more.
-    pub(super) fn cut(&mut self, start: u64, end: u64) {
-        let mut at = self.extents.partition_point(|extent| extent.end() <= start);
-        while let Some(old) = self.extents.get(at).copied()
-            && old.start < end
-        {
+    pub(super) fn cut(&mut self, start: u64, end: u64, mechanism: &Mechanism) {
+        let mut index = self.extents.first_beyond(start);
+        while index < self.extents.len() && self.extents.get(index).start < end {
+            let old = self.extents.remove(index);
             self.used_sectors -= old.end().min(end) - old.start.max(start);
-            self.extents.remove(at);
             if old.start < start {
-                self.extents.insert(at, Extent { sectors: start - old.start, ..old });
-                at += 1;
+                self.extents.insert(Extent { sectors: start - old.start, ..old });
+                index += 1;
             }
             if end < old.end() {
-                // Its place is that of the old beginning, at most one write away: good enough to choose by.
-                self.extents.insert(at, Extent { start: end, sectors: old.end() - end, ..old });
-                at += 1;
+                let place = mechanism.place(end);
+                self.extents.insert(Extent { start: end, sectors: old.end() - end, place, ..old });
             }
         }
     }
@@ -139,11 +114,11 @@ impl WriteCache {
     pub(super) fn choose(&mut self, at: Instant, mechanism: &Mechanism) -> Option<(usize, f32)> {
         match self.spec.order {
             CacheOrder::Fifo => {
-                let oldest = (0..self.extents.len()).min_by_key(|&index| self.extents[index].serial)?;
+                let oldest = (0..self.extents.len()).min_by_key(|&index| self.extents.get(index).serial)?;
                 Some(self.cheapest(at, oldest..oldest + 1, mechanism))
             }
             CacheOrder::Position => {
-                let here = self.extents.partition_point(|extent| extent.start < mechanism.next_sector());
+                let here = self.extents.first_from(mechanism.next_sector());
                 let ahead = here..self.extents.len().min(here + self.spec.reach as usize);
                 let around = 0..self.extents.len().min(self.spec.reach as usize);
                 let candidates = if ahead.is_empty() { around } else { ahead };
@@ -155,22 +130,21 @@ impl WriteCache {
     /// The cheapest of `candidates`, and what it costs \[ns\].
     fn cheapest(&mut self, at: Instant, candidates: Range<usize>, mechanism: &Mechanism) -> (usize, f32) {
         self.targets.clear();
-        self.extents[candidates.clone()].iter().for_each(|extent| self.targets.push(&extent.place, Access::Write));
+        let first = candidates.start;
+        self.extents.range(candidates).for_each(|extent| self.targets.push(&extent.place, Access::Write));
         mechanism.costs(at, &self.targets, &mut self.costs);
         let (index, cost) = cheapest(&self.costs);
-        (candidates.start + index, cost)
+        (first + index, cost)
     }
 
     /// Takes the next piece of an extent out, to be written.
     pub(super) fn take(&mut self, index: usize, mechanism: &Mechanism) -> Extent {
-        let extent = &mut self.extents[index];
+        let extent = *self.extents.get(index);
         if extent.sectors <= self.spec.chunk_sectors {
             return self.extents.remove(index);
         }
-        let piece = Extent { sectors: self.spec.chunk_sectors, ..*extent };
-        extent.start += piece.sectors;
-        extent.sectors -= piece.sectors;
-        extent.place = mechanism.place(extent.start);
+        let piece = Extent { sectors: self.spec.chunk_sectors, ..extent };
+        self.extents.shorten(index, piece.sectors, mechanism.place(piece.end()));
         piece
     }
 
