@@ -38,6 +38,25 @@ fn a_read_just_beyond_waits_for_the_head_and_no_more() {
 }
 
 #[test]
+fn a_slow_sequential_reader_waits_for_the_platters_once_and_never_again() {
+    let positioned = |spec: &DiskSpec| {
+        let mut disk = spec.build(1);
+        let (mut now, mut count) = (Instant::ZERO, 0);
+        for n in 0..2_000u64 {
+            disk.start(now, read(n * 8, 8));
+            let done = next_completion(&mut *disk);
+            count += u32::from(!done.service.positioning().is_zero());
+            now = done.at + Span::from_ms(1);
+            assert_eq!(disk.finish(now), None);
+        }
+        count
+    };
+    // The look-ahead fills its segment, stops, and begins again in time, many times over.
+    assert_eq!(positioned(&changed("ide-2002", |_| ())), 1);
+    assert_eq!(positioned(&changed("ide-2002", |hdd| hdd.look_ahead = None)), 2_000);
+}
+
+#[test]
 fn what_has_been_read_can_be_read_again_from_the_segment_and_a_write_spoils_it() {
     let spec = changed("ide-2002", |_| ());
     assert!(read_after(&spec, (1_000, 64), (1_000, 32)).positioning().is_zero());

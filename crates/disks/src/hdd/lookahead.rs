@@ -88,18 +88,21 @@ impl LookAhead {
         }
     }
 
-    /// The segment that `start` lies in, or else the one that it goes on behind.
-    pub(super) fn segment_of(&self, start: u64) -> Option<usize> {
-        let mut behind = None;
+    /// Of the segments that `start..end` begins in or goes on behind, one that holds all of it, or else the one that
+    /// reaches furthest.
+    pub(super) fn segment_of(&self, start: u64, end: u64) -> Option<usize> {
+        let mut furthest: Option<usize> = None;
         for (index, segment) in self.segments.iter().enumerate() {
             if segment.continues_at(start) {
-                if start < segment.end {
+                if end <= segment.end {
                     return Some(index);
                 }
-                behind = Some(index);
+                if furthest.is_none_or(|other| self.segments[other].end < segment.end) {
+                    furthest = Some(index);
+                }
             }
         }
-        behind
+        furthest
     }
 
     /// Is all of a read up to `end` that begins in `segment` in the buffer?

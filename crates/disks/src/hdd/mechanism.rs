@@ -150,3 +150,66 @@ impl Mechanism {
         (seek, if seek > 0 { settle } else { 0 })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdd::tests_support::{Random, hdd_spec};
+
+    #[test]
+    fn the_estimated_costs_are_the_exact_ones_to_some_nanoseconds() {
+        let spec = hdd_spec("sata-2009");
+        let mut mechanism = Mechanism::new(&spec, 1);
+        let mut random = Random(8);
+        let (mut all, mut off) = (0, 0);
+        for round in 0..200u64 {
+            let at = Instant::from_ns(random.below(1 << 40));
+            let mut targets = Targets::with_capacity(32);
+            let places: Vec<(Place, Access)> = (0..32)
+                .map(|index| {
+                    let access = if index % 2 == 0 { Access::Read } else { Access::Write };
+                    (mechanism.place(random.below(spec.capacity_sectors)), access)
+                })
+                .collect();
+            places.iter().for_each(|(place, access)| targets.push(place, *access));
+            let mut costs = Vec::new();
+            mechanism.costs(at, &targets, &mut costs);
+            for ((place, access), estimate) in places.iter().zip(costs) {
+                let exact = mechanism.cost(mechanism.angle(at), 0, place, *access) as f32;
+                all += 1;
+                // A place that is reached within nanoseconds of its passing may be taken for the next turn's.
+                off += u32::from((exact - estimate).abs() > 16.0);
+            }
+            let sector = round * 4_000_000;
+            mechanism.access(at, &mechanism.place(sector), sector + 1, Access::Read);
+        }
+        assert!(all == 6_400 && off <= 2, "{off} of {all}");
+    }
+
+    #[test]
+    fn going_on_without_a_pause_costs_nothing_but_the_skew() {
+        let spec = hdd_spec("sata-2009");
+        let mut mechanism = Mechanism::new(&spec, 1);
+        let mut at = Instant::ZERO;
+        let mut rotation = Span::ZERO;
+        for piece in 0..1_000u64 {
+            let accessed = mechanism.access(at, &mechanism.place(piece * 100), (piece + 1) * 100, Access::Write);
+            at = accessed.until;
+            if piece > 0 {
+                assert!((accessed.activity.seek + accessed.activity.settle).is_zero());
+                rotation += accessed.activity.rotation;
+                let mut targets = Targets::default();
+                targets.push(&mechanism.place((piece + 1) * 100), Access::Write);
+                let mut costs = Vec::new();
+                mechanism.costs(at, &targets, &mut costs);
+                assert_eq!(
+                    costs[0] as i32,
+                    mechanism.cost(mechanism.angle(at), 0, &mechanism.place((piece + 1) * 100), Access::Write)
+                );
+            }
+        }
+        let tracks = at.since(Instant::ZERO).as_ns() / mechanism.revolution().as_ns();
+        let skew = spec.geometry.track_skew.of(spec.revolution());
+        assert!(rotation <= skew * (tracks + 1), "{rotation}");
+    }
+}

@@ -116,7 +116,7 @@ impl Hdd {
             return self.buffer_hit(now, ready, &command);
         }
         // With the medium idle, its turn has come and the buffer is looked at then.
-        let in_buffer = |ahead: &LookAhead| ahead.holds(ahead.segment_of(start), end);
+        let in_buffer = |ahead: &LookAhead| ahead.holds(ahead.segment_of(start, end), end);
         if !matches!(self.medium, Medium::Idle) && self.look_ahead.as_ref().is_some_and(in_buffer) {
             return self.buffer_hit(now, ready, &command);
         }
@@ -137,6 +137,7 @@ impl Hdd {
             _ => {
                 if let Some(cache) = &mut self.cache {
                     cache.cut(start, end, &self.mechanism);
+                    self.admit_waiting(ready);
                 }
                 self.want_medium(now, ready, command);
             }
@@ -181,7 +182,7 @@ impl Hdd {
         let (start, end) = range(&command);
         let (mut from, mut place, mut segment) = (start, place, None);
         if let Some(ahead) = &self.look_ahead {
-            segment = ahead.segment_of(start);
+            segment = ahead.segment_of(start, end);
             if ahead.holds(segment, end) {
                 return self.buffer_hit(begun, at, &command);
             }
@@ -189,7 +190,7 @@ impl Hdd {
             match ahead.find(at, &begin, end, &self.mechanism) {
                 Some(Found::Whole) => return self.buffer_hit(begun, at, &command),
                 Some(Found::Passing(until)) => return self.pass(at, until, at.since(begun), &command),
-                None => segment = self.look_elsewhere(at, start),
+                None => segment = self.look_elsewhere(at, start, end),
             }
         }
         if let Some(ahead) = &self.look_ahead {
@@ -204,10 +205,10 @@ impl Hdd {
         self.end_access(at, accessed, at.since(begun), &command);
     }
 
-    /// The head leaves the spiral to read at `start`; the segment that begins in, now that the look-ahead has ended.
-    fn look_elsewhere(&mut self, at: Instant, start: u64) -> Option<usize> {
+    /// The head leaves the spiral to read `start..end`; the segment that begins in, now that the look-ahead has ended.
+    fn look_elsewhere(&mut self, at: Instant, start: u64, end: u64) -> Option<usize> {
         self.stop_reading_ahead(at);
-        self.look_ahead.as_ref().and_then(|ahead| ahead.segment_of(start))
+        self.look_ahead.as_ref().and_then(|ahead| ahead.segment_of(start, end))
     }
 
     /// The head is just reading what the command wants: it goes on until that has passed.
@@ -219,7 +220,7 @@ impl Hdd {
         let start = start.min(self.mechanism.next_sector());
         self.mechanism.rest_behind(&behind, end);
         let until = until.max(at);
-        let segment = self.look_ahead.as_ref().and_then(|ahead| ahead.segment_of(start));
+        let segment = self.look_ahead.as_ref().and_then(|ahead| ahead.segment_of(start, end));
         let (unrolled, owner) = (behind.unrolled, command.submitter);
         self.medium = Medium::Reading { range: (start, end), segment, unrolled, owner };
         let activity = Activity { transfer: until.since(at), ..Activity::default() };
