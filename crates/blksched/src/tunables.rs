@@ -257,7 +257,8 @@ macro_rules! tunables {
         pub struct $name:ident {
             $(
                 $(#[doc = $doc:literal])+
-                $field:ident: $ty:ident [$unit:ident] = $default:expr, $range:expr, $kernels:expr, sweep [$($sweep:expr),*];
+                $field:ident: $ty:ident [$unit:ident] =
+                    $default:expr, $range:expr, $kernels:expr, sweep [$($sweep:expr),*];
             )+
         }
     ) => {
@@ -275,7 +276,7 @@ macro_rules! tunables {
                 $crate::Knob {
                     name: stringify!($field),
                     unit: $crate::Unit::$unit,
-                    default: { const RANGE: core::ops::RangeInclusive<i64> = $range; let _ = RANGE; $crate::tunables!(@raw $ty, $default) },
+                    default: $crate::tunables!(@raw $ty, $default),
                     min: *{ const RANGE: core::ops::RangeInclusive<i64> = $range; RANGE }.start(),
                     max: *{ const RANGE: core::ops::RangeInclusive<i64> = $range; RANGE }.end(),
                     kernels: $kernels,

@@ -5,7 +5,7 @@ use super::slots::Sleeper;
 use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::{Admission, Insert};
-use crate::explain::Reason;
+use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, Op, RequestId};
 use crate::time::Instant;
 
@@ -25,12 +25,14 @@ impl<L: Listener> BlockQueue<L> {
     /// The bio's data, whatever must be flushed around it having been seen to.
     pub(super) fn submit_data(&mut self, now: Instant, bio: Bio) -> Submitted {
         assert!(bio.sectors > 0, "a bio of no length: {bio:?}");
-        self.changed();
         let max_sectors = self.core.config.limits.max_sectors;
         if bio.sectors <= max_sectors {
             let piece = Piece { of: None, last: true };
             let became = self.submit_piece(now, bio, piece);
-            return self.sleep_if_asleep(now, became, Sleeper { bio, piece });
+            if became == Submitted::Asleep {
+                self.sleep(now, Sleeper { bio, piece });
+            }
+            return became;
         }
         let count = bio.sectors.div_ceil(max_sectors);
         let of = Some(self.core.bios.split(count));
@@ -41,19 +43,23 @@ impl<L: Listener> BlockQueue<L> {
             if became != Submitted::Asleep {
                 became = self.submit_piece(now, part, piece);
             }
-            self.sleep_if_asleep(now, became, Sleeper { bio: part, piece });
+            if became == Submitted::Asleep {
+                self.sleep(now, Sleeper { bio: part, piece });
+            }
         }
         became
     }
 
-    /// A submission that found no slot is kept here until one is free.
-    fn sleep_if_asleep(&mut self, now: Instant, became: Submitted, sleeper: Sleeper) -> Submitted {
-        if became == Submitted::Asleep {
+    /// A submission that found no slot is kept here until one is free. Whoever sleeps waits, so plugs open: its own
+    /// requests may hold the slots that it sleeps for.
+    fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
+        self.core.slots.sleep(sleeper);
+        if sleeper.piece.last {
             let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
             self.core.explain(now, |_| Reason::Slept { submitter, dir });
-            self.core.slots.sleep(sleeper);
+            self.flush_submitter_plug(now, submitter);
+            self.open_plug(now, Unplug::Waiting);
         }
-        became
     }
 
     fn submit_piece(&mut self, now: Instant, bio: Bio, piece: Piece) -> Submitted {
@@ -98,6 +104,8 @@ impl<L: Listener> BlockQueue<L> {
             }
             any = true;
             self.changed();
+            // The burst it belonged to may be over.
+            self.flush_submitter_plug(now, bio.submitter);
             if piece.last {
                 self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
                 self.deliveries.push(Delivery::Awake(bio.submitter));
@@ -107,9 +115,11 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
-        if let Some(joined) = self.merge_in_plug(bio, piece) {
+        if let Some(joined) = self.merge_in_plug(now, bio, piece) {
             return joined;
         }
+        // From here on the elevator is asked, and may change its mind.
+        self.changed();
         let (attempt, freed) = self.core.try_merge(&mut *self.elevator, now, bio, piece.of);
         if let Some(victim) = freed {
             self.absorb(victim);
@@ -118,7 +128,10 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A submitter's plug is looked through before the elevator, newest first.
-    fn merge_in_plug(&mut self, bio: &Bio, piece: Piece) -> Option<Attempt> {
+    fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Attempt> {
+        if !bio.is_mergeable() {
+            return None;
+        }
         let limits = self.core.config.limits;
         let kin = self.core.merges.rules().kin;
         let (into, end) = self.plug.collected(bio.submitter).find_map(|rq| {
@@ -127,6 +140,7 @@ impl<L: Listener> BlockQueue<L> {
             super::merge::fits(request, bio.sectors, 1, &limits).then_some((rq, end))
         })?;
         self.core.grow(into, bio, piece.of, end);
+        self.core.explain(now, |_| Reason::Merged { into, end });
         Some(Attempt::Joined { into, end })
     }
 

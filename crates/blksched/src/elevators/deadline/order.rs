@@ -81,7 +81,8 @@ impl Sorted {
 }
 
 /// The list's merge search: a request that starts where `bio` ends, or the place where `bio` belongs, whichever the
-/// scan from the tail meets first. So a front merge below the place is missed. `arm`: the end of the last request chosen.
+/// scan from the tail meets first. So a front merge below the place is missed. `arm`: the end of the last request
+/// chosen.
 pub(super) fn scan(cx: &mut Cx<'_>, list: &List, bio: &Bio, arm: Sector) -> Lookup {
     let Some(first) = list.head() else { return Lookup::Nothing };
     let mut steps = 0;
