@@ -83,6 +83,8 @@ pub struct DiskShare {
     pub busy: f64,
     /// The part of the run in which it moved its arm (0 to 1).
     pub seeking: f64,
+    /// How many requests it had to choose from, on average, while it had any.
+    pub depth: f64,
 }
 
 impl Trial {
@@ -143,7 +145,9 @@ impl Trial {
         let jobs = jobs.collect();
         let activity = *ledger.total();
         let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
-        let disk = DiskShare { activity, busy: part(activity.mechanism()), seeking: part(activity.seek) };
+        let had_any = reasons.disk().busy().as_secs_f64();
+        let depth = if had_any > 0.0 { world.time_in_disk().as_secs_f64() / had_any } else { 0.0 };
+        let disk = DiskShare { activity, busy: part(activity.mechanism()), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         Findings { jobs, reasons, disk, elapsed, finished, hash, requests }
     }

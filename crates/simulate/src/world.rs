@@ -4,7 +4,7 @@
 //! each followed by a run of the queue and only then by the news to its submitter, as an interrupt handler starts the
 //! next request before the process it woke runs; sources, in the order in which they asked for the moment.
 
-use blksched::{BlockQueue, Command, Delivery, Instant, Listener, Next, Op, Outcome, Request, SubmitterId, Tag};
+use blksched::{BlockQueue, Command, Delivery, Instant, Listener, Next, Op, Outcome, Request, Span, SubmitterId, Tag};
 use blksched_disks::{Disk, Finished};
 use blksched_measure::Completion;
 use blksched_workloads::{Delivered, Emission, Source};
@@ -56,6 +56,7 @@ pub struct World<L: Listener, O: Observer> {
     observer: O,
     hash: TraceHash,
     completions: u64,
+    in_disk: Span,
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
@@ -82,6 +83,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             observer,
             hash: TraceHash::default(),
             completions: 0,
+            in_disk: Span::ZERO,
         }
     }
 
@@ -133,6 +135,11 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.completions
     }
 
+    /// The time that completed requests have spent in the disk, summed over the requests.
+    pub fn time_in_disk(&self) -> Span {
+        self.in_disk
+    }
+
     /// Whoever looked on.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
@@ -180,6 +187,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         };
         self.hash.completed(self.now, rq.index());
         self.completions += 1;
+        self.in_disk += self.now.since(issued_at);
         self.queue.complete(self.now, rq, outcome);
         // The submitters of this request hear of it after the queue has run.
         self.deliveries.extend(self.queue.deliveries());

@@ -364,18 +364,7 @@ impl Transcript {
 mod tests {
     use super::*;
 
-    const CASE: &str = r#"{"format":"elevator-transcript/1","scheduler":"cfq","kernel":"2.6.33","hz":1000,"t0":1000,"tunables":{"quantum":4},"raw":{"slice_idle":8},"queue":{"nr_requests":128,"max_sectors":1024,"depth":4,"rotational":true},"rbtree_shape_sensitive":false}
-{"t":1001,"ev":"add","id":1,"pid":7,"op":"R","sync":true,"sector":8,"sectors":8,"prio":"be/4","result":"insert","h":["alloc:7"]}
-{"t":1001,"ev":"add","id":2,"pid":7,"op":"W","sync":false,"sector":16,"sectors":8,"prio":"be/4","result":{"merge":"back","into":1},"kick":"now"}
-{"t":1001,"ev":"coalesce","id":3,"into":1}
-{"t":1002,"ev":"dispatch","got":1,"sector":8,"sectors":16,"batch":1}
-{"t":1002,"ev":"dispatch","got":null}
-{"t":1002,"ev":"kick_end"}
-{"t":1005,"ev":"complete","id":1,"idle_until":1013,"queue":"S7"}
-{"t":1013,"ev":"timer","kick":"later"}
-{"t":1013,"ev":"weight","group":1,"leaf_weight":100}
-{"t":1014,"ev":"exit","pid":7}
-"#;
+    const CASE: &str = include_str!("../tests/case.jsonl");
 
     #[test]
     fn what_is_written_reads_back_the_same() {

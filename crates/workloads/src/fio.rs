@@ -80,6 +80,7 @@ pub struct JobFile {
     name: String,
     text: String,
     jobs: Vec<JobSection>,
+    globals: Vec<(String, String)>,
     notes: Vec<Note>,
 }
 
@@ -105,12 +106,18 @@ impl JobFile {
         if !problems.is_empty() {
             return Err(Errors::new(file_name, text, problems));
         }
-        Ok(JobFile { name: file_name.to_owned(), text: text.to_owned(), jobs: sections.jobs, notes: sections.notes })
+        let (name, text) = (file_name.to_owned(), text.to_owned());
+        Ok(JobFile { name, text, jobs: sections.jobs, globals: sections.globals, notes: sections.notes })
     }
 
     /// The options that were accepted and change nothing, in their order.
     pub fn notes(&self) -> &[Note] {
         &self.notes
+    }
+
+    /// The options of its `[global]` sections, as written.
+    pub fn global_options(&self) -> &[(String, String)] {
+        &self.globals
     }
 
     /// Its name as given.

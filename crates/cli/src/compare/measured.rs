@@ -16,6 +16,8 @@ pub(crate) struct Measured {
     /// Of the run.
     pub(crate) busy: Spread,
     pub(crate) seeking: Spread,
+    /// How many requests the disk had at a time, while it had any \[mean\].
+    pub(crate) in_disk: f64,
     /// Jain's index over what the jobs got of the disk time they asked for.
     pub(crate) jain: Spread,
     /// Of all reads, of all writes.
@@ -77,6 +79,7 @@ impl Measured {
             jobs: (0..plan.rows()).map(row).collect(),
             busy: over(runs, |run| run.disk.busy),
             seeking: over(runs, |run| run.disk.seeking),
+            in_disk: runs.iter().map(|run| run.disk.depth).sum::<f64>() / runs.len() as f64,
             jain: over(runs, jain),
             totals: Dir::BOTH.map(|dir| (dir, Total::of(dir, runs))),
             finished: runs.iter().all(|run| run.finished),

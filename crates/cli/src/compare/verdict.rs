@@ -25,10 +25,31 @@ enum What {
     TailLatency,
 }
 
-/// One paragraph per scheduler after the first.
+/// One paragraph per scheduler after the first, and what holds for all of them.
 pub(super) fn sentences(measured: &[Measured]) -> Vec<String> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
-    others.iter().map(|here| paragraph(here, base)).collect()
+    let mut sentences: Vec<String> = others.iter().map(|here| paragraph(here, base)).collect();
+    sentences.extend(Dir::BOTH.into_iter().filter_map(|dir| beyond_reach(measured, dir)));
+    sentences
+}
+
+/// Depth left inside the device defeats every scheduler. Said if, whoever schedules, a request spends most of its time
+/// inside the disk although the disk had others to choose from.
+fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
+    const MOST: f64 = 0.75;
+    let parts: Vec<f64> = measured.iter().map(|m| total(m, dir)).map(|t| t.service / t.mean.mean).collect();
+    let least = parts.iter().copied().fold(f64::INFINITY, f64::min);
+    let shared = measured.iter().all(|m| m.in_disk > 2.0);
+    // An unknown latency compares as false.
+    let said = least >= MOST && shared && total(measured.first()?, dir).mean.count > 0;
+    said.then(|| {
+        format!(
+            "Whichever it is, a {dir} spends at least {} of its time inside the disk, where the disk chooses among {} \
+             commands and no scheduler reaches; --depth 1 leaves the choice to the scheduler.",
+            Quantity::Fraction.show(least.min(1.0)),
+            measured.iter().map(|m| m.in_disk.round() as u64).min().unwrap_or(0),
+        )
+    })
 }
 
 fn paragraph(here: &Measured, base: &Measured) -> String {
@@ -131,10 +152,12 @@ fn reason(difference: &Contrast, here: &Total, base: &Total) -> String {
     let Some((seen, h, b)) = waits else { return String::new() };
     let time = |ns: f64| Quantity::Time.show(ns.round());
     if wanted * (here.service - base.service) > wanted * (h - b) {
-        return format!(" Why: the disk itself takes {} for a {dir}, not {}.", time(here.service), time(base.service));
+        return format!(" Why: the disk has a {dir} for {}, not {}.", time(here.service), time(base.service));
     }
-    if wanted * (h - b) <= 0.0 {
-        return String::new();
+    match (wanted * (h - b) > 0.0, h < 0.5, b < 0.5) {
+        (false, _, _) => String::new(),
+        (true, true, _) => format!(" Why: no {dir} waits for {seen}; there each does, for {}.", time(b)),
+        (true, _, true) => format!(" Why: a {dir} waits {} for {seen}; there none does.", time(h)),
+        (true, _, _) => format!(" Why: a {dir} waits {} for {seen}, not {}.", time(h), time(b)),
     }
-    format!(" Why: a {dir} waits {} for {seen}, not {}.", time(h), time(b))
 }

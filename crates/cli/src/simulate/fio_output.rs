@@ -10,11 +10,11 @@ use crate::input::Stage;
 pub(super) fn text(stage: &Stage, findings: &Findings) -> String {
     let rows = (0..stage.plan.rows()).map(|row| {
         let mut members = stage.plan.jobs.iter().zip(&findings.jobs).filter(|(job, _)| job.row == row);
-        let (_, first) = members.next().expect("a row has a process");
+        let (job, first) = members.next().expect("a row has a process");
         let mut record: JobRecord = first.record.clone();
         members.for_each(|(_, other)| record.merge(&other.record));
-        (record, Vec::new())
+        (record, job.options.clone())
     });
     let rows: Vec<_> = rows.collect();
-    Output::new(Vec::new(), &rows, Vec::new()).print()
+    Output::new(stage.file.global_options().to_vec(), &rows, Vec::new()).print()
 }

@@ -39,6 +39,8 @@ pub struct JobPlan {
     pub sectors: u64,
     /// How many I/Os it keeps in flight.
     pub depth: u32,
+    /// The options of its own section, as written.
+    pub options: Vec<(String, String)>,
     script: Script,
 }
 
@@ -134,6 +136,7 @@ impl Succession {
             name: s.name.clone().unwrap_or_else(|| clone.job.name.clone()),
             number: clone.number as u32,
             description: s.description.clone(),
+            options: clone.job.written.clone(),
             group: self.group,
             row: self.row(s),
             submitter,

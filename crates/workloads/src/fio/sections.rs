@@ -14,12 +14,19 @@ pub(crate) struct JobSection {
     pub name: String,
     pub place: Place,
     pub settings: Settings,
+    /// Its own options as written, without those of `[global]`.
+    pub written: Vec<Written>,
 }
+
+/// An option and its value as written.
+pub(crate) type Written = (String, String);
 
 /// What the lines amount to.
 #[derive(Default)]
 pub(crate) struct Sections {
     pub jobs: Vec<JobSection>,
+    /// Options of `[global]` sections as written.
+    pub globals: Vec<Written>,
     pub notes: Vec<Note>,
     pub problems: Vec<Problem>,
 }
@@ -50,18 +57,20 @@ pub(crate) fn assemble(lines: &[Line<'_>]) -> Sections {
             Line::Section(name) => {
                 // As fio does (tried): a name said in [global] renames no job.
                 let settings = Settings { name: None, ..globals.clone() };
-                out.jobs.push(JobSection { name: name.text.to_owned(), place: name.place.clone(), settings });
+                let (name, place) = (name.text.to_owned(), name.place.clone());
+                out.jobs.push(JobSection { name, place, settings, written: Vec::new() });
                 current = Current::Job;
             }
             Line::Setting { key, value } => {
-                let settings = match (&current, out.jobs.last_mut()) {
+                let (settings, written) = match (&current, out.jobs.last_mut()) {
                     (Current::Nothing, _) | (Current::Job, None) => {
                         out.problems.push(outside(key));
                         continue;
                     }
-                    (Current::Global, _) => &mut globals,
-                    (Current::Job, Some(job)) => &mut job.settings,
+                    (Current::Global, _) => (&mut globals, &mut out.globals),
+                    (Current::Job, Some(job)) => (&mut job.settings, &mut job.written),
                 };
+                written.push((key.text.to_owned(), value.as_ref().map_or("", |value| value.text).to_owned()));
                 match set(settings, key, value.as_ref()) {
                     Ok(note) => out.notes.extend(note),
                     Err(problem) => out.problems.push(problem),
