@@ -26,7 +26,7 @@
 //! ```
 //!
 //! The models: `null` (ends at once), `fixed` (constant service time on parallel channels) and `hdd` (see the module
-//! heads in `hdd/`, one per mechanism). Section 1 of the presets' comments says where each number comes from.
+//! heads in `hdd/`, one per mechanism). The presets' comments say where each number comes from.
 
 mod disk;
 mod endings;

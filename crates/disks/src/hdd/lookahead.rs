@@ -20,17 +20,19 @@ use crate::LookAheadSpec;
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     first: u64,
-    /// The first sector not in it; equal to `first` if empty.
+    /// The first sector not in it.
     end: u64,
     used: u64,
 }
 
 impl Segment {
-    const EMPTY: Segment = Segment { first: 0, end: 0, used: 0 };
+    /// No disk has so many sectors.
+    const EMPTY: Segment = Segment { first: u64::MAX / 2, end: u64::MAX / 2, used: 0 };
 
     /// Does a read at `start` begin in it or go on directly behind it?
+    #[inline]
     fn continues_at(&self, start: u64) -> bool {
-        self.first <= start && start <= self.end && self.first < self.end
+        start.wrapping_sub(self.first) <= self.end - self.first
     }
 }
 
@@ -232,7 +234,10 @@ impl LookAhead {
     pub(super) fn trim(&mut self, start: u64, end: u64) {
         for segment in &mut self.segments {
             if start < segment.end && segment.first < end {
-                segment.end = start.max(segment.first);
+                segment.end = start;
+                if segment.end <= segment.first {
+                    *segment = Segment::EMPTY;
+                }
             }
         }
     }

@@ -98,8 +98,10 @@ impl Queue {
         if self.order == QueueOrder::Arrival || at.since(oldest_arrived) > self.age_limit {
             return (!rival_is_older).then_some((0, 0.0));
         }
-        let continues =
-            window.and_then(|(first, end)| self.reads.iter().position(|start| (first..=end).contains(start)));
+        let continues = window.and_then(|(first, end)| {
+            let reach = end - first;
+            self.reads.iter().position(|start| start.wrapping_sub(first) <= reach)
+        });
         Some(match continues {
             Some(index) => (index, 0.0),
             None => self.cheapest(at, mechanism),
