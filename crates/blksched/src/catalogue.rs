@@ -81,8 +81,12 @@ pub struct Bound {
 #[derive(Clone, Copy, Debug)]
 pub enum Wait {
     /// At most `(ahead + 1) × batches × batch` other requests are issued between its expiry (`expire` after it was
-    /// queued; 0: from the start) and its own issue, where `ahead` requests of its direction were queued before it.
+    /// queued; 0: from the start) and its own issue, where `ahead` requests were queued before it. What a kernel lets
+    /// go out of turn (requests handed back, requests with one first sector, those put beside one too large) counts
+    /// neither way.
     Bounded {
+        /// Which requests count as ahead.
+        ahead: Ahead,
         /// The knob that says when it expires, if there is one.
         expire: Option<&'static str>,
         /// How many batches may come between two of its own.
@@ -92,6 +96,15 @@ pub enum Wait {
     },
     /// There is no bound, for this reason; a test shows the starvation.
     None(&'static str),
+}
+
+/// Which requests are ahead of one that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// Those queued before it.
+    All,
+    /// Those of its direction queued before it.
+    SameDirection,
 }
 
 /// A parsed `name[@kernel][+mechanism=variant]…`, every mechanism decided.

@@ -49,7 +49,7 @@ mod request;
 mod time;
 pub mod tunables;
 
-pub use catalogue::{Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
+pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 pub use explain::{BatchEnd, BatchStart, End, Index, Listener, Reason, Silence, Unplug};
 pub use kernel::{Kernel, KernelError, Kernels};

@@ -251,6 +251,7 @@ impl<L: Listener> BlockQueue<L> {
     pub fn forget(&mut self, now: Instant, submitter: SubmitterId) {
         self.catch_up(now);
         self.flush_submitter_plug(now, submitter);
+        self.plug.forget(submitter);
         let run = self.elevator.forget(&mut self.core.cx(now), submitter);
         self.changed();
         self.obey(now, run);
@@ -262,11 +263,12 @@ impl<L: Listener> BlockQueue<L> {
     /// If it has no such knob or the value does not fit; nothing has changed then.
     pub fn set(&mut self, now: Instant, knob: &str, raw: i64) -> Result<(), KnobError> {
         self.catch_up(now);
-        self.changed();
         match self.elevator.tunables_mut() {
-            Some(tunables) => tunables.set(knob, raw),
-            None => ().set(knob, raw),
+            Some(tunables) => tunables.set(knob, raw)?,
+            None => ().set(knob, raw)?,
         }
+        self.changed();
+        Ok(())
     }
 
     /// When the queue next wants to be told the time, by any call.

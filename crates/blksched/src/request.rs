@@ -91,6 +91,11 @@ impl Bio {
     pub fn dir(&self) -> Dir {
         self.op.dir()
     }
+
+    /// May it join a request, or another bio its own? Reads and writes may, unless they must be stable.
+    pub fn is_mergeable(&self) -> bool {
+        matches!(self.op, Op::Read | Op::Write) && self.durability.is_volatile()
+    }
 }
 
 /// A request's place in the arena; good until the request completes or is absorbed.

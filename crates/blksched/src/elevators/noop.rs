@@ -2,7 +2,7 @@
 //!
 //! **Origin** `noop-iosched.c` of 2.6 as its documentation describes it; no recording exists, so not decision-checked.
 
-use crate::catalogue::{Bound, Choice, Entry, Preset, Wait};
+use crate::catalogue::{Ahead, Bound, Choice, Entry, Preset, Wait};
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Neighbours, Run};
 use crate::index::List;
 use crate::kernel::Kernel;
@@ -30,7 +30,7 @@ pub const ENTRY: Entry = Entry {
 
 /// Whoever came before goes before.
 fn bound(_: &Choice) -> Bound {
-    let wait = Wait::Bounded { expire: None, batches: |_| 1, batch: |_| 1 };
+    let wait = Wait::Bounded { ahead: Ahead::All, expire: None, batches: |_| 1, batch: |_| 1 };
     Bound { reads: wait, writes: wait }
 }
 

@@ -57,7 +57,6 @@ impl<L: Listener> BlockQueue<L> {
             (_, true) if bio.durability.preflush => self.flushes.wished.push(Wish::Before(bio)),
             (_, true) => return self.submit_data(now, bio),
         }
-        self.changed();
         Submitted::Held
     }
 
@@ -83,6 +82,8 @@ impl<L: Listener> BlockQueue<L> {
                 Wish::Before(bio) if outcome == Outcome::Ok => {
                     let durability = Durability { preflush: false, ..bio.durability };
                     self.submit_data(now, Bio { durability, ..bio });
+                    // Its submitter may have waited already, or be gone.
+                    self.flush_submitter_plug(now, bio.submitter);
                 }
                 Wish::Bare(tag) | Wish::Before(Bio { tag, .. }) => {
                     self.deliveries.push(Delivery::Done { tag, outcome });

@@ -73,6 +73,11 @@ impl Plug {
         matches!(self.kind, Plugging::Submitter { .. })
     }
 
+    /// `submitter` is gone, and what it collected was handed over. Numbers are never reused, so nothing may stay.
+    pub(super) fn forget(&mut self, submitter: SubmitterId) {
+        self.collected.remove(&submitter);
+    }
+
     /// What `submitter` has collected, newest first.
     pub(super) fn collected(&self, submitter: SubmitterId) -> impl Iterator<Item = RequestId> + '_ {
         self.collected.get(&submitter).into_iter().flat_map(|list| list.iter().rev().copied())
@@ -119,5 +124,22 @@ impl<L: Listener> BlockQueue<L> {
         if let Some(list) = self.plug.collected.get_mut(&submitter) {
             *list = collected;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bio, Catalogue, QueueConfig, Sector};
+
+    #[test]
+    fn a_submitter_that_is_gone_leaves_no_list_behind() {
+        let config = QueueConfig { plugging: Plugging::LINUX_3, ..QueueConfig::default() };
+        let mut queue = BlockQueue::new(config, Catalogue::builtin().build("noop").unwrap().elevator);
+        for nth in 0..100 {
+            queue.submit(Instant::ZERO, Bio::read(1, SubmitterId(nth), Sector(0), 8));
+            queue.forget(Instant::ZERO, SubmitterId(nth));
+        }
+        assert_eq!((queue.queued(), queue.plug.collected.len()), (100, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! The way in: split, merge, take a slot, and on to the elevator or the submitter's plug.
 
-use super::merge::Attempt;
+use super::merge::{Attempt, Gate, Merging};
 use super::slots::Sleeper;
 use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
@@ -103,7 +103,6 @@ impl<L: Listener> BlockQueue<L> {
                 break;
             }
             any = true;
-            self.changed();
             // The burst it belonged to may be over.
             self.flush_submitter_plug(now, bio.submitter);
             if piece.last {
@@ -129,11 +128,11 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A submitter's plug is looked through before the elevator, newest first.
     fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Attempt> {
-        if !bio.is_mergeable() {
+        let Merging { gate, kin, .. } = self.core.merges.rules();
+        if gate == Gate::Never || !bio.is_mergeable() {
             return None;
         }
         let limits = self.core.config.limits;
-        let kin = self.core.merges.rules().kin;
         let (into, end) = self.plug.collected(bio.submitter).find_map(|rq| {
             let request = &self.core.requests[rq];
             let end = super::merge::adjoins(request, bio).filter(|_| kin.accepts(request, bio))?;

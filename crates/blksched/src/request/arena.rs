@@ -52,7 +52,7 @@ impl Requests {
             hints: bio.hints,
             durability: bio.durability,
             stage: Stage::Prepared,
-            mergeable: matches!(bio.op, super::Op::Read | super::Op::Write) && bio.durability.is_volatile(),
+            mergeable: bio.is_mergeable(),
         };
         self.next_serial += 1;
         match self.free.pop() {

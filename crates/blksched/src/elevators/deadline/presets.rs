@@ -6,7 +6,7 @@ use super::moving::{Arm, Moving};
 use super::order::Order;
 use super::stepping::{Alias, Stepping};
 use super::tunables::DeadlineTunables;
-use crate::catalogue::{Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::catalogue::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
 use crate::elevator::Elevator;
 use crate::kernel::Kernel;
 use crate::queue::{Plugging, Slots};
@@ -126,21 +126,32 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
 
 /// A request whose time is up begins the next batch of its direction, unless older ones are late too.
 fn bound(choice: &Choice) -> Bound {
-    let expired = |expire| Wait::Bounded { expire: Some(expire), batches: batches_between, batch: batch_length };
+    let expired = |expire, batches| {
+        Wait::Bounded { ahead: Ahead::SameDirection, expire: Some(expire), batches, batch: batch_length }
+    };
     let writes = if choice.kernel() < V2_6 {
         Wait::None("in 2.5 writes never expire, and a batch of them begins at the lowest sector")
     } else {
-        expired("write_expire")
+        expired("write_expire", batches_between_writes)
     };
-    Bound { reads: expired("read_expire"), writes }
+    Bound { reads: expired("read_expire", batches_between_reads), writes }
 }
 
-/// Between two batches of one direction: `writes_starved` batches of the other and one more, and its own.
-fn batches_between(tunables: &dyn Tunables) -> u64 {
-    tunables.get("writes_starved").unwrap_or(0).max(0) as u64 + 2
+/// Between two batches of reads: the one that runs, and one of writes. At `writes_starved` 0 and below writes go first
+/// for as long as there are any.
+fn batches_between_reads(tunables: &dyn Tunables) -> u64 {
+    if tunables.get("writes_starved").unwrap_or(1) > 0 { 2 } else { u64::MAX }
 }
 
-/// A batch has at most `fifo_batch` requests (each costs at least 1), and at least one.
+/// Between two batches of writes: the one that runs, and `writes_starved` of reads.
+fn batches_between_writes(tunables: &dyn Tunables) -> u64 {
+    tunables.get("writes_starved").unwrap_or(0).max(0) as u64 + 1
+}
+
+/// A batch has at most `fifo_batch` requests, and at least one; in 2.5 as many as there are if seeks cost nothing.
 fn batch_length(tunables: &dyn Tunables) -> u64 {
+    if tunables.get("seek_cost") == Some(0) {
+        return u64::MAX;
+    }
     tunables.get("fifo_batch").unwrap_or(1).max(1) as u64
 }

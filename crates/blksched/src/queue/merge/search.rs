@@ -26,8 +26,7 @@ impl<L: Listener> Core<L> {
             Gate::WhileBusy => elevator.has_work(),
             Gate::Always => true,
         };
-        let mergeable = matches!(bio.op, crate::Op::Read | crate::Op::Write) && bio.durability.is_volatile();
-        if !tried || !mergeable {
+        if !tried || !bio.is_mergeable() {
             return (Attempt::Insert(Insert::Sorted), None);
         }
         let found = match rules.search {
