@@ -4,4 +4,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod driver;
+pub mod laws;
 pub mod replay;

@@ -1,0 +1,15 @@
+//! Drives a block queue through arbitrary operations, in every surrounding it knows.
+//!
+//! One driver serves the property tests, the fuzz targets and anyone's own elevator: bytes become a [`Script`], a
+//! [`Run`] plays it, and an [`Audience`] sees all that happened. The same script always plays the same way.
+
+mod decode;
+mod run;
+mod script;
+mod seen;
+mod trace;
+
+pub use run::Run;
+pub use script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
+pub use seen::{Audience, Ears, Seen, View};
+pub use trace::TraceHash;

@@ -1,0 +1,199 @@
+//! Bytes to scripts. Every byte string spells a script, so that a fuzzer never wastes one.
+
+use blksched::{Class, GroupId, Hints, Limits, Outcome, Plugging, Priority, QueueConfig, Slots, Span, WakeRule};
+
+use super::script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
+
+/// Reads bytes; zeros behind the end.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn byte(&mut self) -> u8 {
+        match self.0.split_first() {
+            Some((&first, rest)) => {
+                self.0 = rest;
+                first
+            }
+            None => 0,
+        }
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[usize::from(self.byte()) % from.len()]
+    }
+}
+
+pub(super) fn script(bytes: &[u8]) -> Script {
+    let mut bytes = Bytes(bytes);
+    let config = config(&mut bytes);
+    let manners = bytes.pick(&[Manners::Patient, Manners::Patient, Manners::Impatient]);
+    let mut steps = Vec::new();
+    while !bytes.0.is_empty() {
+        steps.push(step(&mut bytes));
+    }
+    Script { config, manners, steps }
+}
+
+fn config(bytes: &mut Bytes<'_>) -> QueueConfig {
+    let cache = bytes.byte();
+    let limits = Limits {
+        max_sectors: bytes.pick(&[1024, 64, 16, 8]),
+        max_segments: bytes.pick(&[128, 3, 2, 1]),
+        rotational: cache & 1 == 0,
+        volatile_cache: cache & 2 == 0,
+        fua: cache & 4 == 0,
+    };
+    let delays = [Span::from_ms(3), Span::ZERO, Span::from_ms(1000)];
+    let plugging = match bytes.byte() % 4 {
+        0 => Plugging::Never,
+        1 => Plugging::Queue { threshold: bytes.pick(&[4, 1, 2, 32]), delay: bytes.pick(&delays) },
+        2 => Plugging::Submitter { requests: bytes.pick(&[16, 1, 2, 5]) },
+        _ => bytes.pick(&[Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3]),
+    };
+    QueueConfig { limits, depth: bytes.pick(&[1, 1, 2, 3, 8, 32]), plugging, slots: slots(bytes) }
+}
+
+fn slots(bytes: &mut Bytes<'_>) -> Slots {
+    let wake = match bytes.byte() % 2 {
+        0 => WakeRule::AtFree(bytes.pick(&[1, 2, 8, 32])),
+        _ => {
+            WakeRule::Batcher { requests: bytes.pick(&[1, 4, 32]), time: bytes.pick(&[Span::ZERO, Span::from_ms(20)]) }
+        }
+    };
+    let nr_requests = bytes.pick(&[128, 16, 4, 2, 1]);
+    match bytes.byte() % 4 {
+        0 => Slots::Unlimited,
+        1 => Slots::PerDirection { nr_requests, wake },
+        2 => Slots::Shared { nr_requests, wake },
+        _ => bytes.pick(&[Slots::LINUX_2_5, Slots::LINUX_2_6, Slots::LINUX_5]),
+    }
+}
+
+fn step(bytes: &mut Bytes<'_>) -> Step {
+    match bytes.byte() % 32 {
+        0..=12 => Step::Submit(plan(bytes)),
+        13 | 14 => Step::Waits { who: bytes.byte() },
+        15 => Step::Forget { who: bytes.byte() },
+        16..=20 => Step::Ask,
+        21..=24 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Ok },
+        25 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Failed },
+        26 => Step::Requeue { nth: bytes.byte() },
+        27 => Step::Set { nth: bytes.byte(), value: knob_value(bytes) },
+        28..=30 => Step::Pass(pass(bytes)),
+        _ => switch(bytes),
+    }
+}
+
+fn plan(bytes: &mut Bytes<'_>) -> Plan {
+    let who = bytes.byte();
+    let what = match bytes.byte() % 32 {
+        0..=9 => What::Read,
+        10 => What::ReadAhead,
+        11..=19 => What::WriteBack,
+        20..=25 => What::Write,
+        26 => What::Discard,
+        27 | 28 => What::Flush,
+        29 => What::Fua,
+        30 => What::Preflush,
+        _ => What::PreflushFua,
+    };
+    let place = match bytes.byte() {
+        at @ 0..=127 => Place::At(u32::from(at) * 8),
+        128..=179 => Place::Behind,
+        180..=219 => Place::Before,
+        220..=239 => Place::Same,
+        240..=255 => Place::Inside,
+    };
+    let length = match bytes.byte() % 16 {
+        0..=11 => Length::Sectors(8),
+        12 => Length::Sectors(1),
+        13 => Length::Sectors(24),
+        14 => Length::Sectors(u32::MAX),
+        _ => Length::Oversize(1 + u32::from(who % 3)),
+    };
+    // Most submitters keep one priority: merging within blk-mq depends on it.
+    let (class, level) = match who / 8 {
+        0..=23 => (Class::BestEffort, 4),
+        24..=26 => (Class::RealTime, who % 8),
+        27..=29 => (Class::Idle, 7),
+        _ => (Class::None, 0),
+    };
+    let hints = Hints { meta: who.is_multiple_of(13), no_idle: who.is_multiple_of(17) };
+    Plan { who, what, place, length, priority: Priority { class, level }, group: GroupId(u32::from(who % 3)), hints }
+}
+
+fn knob_value(bytes: &mut Bytes<'_>) -> KnobValue {
+    match bytes.byte() {
+        nth @ 0..=159 => KnobValue::Sweep(nth),
+        160..=185 => KnobValue::Default,
+        186..=205 => KnobValue::Least,
+        206..=215 => KnobValue::Greatest,
+        216..=235 => KnobValue::Below,
+        236..=255 => KnobValue::Above,
+    }
+}
+
+fn pass(bytes: &mut Bytes<'_>) -> Pass {
+    match bytes.byte() {
+        0..=39 => Pass::By(Span::ZERO),
+        us @ 40..=119 => Pass::By(Span::from_us(u64::from(us))),
+        ms @ 120..=189 => Pass::By(Span::from_ms(u64::from(ms - 119))),
+        s @ 190..=199 => Pass::By(Span::from_secs(u64::from(s - 189))),
+        200..=229 => Pass::ToDeadline,
+        ms @ 230..=255 => Pass::PastDeadline(Span::from_ms(u64::from(ms - 229))),
+    }
+}
+
+fn switch(bytes: &mut Bytes<'_>) -> Step {
+    Step::Switch(bytes.pick(&[
+        Successor::Fresh,
+        Successor::Fresh,
+        Successor::Other("noop"),
+        Successor::Other("deadline@2.6.33"),
+        Successor::Other("deadline@2.5.45"),
+        Successor::Other("deadline@2.5.45+order=tree"),
+        Successor::Other("deadline@4.20"),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_bytes_are_a_script_without_steps_and_every_byte_string_is_some_script() {
+        assert_eq!(Script::from_bytes(&[]).steps, []);
+        for byte in 0..=255 {
+            let steps = Script::from_bytes(&[byte; 64]).steps.len();
+            assert!((10..=64).contains(&steps), "{steps} steps of {byte}");
+        }
+    }
+
+    #[test]
+    fn a_seed_always_makes_the_same_script_and_another_seed_another() {
+        assert_eq!(Script::from_seed(7, 100), Script::from_seed(7, 100));
+        assert_ne!(Script::from_seed(7, 100), Script::from_seed(8, 100));
+    }
+
+    #[test]
+    fn scripts_reach_every_kind_of_step_and_surrounding() {
+        let word = |text: String| text.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
+        let (mut steps, mut plans, mut plugs, mut slots) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for seed in 0..64 {
+            let script = Script::from_seed(seed, 400);
+            plugs.insert(word(format!("{:?}", script.config.plugging)));
+            slots.insert(word(format!("{:?}", script.config.slots)));
+            for step in script.steps {
+                steps.insert(word(format!("{step:?}")));
+                if let Step::Submit(plan) = step {
+                    plans.insert(word(format!("{:?}", plan.what)));
+                    plans.insert(word(format!("{:?}", plan.place)));
+                    plans.insert(word(format!("{:?}", plan.length)));
+                }
+            }
+        }
+        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (9, 16, 3, 3));
+    }
+}

@@ -1,0 +1,316 @@
+//! Plays a script: the device, the submitters and the clock around one queue.
+
+use blksched::{
+    Bio, BlockQueue, Command, Delivery, Durability, Elevator, Instant, Next, Op, Outcome, Sector, Span, Submitted,
+    SubmitterId, Tag, Waiter,
+};
+
+use super::script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
+use super::seen::{Audience, Ears, Seen, View};
+use super::trace::TraceHash;
+use crate::laws::Violation;
+
+/// How many submitters there are at a time.
+const SUBMITTERS: usize = 6;
+/// How often a queue may want to be told one and the same time before it counts as restless.
+const ROUNDS: u32 = 64;
+
+/// A script being played.
+pub struct Run<'a, L: Ears> {
+    queue: BlockQueue<L>,
+    script: &'a Script,
+    make: &'a dyn Fn(Successor) -> Box<dyn Elevator>,
+    audience: &'a mut dyn Audience,
+    now: Instant,
+    /// What the device has, in the order in which it got it.
+    flying: Vec<Command>,
+    /// The submitters of the moment; numbers are never reused.
+    submitters: [SubmitterId; SUBMITTERS],
+    newest_submitter: u32,
+    asleep: Vec<SubmitterId>,
+    tags: u64,
+    last: (u64, u32),
+    trace: TraceHash,
+}
+
+impl<'a, L: Ears> Run<'a, L> {
+    /// A queue as the script has it, with a fresh elevator.
+    pub fn new(
+        script: &'a Script,
+        make: &'a dyn Fn(Successor) -> Box<dyn Elevator>,
+        listener: L,
+        audience: &'a mut dyn Audience,
+    ) -> Run<'a, L> {
+        Run {
+            queue: BlockQueue::with_listener(script.config, make(Successor::Fresh), listener),
+            script,
+            make,
+            audience,
+            now: Instant::ZERO,
+            flying: Vec::new(),
+            submitters: core::array::from_fn(|nth| SubmitterId(nth as u32 + 1)),
+            newest_submitter: SUBMITTERS as u32,
+            asleep: Vec::new(),
+            tags: 0,
+            last: (0, 8),
+            trace: TraceHash::default(),
+        }
+    }
+
+    /// Play every step, then let everything come back. `at` counts the steps, for a message.
+    ///
+    /// # Errors
+    /// If the audience says that a law is broken.
+    pub fn play(mut self, at: &core::cell::Cell<usize>) -> Result<TraceHash, Violation> {
+        for (nth, &step) in self.script.steps.iter().enumerate() {
+            at.set(nth);
+            self.step(step)?;
+        }
+        at.set(self.script.steps.len());
+        self.drain()?;
+        self.audience.finish()?;
+        Ok(self.trace)
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), Violation> {
+        match step {
+            Step::Submit(plan) => self.submit(plan),
+            Step::Waits { who } => self.waits(who),
+            Step::Forget { who } => self.forget(who),
+            Step::Ask => self.ask(),
+            Step::Complete { nth, outcome } => self.complete(nth, outcome),
+            Step::Requeue { nth } => self.requeue(nth),
+            Step::Set { nth, value } => self.set(nth, value),
+            Step::Pass(pass) => {
+                self.pass(pass);
+                Ok(())
+            }
+            Step::Switch(successor) => self.switch(successor),
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), Violation> {
+        self.audience.see(self.now, &Seen::CallBegins)
+    }
+
+    fn see(&mut self, seen: &Seen<'_>) -> Result<(), Violation> {
+        self.audience.see(self.now, seen)
+    }
+
+    /// Reasons, deliveries, invariants: what follows every call of the queue.
+    fn over(&mut self) -> Result<(), Violation> {
+        self.hear()?;
+        let deliveries: Vec<Delivery> = self.queue.deliveries().collect();
+        for delivery in deliveries {
+            self.trace.delivered(self.now, delivery);
+            if let Delivery::Awake(submitter) = delivery {
+                self.asleep.retain(|&asleep| asleep != submitter);
+            }
+            self.see(&Seen::Delivered(delivery))?;
+        }
+        self.queue.check();
+        let view = self.view();
+        self.see(&Seen::CallOver(view))
+    }
+
+    fn hear(&mut self) -> Result<(), Violation> {
+        for (at, reason) in self.queue.listener_mut().heard() {
+            self.audience.see(at, &Seen::Said(reason))?;
+        }
+        Ok(())
+    }
+
+    fn view(&self) -> View {
+        View {
+            in_flight: self.queue.in_flight(),
+            queued: self.queue.queued(),
+            deadline: self.queue.deadline(),
+            elevator_deadline: self.queue.elevator().deadline(),
+        }
+    }
+
+    /// The submitter of that number, unless it sleeps.
+    fn awake(&self, who: u8) -> Option<SubmitterId> {
+        let submitter = self.submitters[usize::from(who) % SUBMITTERS];
+        (self.script.manners == Manners::Impatient || !self.asleep.contains(&submitter)).then_some(submitter)
+    }
+
+    fn submit(&mut self, plan: Plan) -> Result<(), Violation> {
+        let Some(submitter) = self.awake(plan.who) else { return Ok(()) };
+        let bio = self.bio(plan, submitter);
+        self.begin()?;
+        let became = self.queue.submit(self.now, bio);
+        if became == Submitted::Asleep {
+            self.asleep.push(submitter);
+        }
+        self.see(&Seen::Submitted { bio: &bio, became })?;
+        self.over()
+    }
+
+    fn bio(&mut self, plan: Plan, submitter: SubmitterId) -> Bio {
+        let most = self.script.config.limits.max_sectors;
+        let sectors = match plan.length {
+            Length::Sectors(sectors) => sectors.min(most),
+            Length::Oversize(times) => times * most + 1,
+        };
+        let (start, length) = self.last;
+        let start = match plan.place {
+            Place::At(sector) => sector.into(),
+            Place::Behind => start + u64::from(length),
+            Place::Before => start.saturating_sub(sectors.into()),
+            Place::Same => start,
+            Place::Inside => start + u64::from(length / 2),
+        };
+        let (op, waiter, durability) = kind(plan.what);
+        let (start, sectors) = if op == Op::Flush { (0, 0) } else { (start, sectors) };
+        if op != Op::Flush {
+            self.last = (start, sectors);
+        }
+        self.tags += 1;
+        let Plan { priority, group, hints, .. } = plan;
+        let (tag, start) = (Tag(self.tags), Sector(start));
+        Bio { tag, op, start, sectors, waiter, priority, submitter, group, hints, durability }
+    }
+
+    fn waits(&mut self, who: u8) -> Result<(), Violation> {
+        let Some(submitter) = self.awake(who) else { return Ok(()) };
+        self.begin()?;
+        self.queue.waits(self.now, submitter);
+        self.over()
+    }
+
+    fn forget(&mut self, who: u8) -> Result<(), Violation> {
+        let Some(submitter) = self.awake(who) else { return Ok(()) };
+        self.begin()?;
+        self.queue.forget(self.now, submitter);
+        self.newest_submitter += 1;
+        self.submitters[usize::from(who) % SUBMITTERS] = SubmitterId(self.newest_submitter);
+        self.over()
+    }
+
+    /// Ask until nothing is issued and every deadline lies in the future.
+    fn ask(&mut self) -> Result<(), Violation> {
+        for _ in 0..ROUNDS {
+            let answer = self.ask_once()?;
+            let due = self.queue.deadline().is_some_and(|at| at <= self.now);
+            if !matches!(answer, Next::Issue(_)) && !due {
+                let view = self.view();
+                return self.see(&Seen::Settled { answer, view });
+            }
+        }
+        Err(Violation::new("settles", format!("asked {ROUNDS} times, and a deadline is still due")))
+    }
+
+    fn ask_once(&mut self) -> Result<Next, Violation> {
+        loop {
+            self.begin()?;
+            let next = self.queue.next(self.now);
+            self.trace.answered(self.now, &next);
+            self.hear()?;
+            let Next::Issue(command) = next else {
+                self.over()?;
+                return Ok(next);
+            };
+            self.flying.push(command);
+            self.see(&Seen::Issued(command))?;
+            self.over()?;
+        }
+    }
+
+    fn complete(&mut self, nth: u8, outcome: Outcome) -> Result<(), Violation> {
+        let Some(command) = self.land(nth) else { return Ok(()) };
+        self.begin()?;
+        self.see(&Seen::Ended(command, outcome))?;
+        self.queue.complete(self.now, command.rq, outcome);
+        self.over()
+    }
+
+    fn requeue(&mut self, nth: u8) -> Result<(), Violation> {
+        let Some(command) = self.land(nth) else { return Ok(()) };
+        self.begin()?;
+        self.see(&Seen::Requeued(command))?;
+        self.queue.requeue(self.now, command.rq);
+        self.over()
+    }
+
+    fn land(&mut self, nth: u8) -> Option<Command> {
+        let nth = usize::from(nth).checked_rem(self.flying.len())?;
+        Some(self.flying.remove(nth))
+    }
+
+    fn set(&mut self, nth: u8, value: KnobValue) -> Result<(), Violation> {
+        let knobs = self.queue.elevator().tunables().knobs();
+        let Some(nth) = usize::from(nth).checked_rem(knobs.len()) else { return Ok(()) };
+        let knob = knobs[nth];
+        let raw = match value {
+            KnobValue::Sweep(nth) => knob.sweep.get(usize::from(nth) % knob.sweep.len().max(1)).copied(),
+            KnobValue::Default => Some(knob.default),
+            KnobValue::Least => Some(knob.min),
+            KnobValue::Greatest => Some(knob.max),
+            KnobValue::Below => knob.min.checked_sub(1),
+            KnobValue::Above => knob.max.checked_add(1),
+        };
+        let Some(raw) = raw else { return Ok(()) };
+        self.begin()?;
+        if self.queue.set(self.now, knob.name, raw).is_ok() {
+            self.see(&Seen::KnobSet)?;
+        }
+        self.over()
+    }
+
+    fn pass(&mut self, pass: Pass) {
+        let deadline = self.queue.deadline().unwrap_or(self.now).max(self.now);
+        self.now = match pass {
+            Pass::By(span) => self.now + span,
+            Pass::ToDeadline => deadline,
+            Pass::PastDeadline(late) => deadline + late,
+        };
+    }
+
+    fn switch(&mut self, successor: Successor) -> Result<(), Violation> {
+        self.begin()?;
+        let elevator = (self.make)(successor);
+        self.queue.switch(self.now, elevator);
+        self.see(&Seen::Switched)?;
+        self.over()
+    }
+
+    /// Whoever is awake waits, the device works, time passes: everything must come back.
+    fn drain(&mut self) -> Result<(), Violation> {
+        let patience = 64 * (self.script.steps.len() + 16);
+        for _ in 0..patience {
+            for who in 0..SUBMITTERS as u8 {
+                self.waits(who)?;
+            }
+            self.ask()?;
+            if !self.flying.is_empty() {
+                self.complete(0, Outcome::Ok)?;
+                continue;
+            }
+            if self.queue.requests().is_empty() {
+                return Ok(());
+            }
+            match self.queue.deadline() {
+                Some(at) => self.now = at.max(self.now + Span::from_ns(1)),
+                None => break,
+            }
+        }
+        let left = self.queue.requests().len();
+        Err(Violation::new("comes back", format!("{left} requests are left, and nothing will ever happen to them")))
+    }
+}
+
+fn kind(what: What) -> (Op, Waiter, Durability) {
+    let plain = Durability::default();
+    match what {
+        What::Read => (Op::Read, Waiter::Sync, plain),
+        What::ReadAhead => (Op::Read, Waiter::Async, plain),
+        What::WriteBack => (Op::Write, Waiter::Async, plain),
+        What::Write => (Op::Write, Waiter::Sync, plain),
+        What::Discard => (Op::Discard, Waiter::Async, plain),
+        What::Flush => (Op::Flush, Waiter::Sync, plain),
+        What::Fua => (Op::Write, Waiter::Sync, Durability { fua: true, preflush: false }),
+        What::Preflush => (Op::Write, Waiter::Sync, Durability { fua: false, preflush: true }),
+        What::PreflushFua => (Op::Write, Waiter::Sync, Durability { fua: true, preflush: true }),
+    }
+}

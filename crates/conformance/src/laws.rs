@@ -1,0 +1,151 @@
+//! The laws that every elevator keeps, and the queue with it.
+//!
+//! | law | file |
+//! |---|---|
+//! | each request is issued once, each bio delivered once | `once.rs` |
+//! | what was submitted is what the device does, and is stable when it must be | `data.rs` |
+//! | nothing is issued that is not queued; `Empty`, `Wait` and `Idle` mean what they say; the queue never polls; deadlines elapse in time | `calls.rs` |
+//! | no request waits longer than the catalogue states | `waiting.rs` |
+//! | every reason is given | `reasons.rs` |
+//! | knobs keep what they are set to, and refuse what does not fit | `knobs.rs` |
+//! | nothing is allocated in steady state | `steady.rs` |
+//! | the same script is the same trace, listener or not | here |
+
+use core::cell::Cell;
+use core::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use blksched::{Bound, Catalogue, Elevator, Entry, Instant, Reason, Silence};
+
+use crate::driver::{Ears, Run, Script, TraceHash};
+
+mod calls;
+mod court;
+mod data;
+mod knobs;
+mod once;
+mod reasons;
+mod steady;
+mod waiting;
+mod watched;
+
+pub use knobs::check as check_knobs;
+pub use steady::check as check_steady;
+
+use court::Court;
+
+/// A broken law.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} is broken{}: {what}", self.law, self.place)]
+pub struct Violation {
+    /// Which law.
+    pub law: &'static str,
+    /// Where in which run, as far as it is known.
+    pub place: Place,
+    /// What happened and what should have.
+    pub what: String,
+}
+
+/// Where a law was broken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The elevator, as a user would type it.
+    pub elevator: Option<String>,
+    /// The seed of [`Script::from_seed`].
+    pub seed: Option<u64>,
+    /// The step of the script; as many as it has: while everything came back.
+    pub step: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(elevator) = &self.elevator {
+            write!(f, " by {elevator}")?;
+        }
+        if let Some(seed) = self.seed {
+            write!(f, " with seed {seed}")?;
+        }
+        if let Some(step) = self.step {
+            write!(f, " at step {step}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Violation {
+    /// `law` is broken: `what` happened.
+    pub fn new(law: &'static str, what: String) -> Violation {
+        Violation { law, place: Place::default(), what }
+    }
+}
+
+/// Hold an elevator to every law for one script. `make` makes a new one each time; `bound` is what the catalogue says.
+///
+/// # Errors
+/// The first broken law.
+pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, bound: Bound, script: &Script) -> Result<TraceHash, Violation> {
+    let first = run(make, bound, script, Vec::<(Instant, Reason)>::new())?;
+    let again = run(make, bound, script, Vec::<(Instant, Reason)>::new())?;
+    same("same script, same trace", "run twice", first, again)?;
+    let unheard = run(make, bound, script, Silence)?;
+    same("listener on or off, same trace", "run with nobody listening", first, unheard)?;
+    Ok(first)
+}
+
+/// How many scripts [`check_entry`] plays on each era, and how long they are \[steps\].
+const SCRIPTS: u64 = 64;
+const STEPS: usize = 600;
+
+/// Hold an elevator of the catalogue, or one of your own, to every law that needs no counting allocator: every era,
+/// many scripts, always the same.
+///
+/// # Errors
+/// The first broken law, with the seed of its script.
+pub fn check_entry(entry: &Entry) -> Result<(), Violation> {
+    let catalogue = Catalogue::builtin().with(&[*entry]);
+    let own = |era: &String| era.split('@').next() == Some(entry.name);
+    for era in catalogue.eras().into_iter().filter(own) {
+        check_era(&catalogue, &era, SCRIPTS)?;
+    }
+    Ok(())
+}
+
+fn check_era(catalogue: &Catalogue, era: &str, scripts: u64) -> Result<(), Violation> {
+    let choice = catalogue.parse(era).map_err(|error| Violation::new("has a name", error.to_string()))?;
+    let make = || choice.build().elevator;
+    let bound = (choice.entry.bound)(&choice);
+    let named = |violation: Violation, seed| {
+        let place = Place { elevator: Some(era.to_owned()), seed, ..violation.place.clone() };
+        Violation { place, ..violation }
+    };
+    check_knobs(&make).map_err(|violation| named(violation, None))?;
+    for seed in 0..scripts {
+        check(&make, bound, &Script::from_seed(seed, STEPS)).map_err(|violation| named(violation, Some(seed)))?;
+    }
+    Ok(())
+}
+
+fn same(law: &'static str, how: &str, first: TraceHash, second: TraceHash) -> Result<(), Violation> {
+    if first == second {
+        return Ok(());
+    }
+    Err(Violation::new(law, format!("the trace was {first}, and {second} when {how}")))
+}
+
+/// One run before the court; a panic is a broken invariant.
+fn run<L: Ears>(
+    make: &dyn Fn() -> Box<dyn Elevator>,
+    bound: Bound,
+    script: &Script,
+    listener: L,
+) -> Result<TraceHash, Violation> {
+    let at = Cell::new(0);
+    let (mut court, bench) = Court::new(bound, listener.is_listening(), script.config.limits.volatile_cache);
+    let watched = |successor| bench.elevator(successor, make);
+    let played = catch_unwind(AssertUnwindSafe(|| Run::new(script, &watched, listener, &mut court).play(&at)));
+    let result = played.unwrap_or_else(|panic| Err(court.verdict_on(&*panic)));
+    result.map_err(|violation| {
+        let place = Place { step: Some(at.get()), ..violation.place };
+        Violation { place, ..violation }
+    })
+}

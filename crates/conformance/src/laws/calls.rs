@@ -1,0 +1,191 @@
+//! The law between a queue and an elevator, seen from their calls.
+//!
+//! **Rule** The elevator issues only what is queued. It says `Empty` only with nothing queued, `Wait` only with
+//! requests queued and something in flight or a deadline to come, `Idle` only with a deadline. The queue asks again
+//! only after a change, and lets each deadline elapse at its own time before any other call.
+
+use std::collections::BTreeSet;
+
+use blksched::{Bound, Cx, Dispatch, End, Insert, Instant, RequestId, Tunables};
+
+use super::court::Desk;
+use super::waiting::Waiting;
+
+/// How often a deadline may be due again at one moment: an elevator may have several timers.
+const AT_ONE_MOMENT: u32 = 32;
+
+const ISSUES: &str = "nothing is issued that is not queued";
+const EMPTY: &str = "never Empty with requests queued";
+const WAIT: &str = "never Wait with nothing in flight and no deadline";
+const IDLE: &str = "Idle only with a deadline";
+const POLLS: &str = "the queue never polls";
+const TIME: &str = "deadlines elapse in time";
+const PAST: &str = "no deadline stays in the past";
+const WAITING: &str = "bounded waiting";
+
+/// The elevator's deadline, and when it took this value.
+#[derive(Clone, Copy, Debug)]
+struct Armed {
+    until: Instant,
+    at: Instant,
+    call: u64,
+}
+
+/// What the calls of one elevator say.
+pub(super) struct Calls {
+    desk: Desk,
+    queued: BTreeSet<RequestId>,
+    flying: BTreeSet<RequestId>,
+    latest: Instant,
+    armed: Option<Armed>,
+    /// How often a deadline elapsed at the latest moment.
+    elapses: u32,
+    /// The last answer that was no issue, and the requests then in flight, while nothing has changed since.
+    unchanged: Option<(Dispatch, u32)>,
+    waiting: Waiting,
+}
+
+impl Calls {
+    pub(super) fn new(desk: Desk, bound: Bound) -> Calls {
+        Calls {
+            desk,
+            queued: BTreeSet::new(),
+            flying: BTreeSet::new(),
+            latest: Instant::ZERO,
+            armed: None,
+            elapses: 0,
+            unchanged: None,
+            waiting: Waiting::new(bound),
+        }
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.desk.is_broken()
+    }
+
+    /// Any call but an elapse: time goes on, and nothing is overdue but what was armed during this call of the queue.
+    pub(super) fn enter(&mut self, cx: &Cx<'_>, deadline: Option<Instant>) {
+        self.unchanged = None;
+        self.time_is(cx.now);
+        let now = cx.now;
+        let this_call = self.desk.papers().call;
+        let overdue = deadline.filter(|&until| until <= now);
+        if let Some(until) = overdue.filter(|_| self.armed.is_none_or(|armed| armed.call != this_call)) {
+            self.desk.accuse(TIME, || format!("a call at {now}, but the deadline of {until} has not elapsed"));
+        }
+    }
+
+    fn time_is(&mut self, now: Instant) {
+        if now < self.latest {
+            let latest = self.latest;
+            self.desk.accuse(TIME, || format!("time ran backwards, from {latest} to {now}"));
+        }
+        if now > self.latest {
+            self.elapses = 0;
+        }
+        self.latest = now;
+    }
+
+    pub(super) fn leave(&mut self, now: Instant, deadline: Option<Instant>) {
+        if deadline != self.armed.map(|armed| armed.until) {
+            let call = self.desk.papers().call;
+            self.armed = deadline.map(|until| Armed { until, at: now, call });
+        }
+    }
+
+    /// A deadline elapses at its own time; if it was armed in the past, at once.
+    pub(super) fn elapses(&mut self, cx: &Cx<'_>, deadline: Option<Instant>) {
+        self.unchanged = None;
+        self.time_is(cx.now);
+        let now = cx.now;
+        let expected = deadline.map(|until| self.armed.map_or(until, |armed| until.max(armed.at)));
+        if expected != Some(now) {
+            self.desk.accuse(TIME, || format!("told the time at {now}, but the deadline was {deadline:?}"));
+        }
+        self.elapses += 1;
+        if self.elapses > AT_ONE_MOMENT {
+            self.desk.accuse(PAST, || format!("at {now} a deadline elapsed {AT_ONE_MOMENT} times and is due again"));
+        }
+    }
+
+    pub(super) fn elapsed(&mut self, now: Instant, deadline: Option<Instant>) {
+        let call = self.desk.papers().call;
+        self.armed = deadline.map(|until| Armed { until, at: now, call });
+    }
+
+    pub(super) fn inserted(&mut self, cx: &Cx<'_>, rq: RequestId, at: Insert, tunables: &dyn Tunables) {
+        self.queued.insert(rq);
+        self.waiting.look(tunables);
+        self.waiting.inserted(cx.now, rq, cx.rq(rq), at, tunables);
+    }
+
+    pub(super) fn grown(&mut self, cx: &Cx<'_>, rq: RequestId, end: End) {
+        if end == End::Front {
+            self.waiting.moved(rq, cx.rq(rq).start);
+        }
+    }
+
+    pub(super) fn absorbed(&mut self, into: RequestId, victim: RequestId) {
+        if !self.queued.contains(&into) || !self.queued.remove(&victim) {
+            self.desk.accuse(ISSUES, || format!("{into:?} absorbed {victim:?}, and not both were queued"));
+        }
+        self.waiting.gone(victim);
+    }
+
+    pub(super) fn requeued(&mut self, cx: &Cx<'_>, rq: RequestId) {
+        self.flying.remove(&rq);
+        self.queued.insert(rq);
+        self.waiting.requeued(rq, cx.rq(rq));
+    }
+
+    pub(super) fn completed(&mut self, rq: RequestId) {
+        if !self.flying.remove(&rq) {
+            self.desk.accuse(ISSUES, || format!("{rq:?} completed, but this elevator did not issue it"));
+        }
+    }
+
+    /// The queue asks what to do next.
+    pub(super) fn asked(&mut self, cx: &Cx<'_>, deadline: Option<Instant>, tunables: &dyn Tunables) {
+        let changed = core::mem::take(&mut self.desk.papers().changed_unseen);
+        let unchanged = self.unchanged.filter(|&(_, in_flight)| in_flight == cx.device.in_flight && !changed);
+        if let Some((answer, _)) = unchanged {
+            self.desk.accuse(POLLS, || format!("asked again, but nothing has changed since the answer {answer:?}"));
+        }
+        self.enter(cx, deadline);
+        self.waiting.look(tunables);
+    }
+
+    /// The answer, if it is lawful; else one that does no harm.
+    pub(super) fn answered(&mut self, cx: &Cx<'_>, answer: Dispatch, deadline: Option<Instant>) -> Dispatch {
+        let queued = self.queued.len();
+        match answer {
+            Dispatch::Issue(rq) => return self.issued(cx, rq),
+            Dispatch::Empty if queued > 0 => self.desk.accuse(EMPTY, || format!("{queued} requests are queued")),
+            Dispatch::Wait if queued == 0 => {
+                self.desk.accuse(WAIT, || "nothing is queued: the answer should be Empty".to_owned());
+            }
+            Dispatch::Wait if cx.device.in_flight == 0 && deadline.is_none() => {
+                self.desk.accuse(WAIT, || format!("{queued} requests are queued, and nothing will ever happen"));
+            }
+            Dispatch::Idle { until, .. } if deadline.is_none_or(|at| at > until) => {
+                self.desk.accuse(IDLE, || format!("idle until {until}, but the deadline is {deadline:?}"));
+            }
+            Dispatch::Idle { .. } | Dispatch::Wait | Dispatch::Empty => {}
+        }
+        self.unchanged = Some((answer, cx.device.in_flight));
+        answer
+    }
+
+    fn issued(&mut self, cx: &Cx<'_>, rq: RequestId) -> Dispatch {
+        if !self.queued.remove(&rq) {
+            let at = if self.flying.contains(&rq) { "in flight" } else { "nowhere" };
+            self.desk.accuse(ISSUES, || format!("{rq:?} was issued, but is {at}"));
+            return Dispatch::Empty;
+        }
+        self.flying.insert(rq);
+        if let Err(what) = self.waiting.issued(cx.now, rq) {
+            self.desk.accuse(WAITING, || what);
+        }
+        Dispatch::Issue(rq)
+    }
+}

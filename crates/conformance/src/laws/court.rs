@@ -1,0 +1,137 @@
+//! The court: every law that watches a run, in one audience.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use blksched::{Bound, Catalogue, Elevator, Instant, Wait};
+
+use super::Violation;
+use super::calls::Calls;
+use super::data::Data;
+use super::once::Once;
+use super::reasons::Reasons;
+use super::watched::Watched;
+use crate::driver::{Audience, Seen, Successor};
+
+/// A law that judges from what the driver saw.
+pub(super) trait Law {
+    /// As in a violation.
+    fn name(&self) -> &'static str;
+
+    /// # Errors
+    /// If it is broken: what happened and what should have.
+    fn see(&mut self, now: Instant, seen: &Seen<'_>) -> Result<(), String>;
+
+    /// Everything is back.
+    ///
+    /// # Errors
+    /// As [`Law::see`].
+    fn finish(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// What the court and the elevators it watches share.
+#[derive(Clone, Default)]
+pub(super) struct Desk(Arc<Mutex<Papers>>);
+
+/// What lies on the desk.
+#[derive(Default)]
+pub(super) struct Papers {
+    /// How many calls of the queue began.
+    pub(super) call: u64,
+    /// A knob was set, or a command ended that may have been a flush: no call of the elevator shows that.
+    pub(super) changed_unseen: bool,
+    /// The first broken law, and what happened.
+    pub(super) broken: Option<(&'static str, String)>,
+}
+
+impl Desk {
+    pub(super) fn papers(&self) -> MutexGuard<'_, Papers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Only the first broken law counts; the others may follow from it.
+    pub(super) fn accuse(&self, law: &'static str, what: impl FnOnce() -> String) {
+        let mut papers = self.papers();
+        if papers.broken.is_none() {
+            papers.broken = Some((law, what()));
+        }
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.papers().broken.is_some()
+    }
+}
+
+/// Every law that watches a run.
+pub(super) struct Court {
+    desk: Desk,
+    laws: Vec<Box<dyn Law>>,
+}
+
+/// Where the elevators of a run come from.
+pub(super) struct Bench {
+    desk: Desk,
+    bound: Bound,
+}
+
+impl Court {
+    pub(super) fn new(bound: Bound, listening: bool, volatile_cache: bool) -> (Court, Bench) {
+        let desk = Desk::default();
+        let mut laws: Vec<Box<dyn Law>> = vec![Box::new(Once::new(listening)), Box::new(Data::new(volatile_cache))];
+        if listening {
+            laws.push(Box::new(Reasons::default()));
+        }
+        (Court { desk: desk.clone(), laws }, Bench { desk, bound })
+    }
+}
+
+impl Court {
+    /// A panic is a broken invariant, unless it followed from a law broken before.
+    pub(super) fn verdict_on(&self, panic: &(dyn Any + Send)) -> Violation {
+        if let Some((law, what)) = self.desk.papers().broken.clone() {
+            return Violation::new(law, what);
+        }
+        let what = panic.downcast_ref::<String>().cloned();
+        let what = what.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+        Violation::new("invariants hold", what.unwrap_or_else(|| "a panic".to_owned()))
+    }
+}
+
+impl Bench {
+    /// An elevator for the queue, watched. Those not under test are held to everything but a bound.
+    pub(super) fn elevator(&self, successor: Successor, make: &dyn Fn() -> Box<dyn Elevator>) -> Box<dyn Elevator> {
+        let other = Wait::None("not under test");
+        let (inner, bound) = match successor {
+            Successor::Fresh => (make(), self.bound),
+            Successor::Other(name) => {
+                let built = Catalogue::builtin().build(name).expect("the driver names elevators that exist");
+                (built.elevator, Bound { reads: other, writes: other })
+            }
+        };
+        Box::new(Watched::new(inner, Calls::new(self.desk.clone(), bound)))
+    }
+}
+
+impl Audience for Court {
+    fn see(&mut self, now: Instant, seen: &Seen<'_>) -> Result<(), Violation> {
+        let mut papers = self.desk.papers();
+        match seen {
+            Seen::CallBegins => papers.call += 1,
+            Seen::KnobSet | Seen::Ended(..) | Seen::Requeued(_) => papers.changed_unseen = true,
+            _ => {}
+        }
+        if let Some((law, what)) = papers.broken.clone() {
+            return Err(Violation::new(law, what));
+        }
+        for law in &mut self.laws {
+            law.see(now, seen).map_err(|what| Violation::new(law.name(), what))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Violation> {
+        self.laws.iter_mut().try_for_each(|law| law.finish().map_err(|what| Violation::new(law.name(), what)))
+    }
+}

@@ -1,0 +1,107 @@
+//! Nothing is allocated once as many requests exist as ever will.
+
+use blksched::{
+    Bio, BlockQueue, Elevator, Instant, Limits, Next, Outcome, Plugging, QueueConfig, RequestId, Sector, Slots, Span,
+    SubmitterId,
+};
+
+use super::Violation;
+
+/// Rounds before the counting begins, and rounds that are counted.
+const ROUNDS: u64 = 3_000;
+/// The queue is served down to so many requests each round.
+const STAY_QUEUED: u32 = 48;
+
+/// Run a steady load with merging, requeues and full slots. `count` runs what it is given and says how many
+/// allocations that made; it is yours, because a library must not bring a global allocator.
+///
+/// # Errors
+/// If anything was allocated.
+pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, count: &dyn Fn(&mut dyn FnMut()) -> u64) -> Result<(), Violation> {
+    for plugging in [Plugging::LINUX_2_6, Plugging::LINUX_3] {
+        let mut load = Load::new(make(), plugging);
+        load.run(ROUNDS);
+        let allocations = count(&mut || load.run(ROUNDS));
+        if allocations > 0 {
+            let what = format!("{allocations} allocations in {ROUNDS} rounds of eight bios, {plugging:?}");
+            return Err(Violation::new("no allocation in steady state", what));
+        }
+    }
+    Ok(())
+}
+
+/// Eight streams: four that merge behind, two that merge in front, two that jump about.
+struct Load {
+    queue: BlockQueue,
+    now: Instant,
+    round: u64,
+    tags: u64,
+    /// What the device has; room for all that it takes.
+    flying: Vec<RequestId>,
+}
+
+const DEPTH: u32 = 4;
+
+impl Load {
+    fn new(elevator: Box<dyn Elevator>, plugging: Plugging) -> Load {
+        let limits = Limits { max_sectors: 64, volatile_cache: true, ..Limits::default() };
+        let config = QueueConfig { limits, depth: DEPTH, plugging, slots: Slots::LINUX_2_6 };
+        let flying = Vec::with_capacity(DEPTH as usize);
+        Load { queue: BlockQueue::new(config, elevator), now: Instant::ZERO, round: 0, tags: 0, flying }
+    }
+
+    fn run(&mut self, rounds: u64) {
+        for _ in 0..rounds {
+            self.round += 1;
+            self.now += Span::from_us(700);
+            self.submit();
+            self.serve();
+        }
+    }
+
+    fn submit(&mut self) {
+        for stream in 0..8u32 {
+            let base = u64::from(stream) << 32;
+            let jump = self.round.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+            let start = match stream {
+                0..=3 => base + self.round * 8,
+                4 | 5 => base + ((1 << 31) - self.round % (1 << 28)) * 8,
+                _ => base + jump * 8,
+            };
+            self.tags += 1;
+            let (submitter, start) = (SubmitterId(stream), Sector(start));
+            let sectors = if stream == 6 && self.round.is_multiple_of(5) { 200 } else { 8 };
+            let bio = match stream % 2 {
+                0 => Bio::read(self.tags, submitter, start, sectors),
+                _ => Bio::write_back(self.tags, submitter, start, sectors),
+            };
+            self.queue.submit(self.now, bio);
+            if self.round.is_multiple_of(4) {
+                self.queue.waits(self.now, submitter);
+            }
+        }
+        if self.round.is_multiple_of(16) {
+            self.queue.submit(self.now, Bio::flush(self.tags + (1 << 60), SubmitterId(0)));
+        }
+    }
+
+    fn serve(&mut self) {
+        loop {
+            while let Next::Issue(command) = self.queue.next(self.now) {
+                self.flying.push(command.rq);
+            }
+            self.queue.deliveries().for_each(drop);
+            if self.queue.queued() <= STAY_QUEUED && self.flying.len() < DEPTH as usize {
+                break;
+            }
+            let Some(rq) = self.flying.pop() else { break };
+            self.now += Span::from_us(50);
+            if self.tags.is_multiple_of(37) && rq.index().is_multiple_of(8) {
+                self.queue.requeue(self.now, rq);
+                self.tags += 1;
+            } else {
+                self.queue.complete(self.now, rq, Outcome::Ok);
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! An elevator under watch: every call passes through, and the law of calls hears of it.
+
+use blksched::merge::Merging;
+use blksched::{
+    Admission, Bio, Cx, Dispatch, Elevator, End, Insert, Instant, Lookup, Neighbours, RequestId, Requests, Run,
+    SubmitterId, Tunables,
+};
+
+use super::calls::Calls;
+
+/// An elevator and the books about it.
+pub(super) struct Watched {
+    inner: Box<dyn Elevator>,
+    calls: Calls,
+}
+
+impl Watched {
+    pub(super) fn new(inner: Box<dyn Elevator>, calls: Calls) -> Watched {
+        Watched { inner, calls }
+    }
+
+    /// One call that may change the elevator's answer.
+    fn changes<T>(&mut self, cx: &mut Cx<'_>, call: impl FnOnce(&mut dyn Elevator, &mut Cx<'_>) -> T) -> T {
+        self.calls.enter(cx, self.inner.deadline());
+        let answer = call(&mut *self.inner, cx);
+        self.calls.leave(cx.now, self.inner.deadline());
+        answer
+    }
+}
+
+impl Elevator for Watched {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        self.calls.inserted(cx, rq, at, self.inner.tunables());
+        self.changes(cx, |inner, cx| inner.insert(cx, rq, at))
+    }
+
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        self.calls.asked(cx, self.inner.deadline(), self.inner.tunables());
+        let answer = self.inner.dispatch(cx);
+        self.calls.leave(cx.now, self.inner.deadline());
+        self.calls.answered(cx, answer, self.inner.deadline())
+    }
+
+    fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        self.calls.completed(rq);
+        self.changes(cx, |inner, cx| inner.complete(cx, rq))
+    }
+
+    fn has_work(&self) -> bool {
+        self.inner.has_work()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        // A queue would wait for ever for a deadline that stays where it is; the verdict stands already.
+        self.inner.deadline().filter(|_| !self.calls.is_broken())
+    }
+
+    fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
+        self.calls.elapses(cx, self.inner.deadline());
+        let run = self.inner.elapse(cx);
+        self.calls.elapsed(cx.now, self.inner.deadline());
+        run
+    }
+
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        self.changes(cx, |inner, cx| inner.admit(cx, bio))
+    }
+
+    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.changes(cx, |inner, cx| inner.prepare(cx, rq));
+    }
+
+    fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.changes(cx, |inner, cx| inner.unprepare(cx, rq));
+    }
+
+    fn merging(&self) -> Merging {
+        self.inner.merging()
+    }
+
+    fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {
+        self.changes(cx, |inner, cx| inner.may_merge(cx, rq, bio))
+    }
+
+    fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
+        self.changes(cx, |inner, cx| inner.look_up(cx, bio))
+    }
+
+    fn newest(&self, bio: &Bio, nth: usize) -> Option<RequestId> {
+        self.inner.newest(bio, nth)
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        self.inner.neighbours(rq)
+    }
+
+    fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
+        self.calls.grown(cx, rq, end);
+        self.changes(cx, |inner, cx| inner.grown(cx, rq, end));
+    }
+
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.calls.absorbed(into, victim);
+        self.changes(cx, |inner, cx| inner.absorbed(cx, into, victim));
+    }
+
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.calls.requeued(cx, rq);
+        self.changes(cx, |inner, cx| inner.requeue(cx, rq));
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        self.changes(cx, |inner, cx| inner.forget(cx, submitter))
+    }
+
+    fn tunables(&self) -> &dyn Tunables {
+        self.inner.tunables()
+    }
+
+    fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
+        self.inner.tunables_mut()
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.inner.check(requests);
+    }
+}

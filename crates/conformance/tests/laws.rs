@@ -1,0 +1,88 @@
+//! Every law, for every elevator and era, over random scripts.
+
+use blksched::{Bound, Catalogue, Choice, Elevator};
+use blksched_conformance::driver::Script;
+use blksched_conformance::laws;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+/// Scripts per elevator, and their length \[bytes\].
+const SCRIPTS: u32 = 96;
+const BYTES: usize = 1200;
+
+fn choice(name: &str) -> Choice {
+    Catalogue::builtin().parse(name).unwrap()
+}
+
+/// Any bytes are a script, and fewer bytes are a shorter one.
+fn scripts() -> impl Strategy<Value = Script> {
+    vec(any::<u8>(), 0..BYTES).prop_map(|bytes| Script::from_bytes(&bytes))
+}
+
+fn kept(choice: &Choice, script: &Script) -> Result<(), TestCaseError> {
+    let make = || -> Box<dyn Elevator> { choice.build().elevator };
+    let bound: Bound = (choice.entry.bound)(choice);
+    let verdict = laws::check(&make, bound, script);
+    verdict.map(|_| ()).map_err(|violation| TestCaseError::fail(format!("{choice}: {violation}")))
+}
+
+/// One property per elevator, so that a failure names it and they run side by side.
+macro_rules! keeps_the_laws {
+    ($($test:ident: $name:literal;)+) => {
+        proptest! {
+            #![proptest_config(ProptestConfig { cases: SCRIPTS, failure_persistence: None, max_shrink_iters: 1000, ..ProptestConfig::default() })]
+            $(
+                #[test]
+                fn $test(script in scripts()) {
+                    kept(&choice($name), &script)?;
+                }
+            )+
+        }
+
+        const TESTED: &[&str] = &[$($name),+];
+    };
+}
+
+keeps_the_laws! {
+    noop_keeps_the_laws: "noop";
+    deadline_2_5_38_keeps_the_laws: "deadline@2.5.38";
+    deadline_2_5_45_keeps_the_laws: "deadline@2.5.45";
+    deadline_2_5_45_with_the_tree_keeps_the_laws: "deadline@2.5.45+order=tree";
+    deadline_2_6_33_keeps_the_laws: "deadline@2.6.33";
+    deadline_4_20_keeps_the_laws: "deadline@4.20";
+}
+
+#[test]
+fn every_era_of_the_catalogue_is_tested() {
+    for era in Catalogue::builtin().eras() {
+        assert!(TESTED.contains(&era.as_str()), "{era} has no property test above");
+    }
+}
+
+#[test]
+fn every_entry_of_the_catalogue_passes_the_check_that_others_use() {
+    for entry in Catalogue::builtin().entries() {
+        assert_eq!(laws::check_entry(entry).map_err(|violation| violation.to_string()), Ok(()));
+    }
+}
+
+#[test]
+fn every_variant_of_every_mechanism_keeps_the_laws() {
+    let catalogue = Catalogue::builtin();
+    for era in catalogue.eras() {
+        for mechanism in catalogue.parse(&era).unwrap().entry.mechanisms {
+            for variant in mechanism.variants {
+                // Not every era has every mechanism.
+                let Ok(choice) = catalogue.parse(&format!("{era}+{}={}", mechanism.name, variant.name)) else {
+                    continue;
+                };
+                let make = || -> Box<dyn Elevator> { choice.build().elevator };
+                for seed in 0..4 {
+                    let verdict = laws::check(&make, (choice.entry.bound)(&choice), &Script::from_seed(seed, 400));
+                    assert_eq!(verdict.map(|_| ()).map_err(|violation| violation.to_string()), Ok(()), "{choice}");
+                }
+            }
+        }
+    }
+}
