@@ -1,0 +1,203 @@
+//! The command as a user meets it: black box, through the binary.
+
+use std::process::{Command, Output};
+
+fn blksched(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).output().expect("the binary runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// Runs it, expects success, and gives its standard output.
+fn done(arguments: &[&str]) -> String {
+    let output = blksched(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    stdout(&output)
+}
+
+/// Runs it, expects exit code 2 and nothing on standard output, and gives what it complained of.
+fn refused(arguments: &[&str]) -> String {
+    let output = blksched(arguments);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+const SHORT: [&str; 4] = ["--time", "2s", "--disk", "ide-2002"];
+
+fn compare(arguments: &[&str]) -> String {
+    done(&[&["compare"], &SHORT[..], arguments].concat())
+}
+
+fn job_file(name: &str, text: &str) -> String {
+    let path = std::env::temp_dir().join(format!("blksched-{}-{name}", std::process::id()));
+    std::fs::write(&path, text).expect("a temporary file");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn compare_prints_the_table_that_it_always_did() {
+    let text = compare(&["--seeds", "2"]);
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/compare.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(golden, &text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(golden).unwrap_or_default(), "`cargo xtask bless` renews it");
+}
+
+#[test]
+fn the_same_elevator_twice_makes_no_difference() {
+    let text = compare(&["--elevators", "deadline,deadline"]);
+    assert!(text.contains("deadline@4.20 (2) against deadline@4.20: no difference.\n"), "{text}");
+}
+
+#[test]
+fn swapping_two_names_swaps_the_sentence() {
+    let here = compare(&["--elevators", "noop,deadline"]);
+    let there = compare(&["--elevators", "deadline,noop"]);
+    let line = |text: &str| text.lines().find(|line| line.contains(" against ")).expect("a verdict").to_owned();
+    assert!(line(&here).starts_with("deadline@4.20 against noop: "), "{here}");
+    assert!(line(&here).contains("mean read latency is") && line(&here).contains("times shorter"), "{here}");
+    assert!(line(&there).starts_with("noop against deadline@4.20: "), "{there}");
+    assert!(line(&there).contains("mean read latency is") && line(&there).contains("times longer"), "{there}");
+    assert!(line(&there).contains("Why: a read waits"), "{there}");
+}
+
+#[test]
+fn one_seed_says_nothing_about_the_spread() {
+    let text = compare(&["--elevators", "noop,deadline", "--seeds", "1"]);
+    assert!(text.contains("one seed says nothing about the spread"), "{text}");
+}
+
+#[test]
+fn json_starts_with_schema_version_command_seed_and_disk_and_keeps_its_schema() {
+    let text = compare(&["--json", "--seeds", "2", "--elevators", "noop,deadline", "--set", "deadline.fifo_batch=4"]);
+    let order = ["\"schema\"", "\"version\"", "\"command\"", "\"seed\"", "\"disk\"", "\"seeds\""];
+    let places: Vec<usize> = order.iter().map(|key| text.find(key).expect("the key is there")).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(value["schema"], "blksched/compare/1");
+    assert_eq!(value["disk"]["name"], "ide-2002");
+    assert_eq!(value["elevators"][1]["knobs"][0], "fifo_batch=4");
+    assert_eq!(value["elevators"][1]["trace_hashes"].as_array().map(Vec::len), Some(2));
+    let reader = &value["elevators"][0]["jobs"][0];
+    assert_eq!(reader["name"], "reader");
+    for key in ["mean", "min", "max", "stddev", "unit"] {
+        assert!(!reader["read"]["bw"][key].is_null(), "bw.{key}");
+        assert!(!reader["read"]["clat"]["p99.9"][key].is_null(), "clat.p99.9.{key}");
+        assert!(!reader["disk_time_given"][key].is_null(), "disk_time_given.{key}");
+        assert!(!value["elevators"][0]["jain"][key].is_null(), "jain.{key}");
+    }
+    assert!(value["verdict"].as_array().is_some_and(|verdict| !verdict.is_empty()));
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let with = |threads: &str| compare(&["--threads", threads, "--seeds", "3"]);
+    assert_eq!(with("1"), with("4"));
+}
+
+#[test]
+fn a_knob_set_for_an_elevator_by_name_and_kernel_turns_that_one_only() {
+    let text = compare(&["--elevators", "deadline@2.6.33,deadline@4.20", "--set", "deadline@4.20.fifo_batch=1"]);
+    assert!(text.contains(" deadline@4.20 fifo_batch=1 ") && text.contains(" deadline@2.6.33 "), "{text}");
+}
+
+#[test]
+fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
+    for (arguments, expected) in [
+        (&["compare", "--elevators", "deadlin"][..], "`deadlin` is no elevator; the nearest is `deadline`"),
+        (&["compare", "--elevators", "deadline@2.6.3"], "the nearest is `2.6.33`"),
+        (&["compare", "--disk", "hdd-7201"], "hdd-7200"),
+        (&["compare", "--set", "deadline.fifo_bacth=1"], "the nearest is `fifo_batch`"),
+        (&["compare", "--set", "deadline.fifo_batch=-1"], "out of range"),
+        (&["compare", "--set", "deadline.read_expire=fast"], "`fast` is not a value for read_expire"),
+        (&["compare", "--set", "cfq.quantum=1"], "no elevator `cfq` is being run"),
+        (&["compare", "--set", "fifo_batch"], "expected ELEVATOR.KNOB=VALUE"),
+        (&["compare", "reader-and-riter"], "the nearest workload is `reader-and-writer`"),
+        (&["simulate", "--elevator", "deadline@2.6.33+alias=forced"], "the nearest is `force`"),
+        (&["list", "deadlines"], "the nearest is `deadline`"),
+    ] {
+        let said = refused(arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_broken_job_file_is_shown_with_line_and_column_and_runs_nothing() {
+    let path = job_file("broken.fio", "[global]\ndirect=1\n\n[a]\nrw=randread\nsize=1m\niodpeth=4\nfsync=1\n");
+    let said = refused(&["compare", &path]);
+    assert!(said.contains(":7:1") && said.contains("did you mean `iodepth`?"), "{said}");
+    assert!(said.contains(":8:1") && said.contains("`fsync` is not supported yet"), "{said}");
+}
+
+#[test]
+fn parse_only_checks_and_runs_nothing() {
+    let path = job_file("fine.fio", "[a]\nrw=randread\ndirect=1\nsize=1m\nthread\n");
+    let text = done(&["compare", &path, "--parse-only"]);
+    assert!(text.contains("thread") && !text.contains("noop"), "{text}");
+    let broken = job_file("not-fine.fio", "[a]\nrw=sideways\ndirect=1\nsize=1m\n");
+    assert!(refused(&["simulate", &broken, "--parse-only"]).contains("sideways"));
+}
+
+#[test]
+fn a_disk_of_ones_own_works_like_a_preset_and_its_errors_have_a_place() {
+    let own = include_str!("../../disks/presets/fixed.toml");
+    let path = job_file("own.toml", own);
+    let text = done(&["compare", "--disk", &path, "--time", "1s", "--seeds", "1"]);
+    assert!(text.contains("noop"), "{text}");
+    let wrong = job_file("wrong.toml", &own.replace("\nchannels", "\nchanels"));
+    let error = refused(&["compare", "--disk", &wrong]);
+    assert!(error.contains("wrong.toml:") && error.contains("chanels") && error.contains("`channels`"), "{error}");
+}
+
+#[test]
+fn simulate_prints_the_reasons_and_fios_json() {
+    let text = done(&["simulate", "--time", "2s", "--disk", "ide-2002"]);
+    for part in ["what the jobs saw", "What requests waited for", "What the disk did", "batches", "trace "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json = done(&["simulate", "--time", "2s", "--disk", "ide-2002", "--output-format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert!(value["fio version"].as_str().is_some_and(|version| version.starts_with("fio-3")));
+    assert_eq!(value["jobs"][0]["jobname"], "reader");
+    assert!(value["jobs"][0]["read"]["total_ios"].as_u64().is_some_and(|ios| ios > 0));
+    assert_eq!(value["global options"]["direct"], "1");
+    assert_eq!(value["jobs"][1]["job options"]["iodepth"], "256");
+}
+
+#[test]
+fn list_knows_every_elevator_disk_workload_and_knob() {
+    let all = done(&["list"]);
+    for word in ["noop", "deadline", "hdd-7200", "sata-2009", "ide-2002", "reader-and-writer"] {
+        assert!(all.contains(word), "{word}");
+    }
+    let deadline = done(&["list", "deadline"]);
+    for knob in ["read_expire", "write_expire", "fifo_batch", "seek_cost", "writes_starved", "front_merges"] {
+        assert!(deadline.contains(knob), "{knob}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&done(&["list", "deadline", "--json"])).expect("JSON");
+    assert_eq!(json["schema"], "blksched/list/1");
+    assert!(done(&["list", "fio"]).contains("rwmixread"));
+}
+
+#[test]
+fn completions_and_man_pages_are_generated() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(done(&["completions", shell]).contains("blksched"));
+    }
+    let directory = std::env::temp_dir().join(format!("blksched-man-{}", std::process::id()));
+    done(&["man", directory.to_str().expect("UTF-8")]);
+    let pages: Vec<String> =
+        std::fs::read_dir(&directory).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(pages.contains(&"blksched.1".to_owned()) && pages.iter().any(|page| page.contains("compare")), "{pages:?}");
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn help_has_examples() {
+    for arguments in [&["--help"][..], &["compare", "--help"]] {
+        assert!(done(arguments).contains("Examples:"));
+    }
+}

@@ -1,0 +1,69 @@
+//! What goes in comes out: a run whose jobs end by themselves leaves nothing behind, whatever the surroundings.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Plugging, Span};
+use blksched_measure::Work;
+use blksched_simulate::{Surroundings, Trial};
+use blksched_workloads::fio::JobFile;
+
+const JOBS: &str = "\
+[global]
+direct=1
+bs=8k
+ioengine=libaio
+iodepth=48
+[a]
+rw=randrw
+number_ios=300
+[b]
+rw=write
+bs=256k
+number_ios=100
+[c]
+rw=randread
+number_ios=300
+";
+
+fn run(elevator: &str, disk: &str, surroundings: Surroundings) -> blksched_simulate::Findings {
+    let spec = Arc::new(blksched_disks::load(disk).unwrap());
+    let text = JOBS.replace("[a]", "size=64m\n[a]");
+    let plan = JobFile::parse(&text, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap();
+    let trial = Trial {
+        elevator: Catalogue::builtin().parse(elevator).unwrap(),
+        knobs: Vec::new(),
+        surroundings,
+        disk: spec,
+        plan: Arc::new(plan),
+        seed: 3,
+        limit: Span::from_secs(1000),
+    };
+    trial.simulate().unwrap()
+}
+
+#[test]
+fn every_io_completes_under_every_elevator_with_few_slots_every_plug_and_any_depth() {
+    let plugs = [Plugging::Never, Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3];
+    for era in Catalogue::builtin().eras() {
+        for (nr_requests, depth, plugging) in plugs.iter().flat_map(|&p| [(2, 1, p), (7, 3, p), (500, 31, p)]) {
+            let surroundings = Surroundings {
+                depth: Some(depth),
+                nr_requests: Some(nr_requests),
+                plugging: Some(plugging),
+                max_sectors: Some(64),
+            };
+            let found = run(&era, "sata-2009", surroundings);
+            assert!(found.finished, "{era} with {surroundings:?} left something behind");
+            let done = |work: Work| found.jobs.iter().map(|job| job.record.work(work).ios).sum::<u64>();
+            assert_eq!(done(Work::Read) + done(Work::Write), 700, "{era} with {surroundings:?}");
+        }
+    }
+}
+
+#[test]
+fn the_disk_is_never_busy_for_longer_than_the_run_and_shares_add_up() {
+    let found = run("deadline", "ide-2002", Surroundings::default());
+    assert!(found.disk.busy <= 1.0 + 1e-9 && found.disk.seeking <= found.disk.busy);
+    let given: u64 = found.jobs.iter().map(|job| job.share.given.as_ns()).sum();
+    assert!(given.abs_diff(found.reasons.disk().busy().as_ns()) < 1000, "disk time is given to somebody");
+}

@@ -1,0 +1,62 @@
+//! A golden hash per built-in workload, elevator era and disk: the same bytes out on any machine and any number of
+//! threads. `cargo xtask bless` renews the file; a change of it is a change of decisions and must be explained.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span};
+use blksched_simulate::{Grid, Surroundings, Trial};
+use blksched_workloads::BUILTINS;
+
+const DISKS: [&str; 3] = ["ide-2002", "sata-2009", "fixed"];
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hashes.txt");
+
+fn rows() -> Vec<(String, Trial)> {
+    let catalogue = Catalogue::builtin();
+    let mut rows = Vec::new();
+    for disk in DISKS {
+        let spec = Arc::new(blksched_disks::load(disk).unwrap());
+        let sectors = spec.build(0).facts().sectors;
+        for builtin in BUILTINS {
+            let plan = Arc::new(builtin.job_file().plan(sectors).unwrap());
+            for era in catalogue.eras() {
+                let trial = Trial {
+                    elevator: catalogue.parse(&era).unwrap(),
+                    knobs: Vec::new(),
+                    surroundings: Surroundings::default(),
+                    disk: spec.clone(),
+                    plan: plan.clone(),
+                    seed: 0,
+                    limit: Span::from_secs(1),
+                };
+                rows.push((format!("{disk} {} {era}", builtin.name), trial));
+            }
+        }
+    }
+    rows
+}
+
+fn hashes(threads: usize) -> String {
+    let (names, trials): (Vec<String>, Vec<Trial>) = rows().into_iter().unzip();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let results = pool.install(|| Grid::new(trials, vec![7]).run(|| {})).unwrap();
+    let mut text = String::new();
+    for (name, runs) in names.iter().zip(&results) {
+        writeln!(text, "{} {} {name}", runs[0].hash, runs[0].requests).unwrap();
+    }
+    text
+}
+
+#[test]
+fn every_workload_decides_as_it_always_did_on_any_number_of_threads() {
+    let here = hashes(1);
+    assert_eq!(here, hashes(3), "the number of threads changed a result");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(GOLDEN, &here).unwrap();
+    }
+    let golden = std::fs::read_to_string(GOLDEN).unwrap_or_default();
+    for (here, golden) in here.lines().zip(golden.lines()) {
+        assert_eq!(here, golden);
+    }
+    assert_eq!(here.lines().count(), golden.lines().count(), "run `cargo xtask bless` and explain the difference");
+}
