@@ -81,9 +81,7 @@ impl<L: Listener> BlockQueue<L> {
             match wish {
                 Wish::Before(bio) if outcome == Outcome::Ok => {
                     let durability = Durability { preflush: false, ..bio.durability };
-                    self.submit_data(now, Bio { durability, ..bio });
-                    // Its submitter may have waited already, or be gone.
-                    self.flush_submitter_plug(now, bio.submitter);
+                    self.submit_held(now, Bio { durability, ..bio });
                 }
                 Wish::Bare(tag) | Wish::Before(Bio { tag, .. }) => {
                     self.deliveries.push(Delivery::Done { tag, outcome });

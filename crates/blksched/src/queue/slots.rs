@@ -82,10 +82,10 @@ impl Slots {
 pub enum WakeRule {
     /// Once so many slots are free (or all of them, if there are fewer).
     AtFree(u32),
-    /// At the first free slot; it may then take so many requests within so long, up to one and a half times
-    /// `nr_requests`.
+    /// At the first free slot; it may then take so many requests within so long, even while others sleep and up to one
+    /// and a half times `nr_requests`.
     Batcher {
-        /// Requests beyond the limit.
+        /// Requests, the one that slept included.
         requests: u32,
         /// How long the privilege lasts.
         time: Span,
@@ -124,13 +124,26 @@ impl SlotBook {
     /// Take a slot for `bio`, if the era and the elevator let its submitter have one now.
     pub(super) fn take(&mut self, now: Instant, bio: &Bio, admission: Admission) -> bool {
         let dir = bio.dir();
-        let free = self.free(dir);
         if self.is_too_deep(admission) {
             return false;
         }
-        let granted = if free > 0 && self.sleepers[dir].is_empty() { true } else { self.by_privilege(now, bio, free) };
-        self.used[dir] += u32::from(granted);
+        let privileged = self.is_privileged(now, bio);
+        let granted = match self.free(dir) {
+            0 => privileged && self.used[dir] < self.slots.nr_requests().saturating_add(self.beyond()),
+            _ => privileged || self.sleepers[dir].is_empty(),
+        };
+        if granted {
+            self.used[dir] += 1;
+            if let Some(privilege) = self.privilege[dir].as_mut().filter(|_| privileged) {
+                privilege.left -= 1;
+            }
+        }
         granted
+    }
+
+    /// Take a slot even if none is free: for what cannot sleep.
+    pub(super) fn take_anyway(&mut self, dir: Dir) {
+        self.used[dir] += 1;
     }
 
     /// A request is no more.
@@ -147,22 +160,20 @@ impl SlotBook {
         self.sleepers[sleeper.bio.dir()].push_front(sleeper);
     }
 
-    /// The next sleeper that wakes now, if any. Its slot is not taken yet; it is free to merge instead.
-    pub(super) fn wake(&mut self, now: Instant) -> Option<Sleeper> {
-        for dir in Dir::BOTH {
-            if self.sleepers[dir].is_empty() || !self.may_wake(dir) {
-                continue;
-            }
-            let sleeper = self.sleepers[dir].pop_front()?;
-            let (left, until) = match self.slots.wake() {
-                // Whoever wakes goes on taking what is free before others do.
-                WakeRule::AtFree(_) => (u32::MAX, Instant::NEVER),
-                WakeRule::Batcher { requests, time } => (requests, now + time),
-            };
-            self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
-            return Some(sleeper);
+    /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
+    /// instead.
+    pub(super) fn wake(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
+        if !self.may_wake(dir) {
+            return None;
         }
-        None
+        let sleeper = self.sleepers[dir].pop_front()?;
+        let (left, until) = match self.slots.wake() {
+            // Whoever wakes goes on taking what is free before others do.
+            WakeRule::AtFree(_) => (u32::MAX, Instant::NEVER),
+            WakeRule::Batcher { requests, time } => (requests, now + time),
+        };
+        self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
+        Some(sleeper)
     }
 
     /// Would another request of this kind leave too few tags for the others? blk-mq counts per word of 64 tags.
@@ -191,19 +202,18 @@ impl SlotBook {
         self.free(dir) >= wanted
     }
 
-    fn by_privilege(&mut self, now: Instant, bio: &Bio, free: u32) -> bool {
-        let beyond = match self.slots.wake() {
+    /// Is `bio` of somebody who was woken and whose batch is not over?
+    fn is_privileged(&self, now: Instant, bio: &Bio) -> bool {
+        let theirs = self.privilege[bio.dir()].filter(|privilege| privilege.submitter == bio.submitter);
+        theirs.is_some_and(|privilege| privilege.left > 0 && now <= privilege.until)
+    }
+
+    /// How many requests beyond the limit a batch may reach.
+    fn beyond(&self) -> u32 {
+        match self.slots.wake() {
             WakeRule::AtFree(_) => 0,
             WakeRule::Batcher { .. } => self.slots.nr_requests() / 2,
-        };
-        let used = self.used[bio.dir()];
-        let Some(privilege) = &mut self.privilege[bio.dir()] else { return false };
-        let theirs = privilege.submitter == bio.submitter && privilege.left > 0 && now <= privilege.until;
-        let room = free > 0 || used < self.slots.nr_requests().saturating_add(beyond) && beyond > 0;
-        if theirs && room {
-            privilege.left -= 1;
         }
-        theirs && room
     }
 
     pub(super) fn check(&self, live: u32) {

@@ -6,7 +6,7 @@ use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::{Admission, Insert};
 use crate::explain::{Reason, Unplug};
-use crate::request::{Bio, Op, RequestId};
+use crate::request::{Bio, Dir, Op, RequestId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
@@ -15,6 +15,7 @@ impl<L: Listener> BlockQueue<L> {
     /// # Panics
     /// If it has no length and is no flush, or if time runs backwards.
     pub fn submit(&mut self, now: Instant, bio: Bio) -> Submitted {
+        assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
         self.catch_up(now);
         if bio.op == Op::Flush || !bio.durability.is_volatile() {
             return self.submit_durable(now, bio);
@@ -24,7 +25,6 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The bio's data, whatever must be flushed around it having been seen to.
     pub(super) fn submit_data(&mut self, now: Instant, bio: Bio) -> Submitted {
-        assert!(bio.sectors > 0, "a bio of no length: {bio:?}");
         let max_sectors = self.core.config.limits.max_sectors;
         if bio.sectors <= max_sectors {
             let piece = Piece { of: None, last: true };
@@ -97,20 +97,46 @@ impl<L: Listener> BlockQueue<L> {
     /// run after the interrupt that woke them.
     pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some(sleeper @ Sleeper { bio, piece }) = self.core.slots.wake(now) {
-            if self.submit_piece(now, bio, piece) == Submitted::Asleep {
-                self.core.slots.sleep_on(sleeper);
-                break;
-            }
-            any = true;
-            // The burst it belonged to may be over.
-            self.flush_submitter_plug(now, bio.submitter);
-            if piece.last {
-                self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
-                self.deliveries.push(Delivery::Awake(bio.submitter));
+        for dir in Dir::BOTH {
+            while let Some(sleeper) = self.core.slots.wake(now, dir) {
+                if !self.admit_sleeper(now, sleeper) {
+                    self.core.slots.sleep_on(sleeper);
+                    break;
+                }
+                any = true;
             }
         }
         any
+    }
+
+    /// False if the elevator does not let it have a slot yet.
+    fn admit_sleeper(&mut self, now: Instant, Sleeper { bio, piece }: Sleeper) -> bool {
+        if self.submit_piece(now, bio, piece) == Submitted::Asleep {
+            return false;
+        }
+        // The burst it belonged to may be over.
+        self.flush_submitter_plug(now, bio.submitter);
+        if piece.last {
+            self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
+            self.deliveries.push(Delivery::Awake(bio.submitter));
+        }
+        true
+    }
+
+    /// The data of a bio that was held for a flush. Nobody is there any more to sleep for a slot or to say that the
+    /// burst is over, so it goes straight to the elevator; nor does it merge on its way.
+    pub(super) fn submit_held(&mut self, now: Instant, bio: Bio) {
+        let max_sectors = self.core.config.limits.max_sectors;
+        let count = bio.sectors.div_ceil(max_sectors);
+        let of = (count > 1).then(|| self.core.bios.split(count));
+        for part in split::pieces(bio, max_sectors) {
+            self.core.slots.take_anyway(part.dir());
+            let fragment = self.core.bios.add(part.tag, of);
+            let rq = self.make(now, &part, fragment);
+            self.elevator.prepare(&mut self.core.cx(now), rq);
+            self.hand_over(now, rq, Insert::Sorted);
+        }
+        self.open_plug(now, Unplug::Waiting);
     }
 
     fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
