@@ -148,8 +148,8 @@ impl LookAhead {
         start + self.segment_sectors >= mechanism.sector_at(reached)
     }
 
-    /// A read of `start..end` has ended at `at` with the head at `unrolled`; the head now reads on. `segment` is the one
-    /// that it began in, when it began.
+    /// A read of `start..end` has ended at `at` with the head at `unrolled`; the head now reads on. `segment` is the
+    /// one that it began in, when it began.
     pub(super) fn read(
         &mut self,
         at: Instant,

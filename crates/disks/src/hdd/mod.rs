@@ -1,8 +1,8 @@
 //! The disk that turns: arm, platters, zones, look-ahead, write cache and command queue.
 //!
 //! What happens where: [`geometry`] and [`zones`] say where a sector is, [`seek`] and [`rotation`] what it costs to get
-//! there, [`mechanism`] goes there, [`lookahead`] and [`write_cache`] are the two uses of the buffer, [`ncq`] chooses the
-//! next command, [`wire`] decodes and carries. This file only moves commands between them.
+//! there, [`mechanism`] goes there, [`lookahead`] and [`write_cache`] are the two uses of the buffer, [`ncq`] chooses
+//! the next command, [`wire`] decodes and carries. This file only moves commands between them.
 //!
 //! The medium does one thing at a time. Whenever it has ended something, `decide` picks what is next: a queued command
 //! (or the drain that a command waits for), else nothing, and then the head reads ahead until it has read `hold` bytes

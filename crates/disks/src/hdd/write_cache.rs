@@ -1,10 +1,10 @@
 //! **What for**: the drive says that a write is done before it is.
 //!
-//! **Rule**: a write that finds room ends when its data is in the buffer; one that finds none waits, in order of arrival,
-//! until enough has been drained. Dirty sectors are drained in pieces of `chunk` when no command wants the medium, or
-//! when a command waits for room or for a flush: then the drain competes like a queued command. `fifo` drains the oldest
-//! first. `position` goes over the disk in one direction, and of the next `reach` extents ahead takes the one that comes
-//! under the head first. Extents do not overlap: what is written twice is drained once.
+//! **Rule**: a write that finds room ends when its data is in the buffer; one that finds none waits, in order of
+//! arrival, until enough has been drained. Dirty sectors are drained in pieces of `chunk` when no command wants the
+//! medium, or when a command waits for room or for a flush: then the drain competes like a queued command. `fifo`
+//! drains the oldest first. `position` goes over the disk in one direction, and of the next `reach` extents ahead takes
+//! the one that comes under the head first. Extents do not overlap: what is written twice is drained once.
 //!
 //! **Shown by**: without any cache the first mail's 5 s become 16 s; with a FIFO drain random writes halve.
 //! **Costs when wrong**: without it every sequential write at depth 1 loses a revolution.

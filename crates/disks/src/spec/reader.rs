@@ -1,4 +1,5 @@
-//! Reads a TOML document key by key, so that every complaint knows its line and column and the keys that would be valid.
+//! Reads a TOML document key by key, so that every complaint knows its line and column and the keys that would be
+//! valid.
 
 use core::ops::{Range, RangeInclusive};
 
