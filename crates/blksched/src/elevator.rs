@@ -144,6 +144,10 @@ impl Cx<'_> {
 /// until it no longer says `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
 /// crate's documentation.
 pub trait Elevator: Send {
+    /// A queue takes this elevator on: the first call it hears, at its birth (`cx.now`) and with the device's facts,
+    /// ahead of any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
+    fn attach(&mut self, _cx: &mut Cx<'_>) {}
+
     /// A request is queued.
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run;
 

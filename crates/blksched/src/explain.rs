@@ -246,6 +246,13 @@ pub enum Reason {
         rq: RequestId,
     },
 
+    // ---- decisions: tokens (Kyber)
+    /// A request of a domain took a token.
+    TokenTaken {
+        /// Its number.
+        token: u32,
+    },
+
     // ---- what it cost
     /// A search looked at this many nodes.
     Searched {

@@ -165,7 +165,7 @@ impl<L: Listener> BlockQueue<L> {
         let merges = MergeIndex::new(elevator.merging(), config.slots.capacity());
         let core = Core {
             config,
-            clock: Instant::ZERO,
+            clock: config.born,
             requests: Requests::with_capacity(config.slots.capacity()),
             bios: Bios::default(),
             merges,
@@ -174,7 +174,7 @@ impl<L: Listener> BlockQueue<L> {
             queued: 0,
             listener,
         };
-        BlockQueue {
+        let mut queue = BlockQueue {
             core,
             elevator,
             plug: Plug::new(config.plugging),
@@ -182,7 +182,9 @@ impl<L: Listener> BlockQueue<L> {
             answer: None,
             orphans: Vec::new(),
             deliveries: Vec::new(),
-        }
+        };
+        queue.elevator.attach(&mut queue.core.cx(config.born));
+        queue
     }
 
     /// What should the device do next? Call until it no longer says `Issue`.
@@ -234,7 +236,12 @@ impl<L: Listener> BlockQueue<L> {
             self.core.requests.release(rq);
             return;
         }
-        self.is_orphan(rq);
+        if self.is_orphan(rq) {
+            // The present elevator has never seen it.
+            self.elevator.prepare(&mut self.core.cx(now), rq);
+            self.hand_over(now, rq, Insert::First);
+            return;
+        }
         self.core.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
         self.elevator.requeue(&mut self.core.cx(now), rq);
@@ -343,7 +350,10 @@ impl<L: Listener> BlockQueue<L> {
             if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {
                 self.core.explain(at, |_| Reason::Elapsed);
                 let run = self.elevator.elapse(&mut self.core.cx(at));
-                self.changed();
+                // A deadline that wishes no run changes no answer, unless the answer was to wait for it.
+                if run != Run::No || matches!(self.answer, Some(Dispatch::Idle { .. })) {
+                    self.changed();
+                }
                 self.obey(at, run);
             } else {
                 self.open_plug(at, Unplug::Timer);

@@ -14,6 +14,10 @@ use crate::time::Span;
 pub enum Unit {
     /// Milliseconds, as sysfs shows them; kept in nanoseconds.
     Ms,
+    /// Nanoseconds, shown as such (Kyber).
+    Ns,
+    /// KiB.
+    Kib,
     /// Requests.
     Requests,
     /// Times that something may happen.
@@ -29,6 +33,8 @@ impl Unit {
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Ms => "ms",
+            Unit::Ns => "ns",
+            Unit::Kib => "KiB",
             Unit::Requests => "requests",
             Unit::Times => "times",
             Unit::Cost => "cost",

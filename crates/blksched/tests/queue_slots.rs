@@ -331,7 +331,7 @@ fn every_sleep_is_answered_by_one_awake_whatever_happens() {
     let limits = Limits { max_sectors: 64, volatile_cache: true, ..Limits::default() };
     for (seed, (slots, plugging)) in (0..).zip(kinds.iter().flat_map(|&k| pluggings.map(|p| (k, p)))) {
         let mut dice = Dice(seed);
-        let mut rig = rig(QueueConfig { slots, plugging, depth: 3, limits });
+        let mut rig = rig(QueueConfig { slots, plugging, depth: 3, limits, ..QueueConfig::default() });
         let (mut asleep, mut in_flight, mut slept, mut submitted, mut done) = (vec![], vec![], 0, 0, 0);
         for step in 0..4000 {
             rig.now = Instant::from_ns(step * 100_000);

@@ -93,8 +93,8 @@ pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, bound: Bound, script: &Script
 }
 
 /// How many scripts [`check_entry`] plays on each era, and how long they are \[steps\].
-const SCRIPTS: u64 = 64;
-const STEPS: usize = 600;
+const SCRIPTS: u64 = 32;
+const STEPS: usize = 400;
 
 /// Hold an elevator of the catalogue, or one of your own, to every law that needs no counting allocator: every era,
 /// many scripts, always the same.

@@ -115,7 +115,7 @@ impl Trial {
             ..Limits::default()
         };
         let slots = self.surroundings.nr_requests.map_or(built.slots, |n| match built.slots {
-            Slots::Unlimited => Slots::LINUX_2_6.with_nr_requests(n),
+            Slots::Unlimited | Slots::Unbounded { .. } => Slots::LINUX_2_6.with_nr_requests(n),
             limited => limited.with_nr_requests(n),
         });
         let config = QueueConfig {
@@ -123,6 +123,7 @@ impl Trial {
             depth: self.surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth),
             plugging: self.surroundings.plugging.unwrap_or(built.plugging),
             slots,
+            born: Instant::ZERO,
         };
         BlockQueue::with_listener(config, built.elevator, Reasons::new())
     }

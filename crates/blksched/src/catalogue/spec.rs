@@ -1,4 +1,4 @@
-//! The grammar of an elevator's name: `name[@kernel][+mechanism=variant]…`.
+//! The grammar of an elevator's name: `name[@kernel][+mechanism=variant]…`; `+mechanism` alone means `=on`.
 
 use super::{Choice, Entry, Preset, SpecError};
 use crate::nearest;
@@ -49,7 +49,7 @@ fn find_preset<'a>(entry: &'a Entry, kernel: &str, column: usize) -> Result<&'a 
 }
 
 fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecError> {
-    let (name, variant) = word.split_once('=').unwrap_or((word, ""));
+    let (name, variant) = word.split_once('=').unwrap_or((word, "on"));
     let here = choice.row.iter().map(|(mechanism, _)| *mechanism);
     let Some(at) = choice.row.iter().position(|(mechanism, _)| *mechanism == name) else {
         return Err(SpecError {

@@ -69,6 +69,13 @@ impl<K: Copy + Default + Ord> Tree<K> {
         self.nodes[id as usize + 1].key
     }
 
+    /// Give the member `id` another key and leave it where it is, even if that breaks the order: kernels whose trees
+    /// compare what members point at *now* do so.
+    pub fn rekey(&mut self, id: u32, key: K) {
+        assert!(self.contains(id), "{id} is not in the tree");
+        self.nodes[id as usize + 1].key = key;
+    }
+
     /// The member with the smallest key; of equals the one put in first.
     pub fn first(&self) -> Option<u32> {
         member(self.first)

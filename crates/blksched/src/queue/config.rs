@@ -2,6 +2,7 @@
 
 use super::plug::Plugging;
 use super::slots::Slots;
+use crate::time::Instant;
 
 /// What the device can take, and whether it forgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +36,19 @@ pub struct QueueConfig {
     pub plugging: Plugging,
     /// How many requests may exist.
     pub slots: Slots,
+    /// When the queue begins to exist; no call may be earlier.
+    pub born: Instant,
 }
 
 impl Default for QueueConfig {
     /// One request at a time, no plug, as many requests as come.
     fn default() -> QueueConfig {
-        QueueConfig { limits: Limits::default(), depth: 1, plugging: Plugging::Never, slots: Slots::Unlimited }
+        QueueConfig {
+            limits: Limits::default(),
+            depth: 1,
+            plugging: Plugging::Never,
+            slots: Slots::Unlimited,
+            born: Instant::ZERO,
+        }
     }
 }

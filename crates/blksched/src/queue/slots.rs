@@ -18,6 +18,11 @@ use super::split::Piece;
 pub enum Slots {
     /// As many as come.
     Unlimited,
+    /// As many as come, though elevators are told this number (recordings, whose pools were never exhausted).
+    Unbounded {
+        /// What elevators are told.
+        nr_requests: u32,
+    },
     /// Some for reads and as many for writes (until blk-mq).
     PerDirection {
         /// Slots in each direction.
@@ -47,14 +52,16 @@ impl Slots {
     pub fn nr_requests(self) -> u32 {
         match self {
             Slots::Unlimited => u32::MAX,
-            Slots::PerDirection { nr_requests, .. } | Slots::Shared { nr_requests, .. } => nr_requests,
+            Slots::Unbounded { nr_requests }
+            | Slots::PerDirection { nr_requests, .. }
+            | Slots::Shared { nr_requests, .. } => nr_requests,
         }
     }
 
     /// The same, with another number.
     pub fn with_nr_requests(self, nr_requests: u32) -> Slots {
         match self {
-            Slots::Unlimited => Slots::Unlimited,
+            Slots::Unlimited | Slots::Unbounded { .. } => Slots::Unbounded { nr_requests },
             Slots::PerDirection { wake, .. } => Slots::PerDirection { nr_requests, wake },
             Slots::Shared { wake, .. } => Slots::Shared { nr_requests, wake },
         }
@@ -63,7 +70,7 @@ impl Slots {
     /// How many requests to make room for at the start.
     pub(super) fn capacity(self) -> usize {
         match self {
-            Slots::Unlimited => 1024,
+            Slots::Unlimited | Slots::Unbounded { .. } => 1024,
             Slots::PerDirection { nr_requests, .. } => 3 * nr_requests as usize,
             Slots::Shared { nr_requests, .. } => nr_requests as usize,
         }
@@ -71,7 +78,7 @@ impl Slots {
 
     fn wake(self) -> WakeRule {
         match self {
-            Slots::Unlimited => WakeRule::AtFree(1),
+            Slots::Unlimited | Slots::Unbounded { .. } => WakeRule::AtFree(1),
             Slots::PerDirection { wake, .. } | Slots::Shared { wake, .. } => wake,
         }
     }
@@ -188,7 +195,7 @@ impl SlotBook {
 
     fn free(&self, dir: Dir) -> u32 {
         match self.slots {
-            Slots::Unlimited => u32::MAX,
+            Slots::Unlimited | Slots::Unbounded { .. } => u32::MAX,
             Slots::PerDirection { nr_requests, .. } => nr_requests.saturating_sub(self.used[dir]),
             Slots::Shared { nr_requests, .. } => nr_requests.saturating_sub(self.used.read + self.used.write),
         }

@@ -19,6 +19,7 @@ impl<L: Listener> BlockQueue<L> {
         self.orphans = self.core.requests.at_stage(Stage::InFlight);
         let requests = &self.core.requests;
         self.orphans.retain(|&rq| requests[rq].op != Op::Flush);
+        self.elevator.attach(&mut self.core.cx(now));
         self.core.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
         self.core.queued = 0;
         self.core.explain(now, |_| Reason::Switched { requests: queued.len() as u32 });

@@ -50,7 +50,13 @@ fn config(bytes: &mut Bytes<'_>) -> QueueConfig {
         2 => Plugging::Submitter { requests: bytes.pick(&[16, 1, 2, 5]) },
         _ => bytes.pick(&[Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3]),
     };
-    QueueConfig { limits, depth: bytes.pick(&[1, 1, 2, 3, 8, 32]), plugging, slots: slots(bytes) }
+    QueueConfig {
+        limits,
+        depth: bytes.pick(&[1, 1, 2, 3, 8, 32]),
+        plugging,
+        slots: slots(bytes),
+        ..QueueConfig::default()
+    }
 }
 
 fn slots(bytes: &mut Bytes<'_>) -> Slots {
@@ -71,11 +77,11 @@ fn slots(bytes: &mut Bytes<'_>) -> Slots {
 
 fn step(bytes: &mut Bytes<'_>) -> Step {
     match bytes.byte() % 32 {
-        0..=12 => Step::Submit(plan(bytes)),
-        13 | 14 => Step::Waits { who: bytes.byte() },
-        15 => Step::Forget { who: bytes.byte() },
-        16..=20 => Step::Ask,
-        21..=24 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Ok },
+        0..=10 => Step::Submit(plan(bytes)),
+        11 | 12 => Step::Waits { who: bytes.byte() },
+        13 => Step::Forget { who: bytes.byte() },
+        14..=18 => Step::Ask,
+        19..=24 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Ok },
         25 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Failed },
         26 => Step::Requeue { nth: bytes.byte() },
         27 => Step::Set { nth: bytes.byte(), value: knob_value(bytes) },
@@ -99,8 +105,9 @@ fn plan(bytes: &mut Bytes<'_>) -> Plan {
     };
     let place = match bytes.byte() {
         at @ 0..=127 => Place::At(u32::from(at) * 8),
-        128..=179 => Place::Behind,
-        180..=219 => Place::Before,
+        128..=165 => Place::Behind,
+        166..=199 => Place::Before,
+        200..=219 => Place::BehindAHole,
         220..=239 => Place::Same,
         240..=255 => Place::Inside,
     };
@@ -194,6 +201,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (9, 16, 3, 3));
+        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (9, 17, 3, 3));
     }
 }

@@ -13,7 +13,7 @@ use crate::laws::Violation;
 /// How many submitters there are at a time.
 const SUBMITTERS: usize = 6;
 /// How often a queue may want to be told one and the same time before it counts as restless.
-const ROUNDS: u32 = 64;
+const ROUNDS: u32 = 16;
 
 /// A script being played.
 pub struct Run<'a, L: Ears> {
@@ -158,6 +158,7 @@ impl<'a, L: Ears> Run<'a, L> {
             Place::At(sector) => sector.into(),
             Place::Behind => start + u64::from(length),
             Place::Before => start.saturating_sub(sectors.into()),
+            Place::BehindAHole => start + u64::from(length) + 8,
             Place::Same => start,
             Place::Inside => start + u64::from(length / 2),
         };

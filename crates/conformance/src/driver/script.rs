@@ -24,7 +24,7 @@ impl Script {
     /// A script of about `steps` steps, from a seed.
     pub fn from_seed(seed: u64, steps: usize) -> Script {
         let mut state = seed;
-        let words = (0..steps.div_ceil(2) + 2).map(|_| split_mix(&mut state));
+        let words = (0..steps.div_ceil(3) + 2).map(|_| split_mix(&mut state));
         let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
         Script::from_bytes(&bytes)
     }
@@ -140,6 +140,8 @@ pub enum Place {
     Behind,
     /// Right before the last bio.
     Before,
+    /// Behind the last bio, with room for one of eight sectors between them.
+    BehindAHole,
     /// Where the last bio starts.
     Same,
     /// In the middle of the last bio.

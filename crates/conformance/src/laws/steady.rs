@@ -45,7 +45,7 @@ const DEPTH: u32 = 4;
 impl Load {
     fn new(elevator: Box<dyn Elevator>, plugging: Plugging) -> Load {
         let limits = Limits { max_sectors: 64, volatile_cache: true, ..Limits::default() };
-        let config = QueueConfig { limits, depth: DEPTH, plugging, slots: Slots::LINUX_2_6 };
+        let config = QueueConfig { limits, depth: DEPTH, plugging, slots: Slots::LINUX_2_6, ..QueueConfig::default() };
         let flying = Vec::with_capacity(DEPTH as usize);
         Load { queue: BlockQueue::new(config, elevator), now: Instant::ZERO, round: 0, tags: 0, flying }
     }

@@ -17,6 +17,8 @@ pub(super) struct Said {
     pub(super) moved: Option<u32>,
     /// The depth that admission allowed; 0: unlimited.
     pub(super) shallow: u32,
+    /// Kyber: the token taken.
+    pub(super) token: Option<u32>,
     /// Survivor, victim.
     pub(super) coalesced: Vec<(RequestId, RequestId)>,
 }
@@ -38,6 +40,7 @@ impl Said {
                     said.armed = None;
                 }
                 Reason::BatchMoved { requests, .. } => said.moved = Some(requests),
+                Reason::TokenTaken { token } => said.token = Some(token),
                 Reason::Limited { per_word } => said.shallow = per_word,
                 Reason::Coalesced { into, victim } => said.coalesced.push((into, victim)),
                 _ => {}

@@ -149,10 +149,30 @@ impl Replayer {
             (answer, Some(id)) => return Err(format!("the driver got {id}, but here the answer is {answer:?}")),
             (_, None) => {}
         }
+        self.check_answer(now, next)?;
+        if got.token.is_some() && got.token != said.token {
+            return Err(format!("token {:?} was taken, but here {:?}", got.token, said.token));
+        }
         if got.batch != said.moved {
             return Err(format!("a batch of {:?} was moved, but here of {:?}", got.batch, said.moved));
         }
         Ok(said)
+    }
+
+    /// Rule 3: what `Empty`, `Idle` and `Wait` mean.
+    fn check_answer(&self, now: Instant, next: Next) -> Result<(), String> {
+        let (queued, in_flight) = (self.queue.queued(), self.queue.in_flight());
+        let kept = match next {
+            Next::Empty => queued == 0,
+            Next::Wait => queued > 0 && in_flight > 0,
+            Next::Idle { until, .. } => queued > 0 && until > now,
+            _ => true,
+        };
+        if kept {
+            Ok(())
+        } else {
+            Err(format!("the answer is {next:?} with {queued} queued and {in_flight} in flight"))
+        }
     }
 
     fn said(&mut self) -> Said {

@@ -80,21 +80,26 @@ impl Setup {
             ..Limits::default()
         };
         let slots = Slots::Unlimited.with_nr_requests(header.queue.nr_requests);
-        let config = QueueConfig { limits, depth: header.queue.depth, slots, ..QueueConfig::default() };
-        let mut queue = BlockQueue::with_listener(config, elevator, Vec::new());
-        let mut values = Vec::new();
-        for (name, &shown) in header.tunables.iter().filter(|(name, _)| !name.ends_with("_us")) {
-            let knob = queue.elevator().tunables().find(name)?;
-            values.push((knob.name, raw_value(header, knob, shown)));
-        }
-        for (name, raw) in values {
-            queue.set(Instant::ZERO, name, raw)?;
-        }
         let clock = match (header.ktime0, counts_ns(header)) {
             (Some(at_zero), _) => Clock::Ns { at_zero },
             (None, true) => Clock::Ns { at_zero: 0 },
             (None, false) => Clock::Ticks(Jiffies::new(header.hz)),
         };
+        let born = clock.instant(header.t0.unwrap_or(0));
+        let config = QueueConfig { born, limits, depth: header.queue.depth, slots, ..QueueConfig::default() };
+        let mut queue = BlockQueue::with_listener(config, elevator, Vec::new());
+        let mut values = Vec::new();
+        for (name, &shown) in header.tunables.iter().filter(|(name, _)| !name.ends_with("_us")) {
+            let knob = queue.elevator().tunables().find(name)?;
+            let raw = raw_value(header, knob, shown);
+            // Writing a knob can do more than change it (BFQ's `timeout_sync`).
+            if queue.elevator().tunables().get(name) != Some(raw) {
+                values.push((knob.name, raw));
+            }
+        }
+        for (name, raw) in values {
+            queue.set(born, name, raw)?;
+        }
         let outputs = if header.ktime0.is_some() { Outputs::Cancels } else { Outputs::Kicks };
         Ok(Setup { name: name.to_owned(), queue, clock, outputs })
     }
@@ -115,6 +120,11 @@ fn elevator_name(header: &Header) -> String {
     };
     let hz = header.hz;
     match header.scheduler.as_str() {
+        // The patch of the mail of 2009-11-26.
+        "cfq" if header.kernel.ends_with("+async-rampup") => {
+            format!("cfq@{kernel}+async_depth=remaining_slice+hz={hz}")
+        }
+        "cfq" if header.kernel.ends_with("+groups") => format!("cfq@{kernel}+groups+hz={hz}"),
         "deadline-list" => format!("deadline@{kernel}+hz={hz}"),
         "deadline-rb-2.5" => format!("deadline@{kernel}+order=tree+hz={hz}"),
         // 2.6.31, 2.6.32 and 2.6.33 decide alike (note D26).

@@ -126,8 +126,11 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
 
 /// A request whose time is up begins the next batch of its direction, unless older ones are late too.
 fn bound(choice: &Choice) -> Bound {
-    let expired = |expire, batches| {
-        Wait::Bounded { ahead: Ahead::SameDirection, expire: Some(expire), batches, batch: batch_length }
+    let expired = |expire, batches| Wait::Bounded {
+        ahead: Ahead::SameDirection,
+        expire: Some(expire),
+        batches,
+        batch: batch_length,
     };
     let writes = if choice.kernel() < V2_6 {
         Wait::None("in 2.5 writes never expire, and a batch of them begins at the lowest sector")
