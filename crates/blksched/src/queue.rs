@@ -236,15 +236,16 @@ impl<L: Listener> BlockQueue<L> {
             self.core.requests.release(rq);
             return;
         }
+        self.core.requests.get_mut(rq).stage = Stage::Queued;
+        self.core.queued += 1;
         if self.is_orphan(rq) {
             // The present elevator has never seen it.
             self.elevator.prepare(&mut self.core.cx(now), rq);
-            self.hand_over(now, rq, Insert::First);
-            return;
+            let run = self.elevator.insert(&mut self.core.cx(now), rq, Insert::First);
+            self.obey(now, run);
+        } else {
+            self.elevator.requeue(&mut self.core.cx(now), rq);
         }
-        self.core.requests.get_mut(rq).stage = Stage::Queued;
-        self.core.queued += 1;
-        self.elevator.requeue(&mut self.core.cx(now), rq);
     }
 
     /// `submitter` has sent its burst and now waits for it: plugs open.
