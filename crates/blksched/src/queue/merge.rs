@@ -164,7 +164,8 @@ pub(super) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
 
 /// May `request` grow by so much?
 pub(super) fn fits(request: &Request, sectors: u32, segments: u16, limits: &Limits) -> bool {
-    request.sectors + sectors <= limits.max_sectors && request.segments + segments <= limits.max_segments
+    let short = request.sectors.checked_add(sectors).is_some_and(|sum| sum <= limits.max_sectors);
+    short && request.segments.checked_add(segments).is_some_and(|sum| sum <= limits.max_segments)
 }
 
 /// Which queued requests a bio may find.

@@ -207,6 +207,8 @@ pub struct Plain {
     pub shallow: Option<(Dir, u32)>,
     /// The wish with which it answers an insert.
     pub wish: Run,
+    /// Does it say that it has no work even if it has?
+    pub modest: bool,
     pub told: Arc<Mutex<Vec<Told>>>,
     /// By age, with first sectors.
     pub queue: Vec<(RequestId, Dir, Sector)>,
@@ -214,7 +216,7 @@ pub struct Plain {
 
 impl Plain {
     pub fn new(merging: Merging) -> Plain {
-        Plain { merging, shallow: None, wish: Run::No, told: Arc::default(), queue: Vec::new() }
+        Plain { merging, shallow: None, wish: Run::No, modest: false, told: Arc::default(), queue: Vec::new() }
     }
 
     pub fn boxed(&self) -> Box<dyn Elevator> {
@@ -248,7 +250,7 @@ impl Elevator for Plain {
     }
 
     fn has_work(&self) -> bool {
-        !self.queue.is_empty()
+        !self.modest && !self.queue.is_empty()
     }
 
     fn admit(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Admission {
