@@ -96,7 +96,7 @@ pub(crate) struct CompareArguments {
     pub(crate) markdown: bool,
 }
 
-pub(crate) const DEFAULT_ELEVATORS: &str = "noop,deadline@2.5.38,deadline@2.6.33,deadline@4.20";
+pub(crate) const DEFAULT_ELEVATORS: &str = "noop,deadline@2.5.38,deadline@4.20";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         text += &output::render(&table, look);
         text += "\n";
     }
-    text += &sentences.iter().map(|sentence| format!("{sentence}\n")).collect::<String>();
+    text += &sentences.iter().map(|sentence| output::paragraph(sentence)).collect::<String>();
     text += &notes(arguments, &stage, &measured);
     Ok(output::print(&text)?)
 }

@@ -26,6 +26,22 @@ pub(crate) fn render(table: &Table, look: Look) -> String {
     }
 }
 
+/// A paragraph: on a terminal broken between words to fit it, further lines indented; else one line.
+pub(crate) fn paragraph(text: &str) -> String {
+    let width = width().map_or(usize::MAX, usize::from);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if !last.trim().is_empty() && last.chars().count() + 1 + word.chars().count() > width {
+            lines.push(format!("  {word}"));
+        } else {
+            let gap = if last.is_empty() { "" } else { " " };
+            *last += &format!("{gap}{word}");
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
 /// The terminal's width; none where the output is no terminal, so that files do not depend on one.
 fn width() -> Option<u16> {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns);

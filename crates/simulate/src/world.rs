@@ -45,6 +45,8 @@ pub struct World<L: Listener, O: Observer> {
     disk: Box<dyn Disk>,
     sources: Vec<Box<dyn Source>>,
     wakes: Wakes,
+    /// Sources that have not exited.
+    alive: usize,
     /// Which source each submitter is.
     submitters: Vec<(SubmitterId, usize)>,
     flights: Vec<Flight>,
@@ -69,6 +71,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             wakes.set(index, source.next());
         }
         World {
+            alive: sources.len(),
             now: Instant::ZERO,
             queue,
             disk,
@@ -87,15 +90,19 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// Go on until nothing more happens or `end` has come, whichever is first. The world then stands at that moment.
+    /// Go on until every source has exited and has its last completion, or nothing more happens, or `end` has come.
+    /// The world then stands at that moment; what the disk still has to write out of its cache is nobody's wait.
     pub fn run_until(&mut self, end: Instant) {
-        while let Some(now) = self.upcoming().filter(|&now| now <= end) {
-            self.now = now;
+        while !self.is_finished() {
+            match self.upcoming() {
+                Some(now) if now <= end => self.now = now,
+                Some(_) => {
+                    self.now = end;
+                    break;
+                }
+                None => break,
+            }
             self.moment();
-        }
-        // Nothing is left: the run ended with its last event. Otherwise it was cut off.
-        if self.upcoming().is_some() {
-            self.now = end;
         }
     }
 
@@ -112,7 +119,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// True once every source has exited and nothing is queued.
     pub fn is_finished(&self) -> bool {
-        self.sources.iter().all(|source| source.is_finished()) && self.queue.requests().is_empty()
+        self.alive == 0 && self.queue.requests().is_empty()
     }
 
     /// The queue, to look at or to change between two moments.
@@ -260,6 +267,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     fn exit(&mut self, index: usize) {
         let submitter = self.sources[index].submitter();
+        self.alive -= 1;
         self.queue.forget(self.now, submitter);
         self.observer.exited(self.now, index);
         for other in 0..self.sources.len() {
