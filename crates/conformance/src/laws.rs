@@ -21,6 +21,8 @@ use crate::driver::{Ears, Run, Script, TraceHash};
 
 mod calls;
 mod court;
+#[cfg(test)]
+mod court_tests;
 mod data;
 mod knobs;
 mod once;

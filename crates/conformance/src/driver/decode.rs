@@ -77,7 +77,8 @@ fn slots(bytes: &mut Bytes<'_>) -> Slots {
 
 fn step(bytes: &mut Bytes<'_>) -> Step {
     match bytes.byte() % 32 {
-        0..=10 => Step::Submit(plan(bytes)),
+        0..=9 => Step::Submit(plan(bytes)),
+        10 => Step::Bridge(plan(bytes)),
         11 | 12 => Step::Waits { who: bytes.byte() },
         13 => Step::Forget { who: bytes.byte() },
         14..=18 => Step::Ask,
@@ -201,6 +202,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (9, 17, 3, 3));
+        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (10, 17, 3, 3));
     }
 }

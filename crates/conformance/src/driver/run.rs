@@ -75,6 +75,12 @@ impl<'a, L: Ears> Run<'a, L> {
     fn step(&mut self, step: Step) -> Result<(), Violation> {
         match step {
             Step::Submit(plan) => self.submit(plan),
+            Step::Bridge(plan) => {
+                let eight = Length::Sectors(8);
+                self.submit(Plan { length: eight, ..plan })?;
+                self.submit(Plan { length: eight, place: Place::BehindAHole, ..plan })?;
+                self.submit(Plan { length: eight, place: Place::Before, ..plan })
+            }
             Step::Waits { who } => self.waits(who),
             Step::Forget { who } => self.forget(who),
             Step::Ask => self.ask(),

@@ -52,6 +52,8 @@ pub enum Manners {
 pub enum Step {
     /// A bio is submitted.
     Submit(Plan),
+    /// Two bios with room for a third between them, and then the third: two requests become one.
+    Bridge(Plan),
     /// A submitter waits for its I/O.
     Waits {
         /// Which (modulo the number of submitters).

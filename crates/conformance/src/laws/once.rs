@@ -22,6 +22,8 @@ pub(super) struct Once {
     bios: BTreeMap<Tag, Owed>,
     /// How often each submitter slept and has not woken.
     asleep: BTreeMap<SubmitterId, u32>,
+    /// Handed back during this call; an elevator that never had it is given it as a new one.
+    handed_back: Option<RequestId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +34,8 @@ enum Owed {
 
 impl Once {
     pub(super) fn new(listening: bool) -> Once {
-        Once { listening, requests: BTreeMap::new(), bios: BTreeMap::new(), asleep: BTreeMap::new() }
+        let (requests, bios, asleep) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Once { listening, requests, bios, asleep, handed_back: None }
     }
 
     fn moves(
@@ -51,6 +54,7 @@ impl Once {
 
     fn said(&mut self, reason: Reason) -> Result<(), String> {
         match reason {
+            Reason::Inserted { rq, .. } if self.handed_back.take() == Some(rq) => Ok(()),
             Reason::Inserted { rq, .. } => self.moves(rq, None, Some(Whereabouts::Queued), "inserted"),
             Reason::Coalesced { victim, .. } => self.moves(victim, Some(Whereabouts::Queued), None, "absorbed"),
             Reason::Switched { requests } => {
@@ -76,7 +80,10 @@ impl Once {
         let (queued, in_flight) = (Some(Whereabouts::Queued), Some(Whereabouts::InFlight));
         match seen {
             Seen::Issued(_) => self.moves(rq, queued, in_flight, "issued"),
-            Seen::Requeued(_) => self.moves(rq, in_flight, queued, "handed back"),
+            Seen::Requeued(_) => {
+                self.handed_back = Some(rq);
+                self.moves(rq, in_flight, queued, "handed back")
+            }
             _ => self.moves(rq, in_flight, None, "completed"),
         }
     }
@@ -105,6 +112,10 @@ impl Law for Once {
 
     fn see(&mut self, _now: Instant, seen: &Seen<'_>) -> Result<(), String> {
         match seen {
+            Seen::CallBegins => {
+                self.handed_back = None;
+                Ok(())
+            }
             Seen::Submitted { bio, .. } => {
                 self.bios.insert(bio.tag, Owed::Yes);
                 Ok(())

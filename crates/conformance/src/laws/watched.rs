@@ -29,6 +29,10 @@ impl Watched {
 }
 
 impl Elevator for Watched {
+    fn attach(&mut self, cx: &mut Cx<'_>) {
+        self.changes(cx, |inner, cx| inner.attach(cx));
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         self.calls.inserted(cx, rq, at, self.inner.tunables());
         self.changes(cx, |inner, cx| inner.insert(cx, rq, at))

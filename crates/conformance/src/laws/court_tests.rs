@@ -1,0 +1,150 @@
+//! The queue's side of the contract is watched too: a queue that polls or comes late is found.
+
+use blksched::merge::Merging;
+use blksched::{
+    Bio, BlockQueue, Bound, Cx, Dispatch, Elevator, IdleFor, Insert, Instant, Next, QueueConfig, RequestId, Run,
+    Sector, Span, SubmitterId, Wait,
+};
+
+use super::Violation;
+use super::court::{Bench, Court};
+use crate::driver::{Audience, Seen, Successor};
+
+/// Holds everything for ever, and has a timer each millisecond.
+#[derive(Default)]
+struct Ticker(Option<Instant>);
+
+impl Elevator for Ticker {
+    fn insert(&mut self, cx: &mut Cx<'_>, _rq: RequestId, _at: Insert) -> Run {
+        self.0 = Some(cx.now + Span::from_ms(1));
+        Run::No
+    }
+
+    fn dispatch(&mut self, _cx: &mut Cx<'_>) -> Dispatch {
+        self.0.map_or(Dispatch::Empty, |until| Dispatch::Idle { until, why: IdleFor::Company })
+    }
+
+    fn complete(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) -> Run {
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.0
+    }
+
+    fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
+        self.0 = Some(cx.now + Span::from_ms(1));
+        Run::No
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::NEVER
+    }
+
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, _victim: RequestId) {}
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
+}
+
+/// Stands between a queue and a watched elevator, and tells the queue that the deadline is later than it is.
+struct Late(Box<dyn Elevator>);
+
+impl Elevator for Late {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        self.0.insert(cx, rq, at)
+    }
+
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        self.0.dispatch(cx)
+    }
+
+    fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        self.0.complete(cx, rq)
+    }
+
+    fn has_work(&self) -> bool {
+        self.0.has_work()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.0.deadline().map(|until| until + Span::from_us(1))
+    }
+
+    fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
+        self.0.elapse(cx)
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::NEVER
+    }
+
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.0.absorbed(cx, into, victim);
+    }
+
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.0.requeue(cx, rq);
+    }
+}
+
+fn court() -> (Court, Bench) {
+    let wait = Wait::None("not looked at");
+    Court::new(Bound { reads: wait, writes: wait }, false, false)
+}
+
+fn ticker(bench: &Bench) -> Box<dyn Elevator> {
+    bench.elevator(Successor::Fresh, &|| Box::new(Ticker::default()))
+}
+
+fn law(verdict: Result<(), Violation>) -> Option<&'static str> {
+    verdict.err().map(|violation| violation.law)
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(ms)
+}
+
+#[test]
+fn a_queue_that_asks_again_though_nothing_has_changed_is_found() {
+    let (mut court, bench) = court();
+    let mut queue = BlockQueue::new(QueueConfig::default(), ticker(&bench));
+    for _ in 0..2 {
+        assert_eq!(queue.next(ms(0)), Next::Empty);
+        assert_eq!(law(court.see(ms(0), &Seen::CallBegins)), None);
+    }
+    queue.run();
+    queue.next(ms(0));
+    assert_eq!(law(court.see(ms(0), &Seen::CallBegins)), Some("the queue never polls"));
+}
+
+#[test]
+fn a_queue_that_lets_a_deadline_elapse_late_or_not_at_all_is_found() {
+    for calls_between in [false, true] {
+        let (mut court, bench) = court();
+        let mut queue = BlockQueue::new(QueueConfig::default(), Box::new(Late(ticker(&bench))));
+        queue.submit(ms(0), Bio::read(1, SubmitterId(1), Sector(0), 8));
+        assert_eq!(law(court.see(ms(0), &Seen::CallBegins)), None);
+        if calls_between {
+            queue.submit(ms(1), Bio::read(2, SubmitterId(1), Sector(0), 8));
+        } else {
+            queue.elapse(ms(2));
+        }
+        assert_eq!(law(court.see(ms(2), &Seen::CallBegins)), Some("deadlines elapse in time"));
+    }
+}
+
+#[test]
+fn a_queue_that_comes_in_time_is_lawful() {
+    let (mut court, bench) = court();
+    let mut queue = BlockQueue::new(QueueConfig::default(), ticker(&bench));
+    queue.submit(ms(0), Bio::read(1, SubmitterId(1), Sector(0), 8));
+    for at in [1, 1, 7, 9] {
+        court.see(ms(at), &Seen::CallBegins).unwrap();
+        queue.next(ms(at));
+    }
+    assert_eq!(law(court.see(ms(9), &Seen::CallBegins)), None);
+}

@@ -1,0 +1,228 @@
+//! First in, first out, with one fault.
+
+use std::collections::VecDeque;
+
+use blksched::merge::Merging;
+use blksched::{
+    Bio, Cx, Dispatch, Elevator, IdleFor, Insert, Instant, Knob, KnobError, Neighbours, Reason, RequestId, Requests,
+    Run, Span, Tunables,
+};
+
+/// What is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// Every seventh request is lost.
+    Loses,
+    /// A request handed back is lost.
+    ForgetsRequeued,
+    /// Every seventh request is issued again.
+    IssuesTwice,
+    /// A request that never was is issued.
+    IssuesOutOfNowhere,
+    /// A request that was absorbed is issued.
+    IssuesAbsorbed,
+    /// Says so though one is left.
+    EmptyTooSoon,
+    /// Waits, for nothing.
+    WaitsForNothing,
+    /// Says that it waits when nothing is queued.
+    WaitsWithNothingQueued,
+    /// Idles until a moment at which it will not be told.
+    IdlesWithoutDeadline,
+    /// A deadline that elapsed stays.
+    DeadlineStays,
+    /// Whenever it is asked it wants to be told the time at once.
+    NeverSettles,
+    /// Arms its deadline without a word.
+    ArmsSilently,
+    /// Last in, first out.
+    Starves,
+    /// Its invariants do not hold.
+    BreaksInvariants,
+    /// Its knob keeps less than it is given.
+    KnobForgets,
+    /// Its knob takes anything.
+    KnobTakesAnything,
+    /// Its knob changes on a wrong value.
+    KnobSlips,
+}
+
+/// The elevator.
+pub struct Faulty {
+    fault: Fault,
+    merging: Merging,
+    fifo: VecDeque<RequestId>,
+    until: Option<Instant>,
+    inserted: u64,
+    ghost: Option<RequestId>,
+    knob: Wish,
+}
+
+impl Faulty {
+    pub fn new(fault: Fault, merging: Merging) -> Box<dyn Elevator> {
+        let knob = Wish { fault, value: 4 };
+        Box::new(Faulty { fault, merging, fifo: VecDeque::new(), until: None, inserted: 0, ghost: None, knob })
+    }
+
+    fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        let why = IdleFor::Company;
+        let queued = self.fifo.len();
+        match self.fault {
+            Fault::IssuesTwice | Fault::IssuesOutOfNowhere | Fault::IssuesAbsorbed if self.ghost.is_some() => {
+                return Dispatch::Issue(self.ghost.take().unwrap_or_default_id());
+            }
+            Fault::EmptyTooSoon if queued == 1 => return Dispatch::Empty,
+            Fault::WaitsForNothing if queued == 1 => return Dispatch::Wait,
+            Fault::WaitsWithNothingQueued if queued == 0 => return Dispatch::Wait,
+            Fault::IdlesWithoutDeadline if queued == 1 => {
+                return Dispatch::Idle { until: cx.now + Span::from_ms(1), why };
+            }
+            Fault::NeverSettles if queued == 1 => {
+                cx.explain(Reason::Armed { until: cx.now, why });
+                self.until = Some(cx.now);
+                return Dispatch::Idle { until: cx.now, why };
+            }
+            _ => {}
+        }
+        let rq = if self.fault == Fault::Starves { self.fifo.pop_back() } else { self.fifo.pop_front() };
+        if self.fault == Fault::IssuesTwice && self.inserted.is_multiple_of(7) {
+            self.ghost = rq;
+        }
+        rq.map_or(Dispatch::Empty, Dispatch::Issue)
+    }
+}
+
+/// The name of a request that never was, if no other ghost is at hand.
+trait Ghost {
+    fn unwrap_or_default_id(self) -> RequestId;
+}
+
+impl Ghost for Option<RequestId> {
+    fn unwrap_or_default_id(self) -> RequestId {
+        self.unwrap_or(RequestId::from_index(1 << 20))
+    }
+}
+
+impl Elevator for Faulty {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+        self.inserted += 1;
+        let nth = self.inserted.is_multiple_of(7);
+        if !(self.fault == Fault::Loses && nth) {
+            self.fifo.push_back(rq);
+        }
+        match self.fault {
+            Fault::IssuesOutOfNowhere if nth => self.ghost = Some(RequestId::from_index(1 << 20)),
+            Fault::DeadlineStays | Fault::ArmsSilently if self.until.is_none() => {
+                let until = cx.now + Span::from_ms(1);
+                self.until = Some(until);
+                if self.fault == Fault::DeadlineStays {
+                    cx.explain(Reason::Armed { until, why: IdleFor::Company });
+                }
+            }
+            _ => {}
+        }
+        Run::No
+    }
+
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        self.answer(cx)
+    }
+
+    fn complete(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) -> Run {
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        !self.fifo.is_empty()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.until
+    }
+
+    fn elapse(&mut self, _cx: &mut Cx<'_>) -> Run {
+        if self.fault != Fault::DeadlineStays {
+            self.until = None;
+        }
+        Run::No
+    }
+
+    fn merging(&self) -> Merging {
+        self.merging
+    }
+
+    fn newest(&self, _bio: &Bio, nth: usize) -> Option<RequestId> {
+        self.fifo.iter().rev().nth(nth).copied()
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        let Some(at) = self.fifo.iter().position(|&queued| queued == rq) else { return Neighbours::default() };
+        Neighbours { before: at.checked_sub(1).map(|at| self.fifo[at]), behind: self.fifo.get(at + 1).copied() }
+    }
+
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
+        self.fifo.retain(|&rq| rq != victim);
+        if self.fault == Fault::IssuesAbsorbed {
+            self.ghost = Some(victim);
+        }
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        if self.fault != Fault::ForgetsRequeued {
+            self.fifo.push_front(rq);
+        }
+    }
+
+    fn tunables(&self) -> &dyn Tunables {
+        &self.knob
+    }
+
+    fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
+        Some(&mut self.knob)
+    }
+
+    fn check(&self, _requests: &Requests) {
+        assert!(self.fault != Fault::BreaksInvariants || self.inserted < 7, "the seventh came");
+    }
+}
+
+/// One knob, from 0 to 10.
+struct Wish {
+    fault: Fault,
+    value: i64,
+}
+
+const WISH: Knob = Knob {
+    name: "wish",
+    unit: blksched::Unit::Times,
+    default: 4,
+    min: 0,
+    max: 10,
+    kernels: blksched::Kernels::since(blksched::Kernel::new(2, 5, 38)),
+    sweep: &[1, 2, 4, 8],
+    doc: "Nothing comes of it.",
+};
+
+impl Tunables for Wish {
+    fn knobs(&self) -> Vec<&'static Knob> {
+        vec![&WISH]
+    }
+
+    fn get(&self, name: &str) -> Option<i64> {
+        (name == WISH.name).then_some(self.value)
+    }
+
+    fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError> {
+        self.find(name)?;
+        if self.fault == Fault::KnobSlips {
+            self.value = raw.clamp(WISH.min, WISH.max);
+        }
+        if self.fault != Fault::KnobTakesAnything {
+            WISH.check(raw)?;
+        }
+        self.value = if self.fault == Fault::KnobForgets { raw & !1 } else { raw };
+        Ok(())
+    }
+}

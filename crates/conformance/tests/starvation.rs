@@ -1,0 +1,58 @@
+//! Where the catalogue states no bound, requests do starve; where it states one, the same load starves nobody.
+
+use blksched::{
+    Bio, BlockQueue, Catalogue, Dir, Instant, Next, Op, Outcome, QueueConfig, Sector, Span, SubmitterId, Tag, Wait,
+};
+
+const VICTIM: u64 = u64::MAX;
+const ISSUES: u32 = 20_000;
+/// The stream keeps so many requests queued, all on the near side of the victim.
+const AHEAD: u32 = 200;
+
+/// How many others go before one far request, while a stream of its own direction never ends; `None`: it starves.
+fn others_before_the_victim(name: &str, dir: Dir) -> Option<u32> {
+    let built = Catalogue::builtin().build(name).unwrap();
+    let mut queue = BlockQueue::new(QueueConfig::default(), built.elevator);
+    let op = if dir == Dir::Read { Op::Read } else { Op::Write };
+    let bio = |tag, start| Bio { op, tag: Tag(tag), ..Bio::read(0, SubmitterId(1), Sector(start), 8) };
+    queue.submit(Instant::ZERO, bio(VICTIM, 1 << 40));
+    let mut now = Instant::ZERO;
+    let mut streamed = 0;
+    for issued in 0..ISSUES {
+        while queue.queued() < AHEAD {
+            streamed += 1;
+            queue.submit(now, bio(streamed, streamed * 64));
+        }
+        let Next::Issue(command) = queue.next(now) else { panic!("the stream never ends") };
+        if command.start == Sector(1 << 40) {
+            return Some(issued);
+        }
+        now += Span::from_ms(1);
+        queue.complete(now, command.rq, Outcome::Ok);
+        queue.deliveries().for_each(drop);
+    }
+    None
+}
+
+#[test]
+fn exactly_what_has_no_bound_starves() {
+    let catalogue = Catalogue::builtin();
+    let tree = "deadline@2.5.45+order=tree".to_owned();
+    for name in catalogue.eras().into_iter().chain([tree]) {
+        let choice = catalogue.parse(&name).unwrap();
+        let bound = (choice.entry.bound)(&choice);
+        for (dir, wait) in [(Dir::Read, bound.reads), (Dir::Write, bound.writes)] {
+            let others = others_before_the_victim(&name, dir);
+            match wait {
+                Wait::None(why) => assert_eq!(others, None, "{dir} of {name}: {why}"),
+                Wait::Bounded { .. } => assert!(others.is_some(), "{dir} of {name} starve, but a bound is stated"),
+            }
+        }
+    }
+}
+
+#[test]
+fn at_least_one_starvation_is_shown() {
+    assert_eq!(others_before_the_victim("deadline@2.5.38", Dir::Write), None);
+    assert!(others_before_the_victim("deadline@2.6.33", Dir::Write).is_some());
+}
