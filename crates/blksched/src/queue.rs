@@ -453,6 +453,15 @@ impl<L: Listener> BlockQueue<L> {
     /// Give a prepared request to the elevator.
     fn hand_over(&mut self, now: Instant, rq: RequestId, at: Insert) {
         let was_idle = !self.elevator.has_work();
+        self.enlist(now, rq);
+        if was_idle {
+            self.close_plug(now);
+        }
+        self.insert(now, rq, at);
+    }
+
+    /// From now on it is queued, and found by what may join it.
+    fn enlist(&mut self, now: Instant, rq: RequestId) {
         self.core.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
         self.core.merges.admit(&self.core.requests, rq);
@@ -460,9 +469,9 @@ impl<L: Listener> BlockQueue<L> {
             let Request { submitter, sectors, .. } = requests[rq];
             Reason::Inserted { rq, dir: requests[rq].dir(), sectors, submitter }
         });
-        if was_idle {
-            self.close_plug(now);
-        }
+    }
+
+    fn insert(&mut self, now: Instant, rq: RequestId, at: Insert) {
         let run = self.elevator.insert(&mut self.core.cx(now), rq, at);
         self.changed();
         self.obey(now, run);

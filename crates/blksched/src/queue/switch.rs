@@ -1,7 +1,8 @@
 //! Switching the elevator under load: nothing is lost, and nothing crosses a flush that did not before.
 //!
-//! **Rule** What the old elevator holds is handed to the new one in the order in which it was made. What the device
-//! has stays there; its completion is news to nobody but its submitter. Flushes belong to the queue and go on.
+//! **Rule** What the old elevator holds is handed to the new one in order of age; a request that absorbed an older one
+//! has the older one's. The plug stays as it is. What the device has stays there; its completion is news to nobody but
+//! its submitter. Flushes belong to the queue and go on.
 
 use super::merge::MergeIndex;
 use super::{BlockQueue, Listener};
@@ -14,7 +15,8 @@ impl<L: Listener> BlockQueue<L> {
     /// Replace the elevator; returns the old one, which holds nothing that matters any more.
     pub fn switch(&mut self, now: Instant, elevator: Box<dyn Elevator>) -> Box<dyn Elevator> {
         self.catch_up(now);
-        let queued = self.core.requests.at_stage(Stage::Queued);
+        let mut queued = self.core.requests.at_stage(Stage::Queued);
+        queued.sort_by_key(|&rq| self.core.requests[rq].queued_at);
         let old = core::mem::replace(&mut self.elevator, elevator);
         self.orphans = self.core.requests.at_stage(Stage::InFlight);
         let requests = &self.core.requests;
@@ -28,7 +30,8 @@ impl<L: Listener> BlockQueue<L> {
         }
         for rq in queued {
             self.elevator.prepare(&mut self.core.cx(now), rq);
-            self.hand_over(now, rq, Insert::Sorted);
+            self.enlist(now, rq);
+            self.insert(now, rq, Insert::Sorted);
         }
         self.changed();
         old
