@@ -53,9 +53,12 @@ pub(crate) struct WorkMeasure {
 pub(crate) struct Total {
     /// Bytes per second.
     pub(crate) bandwidth: Spread,
-    /// Completion latency \[ns\].
+    /// Submission to completion, sleep for a request slot included \[ns\].
     pub(crate) mean: Spread,
+    /// Completion latency \[ns\].
     pub(crate) p99: Spread,
+    /// Sleep for a request slot \[ns, mean per I/O\].
+    pub(crate) slept: f64,
     /// What a request waited for \[ns, mean per request over all seeds\].
     pub(crate) waited: Vec<(Cause, f64)>,
     /// How long the disk had it \[ns, mean\].
@@ -145,8 +148,9 @@ impl Total {
         let service: f64 = records.iter().map(|record| record.work(work).service.sum() as f64).sum();
         Total {
             bandwidth: over(runs, |run| run.jobs.iter().map(|job| job.record.bandwidth(work)).sum()),
-            mean: over(&records, |record| latency(record.work(work), |d| d.clat.mean())),
+            mean: over(&records, |record| latency(record.work(work), |d| d.lat.mean())),
             p99: over(&records, |record| percentile(record.work(work), 99.0)),
+            slept: records.iter().map(|record| record.work(work).slat.mean()).sum::<f64>() / records.len() as f64,
             waited: Cause::all().map(|cause| (cause, per_request(cause))).collect(),
             service: service / served.max(1) as f64,
         }

@@ -79,6 +79,13 @@ fn paragraph(here: &Measured, base: &Measured) -> String {
     text
 }
 
+impl Total {
+    /// Is sleep for request slots a part of what its I/Os take?
+    fn sleeps(&self) -> bool {
+        self.slept > 0.01 * self.mean.mean
+    }
+}
+
 fn total(measured: &Measured, dir: Dir) -> &Total {
     &measured.totals.iter().find(|(of, _)| *of == dir).expect("both directions are measured").1
 }
@@ -92,8 +99,10 @@ fn differences(here: &Measured, base: &Measured) -> Vec<Contrast> {
             (What::MeanLatency, h.mean, b.mean),
             (What::Bandwidth, h.bandwidth, b.bandwidth),
         ] {
-            // A direction in which one of them completed nothing has no latency to compare.
-            if here.count > 0 && base.count > 0 {
+            // A direction in which one of them completed nothing has no latency to compare; and where submitters sleep
+            // for request slots, completion latency leaves out what they wait for.
+            let tells = what != What::TailLatency || !h.sleeps() && !b.sleeps();
+            if here.count > 0 && base.count > 0 && tells {
                 all.push(Contrast { what, dir, here, base });
             }
         }
@@ -147,6 +156,7 @@ fn reason(difference: &Contrast, here: &Total, base: &Total) -> String {
             None => parts.push((seen, h, b)),
         }
     }
+    parts.push(("a request slot".to_owned(), here.slept, base.slept));
     let wanted = if difference.is_longer() { 1.0 } else { -1.0 };
     let waits = parts.into_iter().max_by(|x, y| (wanted * (x.1 - x.2)).total_cmp(&(wanted * (y.1 - y.2))));
     let Some((seen, h, b)) = waits else { return String::new() };
