@@ -105,6 +105,8 @@ pub struct DeviceFacts {
     pub in_flight: u32,
     /// How many request slots the queue has (`nr_requests`).
     pub nr_requests: u32,
+    /// How many tags a word of the tag map has: [`Admission::Shallow`] counts per word.
+    pub tags_per_word: u32,
 }
 
 /// What an elevator may look at and say during one call.
@@ -176,7 +178,7 @@ pub trait Elevator: Send {
         Admission::Unlimited
     }
 
-    /// A request exists and may still merge away before it is inserted.
+    /// A request exists, has left its submitter's plug, and may still merge away before it is inserted.
     fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 
     /// A prepared request merged away; it will never be inserted.
@@ -208,7 +210,8 @@ pub trait Elevator: Send {
     /// A bio joined `rq` at `end` and nothing coalesced; after a front merge its first sector is lower.
     fn grown(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _end: crate::explain::End) {}
 
-    /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure.
+    /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure. A request also grows
+    /// without this call, by [`Elevator::unprepare`]d ones: never keep a copy of its size, read `cx.rq`.
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId);
 
     /// The device handed an issued request back untried: it goes first when it can go again.

@@ -116,6 +116,8 @@ pub struct BlockQueue<L: Listener = Silence> {
 /// What the queue's mechanisms share: the books, and who listens.
 struct Core<L> {
     config: QueueConfig,
+    /// What elevators are told of the device, but for what is in flight.
+    facts: DeviceFacts,
     /// The latest moment seen; time never runs backwards for an elevator.
     clock: Instant,
     requests: Requests,
@@ -130,12 +132,7 @@ struct Core<L> {
 
 impl<L: Listener> Core<L> {
     fn cx(&mut self, now: Instant) -> Cx<'_> {
-        let device = DeviceFacts {
-            rotational: self.config.limits.rotational,
-            depth: self.config.depth,
-            in_flight: self.in_flight,
-            nr_requests: self.config.slots.nr_requests(),
-        };
+        let device = DeviceFacts { in_flight: self.in_flight, ..self.facts };
         let listener: Option<&mut dyn Listener> =
             if self.listener.is_listening() { Some(&mut self.listener) } else { None };
         Cx { now, device, requests: &mut self.requests, merges: &mut self.merges, listener }
@@ -163,8 +160,16 @@ impl<L: Listener> BlockQueue<L> {
     pub fn with_listener(config: QueueConfig, elevator: Box<dyn Elevator>, listener: L) -> BlockQueue<L> {
         assert!(config.depth > 0 && config.limits.max_sectors > 0 && config.limits.max_segments > 0);
         let merges = MergeIndex::new(elevator.merging(), config.slots.capacity());
+        let facts = DeviceFacts {
+            rotational: config.limits.rotational,
+            depth: config.depth,
+            in_flight: 0,
+            nr_requests: config.slots.nr_requests(),
+            tags_per_word: config.slots.tags_per_word(),
+        };
         let core = Core {
             config,
+            facts,
             clock: config.born,
             requests: Requests::with_capacity(config.slots.capacity()),
             bios: Bios::default(),

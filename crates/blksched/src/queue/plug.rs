@@ -116,6 +116,7 @@ impl<L: Listener> BlockQueue<L> {
         let Some(list) = self.plug.collected.get_mut(&submitter) else { return };
         let mut collected = core::mem::take(list);
         for rq in collected.drain(..) {
+            self.elevator.prepare(&mut self.core.cx(now), rq);
             if self.merge_on_insert(now, rq).is_none() {
                 self.hand_over(now, rq, Insert::Sorted);
             }

@@ -67,6 +67,16 @@ impl Slots {
         }
     }
 
+    /// blk-mq's tags stand in words of 64, or of fewer, halved until there are at least four words.
+    pub fn tags_per_word(self) -> u32 {
+        let tags = self.nr_requests();
+        let mut per_word = 64;
+        while per_word > 1 && 4 * per_word > tags {
+            per_word /= 2;
+        }
+        per_word
+    }
+
     /// How many requests to make room for at the start.
     pub(super) fn capacity(self) -> usize {
         match self {
@@ -183,11 +193,12 @@ impl SlotBook {
         Some(sleeper)
     }
 
-    /// Would another request of this kind leave too few tags for the others? blk-mq counts per word of 64 tags.
+    /// Would another request of this kind leave too few tags for the others?
     fn is_too_deep(&self, admission: Admission) -> bool {
         match (admission, self.slots) {
             (Admission::Shallow(per_word), Slots::Shared { nr_requests, .. }) => {
-                self.used.read + self.used.write >= per_word.saturating_mul(nr_requests.div_ceil(64))
+                self.used.read + self.used.write
+                    >= per_word.saturating_mul(nr_requests.div_ceil(self.slots.tags_per_word()))
             }
             _ => false,
         }

@@ -81,11 +81,11 @@ impl<L: Listener> BlockQueue<L> {
     fn enter(&mut self, now: Instant, bio: &Bio, piece: Piece, at: Insert) -> Submitted {
         let fragment = self.core.bios.add(bio.tag, piece.of);
         let rq = self.make(now, bio, fragment);
-        self.elevator.prepare(&mut self.core.cx(now), rq);
         if self.plug.collects() {
             self.collect(now, rq);
             return Submitted::Held;
         }
+        self.elevator.prepare(&mut self.core.cx(now), rq);
         if let Some(into) = self.merge_on_insert(now, rq) {
             return Submitted::MergedOnInsert { into };
         }

@@ -24,10 +24,10 @@ impl<L: Listener> BlockQueue<L> {
         self.elevator.attach(&mut self.core.cx(now));
         self.core.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
         self.core.queued = 0;
-        self.core.explain(now, |_| Reason::Switched { requests: queued.len() as u32 });
-        for rq in self.core.requests.at_stage(Stage::Prepared) {
-            self.elevator.prepare(&mut self.core.cx(now), rq);
+        if old.deadline().is_some() {
+            self.core.explain(now, |_| Reason::Cancelled);
         }
+        self.core.explain(now, |_| Reason::Switched { requests: queued.len() as u32 });
         for rq in queued {
             self.elevator.prepare(&mut self.core.cx(now), rq);
             self.enlist(now, rq);
