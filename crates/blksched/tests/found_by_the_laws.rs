@@ -4,7 +4,7 @@ mod common;
 
 use blksched::{
     Bio, BlockQueue, Durability, End, Instant, Limits, Next, Outcome, Plugging, QueueConfig, Reason, Sector, Slots,
-    Span, Submitted, WakeRule,
+    Submitted, WakeRule,
 };
 use common::{A, B, Counting, ask, done, ms, queue, said, starts};
 

@@ -30,7 +30,7 @@ fn first_violation(make: &dyn Fn() -> Box<dyn Elevator>, bound: Bound) -> Option
 }
 
 fn caught(fault: Fault) -> Option<&'static str> {
-    let make = || Faulty::new(fault, Merging::LINUX_2_6);
+    let make = || Faulty::boxed(fault, Merging::LINUX_2_6);
     let bound = if fault == Fault::Starves { in_order() } else { no_bound() };
     laws::check_knobs(&make).err().or_else(|| first_violation(&make, bound)).map(|violation| violation.law)
 }
@@ -46,7 +46,7 @@ fn without_a_fault_no_law_is_broken_whichever_way_requests_merge() {
         Merging::LINUX_6_1,
         Merging::LINUX_6_1_NEWEST,
     ] {
-        let make = || Faulty::new(Fault::None, merging);
+        let make = || Faulty::boxed(Fault::None, merging);
         assert_eq!(first_violation(&make, in_order()), None, "{merging:?}");
         assert_eq!(laws::check_knobs(&make), Ok(()));
     }
@@ -112,7 +112,7 @@ fn otherwise_in(run: u32) -> Option<&'static str> {
     // Its successors in a script with switches count too, so only scripts without any are played.
     let make = || -> Box<dyn Elevator> {
         made.set(made.get() + 1);
-        if made.get() == run { Box::new(Company::default()) } else { Faulty::new(Fault::None, Merging::LINUX_2_6) }
+        if made.get() == run { Box::new(Company::default()) } else { Faulty::boxed(Fault::None, Merging::LINUX_2_6) }
     };
     let without_switches = |seed| {
         let mut script = Script::from_seed(seed, STEPS);

@@ -1,8 +1,11 @@
 //! Where the catalogue states no bound, requests do starve; where it states one, the same load starves nobody.
 
 use blksched::{
-    Bio, BlockQueue, Catalogue, Dir, Instant, Next, Op, Outcome, QueueConfig, Sector, Span, SubmitterId, Tag, Wait,
+    Bio, BlockQueue, Bound, Catalogue, Dir, Elevator, Instant, Next, Op, Outcome, QueueConfig, Sector, Span,
+    SubmitterId, Tag, Wait,
 };
+use blksched_conformance::driver::Script;
+use blksched_conformance::laws;
 
 const VICTIM: u64 = u64::MAX;
 const ISSUES: u32 = 20_000;
@@ -55,4 +58,22 @@ fn exactly_what_has_no_bound_starves() {
 fn at_least_one_starvation_is_shown() {
     assert_eq!(others_before_the_victim("deadline@2.5.38", Dir::Write), None);
     assert!(others_before_the_victim("deadline@2.6.33", Dir::Write).is_some());
+}
+
+#[test]
+fn a_bound_that_promises_too_much_is_found_broken() {
+    for name in ["deadline@2.5.38", "deadline@2.6.33", "deadline@4.20"] {
+        let choice = Catalogue::builtin().parse(name).unwrap();
+        let make = || -> Box<dyn Elevator> { choice.build().elevator };
+        let stated = (choice.entry.bound)(&choice);
+        // What is stated counts batches; this promises that nobody but those ahead goes first.
+        let reads = match stated.reads {
+            Wait::Bounded { ahead, expire, .. } => Wait::Bounded { ahead, expire, batches: |_| 1, batch: |_| 1 },
+            none @ Wait::None(_) => none,
+        };
+        let verdicts =
+            (0..300).map(|seed| laws::check(&make, Bound { reads, ..stated }, &Script::from_seed(seed, 300)));
+        let broken = verdicts.filter_map(Result::err).map(|violation| violation.law).next();
+        assert_eq!(broken, Some("bounded waiting"), "{name}");
+    }
 }

@@ -61,18 +61,18 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    pub fn new(fault: Fault, merging: Merging) -> Box<dyn Elevator> {
+    pub fn boxed(fault: Fault, merging: Merging) -> Box<dyn Elevator> {
         let knob = Wish { fault, value: 4 };
         Box::new(Faulty { fault, merging, fifo: VecDeque::new(), until: None, inserted: 0, ghost: None, knob })
     }
 
     fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        if let Some(ghost) = self.ghost.take() {
+            return Dispatch::Issue(ghost);
+        }
         let why = IdleFor::Company;
         let queued = self.fifo.len();
         match self.fault {
-            Fault::IssuesTwice | Fault::IssuesOutOfNowhere | Fault::IssuesAbsorbed if self.ghost.is_some() => {
-                return Dispatch::Issue(self.ghost.take().unwrap_or_default_id());
-            }
             Fault::EmptyTooSoon if queued == 1 => return Dispatch::Empty,
             Fault::WaitsForNothing if queued == 1 => return Dispatch::Wait,
             Fault::WaitsWithNothingQueued if queued == 0 => return Dispatch::Wait,
@@ -91,17 +91,6 @@ impl Faulty {
             self.ghost = rq;
         }
         rq.map_or(Dispatch::Empty, Dispatch::Issue)
-    }
-}
-
-/// The name of a request that never was, if no other ghost is at hand.
-trait Ghost {
-    fn unwrap_or_default_id(self) -> RequestId;
-}
-
-impl Ghost for Option<RequestId> {
-    fn unwrap_or_default_id(self) -> RequestId {
-        self.unwrap_or(RequestId::from_index(1 << 20))
     }
 }
 
