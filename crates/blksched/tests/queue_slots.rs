@@ -231,7 +231,7 @@ fn batch(nr_requests: u32, others: u32, later: Span) -> u64 {
     rig.complete(in_flight[0]);
     rig.next();
     assert_eq!(rig.awake(), [ME]);
-    rig.now = rig.now + later;
+    rig.now += later;
     (1..).find(|&nth| rig.read(nth * 100, 8) == Submitted::Asleep).unwrap()
 }
 
@@ -413,34 +413,32 @@ fn shallow(dir: Dir, per_word: u32) -> Box<dyn blksched::Elevator> {
 
 #[test]
 fn a_request_that_may_take_few_tags_of_each_word_sleeps_while_more_are_taken() {
-    // 128 tags are two words of 64: 3 of each are 6.
-    let mut rig = Rig::with(shallow(Dir::Write, 3), shared(128, WakeRule::AtFree(1)));
-    for nth in 0..6 {
-        assert_ne!(rig.write(nth * 100, 8), Submitted::Asleep);
+    // Words of 64 tags, or of fewer so that there are four: 256 are 4 x 64, 512 are 8 x 64, 16 are 4 x 4.
+    for (tags, per_word, limit) in [(256, 3, 12), (512, 3, 24), (16, 1, 4)] {
+        let mut rig = Rig::with(shallow(Dir::Write, per_word), shared(tags, WakeRule::AtFree(1)));
+        for nth in 0..limit {
+            assert_ne!(rig.write(nth * 100, 8), Submitted::Asleep, "{tags} tags, the {nth}th");
+        }
+        assert_eq!(rig.write(90_000, 8), Submitted::Asleep, "{tags} tags");
+        assert!(rig.heard().contains(&Reason::Limited { per_word }));
+        assert_ne!(rig.read(0, 8), Submitted::Asleep, "reads are not limited");
     }
-    assert_eq!(rig.write(600, 8), Submitted::Asleep);
-    assert!(rig.heard().contains(&Reason::Limited { per_word: 3 }));
-    assert_ne!(rig.read(0, 8), Submitted::Asleep, "reads are not limited");
 }
 
 #[test]
 fn what_others_hold_counts_against_a_shallow_request() {
-    let mut rig = Rig::with(shallow(Dir::Write, 3), shared(64, WakeRule::AtFree(1)));
-    for nth in 0..3 {
-        rig.read(nth * 100, 8);
-    }
+    let mut rig = Rig::with(shallow(Dir::Write, 1), shared(64, WakeRule::AtFree(1)));
+    rig.reads([0, 100, 200, 300]);
     assert_eq!(rig.write(0, 8), Submitted::Asleep);
-    assert!(!rig.heard().iter().any(|r| *r == Reason::Limited { per_word: 0 }));
     rig.serve();
     assert_eq!(rig.awake(), []);
-    let served: Vec<u64> = rig.drain();
-    assert_eq!(served, [100, 200, 0]);
+    assert_eq!(rig.drain(), [100, 200, 300, 0]);
     assert_eq!(rig.awake(), [ME]);
 }
 
 #[test]
 fn a_sleeper_that_may_not_go_yet_keeps_its_place() {
-    let mut rig = Rig::with(shallow(Dir::Write, 2), shared(64, WakeRule::AtFree(1)));
+    let mut rig = Rig::with(shallow(Dir::Write, 1), shared(64, WakeRule::AtFree(1)));
     for nth in 0..4 {
         rig.read_by(WHO, nth * 100, 8);
     }
@@ -452,7 +450,7 @@ fn a_sleeper_that_may_not_go_yet_keeps_its_place() {
 
 #[test]
 fn a_sleeper_that_may_not_go_yet_does_not_hold_up_the_other_direction() {
-    let mut rig = Rig::with(shallow(Dir::Read, 2), shared(8, WakeRule::AtFree(1)));
+    let mut rig = Rig::with(shallow(Dir::Read, 1), shared(8, WakeRule::AtFree(1)));
     let mut in_flight = vec![];
     for nth in 0..8 {
         rig.write_by(WHO, nth * 100, 8);

@@ -181,7 +181,6 @@ fn what_a_submitter_collected_enters_the_new_elevator() {
     rig.read(0, 8);
     rig.read(100, 8);
     switch(&mut rig, new.boxed());
-    assert!(matches!(new.told.lock().unwrap()[..], [Told::Prepare(_), Told::Prepare(_)]));
     assert_eq!(rig.next(), Next::Empty);
     rig.queue.waits(rig.now, ME);
     assert_eq!(rig.drain(), [0, 100]);

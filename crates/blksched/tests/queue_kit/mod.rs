@@ -72,6 +72,20 @@ impl Rig {
         inserted(self.write(start, sectors))
     }
 
+    /// Reads of 8 sectors, each a request of its own.
+    pub fn reads<const N: usize>(&mut self, starts: [u64; N]) {
+        for start in starts {
+            self.new_read(start, 8);
+        }
+    }
+
+    /// Writes of 8 sectors, each a request of its own.
+    pub fn writes<const N: usize>(&mut self, starts: [u64; N]) {
+        for start in starts {
+            self.new_write(start, 8);
+        }
+    }
+
     pub fn next(&mut self) -> Next {
         let next = self.queue.next(self.now);
         self.queue.check();

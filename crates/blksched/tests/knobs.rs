@@ -1,0 +1,194 @@
+//! Every knob of every era: turning it changes what is decided, before the first request and while running.
+
+mod queue_kit;
+
+use blksched::{Catalogue, QueueConfig};
+use queue_kit::{Rig, at_ms};
+
+/// A load under which a knob matters.
+struct Scenario {
+    knob: &'static str,
+    eras: &'static [&'static str],
+    /// Two raw values that decide differently.
+    values: [i64; 2],
+    /// Other knobs, so that nothing else is at work.
+    others: &'static [(&'static str, i64)],
+    /// What is queued before the first request is issued; the knob may be turned after that one.
+    before: fn(&mut Rig),
+    /// What happens then.
+    after: fn(&mut Rig),
+    /// The order of first sectors for either value, kept all along.
+    orders: [&'static [u64]; 2],
+}
+
+const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
+const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
+const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
+const MS: i64 = 1_000_000;
+
+fn five_reads_and_two_writes(rig: &mut Rig) {
+    rig.reads([500, 700, 900, 1100, 1300]);
+    rig.writes([100, 150]);
+}
+
+fn nothing(_: &mut Rig) {}
+
+const READS_FIRST: &[u64] = &[500, 700, 900, 1100, 1300, 100, 150];
+const IN_TURN: &[u64] = &[500, 100, 700, 150, 900, 1100, 1300];
+
+const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        knob: "read_expire",
+        eras: ALL,
+        values: [500 * MS, 10 * MS],
+        others: &[("fifo_batch", 1)],
+        before: |rig| rig.reads([500, 700]),
+        after: |rig| {
+            rig.reads([100, 800]);
+            rig.now = at_ms(100);
+        },
+        orders: [&[500, 700, 800, 100], &[500, 700, 100, 800]],
+    },
+    Scenario {
+        knob: "write_expire",
+        eras: NEW,
+        values: [5000 * MS, 10 * MS],
+        others: &[("fifo_batch", 1)],
+        before: |rig| rig.writes([500, 700]),
+        after: |rig| {
+            rig.writes([100, 800]);
+            rig.now = at_ms(100);
+        },
+        orders: [&[500, 700, 800, 100], &[500, 700, 100, 800]],
+    },
+    Scenario {
+        knob: "fifo_batch",
+        eras: ALL,
+        values: [1, 200],
+        others: &[("writes_starved", 1)],
+        before: five_reads_and_two_writes,
+        after: nothing,
+        orders: [IN_TURN, READS_FIRST],
+    },
+    Scenario {
+        knob: "seek_cost",
+        eras: OLD,
+        values: [16, 1],
+        others: &[("writes_starved", 1), ("fifo_batch", 16)],
+        before: five_reads_and_two_writes,
+        after: nothing,
+        orders: [IN_TURN, READS_FIRST],
+    },
+    Scenario {
+        knob: "writes_starved",
+        eras: ALL,
+        values: [1, 3],
+        others: &[("fifo_batch", 1)],
+        before: five_reads_and_two_writes,
+        after: nothing,
+        orders: [IN_TURN, &[500, 700, 900, 100, 1100, 1300, 150]],
+    },
+    Scenario {
+        knob: "front_merges",
+        eras: NEW,
+        values: [1, 0],
+        others: &[],
+        before: |rig| rig.reads([5000, 6000, 100]),
+        after: |rig| _ = rig.read(92, 8),
+        orders: [&[5000, 6000, 92], &[5000, 6000, 100, 92]],
+    },
+];
+
+/// Play a scenario with the knob at `from`, and at `to` once the first request is issued.
+fn play(scenario: &Scenario, era: &str, from: i64, to: i64) -> Vec<u64> {
+    let mut rig = Rig::new(era, QueueConfig::default());
+    for (knob, raw) in scenario.others.iter().copied().chain([(scenario.knob, from)]) {
+        rig.queue.set(rig.now, knob, raw).unwrap();
+    }
+    (scenario.before)(&mut rig);
+    let (first, _) = rig.serve();
+    rig.queue.set(rig.now, scenario.knob, to).unwrap();
+    assert_eq!(rig.queue.elevator().tunables().get(scenario.knob), Some(to));
+    (scenario.after)(&mut rig);
+    std::iter::once(first).chain(rig.drain()).collect()
+}
+
+#[test]
+fn each_value_of_a_knob_gives_the_order_that_it_stands_for() {
+    for scenario in SCENARIOS {
+        assert_ne!(scenario.orders[0], scenario.orders[1]);
+        for era in scenario.eras {
+            for (value, order) in scenario.values.into_iter().zip(scenario.orders) {
+                assert_eq!(play(scenario, era, value, value), order, "{era} {}={value}", scenario.knob);
+            }
+        }
+    }
+}
+
+#[test]
+fn turning_a_knob_while_running_takes_effect_at_once() {
+    for scenario in SCENARIOS {
+        let [from, to] = scenario.values;
+        for era in scenario.eras {
+            let (stayed, turned) = (play(scenario, era, from, from), play(scenario, era, from, to));
+            assert_ne!(stayed, turned, "{era}: {} from {from} to {to}", scenario.knob);
+        }
+    }
+}
+
+#[test]
+fn every_knob_of_every_era_has_a_scenario() {
+    for entry in Catalogue::builtin().entries() {
+        for preset in entry.presets {
+            let era = format!("{}@{}", entry.name, preset.kernel);
+            for knob in entry.knobs.iter().filter(|knob| knob.kernels.contain(preset.kernel)) {
+                let shown = SCENARIOS.iter().any(|s| s.knob == knob.name && s.eras.contains(&era.as_str()));
+                assert!(shown, "nothing shows what {} does in {era}", knob.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_era_refuses_the_knobs_it_did_not_have_and_every_value_out_of_range() {
+    for entry in Catalogue::builtin().entries() {
+        for preset in entry.presets {
+            let era = format!("{}@{}", entry.name, preset.kernel);
+            let mut rig = Rig::new(&era, QueueConfig::default());
+            for knob in entry.knobs {
+                let had = knob.kernels.contain(preset.kernel);
+                assert_eq!(rig.queue.set(rig.now, knob.name, knob.min).is_ok(), had, "{era} {}", knob.name);
+                let kept = rig.queue.elevator().tunables().get(knob.name);
+                assert!(rig.queue.set(rig.now, knob.name, knob.max + 1).is_err(), "{era} {}", knob.name);
+                assert_eq!(rig.queue.elevator().tunables().get(knob.name), kept, "{era} {}", knob.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_era_starts_with_its_own_defaults() {
+    let knob = |era: &str, name: &str| Rig::new(era, QueueConfig::default()).queue.elevator().tunables().get(name);
+    assert_eq!(ALL.iter().map(|era| knob(era, "fifo_batch").unwrap()).collect::<Vec<_>>(), [64, 32, 16, 16]);
+    for era in ALL {
+        assert_eq!(knob(era, "read_expire"), Some(500 * MS), "{era}");
+        assert_eq!(knob(era, "writes_starved"), Some(2), "{era}");
+        let is_old = OLD.contains(era);
+        assert_eq!(knob(era, "seek_cost"), is_old.then_some(16), "{era}");
+        assert_eq!(knob(era, "write_expire"), (!is_old).then_some(5000 * MS), "{era}");
+        assert_eq!(knob(era, "front_merges"), (!is_old).then_some(1), "{era}");
+    }
+}
+
+#[test]
+fn writes_starved_below_zero_lets_writes_go_first_and_a_batch_of_none_is_a_batch_of_one() {
+    for era in ALL {
+        let mut rig = Rig::new(era, QueueConfig::default());
+        rig.queue.set(rig.now, "writes_starved", -1).unwrap();
+        rig.queue.set(rig.now, "fifo_batch", 0).unwrap();
+        rig.new_read(500, 8);
+        rig.new_write(100, 8);
+        rig.new_write(200, 8);
+        assert_eq!(rig.drain(), [100, 200, 500], "{era}");
+    }
+}

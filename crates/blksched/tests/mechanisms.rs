@@ -1,0 +1,159 @@
+//! Every mechanism that can be switched by itself, in every era that has it: a load under which no two of its variants
+//! decide alike.
+
+mod queue_kit;
+
+use blksched::{Catalogue, Limits, Mechanism, QueueConfig};
+use queue_kit::{Rig, at_ms};
+
+/// A load under which a mechanism matters: what an elevator of this name decides.
+struct Scenario {
+    mechanism: &'static str,
+    eras: &'static [&'static str],
+    decide: fn(&str) -> Vec<u64>,
+}
+
+const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
+const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
+const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
+
+const SCENARIOS: &[Scenario] = &[
+    Scenario { mechanism: "order", eras: OLD, decide: requests_behind_the_arm },
+    Scenario { mechanism: "cost", eras: OLD, decide: long_contiguous_reads_beside_a_write },
+    Scenario { mechanism: "arm", eras: OLD, decide: a_request_between_the_issued_and_the_chosen },
+    Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
+    Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
+    Scenario { mechanism: "hz", eras: ALL, decide: moments_at_which_a_read_is_late },
+];
+
+fn rig(spec: &str) -> Rig {
+    let limits = Limits { max_sectors: 512, ..Limits::default() };
+    Rig::new(spec, QueueConfig { limits, ..QueueConfig::default() })
+}
+
+/// A list goes on from the arm; a tree begins at the lowest sector.
+fn requests_behind_the_arm(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(40, 8);
+    rig.serve();
+    rig.reads([300, 100, 10]);
+    rig.drain()
+}
+
+/// Four points of cost are four requests, or two of 256 KiB.
+fn long_contiguous_reads_beside_a_write(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.queue.set(rig.now, "fifo_batch", 4).unwrap();
+    rig.queue.set(rig.now, "writes_starved", 1).unwrap();
+    for start in [0, 512, 1024, 1536, 2048] {
+        rig.new_read(start, 512);
+    }
+    rig.new_write(90_000, 8);
+    rig.drain()
+}
+
+/// 300 is ahead of the request issued (100) and behind the one chosen (500).
+fn a_request_between_the_issued_and_the_chosen(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.reads([100, 500]);
+    rig.serve();
+    rig.reads([900, 300]);
+    rig.drain()
+}
+
+fn two_requests_with_one_first_sector(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(50, 8);
+    rig.new_read(100, 8);
+    rig.new_read(100, 4);
+    rig.drain()
+}
+
+/// At which milliseconds a read queued at 1 ms that may wait 5 ms goes before its turn.
+fn moments_at_which_a_read_is_late(spec: &str) -> Vec<u64> {
+    let is_late_at = |&ms: &u64| {
+        let mut rig = rig(spec);
+        rig.queue.set(rig.now, "fifo_batch", 1).unwrap();
+        rig.queue.set(rig.now, "read_expire", 5_000_000).unwrap();
+        rig.now = at_ms(1);
+        rig.reads([500, 700]);
+        rig.serve();
+        rig.reads([100, 800]);
+        rig.now = at_ms(ms);
+        rig.serve();
+        rig.serve() == (100, 8)
+    };
+    (1..40).filter(is_late_at).collect()
+}
+
+/// What each variant of a mechanism decides in an era.
+fn decisions(scenario: &Scenario, mechanism: &Mechanism, era: &str) -> Vec<(String, Vec<u64>)> {
+    let specs = mechanism.variants.iter().map(|variant| format!("{era}+{}={}", mechanism.name, variant.name));
+    specs.map(|spec| (spec.clone(), (scenario.decide)(&spec))).collect()
+}
+
+#[test]
+fn no_two_variants_of_a_mechanism_decide_alike() {
+    let catalogue = Catalogue::builtin();
+    for scenario in SCENARIOS {
+        for era in scenario.eras {
+            let entry = catalogue.parse(era).unwrap().entry;
+            let mechanism = entry.mechanisms.iter().find(|m| m.name == scenario.mechanism).unwrap();
+            let all = decisions(scenario, mechanism, era);
+            for (nth, (spec, decided)) in all.iter().enumerate() {
+                for (other, decided_there) in &all[nth + 1..] {
+                    assert_ne!(decided, decided_there, "{spec} and {other}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_era_decides_as_its_own_row_says() {
+    let catalogue = Catalogue::builtin();
+    for scenario in SCENARIOS {
+        for era in scenario.eras {
+            let own = catalogue.parse(era).unwrap().variant(scenario.mechanism);
+            let spelt_out = format!("{era}+{}={own}", scenario.mechanism);
+            assert_eq!((scenario.decide)(era), (scenario.decide)(&spelt_out), "{spelt_out}");
+        }
+    }
+}
+
+#[test]
+fn every_mechanism_of_every_era_has_a_scenario_and_every_variant_a_place() {
+    let catalogue = Catalogue::builtin();
+    for entry in catalogue.entries() {
+        for preset in entry.presets {
+            let era = format!("{}@{}", entry.name, preset.kernel);
+            for (mechanism, _) in preset.row {
+                let shown = SCENARIOS.iter().any(|s| s.mechanism == *mechanism && s.eras.contains(&era.as_str()));
+                assert!(shown, "nothing shows what {mechanism} does in {era}");
+            }
+        }
+        for mechanism in entry.mechanisms {
+            assert!(mechanism.variants.len() > 1, "{} of {} leaves no choice", mechanism.name, entry.name);
+            let used = entry.presets.iter().any(|preset| preset.row.iter().any(|(name, _)| *name == mechanism.name));
+            assert!(used, "no era of {} has {}", entry.name, mechanism.name);
+        }
+    }
+}
+
+#[test]
+fn the_scenarios_decide_as_the_notes_say() {
+    let spec = "deadline@2.5.45";
+    assert_eq!(requests_behind_the_arm(spec), [100, 300, 10]);
+    assert_eq!(requests_behind_the_arm("deadline@2.5.45+order=tree"), [10, 100, 300]);
+    assert_eq!(long_contiguous_reads_beside_a_write(spec), [0, 512, 90_000, 1024, 1536, 2048]);
+    let per_request = long_contiguous_reads_beside_a_write("deadline@2.5.45+cost=per_request");
+    assert_eq!(per_request, [0, 512, 1024, 1536, 90_000, 2048]);
+    assert_eq!(a_request_between_the_issued_and_the_chosen(spec), [500, 900, 300]);
+    let issued = a_request_between_the_issued_and_the_chosen("deadline@2.5.45+arm=last_issued");
+    assert_eq!(issued, [500, 300, 900]);
+    assert_eq!(two_requests_with_one_first_sector("deadline@2.6.33"), [100, 50, 100]);
+    assert_eq!(two_requests_with_one_first_sector("deadline@4.20"), [50, 100, 100]);
+    let first_late = |spec: &str| moments_at_which_a_read_is_late(spec)[0];
+    assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@2.6.33+hz={hz}"))), [20, 12, 10, 7]);
+    assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@4.20+hz={hz}"))), [10, 8, 7, 6]);
+}
