@@ -55,7 +55,8 @@ pub enum Run {
 pub enum Insert {
     /// Where the elevator's own order puts it.
     Sorted,
-    /// 2.5: before every other queued request of its direction.
+    /// Before every other: what an earlier elevator issued and the device handed back; 2.5: before every other queued
+    /// request of its direction.
     First,
     /// 2.5: behind every other queued request of its direction.
     Last,

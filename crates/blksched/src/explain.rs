@@ -240,9 +240,9 @@ pub enum Reason {
         /// How often writes were passed over.
         starved: i32,
     },
-    /// A request with the same first sector came: this older one is forced out (2.6).
+    /// Two requests have one first sector, and this one is forced out: the older (2.6), or the newer (2.5 with the tree).
     AliasForced {
-        /// The older request.
+        /// The request that goes out of turn.
         rq: RequestId,
     },
 

@@ -30,6 +30,9 @@ use merge::MergeIndex;
 use plug::Plug;
 use slots::SlotBook;
 
+/// So many deadlines at one moment are no accident.
+const ROUNDS: u32 = 10_000;
+
 /// What became of a submitted bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
@@ -350,8 +353,11 @@ impl<L: Listener> BlockQueue<L> {
     /// Rule 1: what is due elapses first, earliest first, each at its own time.
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
+        let mut rounds = 0;
         while let Some(at) = self.deadline().filter(|&at| at <= now) {
             let at = at.max(self.core.clock);
+            rounds = if at == self.core.clock { rounds + 1 } else { 0 };
+            assert!(rounds < ROUNDS, "at {at} the elevator leaves its deadline in the past for ever");
             self.core.clock = at;
             if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {
                 self.core.explain(at, |_| Reason::Elapsed);

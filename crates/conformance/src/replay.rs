@@ -49,6 +49,14 @@ pub enum ReplayError {
     /// The file could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The header describes no queue.
+    #[error("{}:1: {message}", path.display())]
+    Header {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it, and what was expected.
+        message: String,
+    },
     /// No elevator here decides like that.
     #[error("{}: no elevator here is the recorded `{scheduler}` of `{kernel}`", path.display())]
     Unsupported {

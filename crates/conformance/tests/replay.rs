@@ -278,3 +278,21 @@ fn a_recording_whose_time_runs_backwards_is_noticed() {
 fn a_request_that_completes_but_was_never_got_is_noticed() {
     noticed_at(LAST, |events| events[LAST].what = What::Complete { id: 77 });
 }
+
+#[test]
+fn a_header_that_describes_no_queue_is_an_error_and_no_panic() {
+    let path = Path::new("case.jsonl");
+    let good = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/tests/case.jsonl")).unwrap();
+    let good = good.replace("\"cfq\"", "\"deadline\"").replace("{\"quantum\":4}", "{}");
+    for (from, to) in
+        [("\"hz\":1000", "\"hz\":0"), ("\"depth\":4", "\"depth\":0"), ("1024", "0"), ("128", "4000000000")]
+    {
+        let text = good.replacen(from, to, 1);
+        let transcript = Transcript::read(text.as_bytes(), path).unwrap();
+        let error = replay(&transcript, path, &blksched::Catalogue::builtin()).unwrap_err().to_string();
+        assert!(error.starts_with("case.jsonl:1: `"), "{error}");
+    }
+    let backwards = good.replace("\"ev\":\"complete\",\"id\":1", "\"ev\":\"complete\",\"id\":7");
+    let transcript = Transcript::read(backwards.as_bytes(), path).unwrap();
+    assert!(replay(&transcript, path, &blksched::Catalogue::builtin()).unwrap().divergence.is_some());
+}

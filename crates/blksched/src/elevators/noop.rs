@@ -41,8 +41,11 @@ pub struct Noop {
 }
 
 impl Elevator for Noop {
-    fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
-        self.fifo.push_back(rq);
+    fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        match at {
+            Insert::First => self.fifo.push_front(rq),
+            _ => self.fifo.push_back(rq),
+        }
         Run::No
     }
 

@@ -81,8 +81,8 @@ impl Slots {
     pub(super) fn capacity(self) -> usize {
         match self {
             Slots::Unlimited | Slots::Unbounded { .. } => 1024,
-            Slots::PerDirection { nr_requests, .. } => 3 * nr_requests as usize,
-            Slots::Shared { nr_requests, .. } => nr_requests as usize,
+            Slots::PerDirection { nr_requests, .. } => (3 * nr_requests as usize).max(1),
+            Slots::Shared { nr_requests, .. } => (nr_requests as usize).max(1),
         }
     }
 

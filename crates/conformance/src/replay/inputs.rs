@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::{
     Bio, BlockQueue, Class, Durability, GroupId, Hints, Instant, Next, Op, Outcome, Priority, Reason, RequestId,
-    Sector, SubmitterId, Tag, Waiter,
+    Sector, Stage, SubmitterId, Tag, Waiter,
 };
 use blksched_traces::elevator_transcript::{Add, Event, Got, OpLetter, What};
 
@@ -97,7 +97,10 @@ impl Replayer {
             What::Add(add) => self.add(now, add),
             What::Dispatch(got) => self.dispatch(now, got),
             What::Complete { id } => {
-                let rq = self.ids.remove(id).ok_or_else(|| format!("{id} completed, but is not known here"))?;
+                let in_flight = |rq: &RequestId| self.queue.requests()[*rq].stage == Stage::InFlight;
+                let rq = self.ids.get(id).copied().filter(in_flight);
+                let rq = rq.ok_or_else(|| format!("{id} completed, but is not in flight here"))?;
+                self.ids.remove(id);
                 self.queue.complete(now, rq, Outcome::Ok);
                 Ok(self.said())
             }
@@ -187,6 +190,9 @@ impl Replayer {
 }
 
 fn bio(add: &Add) -> Result<Bio, String> {
+    if add.sectors == 0 || add.sectors > u32::MAX / 2 || add.sector > u64::MAX / 2 {
+        return Err(format!("{} is no stretch of a disk: {} sectors at {}", add.id, add.sectors, add.sector));
+    }
     let op = match add.op {
         OpLetter::R => Op::Read,
         OpLetter::W => Op::Write,

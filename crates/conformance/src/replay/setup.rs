@@ -56,6 +56,7 @@ impl Setup {
             scheduler: header.scheduler.clone(),
             kernel: header.kernel.clone(),
         };
+        check(header).map_err(|message| ReplayError::Header { path: path.to_owned(), message })?;
         let name = elevator_name(header);
         let known = name.split('@').next().is_some_and(|word| catalogue.entries().iter().any(|e| e.name == word));
         if !known {
@@ -102,6 +103,21 @@ impl Setup {
         }
         let outputs = if header.ktime0.is_some() { Outputs::Cancels } else { Outputs::Kicks };
         Ok(Setup { name: name.to_owned(), queue, clock, outputs })
+    }
+}
+
+/// A queue that can hold nothing, or a clock that never ticks, replays nothing.
+fn check(header: &Header) -> Result<(), String> {
+    let queue = &header.queue;
+    let numbers = [
+        ("hz", header.hz, 1_000_000),
+        ("queue.depth", queue.depth, u32::MAX),
+        ("queue.max_sectors", queue.max_sectors, u32::MAX / 2),
+        ("queue.nr_requests", queue.nr_requests, 1 << 20),
+    ];
+    match numbers.into_iter().find(|&(_, value, most)| value == 0 || value > most) {
+        Some((name, value, most)) => Err(format!("`{name}` is {value}: expected 1 to {most}")),
+        None => Ok(()),
     }
 }
 

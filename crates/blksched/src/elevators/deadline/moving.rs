@@ -104,10 +104,12 @@ impl Moving {
 
     /// By sector, unless the patch's tree already has that sector: then it is chosen at once.
     fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) {
-        let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
+        let (dir, start, end) = (cx.rq(rq).dir(), cx.rq(rq).start, cx.rq(rq).end());
+        let arm = self.arm(cx);
         match &mut self.sorted {
             Sorted::Tree(trees) => {
                 if trees[dir].find(start).0.is_some() {
+                    cx.explain(Reason::AliasForced { rq });
                     self.chosen.push_back(rq);
                 } else {
                     let steps = trees[dir].insert(rq.index() as u32, start);
@@ -115,6 +117,15 @@ impl Moving {
                 }
             }
             Sorted::List(lists) => {
+                let at = match at {
+                    // It comes without a search: from a switch, a submitter's plug, or because it may not merge.
+                    Insert::Sorted => match scan(cx, &lists[dir], (start, end), arm) {
+                        Lookup::Place(place) => place,
+                        Lookup::Front(behind) => Insert::Before(behind),
+                        Lookup::Nothing => Insert::Last,
+                    },
+                    found => found,
+                };
                 let neighbour_is_chosen =
                     matches!(at, Insert::After(beside) | Insert::Before(beside) if self.chosen.contains(beside));
                 let list = if neighbour_is_chosen { &mut self.chosen } else { &mut lists[dir] };
@@ -166,7 +177,7 @@ impl Elevator for Moving {
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let arm = self.arm(cx);
         match &self.sorted {
-            Sorted::List(lists) => scan(cx, &lists[bio.dir()], bio, arm),
+            Sorted::List(lists) => scan(cx, &lists[bio.dir()], (bio.start, bio.end()), arm),
             Sorted::Tree(trees) => {
                 let (found, steps) = trees[bio.dir()].find(bio.end());
                 cx.explain(Reason::Searched { index: Index::Tree, steps });

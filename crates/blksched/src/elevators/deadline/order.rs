@@ -10,7 +10,7 @@
 use crate::elevator::{Cx, Insert, Lookup};
 use crate::explain::{Index, Reason};
 use crate::index::{List, Tree};
-use crate::request::{Bio, Dir, PerDir, RequestId, Requests, Sector};
+use crate::request::{Dir, PerDir, RequestId, Requests, Sector};
 
 /// How 2.5 kept requests in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +80,10 @@ impl Sorted {
     }
 }
 
-/// The list's merge search: a request that starts where `bio` ends, or the place where `bio` belongs, whichever the
+/// The list's merge search: a request that starts where `end` is, or the place where `from` belongs, whichever the
 /// scan from the tail meets first. So a front merge below the place is missed. `arm`: the end of the last request
 /// chosen.
-pub(super) fn scan(cx: &mut Cx<'_>, list: &List, bio: &Bio, arm: Sector) -> Lookup {
+pub(super) fn scan(cx: &mut Cx<'_>, list: &List, (from, end): (Sector, Sector), arm: Sector) -> Lookup {
     let Some(first) = list.head() else { return Lookup::Nothing };
     let mut steps = 0;
     let mut at = list.tail();
@@ -92,15 +92,15 @@ pub(super) fn scan(cx: &mut Cx<'_>, list: &List, bio: &Bio, arm: Sector) -> Look
         steps += 1;
         let start = cx.rq(rq).start;
         let behind = list.behind(rq).map(|behind| cx.rq(behind).start);
-        if behind.is_some_and(|behind| lies_between(start, bio.start, behind)) {
+        if behind.is_some_and(|behind| lies_between(start, from, behind)) {
             found = Some(Lookup::Place(Insert::After(rq)));
-        } else if start == bio.end() && cx.rq(rq).is_mergeable() {
+        } else if start == end && cx.rq(rq).is_mergeable() {
             found = Some(Lookup::Front(rq));
         }
         at = list.before(rq);
     }
     cx.explain(Reason::Searched { index: Index::List, steps });
-    let ahead_of_all = bio.end() < cx.rq(first).start && bio.start > arm;
+    let ahead_of_all = end < cx.rq(first).start && from > arm;
     found.unwrap_or(Lookup::Place(if ahead_of_all { Insert::First } else { Insert::Last }))
 }
 

@@ -120,7 +120,11 @@ impl Stepping {
 }
 
 impl Elevator for Stepping {
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        if at == Insert::First {
+            self.chosen.push_front(rq);
+            return Run::No;
+        }
         self.sort(cx, rq);
         let dir = cx.rq(rq).dir();
         let expires = self.jiffies.tick(cx.now) + self.expire(dir);
