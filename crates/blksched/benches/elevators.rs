@@ -1,0 +1,28 @@
+//! Nanoseconds per request through the block queue: look-up, insert, dispatch, complete, delivery; per elevator, at
+//! four queue lengths, with random keys; and per bio with sequential ones, which nearly all join a request.
+
+mod load;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use load::{Keys, Load, elevators};
+use std::time::Duration;
+
+const QUEUED: [u32; 4] = [128, 512, 4096, 65_536];
+
+fn bench(criterion: &mut Criterion) {
+    for (keys, word, lengths) in [(Keys::Random, "random", &QUEUED[..]), (Keys::Sequential, "sequential", &QUEUED[..1])]
+    {
+        let mut group = criterion.benchmark_group(word);
+        group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+        group.throughput(Throughput::Elements(1));
+        for elevator in elevators() {
+            for &queued in lengths {
+                let mut load = Load::new(&elevator, queued, keys);
+                group.bench_function(BenchmarkId::new(&elevator, queued), |bencher| bencher.iter(|| load.step()));
+            }
+        }
+    }
+}
+
+criterion_group!(benches, bench);
+criterion_main!(benches);

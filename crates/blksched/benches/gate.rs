@@ -1,0 +1,59 @@
+//! The elevators' cases for `cargo xtask bench --gate`: `--list` names them, `CASE N` makes N steps of one, anything
+//! else does nothing.
+
+
+mod load;
+
+use load::{Keys, Load, elevators};
+
+/// Queue lengths of the random cases.
+const QUEUED: [u32; 2] = [128, 4096];
+
+struct Case {
+    name: String,
+    elevator: String,
+    queued: u32,
+    keys: Keys,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--list"] => cases().iter().for_each(|case| println!("{}", case.name)),
+        [name, times] => {
+            let found = cases().into_iter().find(|case| case.name == name);
+            if let (Some(case), Ok(times)) = (found, times.parse()) {
+                run(&case, times);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn run(case: &Case, times: u64) {
+    let mut load = Load::new(&case.elevator, case.queued, case.keys);
+    for _ in 0..times {
+        load.step();
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for elevator in elevators() {
+        for queued in QUEUED {
+            cases.push(Case::new(&elevator, queued, Keys::Random));
+        }
+        cases.push(Case::new(&elevator, QUEUED[0], Keys::Sequential));
+    }
+    cases
+}
+
+impl Case {
+    fn new(elevator: &str, queued: u32, keys: Keys) -> Case {
+        let word = match keys {
+            Keys::Random => "random",
+            Keys::Sequential => "sequential",
+        };
+        Case { name: format!("{elevator}/{word}/{queued}"), elevator: elevator.to_owned(), queued, keys }
+    }
+}

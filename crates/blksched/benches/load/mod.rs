@@ -1,0 +1,99 @@
+//! What both benchmarks of the library do: a queue kept at a constant length, one request in, one through, one out.
+
+use blksched::{Bio, BlockQueue, Built, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, Span, SubmitterId};
+
+/// A bio's length: 4 KiB.
+const SECTORS: u32 = 8;
+/// Positions that keys are drawn from: 8 TiB of blocks, so that random ones hardly ever touch.
+const BLOCKS: u64 = 1 << 31;
+const WHO: SubmitterId = SubmitterId(1);
+
+/// Where the next bio goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// Anywhere; 7 of 10 are reads.
+    Random,
+    /// Behind the one before: nearly every bio joins a request.
+    Sequential,
+}
+
+/// A queue that holds so many requests between two steps.
+pub struct Load {
+    queue: BlockQueue,
+    queued: u32,
+    keys: Keys,
+    now: Instant,
+    random: u64,
+    position: u64,
+}
+
+impl Load {
+    /// A queue with the elevator `name` (as the catalogue parses it) that holds `queued` requests.
+    pub fn new(name: &str, queued: u32, keys: Keys) -> Load {
+        let built = Catalogue::builtin().build(name).expect("the catalogue lists it");
+        let scans = scans_a_list(&built);
+        let slots = built.slots.with_nr_requests(queued + 1);
+        let config = QueueConfig { slots, ..QueueConfig::default() };
+        let queue = BlockQueue::new(config, built.elevator);
+        let mut load = Load { queue, queued, keys, now: Instant::ZERO, random: 1, position: 0 };
+        load.fill(scans);
+        load
+    }
+
+    /// Random requests; in ascending order if each would be a walk along a list.
+    fn fill(&mut self, ascending: bool) {
+        let mut blocks: Vec<u64> = (0..self.queued).map(|_| self.draw() % BLOCKS).collect();
+        if ascending {
+            blocks.sort_unstable();
+        }
+        for block in blocks {
+            self.submit(block);
+        }
+    }
+
+    /// One bio in; and while the queue is longer than it should be, one request out: look-up, insert, dispatch,
+    /// complete, delivery.
+    pub fn step(&mut self) {
+        self.now += Span::from_us(1);
+        let block = match self.keys {
+            Keys::Random => self.draw() % BLOCKS,
+            Keys::Sequential => self.position + 1,
+        };
+        self.submit(block);
+        if self.queue.queued() > self.queued {
+            let Next::Issue(command) = self.queue.next(self.now) else { panic!("requests are queued") };
+            assert_eq!(self.queue.next(self.now), Next::Full);
+            self.queue.complete(self.now, command.rq, Outcome::Ok);
+            assert!(self.queue.deliveries().count() > 0);
+        }
+    }
+
+    fn submit(&mut self, block: u64) {
+        self.position = block;
+        let start = Sector(block * u64::from(SECTORS));
+        let reads = self.keys == Keys::Sequential || self.draw() % 10 < 7;
+        let bio =
+            if reads { Bio::read(block, WHO, start, SECTORS) } else { Bio::write(block, WHO, start, SECTORS) };
+        self.queue.submit(self.now, bio);
+    }
+
+    /// A linear congruential generator, its upper half: cheap, so that it hardly shows.
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.random >> 32
+    }
+}
+
+/// Is it one of those whose insertion walks along a list?
+fn scans_a_list(built: &Built) -> bool {
+    let has = |name| built.choice.entry.mechanisms.iter().any(|mechanism| mechanism.name == name);
+    has("order") && built.choice.preset.row.iter().any(|&pair| pair == ("order", "list"))
+        && !built.choice.to_string().contains("order=")
+}
+
+/// The elevators to measure: every era, and the tree that replaced 2.5's list.
+pub fn elevators() -> Vec<String> {
+    let mut names = Catalogue::builtin().eras();
+    names.push("deadline@2.5.45+order=tree".to_owned());
+    names
+}
