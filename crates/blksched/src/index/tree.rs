@@ -14,6 +14,19 @@ pub struct Tree<K> {
     root: u32,
     first: u32,
     len: u32,
+    /// Where the last search that failed fell out, until the tree changes. A bio's look-up and the insertion of the
+    /// request that it becomes mostly end in the same gap, so that the second need not go down again.
+    gap: Option<Gap<K>>,
+}
+
+/// The place of a missing child, which is where its key would be put in.
+#[derive(Clone, Copy, Debug)]
+struct Gap<K> {
+    /// What was searched for.
+    key: K,
+    parent: u32,
+    side: usize,
+    comparisons: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +59,7 @@ impl<K: Copy + Default + Ord> Tree<K> {
     /// An empty tree.
     pub fn new() -> Tree<K> {
         let sentinel = Node { key: K::default(), parent: NIL, child: [NIL; 2], colour: Colour::Black };
-        Tree { nodes: vec![sentinel], root: NIL, first: NIL, len: 0 }
+        Tree { nodes: vec![sentinel], root: NIL, first: NIL, len: 0, gap: None }
     }
 
     /// How many members it has.
@@ -97,19 +110,44 @@ impl<K: Copy + Default + Ord> Tree<K> {
     }
 
     /// The member with this key that a descent from the root meets first, and how many comparisons that took.
-    pub fn find(&self, key: K) -> (Option<u32>, u32) {
+    pub fn find(&mut self, key: K) -> (Option<u32>, u32) {
+        if let Some(gap) = self.known_gap(key) {
+            return (None, gap.comparisons);
+        }
+        let mut gap = Gap { key, parent: NIL, side: LEFT, comparisons: 0 };
         let mut at = self.root;
-        let mut comparisons = 0;
         while at != NIL {
             let node = &self.nodes[at as usize];
-            comparisons += 1;
-            match key.cmp(&node.key) {
-                core::cmp::Ordering::Less => at = node.child[LEFT],
-                core::cmp::Ordering::Greater => at = node.child[RIGHT],
-                core::cmp::Ordering::Equal => return (member(at), comparisons),
+            gap.comparisons += 1;
+            if key == node.key {
+                return (member(at), gap.comparisons);
             }
+            // An index, not a branch: which way a search turns cannot be predicted.
+            (gap.parent, gap.side) = (at, usize::from(key > node.key));
+            at = node.child[gap.side];
         }
-        (None, comparisons)
+        self.gap = (gap.parent != NIL).then_some(gap);
+        (None, gap.comparisons)
+    }
+
+    /// The gap of the last search that failed, if a search for `key` would fail there too.
+    fn known_gap(&self, key: K) -> Option<Gap<K>> {
+        let gap = self.gap.filter(|gap| key <= gap.key)?;
+        let before = if gap.side == RIGHT { gap.parent } else { self.step(gap.parent, LEFT) };
+        (before == NIL || self.nodes[before as usize].key < key).then_some(gap)
+    }
+
+    /// The gap behind every equal of `key`.
+    fn descend(&self, key: K) -> Gap<K> {
+        let mut gap = Gap { key, parent: NIL, side: LEFT, comparisons: 0 };
+        let mut at = self.root;
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            gap.comparisons += 1;
+            (gap.parent, gap.side) = (at, usize::from(key >= node.key));
+            at = node.child[gap.side];
+        }
+        gap
     }
 
     /// Where a search for `key` ends: the member with it that is met first, else the last one visited.
@@ -139,22 +177,14 @@ impl<K: Copy + Default + Ord> Tree<K> {
             self.nodes.resize(slot as usize + 1, out);
         }
         assert!(self.nodes[slot as usize].colour == Colour::Out, "{id} is already in the tree");
-        let (mut parent, mut at, mut side, mut comparisons) = (NIL, self.root, LEFT, 0);
-        let mut leftmost = true;
-        while at != NIL {
-            parent = at;
-            let node = &self.nodes[at as usize];
-            side = usize::from(key >= node.key);
-            leftmost &= side == LEFT;
-            at = node.child[side];
-            comparisons += 1;
-        }
+        let Gap { parent, side, comparisons, .. } = self.known_gap(key).unwrap_or_else(|| self.descend(key));
+        self.gap = None;
         self.nodes[slot as usize] = Node { key, parent, child: [NIL; 2], colour: Colour::Red };
         match parent {
             NIL => self.root = slot,
             parent => self.nodes[parent as usize].child[side] = slot,
         }
-        if leftmost {
+        if parent == self.first && side == LEFT {
             self.first = slot;
         }
         self.len += 1;
@@ -169,6 +199,7 @@ impl<K: Copy + Default + Ord> Tree<K> {
     pub fn remove(&mut self, id: u32) {
         let z = id + 1;
         assert!(self.contains(id), "{id} is not in the tree");
+        self.gap = None;
         if self.first == z {
             self.first = self.step(z, RIGHT);
         }
@@ -407,6 +438,29 @@ mod tests {
                 assert_eq!(tree.last(), model.last().map(|&(_, id)| id));
             }
         }
+    }
+
+    #[test]
+    fn searches_before_insertions_change_neither_shape_nor_count() {
+        let (mut searched, mut plain) = (Tree::new(), Tree::new());
+        let mut random = 7u64;
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let (id, key) = ((random >> 33) as u32 % 200, (random >> 48) % 500);
+            if searched.contains(id) {
+                searched.find(key);
+                searched.remove(id);
+                plain.remove(id);
+            } else {
+                let known = plain.iter().any(|member| plain.key(member) == key + random % 4);
+                assert_eq!(searched.find(key + random % 4).0.is_some(), known);
+                assert_eq!(searched.find(key), Tree::find(&mut plain.clone(), key));
+                assert_eq!(searched.insert(id, key), plain.insert(id, key));
+            }
+            let links = |tree: &Tree<u64>| tree.nodes.iter().map(|node| (node.child, node.colour)).collect::<Vec<_>>();
+            assert_eq!((links(&searched), searched.first), (links(&plain), plain.first));
+        }
+        searched.check();
     }
 
     #[test]

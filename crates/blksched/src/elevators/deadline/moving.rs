@@ -176,7 +176,7 @@ impl Elevator for Moving {
 
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let arm = self.arm(cx);
-        match &self.sorted {
+        match &mut self.sorted {
             Sorted::List(lists) => scan(cx, &lists[bio.dir()], (bio.start, bio.end()), arm),
             Sorted::Tree(trees) => {
                 let (found, steps) = trees[bio.dir()].find(bio.end());

@@ -100,7 +100,9 @@ impl Stepping {
     /// By sector; in 2.6 every older request with the same first sector is forced out.
     fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
-        while let (Alias::Force, Some(older)) = (self.alias, self.sorted[dir].find(start).0) {
+        while self.alias == Alias::Force
+            && let Some(older) = self.sorted[dir].find(start).0
+        {
             let older = RequestId::from_index(older);
             cx.explain(Reason::AliasForced { rq: older });
             self.take(dir, older);
