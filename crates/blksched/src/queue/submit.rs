@@ -28,7 +28,7 @@ impl<L: Listener> BlockQueue<L> {
         let max_sectors = self.core.config.limits.max_sectors;
         if bio.sectors <= max_sectors {
             let piece = Piece { of: None, last: true };
-            let became = self.submit_piece(now, bio, piece);
+            let became = self.submit_piece(now, &bio, piece);
             if became == Submitted::Asleep {
                 self.sleep(now, Sleeper { bio, piece });
             }
@@ -41,7 +41,7 @@ impl<L: Listener> BlockQueue<L> {
             let piece = Piece { of, last: nth == count };
             // Once one piece sleeps, the rest sleep behind it.
             if became != Submitted::Asleep {
-                became = self.submit_piece(now, part, piece);
+                became = self.submit_piece(now, &part, piece);
             }
             if became == Submitted::Asleep {
                 self.sleep(now, Sleeper { bio: part, piece });
@@ -62,19 +62,19 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    fn submit_piece(&mut self, now: Instant, bio: Bio, piece: Piece) -> Submitted {
-        let at = match self.merge_bio(now, &bio, piece) {
+    fn submit_piece(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
+        let at = match self.merge_bio(now, bio, piece) {
             Attempt::Joined { into, end } => return Submitted::Merged { into, end },
             Attempt::Insert(at) => at,
         };
-        let admission = self.elevator.admit(&mut self.core.cx(now), &bio);
+        let admission = self.elevator.admit(&mut self.core.cx(now), bio);
         if let Admission::Shallow(per_word) = admission {
             self.core.explain(now, |_| Reason::Limited { per_word });
         }
-        if !self.core.slots.take(now, &bio, admission) {
+        if !self.core.slots.take(now, bio, admission) {
             return Submitted::Asleep;
         }
-        self.enter(now, &bio, piece, at)
+        self.enter(now, bio, piece, at)
     }
 
     /// The bio has a slot: it becomes a request.
@@ -111,7 +111,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// False if the elevator does not let it have a slot yet.
     fn admit_sleeper(&mut self, now: Instant, Sleeper { bio, piece }: Sleeper) -> bool {
-        if self.submit_piece(now, bio, piece) == Submitted::Asleep {
+        if self.submit_piece(now, &bio, piece) == Submitted::Asleep {
             return false;
         }
         // The burst it belonged to may be over.
@@ -155,7 +155,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A submitter's plug is looked through before the elevator, newest first.
     fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Attempt> {
         let Merging { gate, kin, .. } = self.core.merges.rules();
-        if gate == Gate::Never || !bio.is_mergeable() {
+        if !self.plug.collects() || gate == Gate::Never || !bio.is_mergeable() {
             return None;
         }
         let limits = self.core.config.limits;
