@@ -1,7 +1,6 @@
 //! The elevators' cases for `cargo xtask bench --gate`: `--list` names them, `CASE N` makes N steps of one, anything
 //! else does nothing.
 
-
 mod load;
 
 use load::{Keys, Load, elevators};

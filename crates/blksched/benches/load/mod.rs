@@ -72,8 +72,7 @@ impl Load {
         self.position = block;
         let start = Sector(block * u64::from(SECTORS));
         let reads = self.keys == Keys::Sequential || self.draw() % 10 < 7;
-        let bio =
-            if reads { Bio::read(block, WHO, start, SECTORS) } else { Bio::write(block, WHO, start, SECTORS) };
+        let bio = if reads { Bio::read(block, WHO, start, SECTORS) } else { Bio::write(block, WHO, start, SECTORS) };
         self.queue.submit(self.now, bio);
     }
 
@@ -87,7 +86,8 @@ impl Load {
 /// Is it one of those whose insertion walks along a list?
 fn scans_a_list(built: &Built) -> bool {
     let has = |name| built.choice.entry.mechanisms.iter().any(|mechanism| mechanism.name == name);
-    has("order") && built.choice.preset.row.iter().any(|&pair| pair == ("order", "list"))
+    has("order")
+        && built.choice.preset.row.iter().any(|&pair| pair == ("order", "list"))
         && !built.choice.to_string().contains("order=")
 }
 
