@@ -351,6 +351,7 @@ impl<L: Listener> BlockQueue<L> {
 
 impl<L: Listener> BlockQueue<L> {
     /// Rule 1: what is due elapses first, earliest first, each at its own time.
+    #[inline]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
         let mut rounds = 0;
@@ -358,20 +359,26 @@ impl<L: Listener> BlockQueue<L> {
             let at = at.max(self.core.clock);
             rounds = if at == self.core.clock { rounds + 1 } else { 0 };
             assert!(rounds < ROUNDS, "at {at} the elevator leaves its deadline in the past for ever");
-            self.core.clock = at;
-            if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {
-                self.core.explain(at, |_| Reason::Elapsed);
-                let run = self.elevator.elapse(&mut self.core.cx(at));
-                // A deadline that wishes no run changes no answer, unless the answer was to wait for it.
-                if run != Run::No || matches!(self.answer, Some(Dispatch::Idle { .. })) {
-                    self.changed();
-                }
-                self.obey(at, run);
-            } else {
-                self.open_plug(at, Unplug::Timer);
-            }
+            self.pass(at);
         }
         self.core.clock = now;
+    }
+
+    /// Let the deadline that has come at `at` elapse. Out of line: nearly every call finds nothing due.
+    #[cold]
+    fn pass(&mut self, at: Instant) {
+        self.core.clock = at;
+        if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {
+            self.core.explain(at, |_| Reason::Elapsed);
+            let run = self.elevator.elapse(&mut self.core.cx(at));
+            // A deadline that wishes no run changes no answer, unless the answer was to wait for it.
+            if run != Run::No || matches!(self.answer, Some(Dispatch::Idle { .. })) {
+                self.changed();
+            }
+            self.obey(at, run);
+        } else {
+            self.open_plug(at, Unplug::Timer);
+        }
     }
 
     /// Rule 2: something changed, so the elevator's last answer no longer holds.

@@ -179,7 +179,12 @@ impl SlotBook {
 
     /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
     /// instead.
+    #[inline]
     pub(super) fn wake(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
+        if self.sleepers[dir].is_empty() { None } else { self.wake_first(now, dir) }
+    }
+
+    fn wake_first(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
         if !self.may_wake(dir) {
             return None;
         }
