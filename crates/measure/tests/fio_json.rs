@@ -20,9 +20,10 @@ fn records() -> Vec<JobRecord> {
     recorder.owns(jobs[1], streaming);
     jobs.into_iter().for_each(|job| recorder.started(job, at(0)));
     let mut one = |submitter, tag, op, bytes, us: u64, took: u64| {
-        recorder.submitted(at(us), submitter, Tag(tag), op, bytes);
-        let (queued_at, issued_at) = (at(us), at(us + took / 2));
-        recorder.completed(at(us + took), &Completion { submitter, tag: Tag(tag), op, bytes, queued_at, issued_at });
+        recorder.submitted(at(us), submitter, op);
+        let (submitted_at, queued_at, issued_at) = (at(us), at(us), at(us + took / 2));
+        let done = Completion { submitter, tag: Tag(tag), op, bytes, submitted_at, queued_at, issued_at };
+        recorder.completed(at(us + took), &done);
     };
     for nth in 0..2000 {
         one(mixed, 2 * nth, Op::Read, 4096, nth * 1000, 300);

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use blksched::{
-    BlockQueue, Choice, Instant, KnobError, Limits, Op, Plugging, QueueConfig, Slots, Span, SubmitterId, Tag,
-};
+use blksched::{BlockQueue, Choice, Instant, KnobError, Limits, Op, Plugging, QueueConfig, Slots, Span, SubmitterId};
 use blksched_disks::{Activity, Disk, DiskSpec};
 use blksched_measure::{Completion, Engine, Job, JobId, JobRecord, Reasons, Recorder, Share};
 use blksched_workloads::fio::Plan;
@@ -186,8 +184,8 @@ impl Clerk {
 }
 
 impl Observer for Clerk {
-    fn submitted(&mut self, now: Instant, source: usize, tag: Tag, op: Op, bytes: u64) {
-        self.recorder.submitted(now, self.submitters[source], tag, op, bytes);
+    fn submitted(&mut self, now: Instant, source: usize, op: Op, _bytes: u64) {
+        self.recorder.submitted(now, self.submitters[source], op);
     }
 
     fn completed(&mut self, now: Instant, _source: usize, done: &Completion) {

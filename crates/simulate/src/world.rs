@@ -4,7 +4,9 @@
 //! each followed by a run of the queue and only then by the news to its submitter, as an interrupt handler starts the
 //! next request before the process it woke runs; sources, in the order in which they asked for the moment.
 
-use blksched::{BlockQueue, Command, Delivery, Instant, Listener, Next, Op, Outcome, Request, Span, SubmitterId, Tag};
+use blksched::{
+    Bio, BlockQueue, Command, Delivery, Instant, Listener, Next, Op, Outcome, Request, Span, SubmitterId, Tag,
+};
 use blksched_disks::{Disk, Finished};
 use blksched_measure::Completion;
 use blksched_workloads::{Delivered, Emission, Source};
@@ -15,7 +17,7 @@ use crate::wakes::Wakes;
 /// Hears what happens to bios; the world itself keeps no statistics.
 pub trait Observer {
     /// Source number `source` submits an I/O of `bytes` bytes.
-    fn submitted(&mut self, now: Instant, source: usize, tag: Tag, op: Op, bytes: u64);
+    fn submitted(&mut self, now: Instant, source: usize, op: Op, bytes: u64);
     /// It is complete.
     fn completed(&mut self, now: Instant, source: usize, done: &Completion);
     /// Source number `source` has exited.
@@ -24,7 +26,7 @@ pub trait Observer {
 
 /// Nobody looks.
 impl Observer for () {
-    fn submitted(&mut self, _: Instant, _: usize, _: Tag, _: Op, _: u64) {}
+    fn submitted(&mut self, _: Instant, _: usize, _: Op, _: u64) {}
     fn completed(&mut self, _: Instant, _: usize, _: &Completion) {}
     fn exited(&mut self, _: Instant, _: usize) {}
 }
@@ -36,6 +38,7 @@ struct Flight {
     tag: Tag,
     op: Op,
     bytes: u64,
+    submitted_at: Instant,
 }
 
 /// Workloads, queue and disk at one moment of virtual time.
@@ -208,6 +211,9 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
     fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
         self.deliveries.extend(self.queue.deliveries());
+        if self.deliveries.is_empty() {
+            return;
+        }
         let (mine, queued_at, issued_at) = request.unwrap_or((0, self.now, self.now));
         let mut deliveries = core::mem::take(&mut self.deliveries);
         for (nth, delivery) in deliveries.drain(..).enumerate() {
@@ -227,11 +233,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
-        let Flight { source, tag, op, bytes } = self.flights[place.0 as usize];
+        let Flight { source, tag, op, bytes, submitted_at } = self.flights[place.0 as usize];
         self.free.push(place.0 as u32);
         let source = source as usize;
         let submitter = self.sources[source].submitter();
-        let done = Completion { submitter, tag, op, bytes, queued_at, issued_at };
+        let done = Completion { submitter, tag, op, bytes, submitted_at, queued_at, issued_at };
         self.observer.completed(self.now, source, &done);
         self.tell(source, Delivered::Done { tag, failed: outcome == Outcome::Failed });
     }
@@ -248,11 +254,12 @@ impl<L: Listener, O: Observer> World<L, O> {
         for emission in emissions.drain(..) {
             match emission {
                 Emission::Submit(bio) => {
-                    let flight =
-                        Flight { source: index as u32, tag: bio.tag, op: bio.op, bytes: u64::from(bio.sectors) * 512 };
+                    let Bio { tag, op, sectors, .. } = bio;
+                    let (source, bytes) = (index as u32, u64::from(sectors) * 512);
+                    let flight = Flight { source, tag, op, bytes, submitted_at: self.now };
                     let tag = self.board(flight);
-                    self.observer.submitted(self.now, index, bio.tag, bio.op, flight.bytes);
-                    if self.queue.submit(self.now, blksched::Bio { tag, ..bio }) == blksched::Submitted::Asleep {
+                    self.observer.submitted(self.now, index, op, bytes);
+                    if self.queue.submit(self.now, Bio { tag, ..bio }) == blksched::Submitted::Asleep {
                         self.sources[index].asleep();
                     }
                 }

@@ -1,6 +1,6 @@
 //! Fed by the driver with every submission and completion; keeps each job's record.
 //!
-//! Once every I/O that a run ever has in flight at a time has been in flight, nothing allocates any more.
+//! Nothing is kept per I/O in flight (a completion brings its moments along), so that nothing allocates meanwhile.
 
 use blksched::{Instant, Op, Span, SubmitterId, Tag};
 use rustc_hash::FxHashMap; // tidy: never iterated
@@ -19,6 +19,8 @@ pub struct Completion {
     pub op: Op,
     /// How much it transferred.
     pub bytes: u64,
+    /// When it was submitted.
+    pub submitted_at: Instant,
     /// When its request was queued (which is earlier than the submission, if it joined a request already there).
     pub queued_at: Instant,
     /// When the device got its request.
@@ -38,8 +40,6 @@ struct Running {
 pub struct Recorder {
     jobs: Vec<Running>,
     owners: FxHashMap<SubmitterId, JobId>,
-    /// When each I/O in flight was submitted. Never iterated.
-    submissions: FxHashMap<(SubmitterId, Tag), Instant>,
     strangers: u64,
 }
 
@@ -51,7 +51,6 @@ impl Recorder {
 
     /// Keep a record of `job`.
     pub fn add_job(&mut self, job: Job) -> JobId {
-        self.submissions.reserve(job.depth as usize);
         self.jobs.push(Running {
             record: JobRecord::new(job),
             started: None,
@@ -76,10 +75,7 @@ impl Recorder {
     }
 
     /// `submitter` submits an I/O.
-    ///
-    /// # Panics
-    /// If it has one with this tag in flight.
-    pub fn submitted(&mut self, now: Instant, submitter: SubmitterId, tag: Tag, op: Op, _bytes: u64) {
+    pub fn submitted(&mut self, now: Instant, submitter: SubmitterId, op: Op) {
         let Some(&job) = self.owners.get(&submitter) else { return self.strangers += 1 };
         let running = &mut self.jobs[job.0];
         running.started.get_or_insert(now);
@@ -87,22 +83,19 @@ impl Recorder {
         if Work::from(op) != Work::Sync {
             running.record.depths.record(running.in_flight);
         }
-        let twice = self.submissions.insert((submitter, tag), now);
-        assert!(twice.is_none(), "{submitter:?} submitted {tag:?} twice");
     }
 
     /// An I/O is done.
     ///
     /// # Panics
-    /// If its submitter belongs to a job, and the I/O was never submitted.
+    /// If its submitter belongs to a job that has nothing in flight.
     pub fn completed(&mut self, now: Instant, done: &Completion) {
         let Some(&job) = self.owners.get(&done.submitter) else { return };
-        let submitted = self.submissions.remove(&(done.submitter, done.tag));
-        let submitted = submitted.unwrap_or_else(|| panic!("{:?} completed unsubmitted", done.tag));
         let running = &mut self.jobs[job.0];
+        assert!(running.in_flight > 0, "{:?} completed unsubmitted", done.tag);
         running.in_flight -= 1;
         running.close_windows(now);
-        running.record.complete(now, submitted, done);
+        running.record.complete(now, done);
     }
 
     /// `job` ends now: its runtime is complete.
@@ -146,7 +139,8 @@ impl Running {
 }
 
 impl JobRecord {
-    fn complete(&mut self, now: Instant, submitted: Instant, done: &Completion) {
+    fn complete(&mut self, now: Instant, done: &Completion) {
+        let submitted = done.submitted_at;
         // It may have joined a request that was queued before it was submitted.
         let queued = done.queued_at.max(submitted);
         let accepted = match self.job.engine {
@@ -189,16 +183,16 @@ mod tests {
         (recorder, job)
     }
 
-    fn read(tag: u64, queued_us: u64, issued_us: u64) -> Completion {
-        let (queued_at, issued_at) = (at(queued_us), at(issued_us));
-        Completion { submitter: WHO, tag: Tag(tag), op: Op::Read, bytes: 4096, queued_at, issued_at }
+    fn read(tag: u64, submitted_us: u64, queued_us: u64, issued_us: u64) -> Completion {
+        let (submitted_at, queued_at, issued_at) = (at(submitted_us), at(queued_us), at(issued_us));
+        Completion { submitter: WHO, tag: Tag(tag), op: Op::Read, bytes: 4096, submitted_at, queued_at, issued_at }
     }
 
     /// Submitted at 10 µs, slept until 15, issued at 40, done at 100.
     fn one_that_slept(engine: Engine) -> JobRecord {
         let (mut recorder, job) = recorder(engine);
-        recorder.submitted(at(10), WHO, Tag(1), Op::Read, 4096);
-        recorder.completed(at(100), &read(1, 15, 40));
+        recorder.submitted(at(10), WHO, Op::Read);
+        recorder.completed(at(100), &read(1, 10, 15, 40));
         recorder.ended(job, at(1010));
         recorder.into_records().remove(0)
     }
@@ -228,8 +222,8 @@ mod tests {
     #[test]
     fn joining_an_older_request_does_not_lengthen_the_latency() {
         let (mut recorder, job) = recorder(Engine::Queueing);
-        recorder.submitted(at(50), WHO, Tag(1), Op::Read, 4096);
-        recorder.completed(at(100), &read(1, 15, 60));
+        recorder.submitted(at(50), WHO, Op::Read);
+        recorder.completed(at(100), &read(1, 50, 15, 60));
         let read = &recorder.record(job).read;
         assert_eq!((read.slat.max(), read.clat.max(), read.waiting.max()), (0, Span::from_us(50), 10_000));
     }
@@ -238,10 +232,10 @@ mod tests {
     fn the_depth_of_a_submission_includes_itself() {
         let (mut recorder, job) = recorder(Engine::Queueing);
         for tag in 0..4 {
-            recorder.submitted(at(tag), WHO, Tag(tag), Op::Read, 4096);
+            recorder.submitted(at(tag), WHO, Op::Read);
         }
-        recorder.completed(at(10), &read(0, 0, 1));
-        recorder.submitted(at(11), WHO, Tag(0), Op::Read, 4096);
+        recorder.completed(at(10), &read(0, 0, 0, 1));
+        recorder.submitted(at(11), WHO, Op::Read);
         assert_eq!(recorder.record(job).depths.counts(), [1, 2, 2, 0, 0, 0, 0]);
     }
 
@@ -250,8 +244,8 @@ mod tests {
         let (mut recorder, job) = recorder(Engine::Queueing);
         recorder.started(job, at(0));
         for (tag, ms) in [(1, 100), (2, 499), (3, 1700)] {
-            recorder.submitted(at(ms * 1000 - 10), WHO, Tag(tag), Op::Read, 4096);
-            recorder.completed(at(ms * 1000), &read(tag, ms * 1000 - 10, ms * 1000 - 5));
+            recorder.submitted(at(ms * 1000 - 10), WHO, Op::Read);
+            recorder.completed(at(ms * 1000), &read(tag, ms * 1000 - 10, ms * 1000 - 10, ms * 1000 - 5));
         }
         recorder.ended(job, at(2_400_000));
         let iops = recorder.record(job).read.rate.iops();
@@ -261,10 +255,10 @@ mod tests {
     #[test]
     fn flushes_are_kept_apart_and_strangers_left_out() {
         let (mut recorder, job) = recorder(Engine::Blocking);
-        recorder.submitted(at(0), WHO, Tag(1), Op::Flush, 0);
-        recorder.completed(at(9), &Completion { op: Op::Flush, bytes: 0, ..read(1, 0, 2) });
-        recorder.submitted(at(0), SubmitterId(99), Tag(1), Op::Write, 4096);
-        recorder.completed(at(9), &Completion { submitter: SubmitterId(99), ..read(1, 0, 2) });
+        recorder.submitted(at(0), WHO, Op::Flush);
+        recorder.completed(at(9), &Completion { op: Op::Flush, bytes: 0, ..read(1, 0, 0, 2) });
+        recorder.submitted(at(0), SubmitterId(99), Op::Write);
+        recorder.completed(at(9), &Completion { submitter: SubmitterId(99), ..read(1, 0, 0, 2) });
         let record = recorder.record(job);
         assert_eq!((record.sync.ios, record.write.ios, record.read.ios), (1, 0, 0));
         assert_eq!((record.depths.total(), record.latencies.total()), (0, 0));
@@ -286,6 +280,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "completed unsubmitted")]
     fn a_completion_without_a_submission_is_a_mistake_of_the_driver() {
-        recorder(Engine::Blocking).0.completed(at(1), &read(7, 0, 0));
+        recorder(Engine::Blocking).0.completed(at(1), &read(7, 0, 0, 0));
     }
 }

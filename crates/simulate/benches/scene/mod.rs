@@ -1,0 +1,134 @@
+//! What both benchmarks of the simulator run: one process that reads 4 KiB at random from an hdd, for ever.
+
+use blksched::{BlockQueue, Catalogue, Instant, Limits, Listener, Op, QueueConfig, Silence, Span, SubmitterId};
+use blksched_disks::{Disk, load};
+use blksched_measure::{Completion, Engine, Job, JobId, Reasons, Recorder};
+use blksched_simulate::{Observer, World};
+use blksched_workloads::fio::JobFile;
+
+const DISK: &str = "hdd-7200";
+const ELEVATOR: &str = "deadline";
+
+/// Does the disk choose among several commands?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commands {
+    /// One at a time.
+    One,
+    /// It has 32, and takes the one that it reaches first.
+    Ncq32,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing.
+    Nothing,
+    /// What `compare` keeps: reasons and records.
+    All,
+}
+
+/// One scene.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    /// I/Os that the process keeps in flight.
+    pub depth: u32,
+    /// What the disk takes.
+    pub commands: Commands,
+    /// What is kept.
+    pub kept: Kept,
+}
+
+impl Scene {
+    /// Every scene.
+    pub fn all() -> Vec<Scene> {
+        let mut all = Vec::new();
+        for kept in [Kept::Nothing, Kept::All] {
+            for commands in [Commands::One, Commands::Ncq32] {
+                all.extend([1, 32, 128].map(|depth| Scene { depth, commands, kept }));
+            }
+        }
+        all
+    }
+
+    /// `world/ncq32/kept/128`
+    pub fn name(self) -> String {
+        let commands = if self.commands == Commands::One { "one" } else { "ncq32" };
+        let kept = if self.kept == Kept::Nothing { "bare" } else { "kept" };
+        format!("world/{commands}/{kept}/{}", self.depth)
+    }
+
+    /// The world, under way.
+    pub fn begin(self) -> Box<dyn Running> {
+        match self.kept {
+            Kept::Nothing => Box::new(self.world(Silence, ())),
+            Kept::All => Box::new(self.world(Reasons::new(), Keeper::new(self.depth))),
+        }
+    }
+
+    fn world<L: Listener, O: Observer>(self, listener: L, observer: O) -> World<L, O> {
+        let disk = self.disk();
+        let facts = disk.facts();
+        let built = Catalogue::builtin().build(ELEVATOR).expect("a built-in elevator");
+        let limits = Limits { max_sectors: built.max_sectors, rotational: true, ..Limits::default() };
+        let config = QueueConfig { limits, depth: facts.depth, plugging: built.plugging, slots: built.slots };
+        let queue = BlockQueue::with_listener(config, built.elevator, listener);
+        let job = format!(
+            "[j]\nrw=randread\nnorandommap\nbs=4k\nioengine=libaio\ndirect=1\niodepth={}\nfilename=/dev/sda\n\
+             time_based\nruntime=1000000\n",
+            self.depth
+        );
+        let plan = JobFile::parse(&job, "scene").and_then(|file| file.plan(facts.sectors)).expect("a job file");
+        World::new(queue, disk, plan.sources(1), observer)
+    }
+
+    fn disk(self) -> Box<dyn Disk> {
+        let mut spec = load(DISK).expect("a preset");
+        match self.commands {
+            Commands::One => spec.hdd_mut().expect("an hdd").ncq = None,
+            Commands::Ncq32 => spec = spec.with_depth(32),
+        }
+        spec.build(1)
+    }
+}
+
+/// A world, whatever it keeps.
+pub trait Running {
+    /// Go on until the disk has completed at least so many requests more.
+    fn complete(&mut self, requests: u64);
+}
+
+impl<L: Listener, O: Observer> Running for World<L, O> {
+    fn complete(&mut self, requests: u64) {
+        let target = self.completions() + requests;
+        while self.completions() < target {
+            let end = self.now() + Span::from_ms(50);
+            self.run_until(end);
+        }
+    }
+}
+
+/// Keeps the process's record.
+struct Keeper(Recorder);
+
+impl Keeper {
+    fn new(depth: u32) -> Keeper {
+        let mut recorder = Recorder::new();
+        let job = recorder.add_job(Job { name: "j".to_owned(), group: 0, depth, engine: Engine::Queueing });
+        recorder.owns(job, SubmitterId(0));
+        Keeper(recorder)
+    }
+}
+
+impl Observer for Keeper {
+    fn submitted(&mut self, now: Instant, _source: usize, op: Op, _bytes: u64) {
+        self.0.submitted(now, SubmitterId(0), op);
+    }
+
+    fn completed(&mut self, now: Instant, _source: usize, done: &Completion) {
+        self.0.completed(now, done);
+    }
+
+    fn exited(&mut self, now: Instant, _source: usize) {
+        self.0.ended(JobId(0), now);
+    }
+}
