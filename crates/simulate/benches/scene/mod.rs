@@ -1,6 +1,6 @@
 //! What both benchmarks of the simulator run: one process that reads 4 KiB at random from an hdd, for ever.
 
-use blksched::{BlockQueue, Catalogue, Instant, Limits, Listener, Op, QueueConfig, Silence, Span, SubmitterId};
+use blksched::{BlockQueue, Built, Catalogue, Instant, Limits, Listener, Op, QueueConfig, Silence, Span, SubmitterId};
 use blksched_disks::{Disk, load};
 use blksched_measure::{Completion, Engine, Job, JobId, Reasons, Recorder};
 use blksched_simulate::{Observer, World};
@@ -70,8 +70,9 @@ impl Scene {
         let facts = disk.facts();
         let built = Catalogue::builtin().build(ELEVATOR).expect("a built-in elevator");
         let limits = Limits { max_sectors: built.max_sectors, rotational: true, ..Limits::default() };
-        let config = QueueConfig { limits, depth: facts.depth, plugging: built.plugging, slots: built.slots };
-        let queue = BlockQueue::with_listener(config, built.elevator, listener);
+        let Built { elevator, plugging, slots, .. } = built;
+        let config = QueueConfig { limits, depth: facts.depth, plugging, slots, ..QueueConfig::default() };
+        let queue = BlockQueue::with_listener(config, elevator, listener);
         let job = format!(
             "[j]\nrw=randread\nnorandommap\nbs=4k\nioengine=libaio\ndirect=1\niodepth={}\nfilename=/dev/sda\n\
              time_based\nruntime=1000000\n",
