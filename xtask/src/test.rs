@@ -58,9 +58,6 @@ pub fn run(machine: Machine) -> Result<Verdict> {
     if shell::root().join(FUZZ).is_file() {
         report.step("fuzz targets", || command(fuzz_targets()));
     }
-    if bench::targets()?.iter().any(|bench| bench == bench::gate::TARGET) {
-        report.step("instruction counts", || safely(counted));
-    }
     println!("\n{}", report.summary());
     Ok(Verdict::when(report.is_good()))
 }
@@ -176,19 +173,6 @@ fn fuzz_targets() -> Command {
     let mut cargo = shell::cargo(&["check", "--quiet", "--manifest-path", FUZZ]);
     cargo.env("CARGO_TARGET_DIR", shell::target());
     cargo
-}
-
-fn counted() -> Result<Outcome> {
-    let package = packages::named("valgrind");
-    if !package.is_here() {
-        let reason = format!("not installed; needed for {}", package.needed_for);
-        return Ok(Outcome::Skipped(Skip { what: "instruction counts".to_owned(), reason, packages: vec![package] }));
-    }
-    let gate = bench::gate::measure()?;
-    Ok(match gate.verdict() {
-        Verdict::Good => Outcome::Passed(gate.in_short()),
-        Verdict::Bad => Outcome::Failed(gate.to_string()),
-    })
 }
 
 #[cfg(test)]

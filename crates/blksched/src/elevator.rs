@@ -211,8 +211,8 @@ pub trait Elevator: Send {
     /// A bio joined `rq` at `end` and nothing coalesced; after a front merge its first sector is lower.
     fn grown(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _end: crate::explain::End) {}
 
-    /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure. A request also grows
-    /// without this call, by [`Elevator::unprepare`]d ones: never keep a copy of its size, read `cx.rq`.
+    /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure. A request also
+    /// grows without this call, by [`Elevator::unprepare`]d ones: never keep a copy of its size, read `cx.rq`.
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId);
 
     /// The device handed an issued request back untried: it goes first when it can go again.

@@ -240,7 +240,8 @@ pub enum Reason {
         /// How often writes were passed over.
         starved: i32,
     },
-    /// Two requests have one first sector, and this one is forced out: the older (2.6), or the newer (2.5 with the tree).
+    /// Two requests have one first sector, and this one is forced out: the older (2.6), or the newer (2.5 with the
+    /// tree).
     AliasForced {
         /// The request that goes out of turn.
         rq: RequestId,

@@ -1,6 +1,6 @@
 //! The command line as a library: [`main_with`] gives an elevator of your own `compare`, `simulate` and `list`.
 //!
-//! One file per verb. Each verb reads its [`input`], has the simulator run it, and prints one value as text or JSON.
+//! One file per verb. Each verb reads its `input`, has the simulator run it, and prints one value as text or JSON.
 //!
 //! Exit codes: 0 done; 1 something outside failed (a file could not be written, say); 2 the input was not understood.
 

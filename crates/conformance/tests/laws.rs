@@ -31,7 +31,12 @@ fn kept(choice: &Choice, script: &Script) -> Result<(), TestCaseError> {
 macro_rules! keeps_the_laws {
     ($($test:ident: $name:literal;)+) => {
         proptest! {
-            #![proptest_config(ProptestConfig { cases: SCRIPTS, failure_persistence: None, max_shrink_iters: 1000, ..ProptestConfig::default() })]
+            #![proptest_config(ProptestConfig {
+                cases: SCRIPTS,
+                failure_persistence: None,
+                max_shrink_iters: 1000,
+                ..ProptestConfig::default()
+            })]
             $(
                 #[test]
                 fn $test(script in scripts()) {

@@ -190,25 +190,7 @@ fn a_divergence_shows_twenty_events_before_it() {
 // ---- an elevator with a timer, and a case written by hand from its rule
 
 /// 8 ms at HZ 1000 are 8 ticks. Three requests are enough; a timer wishes a run later, the third request one now.
-const COMPANY: &str = r#"{"format":"elevator-transcript/1","scheduler":"company","kernel":"test","hz":1000,"t0":100,"tunables":{},"queue":{"nr_requests":128,"max_sectors":1024,"depth":2,"rotational":true}}
-{"t":100,"ev":"add","id":1,"pid":7,"op":"R","sync":true,"sector":0,"sectors":8,"prio":"be/4","result":"insert","idle_until":108}
-{"t":100,"ev":"dispatch","got":null}
-{"t":103,"ev":"add","id":2,"pid":7,"op":"R","sync":true,"sector":500,"sectors":8,"prio":"be/4","result":"insert"}
-{"t":104,"ev":"add","id":3,"pid":7,"op":"R","sync":true,"sector":8,"sectors":8,"prio":"be/4","result":{"merge":"back","into":1}}
-{"t":108,"ev":"timer","kick":"later"}
-{"t":108,"ev":"dispatch","got":1,"sector":0,"sectors":16}
-{"t":108,"ev":"dispatch","got":2,"sector":500,"sectors":8}
-{"t":110,"ev":"complete","id":1}
-{"t":110,"ev":"dispatch","got":null}
-{"t":111,"ev":"add","id":4,"pid":7,"op":"R","sync":true,"sector":900,"sectors":8,"prio":"be/4","result":"insert","idle_until":119}
-{"t":112,"ev":"add","id":5,"pid":7,"op":"R","sync":true,"sector":1900,"sectors":8,"prio":"be/4","result":"insert"}
-{"t":113,"ev":"add","id":6,"pid":7,"op":"R","sync":true,"sector":2900,"sectors":8,"prio":"be/4","result":"insert","kick":"now"}
-{"t":113,"ev":"dispatch","got":4,"sector":900,"sectors":8}
-{"t":113,"ev":"kick_end"}
-{"t":119,"ev":"complete","id":2}
-{"t":119,"ev":"dispatch","got":5,"sector":1900,"sectors":8}
-{"t":125,"ev":"exit","pid":7}
-"#;
+const COMPANY: &str = include_str!("company.jsonl");
 
 fn company(plant: impl FnOnce(&mut Vec<Event>)) -> Report {
     let mut case = Transcript::read(COMPANY.as_bytes(), Path::new("company")).unwrap();
