@@ -12,7 +12,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{Verdict, bench, docs, shell, tidy, transcripts};
+use crate::{Verdict, docs, shell, tidy, transcripts};
 use libtest::Skip;
 use packages::{Installed, PACKAGES, Package};
 use report::{Outcome, Report};

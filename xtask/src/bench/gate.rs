@@ -174,13 +174,6 @@ impl Gate {
         Verdict::when(!self.is_judged() || (known && !gone))
     }
 
-    /// In a few words.
-    pub fn in_short(&self) -> String {
-        let judged =
-            if self.is_judged() { "compared" } else { "not compared: counts of another compiler were accepted" };
-        format!("{} cases, {judged}", self.counted.len())
-    }
-
     fn is_judged(&self) -> bool {
         self.accepted.instructions.is_empty() || self.accepted.compiler == self.compiler
     }

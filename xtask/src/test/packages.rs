@@ -83,6 +83,7 @@ pub fn required() -> Vec<&'static str> {
 }
 
 /// The package of that name.
+#[cfg(test)]
 pub fn named(name: &str) -> &'static Package {
     PACKAGES.iter().find(|package| package.name == name).expect("a package of the table")
 }

@@ -82,8 +82,6 @@ impl Kin {
 pub enum Remember {
     /// The request that grew; forgotten if it is then absorbed, and whenever a search ends at one too large (2.5).
     Grown,
-    /// As `Grown`, and also any request that a search hits, even if it turns out too large (2.5 with the tree patch).
-    Hit,
     /// The survivor (2.6 and later).
     Survivor,
 }
@@ -120,8 +118,9 @@ impl Merging {
         hash_bits: Some(8),
     };
     /// 2.5.45 with the patch of 2002-10-31: no insertion hints.
-    pub const LINUX_2_5_TREE: Merging =
-        Merging { remember: Remember::Hit, oversize: Oversize::Anew, ..Merging::LINUX_2_5 };
+    /// (There any request that a search hits is remembered at once; but a hit is either joined, which remembers it
+    /// anyway, or refused, which forgets it.)
+    pub const LINUX_2_5_TREE: Merging = Merging { oversize: Oversize::Anew, ..Merging::LINUX_2_5 };
     /// 2.6.31 to 2.6.33.
     pub const LINUX_2_6: Merging = Merging {
         gate: Gate::WhileBusy,

@@ -37,9 +37,6 @@ impl<L: Listener> Core<L> {
             Ok(hit) => hit,
             Err(at) => return (Attempt::Insert(at), None),
         };
-        if rules.remember == Remember::Hit {
-            self.merges.last = Some(rq);
-        }
         if !fits(&self.requests[rq], bio.sectors, 1, &self.config.limits) {
             return (Attempt::Insert(self.refuse(now, rq, end, rules.oversize)), None);
         }
