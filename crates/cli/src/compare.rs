@@ -70,8 +70,17 @@ fn heading(arguments: &CompareArguments, stage: &Stage) -> String {
 
 fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured]) -> String {
     let mut notes = stage.notes();
-    if measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished) {
-        notes.push(format!("some runs were cut off after {}: --time makes them longer", arguments.scene.time));
+    let time = arguments.scene.time;
+    let mut idle: Vec<&str> = Vec::new();
+    for job in measured.iter().flat_map(|elevator| &elevator.jobs).filter(|job| job.work.is_empty()) {
+        if !idle.contains(&job.name.as_str()) {
+            idle.push(&job.name);
+        }
+    }
+    if !idle.is_empty() {
+        notes.push(format!("did nothing in {time}: {}; --time makes the runs longer", idle.join(", ")));
+    } else if measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished) {
+        notes.push(format!("some runs were cut off after {time}; --time makes them longer"));
     }
     notes.iter().map(|note| format!("note: {note}\n")).collect()
 }

@@ -77,7 +77,7 @@ pub struct JobOutcome {
 pub struct DiskShare {
     /// The mechanism's time in all.
     pub activity: Activity,
-    /// The part of the run in which the mechanism worked (0 to 1).
+    /// The part of the run in which it had at least one request (0 to 1): `%util` of iostat.
     pub busy: f64,
     /// The part of the run in which it moved its arm (0 to 1).
     pub seeking: f64,
@@ -146,7 +146,7 @@ impl Trial {
         let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
         let had_any = reasons.disk().busy().as_secs_f64();
         let depth = if had_any > 0.0 { world.time_in_disk().as_secs_f64() / had_any } else { 0.0 };
-        let disk = DiskShare { activity, busy: part(activity.mechanism()), seeking: part(activity.seek), depth };
+        let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         Findings { jobs, reasons, disk, elapsed, finished, hash, requests }
     }

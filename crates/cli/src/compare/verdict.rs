@@ -42,12 +42,12 @@ fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     let shared = measured.iter().all(|m| m.in_disk > 2.0);
     // An unknown latency compares as false.
     let said = least >= MOST && shared && total(measured.first()?, dir).mean.count > 0;
+    let spends = if least < 0.995 { format!("at least {}", Quantity::Fraction.show(least)) } else { "all".to_owned() };
+    let held = measured.iter().map(|m| m.in_disk.round() as u64).min().unwrap_or(0);
     said.then(|| {
         format!(
-            "Whichever it is, a {dir} spends at least {} of its time inside the disk, where the disk chooses among {} \
-             commands and no scheduler reaches; --depth 1 leaves the choice to the scheduler.",
-            Quantity::Fraction.show(least.min(1.0)),
-            measured.iter().map(|m| m.in_disk.round() as u64).min().unwrap_or(0),
+            "Whichever it is, a {dir} spends {spends} of its time inside the disk, where the disk chooses among {held} \
+             commands and no scheduler reaches; --depth limits what the disk holds."
         )
     })
 }
