@@ -32,13 +32,17 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
 }
 
 fn elevators(catalogue: &Catalogue) -> Table {
-    let columns = [("name", "elevator"), ("kernels", "kernels"), ("summary", "character")];
+    let columns = [("name", "elevator"), ("kernels", "kernels"), ("summary", "character"), ("knobs", "knobs")];
     let mut table = words("elevators", &columns);
     for entry in catalogue.entries() {
         let kernels: Vec<String> = entry.presets.iter().map(|preset| preset.kernel.to_string()).collect();
-        table.row([entry.name.into(), kernels.join(", ").into(), entry.summary.into()]);
+        let knobs: Vec<&str> = entry.knobs.iter().map(|knob| knob.name).collect();
+        let (kernels, knobs) = (kernels.join(", "), knobs.join(", "));
+        table.row([entry.name.into(), kernels.into(), entry.summary.into(), knobs.into()]);
     }
-    table.note("name[@kernel][+mechanism=variant] names one; `blksched list NAME` shows its knobs");
+    table.note(
+        "name[@kernel][+mechanism=variant] names one; `blksched list NAME` shows what its mechanisms and knobs do",
+    );
     table
 }
 
