@@ -85,10 +85,8 @@ impl Load {
 
 /// Is it one of those whose insertion walks along a list?
 fn scans_a_list(built: &Built) -> bool {
-    let has = |name| built.choice.entry.mechanisms.iter().any(|mechanism| mechanism.name == name);
-    has("order")
-        && built.choice.preset.row.iter().any(|&pair| pair == ("order", "list"))
-        && !built.choice.to_string().contains("order=")
+    let choice = &built.choice;
+    choice.preset.row.contains(&("order", "list")) && choice.variant("order") == "list"
 }
 
 /// The elevators to measure: every era, and the tree that replaced 2.5's list.
