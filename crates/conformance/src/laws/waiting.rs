@@ -89,8 +89,9 @@ impl Waiting {
         };
         let ahead = self.claims.values().filter(counts).count() as u64;
         let turn = match at {
-            Insert::After(_) | Insert::Before(_) => Turn::OutOfTurn,
-            Insert::Sorted | Insert::First | Insert::Last => Turn::InTurn,
+            // Beside one too large; what an earlier elevator issued and the device handed back.
+            Insert::After(_) | Insert::Before(_) | Insert::First => Turn::OutOfTurn,
+            Insert::Sorted | Insert::Last => Turn::InTurn,
         };
         self.claims.insert(rq, Claim { dir, start, turn, expires, ahead, waited: 0 });
         self.moved(rq, start);
