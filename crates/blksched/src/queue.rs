@@ -47,7 +47,7 @@ pub enum Submitted {
     },
     /// It became a request that merged into a queued one instead of being inserted (6.1's insert merge).
     MergedOnInsert {
-        /// The request.
+        /// The request; it may have been absorbed in turn.
         into: RequestId,
     },
     /// No slot is free: its submitter sleeps until [`Delivery::Awake`]. The queue keeps the bio.

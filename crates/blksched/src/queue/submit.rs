@@ -169,13 +169,15 @@ impl<L: Listener> BlockQueue<L> {
         Some(Attempt::Joined { into, end })
     }
 
-    /// 6.1: a request about to be inserted may continue queued ones.
+    /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Answers the first.
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
         let mut first = None;
-        while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, first) {
+        let mut grown = None;
+        while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, grown) {
             self.changed();
             self.absorb(join.victim);
-            first = first.or(Some(join.into)).map(|_| join.into);
+            first.get_or_insert(join.into);
+            grown = Some(join.into);
             if !join.cascades {
                 break;
             }

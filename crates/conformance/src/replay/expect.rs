@@ -69,7 +69,7 @@ pub(super) fn submitted(
             Ok(None)
         }
         (AddResult::Merge { merge: MergeKind::Insert, into }, Submitted::MergedOnInsert { into: here })
-            if said.coalesced.is_empty() && id_of(*into) == Some(here) || !said.coalesced.is_empty() =>
+            if id_of(*into) == Some(here) =>
         {
             Ok(None)
         }
