@@ -50,9 +50,10 @@ impl Unit {
         }
     }
 
-    /// A raw value as sysfs would print it, with the unit's suffix for times.
+    /// A raw value as sysfs would print it, with the unit's suffix for times; finer than sysfs shows, in its own unit.
     pub fn show(self, raw: i64) -> String {
         match self {
+            Unit::Ms if raw % self.scale() == 0 => format!("{}ms", raw / self.scale()),
             Unit::Ms => Span::from_ns(raw.max(0) as u64).to_string(),
             _ => raw.to_string(),
         }
