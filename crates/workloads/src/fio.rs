@@ -32,14 +32,33 @@
 //!   beginning of the job.
 //! * **`prio` alone** means class 2, best effort; a class alone means level 0 (tried).
 //! * **Synchronous engines** have one I/O in flight, asynchronous ones up to `iodepth`, each submitted by a system call
-//!   of its own, as with fio's default of `iodepth_batch`.
+//!   of its own unless `iodepth_batch` says otherwise. Completions are taken when the queue is full.
+//! * **A number behind `rw`** of a sequential job is a stride: it is added behind each I/O, and at the file's end the
+//!   job starts over, backwards at the end (tried). Of a random job it is how many I/Os follow one another between two
+//!   jumps; `rw_sequencer` changes random jobs only (tried).
+//! * **Block sizes**: `bssplit` goes before `bsrange`, and that before `bs`, whatever their order (tried). A sequential
+//!   job's last block before the file's end is cut short. Random offsets of blocks of several sizes are multiples of
+//!   the least size and may repeat: fio keeps a map and cuts blocks short so that they do not (tried).
+//! * **`random_distribution`** other than `random`, and `blockalign`, turn the map off, as in fio. Of `zipf` and
+//!   `pareto` without a centre the preferred blocks are scattered; `skew.rs` has the formulas.
+//! * **Flushes**: `fsync` and `fdatasync` after so many writes, `end_fsync` and `fsync_on_close` at the end are flushes
+//!   of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O goes on meanwhile; none
+//!   follows the last write of a job, unless asked for at the end. With `sync` each write is sent with FUA. On a disk
+//!   without a volatile cache all this costs nothing.
+//! * **`rate_process=poisson`** draws the gaps between I/Os; a job that fell behind catches up.
+//! * **Numbers** may be arithmetic in parentheses, in whole numbers. `$pagesize`, `$mb_memory`, `$ncpus` are those of
+//!   the simulated host, [`Host`]: the same on every machine.
 //! * **Partial blocks**: a sequential job goes on until it has done at least its size, a random one uses whole blocks
 //!   only (tried).
 //! * **A failed I/O** ends its job.
 
+mod blocks;
 mod check;
+mod distribution;
 mod errors;
+mod expression;
 mod files;
+mod host;
 mod layout;
 mod lines;
 pub mod options;
@@ -54,6 +73,7 @@ mod values;
 use blksched::Instant;
 
 pub use errors::{Errors, Note, Problem, Style};
+pub use host::Host;
 pub use options::supported_options;
 pub use place::Place;
 pub use plan::{JobPlan, Plan};
@@ -85,18 +105,26 @@ pub struct JobFile {
 }
 
 impl JobFile {
-    /// Reads `text`; `file_name` is only for messages.
+    /// Reads `text` on a host without environment variables; `file_name` is only for messages.
     ///
     /// # Errors
     /// Everything that is wrong with the file, not only the first.
     pub fn parse(text: &str, file_name: &str) -> Result<JobFile, Errors> {
+        JobFile::parse_on(&Host::default(), text, file_name)
+    }
+
+    /// Reads `text` as [`parse`](JobFile::parse) does, on this host.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, not only the first.
+    pub fn parse_on(host: &Host, text: &str, file_name: &str) -> Result<JobFile, Errors> {
         if text.len() > MAX_FILE_BYTES {
             let place = Place { range: 0..0, line: 1, column: 1 };
             let problem = Problem::new(place, "the file is too long for a job file", "expected at most 256 KiB");
             return Err(Errors::new(file_name, "", vec![problem]));
         }
         let (lines, mut problems) = lines::scan(text);
-        let mut sections = sections::assemble(&lines);
+        let mut sections = sections::assemble(&lines, host);
         problems.append(&mut sections.problems);
         problems.extend(check::check(&sections.jobs));
         if sections.jobs.is_empty() && problems.is_empty() {
@@ -144,8 +172,10 @@ pub fn fuzz_parse(bytes: &[u8]) {
             Err(errors) => drop(errors.to_string()),
             Ok(plan) => {
                 for mut source in plan.sources(0) {
-                    if let Some(next) = source.next() {
-                        source.emit(next, &mut Vec::new());
+                    for _ in 0..8 {
+                        if let Some(next) = source.next() {
+                            source.emit(next, &mut Vec::new());
+                        }
                     }
                 }
             }

@@ -17,7 +17,15 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("rw=randtrim", "4:4", &["without trims"]),
     ("rw=", "4:1", &["`rw` needs a value"]),
     ("rw", "4:1", &["`rw` needs a value", "read|write"]),
-    ("rw=randread:8", "4:4", &["`randread:8`"]),
+    ("rw=randread:0", "4:4", &["`randread:0`", "from 1"]),
+    ("rw=read:100", "4:1", &["`rw` of job `j`", "multiples of 512"]),
+    ("bsrange=4k-100k:3", "4:9", &["`4k-100k:3`"]),
+    ("bsrange=1k-1000", "4:1", &["`bsrange` of job `j`", "multiples of 512"]),
+    ("bssplit=4k/60:8k/50", "4:9", &["at most 100%"]),
+    ("random_distribution=zpif:1.2", "4:21", &["did you mean `zipf`?"]),
+    ("sync=yes", "4:6", &["none, 0, sync, 1, dsync"]),
+    ("nice=20", "4:6", &["from -20 to 19"]),
+    ("wait_for=k", "4:1", &["waits for `k`", "names 0 jobs above it"]),
     ("bs=0", "4:4", &["`0` is not a value for `bs`"]),
     ("bs=4q", "4:4", &["`4q`"]),
     ("bs=513", "4:1", &["`bs` of job `j`", "multiples of 512"]),
@@ -26,9 +34,9 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("bs=4k-16k", "4:4", &["`4k-16k`"]),
     ("size=1.5m", "4:6", &["a whole number"]),
     ("size=101%", "4:6", &["1% to 100%"]),
-    ("size=(1024*1024)", "4:6", &["`(1024*1024)`"]),
-    ("size=${SIZE}", "4:6", &["`${…` is not replaced yet"]),
-    ("size=8*$mb_memory", "4:6", &["$mb_memory"]),
+    ("size=(1024*", "4:6", &["`(1024*`"]),
+    ("size=${SIZE}", "4:6", &["environment variable `SIZE` is not set"]),
+    ("size=8*$mb_memry", "4:6", &["$mb_memry"]),
     ("size=99999999999999999999", "4:6", &["a whole number"]),
     ("size=1k", "4:1", &["smaller than one block"]),
     ("size=2g", "4:1", &["does not fit", "1024 MiB are left"]),
@@ -53,15 +61,10 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("time_based", "4:1", &["needs `runtime`"]),
     ("filename=/a:/b", "4:1", &["several files"]),
     ("directory=/a:/b", "4:1", &["several directories"]),
-    (
-        "bssplit=4k/50:8k/50",
-        "4:1",
-        &["`bssplit` is not supported yet", "blocks of several sizes", "nearest supported option is `bs`"],
-    ),
     ("ramp_time=5", "4:1", &["`ramp_time` is not supported yet"]),
-    ("fsync=8", "4:1", &["`fsync` is not supported yet", "about the same thing: rw, direct"]),
+    ("trim_backlog=8", "4:1", &["`trim_backlog` is not supported yet", "about the same thing: rw, direct"]),
     ("ratemin=8", "4:1", &["`rate_min` is not supported yet"]),
-    ("iodepth_low=8", "4:1", &["`iodepth_low`", "nearest supported option is `iodepth`"]),
+    ("bs_unaligned", "4:1", &["`bs_unaligned`", "nearest supported option is `bs"]),
     ("include other.fio", "4:1", &["`include`"]),
     ("=4k", "4:1", &["name is missing"]),
     ("[k", "4:1", &["not closed"]),
@@ -90,7 +93,7 @@ fn each_error_says_where_and_what_and_what_would_be_right() {
 
 #[test]
 fn all_errors_of_a_file_come_together_in_the_order_of_its_lines() {
-    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\n[c]\nrw=raed\ndirect=1\nfsync=1\n[d\n";
+    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\n[c]\nrw=raed\ndirect=1\nflow=1\n[d\n";
     let errors = JobFile::parse(text, "my.fio").unwrap_err();
     let places: Vec<String> = errors.problems.iter().map(|p| p.place.to_string()).collect();
     assert_eq!(places, ["2:6", "4:2", "7:4", "9:1", "10:1"]);

@@ -45,6 +45,38 @@ norandommap
 randrepeat=0
 allrandrepeat=1
 directory=/x\\:y
+[d]
+kb_base=1024
+rw=randrw:4
+rw_sequencer=identical
+bsrange=4k-64k
+bssplit=4k/50:8k/,16k
+blockalign=(4*1024)
+offset_align=$pagesize
+percentage_random=50,60
+random_distribution=zipf:1.2:0.5
+fsync=3
+fdatasync=4
+end_fsync=1
+fsync_on_close=1
+sync=dsync
+ioengine=libaio
+iodepth=16
+iodepth_batch=4
+iodepth_batch_complete_min=2
+iodepth_batch_complete_max=8
+iodepth_low=3
+cmdprio_percentage=30
+cmdprio_class=2
+cmdprio=3
+rate_process=poisson
+nice=-3
+wait_for=c
+filename_format=$jobname.$jobnum
+[e]
+cmdprio_bssplit=4k/50/1/2:8k/20
+random_distribution=zoned:60/10:40/90
+rw=read:-8k
 ";
 
 fn mutate(text: &str, edits: &[(usize, u8, u8)]) -> Vec<u8> {
@@ -110,7 +142,7 @@ fn the_file_that_is_mutated_is_valid_and_uses_every_supported_option() {
         assert!(EVERYTHING.contains(&format!("\n{}", option.name)), "{}", option.name);
     }
     let file = blksched_workloads::fio::JobFile::parse(EVERYTHING, "e.fio").unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.len(), 4);
+    assert_eq!(file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.len(), 6);
 }
 
 #[test]

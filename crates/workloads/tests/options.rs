@@ -387,3 +387,293 @@ fn option_description_travels_with_the_job() {
     assert_eq!(plan("[a]\ndirect=1\nsize=4k\ndescription=what for\n").jobs[0].description.as_deref(), Some("what for"));
     assert_eq!(plan("[a]\ndirect=1\nsize=4k\n").jobs[0].description, None);
 }
+
+fn kib(run: &common::Run) -> Vec<u64> {
+    run.submitted.iter().map(|s| s.offset / KIB).collect()
+}
+
+#[test]
+fn option_rw_with_a_number_strides_or_runs() {
+    assert_eq!(kib(&run_job("rw=read:4k size=32k")), [0, 8, 16, 24, 0, 8, 16, 24], "as fio (tried)");
+    assert_eq!(kib(&run_job("rw=read:-8k size=32k")), [0, 24, 20, 16, 12, 8, 4, 0], "as fio (tried)");
+    let runs = kib(&run_job("rw=randread:4 size=1m"));
+    assert!(runs.chunks(4).filter(|c| c.windows(2).all(|w| w[1] == w[0] + 4)).count() > 55, "{runs:?}");
+    assert_eq!(kib(&run_job("rw=read:-1k size=32k")).len(), 8);
+}
+
+#[test]
+fn option_rw_sequencer_stays_or_goes_on() {
+    let same = kib(&run_job("rw=randread:4 rw_sequencer=identical size=1m"));
+    assert!(same.chunks(4).all(|c| c.iter().all(|at| *at == c[0])), "{same:?}");
+    assert_ne!(same, kib(&run_job("rw=randread:4 rw_sequencer=sequential size=1m")));
+    assert_eq!(
+        kib(&run_job("rw=read:4k rw_sequencer=identical size=16k")),
+        [0, 8, 0, 8],
+        "sequential jobs do not mind"
+    );
+}
+
+#[test]
+fn option_kb_base_says_what_k_is() {
+    let bytes = |options: &str| run_job(options).bytes(Dir::Read);
+    assert_eq!(bytes("kb_base=1000 bs=512 size=64k"), 64_000);
+    assert_eq!(bytes("bs=512 size=64k"), 64 * KIB);
+    assert_eq!(bytes("kb_base=1000 bs=512 size=64ki"), 64 * KIB);
+}
+
+#[test]
+fn option_bsrange_draws_multiples_of_its_least() {
+    let run = run_job("rw=randread filename=/dev/sda io_size=16m bsrange=4k-16k");
+    let count = |kib: u64| run.submitted.iter().filter(|s| s.length == kib * KIB).count();
+    let total = run.submitted.len();
+    assert!([4, 8, 12, 16].iter().all(|kib| (count(*kib) * 4).abs_diff(total) < total / 4), "{total}");
+    assert_eq!([4, 8, 12, 16].map(count).iter().sum::<usize>(), total);
+    let sequential = run_job("bsrange=4k-16k bs=64k size=64k");
+    let ends = sequential.submitted.windows(2).all(|w| w[0].offset + w[0].length == w[1].offset);
+    assert!(ends && sequential.bytes(Dir::Read) == 64 * KIB, "{:?}", sequential.submitted);
+}
+
+#[test]
+fn option_bssplit_draws_sizes_by_their_shares() {
+    let run = run_job("rw=randrw filename=/dev/sda io_size=64m bssplit=4k/25:16k/,8k");
+    let count = |dir, kib: u64| run.submitted.iter().filter(|s| s.dir == dir && s.length == kib * KIB).count();
+    let (small, large) = (count(Dir::Read, 4), count(Dir::Read, 16));
+    assert!((small * 100 / (small + large)).abs_diff(25) <= 3, "{small} {large}");
+    assert_eq!(small + large, run.count(Dir::Read));
+    assert_eq!(count(Dir::Write, 8), run.count(Dir::Write));
+}
+
+#[test]
+fn option_blockalign_puts_random_blocks_on_a_boundary() {
+    let aligned = run_job("rw=randread filename=/dev/sda number_ios=100 blockalign=64k").offsets();
+    assert!(aligned.iter().all(|offset| offset.is_multiple_of(64 * KIB)));
+    let free = run_job("rw=randread filename=/dev/sda number_ios=100").offsets();
+    assert!(!free.iter().all(|offset| offset.is_multiple_of(64 * KIB)));
+}
+
+#[test]
+fn option_offset_align_moves_a_percentage_offset_up() {
+    let first = |options: &str| run_job(&format!("filename=/dev/sda offset=1% number_ios=1 {options}")).offsets()[0];
+    assert_eq!(first(""), (DISK_SECTORS * 512 / 100).next_multiple_of(4 * KIB));
+    assert_eq!(first("offset_align=1m"), 11 * MIB);
+}
+
+#[test]
+fn option_offset_increment_may_be_a_percentage() {
+    let run = run_job("filename=/dev/sda size=4k numjobs=3 offset_increment=25%");
+    assert_eq!(run.offsets(), [0, 256 * MIB, 512 * MIB]);
+}
+
+#[test]
+fn option_percentage_random_goes_on_for_the_rest() {
+    let onward = |percent: u64| {
+        let run = run_job(&format!("rw=randread filename=/dev/sda number_ios=1000 percentage_random={percent}"));
+        run.submitted.windows(2).filter(|w| w[0].offset + w[0].length == w[1].offset).count() as u64
+    };
+    assert!(onward(100) < 5 && onward(60).abs_diff(400) < 50 && onward(0) == 999);
+}
+
+#[test]
+fn option_random_distribution_skews_offsets() {
+    let offsets = |kind: &str| {
+        let options = format!("rw=randread filename=/dev/sda number_ios=2000 random_distribution={kind}");
+        run_job(&options).offsets()
+    };
+    let first_tenth = |kind: &str| offsets(kind).iter().filter(|at| **at < DISK_SECTORS * 512 / 10).count();
+    assert!(first_tenth("random").abs_diff(200) < 50);
+    assert!(first_tenth("zoned:60/10:40/90").abs_diff(1200) < 70);
+    assert!(first_tenth("zoned_abs:60/100m:40/1g").abs_diff(1180) < 70);
+    assert!(first_tenth("normal:10") < 10);
+    assert!(first_tenth("pareto:0.1:0").abs_diff(1800) < 70);
+    let distinct = |kind: &str| offsets(kind).into_iter().collect::<std::collections::BTreeSet<u64>>().len();
+    assert!(distinct("random") > 1990 && distinct("zipf:1.2") < 1000, "{}", distinct("zipf:1.2"));
+}
+
+#[test]
+fn option_fsync_flushes_after_so_many_writes() {
+    assert_eq!(run_job("rw=write size=32k fsync=3").letters(), "wwwfwwwfww");
+    assert_eq!(run_job("rw=write size=32k").letters(), "wwwwwwww");
+    assert_eq!(run_job("rw=read size=16k fsync=1").letters(), "rrrr");
+    let deep = run_job("rw=write size=32k fsync=4 ioengine=libaio iodepth=8");
+    assert_eq!((deep.letters().as_str(), deep.submitted[5].at.as_ns()), ("wwwwfwwww", 1_000_000), "it sleeps in it");
+}
+
+#[test]
+fn option_fdatasync_flushes_alike() {
+    assert_eq!(run_job("rw=write size=16k fdatasync=2").letters(), "wwfww");
+    assert_eq!(run_job("rw=write size=16k fdatasync=0").letters(), "wwww");
+}
+
+#[test]
+fn option_end_fsync_flushes_before_the_exit() {
+    let run = run_job("rw=write size=16k end_fsync=1 ioengine=libaio iodepth=4");
+    assert_eq!((run.letters().as_str(), run.end_ms()), ("wwwwf", 2));
+    assert_eq!(run_job("rw=write size=16k end_fsync=0").letters(), "wwww");
+    assert_eq!(run_job("rw=write size=1m runtime=3ms end_fsync=1").letters(), "wwwf");
+}
+
+#[test]
+fn option_fsync_on_close_flushes_at_the_end() {
+    assert_eq!(run_job("rw=write size=16k fsync_on_close=1").letters(), "wwwwf");
+    assert_eq!(run_job("rw=read size=16k fsync_on_close=1").letters(), "rrrr");
+}
+
+#[test]
+fn option_sync_makes_each_write_stable() {
+    let fua = |options: &str| run_job(&format!("rw=rw size=64k {options}")).submitted;
+    assert!(fua("sync=dsync").iter().all(|s| s.durability.fua == (s.op == blksched::Op::Write)));
+    assert!(fua("sync=1").iter().any(|s| s.durability.fua));
+    assert!(fua("sync=none").iter().all(|s| s.durability.is_volatile()));
+}
+
+#[test]
+fn option_iodepth_batch_submits_several_in_one_burst() {
+    let bursts = |options: &str| {
+        let mut source = plan(&job(&format!("size=64k ioengine=libaio iodepth=8 {options}"))).sources(1).remove(0);
+        let mut out = Vec::new();
+        while source.next().is_some() {
+            source.emit(blksched::Instant::ZERO, &mut out);
+        }
+        out.split(|e| *e == blksched_workloads::Emission::Waits).map(<[_]>::len).collect::<Vec<_>>()
+    };
+    assert_eq!(bursts(""), [1, 1, 1, 1, 1, 1, 1, 1, 0]);
+    assert_eq!(bursts("iodepth_batch=3"), [3, 3, 2, 0], "a full queue submits what it has");
+    assert_eq!(bursts("iodepth_batch_submit=0"), [8, 0]);
+}
+
+/// When the n-th I/O of a random mix of latencies goes; only batches change it.
+fn batched(options: &str) -> Vec<u64> {
+    run_job(&format!("size=128k ioengine=libaio iodepth=4 rate_process=linear rate_iops=3000 {options}")).times_ms()
+}
+
+#[test]
+fn option_iodepth_batch_complete_min_waits_for_several() {
+    assert_ne!(batched("iodepth_batch_complete_min=4"), batched(""));
+    let source = |min: u32| {
+        let options = format!("size=64k ioengine=libaio iodepth=4 iodepth_batch_complete={min}");
+        let mut source = plan(&job(&options)).sources(1).remove(0);
+        (0..4).for_each(|_| source.emit(blksched::Instant::ZERO, &mut Vec::new()));
+        let done = blksched_workloads::Delivered::Done { tag: blksched::Tag(0), failed: false };
+        source.delivered(blksched::Instant::from_ns(5), done);
+        source.next()
+    };
+    assert_eq!((source(1), source(2)), (Some(blksched::Instant::from_ns(5)), None));
+}
+
+#[test]
+fn option_iodepth_batch_complete_max_bounds_what_is_taken_at_once() {
+    let first_burst = |max: u32| {
+        let options = format!("size=64k ioengine=libaio iodepth=4 iodepth_batch=4 iodepth_batch_complete_max={max}");
+        let mut source = plan(&job(&options)).sources(1).remove(0);
+        (0..4).for_each(|_| source.emit(blksched::Instant::ZERO, &mut Vec::new()));
+        for tag in 0..4 {
+            let tag = blksched::Tag(tag);
+            let done = blksched_workloads::Delivered::Done { tag, failed: false };
+            source.delivered(blksched::Instant::from_ns(5), done);
+        }
+        let mut out = Vec::new();
+        while out.last() != Some(&blksched_workloads::Emission::Waits) {
+            source.emit(blksched::Instant::from_ns(5), &mut out);
+        }
+        out.len() - 1
+    };
+    assert_eq!((first_burst(1), first_burst(3)), (1, 3));
+}
+
+#[test]
+fn option_iodepth_low_drains_a_full_queue_first() {
+    let drains = |low: u32| {
+        let options = format!("size=64k ioengine=libaio iodepth=4 iodepth_low={low}");
+        let mut source = plan(&job(&options)).sources(1).remove(0);
+        (0..4).for_each(|_| source.emit(blksched::Instant::ZERO, &mut Vec::new()));
+        let mut done = 0;
+        while source.next().is_none_or(|next| next == blksched::Instant::ZERO) {
+            let tag = blksched::Tag(done);
+            source.delivered(blksched::Instant::from_ns(5), blksched_workloads::Delivered::Done { tag, failed: false });
+            done += 1;
+        }
+        done
+    };
+    assert_eq!((drains(4), drains(3), drains(1)), (1, 1, 3));
+}
+
+fn highest(options: &str) -> usize {
+    let run = run_job(&format!("rw=randread size=16m ioengine=libaio iodepth=8 {options}"));
+    run.submitted.iter().filter(|s| s.priority == Priority { class: Class::RealTime, level: 0 }).count() * 100
+        / run.submitted.len()
+}
+
+#[test]
+fn option_cmdprio_percentage_raises_a_share() {
+    assert_eq!((highest(""), highest("cmdprio_percentage=100"), highest("cmdprio_percentage=0,100")), (0, 100, 0));
+    assert!(highest("cmdprio_percentage=30").abs_diff(30) <= 3);
+}
+
+fn raised(options: &str) -> Priority {
+    run_job(&format!("rw=randread size=4k ioengine=libaio cmdprio_percentage=100 {options}")).submitted[0].priority
+}
+
+#[test]
+fn option_cmdprio_class_says_to_which_class() {
+    assert_eq!(raised("cmdprio_class=3").class, Class::Idle);
+    assert_eq!(raised("").class, Class::RealTime);
+}
+
+#[test]
+fn option_cmdprio_says_to_which_level() {
+    assert_eq!((raised("cmdprio=5").level, raised("").level), (5, 0));
+}
+
+#[test]
+fn option_cmdprio_bssplit_raises_by_size() {
+    let options = "rw=randread filename=/dev/sda io_size=32m bssplit=4k/50:8k/50 ioengine=libaio";
+    let run = run_job(&format!("{options} cmdprio_bssplit=4k/0:8k/60/3/2"));
+    let idle = Priority { class: Class::Idle, level: 2 };
+    let (mut raised, mut large) = (0, 0);
+    for io in &run.submitted {
+        assert!(io.priority != idle || io.length == 8 * KIB);
+        large += usize::from(io.length == 8 * KIB);
+        raised += usize::from(io.priority == idle);
+    }
+    assert!((raised * 100 / large).abs_diff(60) <= 4, "{raised} of {large}");
+    assert!(run_job(options).submitted.iter().all(|io| io.priority == Priority::default()));
+}
+
+#[test]
+fn option_rate_process_poisson_spreads_arrivals() {
+    let times = |process: &str| {
+        let options = format!("rw=randread filename=/dev/sda runtime=20 rate_iops=50 rate_process={process}");
+        run_job(&options).times_ms()
+    };
+    assert_eq!(times("linear")[..4], [0, 20, 40, 60]);
+    let gaps: Vec<u64> = times("poisson").windows(2).map(|w| w[1] - w[0]).collect();
+    assert!(gaps.len().abs_diff(1000) < 100, "{}", gaps.len());
+    let long = gaps.iter().filter(|gap| **gap > 20).count() * 100 / gaps.len();
+    assert!(long.abs_diff(37) <= 5, "a share of 1/e is longer than the mean: {long}%");
+}
+
+#[test]
+fn option_nice_is_a_best_effort_level() {
+    let priority = |options: &str| run_job(&format!("size=4k {options}")).submitted[0].priority;
+    let level = |level| Priority { class: Class::BestEffort, level };
+    assert_eq!((priority("nice=-20"), priority("nice=19"), priority("nice=5")), (level(0), level(7), level(5)));
+    assert_eq!((priority("nice=0"), priority("nice=5 prio=1")), (Priority::default(), level(1)));
+}
+
+#[test]
+fn option_wait_for_waits_for_one_job() {
+    let jobs = "[global]\ndirect=1\nsize=64k\n[a]\nnumjobs=2\n[b]\nsize=1m\n[c]\nwait_for=a\n";
+    let run_of = run(jobs, 1);
+    assert_eq!(run_of.of(3)[0].at, run_of.exits[&0].max(run_of.exits[&1]));
+    assert!(run_of.of(3)[0].at < run_of.exits[&2]);
+    assert_eq!(run(&jobs.replace("wait_for=a\n", ""), 1).of(3)[0].at.as_ns(), 0);
+    let walled = run("[global]\ndirect=1\nsize=4k\n[a]\n[b]\nstonewall\n[c]\nwait_for=a\n", 1);
+    assert_eq!(walled.times_ms(), [0, 1, 1]);
+}
+
+#[test]
+fn option_filename_format_names_files() {
+    let file = |options: &str| plan(&job(&format!("size=4k {options}"))).jobs[0].file.clone();
+    assert_eq!(file("filename_format=f.$jobname.$jobnum"), "f.j.0");
+    assert_eq!((file(""), file("filename_format=x filename=y")), ("j.0.0".to_owned(), "y".to_owned()));
+}

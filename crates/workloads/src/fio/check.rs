@@ -1,9 +1,13 @@
 //! Stage 3: does each job make sense by itself? What needs the disk's size comes with the plan.
 
+use blksched::{Dir, nearest};
+
+use super::blocks::Blocks;
 use super::errors::Problem;
 use super::options::MAX_PROCESSES;
 use super::sections::JobSection;
 use super::settings::Settings;
+use super::values::Extent;
 
 const SECTOR_BYTES: u64 = 512;
 /// Larger blocks are refused; the kernel itself transfers less than 2 GiB per call.
@@ -15,6 +19,7 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
     for job in jobs {
         problems.extend(RULES.iter().filter_map(|rule| rule(job, &job.settings)));
     }
+    problems.extend(waited_for(jobs));
     problems.extend(buffered(jobs));
     problems.extend(too_many(jobs));
     problems
@@ -22,7 +27,7 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
 
 type Rule = fn(&JobSection, &Settings) -> Option<Problem>;
 
-const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, directory];
+const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, directory, two_command_priorities];
 
 /// One problem for all of them, at the first: it is usually one missing line in [global].
 fn buffered(jobs: &[JobSection]) -> Option<Problem> {
@@ -53,23 +58,59 @@ fn two_rates(job: &JobSection, s: &Settings) -> Option<Problem> {
 }
 
 fn block_size(job: &JobSection, s: &Settings) -> Option<Problem> {
-    let good = |bs: u64| bs.is_multiple_of(SECTOR_BYTES) && bs <= MAX_BLOCK_BYTES;
-    if good(s.min_bs()) && good(s.max_bs()) {
-        return None;
-    }
+    let dirs = s.dirs().iter();
+    let bad =
+        dirs.map(|dir| s.blocks(*dir)).find(|b| !b.are_multiples_of(SECTOR_BYTES) || b.max() > MAX_BLOCK_BYTES)?;
+    let option = match bad {
+        Blocks::One(_) => "bs",
+        Blocks::Range(..) => "bsrange",
+        Blocks::Split(_) => "bssplit",
+    };
     let expected = "direct I/O needs multiples of 512 bytes, at most 1g";
-    Some(Problem::new(s.place_of("bs", &job.place), format!("`bs` of job `{}` cannot be used", job.name), expected))
+    let title = format!("`{option}` of job `{}` cannot be used", job.name);
+    Some(Problem::new(s.place_of(option, &job.place), title, expected))
 }
 
 fn offset(job: &JobSection, s: &Settings) -> Option<Problem> {
     let good = |bytes: u64| bytes.is_multiple_of(SECTOR_BYTES);
-    let bad = match s.offset {
-        super::values::Extent::Bytes(bytes) if !good(bytes) => "offset",
-        _ if !good(s.offset_increment) => "offset_increment",
-        _ => return None,
+    let extent = |extent: Extent| match extent {
+        Extent::Bytes(bytes) => good(bytes),
+        Extent::Percent(_) => true,
+    };
+    let aligned = |dir: &Dir| s.blockalign[*dir].is_none_or(good);
+    let bad = match () {
+        () if !extent(s.offset) => "offset",
+        () if !extent(s.offset_increment) => "offset_increment",
+        () if !good(s.offset_align) => "offset_align",
+        () if !good(s.stride.unsigned_abs()) => "rw",
+        () if !s.dirs().iter().all(aligned) => "blockalign",
+        () => return None,
     };
     let title = format!("`{bad}` of job `{}` cannot be used", job.name);
     Some(Problem::new(s.place_of(bad, &job.place), title, "direct I/O needs multiples of 512 bytes"))
+}
+
+fn two_command_priorities(job: &JobSection, s: &Settings) -> Option<Problem> {
+    let both = s.said.contains_key("cmdprio_percentage") && s.said.contains_key("cmdprio_bssplit");
+    let title = format!("job `{}` has both `cmdprio_percentage` and `cmdprio_bssplit`", job.name);
+    both.then(|| Problem::new(s.place_of("cmdprio_bssplit", &job.place), title, "expected only one of the two"))
+}
+
+/// A name that is waited for must be that of one job above.
+fn waited_for(jobs: &[JobSection]) -> impl Iterator<Item = Problem> {
+    let problem = |(index, job): (usize, &JobSection)| {
+        let name = job.settings.wait_for.as_deref()?;
+        let named = jobs[..index].iter().filter(|other| other.name == name).count();
+        let title = format!("job `{}` waits for `{name}`, which names {named} jobs above it", job.name);
+        let place = job.settings.place_of("wait_for", &job.place);
+        // Long names and many jobs are no slip of the pen, and comparing them would take long.
+        let few = jobs[..index].iter().take(100).map(|other| other.name.as_str());
+        let nearest = nearest(name, few.filter(|other| name.len().max(other.len()) <= 64));
+        let nearest = nearest.map(|name| format!("did you mean `{name}`?"));
+        let problem = Problem::new(place, title, "expected the name of exactly one job above");
+        (named != 1).then(|| nearest.into_iter().fold(problem, |problem, help| problem.help(help)))
+    };
+    jobs.iter().enumerate().filter_map(problem).collect::<Vec<_>>().into_iter()
 }
 
 fn filename(job: &JobSection, s: &Settings) -> Option<Problem> {

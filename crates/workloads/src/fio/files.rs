@@ -58,7 +58,12 @@ fn file_name(job: &JobSection, number: u64) -> String {
     let s = &job.settings;
     let name = match &s.filename {
         Some(name) => name.replace("\\:", ":"),
-        None => format!("{}.{number}.0", job.name),
+        None => {
+            let format = s.filename_format.as_deref().filter(|format| !format.is_empty());
+            let words = [("$jobnum", number.to_string()), ("$filenum", "0".to_owned()), ("$clientuid", String::new())];
+            let format = format.unwrap_or("$jobname.$jobnum.$filenum").replace("$jobname", &job.name);
+            words.iter().fold(format, |format, (word, text)| format.replace(word, text))
+        }
     };
     match &s.directory {
         Some(directory) if !is_device(&name) => format!("{}/{name}", directory.replace("\\:", ":")),
@@ -77,9 +82,14 @@ fn need(job: &JobSection, number: u64, name: &str, disk: u64) -> Result<Need, Pr
         return Ok(Need::WholeDisk);
     }
     let offset = match s.offset {
-        Extent::Bytes(bytes) => bytes.saturating_add(s.offset_increment.saturating_mul(number)),
+        Extent::Bytes(bytes) => bytes,
         Extent::Percent(_) => 0,
     };
+    let increment = match s.offset_increment {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(_) => 0,
+    };
+    let offset = offset.saturating_add(increment.saturating_mul(number));
     match s.size {
         Some(Extent::Bytes(size)) if size > 0 => {
             Ok(Need::Bytes(size.checked_next_multiple_of(s.max_bs()).unwrap_or(u64::MAX).saturating_add(offset)))

@@ -13,7 +13,9 @@ use blksched::{PerDir, Span, nearest};
 use super::settings::Settings;
 use super::values::{self, Bare, Extent, ValueError};
 
+mod engine;
 mod notes;
+mod pattern;
 mod process;
 mod rate;
 mod target;
@@ -77,8 +79,15 @@ pub(crate) enum Kind {
     },
     Bytes(Set<u64>),
     Extent(Set<Extent>),
+    /// With a sign.
+    Signed {
+        min: i64,
+        max: i64,
+        set: Set<i64>,
+    },
     PerDir {
         min: u64,
+        max: u64,
         set: Set<PerDir<Option<u64>>>,
     },
     Time {
@@ -92,6 +101,11 @@ pub(crate) enum Kind {
         set: fn(&mut Settings, &str) -> Result<(), &'static str>,
     },
     Text(Set<String>),
+    /// A little language of its own.
+    Own {
+        form: &'static str,
+        read: fn(&mut Settings, &str) -> Result<(), ValueError>,
+    },
 }
 
 /// One option.
@@ -109,8 +123,16 @@ pub struct OptionEntry {
     pub support: Support,
 }
 
-const TABLES: &[&[OptionEntry]] =
-    &[workload::OPTIONS, target::OPTIONS, rate::OPTIONS, process::OPTIONS, notes::OPTIONS, unsupported::OPTIONS];
+const TABLES: &[&[OptionEntry]] = &[
+    workload::OPTIONS,
+    pattern::OPTIONS,
+    engine::OPTIONS,
+    target::OPTIONS,
+    rate::OPTIONS,
+    process::OPTIONS,
+    notes::OPTIONS,
+    unsupported::OPTIONS,
+];
 
 /// Every option there is.
 pub fn all_options() -> impl Iterator<Item = &'static OptionEntry> {
@@ -192,6 +214,8 @@ impl Kind {
             Kind::Bool(_) => "0 or 1".to_owned(),
             Kind::Int { min, max, .. } if max >= u64::MAX / 2 => format!("{min} or more"),
             Kind::Int { min, max, .. } => format!("{min} to {max}"),
+            Kind::Signed { min, max, .. } => format!("{min} to {max}"),
+            Kind::Own { form, .. } => form.to_owned(),
             Kind::Bytes(_) => "bytes".to_owned(),
             Kind::Extent(_) => "bytes or %".to_owned(),
             Kind::PerDir { .. } => "number[,number]".to_owned(),
@@ -210,12 +234,15 @@ impl Kind {
             return Ok(());
         }
         let Some(text) = text else { return values::expected(format!("`=` and a value: {}", self.describe())) };
+        let base = settings.kb_base;
         match self {
             Kind::Flag(set) | Kind::Bool(set) => set(settings, values::boolean(text)?),
-            Kind::Int { min, max, set } => set(settings, values::int(text, min, max)?),
-            Kind::Bytes(set) => set(settings, values::bytes(text)?),
-            Kind::Extent(set) => set(settings, values::extent(text)?),
-            Kind::PerDir { min, set } => set(settings, values::per_dir(text, min)?),
+            Kind::Int { min, max, set } => set(settings, values::int(text, min, max, base)?),
+            Kind::Signed { min, max, set } => set(settings, values::signed(text, min, max)?),
+            Kind::Bytes(set) => set(settings, values::bytes(text, base)?),
+            Kind::Extent(set) => set(settings, values::extent(text, base)?),
+            Kind::PerDir { min, max, set } => set(settings, values::per_dir(text, min, max, base)?),
+            Kind::Own { read, .. } => read(settings, text)?,
             Kind::Time { bare, set } => set(settings, values::time(text, bare)?),
             Kind::TimeRange(set) => set(settings, values::time_range(text)?),
             Kind::Word { words, set } => {

@@ -1,11 +1,14 @@
 //! Stage 5: one process per clone of each job, with its region of the disk.
 
+use core::ops::Range;
+use std::collections::BTreeMap;
+
 use blksched::{Class, PerDir, Priority, Sector, Span, SubmitterId};
 
 use super::errors::{Note, Problem};
 use super::files::{Clone, Files, does_not_fit};
 use super::layout;
-use super::process::{Limit, Process, Script, Seeds};
+use super::process::{Area, Batch, Command, Limit, Pattern, Process, Script, Seeds, Sizes};
 use super::region::{Region, region};
 use super::sections::JobSection;
 use super::settings::{Engine, Mix, Settings};
@@ -113,6 +116,8 @@ struct Succession {
     rows: u32,
     /// The row shared by the current group's processes with `group_reporting`.
     shared_row: Option<u32>,
+    /// The processes of each job.
+    of_job: BTreeMap<String, Range<u32>>,
     /// How many processes stand before the last stonewall.
     behind: u32,
 }
@@ -131,7 +136,9 @@ impl Succession {
         }
         let submitter = SubmitterId(self.processes);
         self.processes += 1;
-        let script = script(s, region, submitter, self.behind);
+        let awaited = s.wait_for.as_ref().and_then(|name| self.of_job.get(name)).cloned().unwrap_or(0..0);
+        self.of_job.entry(clone.job.name.clone()).or_insert(submitter.0..submitter.0).end = self.processes;
+        let script = Script { wait_for: awaited, behind: self.behind, ..script(s, region, submitter) };
         JobPlan {
             name: s.name.clone().unwrap_or_else(|| clone.job.name.clone()),
             number: clone.number as u32,
@@ -144,7 +151,7 @@ impl Succession {
             file: file.to_owned(),
             start: region.start,
             sectors: region.sectors,
-            depth: script.depth,
+            depth: script.batch.depth,
             script,
         }
     }
@@ -164,15 +171,67 @@ impl Succession {
 
 fn priority(s: &Settings) -> Priority {
     let class = match (s.prioclass, s.prio) {
+        (None | Some(0), None) if s.nice != 0 => {
+            return Priority { class: Class::BestEffort, level: ((s.nice + 20) / 5) as u8 };
+        }
         (None, None) | (Some(0), _) => return Priority::default(),
-        (Some(1), _) => Class::RealTime,
-        (Some(3), _) => Class::Idle,
-        _ => Class::BestEffort,
+        (Some(number), _) => class(number),
+        (None, Some(_)) => Class::BestEffort,
     };
     Priority { class, level: s.prio.unwrap_or(0) as u8 }
 }
 
-fn script(s: &Settings, region: &Region, submitter: SubmitterId, behind: u32) -> Script {
+fn class(number: u64) -> Class {
+    match number {
+        0 => Class::None,
+        1 => Class::RealTime,
+        3 => Class::Idle,
+        _ => Class::BestEffort,
+    }
+}
+
+fn commands(s: &Settings) -> PerDir<Vec<Command>> {
+    PerDir::from_fn(|dir| {
+        let said = (s.cmdprio_class[dir].unwrap_or(1), s.cmdprio[dir].unwrap_or(0));
+        let priority = |(number, level): (u64, u64)| Priority { class: class(number), level: level as u8 };
+        let all = Command { size: None, percent: s.cmdprio_percentage[dir], priority: priority(said) };
+        let by_size = s.cmdprio_bssplit[dir].iter().map(|(share, percent)| Command {
+            size: Some(u32::try_from(share.bs / SECTOR_BYTES).unwrap_or(u32::MAX)),
+            percent: *percent,
+            priority: priority(share.own.unwrap_or(said)),
+        });
+        by_size.chain((all.percent > 0).then_some(all)).collect()
+    })
+}
+
+fn batch(s: &Settings) -> Batch {
+    let depth = match s.engine {
+        Engine::Synchronous => return Batch::of_one(1),
+        Engine::Asynchronous => s.iodepth as u32,
+    };
+    let upto_depth = |n: u64| (n as u32).min(depth);
+    let submit = if s.iodepth_batch == 0 { depth } else { upto_depth(s.iodepth_batch) };
+    let complete_min = upto_depth(s.iodepth_batch_complete_min).max(1);
+    let complete_max = s.iodepth_batch_complete_max.map_or(complete_min, upto_depth).max(complete_min);
+    let low = s.iodepth_low.map_or(depth, upto_depth);
+    Batch { depth, submit, complete_min, complete_max, low: if low == 0 { depth } else { low } }
+}
+
+fn pattern(s: &Settings) -> Pattern {
+    Pattern {
+        order: s.order,
+        norandommap: s.norandommap,
+        sizes: PerDir::from_fn(|dir| Sizes::new(&s.blocks(dir))),
+        stride: s.stride / SECTOR_BYTES as i64,
+        every: s.every,
+        sequencer: s.rw_sequencer,
+        percentage_random: s.percentage_random,
+        distribution: s.random_distribution.clone(),
+        align: PerDir::from_fn(|dir| s.blockalign[dir].map(|bytes| bytes / SECTOR_BYTES)),
+    }
+}
+
+fn script(s: &Settings, region: &Region, submitter: SubmitterId) -> Script {
     let limit = |dir| match (s.rate[dir], s.rate_iops[dir]) {
         (Some(bytes), _) if bytes > 0 => Limit::BytesPerSecond(bytes),
         (_, Some(ios)) if ios > 0 => Limit::IosPerSecond(ios),
@@ -180,29 +239,29 @@ fn script(s: &Settings, region: &Region, submitter: SubmitterId, behind: u32) ->
     };
     Script {
         submitter,
-        behind,
+        behind: 0,
+        wait_for: 0..0,
         priority: priority(s),
-        order: s.order,
-        norandommap: s.norandommap,
+        commands: commands(s),
+        pattern: pattern(s),
+        area: Area { start: region.start, sectors: region.sectors, reach: region.reach },
         reads_percent: match s.mix {
             Mix::Read => 100,
             Mix::Write => 0,
             Mix::Both => s.rwmixread_percent as u32,
         },
-        start: region.start,
-        blocks: region.blocks,
-        block_sectors: PerDir::from_fn(|dir| (s.bs[dir] / SECTOR_BYTES) as u32),
         bytes: if s.time_based { u64::MAX } else { region.bytes.saturating_mul(s.loops) },
         ios: s.number_ios.unwrap_or(u64::MAX),
         runtime: s.runtime.unwrap_or(Span::MAX),
         startdelay: s.startdelay,
-        depth: match s.engine {
-            Engine::Synchronous => 1,
-            Engine::Asynchronous => s.iodepth as u32,
-        },
+        batch: batch(s),
+        durable: s.sync,
+        flush_after: [s.fsync, s.fdatasync].into_iter().filter(|writes| *writes > 0).min(),
+        flush_at_end: (s.end_fsync || s.fsync_on_close) && s.mix != Mix::Read,
         thinktime: s.thinktime,
         thinktime_blocks: s.thinktime_blocks,
         limits: PerDir::from_fn(limit),
+        rate_process: s.rate_process,
         seeds: Seeds { randseed: s.randseed, offsets_repeat: s.randrepeat == Some(true), all_repeat: s.allrandrepeat },
     }
 }

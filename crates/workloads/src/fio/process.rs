@@ -1,20 +1,31 @@
 //! One process of a job as a state machine: when it submits what, and when it is done.
 
-use blksched::{Bio, Dir, Instant, Op, PerDir, Priority, Sector, Span, SubmitterId, Tag};
-use rand::{RngExt, SeedableRng};
+use core::ops::Range;
+
+use blksched::{Bio, Dir, Durability, Instant, Op, PerDir, Priority, Span, SubmitterId, Tag};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+mod command;
 mod offsets;
 mod pace;
 mod permutation;
+mod reap;
 mod seeds;
+mod sizes;
+mod skew;
 
-use super::settings::Order;
+use super::settings::{Durable, RateProcess};
 use crate::{Delivered, Emission, Source};
+pub(crate) use command::Command;
 use offsets::Offsets;
+pub(crate) use offsets::{Area, Pattern};
 pub(crate) use pace::Limit;
 use pace::Pace;
+pub(crate) use reap::Batch;
+use reap::Reaper;
 pub(crate) use seeds::Seeds;
+pub(crate) use sizes::Sizes;
 
 /// What a process is to do: a job's settings with everything resolved.
 #[derive(Clone, Debug)]
@@ -22,23 +33,29 @@ pub(crate) struct Script {
     pub submitter: SubmitterId,
     /// Submitters 0 to this, exclusively, must have exited before it begins.
     pub behind: u32,
+    /// And so must these.
+    pub wait_for: Range<u32>,
     pub priority: Priority,
-    pub order: Order,
-    pub norandommap: bool,
+    pub commands: PerDir<Vec<Command>>,
+    pub pattern: Pattern,
+    pub area: Area,
     /// 0: writes only, 100: reads only \[%\].
     pub reads_percent: u32,
-    pub start: Sector,
-    pub blocks: PerDir<u64>,
-    pub block_sectors: PerDir<u32>,
     /// To transfer in all; `u64::MAX` if only time ends it.
     pub bytes: u64,
     pub ios: u64,
     pub runtime: Span,
     pub startdelay: (Span, Span),
-    pub depth: u32,
+    pub batch: Batch,
+    pub durable: Durable,
+    /// A flush after so many writes.
+    pub flush_after: Option<u64>,
+    /// And one at the end.
+    pub flush_at_end: bool,
     pub thinktime: Span,
     pub thinktime_blocks: u64,
     pub limits: PerDir<Limit>,
+    pub rate_process: RateProcess,
     pub seeds: Seeds,
 }
 
@@ -60,6 +77,7 @@ pub(crate) struct Process {
     startdelay: Span,
     offsets: Offsets,
     directions: Pcg64Mcg,
+    priorities: Pcg64Mcg,
     pace: PerDir<Pace>,
     /// When `runtime` is over.
     end: Instant,
@@ -69,7 +87,15 @@ pub(crate) struct Process {
     asleep: bool,
     /// Nothing before then: it thinks, or has just heard of something.
     ready: Instant,
-    in_flight: u32,
+    reaper: Reaper,
+    /// I/Os left of the burst being submitted.
+    burst: u32,
+    /// The flush that it waits for.
+    flush: Option<Tag>,
+    writes_since_flush: u64,
+    flushed_at_end: bool,
+    failed: bool,
+    next_tag: u64,
     submitted_ios: u64,
     submitted_bytes: u64,
     since_thinking: u64,
@@ -82,17 +108,29 @@ impl Process {
         let (from, to) = (script.startdelay.0.as_ns(), script.startdelay.1.as_ns());
         let startdelay = Span::from_ns(others.random_range(from..=to));
         let begins = Phase::Begins(super::RUN_BEGINS + startdelay);
+        let of_offsets = purpose(seeds::Purpose::Offsets);
+        let mut arrivals = purpose(seeds::Purpose::Arrivals);
         Process {
-            phase: if script.behind > 0 { Phase::Behind(script.behind) } else { begins },
+            phase: match script.awaited() {
+                0 => begins,
+                awaited => Phase::Behind(awaited),
+            },
             startdelay,
-            offsets: Offsets::new(&script, purpose(seeds::Purpose::Offsets)),
+            offsets: Offsets::new(&script.pattern, script.area, of_offsets, purpose(seeds::Purpose::Lengths)),
             directions: others,
-            pace: PerDir::from_fn(|dir| Pace::new(script.limits[dir])),
+            priorities: purpose(seeds::Purpose::Priorities),
+            pace: PerDir::from_fn(|dir| Pace::new(script.limits[dir], script.rate_process, arrivals.next_u64())),
             end: Instant::NEVER,
             stopped: false,
             asleep: false,
             ready: Instant::ZERO,
-            in_flight: 0,
+            reaper: Reaper::new(script.batch),
+            burst: 0,
+            flush: None,
+            writes_since_flush: 0,
+            flushed_at_end: false,
+            failed: false,
+            next_tag: 0,
             submitted_ios: 0,
             submitted_bytes: 0,
             since_thinking: 0,
@@ -120,11 +158,23 @@ impl Process {
         }
     }
 
+    fn wants_flush(&self) -> bool {
+        self.script.flush_after.is_some_and(|writes| self.writes_since_flush >= writes)
+    }
+
+    /// All is done but the flush at the end.
+    fn flushes_at_end(&self) -> bool {
+        self.script.flush_at_end && !self.flushed_at_end && !self.failed
+    }
+
     /// When the next I/O may go, if that does not hang on a completion.
     fn may_submit_at(&self) -> Option<Instant> {
         let thinks = !self.script.thinktime.is_zero() && self.since_thinking >= self.script.thinktime_blocks;
-        if self.asleep || thinks || self.in_flight >= self.script.depth {
+        if self.asleep || thinks || self.flush.is_some() || !self.reaper.has_room() {
             return None;
+        }
+        if self.wants_flush() {
+            return Some(self.ready);
         }
         let due = Dir::BOTH.into_iter().filter(|&dir| self.uses(dir)).map(|dir| self.pace[dir].due()).min();
         Some(due.map_or(self.ready, |due| due.max(self.ready)))
@@ -141,34 +191,106 @@ impl Process {
         if self.pace[drawn].due() > now { drawn.other() } else { drawn }
     }
 
+    fn tag(&mut self) -> u64 {
+        self.next_tag += 1;
+        self.next_tag - 1
+    }
+
     fn submit(&mut self, now: Instant) -> Bio {
         let dir = self.direction(now);
-        let sectors = self.script.block_sectors[dir];
-        let start = self.offsets.next(dir);
+        let (start, sectors) = self.offsets.next(dir);
         let bytes = u64::from(sectors) * 512;
-        let bio = Bio::read(self.submitted_ios, self.script.submitter, start, sectors);
-        let op = match dir {
-            Dir::Read => Op::Read,
-            Dir::Write => Op::Write,
-        };
-        self.in_flight += 1;
+        let priority =
+            command::priority(&self.script.commands, (dir, sectors), self.script.priority, &mut self.priorities);
+        self.reaper.submitted();
         self.submitted_ios += 1;
         self.submitted_bytes = self.submitted_bytes.saturating_add(bytes);
         self.since_thinking += 1;
         self.pace[dir].submitted(bytes);
-        Bio { op, priority: self.script.priority, ..bio }
+        let bio = Bio { priority, ..Bio::read(self.tag(), self.script.submitter, start, sectors) };
+        if dir == Dir::Read {
+            return bio;
+        }
+        self.writes_since_flush += 1;
+        let durability = Durability { fua: self.script.durable == Durable::Yes, ..Durability::default() };
+        Bio { op: Op::Write, durability, ..bio }
+    }
+
+    /// The process sleeps until it is done; asynchronous I/O goes on meanwhile.
+    fn flush(&mut self) -> Bio {
+        self.writes_since_flush = 0;
+        let tag = self.tag();
+        self.flush = Some(Tag(tag));
+        Bio { priority: self.script.priority, ..Bio::flush(tag, self.script.submitter) }
     }
 
     fn done(&mut self, now: Instant, tag: Tag, failed: bool) {
-        assert!(self.in_flight > 0 && tag.0 < self.submitted_ios, "{tag:?} was never submitted, or twice completed");
-        self.in_flight -= 1;
+        self.failed |= failed;
         self.stopped |= failed || now >= self.end;
         self.ready = self.ready.max(now);
+        if self.flush == Some(tag) {
+            self.flush = None;
+            return;
+        }
+        let known = tag.0 < self.next_tag && !self.reaper.is_idle();
+        assert!(known, "{tag:?} was never submitted, or twice completed");
+        self.reaper.completed();
         let thinks = !self.script.thinktime.is_zero() && self.since_thinking >= self.script.thinktime_blocks;
-        if thinks && self.in_flight == 0 && !self.submits_no_more() {
+        if thinks && self.reaper.is_idle() && !self.submits_no_more() {
             self.since_thinking = 0;
             self.ready = now + self.script.thinktime;
         }
+    }
+
+    /// Nothing is left but to flush, or to exit.
+    fn end(&mut self, out: &mut Vec<Emission>) {
+        if self.flushes_at_end() {
+            self.flushed_at_end = true;
+            out.extend([Emission::Submit(self.flush()), Emission::Waits]);
+        } else {
+            self.phase = Phase::Finished;
+            out.push(Emission::Exit);
+        }
+    }
+
+    fn may_submit(&self, now: Instant) -> bool {
+        !self.submits_no_more() && self.may_submit_at().is_some_and(|at| at <= now)
+    }
+
+    /// One I/O of a burst, or the end of the burst.
+    fn go_on(&mut self, now: Instant, out: &mut Vec<Emission>) {
+        let before = out.len();
+        if self.may_submit(now) {
+            self.reaper.reap();
+            if self.wants_flush() {
+                self.burst = 0;
+                out.push(Emission::Submit(self.flush()));
+            } else {
+                self.burst = if self.burst == 0 { self.script.batch.submit } else { self.burst } - 1;
+                out.push(Emission::Submit(self.submit(now)));
+            }
+        }
+        let ends = self.burst == 0 || self.wants_flush() || !self.may_submit(now) || !self.reaper.is_filling();
+        if ends && (out.len() > before || self.burst > 0) {
+            self.burst = 0;
+            out.push(Emission::Waits);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.submits_no_more() && self.reaper.is_idle() && self.flush.is_none() && self.burst == 0
+    }
+}
+
+impl Script {
+    /// How many submitters must have exited before it begins.
+    fn awaited(&self) -> u32 {
+        let others = self.wait_for.end.saturating_sub(self.wait_for.start.max(self.behind));
+        self.behind + others
+    }
+
+    fn awaits(&self, other: SubmitterId) -> bool {
+        other.0 < self.behind || self.wait_for.contains(&other.0)
     }
 }
 
@@ -177,7 +299,9 @@ impl Source for Process {
         match self.phase {
             Phase::Behind(_) | Phase::Finished => None,
             Phase::Begins(at) => Some(at),
-            Phase::Running if self.submits_no_more() => (self.in_flight == 0).then_some(self.ready.min(self.end)),
+            Phase::Running if self.burst > 0 => Some(self.ready),
+            Phase::Running if self.submits_no_more() => self.is_over().then_some(self.ready.min(self.end)),
+            Phase::Running if self.flush.is_some() => None,
             Phase::Running => self.may_submit_at().map(|at| at.min(self.end)),
         }
     }
@@ -190,14 +314,10 @@ impl Source for Process {
             self.begin(now);
         }
         self.stopped |= now >= self.end;
-        if self.submits_no_more() {
-            if self.in_flight == 0 {
-                self.phase = Phase::Finished;
-                out.push(Emission::Exit);
-            }
-        } else if self.may_submit_at().is_some_and(|at| at <= now) {
-            out.push(Emission::Submit(self.submit(now)));
-            out.push(Emission::Waits);
+        if self.is_over() {
+            self.end(out);
+        } else {
+            self.go_on(now, out);
         }
     }
 
@@ -210,7 +330,7 @@ impl Source for Process {
             }
             Delivered::Exited(other) => {
                 if let Phase::Behind(left) = self.phase
-                    && other.0 < self.script.behind
+                    && self.script.awaits(other)
                 {
                     let begins = (super::RUN_BEGINS + self.startdelay).max(now);
                     self.phase = if left > 1 { Phase::Behind(left - 1) } else { Phase::Begins(begins) };
@@ -221,6 +341,7 @@ impl Source for Process {
 
     fn asleep(&mut self) {
         self.asleep = true;
+        self.burst = 0;
     }
 
     fn is_finished(&self) -> bool {

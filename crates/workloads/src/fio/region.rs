@@ -2,6 +2,7 @@
 
 use blksched::{PerDir, Sector};
 
+use super::blocks::Blocks;
 use super::errors::Problem;
 use super::files::Clone;
 use super::layout;
@@ -13,8 +14,8 @@ const SECTOR_BYTES: u64 = 512;
 /// The part of the disk that a clone uses.
 pub(super) struct Region {
     pub start: Sector,
-    /// Blocks of each direction.
-    pub blocks: PerDir<u64>,
+    /// How far each direction's sequential blocks reach \[sectors\].
+    pub reach: PerDir<u64>,
     /// To transfer in one loop \[bytes\].
     pub bytes: u64,
     pub sectors: u64,
@@ -30,11 +31,12 @@ fn resolve(extent: Extent, whole: u64) -> u64 {
 /// From `offset` for `size`, within the file.
 pub(super) fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, Problem> {
     let (job, s) = (clone.job, &clone.job.settings);
-    let base = match s.offset {
+    let align = if s.offset_align > 0 { s.offset_align } else { s.min_bs() };
+    let of_file = |extent| match extent {
         Extent::Bytes(bytes) => bytes,
-        percent => resolve(percent, file.length).next_multiple_of(s.min_bs()),
+        percent => resolve(percent, file.length).checked_next_multiple_of(align).unwrap_or(u64::MAX),
     };
-    let offset = base.saturating_add(s.offset_increment.saturating_mul(clone.number));
+    let offset = of_file(s.offset).saturating_add(of_file(s.offset_increment).saturating_mul(clone.number));
     let left = file.length.saturating_sub(offset);
     let size = match s.size {
         None | Some(Extent::Bytes(0)) => left,
@@ -47,10 +49,10 @@ pub(super) fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, 
         let option = if left < s.max_bs() { "offset" } else { "size" };
         return Err(Problem::new(s.place_of(option, &job.place), title, expected));
     }
-    let blocks = PerDir::from_fn(|dir| match s.order {
-        Order::Random => size / s.bs[dir],
-        Order::Sequential if size.next_multiple_of(s.bs[dir]) <= left => size.div_ceil(s.bs[dir]),
-        Order::Sequential => size / s.bs[dir],
+    let reach = PerDir::from_fn(|dir| match (s.order, s.blocks(dir)) {
+        (Order::Sequential, Blocks::One(bs)) if size.next_multiple_of(bs) <= left => size.next_multiple_of(bs),
+        (_, Blocks::One(bs)) => size - size % bs,
+        _ => size,
     });
     let bytes = match s.io_size {
         None | Some(Extent::Bytes(0)) => size,
@@ -58,7 +60,8 @@ pub(super) fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, 
     };
     let bytes = if s.order == Order::Random { whole_blocks(bytes, s) } else { bytes };
     let start = Sector((file.start + offset) / SECTOR_BYTES);
-    Ok(Region { start, blocks, bytes, sectors: size / SECTOR_BYTES })
+    let reach = PerDir::from_fn(|dir| reach[dir] / SECTOR_BYTES);
+    Ok(Region { start, reach, bytes, sectors: size / SECTOR_BYTES })
 }
 
 /// At least one.

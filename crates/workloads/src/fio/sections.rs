@@ -1,6 +1,9 @@
 //! Stage 2: lines into jobs. Options are looked up, values read, `[global]` carried into the jobs below it.
 
+use std::borrow::Cow;
+
 use super::errors::{Note, Problem};
+use super::host::Host;
 use super::lines::Line;
 use super::options::{self, MAX_PROCESSES, OptionEntry, Support, Takes};
 use super::place::{Place, Word};
@@ -8,7 +11,7 @@ use super::settings::Settings;
 use super::values::ValueError;
 
 /// One job section with everything that holds for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JobSection {
     /// As in its brackets; files are named after it.
     pub name: String,
@@ -42,7 +45,7 @@ enum Current {
 const MOST_PROBLEMS: usize = 1000;
 
 /// Several `[global]` sections add up; each holds for the jobs below it.
-pub(crate) fn assemble(lines: &[Line<'_>]) -> Sections {
+pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
     let mut out = Sections::default();
     let mut globals = Settings::default();
     let mut current = Current::Nothing;
@@ -71,7 +74,7 @@ pub(crate) fn assemble(lines: &[Line<'_>]) -> Sections {
                     (Current::Job, Some(job)) => (&mut job.settings, &mut job.written),
                 };
                 written.push((key.text.to_owned(), value.as_ref().map_or("", |value| value.text).to_owned()));
-                match set(settings, key, value.as_ref()) {
+                match set(settings, key, value.as_ref(), host) {
                     Ok(note) => out.notes.extend(note),
                     Err(problem) => out.problems.push(problem),
                 }
@@ -86,16 +89,19 @@ fn outside(key: &Word<'_>) -> Problem {
     Problem::new(key.place.clone(), title, "expected [global] or [a job's name] above it")
 }
 
-fn set(settings: &mut Settings, key: &Word<'_>, value: Option<&Word<'_>>) -> Result<Option<Note>, Problem> {
+fn set(
+    settings: &mut Settings,
+    key: &Word<'_>,
+    value: Option<&Word<'_>>,
+    host: &Host,
+) -> Result<Option<Note>, Problem> {
     let Some(option) = options::find(key.text) else { return Err(unknown(key)) };
     match option.support {
         Support::Note(why) => Ok(Some(Note { place: key.place.clone(), option: option.name, why: why.to_owned() })),
         Support::Later(needs) => Err(not_yet(option, key, needs)),
         Support::Supported(Takes(kind)) => {
-            if let Some(problem) = value.and_then(|value| substitution(option, value)) {
-                return Err(problem);
-            }
-            if let Err(error) = kind.apply(settings, value.map(|v| v.text)) {
+            let text = value.map(|value| substitution(option, value, host)).transpose()?;
+            if let Err(error) = kind.apply(settings, text.as_deref()) {
                 settings.unreadable.insert(option.name);
                 return Err(unreadable(option, key, value, error));
             }
@@ -122,11 +128,12 @@ fn not_yet(option: &OptionEntry, key: &Word<'_>, needs: &str) -> Problem {
     }
 }
 
-/// `${VARIABLE}` and fio's reserved words are not replaced yet; refusing them beats a puzzling "not a number".
-fn substitution(option: &OptionEntry, value: &Word<'_>) -> Option<Problem> {
-    let found = ["${", "$pagesize", "$mb_memory", "$ncpus"].iter().find(|word| value.text.contains(*word))?;
-    let title = format!("`{}`: `{found}…` is not replaced yet", option.name);
-    Some(Problem::new(value.place.clone(), title, "write the value itself"))
+/// The value with `${VARIABLE}` and fio's words for the host replaced.
+fn substitution<'a>(option: &OptionEntry, value: &Word<'a>, host: &Host) -> Result<Cow<'a, str>, Problem> {
+    host.substitute(value.text).map_err(|name| {
+        let title = format!("`{}`: the environment variable `{name}` is not set", option.name);
+        Problem::new(value.place.clone(), title, "set it, or write the value itself")
+    })
 }
 
 fn unreadable(option: &OptionEntry, key: &Word<'_>, value: Option<&Word<'_>>, error: ValueError) -> Problem {

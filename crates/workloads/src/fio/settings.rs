@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blksched::{PerDir, Span};
+use blksched::{Dir, PerDir, Span};
 
+use super::blocks::Blocks;
+use super::distribution::Distribution;
 use super::place::Place;
-use super::values::Extent;
+use super::values::{Extent, KbBase};
 
 /// How offsets follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,44 @@ pub enum Engine {
     Asynchronous,
 }
 
+/// What the number behind `rw=` does to a random job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequencer {
+    /// Blocks follow one another until the next jump.
+    Sequential,
+    /// The same block again until the next jump.
+    Identical,
+}
+
+/// Whether writes must be stable when they complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// As the disk likes.
+    No,
+    /// Each of them (`O_SYNC`, `O_DSYNC`).
+    Yes,
+}
+
+/// When rated I/O arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateProcess {
+    /// Evenly.
+    Linear,
+    /// At random, independently of one another.
+    Poisson,
+}
+
+/// I/O of one size that has a priority of its own, by `cmdprio_bssplit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CommandShare {
+    /// \[bytes\]
+    pub bs: u64,
+    /// Class and level, if said.
+    pub own: Option<(u64, u64)>,
+}
+
 /// A job's settings. Fields carry the names of fio's options.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub order: Order,
     pub mix: Mix,
@@ -46,8 +84,7 @@ pub(crate) struct Settings {
     pub size: Option<Extent>,
     pub io_size: Option<Extent>,
     pub offset: Extent,
-    /// \[bytes\]
-    pub offset_increment: u64,
+    pub offset_increment: Extent,
     pub number_ios: Option<u64>,
     pub loops: u64,
     pub numjobs: u64,
@@ -77,6 +114,43 @@ pub(crate) struct Settings {
     pub directory: Option<String>,
     pub name: Option<String>,
     pub description: Option<String>,
+    pub kb_base: KbBase,
+    /// \[bytes\]; goes before `bs`
+    pub bsrange: PerDir<Option<(u64, u64)>>,
+    /// \[bytes, %\]; empty or goes before both
+    pub bssplit: PerDir<Vec<(u64, u64)>>,
+    /// \[bytes\]
+    pub blockalign: PerDir<Option<u64>>,
+    /// The number behind `rw=` of a sequential job \[bytes\].
+    pub stride: i64,
+    /// That of a random job \[I/Os\].
+    pub every: u64,
+    pub rw_sequencer: Sequencer,
+    /// \[%\]
+    pub percentage_random: PerDir<u64>,
+    pub random_distribution: PerDir<Distribution>,
+    /// \[bytes\]
+    pub offset_align: u64,
+    /// \[writes\]
+    pub fsync: u64,
+    /// \[writes\]
+    pub fdatasync: u64,
+    pub end_fsync: bool,
+    pub fsync_on_close: bool,
+    pub sync: Durable,
+    pub iodepth_batch: u64,
+    pub iodepth_batch_complete_min: u64,
+    pub iodepth_batch_complete_max: Option<u64>,
+    pub iodepth_low: Option<u64>,
+    pub rate_process: RateProcess,
+    pub nice: i64,
+    /// \[%\]
+    pub cmdprio_percentage: PerDir<u64>,
+    pub cmdprio_class: PerDir<Option<u64>>,
+    pub cmdprio: PerDir<Option<u64>>,
+    pub cmdprio_bssplit: PerDir<Vec<(CommandShare, u64)>>,
+    pub wait_for: Option<String>,
+    pub filename_format: Option<String>,
     /// Where each option was last said, by its main name.
     pub said: BTreeMap<&'static str, Place>,
     /// Options whose value could not be read: what follows from their absence is no further problem.
@@ -93,7 +167,7 @@ impl Default for Settings {
             size: None,
             io_size: None,
             offset: Extent::Bytes(0),
-            offset_increment: 0,
+            offset_increment: Extent::Bytes(0),
             number_ios: None,
             loops: 1,
             numjobs: 1,
@@ -121,6 +195,33 @@ impl Default for Settings {
             directory: None,
             name: None,
             description: None,
+            kb_base: KbBase::Binary,
+            bsrange: PerDir::default(),
+            bssplit: PerDir::default(),
+            blockalign: PerDir::default(),
+            stride: 0,
+            every: 1,
+            rw_sequencer: Sequencer::Sequential,
+            percentage_random: PerDir { read: 100, write: 100 },
+            random_distribution: PerDir::default(),
+            offset_align: 0,
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: false,
+            fsync_on_close: false,
+            sync: Durable::No,
+            iodepth_batch: 1,
+            iodepth_batch_complete_min: 1,
+            iodepth_batch_complete_max: None,
+            iodepth_low: None,
+            rate_process: RateProcess::Linear,
+            nice: 0,
+            cmdprio_percentage: PerDir::default(),
+            cmdprio_class: PerDir::default(),
+            cmdprio: PerDir::default(),
+            cmdprio_bssplit: PerDir::default(),
+            wait_for: None,
+            filename_format: None,
             said: BTreeMap::new(),
             unreadable: BTreeSet::new(),
         }
@@ -128,22 +229,32 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The block sizes of a direction.
+    pub fn blocks(&self, dir: Dir) -> Blocks {
+        match (&self.bssplit[dir], self.bsrange[dir]) {
+            (parts, _) if !parts.is_empty() => Blocks::Split(parts.clone()),
+            (_, Some((from, to))) => Blocks::Range(from, to),
+            _ => Blocks::One(self.bs[dir]),
+        }
+    }
+
+    /// The directions in use.
+    pub fn dirs(&self) -> &'static [Dir] {
+        match self.mix {
+            Mix::Read => &[Dir::Read],
+            Mix::Write => &[Dir::Write],
+            Mix::Both => &Dir::BOTH,
+        }
+    }
+
     /// The smallest block \[bytes\] of the directions in use.
     pub fn min_bs(&self) -> u64 {
-        match self.mix {
-            Mix::Read => self.bs.read,
-            Mix::Write => self.bs.write,
-            Mix::Both => self.bs.read.min(self.bs.write),
-        }
+        self.dirs().iter().map(|dir| self.blocks(*dir).min()).min().unwrap_or(0)
     }
 
     /// The largest.
     pub fn max_bs(&self) -> u64 {
-        match self.mix {
-            Mix::Read => self.bs.read,
-            Mix::Write => self.bs.write,
-            Mix::Both => self.bs.read.max(self.bs.write),
-        }
+        self.dirs().iter().map(|dir| self.blocks(*dir).max()).max().unwrap_or(0)
     }
 
     /// Where `option` was said, or else `section`.

@@ -1,8 +1,11 @@
 //! Values: numbers with fio's suffixes, times, percentages, lists per direction.
 //!
-//! The suffixes are those of fio's manual for `kb_base=1024`, its default: `k` is 1024 and `ki` is 1000.
+//! The suffixes are those of fio's manual: with `kb_base=1024`, its default, `k` is 1024 and `ki` is 1000; with
+//! `kb_base=1000` it is the other way round.
 
 use blksched::{PerDir, Span, nearest};
+
+use super::expression;
 
 /// Why a value cannot be read: what was expected, and the nearest word if it was a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +36,20 @@ pub enum Bare {
     Microseconds,
 }
 
-/// Digits (or `0x` and hexadecimal digits) and what follows them.
-fn number(text: &str) -> Option<(u64, &str)> {
+/// What the suffixes mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KbBase {
+    /// `kb_base=1024`: `k` is 1024, `ki` 1000.
+    Binary,
+    /// `kb_base=1000`: `k` is 1000, `ki` 1024.
+    Decimal,
+}
+
+/// Digits, or `0x` and hexadecimal digits, or arithmetic in parentheses; and what follows them.
+fn number(text: &str, base: KbBase) -> Option<(u64, &str)> {
+    if let Some((inside, rest)) = expression::parenthesised(text) {
+        return Some((expression::evaluate(inside, base)?, rest.trim_start()));
+    }
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hexadecimal) => (hexadecimal, 16),
         None => (text, 10),
@@ -45,37 +60,42 @@ fn number(text: &str) -> Option<(u64, &str)> {
 }
 
 /// Bytes per unit of a suffix of data.
-fn scale(suffix: &str) -> Option<u64> {
+fn scale(suffix: &str, base: KbBase) -> Option<u64> {
     let suffix = suffix.to_ascii_lowercase();
     let prefix = suffix.strip_suffix('b').unwrap_or(&suffix);
-    let (letter, base) = match prefix.strip_suffix('i') {
-        Some(letter) if !letter.is_empty() => (letter, 1000u64),
-        _ => (prefix, 1024),
+    let (letter, other) = match prefix.strip_suffix('i') {
+        Some(letter) if !letter.is_empty() => (letter, true),
+        _ => (prefix, false),
     };
+    let step: u64 = if (base == KbBase::Binary) == other { 1000 } else { 1024 };
     let power = ["", "k", "m", "g", "t", "p"].iter().position(|&unit| unit == letter)?;
-    base.checked_pow(power as u32)
+    step.checked_pow(power as u32)
 }
 
 const BYTES: &str = "a whole number, with or without a suffix k, m, g, t or p";
 
 /// `4096`, `4k`, `1m`, `0x1000`.
-pub(crate) fn bytes(text: &str) -> Result<u64, ValueError> {
-    let scaled = number(text).and_then(|(value, suffix)| value.checked_mul(scale(suffix)?));
-    scaled.map_or_else(|| expected(BYTES), Ok)
+pub(crate) fn bytes(text: &str, base: KbBase) -> Result<u64, ValueError> {
+    scaled(text, base).map_or_else(|| expected(BYTES), Ok)
+}
+
+/// A number times its suffix.
+pub(super) fn scaled(text: &str, base: KbBase) -> Option<u64> {
+    number(text, base).and_then(|(value, suffix)| value.checked_mul(scale(suffix, base)?))
 }
 
 /// As [`bytes`], within a range.
-pub(crate) fn int(text: &str, min: u64, max: u64) -> Result<u64, ValueError> {
-    match bytes(text) {
+pub(crate) fn int(text: &str, min: u64, max: u64, base: KbBase) -> Result<u64, ValueError> {
+    match bytes(text, base) {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
         _ => expected(format!("a whole number from {min} to {max}")),
     }
 }
 
 /// `20%`, or as [`bytes`].
-pub(crate) fn extent(text: &str) -> Result<Extent, ValueError> {
+pub(crate) fn extent(text: &str, base: KbBase) -> Result<Extent, ValueError> {
     match text.strip_suffix('%') {
-        None => bytes(text).map(Extent::Bytes),
+        None => bytes(text, base).map(Extent::Bytes),
         Some(percent) => match percent.trim_end().parse() {
             Ok(percent) if (1..=100).contains(&percent) => Ok(Extent::Percent(percent)),
             _ => expected("a percentage from 1% to 100%"),
@@ -85,7 +105,7 @@ pub(crate) fn extent(text: &str) -> Result<Extent, ValueError> {
 
 /// `10`, `500ms`, `2m`; the unit's case does not matter.
 pub(crate) fn time(text: &str, bare: Bare) -> Result<Span, ValueError> {
-    let Some((value, unit)) = number(text) else { return expected(time_expected(bare)) };
+    let Some((value, unit)) = number(text, KbBase::Binary) else { return expected(time_expected(bare)) };
     let us_per_unit: u64 = match (unit.to_ascii_lowercase().as_str(), bare) {
         ("", Bare::Microseconds) | ("us" | "usec", _) => 1,
         ("ms" | "msec", _) => 1_000,
@@ -123,7 +143,7 @@ pub(crate) fn time_range(text: &str) -> Result<(Span, Span), ValueError> {
 
 /// `8k`, `8k,32k`, `8k,`, `,8k`, `8k,16k,4k` (the third is for trims, which are not simulated). A value without a
 /// comma behind it holds for the following directions too; an empty one leaves the direction's default.
-pub(crate) fn per_dir(text: &str, min: u64) -> Result<PerDir<Option<u64>>, ValueError> {
+pub(crate) fn per_dir(text: &str, min: u64, max: u64, base: KbBase) -> Result<PerDir<Option<u64>>, ValueError> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > 3 || text.is_empty() {
         return expected("one to three values for reads, writes and trims, separated by commas");
@@ -132,11 +152,29 @@ pub(crate) fn per_dir(text: &str, min: u64) -> Result<PerDir<Option<u64>>, Value
     for part in &parts {
         values.push(match *part {
             "" => None,
-            part => Some(int(part, min, u64::MAX)?),
+            part => Some(int(part, min, max, base)?),
         });
     }
     let read = values[0];
     Ok(PerDir { read, write: if values.len() > 1 { values[1] } else { read } })
+}
+
+/// One list per direction, `reads,writes`; without a comma it holds for both. Each part is read by `read`.
+pub(crate) fn lists<T: Clone>(
+    text: &str,
+    read: impl Fn(&str) -> Result<Vec<T>, ValueError>,
+) -> Result<PerDir<Vec<T>>, ValueError> {
+    let parts = text.split(',').take(3).map(|part| read(part.trim())).collect::<Result<Vec<_>, _>>()?;
+    let (reads, writes) = (parts[0].clone(), parts.get(1).unwrap_or(&parts[0]).clone());
+    Ok(PerDir { read: reads, write: writes })
+}
+
+/// A whole number with a sign, as `nice` takes it.
+pub(crate) fn signed(text: &str, min: i64, max: i64) -> Result<i64, ValueError> {
+    match text.parse() {
+        Ok(value) if (min..=max).contains(&value) => Ok(value),
+        _ => expected(format!("a whole number from {min} to {max}")),
+    }
 }
 
 /// `0` or `1`.
@@ -161,17 +199,21 @@ pub(crate) fn word(text: &str, words: &'static [&'static str]) -> Result<&'stati
 mod tests {
     use super::*;
 
+    const KB: KbBase = KbBase::Binary;
+
     #[test]
     fn sizes_read_as_the_manual_lists_them() {
         for text in ["4096", "4096b", "4096B", "4k", "4kb", "4kB", "4K", "4KB", "0x1000", "4 k"] {
-            assert_eq!(bytes(text), Ok(4096), "{text}");
+            assert_eq!(bytes(text, KB), Ok(4096), "{text}");
         }
         for text in ["1000000", "1mi", "1000ki", "1Mi", "1MiB"] {
-            assert_eq!(bytes(text), Ok(1_000_000), "{text}");
+            assert_eq!(bytes(text, KB), Ok(1_000_000), "{text}");
         }
-        assert_eq!(bytes("1t"), Ok(1 << 40));
+        assert_eq!(bytes("1t", KB), Ok(1 << 40));
+        assert_eq!(bytes("(2+2*3)k", KB), Ok(8192));
+        assert_eq!((bytes("4k", KbBase::Decimal), bytes("4kib", KbBase::Decimal)), (Ok(4000), Ok(4096)));
         for text in ["", "k", "1.5m", "1q", "-1", "4k4", "99999999999p", "1ii", "i", "\"4k\""] {
-            assert!(bytes(text).is_err(), "{text}");
+            assert!(bytes(text, KB).is_err(), "{text}");
         }
     }
 
@@ -190,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_list_per_direction_carries_on_unless_a_comma_ends_it() {
-        let list = |text| per_dir(text, 1).map(|v| (v.read, v.write));
+        let list = |text| per_dir(text, 1, u64::MAX, KB).map(|v| (v.read, v.write));
         assert_eq!(list("256k"), Ok((Some(262_144), Some(262_144))));
         assert_eq!(list("8k,32k"), Ok((Some(8192), Some(32768))));
         assert_eq!(list("8k,"), Ok((Some(8192), None)));
@@ -200,7 +242,7 @@ mod tests {
 
     #[test]
     fn percentages_run_from_one_to_a_hundred() {
-        assert_eq!(extent("20%"), Ok(Extent::Percent(20)));
-        assert!(extent("0%").is_err() && extent("101%").is_err() && extent("%").is_err());
+        assert_eq!(extent("20%", KB), Ok(Extent::Percent(20)));
+        assert!(extent("0%", KB).is_err() && extent("101%", KB).is_err() && extent("%", KB).is_err());
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Bio, Dir, Instant, Op, Priority, Span};
+use blksched::{Bio, Dir, Durability, Instant, Op, Priority, Span};
 use blksched_workloads::fio::{JobFile, Plan};
 use blksched_workloads::{Delivered, Emission, Source};
 
@@ -25,6 +25,8 @@ pub struct Submitted {
     /// \[bytes\]
     pub length: u64,
     pub priority: Priority,
+    pub op: Op,
+    pub durability: Durability,
 }
 
 /// What a run came to.
@@ -43,6 +45,16 @@ impl Run {
     }
     pub fn offsets(&self) -> Vec<u64> {
         self.submitted.iter().map(|s| s.offset).collect()
+    }
+    /// `r`eads, `w`rites and `f`lushes in their order.
+    pub fn letters(&self) -> String {
+        let letter = |op: Op| match op {
+            Op::Read => 'r',
+            Op::Write => 'w',
+            Op::Flush => 'f',
+            Op::Discard => 'd',
+        };
+        self.submitted.iter().map(|s| letter(s.op)).collect()
     }
     pub fn times_ms(&self) -> Vec<u64> {
         self.submitted.iter().map(|s| s.at.as_ns() / 1_000_000).collect()
@@ -155,6 +167,8 @@ impl Loop {
                     offset: bio.start.0 * SECTOR_BYTES,
                     length: u64::from(bio.sectors) * SECTOR_BYTES,
                     priority: bio.priority,
+                    op: bio.op,
+                    durability: bio.durability,
                 });
             }
         }

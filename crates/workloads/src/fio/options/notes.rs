@@ -110,6 +110,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     ),
     note("exec_prerun", Host, "program to run before", "no program is run"),
     note("exec_postrun", Host, "program to run after", "no program is run"),
+    note("thinktime_spin", Category::Rate, "busy part of thinktime", CPU),
     note("disable_lat", Report, "no latency", REPORT),
     note("disable_clat", Report, "no completion latency", REPORT),
     note("disable_slat", Report, "no submission latency", REPORT),

@@ -75,4 +75,18 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Kind::Int { min: 0, max: 3, set: |s, class| s.prioclass = Some(class) },
         "I/O priority class: 1 real time, 2 best effort, 3 idle",
     ),
+    entry(
+        "nice",
+        &[],
+        Category::Process,
+        Kind::Signed { min: -20, max: 19, set: |s, nice| s.nice = nice },
+        "CPU priority; without prio and prioclass it sets the I/O priority, best effort (nice + 20) / 5",
+    ),
+    entry(
+        "wait_for",
+        &[],
+        Category::Process,
+        Kind::Text(|s, name| s.wait_for = Some(name)),
+        "begin when the job of this name, above, has exited",
+    ),
 ];

@@ -1,10 +1,16 @@
 //! Options about pace: think time and rates.
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::settings::{RateProcess, Settings};
 use crate::fio::values::Bare;
 
 const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
     OptionEntry { name, aliases: &[], category: Category::Rate, doc, support: Support::Supported(Takes(kind)) }
+}
+
+fn set_process(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.rate_process = if word == "poisson" { RateProcess::Poisson } else { RateProcess::Linear };
+    Ok(())
 }
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
@@ -18,10 +24,19 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Kind::Int { min: 1, max: u64::MAX, set: |s, blocks| s.thinktime_blocks = blocks },
         "I/Os between two pauses of thinktime",
     ),
-    entry("rate", Kind::PerDir { min: 0, set: |s, rate| s.rate = rate }, "most bytes per second, for reads, writes"),
+    entry(
+        "rate",
+        Kind::PerDir { min: 0, max: u64::MAX, set: |s, rate| s.rate = rate },
+        "most bytes per second, for reads, writes",
+    ),
     entry(
         "rate_iops",
-        Kind::PerDir { min: 0, set: |s, rate| s.rate_iops = rate },
+        Kind::PerDir { min: 0, max: u64::MAX, set: |s, rate| s.rate_iops = rate },
         "most I/Os per second, for reads, writes",
+    ),
+    entry(
+        "rate_process",
+        Kind::Word { words: &["linear", "poisson"], set: set_process },
+        "rated I/O arrives evenly, or as a Poisson process",
     ),
 ];

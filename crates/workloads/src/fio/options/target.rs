@@ -27,6 +27,12 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Kind::Text(|s, name| s.filename = Some(name)),
         "the file, or with /dev/… the whole disk",
     ),
+    entry(
+        "filename_format",
+        Category::Target,
+        Kind::Text(|s, format| s.filename_format = Some(format)),
+        "names of files without filename: $jobname, $jobnum, $filenum are replaced",
+    ),
     entry("directory", Category::Target, Kind::Text(|s, dir| s.directory = Some(dir)), "prefix of file names"),
     entry(
         "ioengine",

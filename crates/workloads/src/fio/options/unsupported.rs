@@ -16,77 +16,50 @@ const fn aliased(
     OptionEntry { name, aliases, category, doc, support: Support::Later(needs) }
 }
 
-const SIZES: &str = "blocks of several sizes";
+const SIZES: &str = "blocks of several sizes in other ways than bsrange and bssplit";
 const FILES: &str = "several files per job";
 const SYNC: &str = "flushes from a job file";
-const BATCH: &str = "submitting and reaping in batches";
 const CACHE: &str = "a model of the host's page cache";
 const TRIM: &str = "trims";
 const ZONES: &str = "zones";
-const SKEW: &str = "skewed random offsets";
 const REPLAY: &str = "replay of recorded I/O";
 const EXIT: &str = "jobs that end other jobs";
 const FEEDBACK: &str = "jobs that adapt to their results";
 const FAULTS: &str = "disks that fail";
 const GROUPS: &str = "cgroups";
 const FLOW: &str = "jobs paced by one another";
-const CMDPRIO: &str = "priorities that differ between the I/Os of a job";
 
 use Category::{Engine, Host, Pattern, Process, Rate, Report, Size, Target, Time};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
-    aliased("bsrange", &["blocksize_range"], Size, "range of block sizes", SIZES),
-    later("bssplit", Size, "mix of block sizes", SIZES),
     aliased("bs_unaligned", &["blocksize_unaligned"], Size, "block sizes that are no multiples", SIZES),
     later("bs_is_seq_rand", Size, "block sizes for sequential and random", SIZES),
-    aliased("ba", &["blockalign"], Size, "alignment of random blocks", "offsets aligned to more than a block"),
-    later("offset_align", Size, "alignment of a percentage offset", "offsets aligned to more than a block"),
-    later("kb_base", Size, "meaning of k, m, g", "sizes in powers of ten"),
     later("filesize", Size, "size of each file", FILES),
     aliased("fill_device", &["fill_fs"], Size, "write until the device is full", "a device that can be full"),
     later("file_append", Size, "start at the end of the file", FILES),
     aliased("nrfiles", &["nr_files"], Target, "how many files", FILES),
     later("openfiles", Target, "how many files are open", FILES),
     later("file_service_type", Target, "which file is next", FILES),
-    later("filename_format", Target, "how files are named", FILES),
     later("opendir", Target, "use every file below a directory", FILES),
     later("lockfile", Target, "lock files", FILES),
     later("create_only", Target, "only make the files", FILES),
     later("unlink_each_loop", Target, "remove files after each loop", FILES),
     later("pre_read", Target, "read the files into memory first", CACHE),
     later("atomic", Pattern, "atomic writes", "atomic writes"),
-    later("rw_sequencer", Pattern, "what the number behind rw does", "rw=…:number"),
-    later("random_distribution", Pattern, "how random offsets are spread", SKEW),
-    later("percentage_random", Pattern, "share of random offsets", SKEW),
-    later("fsync", Pattern, "fsync after so many writes", SYNC),
-    later("fdatasync", Pattern, "fdatasync after so many writes", SYNC),
     later("sync_file_range", Pattern, "sync_file_range after so many writes", SYNC),
     later("write_barrier", Pattern, "a barrier every so many writes", SYNC),
-    later("end_fsync", Pattern, "fsync at the end", SYNC),
-    later("fsync_on_close", Pattern, "fsync when closing", SYNC),
-    later("sync", Pattern, "O_SYNC or O_DSYNC writes", SYNC),
     later("trim_percentage", Pattern, "share of blocks to trim", TRIM),
     later("trim_verify_zero", Pattern, "check trimmed blocks", TRIM),
     later("trim_backlog", Pattern, "trim after so many writes", TRIM),
     later("trim_backlog_batch", Pattern, "trim so many at once", TRIM),
-    aliased("iodepth_batch", &["iodepth_batch_submit"], Engine, "I/Os per submission", BATCH),
-    aliased("iodepth_batch_complete_min", &["iodepth_batch_complete"], Engine, "least I/Os to reap", BATCH),
-    later("iodepth_batch_complete_max", Engine, "most I/Os to reap", BATCH),
-    later("iodepth_low", Engine, "depth at which to fill up again", BATCH),
     later("io_submit_mode", Engine, "who submits", "submission by other threads"),
     later("serialize_overlap", Engine, "wait for overlapping I/O", "waiting for overlapping I/O"),
     later("hipri", Engine, "poll for completions", "polled completions"),
     later("sqthread_poll", Engine, "a kernel thread submits", "submission by other threads"),
-    later("cmdprio_percentage", Engine, "share of I/Os with a priority of their own", CMDPRIO),
-    later("cmdprio_class", Engine, "their class", CMDPRIO),
-    later("cmdprio", Engine, "their level", CMDPRIO),
-    later("cmdprio_bssplit", Engine, "priorities by block size", CMDPRIO),
-    later("thinktime_spin", Rate, "busy part of thinktime", "processor time"),
     later("thinktime_blocks_type", Rate, "what thinktime_blocks counts", "think time after submission"),
     later("thinktime_iotime", Rate, "think after so much time", "think time after a time"),
     aliased("rate_min", &["ratemin"], Rate, "give up below this rate", FEEDBACK),
     later("rate_iops_min", Rate, "give up below this rate", FEEDBACK),
-    later("rate_process", Rate, "how rated I/O is spread", "Poisson arrivals"),
     later("rate_ignore_thinktime", Rate, "do not catch up after thinking", "rates that forget"),
     later("max_latency", Rate, "give up above this latency", FEEDBACK),
     later("latency_target", Rate, "raise the depth up to this latency", FEEDBACK),
@@ -100,8 +73,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("flow_id", Rate, "which flow", FLOW),
     later("flow_sleep", Rate, "how long a flow waits", FLOW),
     later("ramp_time", Time, "time before results count", "results that begin late"),
-    later("wait_for", Process, "begin when that job is done", "waiting for one job"),
-    later("nice", Process, "CPU priority", "I/O priority from nice"),
     later("exitall", Process, "end all jobs with the first", EXIT),
     later("exit_what", Process, "which jobs to end", EXIT),
     later("exitall_on_error", Process, "end all jobs at an error", EXIT),

@@ -2,6 +2,7 @@
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::settings::{Mix, Order, Settings};
+use crate::fio::values::{self, ValueError};
 
 const RW: &[&str] = &[
     "read",
@@ -27,21 +28,41 @@ const fn entry(
     OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
 }
 
-fn set_rw(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
-    (settings.order, settings.mix) = match word {
+/// `randread`, `randread:8`, `read:-8k`.
+fn read_rw(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let (word, number) = text.split_once(':').map_or((text, None), |(word, number)| (word, Some(number)));
+    (settings.order, settings.mix) = match values::word(word.trim(), RW)? {
         "read" => (Order::Sequential, Mix::Read),
         "write" => (Order::Sequential, Mix::Write),
         "rw" | "readwrite" => (Order::Sequential, Mix::Both),
         "randread" => (Order::Random, Mix::Read),
         "randwrite" => (Order::Random, Mix::Write),
         "randrw" => (Order::Random, Mix::Both),
-        _ => return Err("a pattern without trims: read, write, randread, randwrite, rw or randrw"),
+        _ => return values::expected("a pattern without trims: read, write, randread, randwrite, rw or randrw"),
     };
+    (settings.stride, settings.every) = (0, 1);
+    let Some(number) = number.map(str::trim) else { return Ok(()) };
+    match settings.order {
+        Order::Sequential => {
+            let (digits, sign) = number.strip_prefix('-').map_or((number, 1), |digits| (digits, -1));
+            settings.stride = sign * values::int(digits, 0, FARTHEST, settings.kb_base)? as i64;
+        }
+        Order::Random => settings.every = values::int(number, 1, u64::MAX, settings.kb_base)?,
+    }
     Ok(())
 }
 
+/// The longest stride \[bytes\].
+const FARTHEST: u64 = 1 << 50;
+
 pub(super) const OPTIONS: &[OptionEntry] = &[
-    entry("rw", &["readwrite"], Category::Pattern, Kind::Word { words: RW, set: set_rw }, "pattern of the I/O"),
+    entry(
+        "rw",
+        &["readwrite"],
+        Category::Pattern,
+        Kind::Own { form: "read|write|randread|randwrite|rw|readwrite|randrw, with or without :number", read: read_rw },
+        "pattern of the I/O; the number is a stride of sequential jobs, and a run's length of random ones",
+    ),
     entry("direct", &[], Category::Pattern, Kind::Bool(|s, on| s.direct = on), "bypass the page cache"),
     entry("buffered", &[], Category::Pattern, Kind::Bool(|s, on| s.direct = !on), "opposite of direct"),
     entry(
@@ -92,6 +113,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Category::Size,
         Kind::PerDir {
             min: 1,
+            max: u64::MAX,
             set: |s, bs| {
                 s.bs.read = bs.read.unwrap_or(4096);
                 s.bs.write = bs.write.unwrap_or(4096);
@@ -112,7 +134,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "offset_increment",
         &[],
         Category::Size,
-        Kind::Bytes(|s, step| s.offset_increment = step),
+        Kind::Extent(|s, step| s.offset_increment = step),
         "added to offset for each further process of numjobs",
     ),
     entry(

@@ -1,64 +1,186 @@
-//! Where the next block lies.
+//! Where the next block lies, and how long it is.
 
 use blksched::{Dir, PerDir, Sector};
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64Mcg;
 
-use super::Script;
 use super::permutation::Permutation;
-use crate::fio::settings::Order;
+use super::sizes::Sizes;
+use super::skew::Skew;
+use crate::fio::distribution::Distribution;
+use crate::fio::settings::{Order, Sequencer};
+
+/// What a job says about the order of its blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub order: Order,
+    pub norandommap: bool,
+    pub sizes: PerDir<Sizes>,
+    /// Added behind each sequential I/O \[sectors\].
+    pub stride: i64,
+    /// A random job jumps every so many I/Os.
+    pub every: u64,
+    pub sequencer: Sequencer,
+    /// Share of jumps of a random job \[%\]; the others go on behind the last.
+    pub percentage_random: PerDir<u64>,
+    pub distribution: PerDir<Distribution>,
+    /// Boundary of random I/Os \[sectors\], if not their least size.
+    pub align: PerDir<Option<u64>>,
+}
+
+/// The part of the disk that offsets lie in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Area {
+    pub start: Sector,
+    /// \[sectors\]
+    pub sectors: u64,
+    /// How far each direction's sequential blocks reach \[sectors\]: the last may hang over the region's end.
+    pub reach: PerDir<u64>,
+}
 
 /// A job's positions in its region.
 #[derive(Clone, Debug)]
 pub(super) struct Offsets {
-    start: Sector,
-    block_sectors: PerDir<u32>,
-    blocks: PerDir<u64>,
+    area: Area,
+    pattern: Pattern,
     walk: Walk,
+    /// Draws lengths and the share of jumps.
+    lengths: Pcg64Mcg,
+    /// The last I/O of each direction: its offset \[sectors\] and length.
+    last: PerDir<Option<(u64, u32)>>,
+    /// I/Os of each direction so far.
+    count: PerDir<u64>,
 }
 
 #[derive(Clone, Debug)]
 enum Walk {
-    /// The next block of each direction.
-    Sequential(PerDir<u64>),
+    Sequential,
     /// Every block once, then again in the same order; reads and writes of equal blocks share one map.
-    Covering { done: PerDir<u64>, map: PerDir<Permutation>, shared: bool },
-    /// Any block at any time.
-    Free(Pcg64Mcg),
+    Covering {
+        done: PerDir<u64>,
+        map: PerDir<Permutation>,
+        shared: bool,
+    },
+    /// Any block at any time, of a grid of such steps \[sectors\].
+    Free {
+        step: PerDir<u64>,
+        skew: PerDir<Skew>,
+        random: Pcg64Mcg,
+    },
 }
 
 impl Offsets {
-    pub fn new(script: &Script, mut random: Pcg64Mcg) -> Offsets {
-        let walk = match script.order {
-            Order::Sequential => Walk::Sequential(PerDir::default()),
-            Order::Random if script.norandommap => Walk::Free(random),
-            Order::Random => Walk::Covering {
-                done: PerDir::default(),
-                map: PerDir::from_fn(|dir| Permutation::new(script.blocks[dir], random.next_u64())),
-                shared: script.block_sectors.read == script.block_sectors.write,
+    pub fn new(pattern: &Pattern, area: Area, mut random: Pcg64Mcg, lengths: Pcg64Mcg) -> Offsets {
+        let walk = match pattern.order {
+            Order::Sequential => Walk::Sequential,
+            Order::Random => match (covered(pattern, Dir::Read), covered(pattern, Dir::Write)) {
+                (Some(read), Some(write)) => {
+                    let sectors = PerDir { read, write };
+                    let blocks = |dir: Dir| (area.sectors / u64::from(sectors[dir])).max(1);
+                    let map = PerDir::from_fn(|dir| Permutation::new(blocks(dir), random.next_u64()));
+                    Walk::Covering { done: PerDir::default(), map, shared: read == write }
+                }
+                _ => free(pattern, area, random),
             },
         };
-        Offsets { start: script.start, block_sectors: script.block_sectors, blocks: script.blocks, walk }
+        let (last, count) = (PerDir::default(), PerDir::default());
+        Offsets { area, pattern: pattern.clone(), walk, lengths, last, count }
     }
 
-    /// The next block of this direction.
-    pub fn next(&mut self, dir: Dir) -> Sector {
-        let blocks = self.blocks[dir];
-        let block = match &mut self.walk {
-            Walk::Sequential(next) => advance(&mut next[dir], blocks),
+    /// The next I/O of this direction: its first sector and length.
+    pub fn next(&mut self, dir: Dir) -> (Sector, u32) {
+        let length = self.pattern.sizes[dir].draw(&mut self.lengths);
+        let (at, length) = match self.jumps(dir) {
+            Step::Jump => (self.jump(dir, length), length),
+            Step::Onward => self.onward(dir, length),
+            Step::Again => (self.last[dir].map_or(0, |last| last.0), length),
+        };
+        self.last[dir] = Some((at, length));
+        self.count[dir] += 1;
+        (Sector(self.area.start.0 + at), length)
+    }
+
+    fn jumps(&mut self, dir: Dir) -> Step {
+        if self.pattern.order == Order::Sequential {
+            return Step::Onward;
+        }
+        if !self.count[dir].is_multiple_of(self.pattern.every) {
+            return match self.pattern.sequencer {
+                Sequencer::Sequential => Step::Onward,
+                Sequencer::Identical => Step::Again,
+            };
+        }
+        match self.pattern.percentage_random[dir] {
+            100 => Step::Jump,
+            percent if self.lengths.random_range(0..100) < percent => Step::Jump,
+            _ => Step::Onward,
+        }
+    }
+
+    /// Behind the last of this direction, from the start again at the end. The last before the end is cut short if
+    /// sizes differ.
+    fn onward(&self, dir: Dir, length: u32) -> (u64, u32) {
+        let reach = self.area.reach[dir];
+        let stride = if self.pattern.order == Order::Sequential { self.pattern.stride } else { 0 };
+        let at = match self.last[dir] {
+            None => 0,
+            Some((at, length)) => (at + u64::from(length)).checked_add_signed(stride).unwrap_or(u64::MAX),
+        };
+        let least = self.pattern.sizes[dir].min();
+        let left = reach.saturating_sub(at);
+        if left >= u64::from(length) {
+            return (at, length);
+        }
+        if left >= u64::from(least) {
+            return (at, left as u32 / least * least);
+        }
+        // Backwards the end comes before the start.
+        let back = stride.unsigned_abs().max(u64::from(length));
+        let again = if stride < 0 { reach.saturating_sub(back) } else { 0 };
+        (again, u64::from(length).min((reach - again) / u64::from(least) * u64::from(least)).max(1) as u32)
+    }
+
+    fn jump(&mut self, dir: Dir, length: u32) -> u64 {
+        match &mut self.walk {
+            Walk::Sequential => 0,
             Walk::Covering { done, map, shared } => {
                 let key = if *shared { Dir::Read } else { dir };
-                map[key].at(advance(&mut done[key], blocks))
+                let blocks = map[key].blocks();
+                let here = done[key];
+                done[key] = if here + 1 < blocks { here + 1 } else { 0 };
+                map[key].at(here) * u64::from(length)
             }
-            Walk::Free(random) => random.random_range(0..blocks),
-        };
-        Sector(self.start.0 + block * u64::from(self.block_sectors[dir]))
+            Walk::Free { step, skew, random } => {
+                let last = self.area.sectors.saturating_sub(u64::from(length)) / step[dir];
+                // A long block that would hang over the end goes as far back as it must.
+                skew[dir].draw(random).min(last) * step[dir]
+            }
+        }
     }
 }
 
-/// Counts up, and from 0 again after `end`.
-fn advance(counter: &mut u64, end: u64) -> u64 {
-    let here = *counter;
-    *counter = if here + 1 < end { here + 1 } else { 0 };
-    here
+enum Step {
+    Jump,
+    Onward,
+    /// The same again.
+    Again,
+}
+
+/// The block size \[sectors\] of a direction that visits every block once.
+fn covered(pattern: &Pattern, dir: Dir) -> Option<u32> {
+    let uniform = pattern.distribution[dir] == Distribution::Random && pattern.align[dir].is_none();
+    match pattern.sizes[dir] {
+        Sizes::One(sectors) if uniform && !pattern.norandommap => Some(sectors),
+        _ => None,
+    }
+}
+
+fn free(pattern: &Pattern, area: Area, mut random: Pcg64Mcg) -> Walk {
+    let step = PerDir::from_fn(|dir| pattern.align[dir].unwrap_or(u64::from(pattern.sizes[dir].min())).max(1));
+    let skew = PerDir::from_fn(|dir| {
+        let least = u64::from(pattern.sizes[dir].min());
+        let places = area.sectors.saturating_sub(least) / step[dir] + 1;
+        Skew::new(&pattern.distribution[dir], places, step[dir] * 512, &mut random)
+    });
+    Walk::Free { step, skew, random }
 }

@@ -29,6 +29,11 @@ impl Permutation {
         Permutation { blocks, low_bits, low_mask: (1 << low_bits) - 1, high_mask: (1 << (bits - low_bits)) - 1, keys }
     }
 
+    /// How many blocks it orders.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
     /// The block at `position`, which is below the number of blocks.
     pub fn at(&self, position: u64) -> u64 {
         let mut block = self.permute(position);

@@ -1,0 +1,89 @@
+//! Options of asynchronous engines: batches, and priorities of single I/Os.
+
+use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::blocks;
+use crate::fio::settings::{CommandShare, Settings};
+use crate::fio::values::{self, KbBase, ValueError};
+use blksched::PerDir;
+
+const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
+    OptionEntry { name, aliases, category: Category::Engine, doc, support: Support::Supported(Takes(kind)) }
+}
+
+/// `4k/50:64k/10/1/0`: size, share, and perhaps class and level.
+fn read_command_split(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let base = settings.kb_base;
+    let entry = |entry: &str| {
+        let parts: Vec<&str> = entry.split('/').map(str::trim).collect();
+        let own = match parts[..] {
+            [_] | [_, _] => None,
+            [_, _, class, level] => {
+                let int = |text, min, max| values::int(text, min, max, KbBase::Binary);
+                Some((int(class, 0, 3)?, int(level, 0, 7)?))
+            }
+            _ => return values::expected("size/percentage or size/percentage/class/level"),
+        };
+        let bs = values::int(parts[0], 1, u64::MAX, base)?;
+        let percent = blocks::percentage(parts.get(1).unwrap_or(&"100"))?.unwrap_or(100);
+        Ok((CommandShare { bs, own }, percent))
+    };
+    settings.cmdprio_bssplit = values::lists(text, |part| part.split(':').map(entry).collect())?;
+    Ok(())
+}
+
+const MOST: u64 = 65_536;
+
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "iodepth_batch",
+        &["iodepth_batch_submit"],
+        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch = n },
+        "how many I/Os to submit at once; 0 means iodepth",
+    ),
+    entry(
+        "iodepth_batch_complete_min",
+        &["iodepth_batch_complete"],
+        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch_complete_min = n },
+        "how many completions a full queue waits for",
+    ),
+    entry(
+        "iodepth_batch_complete_max",
+        &[],
+        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch_complete_max = Some(n) },
+        "how many completions it takes at most at once",
+    ),
+    entry(
+        "iodepth_low",
+        &[],
+        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_low = Some(n) },
+        "a full queue drains to this depth before it is filled again",
+    ),
+    entry(
+        "cmdprio_percentage",
+        &[],
+        Kind::PerDir {
+            min: 0,
+            max: 100,
+            set: |s, share| s.cmdprio_percentage = PerDir::from_fn(|dir| share[dir].unwrap_or(0)),
+        },
+        "share of I/Os with a priority of their own [%]",
+    ),
+    entry(
+        "cmdprio_class",
+        &[],
+        Kind::PerDir { min: 0, max: 3, set: |s, class| s.cmdprio_class = class },
+        "their class; 1, real time, if not said",
+    ),
+    entry(
+        "cmdprio",
+        &[],
+        Kind::PerDir { min: 0, max: 7, set: |s, level| s.cmdprio = level },
+        "their level; 0 if not said",
+    ),
+    entry(
+        "cmdprio_bssplit",
+        &[],
+        Kind::Own { form: "bytes/%[/class/level]:…[,…]", read: read_command_split },
+        "share of I/Os of each size that have a priority of their own",
+    ),
+];

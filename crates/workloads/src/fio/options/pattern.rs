@@ -1,0 +1,155 @@
+//! Options about the finer pattern: several block sizes, skewed offsets, stable writes.
+
+use blksched::PerDir;
+
+use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::blocks;
+use crate::fio::distribution::{Distribution, distribution};
+use crate::fio::settings::{Durable, Sequencer, Settings};
+use crate::fio::values::{self, KbBase, ValueError};
+
+const fn entry(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    category: Category,
+    kind: Kind,
+    doc: &'static str,
+) -> OptionEntry {
+    OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
+}
+
+fn read_kb_base(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    settings.kb_base = match values::word(text, &["1000", "1024"])? {
+        "1000" => KbBase::Decimal,
+        _ => KbBase::Binary,
+    };
+    Ok(())
+}
+
+fn read_bsrange(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let ranges = values::lists(text, |part| blocks::range(part, settings.kb_base))?;
+    settings.bsrange = PerDir::from_fn(|dir| ranges[dir].first().copied());
+    Ok(())
+}
+
+fn read_bssplit(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    settings.bssplit = values::lists(text, |part| blocks::split(part, settings.kb_base))?;
+    Ok(())
+}
+
+/// The second part of a list may leave out the distribution's name.
+fn read_distribution(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let name = text.split(':').next().unwrap_or("").trim();
+    let read = |part: &str| -> Result<Vec<Distribution>, ValueError> {
+        let named = part.starts_with(|c: char| c.is_ascii_alphabetic());
+        let whole = if named { part.to_owned() } else { format!("{name}:{part}") };
+        Ok(vec![distribution(&whole, settings.kb_base)?])
+    };
+    let lists = values::lists(text, read)?;
+    settings.random_distribution = PerDir::from_fn(|dir| lists[dir].first().cloned().unwrap_or_default());
+    Ok(())
+}
+
+fn set_sync(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.sync = if matches!(word, "none" | "0") { Durable::No } else { Durable::Yes };
+    Ok(())
+}
+
+fn set_sequencer(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.rw_sequencer = if word == "identical" { Sequencer::Identical } else { Sequencer::Sequential };
+    Ok(())
+}
+
+const MOST: u64 = u32::MAX as u64;
+
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "kb_base",
+        &[],
+        Category::Size,
+        Kind::Own { form: "1000 or 1024", read: read_kb_base },
+        "what k, m, g mean in the options below it; ki, mi, gi mean the other",
+    ),
+    entry(
+        "bsrange",
+        &["blocksize_range"],
+        Category::Size,
+        Kind::Own { form: "bytes-bytes[,bytes-bytes]", read: read_bsrange },
+        "range of block sizes: multiples of the first; goes before bs",
+    ),
+    entry(
+        "bssplit",
+        &[],
+        Category::Size,
+        Kind::Own { form: "bytes/%:bytes/%…[,…]", read: read_bssplit },
+        "mix of block sizes; goes before bs and bsrange",
+    ),
+    entry(
+        "blockalign",
+        &["ba"],
+        Category::Size,
+        Kind::PerDir { min: 1, max: u64::MAX, set: |s, align| s.blockalign = align },
+        "boundary of random blocks; offsets may then repeat",
+    ),
+    entry(
+        "offset_align",
+        &[],
+        Category::Size,
+        Kind::Bytes(|s, align| s.offset_align = align),
+        "boundary to which a percentage offset is moved up, if not the block size",
+    ),
+    entry(
+        "rw_sequencer",
+        &[],
+        Category::Pattern,
+        Kind::Word { words: &["sequential", "identical"], set: set_sequencer },
+        "what the number behind rw does to random jobs: go on, or stay",
+    ),
+    entry(
+        "percentage_random",
+        &[],
+        Category::Pattern,
+        Kind::PerDir {
+            min: 0,
+            max: 100,
+            set: |s, share| s.percentage_random = PerDir::from_fn(|dir| share[dir].unwrap_or(100)),
+        },
+        "share of a random job's I/Os that jump; the others go on behind the last [%]",
+    ),
+    entry(
+        "random_distribution",
+        &[],
+        Category::Pattern,
+        Kind::Own { form: "random|zipf|pareto|normal|zoned|zoned_abs:numbers", read: read_distribution },
+        "which part of the region random offsets prefer",
+    ),
+    entry(
+        "fsync",
+        &[],
+        Category::Pattern,
+        Kind::Int { min: 0, max: MOST, set: |s, n| s.fsync = n },
+        "flush the disk's cache after so many writes",
+    ),
+    entry(
+        "fdatasync",
+        &[],
+        Category::Pattern,
+        Kind::Int { min: 0, max: MOST, set: |s, n| s.fdatasync = n },
+        "as fsync; the difference is metadata, which is not simulated",
+    ),
+    entry("end_fsync", &[], Category::Pattern, Kind::Bool(|s, on| s.end_fsync = on), "flush at the job's end"),
+    entry(
+        "fsync_on_close",
+        &[],
+        Category::Pattern,
+        Kind::Bool(|s, on| s.fsync_on_close = on),
+        "flush when the file is closed, which is at the job's end",
+    ),
+    entry(
+        "sync",
+        &[],
+        Category::Pattern,
+        Kind::Word { words: &["none", "0", "sync", "1", "dsync"], set: set_sync },
+        "each write is stable when it completes (FUA)",
+    ),
+];
