@@ -45,9 +45,13 @@ pub(crate) enum Verb {
 /// The workload and the disk, which every run needs.
 #[derive(Debug, Args)]
 pub(crate) struct Scene {
-    /// A fio job file, or the name of a built-in workload (see `blksched list`) [default: reader-and-writer]
+    /// fio job files (`-`: standard input), or the name of a built-in workload (see `blksched list`); fio's options
+    /// may stand here too, as in --name=a --rw=randread --direct=1 --size=1g [default: reader-and-writer]
     #[arg(value_name = "JOB.fio|WORKLOAD")]
-    pub(crate) job: Option<String>,
+    pub(crate) jobs: Vec<String>,
+    /// The job file that fio's options on the command line make.
+    #[arg(skip)]
+    pub(crate) typed: Option<String>,
     /// The disk: a preset's name or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200")]
     pub(crate) disk: String,

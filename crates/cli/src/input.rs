@@ -9,7 +9,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Choice, nearest};
 use blksched_disks::DiskSpec;
 use blksched_simulate::{Surroundings, Trial};
-use blksched_workloads::fio::{JobFile, Note, Plan, Style};
+use blksched_workloads::fio::{Host, JobFile, Note, Plan, Style, Text};
 use blksched_workloads::{BUILTINS, builtin};
 
 use crate::args::Scene;
@@ -30,7 +30,7 @@ impl Stage {
     /// Load and check workload and disk.
     pub(crate) fn load(scene: &Scene) -> Result<Stage, Failure> {
         let disk = blksched_disks::load(&scene.disk).map_err(Failure::input)?;
-        let (workload, file) = job_file(scene.job.as_deref().unwrap_or(DEFAULT_WORKLOAD))?;
+        let (workload, file) = job_files(scene)?;
         let sectors = disk.build(scene.seed).facts().sectors;
         let plan = file.plan(sectors).map_err(|errors| Failure::Input(errors.render(style())))?;
         Ok(Stage { workload, file, plan: Arc::new(plan), disk: Arc::new(disk) })
@@ -38,7 +38,7 @@ impl Stage {
 
     /// What a user should know about options that change nothing, and about assumptions.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let say = |note: &Note| format!("{}:{}: {}: {}", self.file.name(), note.place, note.option, note.why);
+        let say = |note: &Note| format!("{}: {}: {}", self.file.locate(&note.place), note.option, note.why);
         self.file.notes().iter().chain(&self.plan.notes).map(say).collect()
     }
 
@@ -61,24 +61,45 @@ impl Stage {
     }
 }
 
-/// A file of that name, or the built-in workload.
-fn job_file(name: &str) -> Result<(String, JobFile), Failure> {
-    let path = Path::new(name);
-    if !path.exists() {
-        if let Some(known) = builtin(name) {
-            return Ok((known.name.to_owned(), known.job_file()));
-        }
-        let names: Vec<&str> = BUILTINS.iter().map(|known| known.name).collect();
-        let hint = nearest(name, names.iter().copied()).map(|near| format!("; the nearest workload is `{near}`"));
-        let hint = hint.unwrap_or_default();
-        return Err(Failure::Input(format!(
-            "`{name}` is neither a file nor a built-in workload{hint} (known: {})",
-            names.join(", ")
-        )));
+/// A built-in workload, or job files and what was typed, as one.
+fn job_files(scene: &Scene) -> Result<(String, JobFile), Failure> {
+    let names: Vec<&str> = scene.jobs.iter().map(String::as_str).collect();
+    let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_WORKLOAD] } else { names };
+    let alone = (names.len() == 1 && scene.typed.is_none()).then(|| names[0]);
+    if let Some(known) = alone.filter(|name| !Path::new(name).exists()).and_then(builtin) {
+        return Ok((known.name.to_owned(), known.job_file()));
     }
-    let text = fs::read_to_string(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
-    let file = JobFile::parse(&text, name).map_err(|errors| Failure::Input(errors.render(style())))?;
-    Ok((name.to_owned(), file))
+    let mut texts = names.iter().map(|name| job_text(name)).collect::<Result<Vec<Text>, Failure>>()?;
+    let typed = scene.typed.iter().map(|text| Text { name: COMMAND_LINE.to_owned(), text: text.clone() });
+    texts.extend(typed);
+    let mut read = |name: &str| fs::read_to_string(name).map_err(|error| error.to_string());
+    let file = JobFile::read(&Host::with_environment(), &texts, &mut read)
+        .map_err(|errors| Failure::Input(errors.render(style())))?;
+    let workload = texts.iter().map(|text| text.name.as_str()).collect::<Vec<_>>().join(" ");
+    Ok((workload, file))
+}
+
+/// What the options typed as fio's are called in messages.
+const COMMAND_LINE: &str = "command line";
+
+/// A job file's text; `-` is standard input.
+fn job_text(name: &str) -> Result<Text, Failure> {
+    let failed = |error: std::io::Error| Failure::Input(format!("{name}: {error}"));
+    if name == "-" {
+        let text = std::io::read_to_string(std::io::stdin()).map_err(failed)?;
+        return Ok(Text { name: "standard input".to_owned(), text });
+    }
+    if Path::new(name).exists() {
+        let text = fs::read_to_string(name).map_err(failed)?;
+        return Ok(Text { name: name.to_owned(), text });
+    }
+    let names: Vec<&str> = BUILTINS.iter().map(|known| known.name).collect();
+    let hint = nearest(name, names.iter().copied()).map(|near| format!("; the nearest workload is `{near}`"));
+    Err(Failure::Input(format!(
+        "`{name}` is neither a file nor a built-in workload{} (known: {})",
+        hint.unwrap_or_default(),
+        names.join(", ")
+    )))
 }
 
 fn style() -> Style {

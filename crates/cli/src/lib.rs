@@ -13,6 +13,7 @@ mod list;
 mod output;
 mod progress;
 mod simulate;
+mod typed;
 
 use std::process::ExitCode;
 
@@ -24,7 +25,13 @@ use failure::Failure;
 
 /// Run the command line with the built-in elevators and these.
 pub fn main_with(own: &[Entry]) -> ExitCode {
-    let arguments = Arguments::parse();
+    let (rest, typed) = typed::split(std::env::args_os());
+    let mut arguments = Arguments::parse_from(rest);
+    match &mut arguments.verb {
+        Verb::Compare(compare) => compare.scene.typed = typed,
+        Verb::Simulate(simulate) => simulate.scene.typed = typed,
+        _ => {}
+    }
     match run(&arguments.verb, &Catalogue::builtin().with(own)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -126,10 +126,19 @@ fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
 
 #[test]
 fn a_broken_job_file_is_shown_with_line_and_column_and_runs_nothing() {
-    let path = job_file("broken.fio", "[global]\ndirect=1\n\n[a]\nrw=randread\nsize=1m\niodpeth=4\nfsync=1\n");
+    let path = job_file("broken.fio", "[global]\ndirect=1\n\n[a]\nrw=randread\nsize=1m\niodpeth=4\nflow=1\n");
     let said = refused(&["compare", &path]);
     assert!(said.contains(":7:1") && said.contains("did you mean `iodepth`?"), "{said}");
-    assert!(said.contains(":8:1") && said.contains("`fsync` is not supported yet"), "{said}");
+    assert!(said.contains(":8:1") && said.contains("`flow` is not supported yet"), "{said}");
+}
+
+#[test]
+fn fios_options_on_the_command_line_make_jobs() {
+    let options = ["--name=typed", "--rw=randread", "--direct=1", "--size=1m", "--parse-only", "--thread"];
+    let text = done(&[&["compare"], &options[..]].concat());
+    assert!(text.contains("command line:5:1: thread"), "{text}");
+    let said = refused(&["compare", "--name=typed", "--direct=1", "--size=1m", "--rw=raed"]);
+    assert!(said.contains("command line:4:4") && said.contains("did you mean `read`?"), "{said}");
 }
 
 #[test]

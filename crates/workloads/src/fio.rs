@@ -68,22 +68,22 @@ mod process;
 mod region;
 mod sections;
 mod settings;
+mod texts;
 mod values;
 
 use blksched::Instant;
 
 pub use errors::{Errors, Note, Problem, Style};
 pub use host::Host;
-pub use options::supported_options;
+pub use options::{is_option, supported_options};
 pub use place::Place;
 pub use plan::{JobPlan, Plan};
 use sections::JobSection;
+use texts::{MOST_BYTES, Texts};
+pub use texts::{Reader, Text};
 
 /// The moment a run begins; `startdelay` counts from it.
 pub const RUN_BEGINS: Instant = Instant::ZERO;
-
-/// Longer files are refused: no input may make the parser busy for long.
-const MAX_FILE_BYTES: usize = 256 << 10;
 
 /// A job file that has been read and makes sense.
 ///
@@ -97,45 +97,53 @@ const MAX_FILE_BYTES: usize = 256 << 10;
 /// ```
 #[derive(Clone, Debug)]
 pub struct JobFile {
-    name: String,
-    text: String,
+    texts: Vec<Text>,
     jobs: Vec<JobSection>,
     globals: Vec<(String, String)>,
     notes: Vec<Note>,
 }
 
 impl JobFile {
-    /// Reads `text` on a host without environment variables; `file_name` is only for messages.
+    /// Reads `text` on a host without environment variables, and without includes; `file_name` is for messages.
     ///
     /// # Errors
     /// Everything that is wrong with the file, not only the first.
     pub fn parse(text: &str, file_name: &str) -> Result<JobFile, Errors> {
-        JobFile::parse_on(&Host::default(), text, file_name)
+        let text = Text { name: file_name.to_owned(), text: text.to_owned() };
+        JobFile::read(&Host::default(), &[text], &mut |_| Err("no other file can be read here".to_owned()))
     }
 
-    /// Reads `text` as [`parse`](JobFile::parse) does, on this host.
+    /// Reads several job files as one run, in their order; each has its own `[global]`. `read` reads what they include.
     ///
     /// # Errors
-    /// Everything that is wrong with the file, not only the first.
-    pub fn parse_on(host: &Host, text: &str, file_name: &str) -> Result<JobFile, Errors> {
-        if text.len() > MAX_FILE_BYTES {
-            let place = Place { range: 0..0, line: 1, column: 1 };
-            let problem = Problem::new(place, "the file is too long for a job file", "expected at most 256 KiB");
-            return Err(Errors::new(file_name, "", vec![problem]));
+    /// Everything that is wrong with the files, not only the first.
+    pub fn read(host: &Host, files: &[Text], read: Reader<'_>) -> Result<JobFile, Errors> {
+        let whole = |file: u32| Place { text: file, range: 0..0, line: 1, column: 1 };
+        if let Some(file) = files.iter().position(|file| file.text.len() > MOST_BYTES) {
+            let title = "the file is too long for a job file";
+            let problem = Problem::new(whole(file as u32), title, "expected at most 256 KiB");
+            let shown: Vec<Text> = files.iter().map(|file| Text { text: String::new(), ..file.clone() }).collect();
+            return Err(Errors::new(&shown, vec![problem]));
         }
-        let (lines, mut problems) = lines::scan(text);
-        let mut sections = sections::assemble(&lines, host);
-        problems.append(&mut sections.problems);
-        problems.extend(check::check(&sections.jobs));
-        if sections.jobs.is_empty() && problems.is_empty() {
-            let place = Place { range: 0..0, line: 1, column: 1 };
-            problems.push(Problem::new(place, "no job is defined", "expected a section such as [job]"));
+        let (texts, mut problems) = Texts::load(files, read);
+        let (mut jobs, mut globals, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        for file in 0..files.len() as u32 {
+            let (lines, mut unread) = texts.lines(file);
+            problems.append(&mut unread);
+            let mut sections = sections::assemble(&lines, host);
+            problems.append(&mut sections.problems);
+            if sections.jobs.is_empty() && problems.is_empty() {
+                problems.push(Problem::new(whole(file), "no job is defined", "expected a section such as [job]"));
+            }
+            jobs.append(&mut sections.jobs);
+            globals.append(&mut sections.globals);
+            notes.append(&mut sections.notes);
         }
-        if !problems.is_empty() {
-            return Err(Errors::new(file_name, text, problems));
+        problems.extend(check::check(&jobs));
+        match problems.is_empty() {
+            true => Ok(JobFile { texts: texts.all, jobs, globals, notes }),
+            false => Err(Errors::new(&texts.all, problems)),
         }
-        let (name, text) = (file_name.to_owned(), text.to_owned());
-        Ok(JobFile { name, text, jobs: sections.jobs, globals: sections.globals, notes: sections.notes })
     }
 
     /// The options that were accepted and change nothing, in their order.
@@ -148,9 +156,9 @@ impl JobFile {
         &self.globals
     }
 
-    /// Its name as given.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// Where a note's place is: the name of its file, line and column.
+    pub fn locate(&self, place: &Place) -> String {
+        format!("{}:{place}", self.texts[place.text as usize].name)
     }
 
     /// Lays its files out on a disk of `disk_sectors` sectors \[512 bytes\] and makes its processes.
@@ -158,7 +166,7 @@ impl JobFile {
     /// # Errors
     /// If the files do not fit, or a job's region is empty or outside of its file.
     pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Errors> {
-        plan::plan(&self.jobs, disk_sectors).map_err(|problems| Errors::new(&self.name, &self.text, problems))
+        plan::plan(&self.jobs, disk_sectors).map_err(|problems| Errors::new(&self.texts, problems))
     }
 }
 

@@ -5,6 +5,7 @@ use core::fmt;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use super::place::Place;
+use super::texts::Text;
 
 /// A file with more errors than this is not a job file; the others are only counted.
 const MOST_SHOWN: usize = 20;
@@ -50,22 +51,20 @@ pub struct Note {
     pub why: String,
 }
 
-/// Every problem of one job file, in the order of its lines.
+/// Every problem of some job files, in the order of their lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors {
-    /// The file's name as given.
-    pub file: String,
-    /// Its text, for excerpts.
-    pub text: String,
+    /// The job files and what they include, for excerpts.
+    pub texts: Vec<Text>,
     /// At least one.
     pub problems: Vec<Problem>,
 }
 
 impl Errors {
-    pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Errors {
+    pub(crate) fn new(texts: &[Text], mut problems: Vec<Problem>) -> Errors {
         assert!(!problems.is_empty(), "an error must say what is wrong");
-        problems.sort_by_key(|p| (p.place.range.start, p.place.range.end));
-        Errors { file: file.to_owned(), text: text.to_owned(), problems }
+        problems.sort_by_key(|p| (p.place.text, p.place.range.start, p.place.range.end));
+        Errors { texts: texts.to_vec(), problems }
     }
 
     /// With excerpts from the file, coloured for a terminal or plain.
@@ -83,11 +82,12 @@ impl Errors {
     /// Only the problem's own line is handed to the renderer: it need not search the whole file for it.
     fn excerpt(&self, problem: &Problem, renderer: &Renderer) -> String {
         let place = &problem.place;
-        let from = self.text[..place.range.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text[from..].lines().next().unwrap_or("");
+        let Text { name, text } = &self.texts[place.text as usize];
+        let from = text[..place.range.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[from..].lines().next().unwrap_or("");
         let range = place.range.start - from..place.range.end - from;
         let mark = AnnotationKind::Primary.span(range).label(problem.expected.as_str());
-        let snippet = Snippet::source(line).path(self.file.as_str()).line_start(place.line as usize).annotation(mark);
+        let snippet = Snippet::source(line).path(name.as_str()).line_start(place.line as usize).annotation(mark);
         let mut group = Level::ERROR.primary_title(problem.title.as_str()).element(snippet);
         if let Some(help) = &problem.help {
             group = group.element(Level::HELP.message(help.as_str()));

@@ -10,16 +10,21 @@ use super::place::{LineText, Word};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
     Section(Word<'a>),
-    Setting { key: Word<'a>, value: Option<Word<'a>> },
+    Setting {
+        key: Word<'a>,
+        value: Option<Word<'a>>,
+    },
+    /// Another file's lines belong here.
+    Include(Word<'a>),
 }
 
 /// Cuts `text` into lines; lines that cannot be read become problems and the rest is read all the same.
-pub(crate) fn scan(text: &str) -> (Vec<Line<'_>>, Vec<Problem>) {
+pub(crate) fn scan(text: &str, of: u32) -> (Vec<Line<'_>>, Vec<Problem>) {
     let mut lines = Vec::new();
     let mut problems = Vec::new();
     let mut start = 0;
     for (index, raw) in text.split_inclusive('\n').enumerate() {
-        let line = LineText { text: without_comment(raw), start, number: index as u32 + 1 };
+        let line = LineText { text: without_comment(raw), start, number: index as u32 + 1, of };
         start += raw.len();
         match read(line) {
             Ok(Some(read)) => lines.push(read),
@@ -43,8 +48,12 @@ fn read(line: LineText<'_>) -> Result<Option<Line<'_>>, Problem> {
         return section(line).map(Some);
     }
     if whole.text.split_whitespace().next() == Some("include") && !whole.text.contains('=') {
-        return Err(Problem::new(whole.place, "`include` is not supported yet", "another file would be read here")
-            .help("paste the included lines into this file"));
+        let from = line.text.find("include").map_or(0, |at| at + "include".len());
+        let name = line.word(from..line.text.len());
+        if name.text.is_empty() {
+            return Err(Problem::new(whole.place, "`include` needs a file", "expected include NAME"));
+        }
+        return Ok(Some(Line::Include(name)));
     }
     let Some(equals) = line.text.find('=') else {
         return Ok(Some(Line::Setting { key: whole, value: None }));
@@ -81,13 +90,14 @@ mod tests {
 
     fn kinds(text: &str) -> Vec<String> {
         let show = |line: &Line<'_>| match line {
+            Line::Include(name) => format!("include {}@{}", name.text, name.place),
             Line::Section(name) => format!("[{}]@{}", name.text, name.place),
             Line::Setting { key, value: None } => format!("{}@{}", key.text, key.place),
             Line::Setting { key, value: Some(value) } => {
                 format!("{}@{}={}@{}", key.text, key.place, value.text, value.place)
             }
         };
-        scan(text).0.iter().map(show).collect()
+        scan(text, 0).0.iter().map(show).collect()
     }
 
     #[test]
@@ -103,14 +113,14 @@ mod tests {
     #[test]
     fn a_byte_range_finds_the_word_in_the_file() {
         let text = "# é\n[a]\nrw=réad\n";
-        let (lines, _) = scan(text);
+        let (lines, _) = scan(text, 0);
         let Line::Setting { value: Some(value), .. } = &lines[1] else { panic!("{lines:?}") };
         assert_eq!(&text[value.place.range.clone()], "réad");
     }
 
     #[test]
     fn malformed_lines_are_all_reported() {
-        let (lines, problems) = scan("[a\n[]\n=4k\n[b] c\ninclude x.fio\n[ok]\n");
+        let (lines, problems) = scan("[a\n[]\n=4k\n[b] c\ninclude\n[ok]\n", 0);
         assert_eq!(lines.len(), 1);
         let places: Vec<String> = problems.iter().map(|p| p.place.to_string()).collect();
         assert_eq!(places, ["1:1", "2:1", "3:1", "4:5", "5:1"]);

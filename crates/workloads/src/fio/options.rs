@@ -146,6 +146,11 @@ pub fn supported_options() -> Vec<&'static OptionEntry> {
     options
 }
 
+/// Is there an option of this name in fio's language, supported or not?
+pub fn is_option(name: &str) -> bool {
+    find(name).is_some()
+}
+
 /// The option called `name`, by its main name or an alias. Case matters, as in fio.
 pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
     all_options().find(|o| o.name == name || o.aliases.contains(&name))

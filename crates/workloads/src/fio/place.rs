@@ -3,9 +3,11 @@
 use core::fmt;
 use core::ops::Range;
 
-/// A stretch of the job file's text, within one line.
+/// A stretch of a job file's text, within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
+    /// Which text, from 0: job files in their order, then what they include.
+    pub text: u32,
     /// Bytes from the file's start.
     pub range: Range<usize>,
     /// Line, from 1.
@@ -35,6 +37,8 @@ pub(crate) struct LineText<'a> {
     pub start: usize,
     /// From 1.
     pub number: u32,
+    /// Which text.
+    pub of: u32,
 }
 
 impl<'a> LineText<'a> {
@@ -45,7 +49,8 @@ impl<'a> LineText<'a> {
         let from = range.start + part.len() - trimmed.len();
         let text = trimmed.trim_end();
         let column = self.text[..from].chars().count() as u32 + 1;
-        let place = Place { range: self.start + from..self.start + from + text.len(), line: self.number, column };
+        let range = self.start + from..self.start + from + text.len();
+        let place = Place { text: self.of, range, line: self.number, column };
         Word { text, place }
     }
 }

@@ -54,6 +54,8 @@ pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
             break;
         }
         match line {
+            // Replaced by its lines before.
+            Line::Include(_) => {}
             Line::Section(name) if name.text == "global" => current = Current::Global,
             // One too many is enough for the check to refuse the file.
             Line::Section(_) if out.jobs.len() as u64 > MAX_PROCESSES => break,
