@@ -36,7 +36,8 @@ mod tests {
 
     #[test]
     fn fios_options_make_a_job_file_and_the_others_stay() {
-        let typed = "blksched compare --threads 2 --disk ide-2002 --name=a --rw=randread --group_reporting x.fio --name=b --seeds=2";
+        let own = "blksched compare --threads 2 --disk ide-2002";
+        let typed = format!("{own} --name=a --rw=randread --group_reporting x.fio --name=b --seeds=2");
         let (rest, job) = split(typed.split(' ').map(OsString::from));
         assert_eq!(
             rest.join(std::ffi::OsStr::new(" ")),

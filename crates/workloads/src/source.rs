@@ -15,6 +15,8 @@ pub trait Source: Send {
     /// call submits, closed by [`Emission::Waits`]; or [`Emission::Exit`]; or nothing, if all that happens is
     /// that its time is over. `next` then differs. Called too early, it emits nothing.
     ///
+    /// A burst of several I/Os comes one bio a call, all at the same moment, and the last call closes it.
+    ///
     /// One burst at a time, so that a submitter that goes to sleep inside of it has submitted nothing beyond it.
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>);
 

@@ -61,7 +61,7 @@ impl Pace {
         if let (Some(arrivals), Some(rate)) = (&mut self.poisson, self.limit.rate()) {
             let mean_ns = amount as f64 * 1e9 / rate as f64;
             let gap_ns = -libm::log(1.0 - arrivals.random.random::<f64>()) * mean_ns;
-            arrivals.next = arrivals.next + Span::from_ns(gap_ns as u64);
+            arrivals.next += Span::from_ns(gap_ns as u64);
         }
     }
 
