@@ -175,7 +175,8 @@ pub struct Catalogue {
 impl Catalogue {
     /// What this crate brings.
     pub fn builtin() -> Catalogue {
-        Catalogue { entries: vec![crate::elevators::noop::ENTRY, crate::elevators::deadline::ENTRY] }
+        use crate::elevators::{anticipatory, deadline, noop};
+        Catalogue { entries: vec![noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY] }
     }
 
     /// With elevators of your own; one with a name that exists replaces it.

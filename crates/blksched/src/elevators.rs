@@ -1,4 +1,6 @@
 //! The schedulers, one folder each.
 
+pub mod anticipatory;
 pub mod deadline;
 pub mod noop;
+mod sorted_dispatch;

@@ -4,7 +4,7 @@
 //! waited behind) are derived from this stream; elevators keep no counters for show. A listener changes nothing.
 
 use crate::elevator::{IdleFor, Run};
-use crate::request::{Dir, RequestId, SubmitterId};
+use crate::request::{Dir, RequestId, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
 
 /// Hears every reason, in the order in which things happen.
@@ -69,6 +69,27 @@ pub enum BatchEnd {
     Full,
     /// Nothing lies beyond in sector order.
     EndOfOrder,
+}
+
+/// Why the disk is not left idle for somebody's next request, or no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitEnd {
+    /// It has come.
+    Arrived,
+    /// It was waited for long enough.
+    TimeIsUp,
+    /// Its submitter has other requests on their way.
+    HasMore,
+    /// Somebody else's is as near as it would be.
+    CloseEnough,
+    /// Its submitter is gone, and such submitters leave nobody to go on.
+    Gone,
+    /// Its submitter is new, and new ones mostly leave.
+    LikelyGone,
+    /// Its submitter thinks longer than is waited, or is new, and new ones do.
+    ThinksLonger,
+    /// A request had to go out of turn.
+    OutOfTurn,
 }
 
 /// Why a plugged queue opened.
@@ -245,6 +266,40 @@ pub enum Reason {
     AliasForced {
         /// The request that goes out of turn.
         rq: RequestId,
+    },
+
+    /// A batch took its oldest request out of sector order: its time was up.
+    TookOldest {
+        /// The request.
+        rq: RequestId,
+        /// By how much it was late.
+        late: Span,
+    },
+    /// The next batch waits until the device has returned everything.
+    BatchDrains {
+        /// The class of the next batch.
+        to: Waiter,
+        /// What is still on its way.
+        in_flight: u32,
+    },
+    /// So many requests are as long as a batch of writes may take, as far as the last one showed.
+    BatchFitted {
+        /// Requests of the next batch of writes.
+        requests: u32,
+    },
+
+    // ---- decisions: leaving the disk idle
+    /// The disk will be left idle for a submitter's next request, from the completion of its present one.
+    WaitsForCompletion {
+        /// Who.
+        submitter: SubmitterId,
+    },
+    /// The disk is not left idle for a submitter's next request, or no longer.
+    WaitEnds {
+        /// Who.
+        submitter: SubmitterId,
+        /// Why.
+        why: WaitEnd,
     },
 
     // ---- decisions: tokens (Kyber)

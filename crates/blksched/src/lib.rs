@@ -51,7 +51,7 @@ pub mod tunables;
 
 pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
-pub use explain::{BatchEnd, BatchStart, End, Index, Listener, Reason, Silence, Unplug};
+pub use explain::{BatchEnd, BatchStart, End, Index, Listener, Reason, Silence, Unplug, WaitEnd};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
 pub use queue::{

@@ -56,6 +56,7 @@ keeps_the_laws! {
     deadline_2_5_45_with_the_tree_keeps_the_laws: "deadline@2.5.45+order=tree";
     deadline_2_6_33_keeps_the_laws: "deadline@2.6.33";
     deadline_4_20_keeps_the_laws: "deadline@4.20";
+    anticipatory_keeps_the_laws: "anticipatory";
 }
 
 #[test]

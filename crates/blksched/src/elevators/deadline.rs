@@ -27,6 +27,7 @@ mod tunables;
 
 pub use batch::Cost;
 pub use expiry::Expiry;
+pub(super) use expiry::Fifo;
 pub use moving::Moving;
 pub use order::Order;
 pub use presets::ENTRY;

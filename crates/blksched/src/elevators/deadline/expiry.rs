@@ -18,25 +18,25 @@ pub enum Expiry {
     At,
 }
 
-/// One direction's requests by age.
+/// One direction's requests by age (in other schedulers: one class's).
 #[derive(Debug, Default)]
-pub(super) struct Fifo {
-    pub(super) list: List,
+pub(in crate::elevators) struct Fifo {
+    pub(in crate::elevators) list: List,
     expires: Table<Tick>,
 }
 
 impl Fifo {
-    pub(super) fn push(&mut self, rq: RequestId, expires: Tick) {
+    pub(in crate::elevators) fn push(&mut self, rq: RequestId, expires: Tick) {
         *self.expires.row(rq) = expires;
         self.list.push_back(rq);
     }
 
-    pub(super) fn head(&self) -> Option<RequestId> {
+    pub(in crate::elevators) fn head(&self) -> Option<RequestId> {
         self.list.head()
     }
 
     /// By how much the oldest request is late, if its time is up.
-    pub(super) fn late(&self, now: Instant, jiffies: Jiffies, expiry: Expiry) -> Option<Span> {
+    pub(in crate::elevators) fn late(&self, now: Instant, jiffies: Jiffies, expiry: Expiry) -> Option<Span> {
         let expires = self.expires[self.head()?];
         let tick = jiffies.tick(now);
         let is_up = match expiry {
@@ -47,7 +47,7 @@ impl Fifo {
     }
 
     /// `victim` is absorbed by `into`; both are here.
-    pub(super) fn inherit(&mut self, into: RequestId, victim: RequestId) {
+    pub(in crate::elevators) fn inherit(&mut self, into: RequestId, victim: RequestId) {
         if self.expires[victim] < self.expires[into] {
             self.expires[into] = self.expires[victim];
             self.list.remove(into);
@@ -55,7 +55,7 @@ impl Fifo {
         }
     }
 
-    pub(super) fn check(&self, requests: &Requests) {
+    pub(in crate::elevators) fn check(&self, requests: &Requests) {
         self.list.check(requests);
     }
 }

@@ -1,0 +1,117 @@
+//! The state of waiting: for whom, since when, until when.
+//!
+//! **What for** A process that reads one thing after the other has nothing queued at the moment its read completes. A
+//! disk that goes elsewhere at once seeks twice for each such read.
+//! **Rule** Whoever's read was taken last is the one to wait for, until something that nobody waits for is taken. The
+//! wait counts from the completion of one of its requests: before it, no timer runs; from it, the timer is set to
+//! `antic_expire` later. Its end, by time or by a request that makes waiting pointless, is final until the next request
+//! is taken.
+//! **Origin** notes A6, A7, A9.
+
+use super::process::ProcessId;
+use crate::elevator::{Cx, IdleFor, Run};
+use crate::explain::Reason;
+use crate::request::SubmitterId;
+use crate::time::{Instant, Jiffies, Tick};
+
+/// Where a wait is. The kernel's words: OFF, WAIT_REQ, WAIT_NEXT, FINISHED.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// A request was taken; no question of waiting has come up.
+    #[default]
+    Off,
+    /// For the completion of the process's request.
+    Completion,
+    /// For its next request, with the timer running.
+    NextRequest { until: Instant },
+    /// No more, until a request is taken.
+    Finished,
+}
+
+/// Whom the disk waits for, or would.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Awaited {
+    pub(super) process: ProcessId,
+    pub(super) submitter: SubmitterId,
+}
+
+/// The state of waiting.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Anticipation {
+    pub(super) phase: Phase,
+    pub(super) awaited: Option<Awaited>,
+    /// When one of its requests completed, since the last request was taken.
+    pub(super) finished_at: Option<Tick>,
+}
+
+impl Anticipation {
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.phase, Phase::Completion | Phase::NextRequest { .. })
+    }
+
+    pub(super) fn timer(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::NextRequest { until } => Some(until),
+            Phase::Off | Phase::Completion | Phase::Finished => None,
+        }
+    }
+
+    /// The wait begins.
+    pub(super) fn wait(&mut self, cx: &mut Cx<'_>, jiffies: Jiffies, antic_expire: Tick) {
+        let submitter = self.awaited.expect("only a known process is waited for").submitter;
+        match self.finished_at {
+            Some(at) => self.set_timer(cx, jiffies.instant(at + antic_expire), submitter),
+            None => {
+                self.phase = Phase::Completion;
+                cx.explain(Reason::WaitsForCompletion { submitter });
+            }
+        }
+    }
+
+    /// A request of `process` completed.
+    pub(super) fn completed(&mut self, cx: &mut Cx<'_>, process: ProcessId, jiffies: Jiffies, antic_expire: Tick) {
+        let Some(awaited) = self.awaited.filter(|awaited| awaited.process == process) else { return };
+        let now = jiffies.tick(cx.now);
+        self.finished_at = Some(now);
+        if self.phase == Phase::Completion {
+            self.set_timer(cx, jiffies.instant(now + antic_expire), awaited.submitter);
+        }
+    }
+
+    fn set_timer(&mut self, cx: &mut Cx<'_>, until: Instant, submitter: SubmitterId) {
+        self.phase = Phase::NextRequest { until };
+        cx.explain(Reason::Armed { until, why: IdleFor::Submitter(submitter) });
+    }
+
+    /// The wait, if there is one, is over.
+    pub(super) fn stop(&mut self, cx: &mut Cx<'_>) -> Run {
+        if !self.is_waiting() {
+            return Run::No;
+        }
+        if self.timer().is_some() {
+            cx.explain(Reason::Cancelled);
+        }
+        self.phase = Phase::Finished;
+        Run::Soon
+    }
+
+    /// The timer has run out.
+    pub(super) fn timed_out(&mut self) {
+        self.phase = Phase::Finished;
+    }
+
+    /// A request was taken: `awaited` is the one to wait for next, if anybody. Returns whom it was before.
+    pub(super) fn taken(&mut self, awaited: Option<Awaited>) -> Option<Awaited> {
+        self.phase = Phase::Off;
+        self.finished_at = None;
+        core::mem::replace(&mut self.awaited, awaited)
+    }
+
+    /// How long the disk has been left idle \[ticks\], for judging what is close.
+    pub(super) fn waited(&self, now: Tick) -> Tick {
+        match (self.phase, self.finished_at) {
+            (Phase::Off, _) | (_, None) => 0,
+            (_, Some(at)) => now - at,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The rule that says waiting for a process is not worth while, before it begins or while it lasts.
+//!
+//! **Rule** Do not wait, or no longer, if: the request at hand is the process's own; it was waited for long enough; it
+//! has requests on their way already; the request at hand is close ([`close`](super::close)); it has exited, and those
+//! who exited before it left nobody to go on; it is new, and new ones think longer than `antic_expire`, or leave; it
+//! thinks longer than `antic_expire` itself.
+//! **Origin** note A8, in this order.
+
+use super::exits::Exits;
+use crate::explain::WaitEnd;
+use crate::time::Tick;
+
+/// What is at hand while a process is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtHand {
+    /// Nothing, or nothing that counts.
+    Nothing,
+    /// A request of the process itself.
+    ItsOwn,
+    /// Somebody else's read, close by.
+    Close,
+}
+
+/// What can be seen of the process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    pub(super) at_hand: AtHand,
+    /// How long the disk has been waiting for it; `None`: its last request is not complete.
+    pub(super) waited: Option<Tick>,
+    pub(super) antic_expire: Tick,
+    /// Its requests queued or chosen.
+    pub(super) on_their_way: u32,
+}
+
+/// Why not to wait, as far as the present moment says.
+pub(super) fn at_once(sight: Sight) -> Option<WaitEnd> {
+    if sight.at_hand == AtHand::ItsOwn {
+        return Some(WaitEnd::Arrived);
+    }
+    if sight.waited.is_some_and(|waited| waited >= sight.antic_expire) {
+        return Some(WaitEnd::TimeIsUp);
+    }
+    if sight.on_their_way > 0 {
+        return Some(WaitEnd::HasMore);
+    }
+    (sight.at_hand == AtHand::Close).then_some(WaitEnd::CloseEnough)
+}
+
+/// What is expected of the process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prospect {
+    pub(super) has_exited: bool,
+    /// Its mean think time; `None`: it is new.
+    pub(super) think: Option<Tick>,
+    /// That of new processes.
+    pub(super) newcomers_think: Tick,
+    pub(super) exits: Exits,
+    pub(super) antic_expire: Tick,
+}
+
+/// Why not to wait, as far as the past says.
+pub(super) fn by_experience(prospect: Prospect) -> Option<WaitEnd> {
+    let Prospect { has_exited, think, newcomers_think, exits, antic_expire } = prospect;
+    if has_exited && exits.leave_nobody() {
+        return Some(WaitEnd::Gone);
+    }
+    if think.unwrap_or(newcomers_think) > antic_expire {
+        return Some(WaitEnd::ThinksLonger);
+    }
+    (think.is_none() && exits.are_likely()).then_some(WaitEnd::LikelyGone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALONE: Sight = Sight { at_hand: AtHand::Nothing, waited: Some(2), antic_expire: 6, on_their_way: 0 };
+    const STEADY: Prospect = Prospect {
+        has_exited: false,
+        think: Some(3),
+        newcomers_think: 0,
+        exits: EXITS,
+        antic_expire: 6,
+    };
+    const EXITS: Exits = Exits::NONE;
+
+    #[test]
+    fn a_process_with_nothing_on_its_way_is_waited_for_until_its_time_is_up() {
+        assert_eq!(at_once(ALONE), None);
+        assert_eq!(at_once(Sight { waited: Some(6), ..ALONE }), Some(WaitEnd::TimeIsUp));
+        assert_eq!(at_once(Sight { waited: None, ..ALONE }), None);
+    }
+
+    #[test]
+    fn its_own_request_ends_the_wait_and_so_does_one_close_by() {
+        assert_eq!(at_once(Sight { at_hand: AtHand::ItsOwn, ..ALONE }), Some(WaitEnd::Arrived));
+        assert_eq!(at_once(Sight { at_hand: AtHand::Close, ..ALONE }), Some(WaitEnd::CloseEnough));
+        assert_eq!(at_once(Sight { on_their_way: 1, ..ALONE }), Some(WaitEnd::HasMore));
+    }
+
+    #[test]
+    fn a_process_that_thinks_longer_than_the_wait_is_not_waited_for() {
+        assert_eq!(by_experience(STEADY), None);
+        assert_eq!(by_experience(Prospect { think: Some(7), ..STEADY }), Some(WaitEnd::ThinksLonger));
+        assert_eq!(by_experience(Prospect { think: None, newcomers_think: 7, ..STEADY }), Some(WaitEnd::ThinksLonger));
+    }
+
+    #[test]
+    fn a_process_that_has_exited_is_waited_for_while_others_usually_go_on_for_it() {
+        let gone = Prospect { has_exited: true, ..STEADY };
+        assert_eq!(by_experience(gone), None);
+        let mut exits = Exits::NONE;
+        (0..6).for_each(|_| exits.left_alone());
+        assert_eq!(by_experience(Prospect { exits, ..gone }), Some(WaitEnd::Gone));
+    }
+
+    #[test]
+    fn a_new_process_is_not_waited_for_once_new_ones_leave() {
+        let mut exits = Exits::NONE;
+        (0..40).for_each(|_| exits.left());
+        (0..40).for_each(|_| exits.left_alone());
+        assert_eq!(by_experience(Prospect { exits, ..STEADY }), None);
+        assert_eq!(by_experience(Prospect { exits, think: None, ..STEADY }), Some(WaitEnd::LikelyGone));
+    }
+}

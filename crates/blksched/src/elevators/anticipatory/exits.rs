@@ -1,0 +1,94 @@
+//! How often a process that was waited for never came again, and how often another one made up for it.
+//!
+//! **Rule** Two moving averages, 256 being always: `leave`, that a process leaves after its first read (fed when one
+//! that has no think time yet is waited for in vain or has exited; lowered by each second read of a process), and
+//! `alone`, that nobody reads close by where a process that exited left off (a cooperator, such as the next program of
+//! a shell script, lowers it).
+//! **Origin** notes A4, A7, A8.
+
+/// Moving averages over processes; 256: always.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Exits {
+    leave: u32,
+    alone: u32,
+}
+
+const HALF: u32 = 128;
+
+fn more(average: u32) -> u32 {
+    (7 * average + 256) / 8
+}
+
+fn less(average: u32) -> u32 {
+    7 * average / 8
+}
+
+impl Exits {
+    /// Nobody was seen to leave.
+    pub(super) const NONE: Exits = Exits { leave: 0, alone: 0 };
+
+    /// A process left, or was waited for in vain, before its second read.
+    pub(super) fn left(&mut self) {
+        self.leave = more(self.leave);
+    }
+
+    /// A process came for its second read.
+    pub(super) fn stayed(&mut self) {
+        self.leave = less(self.leave);
+    }
+
+    /// Nobody went on where a process that exited left off.
+    pub(super) fn left_alone(&mut self) {
+        self.alone = more(self.alone);
+    }
+
+    /// Somebody did.
+    pub(super) fn succeeded(&mut self) {
+        self.alone = less(self.alone);
+    }
+
+    /// Is it more likely than not that nobody goes on where a process that exited left off?
+    pub(super) fn leave_nobody(self) -> bool {
+        self.alone > HALF
+    }
+
+    /// Is it more likely than not that a new process leaves, and nobody goes on?
+    pub(super) fn are_likely(self) -> bool {
+        self.leave * self.alone > HALF * 256
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_processes_that_leave_nobody_are_enough_to_expect_it() {
+        let mut exits = Exits::default();
+        let mut times = 0;
+        while !exits.leave_nobody() {
+            exits.left_alone();
+            times += 1;
+        }
+        assert_eq!(times, 6);
+        exits.succeeded();
+        assert!(!exits.leave_nobody());
+    }
+
+    #[test]
+    fn a_new_process_is_not_waited_for_once_most_leave_after_one_read_and_leave_nobody() {
+        let mut exits = Exits::default();
+        for _ in 0..40 {
+            exits.left();
+        }
+        assert!(!exits.are_likely(), "they leave, but somebody may go on");
+        for _ in 0..40 {
+            exits.left_alone();
+        }
+        assert!(exits.are_likely());
+        for _ in 0..8 {
+            exits.stayed();
+        }
+        assert!(!exits.are_likely());
+    }
+}

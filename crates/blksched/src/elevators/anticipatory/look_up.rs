@@ -1,0 +1,28 @@
+//! The rule that looks for a queued request that a bio ends at.
+//!
+//! **Rule** An exact look-up by first sector, in the wrong tree: trees are kept for what is waited for and what is not,
+//! but the look-up counts reads and writes. A read is looked up among the writes that nobody waits for, which it may
+//! not join; any write among the requests that somebody waits for. So only writes ever join in front this way, and
+//! only writes that are waited for. (A request merged last is found before, by the queue, whatever it is.)
+//! **Origin** note A1: an old slip of the kernel's, kept because decisions hang on it.
+//! **Costs when wrong** A process reading backwards gets no front merges but those with its own last request.
+
+use crate::request::{Dir, Waiter};
+
+/// The tree in which a bio of this direction is looked up.
+pub(super) fn tree_for(dir: Dir) -> Waiter {
+    match dir {
+        Dir::Read => Waiter::Async,
+        Dir::Write => Waiter::Sync,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_looked_up_where_no_read_ever_is() {
+        assert_eq!((tree_for(Dir::Read), tree_for(Dir::Write)), (Waiter::Async, Waiter::Sync));
+    }
+}

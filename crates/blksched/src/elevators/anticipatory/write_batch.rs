@@ -1,0 +1,94 @@
+//! The rule that says how many requests a batch of writes has: feedback on how long the last one took.
+//!
+//! **What for** A disk with a write cache says "done" at once and writes later, in the readers' time. How long a batch
+//! really took is seen only when the first read behind it completes.
+//! **Rule** Count down the requests of the batch. When the first read behind it completes, `w` ticks after it began:
+//! more than thrice `write_batch_expire`: half as many next time; more: one less; less than a third: twice as many;
+//! less: one more. More only if the batch used up its count, fewer only if it never ran dry, at least one.
+//! **Origin** note A9.
+
+use crate::time::Tick;
+
+/// Did the batch always have something to write?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    Busy,
+    /// It ran dry or ran on with nobody waiting, so its time says nothing.
+    Idled,
+}
+
+/// The size of batches of writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WriteBatch {
+    /// Requests of a batch.
+    pub(super) requests: u32,
+    /// Requests that this batch may still have.
+    pub(super) left: u32,
+    pace: Pace,
+}
+
+impl WriteBatch {
+    /// The first size is a tenth of `write_batch_expire`'s default, in ticks; no batch has begun.
+    pub(super) fn new(write_batch: Tick) -> WriteBatch {
+        WriteBatch { requests: (write_batch / 10).max(2) as u32, left: 0, pace: Pace::Busy }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.left = self.requests;
+        self.pace = Pace::Busy;
+    }
+
+    pub(super) fn count(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
+    pub(super) fn idle(&mut self) {
+        self.pace = Pace::Idled;
+    }
+
+    /// The batch took `took` ticks of the `allowed`.
+    pub(super) fn fit(&mut self, took: Tick, allowed: Tick) {
+        self.requests = fitted(*self, took, allowed);
+    }
+}
+
+fn fitted(batch: WriteBatch, took: Tick, allowed: Tick) -> u32 {
+    let WriteBatch { requests, left, pace } = batch;
+    let fitted = if took > allowed && pace == Pace::Busy {
+        if took > 3 * allowed { requests / 2 } else { requests - 1 }
+    } else if took < allowed && left == 0 {
+        if allowed > 3 * took { requests.saturating_mul(2) } else { requests.saturating_add(1) }
+    } else {
+        requests
+    };
+    fitted.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(took: Tick, left: u32, pace: Pace) -> u32 {
+        fitted(WriteBatch { requests: 12, left, pace }, took, 125)
+    }
+
+    #[test]
+    fn a_batch_far_too_long_is_halved_and_one_too_long_loses_a_request() {
+        assert_eq!((after(376, 0, Pace::Busy), after(375, 0, Pace::Busy), after(126, 0, Pace::Busy)), (6, 11, 11));
+    }
+
+    #[test]
+    fn a_batch_far_too_short_is_doubled_and_one_too_short_gains_a_request() {
+        assert_eq!((after(41, 0, Pace::Busy), after(42, 0, Pace::Busy), after(125, 0, Pace::Busy)), (24, 13, 12));
+    }
+
+    #[test]
+    fn a_batch_that_ran_dry_does_not_shrink_and_one_not_used_up_does_not_grow() {
+        assert_eq!((after(400, 0, Pace::Idled), after(10, 1, Pace::Busy)), (12, 12));
+    }
+
+    #[test]
+    fn a_batch_has_at_least_one_request() {
+        assert_eq!(fitted(WriteBatch { requests: 1, left: 0, pace: Pace::Busy }, 1000, 125), 1);
+    }
+}
