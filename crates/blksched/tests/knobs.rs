@@ -3,7 +3,7 @@
 mod queue_kit;
 
 use blksched::{Catalogue, QueueConfig};
-use queue_kit::{Rig, at_ms};
+use queue_kit::{Rig, YOU, at_ms};
 
 /// A load under which a knob matters.
 struct Scenario {
@@ -24,6 +24,7 @@ struct Scenario {
 const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
 const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
 const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
+const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
 const MS: i64 = 1_000_000;
 
 fn five_reads_and_two_writes(rig: &mut Rig) {
@@ -97,7 +98,76 @@ const SCENARIOS: &[Scenario] = &[
         after: |rig| _ = rig.read(92, 8),
         orders: [&[5000, 6000, 92], &[5000, 6000, 100, 92]],
     },
+    Scenario {
+        knob: "read_expire",
+        eras: ANTICIPATORY,
+        values: [125 * MS, 10 * MS],
+        others: &[("antic_expire", 0)],
+        before: |rig| rig.reads([500, 700]),
+        after: |rig| {
+            rig.reads([100, 800]);
+            one_at_100_ms_and_the_rest_at_120(rig);
+        },
+        orders: [&[500, 800, 100], &[500, 100, 800]],
+    },
+    Scenario {
+        knob: "write_expire",
+        eras: ANTICIPATORY,
+        values: [250 * MS, 10 * MS],
+        others: &[],
+        before: |rig| rig.writes([500, 700]),
+        after: |rig| {
+            rig.writes([100, 800]);
+            one_at_100_ms_and_the_rest_at_120(rig);
+        },
+        orders: [&[500, 800, 100], &[500, 100, 800]],
+    },
+    Scenario {
+        knob: "antic_expire",
+        eras: ANTICIPATORY,
+        values: [6 * MS, 0],
+        others: &[],
+        before: |rig| rig.reads([500]),
+        after: |rig| _ = rig.read_by(YOU, 10_000_000, 8),
+        // While the disk is left idle, nothing is issued.
+        orders: [&[500], &[500, 10_000_000]],
+    },
+    Scenario {
+        knob: "read_batch_expire",
+        eras: ANTICIPATORY,
+        values: [500 * MS, 5 * MS],
+        others: &[("antic_expire", 0)],
+        before: |rig| rig.reads([500, 700, 900, 1100]),
+        after: |rig| {
+            rig.serve();
+            rig.writes([100]);
+            rig.now = at_ms(10);
+        },
+        orders: [&[500, 900, 1100, 100], &[500, 100, 900, 1100]],
+    },
+    Scenario {
+        knob: "write_batch_expire",
+        eras: ANTICIPATORY,
+        values: [125 * MS, 5 * MS],
+        others: &[("antic_expire", 0)],
+        before: |rig| {
+            rig.reads([500]);
+            rig.writes([100, 150, 200]);
+        },
+        after: |rig| {
+            rig.serve();
+            rig.reads([700]);
+            rig.now = at_ms(10);
+        },
+        orders: [&[500, 150, 200, 700], &[500, 700, 150, 200]],
+    },
 ];
+
+fn one_at_100_ms_and_the_rest_at_120(rig: &mut Rig) {
+    rig.now = at_ms(100);
+    rig.serve();
+    rig.now = at_ms(120);
+}
 
 /// Play a scenario with the knob at `from`, and at `to` once the first request is issued.
 fn play(scenario: &Scenario, era: &str, from: i64, to: i64) -> Vec<u64> {

@@ -3,8 +3,8 @@
 
 mod queue_kit;
 
-use blksched::{Catalogue, Limits, Mechanism, QueueConfig};
-use queue_kit::{Rig, at_ms};
+use blksched::{Catalogue, Limits, Mechanism, Next, QueueConfig};
+use queue_kit::{Rig, YOU, at_ms};
 
 /// A load under which a mechanism matters: what an elevator of this name decides.
 struct Scenario {
@@ -16,6 +16,7 @@ struct Scenario {
 const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
 const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
 const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
+const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
 
 const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "order", eras: OLD, decide: requests_behind_the_arm },
@@ -24,6 +25,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
     Scenario { mechanism: "hz", eras: ALL, decide: moments_at_which_a_read_is_late },
+    Scenario { mechanism: "hz", eras: ANTICIPATORY, decide: moments_at_which_the_disk_is_left_idle },
 ];
 
 fn rig(spec: &str) -> Rig {
@@ -84,6 +86,21 @@ fn moments_at_which_a_read_is_late(spec: &str) -> Vec<u64> {
         rig.serve() == (100, 8)
     };
     (1..40).filter(is_late_at).collect()
+}
+
+/// At which milliseconds somebody else's far read is held back for the next read of one that completed at 1 ms.
+fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
+    let is_idle_at = |&ms: &u64| {
+        let mut rig = rig(spec);
+        rig.now = at_ms(1);
+        rig.new_read(500, 8);
+        rig.serve();
+        rig.read_by(YOU, 10_000_000, 8);
+        rig.next();
+        rig.now = at_ms(ms);
+        matches!(rig.next(), Next::Idle { .. })
+    };
+    (1..40).filter(is_idle_at).collect()
 }
 
 /// What each variant of a mechanism decides in an era.
@@ -156,4 +173,6 @@ fn the_scenarios_decide_as_the_notes_say() {
     let first_late = |spec: &str| moments_at_which_a_read_is_late(spec)[0];
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@2.6.33+hz={hz}"))), [20, 12, 10, 7]);
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@4.20+hz={hz}"))), [10, 8, 7, 6]);
+    let idle = |hz| moments_at_which_the_disk_is_left_idle(&format!("anticipatory+hz={hz}"));
+    assert_eq!([100, 250, 1000].map(|hz| idle(hz).last().copied()), [Some(9), Some(3), Some(6)]);
 }

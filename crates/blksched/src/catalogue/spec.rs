@@ -93,7 +93,10 @@ mod tests {
     #[test]
     fn an_unknown_word_is_named_with_its_column_and_the_nearest_known_one() {
         for (text, expected) in [
-            ("deadlien", "1: `deadlien` is no elevator; the nearest is `deadline` (known: noop, deadline, anticipatory)"),
+            (
+                "deadlien",
+                "1: `deadlien` is no elevator; the nearest is `deadline` (known: noop, deadline, anticipatory)",
+            ),
             ("deadline@2.6.32", "10: `2.6.32` is no kernel with a deadline of its own; the nearest is `2.6.33`"),
             ("deadline@2.5.45+ordr=tree", "17: `ordr` is no mechanism of deadline@2.5.45; the nearest is `order`"),
             ("deadline@2.5.45+order=tre", "23: `tre` is no variant of order; the nearest is `tree`"),

@@ -75,13 +75,8 @@ mod tests {
     use super::*;
 
     const ALONE: Sight = Sight { at_hand: AtHand::Nothing, waited: Some(2), antic_expire: 6, on_their_way: 0 };
-    const STEADY: Prospect = Prospect {
-        has_exited: false,
-        think: Some(3),
-        newcomers_think: 0,
-        exits: EXITS,
-        antic_expire: 6,
-    };
+    const STEADY: Prospect =
+        Prospect { has_exited: false, think: Some(3), newcomers_think: 0, exits: EXITS, antic_expire: 6 };
     const EXITS: Exits = Exits::NONE;
 
     #[test]

@@ -117,9 +117,8 @@ mod tests {
     /// Reads of eight sectors at these starts, each after so many ticks.
     fn reader(reads: &[(u64, Tick)]) -> (History, Newcomers, Vec<Lesson>) {
         let (mut history, mut newcomers) = (History::default(), Newcomers::default());
-        let lessons = reads.iter().map(|&(start, think)| {
-            history.learn(think, Sector(start), Sector(start + 8), &mut newcomers)
-        });
+        let lessons =
+            reads.iter().map(|&(start, think)| history.learn(think, Sector(start), Sector(start + 8), &mut newcomers));
         let lessons = lessons.collect();
         (history, newcomers, lessons)
     }

@@ -37,14 +37,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    const NEW: Process = Process {
-        life: Life::Running,
-        history: History::NEW,
-        queued: 0,
-        chosen: 0,
-        completed_at: None,
-        references: 0,
-    };
+    const NEW: Process =
+        Process { life: Life::Running, history: History::NEW, queued: 0, chosen: 0, completed_at: None, references: 0 };
 
     pub(super) fn on_their_way(&self) -> u32 {
         self.queued + self.chosen

@@ -358,11 +358,16 @@ impl Elevator for Anticipatory {
         self.batch = Batch::first(self.tick(cx), self.lengths());
     }
 
-    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         let class = cx.rq(rq).waiter;
         let process = self.processes.of(cx.rq(rq).submitter);
         *self.owner.row(rq) = process;
         self.processes.refer(process);
+        if at == Insert::First {
+            self.in_flight += 1;
+            self.requeue(cx, rq);
+            return Run::No;
+        }
         if class == Waiter::Sync {
             self.learn(cx, process, rq);
         }
@@ -499,7 +504,10 @@ impl Elevator for Anticipatory {
             }
         }
         assert_eq!(self.processes.on_their_way().0, queued, "processes and orders disagree");
-        assert!(self.anticipation.phase != Phase::Completion || self.in_flight > 0, "waits for a completion of nothing");
+        assert!(
+            self.anticipation.phase != Phase::Completion || self.in_flight > 0,
+            "waits for a completion of nothing"
+        );
     }
 }
 
