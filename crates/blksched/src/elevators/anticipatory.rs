@@ -16,13 +16,14 @@
 //! | says that the oldest request goes first? | `fifo` |
 //! | chooses the next request in sector order? | `next_request` |
 //! | finds a request that a bio may join in front? | `look_up` |
-//! | puts all of this together? | `scheduler` |
+//! | puts all of this together? | `choose`, `wait`, `scheduler` |
 //!
 //! `README.md` in this folder tells the story.
 
 mod anticipate;
 mod batch;
 mod breaking;
+mod choose;
 mod close;
 mod exits;
 mod fifo;
@@ -33,6 +34,7 @@ mod presets;
 mod process;
 mod scheduler;
 mod tunables;
+mod wait;
 mod write_batch;
 
 pub use presets::ENTRY;

@@ -12,13 +12,16 @@ const INT_MAX: i64 = i32::MAX as i64;
 tunables! {
     /// The anticipatory scheduler's knobs. "Read" means: somebody waits for it; "write": nobody does.
     pub struct AnticipatoryTunables {
-        /// How long a read may wait before a batch of reads takes it out of turn; also how often, at most, that is looked at.
+        /// How long a read may wait before a batch of reads takes it out of turn; also how often, at most, that is
+        /// looked at.
         read_expire: Span [Ms] = Span::from_ms(125), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [50 * MS, 125 * MS, 250 * MS, 500 * MS];
-        /// How long a write may wait before a batch of writes takes it out of turn; also how often, at most, that is looked at.
+        /// How long a write may wait before a batch of writes takes it out of turn; also how often, at most, that is
+        /// looked at.
         write_expire: Span [Ms] = Span::from_ms(250), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [50 * MS, 250 * MS, 1000 * MS];
-        /// How long the disk is left idle for the next read of a process, from the completion of its last one. 0: never.
+        /// How long the disk is left idle for the next read of a process, from the completion of its last one. 0:
+        /// never.
         antic_expire: Span [Ms] = Span::from_ms(6), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [0, 3 * MS, 6 * MS, 10 * MS, 20 * MS];
         /// How long reads go on while writes wait.

@@ -1,0 +1,165 @@
+//! The decision: which request goes next, and what follows when one goes.
+//!
+//! **Rule** A batch that goes on takes its oldest request if that one is late, else, if it is one of reads, asks whether
+//! to wait for the process that read last, else goes on in sector order. A batch that is over gives way to the other
+//! class, which begins with its oldest request. A request that goes ends any wait, and its process, if it waits for the
+//! request, is the next to wait for.
+//! **Origin** notes A2, A5, A6, E10.
+
+use super::anticipate::Awaited;
+use super::batch::{self, Stage};
+use super::next_request::{self, Nearer};
+use super::scheduler::Anticipatory;
+use crate::elevator::{Cx, Run};
+use crate::explain::{BatchStart, Index, Reason, WaitEnd};
+use crate::request::{PerWaiter, RequestId, Waiter};
+
+/// What a batch that goes on does.
+enum Step {
+    Take(RequestId),
+    /// Leave the disk idle: somebody is waited for.
+    Wait,
+    /// It has nothing to go on with.
+    Nothing,
+}
+
+impl Anticipatory {
+    pub(super) fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
+        let waiting = self.waiting();
+        self.batch.look(waiting);
+        let nobody = !waiting.sync && !waiting.async_;
+        if nobody || self.anticipation.is_waiting() || self.batch.stage == Stage::Draining {
+            return None;
+        }
+        if self.batch.goes_on(self.tick(cx), waiting) {
+            match self.go_on(cx, waiting) {
+                Step::Take(rq) => return Some(rq),
+                Step::Wait => return None,
+                Step::Nothing => {}
+            }
+        }
+        self.begin_batch(cx, waiting)
+    }
+
+    fn go_on(&mut self, cx: &mut Cx<'_>, waiting: PerWaiter<bool>) -> Step {
+        let (class, candidate) = (self.batch.class, self.next[self.batch.class]);
+        let antic_expire = self.antic_expire();
+        if class == Waiter::Sync && antic_expire > 0 {
+            if let Some(late) = self.late(cx, class) {
+                return Step::Take(late);
+            }
+            if self.should_wait(cx, candidate) {
+                self.anticipation.wait(cx, self.jiffies, antic_expire);
+                return Step::Wait;
+            }
+        }
+        let Some(next) = candidate else { return Step::Nothing };
+        if waiting.sync && !waiting.async_ {
+            self.batch.expires = self.tick(cx) + self.lengths().sync;
+        }
+        if let Some(late) = self.late(cx, class) {
+            return Step::Take(late);
+        }
+        cx.explain(Reason::BatchContinued { rq: next, nth: self.batch.taken + 1 });
+        Step::Take(next)
+    }
+
+    /// The oldest request of the class, if its time is up.
+    fn late(&mut self, cx: &mut Cx<'_>, class: Waiter) -> Option<RequestId> {
+        let expire = self.expire(class);
+        let (rq, late) = self.aged[class].late(cx.now, self.jiffies, expire)?;
+        cx.explain(Reason::TookOldest { rq, late });
+        Some(rq)
+    }
+
+    /// The next batch: `None` while it must wait for the device.
+    fn begin_batch(&mut self, cx: &mut Cx<'_>, waiting: PerWaiter<bool>) -> Option<RequestId> {
+        let (now, lengths) = (self.tick(cx), self.lengths());
+        let class = batch::next_class(self.batch.class, waiting);
+        self.batch.begin(class, now, self.in_flight, lengths);
+        let rq = self.aged[class].begin_with_oldest(now)?;
+        if self.batch.stage == Stage::Draining {
+            cx.explain(Reason::BatchDrains { to: class, in_flight: self.in_flight });
+            return None;
+        }
+        cx.explain(Reason::BatchBegan { dir: cx.rq(rq).dir(), rq, why: BatchStart::Oldest });
+        Some(rq)
+    }
+
+    /// `rq` is chosen: it leaves the orders of its class, and its process is the one to wait for next.
+    pub(super) fn take(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        let run = self.end_wait(cx, WaitEnd::OutOfTurn);
+        let class = cx.rq(rq).waiter;
+        let process = self.owner[rq];
+        self.arm[class] = cx.rq(rq).end();
+        let awaited = match class {
+            Waiter::Sync => Some(Awaited { process, submitter: cx.rq(rq).submitter }),
+            Waiter::Async => {
+                self.batch.writes.count();
+                None
+            }
+        };
+        self.wait_next_for(awaited);
+        self.next[class] = self.behind(cx, rq);
+        self.leave_orders(class, rq);
+        self.processes[process].queued -= 1;
+        self.processes[process].chosen += 1;
+        self.batch.taken += 1;
+        self.in_flight += 1;
+        self.chosen.insert(cx, rq);
+        run
+    }
+
+    fn wait_next_for(&mut self, awaited: Option<Awaited>) {
+        if let Some(Awaited { process, .. }) = awaited {
+            self.processes.refer(process);
+        }
+        if let Some(Awaited { process, .. }) = self.anticipation.taken(awaited) {
+            self.processes.release(process);
+        }
+    }
+
+    /// The request that its class would go on with after `rq`, which is still in sector order.
+    pub(super) fn behind(&self, cx: &Cx<'_>, rq: RequestId) -> Option<RequestId> {
+        let class = cx.rq(rq).waiter;
+        let tree = &self.sorted[class];
+        let index = rq.index() as u32;
+        let lowest = tree.first().filter(|&first| first != index);
+        let ahead = tree.next(index).or(lowest).map(RequestId::from_index);
+        let back = tree.previous(index).map(RequestId::from_index);
+        self.nearer(cx, class, ahead, back)
+    }
+
+    pub(super) fn nearer(
+        &self,
+        cx: &Cx<'_>,
+        class: Waiter,
+        first: Option<RequestId>,
+        second: Option<RequestId>,
+    ) -> Option<RequestId> {
+        let (Some(a), Some(b)) = (first, second) else { return first.or(second) };
+        match next_request::choose(self.arm[class], cx.rq(a).start, cx.rq(b).start) {
+            Nearer::First => first,
+            Nearer::Second => second,
+        }
+    }
+
+    pub(super) fn leave_orders(&mut self, class: Waiter, rq: RequestId) {
+        self.sorted[class].remove(rq.index() as u32);
+        self.aged[class].remove(rq);
+    }
+
+    /// By sector; every older request with the same first sector is forced out.
+    pub(super) fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        let (class, start) = (cx.rq(rq).waiter, cx.rq(rq).start);
+        let mut run = Run::No;
+        while let Some(older) = self.sorted[class].find(start).0.map(RequestId::from_index) {
+            cx.explain(Reason::AliasForced { rq: older });
+            run = run.max(self.take(cx, older));
+            cx.seal(older);
+        }
+        let steps = self.sorted[class].insert(rq.index() as u32, start);
+        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        run
+    }
+}
