@@ -118,6 +118,7 @@ pub struct Cx<'a> {
     pub device: DeviceFacts,
     pub(crate) requests: &'a mut Requests,
     pub(crate) merges: &'a mut MergeIndex,
+    pub(crate) wished: &'a mut Run,
     pub(crate) listener: Option<&'a mut dyn Listener>,
 }
 
@@ -131,6 +132,11 @@ impl Cx<'_> {
     pub fn seal(&mut self, id: RequestId) {
         self.merges.forget(self.requests, id);
         self.requests.get_mut(id).mergeable = false;
+    }
+
+    /// Wish to be run, in the calls that have no answer to say so: [`Elevator::grown`] and [`Elevator::absorbed`].
+    pub fn wish(&mut self, run: Run) {
+        *self.wished = run.max(*self.wished);
     }
 
     /// Tell the listener, if there is one.

@@ -126,6 +126,8 @@ struct Core<L> {
     requests: Requests,
     bios: Bios,
     merges: MergeIndex,
+    /// What the elevator wished while a merge was made.
+    wished: Run,
     slots: SlotBook,
     in_flight: u32,
     /// Requests the elevator holds.
@@ -138,7 +140,8 @@ impl<L: Listener> Core<L> {
         let device = DeviceFacts { in_flight: self.in_flight, ..self.facts };
         let listener: Option<&mut dyn Listener> =
             if self.listener.is_listening() { Some(&mut self.listener) } else { None };
-        Cx { now, device, requests: &mut self.requests, merges: &mut self.merges, listener }
+        let (requests, merges, wished) = (&mut self.requests, &mut self.merges, &mut self.wished);
+        Cx { now, device, requests, merges, wished, listener }
     }
 
     fn explain(&mut self, now: Instant, reason: impl FnOnce(&Requests) -> Reason) {
@@ -177,6 +180,7 @@ impl<L: Listener> BlockQueue<L> {
             requests: Requests::with_capacity(config.slots.capacity()),
             bios: Bios::default(),
             merges,
+            wished: Run::No,
             slots: SlotBook::new(config.slots),
             in_flight: 0,
             queued: 0,

@@ -149,6 +149,7 @@ impl<L: Listener> BlockQueue<L> {
         if let Some(victim) = freed {
             self.absorb(victim);
         }
+        self.obey_wish(now);
         attempt
     }
 
@@ -176,6 +177,7 @@ impl<L: Listener> BlockQueue<L> {
         while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, grown) {
             self.changed();
             self.absorb(join.victim);
+            self.obey_wish(now);
             first.get_or_insert(join.into);
             grown = Some(join.into);
             if !join.cascades {
@@ -183,6 +185,12 @@ impl<L: Listener> BlockQueue<L> {
             }
         }
         first
+    }
+
+    /// What the elevator wished while a merge was made, which has no answer of its own.
+    fn obey_wish(&mut self, now: Instant) {
+        let wished = core::mem::take(&mut self.core.wished);
+        self.obey(now, wished);
     }
 
     /// A request was absorbed by another: its slot is free.

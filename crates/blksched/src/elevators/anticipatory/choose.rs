@@ -1,9 +1,9 @@
 //! The decision: which request goes next, and what follows when one goes.
 //!
-//! **Rule** A batch that goes on takes its oldest request if that one is late, else, if it is one of reads, asks whether
-//! to wait for the process that read last, else goes on in sector order. A batch that is over gives way to the other
-//! class, which begins with its oldest request. A request that goes ends any wait, and its process, if it waits for the
-//! request, is the next to wait for.
+//! **Rule** A batch that goes on takes its oldest request if that one is late, else, if it is one of reads, asks
+//! whether to wait for the process that read last, else goes on in sector order. A batch that is over gives way to the
+//! other class, which begins with its oldest request. A request that goes ends any wait, and its process, if it waits
+//! for the request, is the next to wait for.
 //! **Origin** notes A2, A5, A6, E10.
 
 use super::anticipate::Awaited;

@@ -204,7 +204,8 @@ impl Elevator for Anticipatory {
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
         if end == End::Front {
             self.sorted[cx.rq(rq).waiter].remove(rq.index() as u32);
-            self.sort(cx, rq);
+            let forced = self.sort(cx, rq);
+            cx.wish(forced);
         }
     }
 
