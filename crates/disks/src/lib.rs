@@ -35,10 +35,12 @@ mod hdd;
 mod ledger;
 mod null;
 mod spec;
+mod ssd;
 
 pub use disk::{Disk, Facts, Finished, IoError, Outcome};
 pub use ledger::{Activity, Ledger};
 pub use spec::{
-    CacheOrder, DiskError, DiskSpec, FixedSpec, GeometrySpec, HddSpec, LookAheadSpec, Model, NcqSpec, NullSpec,
-    OverheadSpec, QueueOrder, Rate, SeekSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
+    BufferSpec, CacheOrder, CollectionSpec, DiskError, DiskSpec, FixedSpec, FlashSpec, GeometrySpec, HddSpec,
+    Interference, InterferenceSpec, LookAheadSpec, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, Rate,
+    SeekSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
 };

@@ -14,7 +14,7 @@ fn complaint(from: &str, to: &str) -> String {
 fn every_preset_loads_and_builds() {
     let presets = presets();
     let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
-    assert_eq!(names, ["hdd-7200", "sata-2009", "ide-2002", "fixed", "null"]);
+    assert_eq!(names, ["hdd-7200", "sata-2009", "ide-2002", "sata-ssd", "nvme-ssd", "fixed", "null"]);
     for preset in &presets {
         assert!(!preset.description.is_empty());
         assert!(preset.build(1).facts().sectors > 0);
@@ -28,6 +28,8 @@ fn every_number_of_a_preset_has_a_source() {
         IDE,
         include_str!("../presets/sata-2009.toml"),
         include_str!("../presets/hdd-7200.toml"),
+        include_str!("../presets/sata-ssd.toml"),
+        include_str!("../presets/nvme-ssd.toml"),
         include_str!("../presets/fixed.toml"),
         include_str!("../presets/null.toml"),
     ] {
@@ -65,7 +67,7 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
     assert_eq!(
         load("sata-2090").unwrap_err().to_string(),
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
-         The presets are hdd-7200, sata-2009, ide-2002, fixed, null; a path to a TOML file works too"
+         The presets are hdd-7200, sata-2009, ide-2002, sata-ssd, nvme-ssd, fixed, null; a path to a TOML file works too"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();
     assert!(missing.starts_with("no/such/disk.toml: "), "{missing}");
@@ -123,7 +125,7 @@ fn a_wrong_word_is_told_the_valid_ones() {
     );
     assert_eq!(
         complaint("kind = \"hdd\"", "kind = \"hd\""),
-        "my.toml:3:8: `hd` is not a kind of disk: expected one of null, fixed, hdd; did you mean `hdd`?"
+        "my.toml:3:8: `hd` is not a kind of disk: expected one of null, fixed, hdd, ssd; did you mean `hdd`?"
     );
 }
 

@@ -1,6 +1,6 @@
 //! What a disk is made of: a preset, or a user's own TOML file of the same form.
 //!
-//! A file says `kind = "hdd"`, `"fixed"` or `"null"`, and then that kind's keys. Every number carries its unit in the
+//! A file says `kind = "hdd"`, `"ssd"`, `"fixed"` or `"null"`, and then that kind's keys. Every number carries its unit in the
 //! value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional mechanisms may be left out.
 //! `presets/` holds examples with the source of every number.
 
@@ -10,10 +10,12 @@ use crate::Disk;
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
 use crate::null::Null;
+use crate::ssd::Ssd;
 
 mod error;
 mod hdd;
 mod reader;
+mod ssd;
 mod units;
 
 pub use error::DiskError;
@@ -22,6 +24,9 @@ pub use hdd::{
     ZonesSpec,
 };
 use reader::{Section, Source};
+pub use ssd::{
+    BufferSpec, CollectionSpec, FlashSpec, Interference, InterferenceSpec, PowerLoss, SsdOverheadSpec, SsdSpec,
+};
 pub use units::{Rate, Turn};
 
 /// A disk that can be built.
@@ -44,6 +49,8 @@ pub enum Model {
     Fixed(FixedSpec),
     /// Turns.
     Hdd(HddSpec),
+    /// Is made of flash.
+    Ssd(SsdSpec),
 }
 
 /// A disk that takes no time.
@@ -81,6 +88,7 @@ impl DiskSpec {
             Model::Null(spec) => Box::new(Null::new(spec)),
             Model::Fixed(spec) => Box::new(Fixed::new(spec)),
             Model::Hdd(spec) => Box::new(Hdd::new(spec, seed)),
+            Model::Ssd(spec) => Box::new(Ssd::new(spec)),
         }
     }
 
@@ -94,6 +102,7 @@ impl DiskSpec {
         match &mut self.model {
             Model::Null(spec) => spec.depth = depth,
             Model::Fixed(spec) => spec.depth = depth,
+            Model::Ssd(spec) => spec.depth = depth,
             Model::Hdd(HddSpec { ncq: Some(ncq), .. }) => ncq.depth = depth,
             Model::Hdd(_) if depth == 1 => {}
             Model::Hdd(spec) => {
@@ -102,6 +111,14 @@ impl DiskSpec {
             }
         }
         self
+    }
+
+    /// The ssd inside, to flip its switches; `None` for other kinds.
+    pub fn ssd_mut(&mut self) -> Option<&mut SsdSpec> {
+        match &mut self.model {
+            Model::Ssd(spec) => Some(spec),
+            _ => None,
+        }
     }
 
     /// The hdd inside, to flip its switches; `None` for other kinds.
@@ -114,10 +131,12 @@ impl DiskSpec {
 }
 
 /// Name and TOML of every preset.
-const PRESETS: [(&str, &str); 5] = [
+const PRESETS: [(&str, &str); 7] = [
     ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
     ("sata-2009", include_str!("../../presets/sata-2009.toml")),
     ("ide-2002", include_str!("../../presets/ide-2002.toml")),
+    ("sata-ssd", include_str!("../../presets/sata-ssd.toml")),
+    ("nvme-ssd", include_str!("../../presets/nvme-ssd.toml")),
     ("fixed", include_str!("../../presets/fixed.toml")),
     ("null", include_str!("../../presets/null.toml")),
 ];
@@ -158,12 +177,14 @@ pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
         Kind::Null => &["kind", "description", "capacity", "max_command", "depth"][..],
         Kind::Fixed => &["kind", "description", "capacity", "max_command", "depth", "channels", "service", "rate"],
         Kind::Hdd => hdd::KEYS,
+        Kind::Ssd => ssd::KEYS,
     };
     let top = Section::open(source, "", document.get_ref(), 0..0, keys)?;
     let model = match kind {
         Kind::Null => Model::Null(read_null(&top)?),
         Kind::Fixed => Model::Fixed(read_fixed(&top)?),
         Kind::Hdd => Model::Hdd(hdd::read(&top)?),
+        Kind::Ssd => Model::Ssd(ssd::read(&top)?),
     };
     Ok(DiskSpec { name: file.to_owned(), description: top.text("description")?.value, model })
 }
@@ -173,23 +194,24 @@ enum Kind {
     Null,
     Fixed,
     Hdd,
+    Ssd,
 }
 
 /// The kind must be known before the other keys can be judged.
 fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>) -> Result<Kind, DiskError> {
-    let kinds = ["null", "fixed", "hdd"];
+    let kinds = [("null", Kind::Null), ("fixed", Kind::Fixed), ("hdd", Kind::Hdd), ("ssd", Kind::Ssd)];
+    let names = || kinds.iter().map(|(name, _)| *name);
+    let expected = names().collect::<Vec<_>>().join(", ");
     let Some(value) = table.get("kind") else {
-        let problem = "the file lacks the key `kind`, one of \"null\", \"fixed\", \"hdd\"".to_owned();
+        let problem = format!("the disk lacks the key `kind`, one of {expected}");
         return Err(source.invalid(0..0, problem, None));
     };
-    match value.get_ref().as_str() {
-        Some("null") => Ok(Kind::Null),
-        Some("fixed") => Ok(Kind::Fixed),
-        Some("hdd") => Ok(Kind::Hdd),
-        other => {
-            let word = other.unwrap_or("this");
-            let problem = format!("`{word}` is not a kind of disk: expected one of {}", kinds.join(", "));
-            Err(source.invalid(value.span(), problem, nearest(word, kinds)))
+    let word = value.get_ref().as_str().unwrap_or("this");
+    match kinds.iter().find(|(name, _)| *name == word) {
+        Some(&(_, kind)) => Ok(kind),
+        None => {
+            let problem = format!("`{word}` is not a kind of disk: expected one of {expected}");
+            Err(source.invalid(value.span(), problem, nearest(word, names())))
         }
     }
 }

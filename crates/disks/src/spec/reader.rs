@@ -151,6 +151,13 @@ impl<'t> Section<'t> {
         })
     }
 
+    /// Whole percents, within `range`.
+    pub(super) fn percent(&self, key: &'static str, range: RangeInclusive<u32>) -> Result<u32, DiskError> {
+        let expected = format!("a share from {}% to {}%, as in \"50%\"", range.start(), range.end());
+        let read = |text: &str| text.trim().strip_suffix('%')?.trim().parse().ok();
+        Ok(self.value(key, &expected, |value| read(value.as_str()?).filter(|share| range.contains(share)))?.value)
+    }
+
     pub(super) fn rpm(&self, key: &'static str) -> Result<u32, DiskError> {
         let expected = "a speed from 1000rpm to 30000rpm, as in \"7200rpm\"";
         let read = |text: &str| units::rpm(text).filter(|rpm| (1_000..=30_000).contains(rpm));

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
-use blksched_disks::{Activity, Disk, DiskSpec, Finished, HddSpec, Model, Outcome, load};
+use blksched_disks::{Activity, Disk, DiskSpec, Finished, HddSpec, Model, Outcome, SsdSpec, load};
 
 /// A preset with everything optional turned off: arm, platters and zones only, no overhead.
 pub fn bare(preset: &str) -> DiskSpec {
@@ -21,6 +21,20 @@ pub fn changed(preset: &str, change: impl FnOnce(&mut HddSpec)) -> DiskSpec {
     let mut spec = load(preset).expect("a preset");
     change(spec.hdd_mut().expect("an hdd"));
     spec
+}
+
+/// An ssd preset with some of its switches flipped.
+pub fn changed_ssd(preset: &str, change: impl FnOnce(&mut SsdSpec)) -> DiskSpec {
+    let mut spec = load(preset).expect("a preset");
+    change(spec.ssd_mut().expect("an ssd"));
+    spec
+}
+
+pub fn ssd(spec: &DiskSpec) -> &SsdSpec {
+    match &spec.model {
+        Model::Ssd(ssd) => ssd,
+        other => panic!("{other:?} is no ssd"),
+    }
 }
 
 pub fn hdd(spec: &DiskSpec) -> &HddSpec {
@@ -139,4 +153,47 @@ pub fn settle(disk: &mut dyn Disk) -> Instant {
         last = then;
     }
     last
+}
+
+/// Sends `count` commands at random moments, never more than the disk takes, and checks that each ends exactly once, no
+/// earlier than it began and in order of time, and that the disk comes to rest. Answers the completions and the disk.
+pub fn check_conservation(
+    spec: &DiskSpec,
+    case: u64,
+    count: u32,
+    random: &mut Random,
+    mut command: impl FnMut(&mut Random) -> Command,
+) -> (Vec<Finished>, Box<dyn Disk>) {
+    let mut disk = spec.build(case);
+    let facts = disk.facts();
+    let (mut now, mut last, mut begun, mut done) = (Instant::ZERO, Instant::ZERO, Vec::new(), Vec::new());
+    while begun.len() < count as usize || disk.in_flight() > 0 {
+        if begun.len() < count as usize && disk.in_flight() < facts.depth && random.below(2) == 0 {
+            disk.start(now, numbered(begun.len() as u32, command(random)));
+            begun.push(now);
+        } else if let Some(next) = disk.next() {
+            // Sometimes the driver comes a little early, sometimes at the moment.
+            now = if random.below(4) == 0 { now + next.since(now) / 2 } else { now.max(next) };
+            while let Some(finished) = disk.finish(now) {
+                assert!(finished.at <= now && finished.at >= last, "case {case}\n{spec:?}");
+                let latency = finished.at.since(begun[finished.rq.index()]);
+                assert!(finished.service.sum() <= latency, "case {case}: {finished:?} in {latency}\n{spec:?}");
+                last = finished.at;
+                done.push(finished);
+            }
+        } else {
+            assert_eq!(disk.in_flight(), 0, "case {case}: stuck\n{spec:?}");
+            now += Span::from_ms(random.below(20));
+        }
+    }
+    let mut ended: Vec<usize> = done.iter().map(|finished| finished.rq.index()).collect();
+    ended.sort_unstable();
+    assert!(ended.iter().copied().eq(0..count as usize), "case {case}");
+    settle(&mut *disk);
+    let parts = disk.ledger().by_submitter().fold(Activity::default(), |mut sum, (_, activity)| {
+        sum += activity;
+        sum
+    });
+    assert_eq!(&parts, disk.ledger().total(), "case {case}");
+    (done, disk)
 }

@@ -1,0 +1,206 @@
+//! What a disk of flash is made of, and how that is read from TOML.
+
+use blksched::Span;
+
+use super::error::DiskError;
+use super::reader::Section;
+use super::units::Rate;
+
+/// A disk of flash. Every optional part can be left out, and every number changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SsdSpec {
+    /// Capacity \[512-byte sectors\].
+    pub capacity_sectors: u64,
+    /// Largest command \[512-byte sectors\].
+    pub max_sectors: u32,
+    /// Commands the namespace takes at a time.
+    pub depth: u32,
+    /// The controller.
+    pub overhead: SsdOverheadSpec,
+    /// Data between drive and host.
+    pub interface: Rate,
+    /// Channels and dies.
+    pub flash: FlashSpec,
+    /// Reads that meet programs.
+    pub interference: InterferenceSpec,
+    /// Writes end in the buffer; `None` turns it off.
+    pub buffer: Option<BufferSpec>,
+    /// Slow writes once the free blocks are used up; `None` turns it off.
+    pub collection: Option<CollectionSpec>,
+}
+
+/// The controller's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SsdOverheadSpec {
+    /// What each command costs; commands overlap.
+    pub command: Span,
+    /// From one command to the next, at least; limits commands per second.
+    pub interval: Span,
+}
+
+/// Channels and dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashSpec {
+    /// Channels.
+    pub channels: u32,
+    /// Dies on each channel (or planes, if they read independently).
+    pub dies: u32,
+    /// What a die reads at a time, and how data is dealt out \[512-byte sectors\]; a power of two, at least 8.
+    pub page_sectors: u64,
+    /// What a die programs at a time, all planes and bits of a cell together \[512-byte sectors\].
+    pub program_sectors: u64,
+    /// Reading a page.
+    pub read: Span,
+    /// Programming.
+    pub program: Span,
+    /// Data over one channel.
+    pub channel_rate: Rate,
+}
+
+/// Reads that meet programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterferenceSpec {
+    /// What a read does behind a running program.
+    pub state: Interference,
+    /// Reads that may go before a program that could begin, or suspend one that runs.
+    pub patience: u32,
+}
+
+/// What a read does behind a running program on its die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interference {
+    /// Passes it, as if reads and programs were done by different dies.
+    Off,
+    /// Waits for its end.
+    Wait,
+    /// Interrupts it.
+    Suspend {
+        /// What stopping and resuming the program costs.
+        cost: Span,
+    },
+}
+
+/// The write buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSpec {
+    /// Room for data that is not programmed \[512-byte sectors\].
+    pub size_sectors: u64,
+    /// What becomes of it when the power fails.
+    pub power_loss: PowerLoss,
+}
+
+/// What becomes of buffered data when the power fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PowerLoss {
+    /// It is lost: a flush waits until it is programmed, and so does a FUA write.
+    Lost,
+    /// Capacitors save it: a flush has nothing to do.
+    Kept,
+}
+
+/// Garbage collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectionSpec {
+    /// What can be written before it begins \[512-byte sectors\]; 0: it has begun.
+    pub after_sectors: u64,
+    /// What is erased at a time \[512-byte sectors\].
+    pub block_sectors: u64,
+    /// How much of a block is still valid when it is collected after random writes \[percent\]; 0 to 95.
+    pub valid_percent: u32,
+    /// Erasing.
+    pub erase: Span,
+}
+
+/// The keys at the top of an ssd's file, with those common to all kinds.
+pub(super) const KEYS: &[&str] = &[
+    "kind",
+    "description",
+    "capacity",
+    "max_command",
+    "depth",
+    "overhead",
+    "interface",
+    "flash",
+    "interference",
+    "buffer",
+    "collection",
+];
+
+const FLASH: &[&str] = &["channels", "dies", "page", "program_size", "read", "program", "channel_rate"];
+
+pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, DiskError> {
+    let flash = flash(&top.needs("flash", FLASH)?)?;
+    Ok(SsdSpec {
+        capacity_sectors: top.capacity("capacity")?,
+        max_sectors: super::max_command(top)?,
+        depth: top.count("depth", 1..=65_536)?,
+        overhead: overhead(&top.needs("overhead", &["command", "interval"])?)?,
+        interface: top.needs("interface", &["rate"])?.rate("rate")?.value,
+        flash,
+        interference: interference(&top.needs("interference", &["state", "suspend", "patience"])?)?,
+        buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
+        collection: collection(top.section("collection", &["state", "after", "block", "valid", "erase"])?, &flash)?,
+    })
+}
+
+fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, DiskError> {
+    let command = section.span("command", Span::ZERO..=Span::from_ms(100))?.value;
+    let interval = section.span("interval", Span::ZERO..=Span::from_ms(100))?;
+    if interval.value > command {
+        let problem = "`interval` is more than `command`: a command occupies the controller while it lasts".to_owned();
+        return Err(section.invalid(interval.at, problem));
+    }
+    Ok(SsdOverheadSpec { command, interval: interval.value })
+}
+
+fn flash(section: &Section<'_>) -> Result<FlashSpec, DiskError> {
+    let page = section.sectors("page", 8..=2_048)?;
+    if !page.value.is_power_of_two() {
+        return Err(section.invalid(page.at, "`page` is not a power of two".into()));
+    }
+    let program = section.sectors("program_size", 8..=65_536)?;
+    if program.value < page.value {
+        return Err(section.invalid(program.at, "`program_size` is less than `page`".into()));
+    }
+    Ok(FlashSpec {
+        channels: section.count("channels", 1..=64)?,
+        dies: section.count("dies", 1..=64)?,
+        page_sectors: page.value,
+        program_sectors: program.value,
+        read: section.span("read", Span::ZERO..=Span::from_ms(10))?.value,
+        program: section.span("program", Span::ZERO..=Span::from_ms(100))?.value,
+        channel_rate: section.rate("channel_rate")?.value,
+    })
+}
+
+fn interference(section: &Section<'_>) -> Result<InterferenceSpec, DiskError> {
+    let cost = section.span("suspend", Span::ZERO..=Span::from_ms(10))?.value;
+    let states =
+        [("off", Interference::Off), ("wait", Interference::Wait), ("suspend", Interference::Suspend { cost })];
+    let state = section.word("state", &states)?;
+    Ok(InterferenceSpec { state, patience: section.count("patience", 0..=10_000)? })
+}
+
+fn buffer(section: Option<Section<'_>>) -> Result<Option<BufferSpec>, DiskError> {
+    let Some(section) = section else { return Ok(None) };
+    let state = section.word("state", &[("on", true), ("off", false)])?;
+    let power_loss = section.word("power_loss", &[("lost", PowerLoss::Lost), ("kept", PowerLoss::Kept)])?;
+    let spec = BufferSpec { size_sectors: section.sectors("size", 8..=4_194_304)?.value, power_loss };
+    Ok(state.then_some(spec))
+}
+
+fn collection(section: Option<Section<'_>>, flash: &FlashSpec) -> Result<Option<CollectionSpec>, DiskError> {
+    let Some(section) = section else { return Ok(None) };
+    let state = section.word("state", &[("on", true), ("off", false)])?;
+    let block = section.sectors("block", 8..=4_194_304)?;
+    if block.value < flash.program_sectors {
+        return Err(section.invalid(block.at, "`block` is less than `program_size`".into()));
+    }
+    let spec = CollectionSpec {
+        after_sectors: section.sectors("after", 0..=2_000_000_000_000)?.value,
+        block_sectors: block.value,
+        valid_percent: section.percent("valid", 0..=95)?,
+        erase: section.span("erase", Span::ZERO..=Span::from_secs(1))?.value,
+    };
+    Ok(state.then_some(spec))
+}

@@ -1,0 +1,160 @@
+//! **What for**: the write buffer: a write ends when its data is in it, and is programmed later.
+//!
+//! **Rule**: a write takes its room when it is admitted and gives it back when its program ends. A flush waits for all
+//! that was admitted before it. A read of data that is all in the buffer needs no die. The buffer is looked up in units
+//! of 4 KiB, in which such drives map.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::{BufferSpec, PowerLoss};
+
+/// Sectors in a unit, as a shift.
+const UNIT_SHIFT: u32 = 3;
+
+/// What is written but not programmed.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    size_sectors: u64,
+    used_sectors: u64,
+    power_loss: PowerLoss,
+    /// How often each unit is in it.
+    units: FxHashMap<u64, u32>, // tidy: never iterated
+    /// Sectors admitted between two flushes and not yet programmed, oldest first; never empty.
+    epochs: VecDeque<u64>,
+    first_epoch: u64,
+}
+
+/// A flush and the epoch it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Barrier {
+    pub(super) op: u32,
+    epoch: u64,
+}
+
+impl Buffer {
+    pub(super) fn new(spec: &BufferSpec) -> Buffer {
+        Buffer {
+            size_sectors: spec.size_sectors,
+            used_sectors: 0,
+            power_loss: spec.power_loss,
+            units: FxHashMap::default(),
+            epochs: VecDeque::from([0]),
+            first_epoch: 0,
+        }
+    }
+
+    /// Could it ever take so many?
+    pub(super) fn fits(&self, sectors: u32) -> bool {
+        u64::from(sectors) <= self.size_sectors
+    }
+
+    /// Can it take so many now?
+    pub(super) fn has_room(&self, sectors: u32) -> bool {
+        self.used_sectors + u64::from(sectors) <= self.size_sectors
+    }
+
+    /// Is what is in it safe?
+    pub(super) fn is_stable(&self) -> bool {
+        self.power_loss == PowerLoss::Kept
+    }
+
+    /// Nothing to program.
+    pub(super) fn is_clean(&self) -> bool {
+        self.used_sectors == 0
+    }
+
+    /// Takes room for a write; answers its epoch.
+    pub(super) fn admit(&mut self, sectors: u32) -> u64 {
+        self.used_sectors += u64::from(sectors);
+        let newest = self.epochs.len() - 1;
+        self.epochs[newest] += u64::from(sectors);
+        self.first_epoch + newest as u64
+    }
+
+    /// Data has arrived.
+    pub(super) fn arrived(&mut self, start: u64, sectors: u32) {
+        for unit in units(start, sectors) {
+            *self.units.entry(unit).or_insert(0) += 1;
+        }
+    }
+
+    /// A part of a write has been programmed.
+    pub(super) fn programmed(&mut self, start: u64, sectors: u32, epoch: u64) {
+        self.used_sectors -= u64::from(sectors);
+        self.epochs[(epoch - self.first_epoch) as usize] -= u64::from(sectors);
+        for unit in units(start, sectors) {
+            let count = self.units.get_mut(&unit).expect("what is programmed has arrived");
+            *count -= 1;
+            if *count == 0 {
+                self.units.remove(&unit);
+            }
+        }
+    }
+
+    /// Is all of it in here?
+    #[inline]
+    pub(super) fn holds(&self, start: u64, sectors: u32) -> bool {
+        !self.units.is_empty() && units(start, sectors).all(|unit| self.units.contains_key(&unit))
+    }
+
+    /// A flush that waits for all that has been admitted; later writes belong to the next epoch.
+    pub(super) fn barrier(&mut self, op: u32) -> Barrier {
+        let epoch = self.first_epoch + self.epochs.len() as u64 - 1;
+        self.epochs.push_back(0);
+        Barrier { op, epoch }
+    }
+
+    /// Has everything before the barrier been programmed? Ask for the oldest barrier first.
+    pub(super) fn is_over(&mut self, barrier: &Barrier) -> bool {
+        while self.first_epoch <= barrier.epoch && self.epochs.front() == Some(&0) {
+            self.epochs.pop_front();
+            self.first_epoch += 1;
+        }
+        self.first_epoch > barrier.epoch
+    }
+}
+
+fn units(start: u64, sectors: u32) -> impl Iterator<Item = u64> {
+    (start >> UNIT_SHIFT)..((start + u64::from(sectors) - 1) >> UNIT_SHIFT) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer() -> Buffer {
+        Buffer::new(&BufferSpec { size_sectors: 64, power_loss: PowerLoss::Lost })
+    }
+
+    #[test]
+    fn a_flush_waits_for_what_was_before_it_and_not_for_what_came_later() {
+        let mut buffer = buffer();
+        let before = buffer.admit(8);
+        buffer.arrived(0, 8);
+        let barrier = buffer.barrier(0);
+        let later = buffer.admit(8);
+        buffer.arrived(800, 8);
+        assert!(before < later && !buffer.is_over(&barrier));
+        buffer.programmed(0, 8, before);
+        assert!(buffer.is_over(&barrier) && !buffer.is_clean());
+        buffer.programmed(800, 8, later);
+        assert!(buffer.is_clean());
+    }
+
+    #[test]
+    fn it_holds_what_is_wholly_inside_until_that_is_programmed_as_often_as_written() {
+        let mut buffer = buffer();
+        for _ in 0..2 {
+            buffer.admit(16);
+            buffer.arrived(16, 16);
+        }
+        assert!(buffer.holds(16, 16) && buffer.holds(24, 8) && !buffer.holds(24, 16));
+        buffer.programmed(16, 16, 0);
+        assert!(buffer.holds(16, 16));
+        buffer.programmed(16, 16, 0);
+        assert!(!buffer.holds(16, 8));
+        assert!(buffer.has_room(64) && !buffer.has_room(65) && !buffer.fits(65));
+    }
+}

@@ -1,0 +1,193 @@
+//! **What for**: a die, which reads or programs one thing at a time, and what a read does that finds a program there.
+//!
+//! **Rule**: reads go before programs that have not begun, `patience` of them at most, so that writes end too. A read
+//! that finds a program running waits for its end (`wait`), or interrupts it for `cost` (`suspend`, also `patience`
+//! times at most), or passes it (`off`). A program takes several pending pieces at once. It begins when there is enough
+//! for it, or at once if somebody waits for it.
+//!
+//! **Costs when wrong**: without interference, reads beside writes are as fast as alone, which no such disk is.
+
+use std::collections::VecDeque;
+
+use blksched::{Instant, Span, SubmitterId};
+
+use super::collection::Manner;
+use super::lane::{Lane, Path};
+use crate::{Interference, InterferenceSpec};
+
+/// For whom something is programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum For {
+    /// The buffer, which took it in this epoch.
+    Buffer { epoch: u64 },
+    /// A command that waits.
+    Command { op: u32 },
+}
+
+/// A part of a page, to be programmed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) start: u64,
+    pub(super) sectors: u32,
+    pub(super) manner: Manner,
+    pub(super) submitter: SubmitterId,
+    pub(super) queued: Instant,
+    pub(super) to: For,
+}
+
+/// One die.
+#[derive(Clone, Debug)]
+pub(super) struct Die {
+    rule: InterferenceSpec,
+    reads: Lane,
+    /// When the running program ends.
+    program: Option<Instant>,
+    /// Reads that have gone before a program since the last one began.
+    passed: u32,
+    pending: VecDeque<Piece>,
+    pending_sectors: u32,
+    waited_for: u32,
+    running: Vec<Piece>,
+    /// Whose the last program was.
+    pub(super) last: Path,
+    /// When the disk will look at this die next.
+    pub(super) armed: Instant,
+}
+
+impl Die {
+    pub(super) fn new(rule: InterferenceSpec) -> Die {
+        Die {
+            rule,
+            reads: Lane::default(),
+            program: None,
+            passed: 0,
+            pending: VecDeque::new(),
+            pending_sectors: 0,
+            waited_for: 0,
+            running: Vec::new(),
+            last: Path { op: u32::MAX, foreign: Span::ZERO },
+            armed: Instant::NEVER,
+        }
+    }
+
+    /// Reads a page at `at`, which takes `read`; when it has been sensed, and the path so far.
+    #[inline]
+    pub(super) fn read(&mut self, at: Instant, read: Span, path: Path) -> (Instant, Path) {
+        self.passed = self.passed.saturating_add(1);
+        match (self.program, self.rule.state) {
+            (Some(end), Interference::Suspend { cost }) if end > at + cost && self.passed <= self.rule.patience => {
+                let free = self.reads.free().max(at);
+                let lead = if free == at { cost } else { Span::ZERO };
+                let (begin, path) = self.reads.occupy(at, lead + read, path);
+                self.program = Some(end + lead + read);
+                (begin + lead + read, Path { foreign: path.foreign + lead, ..path })
+            }
+            (program, state) => {
+                if let Some(end) = program.filter(|_| state != Interference::Off) {
+                    self.reads.close(end);
+                }
+                let (begin, path) = self.reads.occupy(at, read, path);
+                (begin + read, path)
+            }
+        }
+    }
+
+    /// Something to be programmed.
+    pub(super) fn push(&mut self, piece: Piece) {
+        self.pending_sectors += piece.sectors;
+        self.waited_for += u32::from(matches!(piece.to, For::Command { .. }));
+        self.pending.push_back(piece);
+    }
+
+    /// Is there a program that should begin, given that it takes `enough` sectors, or any if somebody waits?
+    #[inline]
+    pub(super) fn is_due(&self, enough: u64, urgent: bool) -> bool {
+        let some = self.waited_for > 0 || urgent;
+        self.program.is_none() && self.pending_sectors > 0 && (some || u64::from(self.pending_sectors) >= enough)
+    }
+
+    /// Have so many reads gone before it that a program is next?
+    pub(super) fn has_waited_enough(&self) -> bool {
+        self.passed >= self.rule.patience
+    }
+
+    /// When a program can begin, at `at` at the earliest.
+    pub(super) fn free_for_program(&self, at: Instant) -> Instant {
+        if self.rule.state == Interference::Off { at } else { at.max(self.reads.free()) }
+    }
+
+    /// Takes pieces for one program of at most `most` sectors, or one piece; they are then [`Die::running`].
+    pub(super) fn take(&mut self, most: u64) -> u32 {
+        debug_assert!(self.running.is_empty(), "one program at a time");
+        let mut sectors = 0;
+        while let Some(&piece) = self.pending.front() {
+            if sectors > 0 && u64::from(sectors + piece.sectors) > most {
+                break;
+            }
+            sectors += piece.sectors;
+            self.waited_for -= u32::from(matches!(piece.to, For::Command { .. }));
+            self.running.push(piece);
+            self.pending.pop_front();
+        }
+        self.pending_sectors -= sectors;
+        sectors
+    }
+
+    /// What is being programmed.
+    pub(super) fn running(&self) -> &[Piece] {
+        &self.running
+    }
+
+    /// The program that was taken ends at `end`.
+    pub(super) fn begin(&mut self, end: Instant, last: Path) {
+        (self.program, self.passed, self.last) = (Some(end), 0, last);
+    }
+
+    /// When the running program ends; a read may have put that off.
+    pub(super) fn program_end(&self) -> Option<Instant> {
+        self.program
+    }
+
+    /// The program has ended; its pieces move to `ended`.
+    pub(super) fn end(&mut self, ended: &mut Vec<Piece>) {
+        self.program = None;
+        ended.append(&mut self.running);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Span = Span::from_us(50);
+    const NEW: Path = Path { op: 1, foreign: Span::ZERO };
+
+    fn programming(state: Interference, patience: u32) -> Die {
+        let mut die = Die::new(InterferenceSpec { state, patience });
+        die.begin(Instant::ZERO + Span::from_us(700), NEW);
+        die
+    }
+
+    fn us(us: u64) -> Instant {
+        Instant::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn a_read_behind_a_program_waits_or_suspends_or_passes() {
+        let read = |state| programming(state, 4).read(us(100), READ, NEW);
+        assert_eq!(read(Interference::Wait), (us(750), Path { foreign: Span::from_us(600), ..NEW }));
+        let cost = Span::from_us(20);
+        assert_eq!(read(Interference::Suspend { cost }), (us(170), Path { foreign: cost, ..NEW }));
+        assert_eq!(read(Interference::Off), (us(150), NEW));
+    }
+
+    #[test]
+    fn a_suspended_program_ends_later_and_is_suspended_so_often_only() {
+        let mut die = programming(Interference::Suspend { cost: Span::from_us(20) }, 2);
+        assert_eq!(die.read(us(100), READ, NEW).0, us(170));
+        assert_eq!(die.read(us(100), READ, NEW).0, us(220));
+        assert_eq!(die.program_end(), Some(us(820)));
+        assert_eq!(die.read(us(300), READ, NEW).0, us(870));
+        assert_eq!(die.program_end(), Some(us(820)));
+    }
+}

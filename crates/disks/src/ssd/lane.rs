@@ -1,0 +1,76 @@
+//! **What for**: a part of the disk that serves one command after the other (a die, a channel, the interface), and how
+//! long a command waited there for others.
+//!
+//! **Rule**: first come, first served, without gaps. A wait behind another page of one's own command is one's own
+//! work; any other wait is foreign. What a command's critical path waited for others is not its service.
+
+use blksched::{Instant, Span};
+
+/// Nobody's number.
+const NOBODY: u32 = u32::MAX;
+
+/// A command on its way: which, and how long it has waited for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    pub(super) op: u32,
+    pub(super) foreign: Span,
+}
+
+/// Something that serves one at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane {
+    free: Instant,
+    last: Path,
+}
+
+impl Default for Lane {
+    fn default() -> Lane {
+        Lane { free: Instant::ZERO, last: Path { op: NOBODY, foreign: Span::ZERO } }
+    }
+}
+
+impl Lane {
+    /// When it is free.
+    pub(super) fn free(&self) -> Instant {
+        self.free
+    }
+
+    /// Takes it for `span` from `at` on at the earliest; says when that begins, and the path so far.
+    #[inline]
+    pub(super) fn occupy(&mut self, at: Instant, span: Span, path: Path) -> (Instant, Path) {
+        let begin = at.max(self.free);
+        let foreign = match self.free > at {
+            true if self.last.op == path.op => self.last.foreign,
+            true => path.foreign + self.free.since(at),
+            false => path.foreign,
+        };
+        self.free = begin + span;
+        self.last = Path { foreign, ..path };
+        (begin, self.last)
+    }
+
+    /// Keeps it closed until `until`, for nobody's command.
+    pub(super) fn close(&mut self, until: Instant) {
+        if until > self.free {
+            *self = Lane { free: until, ..Lane::default() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: fn(u64) -> Span = Span::from_us;
+
+    #[test]
+    fn waiting_for_oneself_is_work_and_waiting_for_others_is_not() {
+        let mut lane = Lane::default();
+        let path = |op| Path { op, foreign: Span::ZERO };
+        let at = Instant::from_ns(1_000);
+        assert_eq!(lane.occupy(at, US(10), path(1)), (at, path(1)));
+        assert_eq!(lane.occupy(at, US(10), path(1)), (at + US(10), path(1)));
+        assert_eq!(lane.occupy(at, US(10), path(2)), (at + US(20), Path { op: 2, foreign: US(20) }));
+        assert_eq!(lane.occupy(at, US(10), path(2)), (at + US(30), Path { op: 2, foreign: US(20) }));
+    }
+}

@@ -1,0 +1,535 @@
+//! The disk of flash: channels and dies, a write buffer, garbage collection, reads that meet programs.
+//!
+//! What happens where: [`layout`] says where a sector is, [`die`] reads and programs and decides who goes first,
+//! [`collection`] makes writes slow when free blocks have run out, [`buffer`] keeps what is not programmed, [`lane`] is
+//! anything that serves one at a time. This file only moves commands between them.
+//!
+//! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
+//! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
+//!
+//! **Limits**: nothing is read ahead; rewriting what is still in the buffer does not spare the first program; a write
+//! of less than a page costs no read of the rest.
+
+use std::collections::VecDeque;
+
+use blksched::{Command, Instant, Op, Span};
+
+use crate::disk::admit;
+use crate::endings::Endings;
+use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, Rate, SsdSpec};
+
+mod buffer;
+mod collection;
+mod die;
+mod lane;
+mod layout;
+#[cfg(test)]
+pub(crate) mod tests_support;
+mod timeline;
+
+use buffer::{Barrier, Buffer};
+use collection::{Collection, Manner};
+use die::{Die, For, Piece};
+use lane::{Lane, Path};
+use layout::Layout;
+use timeline::Timeline;
+
+/// Not a command: programs for the buffer.
+const BACKGROUND: u32 = u32::MAX - 1;
+
+/// What happens at some moment.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A page has been read into its die's register.
+    Sensed { path: Path, die: u32, sectors: u32 },
+    /// A command's data may cross the interface.
+    Carry { op: u32 },
+    /// A write's data is there.
+    Arrived { op: u32 },
+    /// A die's program has ended, or it may begin one.
+    Die { die: u32 },
+}
+
+/// What becomes of a command.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// From the dies.
+    Read,
+    /// From the buffer.
+    Hit,
+    /// Into the buffer, in this epoch.
+    Cached { epoch: u64, manner: Manner },
+    /// To the dies.
+    Through { manner: Manner },
+    /// Waits for the buffer to drain.
+    Flush,
+}
+
+/// A command on its way.
+#[derive(Clone, Copy, Debug)]
+struct OnWay {
+    command: Command,
+    work: Work,
+    arrived: Instant,
+    ready: Instant,
+    /// Parts that have not ended.
+    left: u32,
+    /// The end of its last part, when that was through with the flash, and what its path waited for others.
+    end: Instant,
+    media: Instant,
+    foreign: Span,
+}
+
+/// Time per sector.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// \[ns / 2^32\].
+    sector: u64,
+}
+
+impl Pace {
+    fn new(rate: Rate) -> Pace {
+        let sector = ((512u128 * 1_000_000_000) << 32) / u128::from(rate.bytes_per_s());
+        Pace { sector: u64::try_from(sector).expect("a rate below 1 byte/s is refused when it is read") }
+    }
+
+    #[inline]
+    fn time_of(self, sectors: u32) -> Span {
+        Span::from_ns(((u128::from(sectors) * u128::from(self.sector)) >> 32) as u64)
+    }
+}
+
+pub(crate) struct Ssd {
+    facts: Facts,
+    spec: SsdSpec,
+    layout: Layout,
+    decoder: Lane,
+    interface: Lane,
+    wire: Pace,
+    channels: Vec<Lane>,
+    bus: Pace,
+    dies: Vec<Die>,
+    collection: Option<Collection>,
+    buffer: Option<Buffer>,
+    /// Writes without room, oldest first.
+    waiting: VecDeque<u32>,
+    barriers: VecDeque<Barrier>,
+    /// Where the last write ended.
+    written_to: u64,
+    on_way: Vec<Option<OnWay>>,
+    free: Vec<u32>,
+    events: Timeline<Event>,
+    endings: Endings<()>,
+    /// Room for [`Ssd::end_program`].
+    ended: Vec<Piece>,
+    in_flight: u32,
+    ledger: Ledger,
+}
+
+impl Ssd {
+    pub(crate) fn new(spec: &SsdSpec) -> Ssd {
+        let layout = Layout::new(&spec.flash);
+        let buffer = spec.buffer.as_ref().map(Buffer::new);
+        Ssd {
+            facts: Facts {
+                sectors: spec.capacity_sectors,
+                rotational: false,
+                depth: spec.depth,
+                max_sectors: spec.max_sectors,
+                volatile_cache: buffer.as_ref().is_some_and(|buffer| !buffer.is_stable()),
+                fua: true,
+            },
+            layout,
+            decoder: Lane::default(),
+            interface: Lane::default(),
+            wire: Pace::new(spec.interface),
+            channels: vec![Lane::default(); spec.flash.channels as usize],
+            bus: Pace::new(spec.flash.channel_rate),
+            dies: vec![Die::new(spec.interference); layout.dies() as usize],
+            collection: spec.collection.as_ref().map(|collection| Collection::new(collection, &spec.flash)),
+            buffer,
+            waiting: VecDeque::new(),
+            barriers: VecDeque::new(),
+            written_to: u64::MAX,
+            on_way: vec![None; spec.depth as usize],
+            free: (0..spec.depth).rev().collect(),
+            events: Timeline::with_capacity(spec.depth as usize + layout.dies() as usize),
+            endings: Endings::with_capacity(spec.depth as usize),
+            ended: Vec::new(),
+            in_flight: 0,
+            ledger: Ledger::default(),
+            spec: *spec,
+        }
+    }
+
+    /// A place for a command that cannot end at once.
+    fn register(&mut self, work: Work, command: Command, arrived: Instant, ready: Instant, foreign: Span) -> u32 {
+        let op = self.free.pop().expect("`admit` has counted");
+        let end = ready;
+        self.on_way[op as usize] = Some(OnWay { command, work, arrived, ready, left: 1, end, media: end, foreign });
+        op
+    }
+
+    fn get(&mut self, op: u32) -> &mut OnWay {
+        self.on_way[op as usize].as_mut().expect("a command ends once")
+    }
+
+    fn read(&mut self, now: Instant, ready: Instant, command: Command, foreign: Span) {
+        let (start, sectors) = (command.start.0, command.sectors);
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.holds(start, sectors)) {
+            let op = self.register(Work::Hit, command, now, ready, foreign);
+            return self.events.add(ready, Event::Carry { op });
+        }
+        let op = self.register(Work::Read, command, now, ready, foreign);
+        let mut parts = 0;
+        for part in self.layout.parts(start, sectors) {
+            if self.overdue(part.die, ready) {
+                self.begin_program(part.die, ready);
+            }
+            let path = Path { op, foreign };
+            let (sensed, path) = self.dies[part.die as usize].read(ready, self.spec.flash.read, path);
+            self.events.add(sensed, Event::Sensed { path, die: part.die, sectors: part.sectors });
+            parts += 1;
+        }
+        self.get(op).left = parts;
+    }
+
+    /// Is a program of that die's next, although reads are before it?
+    fn overdue(&self, die: u32, at: Instant) -> bool {
+        let die = &self.dies[die as usize];
+        die.has_waited_enough()
+            && die.is_due(self.spec.flash.program_sectors, self.is_urgent())
+            && die.free_for_program(at) > at
+    }
+
+    fn write(&mut self, now: Instant, ready: Instant, command: Command, foreign: Span) {
+        let manner = if command.start.0 == self.written_to { Manner::Sequential } else { Manner::Random };
+        self.written_to = command.start.0 + u64::from(command.sectors);
+        let (waits, full) = (!self.waiting.is_empty(), |buffer: &Buffer| !buffer.has_room(command.sectors));
+        match &mut self.buffer {
+            Some(buffer) if buffer.fits(command.sectors) && (buffer.is_stable() || !command.fua) => {
+                if waits || full(buffer) {
+                    let work = Work::Cached { epoch: 0, manner };
+                    let op = self.register(work, command, now, ready, foreign);
+                    let was_urgent = self.is_urgent();
+                    self.waiting.push_back(op);
+                    self.urge(was_urgent, now);
+                } else {
+                    let epoch = buffer.admit(command.sectors);
+                    let op = self.register(Work::Cached { epoch, manner }, command, now, ready, foreign);
+                    self.events.add(ready, Event::Carry { op });
+                }
+            }
+            _ => {
+                let op = self.register(Work::Through { manner }, command, now, ready, foreign);
+                self.events.add(ready, Event::Carry { op });
+            }
+        }
+    }
+
+    fn flush(&mut self, now: Instant, ready: Instant, command: Command, foreign: Span) {
+        if self.buffer.as_ref().is_none_or(|buffer| buffer.is_stable() || buffer.is_clean()) {
+            return self.end_early(ready, &command, ready.since(now).saturating_sub(foreign), Outcome::Ok);
+        }
+        let op = self.register(Work::Flush, command, now, ready, foreign);
+        let was_urgent = self.is_urgent();
+        if let Some(buffer) = &mut self.buffer {
+            self.barriers.push_back(buffer.barrier(op));
+        }
+        self.urge(was_urgent, now);
+    }
+
+    /// Does somebody wait for the buffer to drain?
+    fn is_urgent(&self) -> bool {
+        !self.waiting.is_empty() || !self.barriers.is_empty()
+    }
+
+    /// Somebody has begun to wait: programs that would have waited for company begin.
+    fn urge(&mut self, was_urgent: bool, now: Instant) {
+        if !was_urgent {
+            (0..self.layout.dies()).for_each(|die| self.pump(die, now));
+        }
+    }
+
+    /// Begins a program on a die if one is due and the die is free for it.
+    fn pump(&mut self, index: u32, now: Instant) {
+        let urgent = self.is_urgent();
+        let die = &mut self.dies[index as usize];
+        if !die.is_due(self.spec.flash.program_sectors, urgent) {
+            return;
+        }
+        let free = die.free_for_program(now);
+        if free > now && !die.has_waited_enough() {
+            return self.arm(index, free);
+        }
+        self.begin_program(index, now);
+    }
+
+    /// Looks at a die again at `at`.
+    fn arm(&mut self, index: u32, at: Instant) {
+        let die = &mut self.dies[index as usize];
+        if at < die.armed {
+            die.armed = at;
+            self.events.add(at, Event::Die { die: index });
+        }
+    }
+
+    fn begin_program(&mut self, index: u32, now: Instant) {
+        let die = &mut self.dies[index as usize];
+        let at = die.free_for_program(now);
+        let sectors = die.take(self.spec.flash.program_sectors);
+        let first = die.running()[0];
+        let path = match first.to {
+            For::Command { op } if die.last.op == op => die.last,
+            For::Command { op } => Path { op, foreign: at.since(first.queued) },
+            For::Buffer { .. } => Path { op: BACKGROUND, foreign: Span::ZERO },
+        };
+        let across = self.bus.time_of(sectors);
+        let (begin, path) = self.channels[self.layout.channel(index)].occupy(at, across, path);
+        let collect = match &mut self.collection {
+            Some(collection) => collection.programmed(index as usize, sectors, first.manner),
+            None => Span::ZERO,
+        };
+        let busy = across + self.spec.flash.program + collect;
+        let end = begin + busy;
+        self.dies[index as usize].begin(end, path);
+        self.charge_program(index, busy, sectors);
+        self.arm(index, end);
+    }
+
+    /// Charges a program's buffered pieces to who wrote them; a waiting command is charged when it ends.
+    fn charge_program(&mut self, index: u32, busy: Span, sectors: u32) {
+        let (mut rest, mut left) = (busy.as_ns(), u64::from(sectors));
+        for piece in self.dies[index as usize].running() {
+            let share = (u128::from(rest) * u128::from(piece.sectors) / u128::from(left)) as u64;
+            (rest, left) = (rest - share, left - u64::from(piece.sectors));
+            if matches!(piece.to, For::Buffer { .. }) {
+                let activity = Activity { transfer: Span::from_ns(share), ..Activity::default() };
+                self.ledger.charge(piece.submitter, &activity);
+            }
+        }
+    }
+
+    /// A die's moment has come.
+    fn visit(&mut self, at: Instant, index: u32) {
+        let die = &mut self.dies[index as usize];
+        if die.armed > at {
+            return;
+        }
+        die.armed = Instant::NEVER;
+        match die.program_end() {
+            Some(end) if end > at => return self.arm(index, end),
+            Some(_) => self.end_program(at, index),
+            None => {}
+        }
+        self.pump(index, at);
+    }
+
+    fn end_program(&mut self, at: Instant, index: u32) {
+        let mut ended = core::mem::take(&mut self.ended);
+        let last = self.dies[index as usize].last;
+        self.dies[index as usize].end(&mut ended);
+        for piece in ended.drain(..) {
+            match piece.to {
+                For::Buffer { epoch } => {
+                    if let Some(buffer) = &mut self.buffer {
+                        buffer.programmed(piece.start, piece.sectors, epoch);
+                    }
+                }
+                For::Command { op } => {
+                    let before = self.get(op).foreign;
+                    let foreign = if last.op == op { before + last.foreign } else { before };
+                    self.end_part(op, at, at, foreign);
+                }
+            }
+        }
+        self.ended = ended;
+        self.drained(at);
+    }
+
+    /// There is room, and perhaps a flush is over.
+    fn drained(&mut self, at: Instant) {
+        while let Some(&barrier) = self.barriers.front()
+            && self.buffer.as_mut().is_none_or(|buffer| buffer.is_over(&barrier))
+        {
+            self.barriers.pop_front();
+            let ready = self.get(barrier.op).ready;
+            let (end, foreign) = (at.max(ready), at.since(ready) + self.get(barrier.op).foreign);
+            self.end_part(barrier.op, end, end, foreign);
+        }
+        while let Some(&op) = self.waiting.front() {
+            let (sectors, ready) = (self.get(op).command.sectors, self.get(op).ready);
+            let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.has_room(sectors)) else { return };
+            let admitted = buffer.admit(sectors);
+            self.waiting.pop_front();
+            let on_way = self.get(op);
+            if let Work::Cached { epoch, .. } = &mut on_way.work {
+                *epoch = admitted;
+            }
+            on_way.foreign += at.since(ready);
+            self.events.add(at.max(ready), Event::Carry { op });
+        }
+    }
+
+    /// A page waits in its die's register: over the channel and, as it comes, over the interface.
+    fn sensed(&mut self, at: Instant, path: Path, die: u32, sectors: u32) {
+        let (across, out) = (self.bus.time_of(sectors), self.wire.time_of(sectors));
+        let (bus_begin, bus_path) = self.channels[self.layout.channel(die)].occupy(at, across, path);
+        let (out_begin, out_path) = self.interface.occupy(at, out, path);
+        let (media, end) = (bus_begin + across, out_begin + out);
+        let foreign = if media >= end { bus_path.foreign } else { out_path.foreign };
+        self.end_part(path.op, media, media.max(end), foreign);
+    }
+
+    /// A write's data, or a hit's, begins to cross the interface.
+    fn carry(&mut self, at: Instant, op: u32) {
+        let &mut OnWay { command, work, foreign, .. } = self.get(op);
+        let out = self.wire.time_of(command.sectors);
+        let (begin, path) = self.interface.occupy(at, out, Path { op, foreign });
+        match work {
+            Work::Hit => self.end_part(op, at, begin + out, path.foreign),
+            _ => {
+                self.get(op).foreign = path.foreign;
+                self.events.add(begin + out, Event::Arrived { op });
+            }
+        }
+    }
+
+    /// A write's data is in the drive.
+    fn arrived(&mut self, at: Instant, op: u32) {
+        let &mut OnWay { command, work, foreign, .. } = self.get(op);
+        let (to, manner) = match work {
+            Work::Cached { epoch, manner } => (For::Buffer { epoch }, manner),
+            Work::Through { manner } => (For::Command { op }, manner),
+            Work::Read | Work::Hit | Work::Flush => return,
+        };
+        let mut parts = 0;
+        for part in self.layout.parts(command.start.0, command.sectors) {
+            let (start, sectors, submitter) = (part.start, part.sectors, command.submitter);
+            self.dies[part.die as usize].push(Piece { start, sectors, manner, submitter, queued: at, to });
+            if let (Some(buffer), For::Buffer { .. }) = (&mut self.buffer, to) {
+                buffer.arrived(start, sectors);
+            }
+            parts += 1;
+        }
+        match to {
+            For::Buffer { .. } => self.end_part(op, at, at, foreign),
+            For::Command { .. } => self.get(op).left = parts,
+        }
+        for part in self.layout.parts(command.start.0, command.sectors).take(self.dies.len()) {
+            self.pump(part.die, at);
+        }
+    }
+
+    /// One part of a command is through with the flash at `media` and ends at `end`.
+    fn end_part(&mut self, op: u32, media: Instant, end: Instant, foreign: Span) {
+        let on_way = self.get(op);
+        if end >= on_way.end {
+            (on_way.end, on_way.media) = (end, media);
+            if !matches!(on_way.work, Work::Through { .. }) || on_way.left == 1 {
+                on_way.foreign = foreign;
+            }
+        }
+        on_way.left -= 1;
+        if on_way.left == 0 {
+            let on_way = *on_way;
+            self.on_way[op as usize] = None;
+            self.free.push(op);
+            self.end(&on_way);
+        }
+    }
+
+    /// Books a command's end: its time less what it waited for others.
+    fn end(&mut self, on_way: &OnWay) {
+        let OnWay { command, arrived, ready, end, media, foreign, .. } = *on_way;
+        let own = end.since(arrived).saturating_sub(foreign);
+        let overhead = own.min(ready.since(arrived)).min(self.spec.overhead.command);
+        let rest = own.saturating_sub(overhead);
+        let crossing = match on_way.work {
+            Work::Read => end.since(media).min(self.wire.time_of(command.sectors)),
+            Work::Flush => Span::ZERO,
+            Work::Hit | Work::Cached { .. } | Work::Through { .. } => self.wire.time_of(command.sectors),
+        };
+        let interface = crossing.min(rest);
+        let service = Activity { overhead, interface, transfer: rest.saturating_sub(interface), ..Activity::default() };
+        self.ledger.charge(command.submitter, &service);
+        self.endings.add(Finished { rq: command.rq, at: end, outcome: Outcome::Ok, service }, ());
+    }
+
+    fn end_early(&mut self, at: Instant, command: &Command, overhead: Span, outcome: Outcome) {
+        let service = Activity { overhead, ..Activity::default() };
+        if outcome == Outcome::Ok {
+            self.ledger.charge(command.submitter, &service);
+        }
+        self.endings.add(Finished { rq: command.rq, at, outcome, service }, ());
+    }
+
+    /// The earliest event.
+    fn step(&mut self) {
+        let Some((at, event)) = self.events.take() else { return };
+        match event {
+            Event::Sensed { path, die, sectors } => self.sensed(at, path, die, sectors),
+            Event::Carry { op } => self.carry(at, op),
+            Event::Arrived { op } => self.arrived(at, op),
+            Event::Die { die } => self.visit(at, die),
+        }
+    }
+}
+
+impl Disk for Ssd {
+    fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    fn start(&mut self, now: Instant, command: Command) {
+        while self.events.next() <= now {
+            self.step();
+        }
+        let outcome = admit(&self.facts, self.in_flight, &command);
+        self.in_flight += 1;
+        let path = Path { op: BACKGROUND, foreign: Span::ZERO };
+        let (begin, _) = self.decoder.occupy(now, self.spec.overhead.interval, path);
+        let (ready, foreign) = (begin + self.spec.overhead.command, begin.since(now));
+        if outcome != Outcome::Ok {
+            return self.end_early(ready, &command, self.spec.overhead.command, outcome);
+        }
+        match command.op {
+            Op::Read => self.read(now, ready, command, foreign),
+            Op::Write => self.write(now, ready, command, foreign),
+            Op::Flush => self.flush(now, ready, command, foreign),
+            Op::Discard => {
+                if let Some(collection) = &mut self.collection {
+                    collection.discarded(command.sectors);
+                }
+                self.end_early(ready, &command, self.spec.overhead.command, Outcome::Ok);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let next = self.endings.next().unwrap_or(Instant::NEVER).min(self.events.next());
+        (next != Instant::NEVER).then_some(next)
+    }
+
+    fn finish(&mut self, now: Instant) -> Option<Finished> {
+        loop {
+            let ending = self.endings.next().unwrap_or(Instant::NEVER);
+            let event = self.events.next();
+            if event <= ending && event <= now {
+                self.step();
+                continue;
+            }
+            let (finished, ()) = self.endings.take(now)?;
+            self.in_flight -= 1;
+            return Some(finished);
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}

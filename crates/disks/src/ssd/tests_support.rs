@@ -1,0 +1,11 @@
+//! What the unit tests of the mechanisms share.
+
+use crate::{Model, SsdSpec, load};
+
+/// The ssd of a preset.
+pub(crate) fn ssd_spec(preset: &str) -> SsdSpec {
+    match load(preset).expect("a preset").model {
+        Model::Ssd(spec) => spec,
+        other => panic!("{preset} is {other:?}"),
+    }
+}
