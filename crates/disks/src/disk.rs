@@ -1,8 +1,10 @@
 //! The face of every disk model: start, next, finish.
 
+use std::borrow::Cow;
+
 use blksched::{Command, Instant, RequestId};
 
-use crate::{Activity, Ledger};
+use crate::{Activity, Ledger, Trace};
 
 /// A disk, in virtual time. It never reads a clock and never calls back.
 ///
@@ -29,7 +31,14 @@ pub trait Disk: Send {
     fn in_flight(&self) -> u32;
 
     /// Where the mechanism's time went so far.
-    fn ledger(&self) -> &Ledger;
+    ///
+    /// A disk of several answers the sum over its members, worked out at this call.
+    fn ledger(&self) -> Cow<'_, Ledger>;
+
+    /// What has passed, if a tracer is in the way.
+    fn trace(&self) -> Option<&Trace> {
+        None
+    }
 }
 
 /// What a disk tells its host.
@@ -78,6 +87,8 @@ pub enum Outcome {
 pub enum IoError {
     /// It reaches behind the disk's last sector.
     OutOfRange,
+    /// The medium gave nothing back, or took nothing.
+    Medium,
 }
 
 /// The checks every model makes before it accepts a command.

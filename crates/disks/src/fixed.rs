@@ -3,6 +3,8 @@
 //! **Rule**: a command takes the channel that is free first and holds it for `service + bytes / rate`. A flush and a
 //! discard move no data. Nothing is cached, so a flush has nothing to do and costs `service` alone.
 
+use std::borrow::Cow;
+
 use blksched::{Command, Instant, Op, Span};
 
 use crate::disk::admit;
@@ -82,7 +84,7 @@ impl Disk for Fixed {
         self.in_flight
     }
 
-    fn ledger(&self) -> &Ledger {
-        &self.ledger
+    fn ledger(&self) -> Cow<'_, Ledger> {
+        Cow::Borrowed(&self.ledger)
     }
 }

@@ -78,6 +78,13 @@ impl Ledger {
         self.accounts.iter().map(|(submitter, activity)| (*submitter, activity))
     }
 
+    /// Everything that stands in either.
+    pub(crate) fn add(&mut self, other: &Ledger) {
+        for (submitter, activity) in other.by_submitter() {
+            self.charge(submitter, activity);
+        }
+    }
+
     pub(crate) fn charge(&mut self, submitter: SubmitterId, activity: &Activity) {
         self.total += activity;
         // Neighbouring charges are mostly for the same submitter.

@@ -25,22 +25,28 @@
 //! assert_eq!(done.service.sum(), done.at.since(Instant::ZERO));
 //! ```
 //!
-//! The models: `null` (ends at once), `fixed` (constant service time on parallel channels) and `hdd` (see the module
-//! heads in `hdd/`, one per mechanism). The presets' comments say where each number comes from.
+//! The models: `null` (ends at once), `fixed` (constant service time on parallel channels), `hdd` and `ssd` (see the
+//! module heads in `hdd/` and `ssd/`, one per mechanism), and `raid` over any of them. Around each of them may stand
+//! faults, a delay and a tracer (`middleware/`). The presets' comments say where each number comes from.
 
 mod disk;
 mod endings;
 mod fixed;
 mod hdd;
 mod ledger;
+mod middleware;
 mod null;
+mod raid;
 mod spec;
 mod ssd;
+mod timeline;
 
 pub use disk::{Disk, Facts, Finished, IoError, Outcome};
 pub use ledger::{Activity, Ledger};
+pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
-    BufferSpec, CacheOrder, CollectionSpec, DiskError, DiskSpec, FixedSpec, FlashSpec, GeometrySpec, HddSpec,
-    Interference, InterferenceSpec, LookAheadSpec, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, Rate,
-    SeekSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
+    BufferSpec, CacheOrder, CollectionSpec, DelaySpec, DiskError, DiskSpec, FaultAction, FaultSpec, FixedSpec,
+    FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, Level, LookAheadSpec, MiddlewareSpec,
+    MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, RaidSpec, Rate, SeekSpec,
+    SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
 };

@@ -83,7 +83,7 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
     assert_eq!(
         complaint("[zones]", "[zone]"),
         "my.toml:9:2: unknown key `zone`: expected here one of kind, description, capacity, max_command, speed, zones, \
-         geometry, seek, overhead, interface, look_ahead, write_cache, ncq; did you mean `zones`?"
+         geometry, seek, overhead, interface, look_ahead, write_cache, ncq, fault, delay, tracer; did you mean `zones`?"
     );
 }
 
@@ -125,7 +125,7 @@ fn a_wrong_word_is_told_the_valid_ones() {
     );
     assert_eq!(
         complaint("kind = \"hdd\"", "kind = \"hd\""),
-        "my.toml:3:8: `hd` is not a kind of disk: expected one of null, fixed, hdd, ssd; did you mean `hdd`?"
+        "my.toml:3:8: `hd` is not a kind of disk: expected one of null, fixed, hdd, ssd, raid; did you mean `hdd`?"
     );
 }
 

@@ -8,6 +8,7 @@
 //! (or the drain that a command waits for), else nothing, and then the head reads ahead until it has read `hold` bytes
 //! and dirty sectors are drained, or a command comes.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use blksched::{Command, Instant, Op, Span, SubmitterId};
@@ -443,7 +444,7 @@ impl Disk for Hdd {
         self.in_flight
     }
 
-    fn ledger(&self) -> &Ledger {
-        &self.ledger
+    fn ledger(&self) -> Cow<'_, Ledger> {
+        Cow::Borrowed(&self.ledger)
     }
 }

@@ -159,6 +159,9 @@ pub(super) const KEYS: &[&str] = &[
     "look_ahead",
     "write_cache",
     "ncq",
+    "fault",
+    "delay",
+    "tracer",
 ];
 
 pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {

@@ -1,7 +1,8 @@
 //! What a disk is made of: a preset, or a user's own TOML file of the same form.
 //!
-//! A file says `kind = "hdd"`, `"ssd"`, `"fixed"` or `"null"`, and then that kind's keys. Every number carries its unit in the
+//! A file says `kind = "hdd"`, `"ssd"`, `"raid"`, `"fixed"` or `"null"`, and then that kind's keys. Every number carries its unit in the
 //! value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional mechanisms may be left out.
+//! `[[fault]]`, `[delay]` and `[tracer]` stand around a disk of any kind.
 //! `presets/` holds examples with the source of every number.
 
 use blksched::{Span, nearest};
@@ -9,11 +10,15 @@ use blksched::{Span, nearest};
 use crate::Disk;
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
+use crate::middleware::{Delay, Faults, Tracer};
 use crate::null::Null;
+use crate::raid::Raid;
 use crate::ssd::Ssd;
 
 mod error;
 mod hdd;
+mod middleware;
+mod raid;
 mod reader;
 mod ssd;
 mod units;
@@ -23,6 +28,8 @@ pub use hdd::{
     CacheOrder, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder, SeekSpec, WriteCacheSpec,
     ZonesSpec,
 };
+pub use middleware::{DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
+pub use raid::{Level, MirrorReads, RaidSpec};
 use reader::{Section, Source};
 pub use ssd::{
     BufferSpec, CollectionSpec, FlashSpec, Interference, InterferenceSpec, PowerLoss, SsdOverheadSpec, SsdSpec,
@@ -38,6 +45,8 @@ pub struct DiskSpec {
     pub description: String,
     /// What it is made of.
     pub model: Model,
+    /// What stands around it.
+    pub middleware: MiddlewareSpec,
 }
 
 /// The kinds of disk.
@@ -51,6 +60,8 @@ pub enum Model {
     Hdd(HddSpec),
     /// Is made of flash.
     Ssd(SsdSpec),
+    /// Consists of other disks.
+    Raid(RaidSpec),
 }
 
 /// A disk that takes no time.
@@ -82,13 +93,25 @@ pub struct FixedSpec {
 }
 
 impl DiskSpec {
-    /// A disk at rest. The seed decides at which angle the platters stand at time zero, and nothing else.
+    /// A disk at rest. The seed decides at which angle platters stand at time zero, and a delay's jitter.
     pub fn build(&self, seed: u64) -> Box<dyn Disk> {
-        match &self.model {
+        let mut disk: Box<dyn Disk> = match &self.model {
             Model::Null(spec) => Box::new(Null::new(spec)),
             Model::Fixed(spec) => Box::new(Fixed::new(spec)),
             Model::Hdd(spec) => Box::new(Hdd::new(spec, seed)),
             Model::Ssd(spec) => Box::new(Ssd::new(spec)),
+            Model::Raid(spec) => Box::new(Raid::new(spec, seed)),
+        };
+        let MiddlewareSpec { faults, delay, tracer } = &self.middleware;
+        if !faults.is_empty() {
+            disk = Box::new(Faults::new(disk, faults));
+        }
+        if let Some(delay) = delay {
+            disk = Box::new(Delay::new(disk, delay, seed));
+        }
+        match tracer {
+            Some(capacity) => Box::new(Tracer::new(disk, *capacity)),
+            None => disk,
         }
     }
 
@@ -103,6 +126,7 @@ impl DiskSpec {
             Model::Null(spec) => spec.depth = depth,
             Model::Fixed(spec) => spec.depth = depth,
             Model::Ssd(spec) => spec.depth = depth,
+            Model::Raid(spec) => spec.depth = depth,
             Model::Hdd(HddSpec { ncq: Some(ncq), .. }) => ncq.depth = depth,
             Model::Hdd(_) if depth == 1 => {}
             Model::Hdd(spec) => {
@@ -111,6 +135,17 @@ impl DiskSpec {
             }
         }
         self
+    }
+
+    /// How many commands it takes at a time.
+    pub fn depth(&self) -> u32 {
+        match &self.model {
+            Model::Null(spec) => spec.depth,
+            Model::Fixed(spec) => spec.depth,
+            Model::Hdd(spec) => spec.ncq.map_or(1, |ncq| ncq.depth),
+            Model::Ssd(spec) => spec.depth,
+            Model::Raid(spec) => spec.depth,
+        }
     }
 
     /// The ssd inside, to flip its switches; `None` for other kinds.
@@ -146,7 +181,11 @@ pub fn presets() -> Vec<DiskSpec> {
     PRESETS.iter().map(|(name, text)| parse(name, text).expect("a test loads every preset")).collect()
 }
 
-/// A preset by its name, or else a TOML file by its path.
+fn preset_names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, _)| *name)
+}
+
+/// A preset by its name, presets as a RAID (`raid5:4xhdd-7200`), or else a TOML file by its path.
 ///
 /// # Errors
 /// If it is neither, or the file cannot be read or understood; the error says where and what was expected.
@@ -154,10 +193,13 @@ pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     if let Some((name, text)) = PRESETS.iter().find(|(name, _)| *name == name_or_path) {
         return parse(name, text);
     }
+    if let Some(raid) = raid::short(name_or_path) {
+        return raid;
+    }
     match std::fs::read_to_string(name_or_path) {
         Ok(text) => parse(name_or_path, &text),
         Err(_) if !name_or_path.contains(['/', '\\']) && !name_or_path.ends_with(".toml") => {
-            let known: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
+            let known: Vec<&str> = preset_names().collect();
             let nearest = nearest(name_or_path, known.iter().copied());
             Err(DiskError::UnknownDisk { name: name_or_path.to_owned(), nearest, known })
         }
@@ -172,21 +214,27 @@ pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
 pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
     let source = Source { file, text };
     let document = source.parse()?;
-    let kind = read_kind(source, document.get_ref())?;
-    let keys = match kind {
-        Kind::Null => &["kind", "description", "capacity", "max_command", "depth"][..],
-        Kind::Fixed => &["kind", "description", "capacity", "max_command", "depth", "channels", "service", "rate"],
-        Kind::Hdd => hdd::KEYS,
-        Kind::Ssd => ssd::KEYS,
-    };
-    let top = Section::open(source, "", document.get_ref(), 0..0, keys)?;
+    let (top, model, middleware) = read_disk(source, document.get_ref(), 0..0)?;
+    Ok(DiskSpec { name: file.to_owned(), description: top.text("description")?.value, model, middleware })
+}
+
+/// A disk from a table, which may be the document or a member's.
+fn read_disk<'t>(
+    source: Source<'t>,
+    table: &'t toml::de::DeTable<'t>,
+    at: core::ops::Range<usize>,
+) -> Result<(Section<'t>, Model, MiddlewareSpec), DiskError> {
+    let kind = read_kind(source, table, at.clone())?;
+    let top = Section::open(source, "", table, at, kind.keys())?;
     let model = match kind {
         Kind::Null => Model::Null(read_null(&top)?),
         Kind::Fixed => Model::Fixed(read_fixed(&top)?),
         Kind::Hdd => Model::Hdd(hdd::read(&top)?),
         Kind::Ssd => Model::Ssd(ssd::read(&top)?),
+        Kind::Raid => Model::Raid(raid::read(&top)?),
     };
-    Ok(DiskSpec { name: file.to_owned(), description: top.text("description")?.value, model })
+    let middleware = middleware::read(&top)?;
+    Ok((top, model, middleware))
 }
 
 #[derive(Clone, Copy)]
@@ -195,16 +243,46 @@ enum Kind {
     Fixed,
     Hdd,
     Ssd,
+    Raid,
+}
+
+impl Kind {
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Kind::Null => &["kind", "description", "capacity", "max_command", "depth", "fault", "delay", "tracer"],
+            Kind::Fixed => &[
+                "kind",
+                "description",
+                "capacity",
+                "max_command",
+                "depth",
+                "channels",
+                "service",
+                "rate",
+                "fault",
+                "delay",
+                "tracer",
+            ],
+            Kind::Hdd => hdd::KEYS,
+            Kind::Ssd => ssd::KEYS,
+            Kind::Raid => raid::KEYS,
+        }
+    }
 }
 
 /// The kind must be known before the other keys can be judged.
-fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>) -> Result<Kind, DiskError> {
-    let kinds = [("null", Kind::Null), ("fixed", Kind::Fixed), ("hdd", Kind::Hdd), ("ssd", Kind::Ssd)];
+fn read_kind(
+    source: Source<'_>,
+    table: &toml::de::DeTable<'_>,
+    at: core::ops::Range<usize>,
+) -> Result<Kind, DiskError> {
+    let kinds =
+        [("null", Kind::Null), ("fixed", Kind::Fixed), ("hdd", Kind::Hdd), ("ssd", Kind::Ssd), ("raid", Kind::Raid)];
     let names = || kinds.iter().map(|(name, _)| *name);
     let expected = names().collect::<Vec<_>>().join(", ");
     let Some(value) = table.get("kind") else {
         let problem = format!("the disk lacks the key `kind`, one of {expected}");
-        return Err(source.invalid(0..0, problem, None));
+        return Err(source.invalid(at, problem, None));
     };
     let word = value.get_ref().as_str().unwrap_or("this");
     match kinds.iter().find(|(name, _)| *name == word) {

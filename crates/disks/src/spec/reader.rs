@@ -92,6 +92,57 @@ impl<'t> Section<'t> {
         }
     }
 
+    /// The tables `[[name]]` inside this one, in order.
+    pub(super) fn sections(
+        &self,
+        name: &'static str,
+        keys: &'static [&'static str],
+    ) -> Result<Vec<Section<'t>>, DiskError> {
+        let opened = |(table, at)| Section::open(self.source, name, table, at, keys);
+        self.tables(name)?.into_iter().map(opened).collect()
+    }
+
+    /// As [`Section::sections`], not yet judged.
+    pub(super) fn tables(&self, name: &'static str) -> Result<Vec<(&'t DeTable<'t>, Range<usize>)>, DiskError> {
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let table = |item: &'t Spanned<DeValue<'t>>| match item.get_ref() {
+            DeValue::Table(table) => Ok((table, item.span())),
+            other => {
+                let problem = format!("`{name}` is {}, expected tables [[{name}]]", describe(other));
+                Err(self.invalid(item.span(), problem))
+            }
+        };
+        match value.get_ref() {
+            DeValue::Array(items) => items.iter().map(table).collect(),
+            _ => Err(table(value).err().unwrap_or_else(|| {
+                self.invalid(value.span(), format!("`{name}` is one table, expected tables [[{name}]]"))
+            })),
+        }
+    }
+
+    /// A list of words.
+    pub(super) fn words(&self, key: &'static str) -> Result<Vec<Located<String>>, DiskError> {
+        let expected = "a list of texts, as in [\"hdd-7200\", \"hdd-7200\"]";
+        self.value(key, expected, |value| {
+            let word = |item: &Spanned<DeValue<'_>>| {
+                let value = item.get_ref().as_str()?.to_owned();
+                Some(Located { value, at: item.span() })
+            };
+            value.as_array()?.iter().map(word).collect()
+        })
+        .map(|list| list.value)
+    }
+
+    /// The document.
+    pub(super) fn source(&self) -> Source<'t> {
+        self.source
+    }
+
+    /// Where the table stands.
+    pub(super) fn at(&self) -> Range<usize> {
+        self.at.clone()
+    }
+
     /// As [`Section::section`], but it must be there.
     pub(super) fn needs(&self, name: &'static str, keys: &'static [&'static str]) -> Result<Section<'t>, DiskError> {
         self.section(name, keys)?.ok_or_else(|| self.missing(&format!("the table [{name}]")))
@@ -122,6 +173,14 @@ impl<'t> Section<'t> {
             _ => None,
         };
         Ok(self.value(key, &expected, |value| number(value).filter(|number| range.contains(number)))?.value)
+    }
+
+    /// A sector's number.
+    pub(super) fn sector(&self, key: &'static str) -> Result<Located<u64>, DiskError> {
+        self.value(key, "a sector's number, counted from 0", |value| match value {
+            DeValue::Integer(integer) => u64::from_str_radix(&integer.as_str().replace('_', ""), integer.radix()).ok(),
+            _ => None,
+        })
     }
 
     pub(super) fn span(&self, key: &'static str, range: RangeInclusive<Span>) -> Result<Located<Span>, DiskError> {

@@ -124,6 +124,9 @@ pub(super) const KEYS: &[&str] = &[
     "interference",
     "buffer",
     "collection",
+    "fault",
+    "delay",
+    "tracer",
 ];
 
 const FLASH: &[&str] = &["channels", "dies", "page", "program_size", "read", "program", "channel_rate"];

@@ -10,12 +10,14 @@
 //! **Limits**: nothing is read ahead; rewriting what is still in the buffer does not spare the first program; a write
 //! of less than a page costs no read of the rest.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use blksched::{Command, Instant, Op, Span};
 
 use crate::disk::admit;
 use crate::endings::Endings;
+use crate::timeline::Timeline;
 use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, Rate, SsdSpec};
 
 mod buffer;
@@ -25,14 +27,12 @@ mod lane;
 mod layout;
 #[cfg(test)]
 pub(crate) mod tests_support;
-mod timeline;
 
 use buffer::{Barrier, Buffer};
 use collection::{Collection, Manner};
 use die::{Die, For, Piece};
 use lane::{Lane, Path};
 use layout::Layout;
-use timeline::Timeline;
 
 /// Not a command: programs for the buffer.
 const BACKGROUND: u32 = u32::MAX - 1;
@@ -46,8 +46,6 @@ enum Event {
     Carry { op: u32 },
     /// A write's data is there.
     Arrived { op: u32 },
-    /// A die's program has ended, or it may begin one.
-    Die { die: u32 },
 }
 
 /// What becomes of a command.
@@ -119,6 +117,8 @@ pub(crate) struct Ssd {
     on_way: Vec<Option<OnWay>>,
     free: Vec<u32>,
     events: Timeline<Event>,
+    /// When a die's program has ended, or it may begin one.
+    visits: Timeline<u32>,
     endings: Endings<()>,
     /// Room for [`Ssd::end_program`].
     ended: Vec<Piece>,
@@ -153,7 +153,8 @@ impl Ssd {
             written_to: u64::MAX,
             on_way: vec![None; spec.depth as usize],
             free: (0..spec.depth).rev().collect(),
-            events: Timeline::with_capacity(spec.depth as usize + layout.dies() as usize),
+            events: Timeline::with_capacity(spec.depth as usize),
+            visits: Timeline::with_capacity(layout.dies() as usize),
             endings: Endings::with_capacity(spec.depth as usize),
             ended: Vec::new(),
             in_flight: 0,
@@ -270,7 +271,7 @@ impl Ssd {
         let die = &mut self.dies[index as usize];
         if at < die.armed {
             die.armed = at;
-            self.events.add(at, Event::Die { die: index });
+            self.visits.add(at, index);
         }
     }
 
@@ -464,14 +465,22 @@ impl Ssd {
         self.endings.add(Finished { rq: command.rq, at, outcome, service }, ());
     }
 
-    /// The earliest event.
+    /// When something happens inside next, or never.
+    fn upcoming(&self) -> Instant {
+        self.events.next().min(self.visits.next())
+    }
+
+    /// What happens next, happens.
     fn step(&mut self) {
-        let Some((at, event)) = self.events.take() else { return };
-        match event {
-            Event::Sensed { path, die, sectors } => self.sensed(at, path, die, sectors),
-            Event::Carry { op } => self.carry(at, op),
-            Event::Arrived { op } => self.arrived(at, op),
-            Event::Die { die } => self.visit(at, die),
+        if self.visits.next() < self.events.next() {
+            let visit = self.visits.take();
+            return visit.map_or((), |(at, die)| self.visit(at, die));
+        }
+        match self.events.take() {
+            Some((at, Event::Sensed { path, die, sectors })) => self.sensed(at, path, die, sectors),
+            Some((at, Event::Carry { op })) => self.carry(at, op),
+            Some((at, Event::Arrived { op })) => self.arrived(at, op),
+            None => {}
         }
     }
 }
@@ -482,7 +491,7 @@ impl Disk for Ssd {
     }
 
     fn start(&mut self, now: Instant, command: Command) {
-        while self.events.next() <= now {
+        while self.upcoming() <= now {
             self.step();
         }
         let outcome = admit(&self.facts, self.in_flight, &command);
@@ -507,14 +516,14 @@ impl Disk for Ssd {
     }
 
     fn next(&self) -> Option<Instant> {
-        let next = self.endings.next().unwrap_or(Instant::NEVER).min(self.events.next());
+        let next = self.endings.next().unwrap_or(Instant::NEVER).min(self.upcoming());
         (next != Instant::NEVER).then_some(next)
     }
 
     fn finish(&mut self, now: Instant) -> Option<Finished> {
         loop {
             let ending = self.endings.next().unwrap_or(Instant::NEVER);
-            let event = self.events.next();
+            let event = self.upcoming();
             if event <= ending && event <= now {
                 self.step();
                 continue;
@@ -529,7 +538,7 @@ impl Disk for Ssd {
         self.in_flight
     }
 
-    fn ledger(&self) -> &Ledger {
-        &self.ledger
+    fn ledger(&self) -> Cow<'_, Ledger> {
+        Cow::Borrowed(&self.ledger)
     }
 }

@@ -1,0 +1,114 @@
+//! **What for**: what passed through a disk, for tests and for whoever drives it.
+//!
+//! **Rule**: each completion is written down, with the moment at which its command came; the last `capacity` of them
+//! are kept. Nothing else changes.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use blksched::{Command, Instant};
+
+use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome};
+
+/// One command and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What was asked.
+    pub command: Command,
+    /// When it was asked.
+    pub started: Instant,
+    /// When it was done.
+    pub ended: Instant,
+    /// Whether it worked.
+    pub outcome: Outcome,
+    /// The disk's own work for it.
+    pub service: Activity,
+}
+
+/// The last commands, oldest first.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    capacity: usize,
+    records: VecDeque<Record>,
+    seen: u64,
+}
+
+impl Trace {
+    /// The records that are kept, in order of completion.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = &Record> {
+        self.records.iter()
+    }
+
+    /// Commands that have ended, kept or not.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    fn push(&mut self, record: Record) {
+        if self.records.len() == self.capacity {
+            self.records.pop_front();
+        }
+        self.records.push_back(record);
+        self.seen += 1;
+    }
+}
+
+/// A disk that remembers what it was asked; read it with [`Disk::trace`].
+pub struct Tracer {
+    inner: Box<dyn Disk>,
+    /// By request index.
+    on_way: Vec<Option<(Instant, Command)>>,
+    trace: Trace,
+}
+
+impl Tracer {
+    /// A tracer around `inner` that keeps the last `capacity` commands.
+    ///
+    /// # Panics
+    /// If `capacity` is 0.
+    pub fn new(inner: Box<dyn Disk>, capacity: u32) -> Tracer {
+        assert!(capacity > 0, "a tracer that keeps nothing");
+        let trace = Trace { capacity: capacity as usize, records: VecDeque::new(), seen: 0 };
+        Tracer { inner, on_way: Vec::new(), trace }
+    }
+}
+
+impl Disk for Tracer {
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+
+    fn start(&mut self, now: Instant, command: Command) {
+        let index = command.rq.index();
+        if index >= self.on_way.len() {
+            self.on_way.resize(index + 1, None);
+        }
+        self.on_way[index] = Some((now, command));
+        self.inner.start(now, command);
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.inner.next()
+    }
+
+    fn finish(&mut self, now: Instant) -> Option<Finished> {
+        let finished = self.inner.finish(now)?;
+        let Finished { rq, at, outcome, service } = finished;
+        if let Some((started, command)) = self.on_way[rq.index()].take() {
+            self.trace.push(Record { command, started, ended: at, outcome, service });
+        }
+        Some(finished)
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.inner.in_flight()
+    }
+
+    fn ledger(&self) -> Cow<'_, Ledger> {
+        self.inner.ledger()
+    }
+
+    fn trace(&self) -> Option<&Trace> {
+        Some(&self.trace)
+    }
+}

@@ -1,0 +1,73 @@
+//! A disk of an array, and the commands that wait for it.
+
+use std::collections::VecDeque;
+
+use blksched::{Command, Instant, RequestId};
+
+use crate::{Disk, Finished};
+
+/// Which command of the array a member's command belongs to.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    job: u32,
+    command: Command,
+}
+
+/// One disk. What it does not take at a time waits here, first come, first served.
+pub(super) struct Member {
+    pub(super) disk: Box<dyn Disk>,
+    /// By the request index that the disk sees.
+    sent: Vec<Option<u32>>,
+    free: Vec<u32>,
+    waiting: VecDeque<Sent>,
+    /// Behind the last read or write.
+    next_sector: u64,
+}
+
+impl Member {
+    pub(super) fn new(disk: Box<dyn Disk>) -> Member {
+        let depth = disk.facts().depth;
+        let free = (0..depth).rev().collect();
+        Member { disk, sent: vec![None; depth as usize], free, waiting: VecDeque::new(), next_sector: 0 }
+    }
+
+    /// How many commands it has.
+    pub(super) fn busy(&self) -> usize {
+        self.waiting.len() + self.disk.in_flight() as usize
+    }
+
+    /// How far `sector` is from where the last command ended.
+    pub(super) fn distance(&self, sector: u64) -> u64 {
+        self.next_sector.abs_diff(sector)
+    }
+
+    /// The last command chosen for it ends before `sector`.
+    pub(super) fn head_to(&mut self, sector: u64) {
+        self.next_sector = sector;
+    }
+
+    /// Sends a command, or keeps it until there is room.
+    pub(super) fn send(&mut self, now: Instant, job: u32, command: Command) {
+        match self.free.pop() {
+            Some(slot) => self.start(now, slot, Sent { job, command }),
+            None => self.waiting.push_back(Sent { job, command }),
+        }
+    }
+
+    fn start(&mut self, now: Instant, slot: u32, Sent { job, command }: Sent) {
+        self.sent[slot as usize] = Some(job);
+        self.disk.start(now, Command { rq: RequestId::from_index(slot), ..command });
+    }
+
+    /// A completion by `now`, and whose it is.
+    pub(super) fn finish(&mut self, now: Instant) -> Option<(u32, Finished)> {
+        let finished = self.disk.finish(now)?;
+        let slot = finished.rq.index();
+        let job = self.sent[slot].take().expect("a command ends once");
+        match self.waiting.pop_front() {
+            Some(sent) => self.start(finished.at, slot as u32, sent),
+            None => self.free.push(slot as u32),
+        }
+        Some((job, finished))
+    }
+}

@@ -1,0 +1,100 @@
+//! What stands around a disk, and how that is read from TOML.
+
+use blksched::{Op, Span};
+
+use super::error::DiskError;
+use super::reader::Section;
+
+/// What stands around a disk, from the inside out; by default nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MiddlewareSpec {
+    /// `[[fault]]`: commands that fail or are slow.
+    pub faults: Vec<FaultSpec>,
+    /// `[delay]`: everything takes longer.
+    pub delay: Option<DelaySpec>,
+    /// `[tracer]`: how many of the last commands are kept for the driver to read.
+    pub tracer: Option<u32>,
+}
+
+/// A fault. It acts on commands that match all that it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultSpec {
+    /// What happens.
+    pub action: FaultAction,
+    /// How long a failing command takes, or how much longer a slow one.
+    pub after: Span,
+    /// On which operation; `None`: any.
+    pub op: Option<Op>,
+    /// From which matching command on, counted from 1.
+    pub nth: u64,
+    /// How often; `None`: for ever.
+    pub times: Option<u64>,
+    /// First and last sector, of which a command touches at least one; `None`: anywhere.
+    pub sectors: Option<(u64, u64)>,
+}
+
+/// What a fault does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultAction {
+    /// The command fails.
+    Fail,
+    /// The command takes longer.
+    Slow,
+}
+
+/// A delay of everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelaySpec {
+    /// Of every command.
+    pub time: Span,
+    /// The most that comes on top, evenly distributed.
+    pub jitter: Span,
+}
+
+const FAULT: &[&str] = &["action", "after", "op", "nth", "times", "first_sector", "last_sector"];
+
+pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, DiskError> {
+    Ok(MiddlewareSpec {
+        faults: top.sections("fault", FAULT)?.iter().map(fault).collect::<Result<_, _>>()?,
+        delay: top.section("delay", &["time", "jitter"])?.map(|section| delay(&section)).transpose()?,
+        tracer: match top.section("tracer", &["keep"])? {
+            Some(section) => Some(section.count("keep", 1..=10_000_000)?),
+            None => None,
+        },
+    })
+}
+
+fn fault(section: &Section<'_>) -> Result<FaultSpec, DiskError> {
+    let ops = [
+        ("any", None),
+        ("read", Some(Op::Read)),
+        ("write", Some(Op::Write)),
+        ("flush", Some(Op::Flush)),
+        ("discard", Some(Op::Discard)),
+    ];
+    let number = |key| if section.has(key) { section.count(key, 1..=u32::MAX).map(Some) } else { Ok(None) };
+    Ok(FaultSpec {
+        action: section.word("action", &[("fail", FaultAction::Fail), ("slow", FaultAction::Slow)])?,
+        after: section.span("after", Span::ZERO..=Span::from_secs(3600))?.value,
+        op: if section.has("op") { section.word("op", &ops)? } else { None },
+        nth: u64::from(number("nth")?.unwrap_or(1)),
+        times: number("times")?.map(u64::from),
+        sectors: sectors(section)?,
+    })
+}
+
+fn sectors(section: &Section<'_>) -> Result<Option<(u64, u64)>, DiskError> {
+    if !section.has("first_sector") && !section.has("last_sector") {
+        return Ok(None);
+    }
+    let (first, last) = (section.sector("first_sector")?.value, section.sector("last_sector")?);
+    if last.value < first {
+        return Err(section.invalid(last.at, "`last_sector` lies before `first_sector`".into()));
+    }
+    Ok(Some((first, last.value)))
+}
+
+fn delay(section: &Section<'_>) -> Result<DelaySpec, DiskError> {
+    let time = |key| Ok(section.span(key, Span::ZERO..=Span::from_secs(100))?.value);
+    Ok(DelaySpec { time: time("time")?, jitter: if section.has("jitter") { time("jitter")? } else { Span::ZERO } })
+}
