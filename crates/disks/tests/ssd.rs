@@ -299,7 +299,7 @@ fn any_combination_of_switches_ends_every_command_once_in_order_and_comes_to_res
     for case in 1..=300 {
         let mut random = Random(case * 0x9e37_79b9);
         let spec = changed_ssd("nvme-ssd", |ssd| switch_at_random(ssd, &mut random));
-        check_conservation(&spec, case, 300, &mut random, |random| crowded(random));
+        check_conservation(&spec, case, 300, &mut random, crowded);
     }
 }
 

@@ -8,13 +8,21 @@ use blksched::{Catalogue, Span};
 use blksched_simulate::{Grid, Surroundings, Trial};
 use blksched_workloads::BUILTINS;
 
-const DISKS: [&str; 3] = ["ide-2002", "sata-2009", "fixed"];
+/// Disks, and how long each is driven \[ms\]: the fast ones do in little time what the slow ones do in a second.
+const DISKS: [(&str, u64); 6] = [
+    ("ide-2002", 1_000),
+    ("sata-2009", 1_000),
+    ("fixed", 1_000),
+    ("sata-ssd", 100),
+    ("nvme-ssd", 20),
+    ("raid5:4xhdd-7200", 500),
+];
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hashes.txt");
 
 fn rows() -> Vec<(String, Trial)> {
     let catalogue = Catalogue::builtin();
     let mut rows = Vec::new();
-    for disk in DISKS {
+    for (disk, limit_ms) in DISKS {
         let spec = Arc::new(blksched_disks::load(disk).unwrap());
         let sectors = spec.build(0).facts().sectors;
         for builtin in BUILTINS {
@@ -27,7 +35,7 @@ fn rows() -> Vec<(String, Trial)> {
                     disk: spec.clone(),
                     plan: plan.clone(),
                     seed: 0,
-                    limit: Span::from_secs(1),
+                    limit: Span::from_ms(limit_ms),
                 };
                 rows.push((format!("{disk} {} {era}", builtin.name), trial));
             }
