@@ -83,7 +83,8 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
     assert_eq!(
         complaint("[zones]", "[zone]"),
         "my.toml:9:2: unknown key `zone`: expected here one of kind, description, capacity, max_command, speed, zones, \
-         geometry, seek, overhead, interface, look_ahead, write_cache, ncq, fault, delay, tracer; did you mean `zones`?"
+         geometry, seek, overhead, interface, look_ahead, write_cache, ncq, fault, delay, tracer; \
+         did you mean `zones`?"
     );
 }
 

@@ -8,8 +8,8 @@
 //! first, and then writes. Two such writes to the same stripe go one after the other, in order of arrival. A flush goes
 //! to every member. A discard goes to members without parity, and is ignored with it.
 //!
-//! **Limits**: parity costs no time of its own; writes to a stripe are not collected to full stripes; a piece that fails
-//! lets the command fail, redundancy or not: the array is a healthy one.
+//! **Limits**: parity costs no time of its own; writes to a stripe are not collected to full stripes; a piece that
+//! fails lets the command fail, redundancy or not: the array is a healthy one.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
