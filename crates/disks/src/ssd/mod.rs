@@ -8,7 +8,8 @@
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
 //!
 //! **Limits**: nothing is read ahead; rewriting what is still in the buffer does not spare the first program; a write
-//! of less than a page costs no read of the rest.
+//! of less than a page costs no read of the rest; data in both directions shares the interface, as on SATA, which makes
+//! reads beside a stream of writes too slow on PCIe.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
