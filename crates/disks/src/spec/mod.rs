@@ -1,8 +1,8 @@
 //! What a disk is made of: a preset, or a user's own TOML file of the same form.
 //!
-//! A file says `kind = "hdd"`, `"ssd"`, `"raid"`, `"fixed"` or `"null"`, and then that kind's keys. Every number carries
-//! its unit in the value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional mechanisms may be
-//! left out.
+//! A file says `kind = "hdd"`, `"ssd"`, `"raid"`, `"fixed"` or `"null"`, and then that kind's keys. Every number
+//! carries its unit in the value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional
+//! mechanisms may be left out.
 //! `[[fault]]`, `[delay]` and `[tracer]` stand around a disk of any kind.
 //! `presets/` holds examples with the source of every number.
 
