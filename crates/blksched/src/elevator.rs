@@ -115,7 +115,7 @@ pub struct Cx<'a> {
     /// The time of this call.
     pub now: Instant,
     /// The device.
-    pub device: DeviceFacts,
+    pub device: &'a DeviceFacts,
     pub(crate) requests: &'a mut Requests,
     pub(crate) merges: &'a mut MergeIndex,
     pub(crate) wished: &'a mut Run,

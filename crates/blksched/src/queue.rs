@@ -119,7 +119,7 @@ pub struct BlockQueue<L: Listener = Silence> {
 /// What the queue's mechanisms share: the books, and who listens.
 struct Core<L> {
     config: QueueConfig,
-    /// What elevators are told of the device, but for what is in flight.
+    /// What elevators are told of the device.
     facts: DeviceFacts,
     /// The latest moment seen; time never runs backwards for an elevator.
     clock: Instant,
@@ -129,7 +129,6 @@ struct Core<L> {
     /// What the elevator wished while a merge was made.
     wished: Run,
     slots: SlotBook,
-    in_flight: u32,
     /// Requests the elevator holds.
     queued: u32,
     listener: L,
@@ -137,11 +136,10 @@ struct Core<L> {
 
 impl<L: Listener> Core<L> {
     fn cx(&mut self, now: Instant) -> Cx<'_> {
-        let device = DeviceFacts { in_flight: self.in_flight, ..self.facts };
         let listener: Option<&mut dyn Listener> =
             if self.listener.is_listening() { Some(&mut self.listener) } else { None };
         let (requests, merges, wished) = (&mut self.requests, &mut self.merges, &mut self.wished);
-        Cx { now, device, requests, merges, wished, listener }
+        Cx { now, device: &self.facts, requests, merges, wished, listener }
     }
 
     fn explain(&mut self, now: Instant, reason: impl FnOnce(&Requests) -> Reason) {
@@ -182,7 +180,6 @@ impl<L: Listener> BlockQueue<L> {
             merges,
             wished: Run::No,
             slots: SlotBook::new(config.slots),
-            in_flight: 0,
             queued: 0,
             listener,
         };
@@ -293,7 +290,10 @@ impl<L: Listener> BlockQueue<L> {
 
     /// When the queue next wants to be told the time, by any call.
     pub fn deadline(&self) -> Option<Instant> {
-        [self.elevator.deadline(), self.plug.deadline()].into_iter().flatten().min()
+        match (self.elevator.deadline(), self.plug.deadline()) {
+            (Some(elevator), Some(plug)) => Some(elevator.min(plug)),
+            (elevator, plug) => elevator.or(plug),
+        }
     }
 
     /// Let what is due by `now` happen. Every other call does this first.
@@ -334,7 +334,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Requests the device has.
     pub fn in_flight(&self) -> u32 {
-        self.core.in_flight
+        self.core.facts.in_flight
     }
 
     /// Requests the elevator has.
@@ -349,7 +349,7 @@ impl<L: Listener> BlockQueue<L> {
     pub fn check(&self) {
         self.elevator.check(&self.core.requests);
         self.core.slots.check(self.core.requests.len() as u32);
-        assert!(self.core.in_flight <= self.core.config.depth);
+        assert!(self.core.facts.in_flight <= self.core.config.depth);
     }
 }
 
@@ -400,7 +400,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// One question to the elevator, or the reason not to ask.
     fn ask(&mut self, now: Instant) -> Next {
-        if self.core.in_flight >= self.core.config.depth {
+        if self.core.facts.in_flight >= self.core.config.depth {
             return Next::Full;
         }
         if let Some(flush) = self.next_flush(now) {
@@ -432,7 +432,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn start(&mut self, now: Instant, rq: RequestId) -> Command {
-        self.core.in_flight += 1;
+        self.core.facts.in_flight += 1;
         self.core.requests.get_mut(rq).stage = Stage::InFlight;
         let Request { op, start, sectors, durability, submitter, .. } = self.core.requests[rq];
         self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
@@ -443,7 +443,7 @@ impl<L: Listener> BlockQueue<L> {
     fn leave_device(&mut self, rq: RequestId) {
         let stage = self.core.requests[rq].stage;
         assert!(stage == Stage::InFlight, "the device returned {rq:?}, which is {stage:?}");
-        self.core.in_flight -= 1;
+        self.core.facts.in_flight -= 1;
         self.changed();
     }
 

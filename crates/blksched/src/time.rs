@@ -220,6 +220,9 @@ fn decimal(number: &str, scale: u64) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jiffies {
     hz: u32,
+    /// A tick's length \[ns\], if that is a whole number (HZ 300's is not); else 0. Kept, because a division costs
+    /// more than the rest of a conversion.
+    tick_ns: u32,
 }
 
 /// A count of ticks: a point of [`Jiffies`] time, or a length of it.
@@ -232,7 +235,7 @@ impl Jiffies {
     /// If `hz` is 0.
     pub const fn new(hz: u32) -> Jiffies {
         assert!(hz > 0, "HZ must be positive");
-        Jiffies { hz }
+        Jiffies { hz, tick_ns: if NS_PER_S.is_multiple_of(hz as u64) { (NS_PER_S / hz as u64) as u32 } else { 0 } }
     }
 
     /// Ticks per second.
@@ -252,8 +255,8 @@ impl Jiffies {
 
     /// `span` in ticks, rounded up: how the kernel turns a knob's milliseconds into jiffies.
     pub fn ticks(self, span: Span) -> Tick {
-        if 1_000_000_000u32.is_multiple_of(self.hz) {
-            return span.0.div_ceil(NS_PER_S / u64::from(self.hz));
+        if self.tick_ns != 0 {
+            return span.0.div_ceil(u64::from(self.tick_ns));
         }
         (u128::from(span.0) * u128::from(self.hz)).div_ceil(u128::from(NS_PER_S)) as Tick
     }
@@ -264,8 +267,8 @@ impl Jiffies {
     }
 
     fn floor(self, ns: u64) -> Tick {
-        if 1_000_000_000u32.is_multiple_of(self.hz) {
-            return ns / (NS_PER_S / u64::from(self.hz));
+        if self.tick_ns != 0 {
+            return ns / u64::from(self.tick_ns);
         }
         (u128::from(ns) * u128::from(self.hz) / u128::from(NS_PER_S)) as Tick
     }
