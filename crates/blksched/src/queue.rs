@@ -142,6 +142,12 @@ impl<L: Listener> Core<L> {
         Cx { now, device: &self.facts, requests, merges, wished, listener }
     }
 
+    /// Nothing merges into `rq` any more.
+    fn seal(&mut self, rq: RequestId) {
+        self.merges.forget(&self.requests, rq);
+        self.requests.get_mut(rq).mergeable = false;
+    }
+
     fn explain(&mut self, now: Instant, reason: impl FnOnce(&Requests) -> Reason) {
         if self.listener.is_listening() {
             self.listener.hear(now, reason(&self.requests));
@@ -201,7 +207,7 @@ impl<L: Listener> BlockQueue<L> {
         self.catch_up(now);
         loop {
             let next = self.ask(now);
-            if matches!(next, Next::Issue(_)) || !self.admit_sleepers(now) {
+            if matches!(next, Next::Issue(_)) || self.core.slots.nobody_sleeps() || !self.admit_sleepers(now) {
                 return next;
             }
         }
@@ -426,7 +432,7 @@ impl<L: Listener> BlockQueue<L> {
     fn issue(&mut self, now: Instant, rq: RequestId) -> Command {
         let stage = self.core.requests[rq].stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
-        self.core.cx(now).seal(rq);
+        self.core.seal(rq);
         self.core.queued -= 1;
         self.start(now, rq)
     }

@@ -52,10 +52,10 @@ impl<L: Listener> BlockQueue<L> {
                 self.deliveries.push(Delivery::Done { tag: bio.tag, outcome: Outcome::Ok });
                 return Submitted::Done;
             }
-            (_, false) => return self.submit_data(now, Bio { durability: Durability::default(), ..bio }),
+            (_, false) => return self.submit_data(now, &Bio { durability: Durability::default(), ..bio }),
             (Op::Flush, true) => self.flushes.wished.push(Wish::Bare(bio.tag)),
             (_, true) if bio.durability.preflush => self.flushes.wished.push(Wish::Before(bio)),
-            (_, true) => return self.submit_data(now, bio),
+            (_, true) => return self.submit_data(now, &bio),
         }
         Submitted::Held
     }

@@ -177,14 +177,13 @@ impl SlotBook {
         self.sleepers[sleeper.bio.dir()].push_front(sleeper);
     }
 
-    /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
-    /// instead.
-    #[inline]
-    pub(super) fn wake(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
-        if self.sleepers[dir].is_empty() { None } else { self.wake_first(now, dir) }
+    pub(super) fn nobody_sleeps(&self) -> bool {
+        self.sleepers.read.is_empty() && self.sleepers.write.is_empty()
     }
 
-    fn wake_first(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
+    /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
+    /// instead.
+    pub(super) fn wake(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
         if !self.may_wake(dir) {
             return None;
         }

@@ -1,6 +1,6 @@
 //! The way in: split, merge, take a slot, and on to the elevator or the submitter's plug.
 
-use super::merge::{Attempt, Gate, Merging};
+use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::slots::Sleeper;
 use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
@@ -20,24 +20,24 @@ impl<L: Listener> BlockQueue<L> {
         if bio.op == Op::Flush || !bio.durability.is_volatile() {
             return self.submit_durable(now, bio);
         }
-        self.submit_data(now, bio)
+        self.submit_data(now, &bio)
     }
 
     /// The bio's data, whatever must be flushed around it having been seen to.
-    pub(super) fn submit_data(&mut self, now: Instant, bio: Bio) -> Submitted {
+    pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
         let max_sectors = self.core.config.limits.max_sectors;
         if bio.sectors <= max_sectors {
             let piece = Piece { of: None, last: true };
-            let became = self.submit_piece(now, &bio, piece);
+            let became = self.submit_piece(now, bio, piece);
             if became == Submitted::Asleep {
-                self.sleep(now, Sleeper { bio, piece });
+                self.sleep(now, Sleeper { bio: *bio, piece });
             }
             return became;
         }
         let count = bio.sectors.div_ceil(max_sectors);
         let of = Some(self.core.bios.split(count));
         let mut became = Submitted::Held;
-        for (nth, part) in (1..).zip(split::pieces(bio, max_sectors)) {
+        for (nth, part) in (1..).zip(split::pieces(*bio, max_sectors)) {
             let piece = Piece { of, last: nth == count };
             // Once one piece sleeps, the rest sleep behind it.
             if became != Submitted::Asleep {
@@ -172,6 +172,9 @@ impl<L: Listener> BlockQueue<L> {
 
     /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Answers the first.
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
+        if self.core.merges.rules().on_insert != OnInsert::Merge {
+            return None;
+        }
         let mut first = None;
         let mut grown = None;
         while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, grown) {

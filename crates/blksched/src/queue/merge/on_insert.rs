@@ -3,7 +3,7 @@
 //! **Rule** If the request merged last ends where the new one starts, append it there, and that is all. Else append to
 //! whichever request the hash knows by that end, and go on with the grown one.
 
-use super::{OnInsert, fits};
+use super::fits;
 use crate::elevator::Elevator;
 use crate::explain::{End, Listener, Reason};
 use crate::queue::Core;
@@ -28,7 +28,7 @@ impl<L: Listener> Core<L> {
         grown: Option<RequestId>,
     ) -> Option<Append> {
         let victim = grown.unwrap_or(rq);
-        if self.merges.rules().on_insert != OnInsert::Merge || !self.requests[victim].is_mergeable() {
+        if !self.requests[victim].is_mergeable() {
             return None;
         }
         let continues = |into: &RequestId| self.continues(*into, victim);

@@ -47,7 +47,7 @@ impl<L: Listener> Core<L> {
     /// Too large together: the request takes nothing any more.
     fn refuse(&mut self, now: Instant, rq: RequestId, end: End, oversize: Oversize) -> Insert {
         self.explain(now, |_| Reason::Oversize { rq });
-        self.cx(now).seal(rq);
+        self.seal(rq);
         if self.merges.rules().remember != Remember::Survivor {
             self.merges.last = None;
         }
