@@ -22,7 +22,7 @@ pub use entered::Entered;
 pub use submitters::{Sleeps, SubmitterTime};
 pub use waiting::{Longest, Waiting};
 
-use blksched::{Dir, Instant, Listener, PerDir, Reason, RequestId, Span, SubmitterId};
+use blksched::{Dir, Instant, Listener, Reason, RequestId, Span, SubmitterId};
 
 use disk::Disk;
 use submitters::{Asker, Submitters};
@@ -52,7 +52,13 @@ struct Subject {
 
 impl Listener for Reasons {
     fn hear(&mut self, at: Instant, reason: Reason) {
-        self.disk.advance(at, self.resting());
+        // Most reasons share their moment with the one before.
+        if self.disk.time().now() != at {
+            self.disk.advance(at, self.resting());
+        }
+        if let Reason::Searched { index, steps } = reason {
+            return self.effort.searched(index, steps);
+        }
         if !self.is_handed_over(reason) {
             self.entered.hear(reason);
         }
@@ -75,9 +81,7 @@ impl Listener for Reasons {
             Reason::Switched { .. } => self.armed = None,
             _ => {}
         }
-        self.effort.hear(reason);
-        let others_wait = PerDir::from_fn(|dir: Dir| self.tables.queued[dir.other()] > 0);
-        self.batches.hear(reason, others_wait);
+        self.batches.hear(reason, &self.tables.queued);
     }
 }
 

@@ -56,15 +56,15 @@ impl Batches {
         self.open.filter(|open| open.dir == dir).map_or(BeganBy::Unbatched, |open| open.by)
     }
 
-    /// `others_wait[dir]`: is anything of the *other* direction queued?
-    pub(super) fn hear(&mut self, reason: Reason, others_wait: PerDir<bool>) {
+    /// `queued`: how many requests wait now.
+    pub(super) fn hear(&mut self, reason: Reason, queued: &PerDir<u32>) {
         match reason {
             Reason::ReadsFirst { .. } => self.reads_first += 1,
             Reason::WritesStarved { .. } => {
                 self.writes_starved += 1;
                 self.starved = true;
             }
-            Reason::BatchBegan { dir, why, .. } => self.begin(dir, why, others_wait[dir]),
+            Reason::BatchBegan { dir, why, .. } => self.begin(dir, why, queued[dir.other()] > 0),
             Reason::BatchContinued { .. } => {
                 if let Some(open) = &mut self.open {
                     open.requests += 1;
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    const BOTH_WAIT: PerDir<bool> = PerDir { read: true, write: true };
+    const BOTH_WAIT: &PerDir<u32> = &PerDir { read: 1, write: 1 };
 
     fn began(dir: Dir, why: BatchStart) -> Reason {
         Reason::BatchBegan { dir, rq: RequestId::from_index(0), why }
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(batches.current(Dir::Write), BeganBy::Starved);
         batches.hear(began(Dir::Write, late), BOTH_WAIT);
         assert_eq!(batches.current(Dir::Write), BeganBy::Expired);
-        batches.hear(began(Dir::Write, BatchStart::NextInOrder), PerDir { read: true, write: false });
+        batches.hear(began(Dir::Write, BatchStart::NextInOrder), &PerDir { read: 0, write: 1 });
         assert_eq!(batches.current(Dir::Write), BeganBy::Alone);
         assert_eq!((batches.writes_starved, batches.began_by(Dir::Write, BeganBy::Starved)), (1, 1));
     }

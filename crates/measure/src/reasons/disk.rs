@@ -44,6 +44,11 @@ impl DiskTime {
         Cause::all().map(|cause| (cause, self.on(cause))).filter(|(_, span)| !span.is_zero())
     }
 
+    /// How far it has come.
+    pub(super) fn now(&self) -> Instant {
+        self.now
+    }
+
     pub(super) fn integrals(&self) -> &Integrals {
         &self.ns
     }

@@ -1,6 +1,6 @@
 //! What searches cost, per index.
 
-use blksched::{Index, Reason};
+use blksched::Index;
 
 use crate::moments::Moments;
 
@@ -24,10 +24,8 @@ impl Effort {
         self.searches.iter().map(|moments| u64::try_from(moments.sum()).unwrap_or(u64::MAX)).sum()
     }
 
-    pub(super) fn hear(&mut self, reason: Reason) {
-        if let Reason::Searched { index, steps } = reason {
-            self.searches[place(index)].record(u64::from(steps));
-        }
+    pub(super) fn searched(&mut self, index: Index, steps: u32) {
+        self.searches[place(index)].record(u64::from(steps));
     }
 }
 
@@ -47,7 +45,7 @@ mod tests {
     fn searches_count_under_their_index() {
         let mut effort = Effort::default();
         for (index, steps) in [(Index::List, 100), (Index::Tree, 7), (Index::Tree, 3)] {
-            effort.hear(Reason::Searched { index, steps });
+            effort.searched(index, steps);
         }
         assert_eq!((effort.of(Index::Tree).count(), effort.of(Index::Tree).mean()), (2, 5.0));
         assert_eq!((effort.of(Index::Hash).count(), effort.steps()), (0, 110));
