@@ -45,8 +45,8 @@ pub use disk::{Disk, Facts, Finished, IoError, Outcome};
 pub use ledger::{Activity, Ledger};
 pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
-    BufferSpec, CacheOrder, CollectionSpec, DelaySpec, DiskError, DiskSpec, FaultAction, FaultSpec, FixedSpec,
+    BufferSpec, CacheOrder, CollectionSpec, DelaySpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec, FixedSpec,
     FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, Level, LookAheadSpec, MiddlewareSpec,
     MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, RaidSpec, Rate, SeekSpec,
-    SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
+    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
 };

@@ -1,6 +1,6 @@
 //! Presets load, and a wrong file is told where and why.
 
-use blksched_disks::{Model, load, parse, presets};
+use blksched_disks::{Duplex, Model, load, parse, presets};
 
 const IDE: &str = include_str!("../presets/ide-2002.toml");
 
@@ -60,6 +60,19 @@ fn optional_tables_can_be_left_out_or_switched_off() {
         IDE.replacen("state = \"on\"", "state = \"off\"", 1).replacen("order = \"position\"", "order = \"off\"", 1);
     let Model::Hdd(hdd) = parse("x", &off).unwrap().model else { panic!("an hdd") };
     assert!(hdd.look_ahead.is_none() && hdd.write_cache.is_none());
+}
+
+#[test]
+fn an_interface_is_half_duplex_unless_the_file_says_otherwise() {
+    let text = include_str!("../presets/nvme-ssd.toml");
+    let duplex = |from, to| match parse("x", &text.replacen(from, to, 1)).unwrap().model {
+        Model::Ssd(ssd) => ssd.interface.duplex,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(duplex("", ""), Duplex::Full);
+    assert_eq!(duplex("duplex = \"full\"", ""), Duplex::Half);
+    let wrong = parse("my.toml", &text.replacen("\"full\"", "\"ful\"", 1)).unwrap_err().to_string();
+    assert!(wrong.contains("`ful` is not a value of `duplex`: expected one of half, full"), "{wrong}");
 }
 
 #[test]

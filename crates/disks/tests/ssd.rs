@@ -4,7 +4,7 @@ mod support;
 
 use blksched::{Command, Instant, Op, Span, SubmitterId};
 use blksched_disks::{
-    CollectionSpec, DiskSpec, Finished, Interference, InterferenceSpec, PowerLoss, Rate, SsdSpec, presets,
+    CollectionSpec, DiskSpec, Duplex, Finished, Interference, InterferenceSpec, PowerLoss, Rate, SsdSpec, presets,
 };
 use support::*;
 
@@ -13,7 +13,7 @@ fn single_die(change: impl FnOnce(&mut SsdSpec)) -> DiskSpec {
     changed_ssd("nvme-ssd", |ssd| {
         (ssd.buffer, ssd.collection) = (None, None);
         (ssd.flash.channels, ssd.flash.dies) = (1, 1);
-        ssd.interface = Rate::from_bytes_per_s(100_000_000_000);
+        ssd.interface.rate = Rate::from_bytes_per_s(100_000_000_000);
         change(ssd);
     })
 }
@@ -42,7 +42,7 @@ fn one_read_is_overhead_sensing_and_the_slower_of_channel_and_interface() {
     for preset in ["sata-ssd", "nvme-ssd"] {
         let spec = changed_ssd(preset, |_| ());
         let SsdSpec { overhead, flash, interface, .. } = *ssd(&spec);
-        let expected = overhead.command + flash.read + flash.channel_rate.time_of(8).max(interface.time_of(8));
+        let expected = overhead.command + flash.read + flash.channel_rate.time_of(8).max(interface.rate.time_of(8));
         let here = latency(&spec, read(80, 8));
         assert!(here.as_ns().abs_diff(expected.as_ns()) <= 1, "{here} {expected}");
     }
@@ -88,7 +88,7 @@ fn a_long_read_is_spread_over_the_channels_and_a_short_channel_rate_is_their_sum
 fn a_buffered_write_ends_in_the_buffer_and_any_other_when_it_is_programmed() {
     let spec = changed_ssd("sata-ssd", |ssd| ssd.collection = None);
     let SsdSpec { overhead, flash, interface, .. } = *ssd(&spec);
-    let buffered = overhead.command + interface.time_of(8);
+    let buffered = overhead.command + interface.rate.time_of(8);
     let programmed = buffered + flash.channel_rate.time_of(8) + flash.program;
     let is = |spec: &DiskSpec, command, expected: Span| {
         let here = latency(spec, command);
@@ -174,6 +174,34 @@ fn a_read_behind_a_program_waits_for_it_or_suspends_it_or_passes_it() {
 }
 
 #[test]
+fn a_read_beside_a_stream_of_writes_waits_for_their_data_when_half_duplex_and_for_none_when_full() {
+    const WRITES: u32 = 200;
+    for duplex in [Duplex::Half, Duplex::Full] {
+        // Dies and channels are in nobody's way: what is left to wait for is the interface.
+        let spec = changed_ssd("nvme-ssd", |ssd| {
+            (ssd.interface.duplex, ssd.interference.state) = (duplex, Interference::Off);
+            (ssd.overhead.interval, ssd.flash.channel_rate) = (Span::ZERO, Rate::from_bytes_per_s(100_000_000_000));
+        });
+        let SsdSpec { overhead, interface, flash, .. } = *ssd(&spec);
+        let mut disk = spec.build(1);
+        (0..WRITES).for_each(|n| disk.start(Instant::ZERO, numbered(n, write(u64::from(n) * 256, 256))));
+        disk.start(Instant::ZERO, numbered(WRITES, read(1 << 30, 8)));
+        let mut ended = || next_completion(&mut *disk);
+        let read = core::iter::repeat_with(&mut ended).find(|ended| ended.rq.index() == WRITES as usize).unwrap();
+        let sensed = overhead.command + flash.read;
+        let expected = interface.rate.time_of(8)
+            + match duplex {
+                Duplex::Half => sensed.max(overhead.command + interface.rate.time_of(256) * u64::from(WRITES)),
+                Duplex::Full => sensed,
+            };
+        let here = read.at.since(Instant::ZERO);
+        assert!(here.as_ns().abs_diff(expected.as_ns()) <= 1_000, "{duplex:?}: {here} {expected}");
+        // What it waited for the writes is not its own work.
+        assert!(read.service.sum() <= sensed + interface.rate.time_of(8) + Span::from_us(1), "{:?}", read.service);
+    }
+}
+
+#[test]
 fn a_write_ends_although_reads_of_its_die_never_stop_and_patience_says_when() {
     let longest = |patience| {
         let spec = single_die(|ssd| ssd.interference = InterferenceSpec { state: Interference::Wait, patience });
@@ -201,7 +229,7 @@ fn what_is_in_the_buffer_is_read_without_a_die() {
     let spec = changed_ssd("sata-ssd", |_| ());
     let latency = |start| run(&spec, 1, 1, [write(80, 8), read(start, 8)]).latencies().nth(1).unwrap();
     let SsdSpec { overhead, interface, .. } = *ssd(&spec);
-    assert!(latency(80).as_ns().abs_diff((overhead.command + interface.time_of(8)).as_ns()) <= 2);
+    assert!(latency(80).as_ns().abs_diff((overhead.command + interface.rate.time_of(8)).as_ns()) <= 2);
     assert!(latency(88) > latency(80) + ssd(&spec).flash.read);
 }
 
@@ -265,6 +293,7 @@ fn pick<T: Copy>(random: &mut Random, choices: &[T]) -> T {
 fn switch_at_random(ssd: &mut SsdSpec, random: &mut Random) {
     ssd.depth = pick(random, &[1, 2, 31, 200]);
     ssd.overhead.interval = pick(random, &[Span::ZERO, ssd.overhead.command]);
+    ssd.interface.duplex = pick(random, &[Duplex::Half, Duplex::Full]);
     (ssd.flash.channels, ssd.flash.dies) = (pick(random, &[1, 2, 8]), pick(random, &[1, 3]));
     ssd.flash.page_sectors = pick(random, &[8, 32, 128]);
     ssd.flash.program_sectors = ssd.flash.page_sectors * pick(random, &[1, 2, 6]);

@@ -33,7 +33,8 @@ pub use middleware::{DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
 pub use raid::{Level, MirrorReads, RaidSpec};
 use reader::{Section, Source};
 pub use ssd::{
-    BufferSpec, CollectionSpec, FlashSpec, Interference, InterferenceSpec, PowerLoss, SsdOverheadSpec, SsdSpec,
+    BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, PowerLoss, SsdInterfaceSpec,
+    SsdOverheadSpec, SsdSpec,
 };
 pub use units::{Rate, Turn};
 

@@ -18,7 +18,7 @@ pub struct SsdSpec {
     /// The controller.
     pub overhead: SsdOverheadSpec,
     /// Data between drive and host.
-    pub interface: Rate,
+    pub interface: SsdInterfaceSpec,
     /// Channels and dies.
     pub flash: FlashSpec,
     /// Reads that meet programs.
@@ -36,6 +36,24 @@ pub struct SsdOverheadSpec {
     pub command: Span,
     /// From one command to the next, at least; limits commands per second.
     pub interval: Span,
+}
+
+/// Data between drive and host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SsdInterfaceSpec {
+    /// In one direction.
+    pub rate: Rate,
+    /// May data cross in both directions at once? Half, unless the file says otherwise.
+    pub duplex: Duplex,
+}
+
+/// Whether data crosses the interface in both directions at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplex {
+    /// It does not, as on SATA: a read's data waits for a write's.
+    Half,
+    /// It does, as on PCIe, at the full rate each.
+    Full,
 }
 
 /// Channels and dies.
@@ -138,7 +156,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, DiskError> {
         max_sectors: super::max_command(top)?,
         depth: top.count("depth", 1..=65_536)?,
         overhead: overhead(&top.needs("overhead", &["command", "interval"])?)?,
-        interface: top.needs("interface", &["rate"])?.rate("rate")?.value,
+        interface: interface(&top.needs("interface", &["rate", "duplex"])?)?,
         flash,
         interference: interference(&top.needs("interference", &["state", "suspend", "patience"])?)?,
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
@@ -154,6 +172,12 @@ fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, DiskError> {
         return Err(section.invalid(interval.at, problem));
     }
     Ok(SsdOverheadSpec { command, interval: interval.value })
+}
+
+fn interface(section: &Section<'_>) -> Result<SsdInterfaceSpec, DiskError> {
+    let words = [("half", Duplex::Half), ("full", Duplex::Full)];
+    let duplex = if section.has("duplex") { section.word("duplex", &words)? } else { Duplex::Half };
+    Ok(SsdInterfaceSpec { rate: section.rate("rate")?.value, duplex })
 }
 
 fn flash(section: &Section<'_>) -> Result<FlashSpec, DiskError> {

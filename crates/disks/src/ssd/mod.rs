@@ -1,25 +1,25 @@
 //! The disk of flash: channels and dies, a write buffer, garbage collection, reads that meet programs.
 //!
 //! What happens where: [`layout`] says where a sector is, [`die`] reads and programs and decides who goes first,
-//! [`collection`] makes writes slow when free blocks have run out, [`buffer`] keeps what is not programmed, [`lane`] is
-//! anything that serves one at a time. This file only moves commands between them.
+//! [`collection`] makes writes slow when free blocks have run out, [`buffer`] keeps what is not programmed, [`wire`]
+//! carries data to and from the host, [`lane`] is anything that serves one at a time. This file only moves commands
+//! between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
 //!
 //! **Limits**: nothing is read ahead; rewriting what is still in the buffer does not spare the first program; a write
-//! of less than a page costs no read of the rest; data in both directions shares the interface, as on SATA, which makes
-//! reads beside a stream of writes too slow on PCIe.
+//! of less than a page costs no read of the rest.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use blksched::{Command, Instant, Op, Span};
+use blksched::{Command, Dir, Instant, Op, Span};
 
 use crate::disk::admit;
 use crate::endings::Endings;
 use crate::timeline::Timeline;
-use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, Rate, SsdSpec};
+use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, SsdSpec};
 
 mod buffer;
 mod collection;
@@ -28,12 +28,14 @@ mod lane;
 mod layout;
 #[cfg(test)]
 pub(crate) mod tests_support;
+mod wire;
 
 use buffer::{Barrier, Buffer};
 use collection::{Collection, Manner};
 use die::{Die, For, Piece};
 use lane::{Lane, Path};
 use layout::Layout;
+use wire::{Pace, Wire};
 
 /// Not a command: programs for the buffer.
 const BACKGROUND: u32 = u32::MAX - 1;
@@ -79,32 +81,12 @@ struct OnWay {
     foreign: Span,
 }
 
-/// Time per sector.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    /// \[ns / 2^32\].
-    sector: u64,
-}
-
-impl Pace {
-    fn new(rate: Rate) -> Pace {
-        let sector = ((512u128 * 1_000_000_000) << 32) / u128::from(rate.bytes_per_s());
-        Pace { sector: u64::try_from(sector).expect("a rate below 1 byte/s is refused when it is read") }
-    }
-
-    #[inline]
-    fn time_of(self, sectors: u32) -> Span {
-        Span::from_ns(((u128::from(sectors) * u128::from(self.sector)) >> 32) as u64)
-    }
-}
-
 pub(crate) struct Ssd {
     facts: Facts,
     spec: SsdSpec,
     layout: Layout,
     decoder: Lane,
-    interface: Lane,
-    wire: Pace,
+    wire: Wire,
     channels: Vec<Lane>,
     bus: Pace,
     dies: Vec<Die>,
@@ -142,8 +124,7 @@ impl Ssd {
             },
             layout,
             decoder: Lane::default(),
-            interface: Lane::default(),
-            wire: Pace::new(spec.interface),
+            wire: Wire::new(spec.interface),
             channels: vec![Lane::default(); spec.flash.channels as usize],
             bus: Pace::new(spec.flash.channel_rate),
             dies: vec![Die::new(spec.interference); layout.dies() as usize],
@@ -375,10 +356,10 @@ impl Ssd {
 
     /// A page waits in its die's register: over the channel and, as it comes, over the interface.
     fn sensed(&mut self, at: Instant, path: Path, die: u32, sectors: u32) {
-        let (across, out) = (self.bus.time_of(sectors), self.wire.time_of(sectors));
+        let across = self.bus.time_of(sectors);
         let (bus_begin, bus_path) = self.channels[self.layout.channel(die)].occupy(at, across, path);
-        let (out_begin, out_path) = self.interface.occupy(at, out, path);
-        let (media, end) = (bus_begin + across, out_begin + out);
+        let (end, out_path) = self.wire.carry(Dir::Read, at, sectors, path);
+        let media = bus_begin + across;
         let foreign = if media >= end { bus_path.foreign } else { out_path.foreign };
         self.end_part(path.op, media, media.max(end), foreign);
     }
@@ -386,13 +367,13 @@ impl Ssd {
     /// A write's data, or a hit's, begins to cross the interface.
     fn carry(&mut self, at: Instant, op: u32) {
         let &mut OnWay { command, work, foreign, .. } = self.get(op);
-        let out = self.wire.time_of(command.sectors);
-        let (begin, path) = self.interface.occupy(at, out, Path { op, foreign });
+        let dir = if matches!(work, Work::Hit) { Dir::Read } else { Dir::Write };
+        let (end, path) = self.wire.carry(dir, at, command.sectors, Path { op, foreign });
         match work {
-            Work::Hit => self.end_part(op, at, begin + out, path.foreign),
+            Work::Hit => self.end_part(op, at, end, path.foreign),
             _ => {
                 self.get(op).foreign = path.foreign;
-                self.events.add(begin + out, Event::Arrived { op });
+                self.events.add(end, Event::Arrived { op });
             }
         }
     }
