@@ -175,8 +175,8 @@ pub struct Catalogue {
 impl Catalogue {
     /// What this crate brings.
     pub fn builtin() -> Catalogue {
-        use crate::elevators::{anticipatory, deadline, noop};
-        Catalogue { entries: vec![noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY] }
+        use crate::elevators::{anticipatory, cfq, deadline, noop};
+        Catalogue { entries: vec![noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY] }
     }
 
     /// With elevators of your own; one with a name that exists replaces it.

@@ -4,8 +4,12 @@
 //! waited behind) are derived from this stream; elevators keep no counters for show. A listener changes nothing.
 
 use crate::elevator::{IdleFor, Run};
-use crate::request::{Dir, RequestId, SubmitterId, Waiter};
+use crate::request::{Class, Dir, RequestId, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
+
+mod service;
+
+pub use service::{DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
 
 /// Hears every reason, in the order in which things happen.
 pub trait Listener {
@@ -300,6 +304,93 @@ pub enum Reason {
         submitter: SubmitterId,
         /// Why.
         why: WaitEnd,
+    },
+
+    // ---- decisions: slices (CFQ). A queue is named by the process that made it, and by whether somebody waits.
+    /// A queue is being served.
+    SliceBegan {
+        /// Whose.
+        owner: SubmitterId,
+        /// Its own requests, or write-back of its priority level.
+        waiter: Waiter,
+        /// Why this one.
+        why: SliceStart,
+    },
+    /// It is no longer being served.
+    SliceEnded {
+        /// Whose.
+        owner: SubmitterId,
+        /// Its own requests, or write-back of its priority level.
+        waiter: Waiter,
+        /// Why.
+        why: SliceEnd,
+    },
+    /// The next kind of load has the disk.
+    WorkloadBegan {
+        /// Its class.
+        class: Class,
+        /// Its kind.
+        kind: ServiceType,
+        /// For how long.
+        length: Span,
+    },
+    /// The oldest request of the queue was looked at, its time is up, and it goes out of turn.
+    FifoExpired {
+        /// The request.
+        rq: RequestId,
+        /// By how much.
+        late: Span,
+    },
+    /// The queue ran empty, and the disk is not left idle for it.
+    NotIdled {
+        /// Whose queue.
+        owner: SubmitterId,
+        /// Why.
+        why: NotIdled,
+    },
+    /// The queue has requests but may not send one now.
+    HeldBack {
+        /// Whose queue.
+        owner: SubmitterId,
+        /// Its own requests, or write-back of its priority level.
+        waiter: Waiter,
+        /// Why.
+        why: HeldBack,
+    },
+    /// How much write-back may be in flight now.
+    AsyncDepth {
+        /// Requests.
+        depth: u32,
+        /// Which formula says so.
+        rule: DepthRule,
+    },
+    /// Another queue goes on close to where the disk is.
+    CooperatorFound {
+        /// Whose queue ran empty.
+        owner: SubmitterId,
+        /// Whose queue goes on.
+        other: SubmitterId,
+        /// How far from the disk's position it starts \[sectors\].
+        distance: u64,
+    },
+    /// Two queues that read side by side will become one, process by process.
+    MergePlanned {
+        /// The queue to leave.
+        from: SubmitterId,
+        /// The queue to join.
+        into: SubmitterId,
+    },
+    /// A process changed to the queue it shares from now on.
+    QueueMerged {
+        /// Who changed.
+        submitter: SubmitterId,
+        /// Whose queue it joined.
+        into: SubmitterId,
+    },
+    /// A shared queue seeks, so this process has one of its own again.
+    QueueSplit {
+        /// Who.
+        submitter: SubmitterId,
     },
 
     // ---- decisions: tokens (Kyber)

@@ -5,10 +5,14 @@
 //! found in one step. Searches report how many nodes they looked at, for whoever asks
 //! ([`Reason::Searched`](crate::Reason::Searched)).
 
+mod forest;
 mod hash;
 mod list;
+mod lists;
 mod tree;
 
+pub use forest::{Forest, Root};
 pub use hash::EndHash;
 pub use list::List;
+pub use lists::{Chain, Lists};
 pub use tree::Tree;

@@ -40,6 +40,7 @@
 mod catalogue;
 mod elevator;
 pub mod elevators;
+pub mod estimate;
 mod explain;
 pub mod index;
 mod kernel;
@@ -51,7 +52,10 @@ pub mod tunables;
 
 pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
-pub use explain::{BatchEnd, BatchStart, End, Index, Listener, Reason, Silence, Unplug, WaitEnd};
+pub use explain::{
+    BatchEnd, BatchStart, DepthRule, End, HeldBack, Index, Listener, NotIdled, Preempt, Reason, ServiceType, Silence,
+    SliceEnd, SliceStart, Unplug, WaitEnd,
+};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
 pub use queue::{

@@ -57,6 +57,10 @@ keeps_the_laws! {
     deadline_2_6_33_keeps_the_laws: "deadline@2.6.33";
     deadline_4_20_keeps_the_laws: "deadline@4.20";
     anticipatory_keeps_the_laws: "anticipatory";
+    cfq_2_6_31_keeps_the_laws: "cfq@2.6.31";
+    cfq_2_6_32_keeps_the_laws: "cfq@2.6.32";
+    cfq_2_6_32_with_the_patch_keeps_the_laws: "cfq@2.6.32+async_depth=remaining_slice";
+    cfq_2_6_33_keeps_the_laws: "cfq@2.6.33";
 }
 
 #[test]

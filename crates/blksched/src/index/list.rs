@@ -6,13 +6,13 @@ use crate::request::{RequestId, Requests, Table};
 #[derive(Clone, Debug, Default)]
 pub struct List {
     links: Table<Link>,
-    ends: Option<Ends>,
-    len: u32,
+    pub(super) ends: Option<Ends>,
+    pub(super) len: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    head: RequestId,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub(super) head: RequestId,
     tail: RequestId,
 }
 

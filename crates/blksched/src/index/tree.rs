@@ -11,9 +11,9 @@
 pub struct Tree<K> {
     /// Slot 0 is the sentinel that stands for every missing child; thing `i` is in slot `i + 1`.
     nodes: Vec<Node<K>>,
-    root: u32,
-    first: u32,
-    len: u32,
+    pub(super) root: u32,
+    pub(super) first: u32,
+    pub(super) len: u32,
     /// Where the last search that failed fell out, until the tree changes. A bio's look-up and the insertion of the
     /// request that it becomes mostly end in the same gap, so that the second need not go down again.
     gap: Option<Gap<K>>,
@@ -96,7 +96,11 @@ impl<K: Copy + Default + Ord> Tree<K> {
 
     /// The member with the greatest key; of equals the one put in last.
     pub fn last(&self) -> Option<u32> {
-        member(self.extreme(self.root, RIGHT))
+        self.last_below(self.root)
+    }
+
+    pub(super) fn last_below(&self, root: u32) -> Option<u32> {
+        member(self.extreme(root, RIGHT))
     }
 
     /// The member behind `id` in order.
@@ -130,6 +134,20 @@ impl<K: Copy + Default + Ord> Tree<K> {
         (None, gap.comparisons)
     }
 
+    /// As [`Tree::find`], from another root: nothing is remembered.
+    pub(super) fn find_below(&self, mut at: u32, key: K) -> (Option<u32>, u32) {
+        let mut comparisons = 0;
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            comparisons += 1;
+            if key == node.key {
+                return (member(at), comparisons);
+            }
+            at = node.child[usize::from(key > node.key)];
+        }
+        (None, comparisons)
+    }
+
     /// The gap of the last search that failed, if a search for `key` would fail there too.
     fn known_gap(&self, key: K) -> Option<Gap<K>> {
         let gap = self.gap.filter(|gap| key <= gap.key)?;
@@ -153,7 +171,11 @@ impl<K: Copy + Default + Ord> Tree<K> {
     /// Where a search for `key` ends: the member with it that is met first, else the last one visited.
     /// Whether that is the one before or behind the key depends on the tree's shape.
     pub fn last_visited(&self, key: K) -> Option<u32> {
-        let (mut at, mut last) = (self.root, NIL);
+        self.last_visited_below(self.root, key)
+    }
+
+    pub(super) fn last_visited_below(&self, mut at: u32, key: K) -> Option<u32> {
+        let mut last = NIL;
         while at != NIL {
             last = at;
             let node = &self.nodes[at as usize];
@@ -396,7 +418,7 @@ impl<K: Copy + Default + Ord> Tree<K> {
     }
 }
 
-fn member(slot: u32) -> Option<u32> {
+pub(super) fn member(slot: u32) -> Option<u32> {
     slot.checked_sub(1)
 }
 

@@ -1,0 +1,64 @@
+//! CFQ, completely fair queueing, 2.6.31 to 2.6.33: each process has a queue, and queues have turns at the disk.
+//!
+//! Where is the rule that…
+//!
+//! | … | file |
+//! |---|---|
+//! | says what is known of a process, and which queues it uses? | `context` |
+//! | says what a queue is? | `queue` |
+//! | ranks classes and levels? | `priority` |
+//! | orders queues? | `service_tree` |
+//! | shares time between kinds of load? | `workload` |
+//! | says how long a turn is? | `slice` |
+//! | keeps the disk for a queue, or gives it to another? | `select` |
+//! | lets a request go, and how many at a time? | `dispatch`, `depth`, `async_ramp` |
+//! | chooses among a queue's requests? | `next_request`, `fifo` |
+//! | idles? | `idle` |
+//! | finds who reads close by, and makes queues one? | `cooperator`, `merge_split` |
+//! | lets a request go first? | `preempt` |
+//! | meets a new request, or one that comes back? | `arrival`, `completion` |
+//! | finds out whether the disk queues? | `ncq` |
+//! | estimates think time and seeks? | [`estimate`](crate::estimate) |
+//! | says which era has what? | `presets` |
+//!
+//! `README.md` in this folder tells the story and draws the states.
+
+mod arrival;
+mod async_ramp;
+mod books;
+mod chosen;
+mod completion;
+mod context;
+mod cooperator;
+mod depth;
+mod dispatch;
+mod elevator;
+mod fifo;
+mod idle;
+mod merge_split;
+mod ncq;
+mod next_request;
+mod preempt;
+mod presets;
+mod priority;
+mod queue;
+mod select;
+mod service_tree;
+mod slice;
+mod tunables;
+mod workload;
+
+pub use arrival::WhileIdling;
+pub use async_ramp::{AsyncDepth, Ramp, remaining_slice, since_sync};
+pub use books::Cfq;
+pub use cooperator::{Cooperation, Seeks};
+pub use depth::Depth;
+pub use fifo::Fifo;
+pub use idle::Idling;
+pub use ncq::Ncq;
+pub use next_request::NextRequest;
+pub use preempt::Preemption;
+pub use presets::{ENTRY, Mechanisms};
+pub use service_tree::Trees;
+pub use slice::{Residual, scaled};
+pub use tunables::CfqTunables;

@@ -1,0 +1,73 @@
+//! Age: when a queue's turn begins, its oldest request goes first if its time is up.
+//!
+//! **Rule** Looked at once per turn, at its first dispatch. The time is `fifo_expire_sync` or `fifo_expire_async`;
+//! [`Fifo`] says from when it counts.
+//! **Origin** note C13.
+//! **Costs when wrong** a request at the far end of a busy queue waits for ever.
+
+/// From when a request's age counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fifo {
+    /// From when it was made, by the knob of its *queue*; absorbing an older request inherits its age (2.6.31).
+    SinceMade,
+    /// From when it was inserted, by the knob of the *request*; absorbing an older one takes over its place (2.6.32).
+    SinceInserted,
+}
+
+use super::Cfq;
+use super::queue::Qid;
+use crate::elevator::Cx;
+use crate::explain::Reason;
+use crate::request::{RequestId, Waiter};
+use crate::time::Tick;
+
+impl Cfq {
+    fn fifo_expire(&self, waiter: Waiter) -> Tick {
+        self.jiffies.ticks(match waiter {
+            Waiter::Sync => self.knobs.fifo_expire_sync,
+            Waiter::Async => self.knobs.fifo_expire_async,
+        })
+    }
+
+    /// Put a new request behind the others.
+    pub(super) fn queue_by_age(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+        self.rows[rq].expires = self.now(cx) + self.fifo_expire(cx.rq(rq).waiter);
+        let mut fifo = self.queues[q].fifo;
+        self.fifos.push_back(&mut fifo, rq);
+        self.queues[q].fifo = fifo;
+    }
+
+    pub(super) fn forget_age(&mut self, q: Qid, rq: RequestId) {
+        let mut fifo = self.queues[q].fifo;
+        self.fifos.remove(&mut fifo, rq);
+        self.queues[q].fifo = fifo;
+    }
+
+    /// `into` takes the place of an older `victim`.
+    pub(super) fn inherit_age(&mut self, q: Qid, into: RequestId, victim: RequestId) {
+        let (older, own) = (self.rows[victim].expires, self.rows[into].expires);
+        if self.rules.fifo == Fifo::SinceMade || older >= own {
+            return;
+        }
+        self.rows[into].expires = older;
+        let mut fifo = self.queues[q].fifo;
+        self.fifos.remove(&mut fifo, into);
+        self.fifos.insert_after(&mut fifo, victim, into);
+        self.queues[q].fifo = fifo;
+    }
+
+    /// The oldest request, if its time is up and this turn has not looked yet.
+    pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
+        if core::mem::replace(&mut self.queues[q].slice.looked_at_age, true) {
+            return None;
+        }
+        let rq = self.queues[q].fifo.head()?;
+        let expires = match self.rules.fifo {
+            Fifo::SinceMade => self.jiffies.tick(cx.rq(rq).queued_at) + self.fifo_expire(self.queues[q].waiter),
+            Fifo::SinceInserted => self.rows[rq].expires,
+        };
+        let late = self.now(cx).checked_sub(expires)?;
+        cx.explain(Reason::FifoExpired { rq, late: self.jiffies.span(late) });
+        Some(rq)
+    }
+}

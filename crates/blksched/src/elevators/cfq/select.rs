@@ -1,0 +1,203 @@
+//! The ladder of the decision: does the queue being served keep the disk?
+//!
+//! **Rule** see [`choose`] and the README's picture. Looking and doing are apart: `choose` only looks; `Cfq::select`
+//! looks for a cooperator where the ladder says so, ends turns and begins them.
+//! **Origin** notes S2 and C33.7.
+
+use super::Cfq;
+use super::cooperator::{Cooperation, Search};
+use super::preempt::Preemption;
+use super::priority::Rank;
+use super::queue::Qid;
+use super::service_tree::Trees;
+use super::slice::Rest;
+use crate::elevator::Cx;
+use crate::explain::{Reason, SliceEnd, SliceStart};
+
+/// What the ladder looks at.
+#[derive(Clone, Copy, Debug)]
+struct Ladder {
+    trees: Trees,
+    /// Something is queued, by whomever.
+    any_queued: bool,
+    /// The queue being served has nothing queued.
+    empty: bool,
+    in_flight: bool,
+    /// Its time is up, and no request came while the disk idled for it.
+    used: bool,
+    waits_while_alone: bool,
+    /// No other queue waits.
+    alone: bool,
+    should_idle: bool,
+    /// 2.6.31: it is not real time, and a real-time queue waits.
+    yields_to_real_time: bool,
+}
+
+/// A rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rung {
+    /// Its turn goes on.
+    Keep,
+    /// Leave the disk alone.
+    Hold,
+    /// Its turn ends.
+    Expire(Rest, SliceEnd),
+    /// A cooperator goes on, if there is one; else hold if the disk idles or waits, else its turn ends.
+    Cooperate,
+}
+
+fn choose(at: Ladder) -> Rung {
+    let by_workload = at.trees == Trees::ByWorkload;
+    if by_workload && !at.any_queued {
+        return Rung::Hold;
+    }
+    if at.waits_while_alone && !at.empty {
+        return Rung::Expire(Rest::Dropped, SliceEnd::WaitedBusy);
+    }
+    if at.used {
+        let last_one = by_workload && at.alone && at.empty && at.in_flight && at.should_idle;
+        return if last_one { Rung::Hold } else { Rung::Expire(Rest::Dropped, SliceEnd::Used) };
+    }
+    if at.yields_to_real_time {
+        return Rung::Expire(Rest::Kept, SliceEnd::RealTimeWaits);
+    }
+    if at.empty { Rung::Cooperate } else { Rung::Keep }
+}
+
+impl Cfq {
+    /// The queue that may send a request, if any.
+    pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
+        let Some(a) = self.active else { return self.serve_first(cx) };
+        match choose(self.ladder(cx, a)) {
+            Rung::Keep => Some(a),
+            Rung::Hold => None,
+            Rung::Expire(rest, why) => {
+                self.expire(cx, rest, why);
+                self.serve_first(cx)
+            }
+            Rung::Cooperate => self.cooperate(cx, a),
+        }
+    }
+
+    fn ladder(&self, cx: &Cx<'_>, a: Qid) -> Ladder {
+        let queue = &self.queues[a];
+        let first = self.service.first().filter(|_| self.rules.trees == Trees::Single);
+        let real_time_waits = first.is_some_and(|first| self.queues[first].is_real_time());
+        Ladder {
+            trees: self.rules.trees,
+            any_queued: self.queued > 0,
+            empty: queue.is_empty(),
+            in_flight: queue.dispatched > 0,
+            used: queue.slice.is_used(self.now(cx)) && !queue.slice.must_dispatch,
+            waits_while_alone: queue.slice.waits_while_alone,
+            alone: self.service.busy() == 1,
+            should_idle: self.should_idle(cx, a),
+            yields_to_real_time: self.rules.preemption == Preemption::Close
+                && queue.standing.rank != Rank::RealTime
+                && real_time_waits,
+        }
+    }
+
+    fn cooperate(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
+        if let Some(found) = self.cooperator(cx, a, Search::Serve) {
+            self.plan_merge(cx, a, found);
+            self.expire(cx, Rest::Dropped, SliceEnd::Cooperator);
+            self.activate(cx, found, SliceStart::Cooperator);
+            return Some(found);
+        }
+        if self.timer.is_some() || self.queues[a].dispatched > 0 && self.should_idle(cx, a) {
+            return None;
+        }
+        self.expire(cx, Rest::Dropped, SliceEnd::NothingQueued);
+        self.serve_first(cx)
+    }
+
+    fn serve_first(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
+        let q = match self.rules.trees {
+            Trees::Single => self.service.first(),
+            Trees::ByWorkload => self.first_of_workload(cx),
+        }?;
+        self.activate(cx, q, SliceStart::InOrder);
+        Some(q)
+    }
+
+    fn activate(&mut self, cx: &mut Cx<'_>, q: Qid, why: SliceStart) {
+        let queue = &mut self.queues[q];
+        queue.slice.activate();
+        if self.rules.cooperation == Cooperation::Jump {
+            if why == SliceStart::InOrder && !queue.sharing.preempted {
+                queue.sharing.cooperates = false;
+            }
+            queue.sharing.preempted = false;
+        }
+        let (owner, waiter) = (queue.owner, queue.waiter);
+        self.cancel_timer(cx);
+        self.active = Some(q);
+        cx.explain(Reason::SliceBegan { owner, waiter, why });
+    }
+
+    /// The turn of the queue being served ends.
+    pub(super) fn expire(&mut self, cx: &mut Cx<'_>, rest: Rest, why: SliceEnd) {
+        let Some(q) = self.active else { return };
+        if self.queues[q].slice.waits_for_request {
+            self.cancel_timer(cx);
+        }
+        let now = self.now(cx);
+        self.mark_split(q);
+        let queue = &mut self.queues[q];
+        queue.slice.waits_for_request = false;
+        queue.slice.waits_while_alone = false;
+        if let (Rest::Kept, super::slice::Progress::Until(end)) = (rest, queue.slice.progress) {
+            queue.slice.residual = end.wrapping_sub(now) as i64;
+        }
+        cx.explain(Reason::SliceEnded { owner: queue.owner, waiter: queue.waiter, why });
+        self.workload.save(now);
+        if self.queues[q].is_empty() {
+            self.leave(q);
+        } else {
+            self.resort(cx, q);
+        }
+        self.active = None;
+        if let Some(pid) = self.active_process.take() {
+            self.forget_if_unused(pid);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVED: Ladder = Ladder {
+        trees: Trees::ByWorkload,
+        any_queued: true,
+        empty: false,
+        in_flight: false,
+        used: false,
+        waits_while_alone: false,
+        alone: false,
+        should_idle: true,
+        yields_to_real_time: false,
+    };
+
+    #[test]
+    fn a_queue_with_requests_and_time_keeps_the_disk() {
+        assert_eq!(choose(SERVED), Rung::Keep);
+        assert_eq!(choose(Ladder { empty: true, ..SERVED }), Rung::Cooperate);
+    }
+
+    #[test]
+    fn a_queue_whose_time_is_up_gives_the_disk_away_unless_it_is_the_last_and_still_reads() {
+        let used = Ladder { used: true, ..SERVED };
+        assert_eq!(choose(used), Rung::Expire(Rest::Dropped, SliceEnd::Used));
+        let last = Ladder { alone: true, empty: true, in_flight: true, ..used };
+        assert_eq!(choose(last), Rung::Hold);
+        assert_eq!(choose(Ladder { trees: Trees::Single, ..last }), Rung::Expire(Rest::Dropped, SliceEnd::Used));
+    }
+
+    #[test]
+    fn a_queue_the_disk_waited_for_while_alone_begins_a_new_turn() {
+        let waited = Ladder { waits_while_alone: true, ..SERVED };
+        assert_eq!(choose(waited), Rung::Expire(Rest::Dropped, SliceEnd::WaitedBusy));
+    }
+}

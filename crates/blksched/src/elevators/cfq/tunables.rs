@@ -1,0 +1,91 @@
+//! CFQ's knobs, with sysfs's names and units.
+
+use crate::kernel::{Kernel, Kernels};
+use crate::time::{Jiffies, Span};
+use crate::tunables;
+
+pub(super) const V2_6_31: Kernel = Kernel::new(2, 6, 31);
+pub(super) const V2_6_32: Kernel = Kernel::new(2, 6, 32);
+pub(super) const V2_6_33: Kernel = Kernel::new(2, 6, 33);
+const MS: i64 = 1_000_000;
+const INT_MAX: i64 = i32::MAX as i64;
+
+tunables! {
+    /// CFQ's knobs.
+    pub struct CfqTunables {
+        /// How many requests of one queue may be in flight while other queues wait.
+        quantum: i32 [Requests] = 4, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 4, 8, 16];
+        /// Age at which a request somebody waits for goes first when its queue's turn begins.
+        fifo_expire_sync: Span [Ms] = Span::from_ms(125), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
+            sweep [50 * MS, 125 * MS, 500 * MS];
+        /// Age at which write-back goes first when its queue's turn begins.
+        fifo_expire_async: Span [Ms] = Span::from_ms(250), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
+            sweep [125 * MS, 250 * MS, 1000 * MS];
+        /// How far back a request may lie and still be next.
+        back_seek_max: i32 [Kib] = 16384, 0..=INT_MAX, Kernels::since(V2_6_31), sweep [0, 1024, 16384];
+        /// How many times its distance a seek back costs.
+        back_seek_penalty: i32 [Cost] = 2, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 2, 8];
+        /// How long a process of level 4 has the disk. Each level is a fifth more or less.
+        slice_sync: Span [Ms] = Span::from_ms(100), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
+            sweep [20 * MS, 50 * MS, 100 * MS, 200 * MS];
+        /// How long write-back of level 4 has the disk.
+        slice_async: Span [Ms] = Span::from_ms(40), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
+            sweep [10 * MS, 40 * MS, 100 * MS];
+        /// How many requests of write-back per slice and level, times two.
+        slice_async_rq: i32 [Requests] = 2, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 2, 8];
+        /// How long the disk waits for the next request of the queue being served. 0 turns idling off.
+        slice_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V2_6_31),
+            sweep [0, 2 * MS, 4 * MS, 8 * MS, 16 * MS];
+        /// Latency before throughput: write-back keeps few requests in flight; since 2.6.33 slices also shrink when
+        /// many processes wait.
+        low_latency: bool [Switch] = true, 0..=1, Kernels::since(V2_6_32), sweep [0, 1];
+        /// Idle for processes that seek, even if the disk queues (the patch of the mail of 2009-09-03).
+        fairness: bool [Switch] = false, 0..=1, Kernels::between(V2_6_31, V2_6_31), sweep [0, 1];
+        /// Whether processes that seek stay in their own group's tree. There are no groups here, so it does nothing.
+        group_isolation: bool [Switch] = false, 0..=1, Kernels::between(V2_6_33, V2_6_33), sweep [0, 1];
+    }
+}
+
+impl CfqTunables {
+    /// A kernel's defaults, which are divisions of HZ that round down: at 100 ticks per second the disk never idles.
+    pub(super) fn defaults(kernel: Kernel, hz: u32) -> CfqTunables {
+        let span = |ticks: u32| Jiffies::new(hz).span(u64::from(ticks));
+        CfqTunables {
+            fifo_expire_sync: span(hz / 8),
+            fifo_expire_async: span(hz / 4),
+            slice_sync: span(hz / 10),
+            slice_async: span(hz / 25),
+            slice_idle: span(hz / 125),
+            ..CfqTunables::of(kernel)
+        }
+    }
+}
+
+/// The knobs in ticks, made anew for each call: a knob may change at any time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticks {
+    pub(super) slice_sync: u64,
+    pub(super) slice_async: u64,
+    pub(super) slice_idle: u64,
+}
+
+impl Ticks {
+    pub(super) fn of(knobs: &CfqTunables, jiffies: Jiffies) -> Ticks {
+        Ticks {
+            slice_sync: jiffies.ticks(knobs.slice_sync),
+            slice_async: jiffies.ticks(knobs.slice_async),
+            slice_idle: jiffies.ticks(knobs.slice_idle),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_100_ticks_per_second_the_disk_never_idles() {
+        let idle = |hz| CfqTunables::defaults(V2_6_33, hz).slice_idle;
+        assert_eq!([100, 250, 1000].map(idle), [Span::ZERO, Span::from_ms(8), Span::from_ms(8)]);
+    }
+}

@@ -1,0 +1,59 @@
+//! A mean that forgets: each sample weighs 1/8, as all of CFQ's and the anticipatory scheduler's estimates do.
+//!
+//! **Rule** `samples = (7·samples + 256)/8`, `total = (7·total + 256·x)/8`; integers in units of 1/256, rounded down.
+//! **Origin** note C5. **Costs when wrong** every idle decision.
+
+/// Fixed-point sums of samples, each worth 7/8 of the one after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decaying {
+    samples: u64,
+    total: u64,
+}
+
+impl Decaying {
+    /// One more sample.
+    pub fn add(&mut self, value: u64) {
+        self.samples = (7 * self.samples + 256) / 8;
+        self.total = (7 * self.total + 256 * value) / 8;
+    }
+
+    /// How many samples count, in units of 1/256: 0, 32, 60, 84, … 249.
+    pub fn samples(self) -> u64 {
+        self.samples
+    }
+
+    /// The mean, `half` added before the division; 0 without a sample.
+    pub fn mean(self, half: u64) -> u64 {
+        (self.total + half).checked_div(self.samples).unwrap_or(0)
+    }
+
+    /// Enough samples to believe it: from the third on.
+    pub fn is_valid(self) -> bool {
+        self.samples > 80
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_believed_from_the_third_sample_on() {
+        let mut mean = Decaying::default();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            mean.add(10);
+            seen.push((mean.samples(), mean.is_valid()));
+        }
+        assert_eq!(seen, [(32, false), (60, false), (84, true)]);
+        assert_eq!(mean.mean(0), 10);
+    }
+
+    #[test]
+    fn it_forgets() {
+        let mut mean = Decaying::default();
+        (0..50).for_each(|_| mean.add(1000));
+        (0..50).for_each(|_| mean.add(0));
+        assert!(mean.mean(0) < 5, "{}", mean.mean(0));
+    }
+}

@@ -1,0 +1,84 @@
+//! How far a process or queue seeks from the end of one request to the start of the next.
+//!
+//! **Rule** The mean of `min(|start − last end|, 4·mean + slack)` \[sectors\]; slack is 1 GiB while few samples count,
+//! later 64 MiB, so that one far seek does not make a reader seeky for long. The first request is no seek. Seeky means
+//! a mean above 8192 sectors (4 MiB).
+//! **Origin** note C5.
+
+use super::Decaying;
+use crate::request::Sector;
+
+/// Above this mean \[sectors\] a process is seeky.
+pub const SEEKY: u64 = 8192;
+
+/// The seeks of a process or queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeekDistance {
+    recent: Decaying,
+    mean: u64,
+    /// Behind its last request; `None` at first (a kernel has 0 for that, and so forgets a request that ended there).
+    last: Option<Sector>,
+}
+
+impl SeekDistance {
+    /// It sent a request that starts here.
+    pub fn add(&mut self, start: Sector) {
+        let distance = self.last.map_or(0, |last| start.distance(last));
+        let slack = if self.recent.samples() <= 60 { 2 * 1024 * 1024 } else { 2 * 1024 * 64 };
+        self.recent.add(distance.min(self.mean * 4 + slack));
+        self.mean = self.recent.mean(self.recent.samples() / 2);
+    }
+
+    /// Where the next request would be no seek.
+    pub fn ended(&mut self, end: Sector) {
+        self.last = Some(end).filter(|&end| end != Sector(0));
+    }
+
+    /// The mean \[sectors\], believed or not.
+    pub fn mean(self) -> u64 {
+        self.mean
+    }
+
+    /// The mean \[sectors\], if there are samples enough to believe it.
+    pub fn believed(self) -> Option<u64> {
+        self.recent.is_valid().then_some(self.mean)
+    }
+
+    /// Seeky by the mean, believed or not.
+    pub fn is_seeky(self) -> bool {
+        self.mean > SEEKY
+    }
+
+    /// Seeky, and believed to be.
+    pub fn is_surely_seeky(self) -> bool {
+        self.recent.is_valid() && self.is_seeky()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(starts: &[u64]) -> SeekDistance {
+        let mut seeks = SeekDistance::default();
+        for &start in starts {
+            seeks.add(Sector(start));
+            seeks.ended(Sector(start + 8));
+        }
+        seeks
+    }
+
+    #[test]
+    fn a_sequential_reader_far_out_on_the_disk_is_not_seeky() {
+        assert_eq!(reader(&[1 << 30, (1 << 30) + 8, (1 << 30) + 16]).believed(), Some(0));
+    }
+
+    #[test]
+    fn a_random_reader_is_seeky_and_one_far_seek_is_forgiven() {
+        assert!(reader(&[0, 1 << 30, 8 << 20, 1 << 29]).is_surely_seeky());
+        let mut starts: Vec<u64> = (1..40).map(|n| n * 8).collect();
+        starts.push(1 << 40);
+        starts.extend((1..12).map(|n| (1 << 40) + n * 8));
+        assert!(!reader(&starts).is_seeky());
+    }
+}

@@ -1,0 +1,35 @@
+//! How long a process thinks between a completion and its next request.
+//!
+//! **Rule** The mean of `min(now − last completion, 2·idle)`, in the era's unit of time: one long pause counts no more
+//! than twice the longest wait that would have been worth it.
+//! **Origin** note C5.
+
+use super::Decaying;
+
+/// A process's think time \[ticks\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThinkTime(Decaying);
+
+impl ThinkTime {
+    /// It sent a request so long after its last one came back; `idle` is how long a disk would wait for it.
+    pub fn add(&mut self, elapsed: u64, idle: u64) {
+        self.0.add(elapsed.min(2 * idle));
+    }
+
+    /// The mean, if there are samples enough to believe it.
+    pub fn believed(self) -> Option<u64> {
+        self.0.is_valid().then(|| self.0.mean(128))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_night_counts_as_two_idle_times() {
+        let mut think = ThinkTime::default();
+        (0..4).for_each(|_| think.add(30_000_000, 8));
+        assert_eq!(think.believed(), Some(16 + 1));
+    }
+}

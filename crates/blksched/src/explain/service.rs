@@ -1,0 +1,105 @@
+//! Words for reasons of schedulers that give each process slices of the disk's time.
+
+/// Why a queue became the one being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceStart {
+    /// It was first in its service tree.
+    InOrder,
+    /// It reads close by the queue that was served before it.
+    Cooperator,
+}
+
+/// Why a queue is no longer the one being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceEnd {
+    /// Its time was up.
+    Used,
+    /// It had nothing queued and was not worth waiting for.
+    NothingQueued,
+    /// A cooperator goes on where it stopped.
+    Cooperator,
+    /// The disk idled for it, and nothing came.
+    IdledInVain,
+    /// The disk idled beyond its slice because nobody else was there, and its request came.
+    WaitedBusy,
+    /// Write-back has had its share of requests while others wait.
+    AsyncShare,
+    /// The idle class gets one request at a time while others wait.
+    IdleClass,
+    /// 2.6.31: a real-time queue has requests.
+    RealTimeWaits,
+    /// A request came that goes first.
+    Preempted(Preempt),
+    /// Its process is gone.
+    Gone,
+}
+
+/// Why a request that came took the disk from the queue being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preempt {
+    /// That queue's time was up anyway.
+    SliceUsed,
+    /// That queue is of the idle class.
+    IdleClass,
+    /// Somebody waits for this one, and that queue is write-back.
+    SyncOverAsync,
+    /// It is metadata, and that queue has none.
+    Metadata,
+    /// It is real time, and that queue is not.
+    RealTime,
+    /// Both queues seek, nobody else is in their tree, and that one is empty.
+    FellowSeeker,
+    /// The disk idles, and this one is close by.
+    Close,
+}
+
+/// Why the disk was not left idle for a queue that ran empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotIdled {
+    /// Idling is off, or the queue seeks or thinks too long for it.
+    NotWorthIt,
+    /// A solid-state disk that queues: there is no arm to keep in place.
+    NoArm,
+    /// The disk still has requests.
+    DiskBusy,
+    /// Its process is gone.
+    Gone,
+    /// Its slice ends before it will have thought.
+    SliceTooShort,
+}
+
+/// Why the queue being served may not send a request although it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldBack {
+    /// The disk still has write-back, and this queue is worth a quiet disk.
+    AsyncInFlight,
+    /// This is write-back, and the disk has requests that somebody waits for.
+    SyncInFlight,
+    /// `quantum` requests are in flight.
+    Quantum,
+    /// As much write-back is in flight as may be.
+    AsyncDepth,
+}
+
+/// Which formula said how much write-back may be in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepthRule {
+    /// The time since a request ended that somebody waited for.
+    SinceLastSync,
+    /// The time since such a request ended late.
+    SinceDelayedSync,
+    /// That, times what is left of the slice.
+    RemainingSlice,
+}
+
+/// The kinds of load that 2.6.33 keeps apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ServiceType {
+    /// Write-back.
+    #[default]
+    Async,
+    /// Somebody waits, and the disk does not idle for any one queue.
+    SyncNoIdle,
+    /// Somebody waits, and the disk idles for each queue.
+    Sync,
+}
