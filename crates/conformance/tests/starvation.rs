@@ -1,24 +1,27 @@
 //! Where the catalogue states no bound, requests do starve; where it states one, the same load starves nobody.
 
 use blksched::{
-    Bio, BlockQueue, Bound, Catalogue, Dir, Elevator, Instant, Next, Op, Outcome, QueueConfig, Sector, Span,
-    SubmitterId, Tag, Wait,
+    Bio, BlockQueue, Bound, Catalogue, Class, Dir, Elevator, Instant, Next, Op, Outcome, Priority, QueueConfig, Sector,
+    Span, SubmitterId, Tag, Wait, Waiter,
 };
 use blksched_conformance::driver::Script;
 use blksched_conformance::laws;
 
 const VICTIM: u64 = u64::MAX;
+const IDLE: Priority = Priority { class: Class::Idle, level: 7 };
 const ISSUES: u32 = 20_000;
 /// The stream keeps so many requests queued, all on the near side of the victim.
 const AHEAD: u32 = 200;
 
-/// How many others go before one far request, while a stream of its own direction never ends; `None`: it starves.
+/// How many others go before one far request of the idle class, while a stream of its own direction never ends; `None`: it starves.
 fn others_before_the_victim(name: &str, dir: Dir) -> Option<u32> {
     let built = Catalogue::builtin().build(name).unwrap();
     let mut queue = BlockQueue::new(QueueConfig::default(), built.elevator);
-    let op = if dir == Dir::Read { Op::Read } else { Op::Write };
-    let bio = |tag, start| Bio { op, tag: Tag(tag), ..Bio::read(0, SubmitterId(1), Sector(start), 8) };
-    queue.submit(Instant::ZERO, bio(VICTIM, 1 << 40));
+    let (op, waiter) = if dir == Dir::Read { (Op::Read, Waiter::Sync) } else { (Op::Write, Waiter::Async) };
+    let bio = |tag, start| Bio { op, tag: Tag(tag), waiter, ..Bio::read(0, SubmitterId(1), Sector(start), 8) };
+    // Where there are classes, the victim is of the idle one.
+    let victim = Bio { submitter: SubmitterId(2), priority: IDLE, ..bio(VICTIM, 1 << 40) };
+    queue.submit(Instant::ZERO, victim);
     let mut now = Instant::ZERO;
     let mut streamed = 0;
     for issued in 0..ISSUES {

@@ -43,6 +43,11 @@ impl<K: Copy + Default + Ord> Forest<K> {
         Forest::default()
     }
 
+    /// As [`Tree::reserve`].
+    pub fn reserve(&mut self, things: usize) {
+        self.tree.reserve(things);
+    }
+
     /// Is `id` in one of the trees?
     pub fn contains(&self, id: u32) -> bool {
         self.tree.contains(id)

@@ -51,6 +51,11 @@ impl List {
         List::default()
     }
 
+    /// Room for requests in slots below `slots`, so that they are put in without an allocation.
+    pub fn reserve(&mut self, slots: usize) {
+        self.links.reserve(slots);
+    }
+
     /// Its first member.
     pub fn head(&self) -> Option<RequestId> {
         self.ends.map(|ends| ends.head)

@@ -42,6 +42,11 @@ impl Lists {
         Lists::default()
     }
 
+    /// As [`List::reserve`].
+    pub fn reserve(&mut self, slots: usize) {
+        self.list.reserve(slots);
+    }
+
     /// Make `id` the last member of a list.
     pub fn push_back(&mut self, chain: &mut Chain, id: RequestId) {
         self.within(chain, |list| list.push_back(id));

@@ -62,6 +62,11 @@ impl<K: Copy + Default + Ord> Tree<K> {
         Tree { nodes: vec![sentinel], root: NIL, first: NIL, len: 0, gap: None }
     }
 
+    /// Room for things numbered below `things`, so that they are put in without an allocation.
+    pub fn reserve(&mut self, things: usize) {
+        self.nodes.reserve((things + 1).saturating_sub(self.nodes.len()));
+    }
+
     /// How many members it has.
     pub fn len(&self) -> u32 {
         self.len

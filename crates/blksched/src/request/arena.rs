@@ -108,6 +108,11 @@ impl<T: Clone + Default> Table<T> {
         Table { rows: Vec::new() }
     }
 
+    /// Room for rows of slots below `slots`.
+    pub fn reserve(&mut self, slots: usize) {
+        self.rows.reserve(slots.saturating_sub(self.rows.len()));
+    }
+
     /// The row of `id`, made if it does not exist.
     pub fn row(&mut self, id: RequestId) -> &mut T {
         if id.index() >= self.rows.len() {

@@ -102,6 +102,15 @@ impl Cfq {
         }
     }
 
+    /// Room for so many requests, within reason; more are made room for when they come.
+    pub(super) fn reserve(&mut self, requests: usize) {
+        let requests = requests.min(4096);
+        self.rows.reserve(requests);
+        self.sorted.reserve(requests);
+        self.fifos.reserve(requests);
+        self.chosen.reserve(requests);
+    }
+
     pub(super) fn now(&self, cx: &Cx<'_>) -> Tick {
         self.jiffies.tick(cx.now)
     }

@@ -18,6 +18,10 @@ pub(super) struct ChosenList {
 }
 
 impl ChosenList {
+    pub(super) fn reserve(&mut self, slots: usize) {
+        self.list.reserve(slots);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -15,6 +15,7 @@ impl Elevator for Cfq {
         let now = self.now(cx);
         self.last_sync = now;
         self.last_delayed_sync = now.wrapping_sub(u64::from(self.jiffies.hz()));
+        self.reserve((2 * cx.device.nr_requests as usize).saturating_add(cx.device.depth as usize));
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
