@@ -133,7 +133,9 @@ mod tests {
         }
         let mut alone = Tree::new();
         let members = |which: u32| (0..60).filter(move |id| id % 3 == which);
-        members(1).for_each(|id| drop(alone.insert(id, (id * 37) % 50)));
+        members(1).for_each(|id| {
+            alone.insert(id, (id * 37) % 50);
+        });
         members(1).filter(|id| id % 4 == 0).for_each(|id| alone.remove(id));
         assert!(forest.iter(roots[1]).eq(alone.iter()));
         assert_eq!((roots[1].len(), roots[1].first()), (alone.len(), alone.first()));

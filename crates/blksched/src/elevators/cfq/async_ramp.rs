@@ -104,8 +104,8 @@ pub fn since_sync(since: u64, slice_sync: u64, dispatched: u32) -> u32 {
 /// };
 /// assert_eq!(worst(100, 8), 48);
 /// // It does not hold from 100 to 200 ms, nor for slower requests, nor long after the last sync request.
-/// assert_eq!(worst(150, 8), 64);
-/// assert_eq!(worst(199, 8), 80);
+/// assert_eq!(worst(150, 8), 66);
+/// assert_eq!(worst(199, 8), 83);
 /// assert_eq!(worst(100, 12), 72);
 /// assert_eq!(worst(1000, 8), 408);
 /// ```

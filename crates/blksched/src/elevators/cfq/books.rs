@@ -102,9 +102,13 @@ impl Cfq {
         }
     }
 
-    /// Room for so many requests, within reason; more are made room for when they come.
+    /// Room for so many requests, within reason, and for the queues of a usual load; more have room made for them when
+    /// they come.
     pub(super) fn reserve(&mut self, requests: usize) {
-        let requests = requests.min(4096);
+        let (requests, queues) = (requests.min(4096), 64);
+        self.queues.reserve(queues);
+        self.service.reserve(queues);
+        self.positions.reserve(queues);
         self.rows.reserve(requests);
         self.sorted.reserve(requests);
         self.fifos.reserve(requests);

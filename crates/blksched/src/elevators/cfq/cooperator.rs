@@ -74,6 +74,12 @@ pub(super) struct Positions {
     roots: [Root; 8],
 }
 
+impl Positions {
+    pub(super) fn reserve(&mut self, queues: usize) {
+        self.forest.reserve(queues);
+    }
+}
+
 impl Cfq {
     /// Put a queue where its next request is; where another one is already, it is left out.
     pub(super) fn position_add(&mut self, cx: &Cx<'_>, q: Qid) {

@@ -126,6 +126,11 @@ pub(super) struct Queues {
 }
 
 impl Queues {
+    pub(super) fn reserve(&mut self, queues: usize) {
+        self.slots.reserve(queues);
+        self.free.reserve(queues);
+    }
+
     pub(super) fn make(&mut self, owner: SubmitterId, waiter: Waiter, standing: Standing) -> Qid {
         let queue = CfqQueue::new(owner, waiter, standing);
         if let Some(q) = self.free.pop() {

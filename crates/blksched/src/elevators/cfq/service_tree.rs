@@ -54,6 +54,10 @@ pub(super) struct ServiceTrees {
 }
 
 impl ServiceTrees {
+    pub(super) fn reserve(&mut self, queues: usize) {
+        self.forest.reserve(queues);
+    }
+
     /// How many queues there are in all.
     pub(super) fn busy(&self) -> u32 {
         self.roots.iter().map(|root| root.len()).sum()
