@@ -29,7 +29,7 @@ impl Cfq {
         while let Some(alias) = self.sorted.find(self.queues[q].sorted, start).0 {
             let alias = RequestId::from_index(alias);
             cx.explain(Reason::AliasForced { rq: alias });
-            self.to_chosen(cx, alias);
+            self.move_to_chosen(cx, alias);
             cx.seal(alias);
         }
         self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);

@@ -30,7 +30,7 @@ impl Cfq {
             return false;
         }
         let rq = self.expired(cx, q).or(self.queues[q].next).expect("a queue that is selected has requests");
-        self.to_chosen(cx, rq);
+        self.move_to_chosen(cx, rq);
         self.active_process = self.active_process.or(Some(cx.rq(rq).submitter));
         let (contended, per_level) = (self.service.busy() > 1, self.knobs.slice_async_rq);
         let queue = &mut self.queues[q];
@@ -46,7 +46,7 @@ impl Cfq {
     }
 
     /// To the list of chosen requests, by whatever rule.
-    pub(super) fn to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    pub(super) fn move_to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let q = self.rows[rq].queue;
         if self.rules.next_request != NextRequest::Kept {
             let next = self.find_next(cx, q, rq);
