@@ -13,7 +13,8 @@ const ISSUES: u32 = 20_000;
 /// The stream keeps so many requests queued, all on the near side of the victim.
 const AHEAD: u32 = 200;
 
-/// How many others go before one far request of the idle class, while a stream of its own direction never ends; `None`: it starves.
+/// How many others go before one far request of the idle class, while a stream of its own direction never ends;
+/// `None`: it starves.
 fn others_before_the_victim(name: &str, dir: Dir) -> Option<u32> {
     let built = Catalogue::builtin().build(name).unwrap();
     let mut queue = BlockQueue::new(QueueConfig::default(), built.elevator);

@@ -1,7 +1,8 @@
 //! Many sorted trees over one table of nodes: a thing is in at most one of them at a time.
 //!
-//! **Why** CFQ keeps a tree of requests per process. A table of nodes for each would grow with every process that comes;
-//! here a tree is a [`Root`] of twelve bytes that its owner keeps, and nothing is allocated once the table has grown.
+//! **Why** CFQ keeps a tree of requests per process. A table of nodes for each would grow with every process that
+//! comes; here a tree is a [`Root`] of twelve bytes that its owner keeps, and nothing is allocated once the table has
+//! grown.
 
 use super::tree::{Tree, member};
 

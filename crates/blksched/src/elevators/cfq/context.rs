@@ -2,8 +2,8 @@
 //!
 //! **Rule** A process has one queue for requests it waits for and shares one for write-back with all processes of its
 //! class and level. Priority travels on requests; a change is noticed at the next insertion.
-//! **Origin** notes C1 and C17. **Quirk, kept** If no write-back queue of the new level exists yet, the process's present
-//! one becomes the new level's too, so two levels share a queue of the old one.
+//! **Origin** notes C1 and C17. **Quirk, kept** If no write-back queue of the new level exists yet, the process's
+//! present one becomes the new level's too, so two levels share a queue of the old one.
 
 use super::Cfq;
 use super::priority::Standing;

@@ -1,7 +1,7 @@
 //! One request from the queue being served to the list of chosen requests.
 //!
-//! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk away
-//! after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
+//! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk
+//! away after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
 //! **Origin** note C13.
 
 use super::Cfq;

@@ -1,9 +1,9 @@
 //! Idling: when the queue being served runs empty, leave the disk alone for a moment, since its process will send a
 //! request close by.
 //!
-//! **Rule** Two questions. Is the queue's *idle window* open, judged at each of its insertions: it thinks no longer than
-//! `slice_idle` and does not seek too much ([`Idling`])? And at the completion that leaves it empty: is the timer worth
-//! arming now? The timer runs `slice_idle`; until 2.6.32 at most 2 ms for a process that seeks.
+//! **Rule** Two questions. Is the queue's *idle window* open, judged at each of its insertions: it thinks no longer
+//! than `slice_idle` and does not seek too much ([`Idling`])? And at the completion that leaves it empty: is the timer
+//! worth arming now? The timer runs `slice_idle`; until 2.6.32 at most 2 ms for a process that seeks.
 //! **Origin** notes C5, C15, C16, C33.4 and C33.6; `fairness` is the patch of the mail of 2009-09-03.
 //! **Costs when wrong** too little: a seek per request and no fairness; too much: an idle disk.
 

@@ -1,9 +1,9 @@
 //! Queues of close cooperators become one, process by process, and part again when they seek.
 //!
-//! **Rule** A merge is *planned* between two queues: the one with fewer processes points at the other, and holds it once
-//! for each of its processes. A process changes over at its next request, one step of a chain of plans at a time. A
-//! shared queue whose mean seek exceeds 8192 sectors when a turn of it ends is marked; each of its processes then gets a
-//! queue of its own at its next request, and the last one keeps it.
+//! **Rule** A merge is *planned* between two queues: the one with fewer processes points at the other, and holds it
+//! once for each of its processes. A process changes over at its next request, one step of a chain of plans at a time.
+//! A shared queue whose mean seek exceeds 8192 sectors when a turn of it ends is marked; each of its processes then
+//! gets a queue of its own at its next request, and the last one keeps it.
 //! **Origin** the mail of 2009-10-23; note C33.9 (2.6.33, with the stable fixes to the references).
 //! **Shown by** the recordings of 2.6.33 with interleaved readers.
 
@@ -54,8 +54,8 @@ impl Cfq {
         }
     }
 
-    /// The queue that a process uses from its next request on: its present one, the one it merges into, or `None`: a new
-    /// one.
+    /// The queue that a process uses from its next request on: its present one, the one it merges into, or `None`: a
+    /// new one.
     pub(super) fn part_or_join(&mut self, cx: &mut Cx<'_>, pid: SubmitterId, waiter: Waiter, q: Qid) -> Option<Qid> {
         let sharing = self.queues[q].sharing;
         if sharing.splits && sharing.cooperates {

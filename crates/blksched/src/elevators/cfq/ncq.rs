@@ -1,7 +1,7 @@
 //! Does the disk queue requests by itself (NCQ)? It is watched, not asked.
 //!
-//! **Rule** At each completion with more than 5 requests queued or in flight, remember the most the disk ever had; after
-//! 50 such completions it queues if that was 5 or more.
+//! **Rule** At each completion with more than 5 requests queued or in flight, remember the most the disk ever had;
+//! after 50 such completions it queues if that was 5 or more.
 //! **Origin** note C6; [`Ncq`] says what differs.
 
 /// How often the question is decided.

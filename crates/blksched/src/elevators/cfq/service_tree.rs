@@ -1,11 +1,11 @@
 //! Who is next: queues in the order of the moment their turn is due.
 //!
 //! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], n the queues that
-//! wait: the shorter its slice, the later its turn. The idle class comes 200 ms after everybody else of it; who preempts
-//! comes first. Equal keys in the order of arrival.
+//! wait: the shorter its slice, the later its turn. The idle class comes 200 ms after everybody else of it; who
+//! preempts comes first. Equal keys in the order of arrival.
 //! **Origin** notes C10, S1, C33.1 and C33.2. With one tree ([`Trees::Single`]) the product is unsigned and 32 bits
-//! wide: an async slice longer than sync slices makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not count the
-//! queue that joins, so the first one's offset is negative.
+//! wide: an async slice longer than sync slices makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not count
+//! the queue that joins, so the first one's offset is negative.
 
 use super::Cfq;
 use super::preempt::Preemption;
