@@ -224,6 +224,8 @@ fn put<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
         }
         None => {
             slots.push(value);
+            // Room to free every slot, so that only a new peak allocates.
+            free.reserve(slots.capacity());
             (slots.len() - 1) as u32
         }
     }
