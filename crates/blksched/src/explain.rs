@@ -272,7 +272,7 @@ pub enum Reason {
         rq: RequestId,
     },
 
-    /// A batch took its oldest request out of sector order: its time was up.
+    /// A batch or a queue's turn took its oldest request out of sector order: its time was up.
     TookOldest {
         /// The request.
         rq: RequestId,
@@ -333,13 +333,6 @@ pub enum Reason {
         kind: ServiceType,
         /// For how long.
         length: Span,
-    },
-    /// The oldest request of the queue was looked at, its time is up, and it goes out of turn.
-    FifoExpired {
-        /// The request.
-        rq: RequestId,
-        /// By how much.
-        late: Span,
     },
     /// The queue ran empty, and the disk is not left idle for it.
     NotIdled {

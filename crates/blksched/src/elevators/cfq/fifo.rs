@@ -67,7 +67,7 @@ impl Cfq {
             Fifo::SinceInserted => self.rows[rq].expires,
         };
         let late = self.now(cx).checked_sub(expires)?;
-        cx.explain(Reason::FifoExpired { rq, late: self.jiffies.span(late) });
+        cx.explain(Reason::TookOldest { rq, late: self.jiffies.span(late) });
         Some(rq)
     }
 }
