@@ -26,7 +26,6 @@
 mod arrival;
 mod async_ramp;
 mod books;
-mod chosen;
 mod completion;
 mod context;
 mod cooperator;

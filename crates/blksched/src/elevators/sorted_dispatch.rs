@@ -20,6 +20,12 @@ pub(super) struct SortedDispatch {
 }
 
 impl SortedDispatch {
+    /// Make room for requests up to this slot.
+    pub(super) fn reserve(&mut self, slots: usize) {
+        self.handed_back.reserve(slots);
+        self.sorted.reserve(slots);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.handed_back.is_empty() && self.sorted.is_empty()
     }

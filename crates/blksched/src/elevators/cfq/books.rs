@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::chosen::ChosenList;
 use super::context::Process;
 use super::cooperator::Positions;
 use super::ncq::NcqWatch;
@@ -13,6 +12,7 @@ use super::service_tree::ServiceTrees;
 use super::tunables::{CfqTunables, Ticks};
 use super::workload::Workload;
 use crate::elevator::{Cx, Run};
+use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::index::{Forest, Lists};
 use crate::request::{PerWaiter, Requests, Sector, SubmitterId, Table};
 use crate::time::{Jiffies, Tick};
@@ -44,7 +44,7 @@ pub struct Cfq {
     pub(super) service: ServiceTrees,
     pub(super) positions: Positions,
     pub(super) workload: Workload,
-    pub(super) chosen: ChosenList,
+    pub(super) chosen: SortedDispatch,
 
     /// The queue being served.
     pub(super) active: Option<Qid>,
@@ -86,7 +86,7 @@ impl Cfq {
             service: ServiceTrees::default(),
             positions: Positions::default(),
             workload: Workload::default(),
-            chosen: ChosenList::default(),
+            chosen: SortedDispatch::default(),
             active: None,
             active_process: None,
             timer: None,

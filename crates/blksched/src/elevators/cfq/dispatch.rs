@@ -55,7 +55,7 @@ impl Cfq {
         self.take_out(cx, q, rq);
         self.queues[q].dispatched += 1;
         self.sync_in_flight += u32::from(self.queues[q].is_sync());
-        self.chosen.sort_in(cx, rq);
+        self.chosen.insert(cx, rq);
     }
 
     /// The request behind `rq` or the one before it.

@@ -15,7 +15,8 @@ impl Elevator for Cfq {
         let now = self.now(cx);
         self.last_sync = now;
         self.last_delayed_sync = now.wrapping_sub(u64::from(self.jiffies.hz()));
-        self.reserve((2 * cx.device.nr_requests as usize).saturating_add(cx.device.depth as usize));
+        // 2.6 lets a woken submitter have a batch beyond the limit: one and a half times, in each direction.
+        self.reserve((3 * cx.device.nr_requests as usize).saturating_add(cx.device.depth as usize));
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
@@ -46,7 +47,7 @@ impl Elevator for Cfq {
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         while self.chosen.is_empty() && self.dispatch_one(cx) {}
-        let Some(rq) = self.chosen.pop(cx) else {
+        let Some(rq) = self.chosen.take(cx) else {
             self.settle();
             return self.nothing_to_issue();
         };
@@ -123,7 +124,7 @@ impl Elevator for Cfq {
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.in_driver[cx.rq(rq).waiter] -= 1;
-        self.chosen.push_front(rq);
+        self.chosen.hand_back(rq);
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
@@ -141,5 +142,6 @@ impl Elevator for Cfq {
 
     fn check(&self, requests: &Requests) {
         self.check_books(requests);
+        self.chosen.check(requests);
     }
 }
