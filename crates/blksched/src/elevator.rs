@@ -1,8 +1,9 @@
 //! The contract between a queue and an elevator.
 
 use crate::explain::{Listener, Reason};
+use crate::group::Group;
 use crate::queue::merge::{MergeIndex, Merging};
-use crate::request::{Bio, Request, RequestId, Requests, SubmitterId};
+use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::Tunables;
 
@@ -31,7 +32,7 @@ pub enum IdleFor {
     /// The next request of this submitter, expected close by.
     Submitter(SubmitterId),
     /// The next request of a group.
-    Group(crate::GroupId),
+    Group(GroupId),
     /// Nobody: the elevator looks at its statistics then.
     Statistics,
     /// Enough requests to make one run worth while (a test's or example's own rule).
@@ -228,6 +229,13 @@ pub trait Elevator: Send {
     fn forget(&mut self, _cx: &mut Cx<'_>, _submitter: SubmitterId) -> Run {
         Run::No
     }
+
+    /// A group is made, or its weights change. Every group is announced before its first request, parents first, the
+    /// root right after [`Elevator::attach`].
+    fn group(&mut self, _cx: &mut Cx<'_>, _id: GroupId, _group: Group) {}
+
+    /// A group is gone: no request of it comes any more; those queued are served all the same.
+    fn ungroup(&mut self, _cx: &mut Cx<'_>, _id: GroupId) {}
 
     /// Its knobs.
     fn tunables(&self) -> &dyn Tunables {

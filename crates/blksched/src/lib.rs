@@ -42,6 +42,7 @@ mod elevator;
 pub mod elevators;
 pub mod estimate;
 mod explain;
+pub mod group;
 pub mod index;
 mod kernel;
 mod nearest;
@@ -56,6 +57,7 @@ pub use explain::{
     BatchEnd, BatchStart, DepthRule, End, HeldBack, Index, Listener, NotIdled, Preempt, Reason, ServiceType, Silence,
     SliceEnd, SliceStart, Unplug, WaitEnd,
 };
+pub use group::{Group, GroupError, Groups};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
 pub use queue::{

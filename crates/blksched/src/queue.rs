@@ -8,12 +8,14 @@
 
 use crate::elevator::{Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Run};
 use crate::explain::{Listener, Reason, Silence, Unplug};
+use crate::group::Groups;
 use crate::request::{Bio, Bios, Command, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Tunables};
 
 mod config;
 mod flush;
+mod groups;
 pub mod merge;
 mod plug;
 mod slots;
@@ -109,6 +111,7 @@ pub struct BlockQueue<L: Listener = Silence> {
     elevator: Box<dyn Elevator>,
     plug: Plug,
     flushes: Flushes,
+    groups: Groups,
     /// The elevator's last answer, while nothing has changed since.
     answer: Option<Dispatch>,
     /// In flight, but issued by an elevator that has been replaced.
@@ -194,11 +197,13 @@ impl<L: Listener> BlockQueue<L> {
             elevator,
             plug: Plug::new(config.plugging),
             flushes: Flushes::default(),
+            groups: Groups::default(),
             answer: None,
             orphans: Vec::new(),
             deliveries: Vec::new(),
         };
         queue.elevator.attach(&mut queue.core.cx(config.born));
+        queue.introduce_groups(config.born);
         queue
     }
 

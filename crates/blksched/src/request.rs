@@ -21,6 +21,11 @@ pub struct SubmitterId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
+impl GroupId {
+    /// The group of whoever is in no other.
+    pub const ROOT: GroupId = GroupId(0);
+}
+
 /// The submitter's own name for a bio; the queue hands it back with the completion and never looks inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u64);

@@ -17,6 +17,7 @@ impl<L: Listener> BlockQueue<L> {
     pub fn submit(&mut self, now: Instant, bio: Bio) -> Submitted {
         assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
         self.catch_up(now);
+        self.meet_group(now, &bio);
         if bio.op == Op::Flush || !bio.durability.is_volatile() {
             return self.submit_durable(now, bio);
         }

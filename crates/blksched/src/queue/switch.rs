@@ -22,6 +22,7 @@ impl<L: Listener> BlockQueue<L> {
         let requests = &self.core.requests;
         self.orphans.retain(|&rq| requests[rq].op != Op::Flush);
         self.elevator.attach(&mut self.core.cx(now));
+        self.introduce_groups(now);
         self.core.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
         self.core.queued = 0;
         if old.deadline().is_some() {

@@ -1,0 +1,59 @@
+//! The queue's groups: made, changed and removed while it runs.
+//!
+//! **Rule** An elevator hears of a group before the first bio of it. A bio of a group that nobody announced makes it,
+//! with the default weight, below the root. A new elevator hears of all of them, parents first, right after `attach`.
+
+use super::{BlockQueue, Listener};
+use crate::group::{Group, GroupError, Groups};
+use crate::request::{Bio, GroupId};
+use crate::time::Instant;
+
+impl<L: Listener> BlockQueue<L> {
+    /// Make a group, or change its weights.
+    ///
+    /// # Errors
+    /// If a weight is out of range, its parent does not exist, or it has another parent already; nothing has changed
+    /// then.
+    pub fn set_group(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
+        self.catch_up(now);
+        self.groups.set(id, group)?;
+        self.elevator.group(&mut self.core.cx(now), id, group);
+        self.changed();
+        Ok(())
+    }
+
+    /// A group is gone: no bio of it comes any more; what it has queued is still served.
+    ///
+    /// # Errors
+    /// If there is no such group, or it has child groups, or it is the root.
+    pub fn remove_group(&mut self, now: Instant, id: GroupId) -> Result<(), GroupError> {
+        self.catch_up(now);
+        self.groups.remove(id)?;
+        self.elevator.ungroup(&mut self.core.cx(now), id);
+        self.changed();
+        Ok(())
+    }
+
+    /// The groups there are.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// A bio has come: its group exists from now on.
+    ///
+    /// # Panics
+    /// If its number is beyond [`crate::group::MOST_GROUPS`].
+    #[inline]
+    pub(super) fn meet_group(&mut self, now: Instant, bio: &Bio) {
+        if self.groups.get(bio.group).is_none() {
+            self.set_group(now, bio.group, Group::default()).expect("a bio's group number is small");
+        }
+    }
+
+    /// A new elevator hears of every group.
+    pub(super) fn introduce_groups(&mut self, now: Instant) {
+        for (id, group) in self.groups.iter() {
+            self.elevator.group(&mut self.core.cx(now), id, group);
+        }
+    }
+}
