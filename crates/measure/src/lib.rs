@@ -23,8 +23,8 @@ pub use histogram::{FIO_PERCENTILES, Histogram};
 pub use moments::Moments;
 pub use quantity::Quantity;
 pub use reasons::{
-    Batches, BeganBy, Cause, DiskTime, Effort, Entered, IdleKind, Longest, Reasons, Serving, Sleeps, SubmitterTime,
-    Waiting,
+    Arrivals, Away, Batches, BeganBy, Cause, DiskTime, Effort, Entered, Found, IdleKind, Longest, Reasons, Serving,
+    Sleeps, SubmitterTime, Turns, Waiting,
 };
 pub use record::{
     Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobRecord, LATENCY_BOUNDS_NS, LatencyBuckets,

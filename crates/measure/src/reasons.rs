@@ -5,6 +5,7 @@
 //! it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as many requests as ever wait
 //! at a time have waited, and every submitter has come by.
 
+mod arrivals;
 mod batches;
 mod cause;
 mod disk;
@@ -12,14 +13,17 @@ mod effort;
 mod entered;
 mod report;
 mod submitters;
+mod turns;
 mod waiting;
 
+pub use arrivals::{Arrivals, Away, Found};
 pub use batches::Batches;
 pub use cause::{BeganBy, Cause, IdleKind, Serving};
 pub use disk::DiskTime;
 pub use effort::Effort;
 pub use entered::Entered;
 pub use submitters::{Sleeps, SubmitterTime};
+pub use turns::Turns;
 pub use waiting::{Longest, Waiting};
 
 use blksched::{Dir, Instant, Listener, Reason, RequestId, Span, SubmitterId};
@@ -37,6 +41,8 @@ pub struct Reasons {
     batches: Batches,
     entered: Entered,
     effort: Effort,
+    turns: Turns,
+    arrivals: Arrivals,
     plugged: bool,
     armed: Option<IdleKind>,
 }
@@ -70,7 +76,7 @@ impl Listener for Reasons {
                 self.issued(at, Subject { rq, dir, sectors, submitter });
             }
             Reason::Completed { rq, .. } => self.completed(at, rq),
-            Reason::Requeued { rq, .. } => self.requeued(at, rq),
+            Reason::Requeued { rq } => self.requeued(at, rq),
             Reason::Coalesced { into, victim } => self.coalesced(at, into, victim),
             Reason::Slept { submitter, dir } => self.slept(at, submitter, dir),
             Reason::Woke { submitter } => self.woke(at, submitter),
@@ -82,6 +88,7 @@ impl Listener for Reasons {
             _ => {}
         }
         self.batches.hear(reason, &self.tables.queued);
+        self.turns.hear(reason);
     }
 }
 
@@ -134,6 +141,16 @@ impl Reasons {
         &self.effort
     }
 
+    /// What turns at the disk were like.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// What reads found in the disk when they arrived.
+    pub fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
+    }
+
     /// How submitters slept for want of a request slot of this direction.
     pub fn sleeps(&self, dir: Dir) -> &Sleeps {
         self.submitters.sleeps(dir)
@@ -165,6 +182,7 @@ impl Reasons {
         }
         let asker = self.submitters.of(subject.submitter);
         self.submitters.asks(at, asker);
+        self.arrivals.inserted(at, subject.dir);
         self.tables.enter(subject.rq, Entry::new(subject.dir, asker), at, self.disk.time().integrals());
     }
 
@@ -178,6 +196,7 @@ impl Reasons {
             (None, 0) => Serving::Flush,
             (None, _) => Serving::Batch(subject.dir, self.batches.current(subject.dir)),
         };
+        self.arrivals.issued(subject.rq, subject.dir);
         let given = self.disk.start(serving);
         self.tables.leave(subject.rq, at, serving, given, self.disk.time().integrals());
         if serving != Serving::Flush {
@@ -196,7 +215,7 @@ impl Reasons {
     }
 
     fn completed(&mut self, at: Instant, rq: RequestId) {
-        let Some((serving, given)) = self.stop(rq) else { return };
+        let Some((serving, given)) = self.stop(at, rq) else { return };
         let asker = self.tables.entry_mut(rq).submitter;
         if serving != Serving::Flush {
             self.submitters.got(at, asker, given);
@@ -204,7 +223,7 @@ impl Reasons {
     }
 
     fn requeued(&mut self, at: Instant, rq: RequestId) {
-        let Some((serving, given)) = self.stop(rq) else { return };
+        let Some((serving, given)) = self.stop(at, rq) else { return };
         if serving == Serving::Flush {
             // The queue makes a new one when it tries again.
             return;
@@ -216,10 +235,12 @@ impl Reasons {
     }
 
     /// The disk no longer works on `rq`: as what, and how much of its time it got. `None` if it never did.
-    fn stop(&mut self, rq: RequestId) -> Option<(Serving, Span)> {
+    fn stop(&mut self, at: Instant, rq: RequestId) -> Option<(Serving, Span)> {
         let entry = self.tables.entry_mut(rq);
         let Place::InFlight { serving, given } = entry.place else { return None };
         entry.place = Place::Nowhere;
+        let dir = entry.dir;
+        self.arrivals.left(at, rq, dir);
         Some((serving, self.disk.stop(serving, given)))
     }
 

@@ -264,12 +264,20 @@ impl<L: Listener, O: Observer> World<L, O> {
                     }
                 }
                 Emission::Waits => self.queue.waits(self.now, self.sources[index].submitter()),
+                Emission::Tell { to, word } => self.pass_on(index, to, word),
                 Emission::Exit => self.exit(index),
             }
         }
         self.emissions = emissions;
         self.wakes.set(index, self.sources[index].next());
         self.run_queue();
+    }
+
+    fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {
+        let from = self.sources[index].submitter();
+        let at = self.submitters.binary_search_by_key(&to, |&(id, _)| id);
+        let at = at.unwrap_or_else(|_| panic!("{from:?} tells {to:?} something, who does not exist"));
+        self.tell(self.submitters[at].1, Delivered::Told { from, word });
     }
 
     fn exit(&mut self, index: usize) {

@@ -41,6 +41,14 @@ pub enum Emission {
     Submit(Bio),
     /// Its burst is over: the system call returns or sleeps, and plugs open.
     Waits,
+    /// Another source is to hear this at the same moment: a pipe, a semaphore, a message. What the word means is
+    /// between the two; one to a source that has exited is lost.
+    Tell {
+        /// Whom.
+        to: SubmitterId,
+        /// What.
+        word: u64,
+    },
     /// The submitter is gone; every other source wants to hear of it ([`Delivered::Exited`]).
     Exit,
 }
@@ -57,6 +65,13 @@ pub enum Delivered {
     },
     /// A slot came free: the submission that slept went through.
     Awake,
+    /// Another source said something ([`Emission::Tell`]).
+    Told {
+        /// Who.
+        from: SubmitterId,
+        /// What.
+        word: u64,
+    },
     /// Another submitter has exited. Told to every source, so that those behind a stonewall can begin.
     Exited(SubmitterId),
 }

@@ -32,6 +32,7 @@ fn letters(emissions: &[Emission]) -> String {
         Emission::Submit(_) => 'S',
         Emission::Waits => 'W',
         Emission::Exit => 'E',
+        Emission::Tell { .. } => 'T',
     };
     emissions.iter().map(letter).collect()
 }

@@ -328,6 +328,7 @@ impl Source for Process {
                 self.asleep = false;
                 self.ready = self.ready.max(now);
             }
+            Delivered::Told { .. } => {}
             Delivered::Exited(other) => {
                 if let Phase::Behind(left) = self.phase
                     && self.script.awaits(other)

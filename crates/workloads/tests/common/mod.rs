@@ -145,7 +145,7 @@ impl Loop {
     fn take(&mut self, now: Instant, index: usize, emission: Emission) {
         let submitter = self.sources[index].submitter();
         match emission {
-            Emission::Waits => {}
+            Emission::Waits | Emission::Tell { .. } => {}
             Emission::Exit => {
                 self.result.exits.insert(submitter.0, now);
                 for source in &mut self.sources {
