@@ -20,7 +20,8 @@ Examples:
   blksched compare my.fio --elevators deadline@2.6.33,deadline@4.20 --set deadline.fifo_batch=1
   blksched simulate my.fio --elevator deadline --output-format json
   blksched list                                     elevators, disks and workloads
-  blksched list deadline                            its kernels, mechanisms and knobs";
+  blksched list deadline                            its kernels, mechanisms and knobs
+  blksched list hdd-7200                            a disk's data sheet: our model beside its source";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -132,7 +133,7 @@ pub(crate) enum OutputFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// `elevators`, `disks`, `workloads`, `fio`, or the name of an elevator [default: the first three]
+    /// `elevators`, `disks`, `workloads`, `fio`, or the name of an elevator or a disk [default: the first three]
     pub(crate) what: Option<String>,
     /// Print JSON instead of tables
     #[arg(long)]

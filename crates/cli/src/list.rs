@@ -1,7 +1,9 @@
 //! `blksched list`: what there is, from the same descriptions that everything else reads.
 
 use blksched::{Catalogue, Entry, Preset, nearest};
-use blksched_measure::{Column, Table};
+use blksched_disks::DiskSpec;
+use blksched_disks::sheet::{self, FigureUnit};
+use blksched_measure::{Column, Quantity, Table};
 use blksched_workloads::BUILTINS;
 use blksched_workloads::fio::supported_options;
 use serde_json::json;
@@ -17,7 +19,7 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("disks") => vec![disks()],
         Some("workloads") => vec![workloads()],
         Some("fio") => vec![fio()],
-        Some(name) => one_elevator(name, catalogue)?,
+        Some(name) => one(name, catalogue)?,
     };
     if arguments.json {
         let value = json!({
@@ -51,7 +53,9 @@ fn disks() -> Table {
     for disk in blksched_disks::presets() {
         table.row([disk.name.into(), disk.description.into()]);
     }
-    table.note("a TOML file of your own works the same way");
+    table.note(
+        "`blksched list NAME` prints a data sheet; a TOML file of your own works too, and so does raid5:4xhdd-7200",
+    );
     table
 }
 
@@ -74,16 +78,55 @@ fn fio() -> Table {
     table
 }
 
-fn one_elevator(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
+/// An elevator by its name, or a disk by its name, RAID or file.
+fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let plain = name.split(['@', '+']).next().unwrap_or(name);
-    let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) else {
-        let topics = ["elevators", "disks", "workloads", "fio"];
-        let known: Vec<&str> = topics.into_iter().chain(catalogue.entries().iter().map(|entry| entry.name)).collect();
-        let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
-        let near = near.unwrap_or_default();
-        return Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))));
-    };
-    Ok(vec![eras(entry), mechanisms(entry), knobs(entry, catalogue)])
+    if let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) {
+        return Ok(vec![eras(entry), mechanisms(entry), knobs(entry, catalogue)]);
+    }
+    let disks: Vec<String> = blksched_disks::presets().into_iter().map(|disk| disk.name).collect();
+    if name.contains(['/', '\\', ':']) || name.ends_with(".toml") || disks.iter().any(|disk| disk == name) {
+        return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
+    }
+    let topics = ["elevators", "disks", "workloads", "fio"];
+    let elevators = catalogue.entries().iter().map(|entry| entry.name);
+    let known: Vec<&str> = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).collect();
+    let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+    let near = near.unwrap_or_default();
+    Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))
+}
+
+/// What a disk does by itself, beside what its source says.
+fn data_sheet(disk: &DiskSpec) -> Table {
+    let columns = [
+        Column::words("figure", "figure"),
+        Column::words("meaning", "what it is"),
+        Column::words("model", "our model"),
+        Column::words("published", "its source says"),
+        Column::numbers("ratio", "ours/source", Quantity::Ratio),
+        Column::words("source", "source"),
+    ];
+    let mut table = Table::new(format!("{}: {}", disk.name, disk.description), columns.to_vec());
+    for line in sheet::data_sheet(disk) {
+        let show = |value| match line.figure.unit() {
+            FigureUnit::Rate => format!("{:.1}MB/s", value / 1e6),
+            FigureUnit::PerSecond => format!("{value:.0}/s"),
+            FigureUnit::Time => Quantity::Time.show(value),
+        };
+        let published = line.published.as_ref().map(|published| show(published.value as f64));
+        table.row([
+            line.figure.name().into(),
+            line.figure.meaning().into(),
+            show(line.model).into(),
+            published.into(),
+            line.ratio().into(),
+            line.published.as_ref().map(|published| published.source.clone()).into(),
+        ]);
+    }
+    table.note(
+        "measured on the bare model at rest, without scheduler or host; rates in powers of 1000 as on data sheets",
+    );
+    table
 }
 
 fn eras(entry: &Entry) -> Table {

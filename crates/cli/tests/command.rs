@@ -189,6 +189,11 @@ fn list_knows_every_elevator_disk_workload_and_knob() {
     let json: serde_json::Value = serde_json::from_str(&done(&["list", "deadline", "--json"])).expect("JSON");
     assert_eq!(json["schema"], "blksched/list/1");
     assert!(done(&["list", "fio"]).contains("rwmixread"));
+    let sheet = done(&["list", "hdd-7200"]);
+    for word in ["random_read_1", "average_seek", "7.40ms", "Ultrastar DC HC310 specification"] {
+        assert!(sheet.contains(word), "{word} in\n{sheet}");
+    }
+    assert!(done(&["list", "raid5:4xhdd-7200"]).contains("sequential_read"));
 }
 
 #[test]

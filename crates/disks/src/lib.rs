@@ -37,6 +37,7 @@ mod ledger;
 mod middleware;
 mod null;
 mod raid;
+pub mod sheet;
 mod spec;
 mod ssd;
 mod timeline;

@@ -24,6 +24,7 @@ fn array(level: Level, members: u32, change: impl FnOnce(&mut RaidSpec)) -> Disk
         description: String::new(),
         model: Model::Raid(raid),
         middleware: Default::default(),
+        published: Vec::new(),
     }
 }
 

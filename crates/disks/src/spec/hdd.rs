@@ -162,6 +162,7 @@ pub(super) const KEYS: &[&str] = &[
     "fault",
     "delay",
     "tracer",
+    "published",
 ];
 
 pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {

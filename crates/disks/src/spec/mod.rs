@@ -4,6 +4,7 @@
 //! carries its unit in the value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional
 //! mechanisms may be left out.
 //! `[[fault]]`, `[delay]` and `[tracer]` stand around a disk of any kind.
+//! `[[published]]` quotes what others say of it, and changes nothing.
 //! `presets/` holds examples with the source of every number.
 
 use blksched::{Span, nearest};
@@ -14,11 +15,13 @@ use crate::hdd::Hdd;
 use crate::middleware::{Delay, Faults, Tracer};
 use crate::null::Null;
 use crate::raid::Raid;
+use crate::sheet::Published;
 use crate::ssd::Ssd;
 
 mod error;
 mod hdd;
 mod middleware;
+mod published;
 mod raid;
 mod reader;
 mod ssd;
@@ -49,6 +52,8 @@ pub struct DiskSpec {
     pub model: Model,
     /// What stands around it.
     pub middleware: MiddlewareSpec,
+    /// `[[published]]`: what others say of it, for its data sheet.
+    pub published: Vec<Published>,
 }
 
 /// The kinds of disk.
@@ -217,7 +222,8 @@ pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
     let source = Source { file, text };
     let document = source.parse()?;
     let (top, model, middleware) = read_disk(source, document.get_ref(), 0..0)?;
-    Ok(DiskSpec { name: file.to_owned(), description: top.text("description")?.value, model, middleware })
+    let (name, description) = (file.to_owned(), top.text("description")?.value);
+    Ok(DiskSpec { name, description, model, middleware, published: published::read(&top)? })
 }
 
 /// A disk from a table, which may be the document or a member's.
@@ -251,7 +257,9 @@ enum Kind {
 impl Kind {
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Null => &["kind", "description", "capacity", "max_command", "depth", "fault", "delay", "tracer"],
+            Kind::Null => {
+                &["kind", "description", "capacity", "max_command", "depth", "fault", "delay", "tracer", "published"]
+            }
             Kind::Fixed => &[
                 "kind",
                 "description",
@@ -264,6 +272,7 @@ impl Kind {
                 "fault",
                 "delay",
                 "tracer",
+                "published",
             ],
             Kind::Hdd => hdd::KEYS,
             Kind::Ssd => ssd::KEYS,

@@ -3,6 +3,7 @@
 use blksched::nearest;
 
 use super::error::DiskError;
+use super::published;
 use super::reader::{Located, Section, Source};
 use super::{DiskSpec, Model, PRESETS, parse, preset_names, read_disk};
 
@@ -72,6 +73,7 @@ pub(super) const KEYS: &[&str] = &[
     "fault",
     "delay",
     "tracer",
+    "published",
 ];
 
 const LEVELS: [(&str, Level); 5] =
@@ -130,7 +132,7 @@ fn members(top: &Section<'_>) -> Result<Vec<DiskSpec>, DiskError> {
         let (section, model, middleware) = read_disk(top.source(), table, at)?;
         let name = format!("member {}", members.len());
         let description = if section.has("description") { section.text("description")?.value } else { name.clone() };
-        members.push(DiskSpec { name, description, model, middleware });
+        members.push(DiskSpec { name, description, model, middleware, published: published::read(&section)? });
     }
     Ok(members)
 }
@@ -180,5 +182,6 @@ fn read_short(text: &str, level: &str, rest: &str) -> Result<DiskSpec, DiskError
             members,
         }),
         middleware: Default::default(),
+        published: Vec::new(),
     })
 }

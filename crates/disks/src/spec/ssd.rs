@@ -145,6 +145,7 @@ pub(super) const KEYS: &[&str] = &[
     "fault",
     "delay",
     "tracer",
+    "published",
 ];
 
 const FLASH: &[&str] = &["channels", "dies", "page", "program_size", "read", "program", "channel_rate"];

@@ -86,6 +86,11 @@ pub(super) fn rate(text: &str) -> Option<Rate> {
     bytes(text.trim().strip_suffix("/s")?).filter(|&bytes| bytes > 0).map(Rate)
 }
 
+/// `19000/s`.
+pub(super) fn per_second(text: &str) -> Option<u64> {
+    decimal(text.trim().strip_suffix("/s")?.trim(), 1)
+}
+
 /// `7200rpm`.
 pub(super) fn rpm(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
@@ -132,6 +137,7 @@ mod tests {
         assert_eq!(rate("40MB/s"), Some(Rate(40_000_000)));
         assert_eq!(rpm("7200rpm"), Some(7200));
         assert_eq!(turn("0.12rev"), Some(Turn(120_000)));
+        assert_eq!(per_second("19000/s"), Some(19_000));
     }
 
     #[test]

@@ -1,0 +1,55 @@
+//! A disk's data sheet: what the model does by itself, without scheduler or host, beside what its source says.
+//!
+//! Each [`Figure`] is measured on a disk at rest, as manufacturers measure theirs: a fresh SSD, caches as they are set.
+
+use crate::DiskSpec;
+
+mod bench;
+mod figure;
+
+pub use figure::{Figure, FigureUnit};
+
+/// One line of the sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SheetLine {
+    /// What was measured.
+    pub figure: Figure,
+    /// What the model does, in the figure's unit.
+    pub model: f64,
+    /// What the source says, if it says anything.
+    pub published: Option<Published>,
+}
+
+impl SheetLine {
+    /// Model over source.
+    pub fn ratio(&self) -> Option<f64> {
+        Some(self.model / self.published.as_ref()?.value as f64)
+    }
+}
+
+/// A figure as somebody published it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Of what.
+    pub figure: Figure,
+    /// In the figure's unit.
+    pub value: u64,
+    /// Who says so.
+    pub source: String,
+}
+
+/// Measure every figure that means something for this kind of disk. A second or less of CPU time.
+pub fn data_sheet(spec: &DiskSpec) -> Vec<SheetLine> {
+    let facts = spec.build(SEED).facts();
+    let figures = Figure::ALL.into_iter().filter(|figure| figure.applies_to(&facts));
+    figures
+        .map(|figure| SheetLine {
+            figure,
+            model: bench::measure(spec, figure),
+            published: spec.published.iter().find(|published| published.figure == figure).cloned(),
+        })
+        .collect()
+}
+
+/// Of the disk's angle at time zero and of the random places; nothing published depends on it.
+const SEED: u64 = 1;

@@ -1,0 +1,159 @@
+//! How each figure is measured: a closed loop around the bare disk, in virtual time.
+
+use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+
+use super::{Figure, SEED};
+use crate::{Disk, DiskSpec, Finished};
+
+/// 4 KiB in sectors.
+const PAGE: u32 = 8;
+/// What a sequential measurement moves per command: 128 KiB, as benchmarks of disks do.
+const STREAM: u32 = 256;
+/// How much a sequential measurement moves in all: 128 MiB.
+const STREAM_COMMANDS: u32 = 1024;
+/// Enough random commands for a mean within 2 %.
+const RANDOM_COMMANDS: u32 = 2000;
+/// Random writes before the measured ones: fills the write cache of a disk that turns.
+const WARM_UP: u32 = 20_000;
+
+/// One figure of `spec`, in the figure's unit.
+pub(super) fn measure(spec: &DiskSpec, figure: Figure) -> f64 {
+    let mut disk = spec.build(SEED);
+    let disk = &mut *disk;
+    let last = disk.facts().sectors - u64::from(STREAM * STREAM_COMMANDS);
+    match figure {
+        Figure::SequentialRead => stream(disk, Op::Read, 0),
+        Figure::SequentialReadMiddle => stream(disk, Op::Read, last / 2),
+        Figure::SequentialReadInner => stream(disk, Op::Read, last),
+        Figure::SequentialWrite => stream(disk, Op::Write, 0),
+        Figure::RandomRead1 => random(disk, Op::Read, 1),
+        Figure::RandomRead32 => random(disk, Op::Read, 32),
+        Figure::RandomWrite1 => random(disk, Op::Write, 1),
+        Figure::RandomWrite32 => random(disk, Op::Write, 32),
+        Figure::AverageSeek => mean_part(disk, |finished| finished.service.seek),
+        Figure::AverageRotation => mean_part(disk, |finished| finished.service.rotation),
+        Figure::CachedWrite => {
+            let mut places = Places::of(disk);
+            spaced(disk, Span::from_ms(100), || command(Op::Write, places.next(), PAGE))
+        }
+        Figure::ReadAheadHit => {
+            let mut next = 0;
+            spaced(disk, Span::from_ms(50), || {
+                next += u64::from(STREAM / 2);
+                command(Op::Read, next, STREAM / 2)
+            })
+        }
+    }
+}
+
+/// Bytes per second of a stream from `start` on. Writes count once as much again has filled the write cache.
+fn stream(disk: &mut dyn Disk, op: Op, start: u64) -> f64 {
+    let sectors = STREAM.min(disk.facts().max_sectors);
+    let warm_up = if op == Op::Write { STREAM_COMMANDS } else { 0 };
+    let places = (0..warm_up + STREAM_COMMANDS).map(|nth| start + u64::from(nth) * u64::from(sectors));
+    let depth = disk.facts().depth.min(32);
+    let run = closed_loop(disk, depth, places.map(|place| command(op, place, sectors)), warm_up as usize);
+    f64::from(STREAM_COMMANDS) * f64::from(sectors) * 512.0 / run.seconds
+}
+
+/// Commands per second at random places.
+fn random(disk: &mut dyn Disk, op: Op, depth: u32) -> f64 {
+    let depth = disk.facts().depth.min(depth);
+    let warm_up = if op == Op::Write && disk.facts().rotational { WARM_UP } else { 0 };
+    let mut places = Places::of(disk);
+    let commands = (0..warm_up + RANDOM_COMMANDS).map(|_| command(op, places.next(), PAGE));
+    f64::from(RANDOM_COMMANDS) / closed_loop(disk, depth, commands, warm_up as usize).seconds
+}
+
+/// The mean of one part of a random read \[ns\].
+fn mean_part(disk: &mut dyn Disk, part: fn(&Finished) -> Span) -> f64 {
+    let mut places = Places::of(disk);
+    let commands = (0..RANDOM_COMMANDS).map(|_| command(Op::Read, places.next(), PAGE));
+    let run = closed_loop(disk, 1, commands, 0);
+    run.done.iter().map(|finished| part(finished).as_ns() as f64).sum::<f64>() / f64::from(RANDOM_COMMANDS)
+}
+
+/// The mean latency \[ns\] of commands that come one by one, each `apart` from the end of the one before; the first
+/// does not count.
+fn spaced(disk: &mut dyn Disk, apart: Span, mut next: impl FnMut() -> Command) -> f64 {
+    const COUNT: u32 = 50;
+    let (mut now, mut sum) = (Instant::ZERO, Span::ZERO);
+    for nth in 0..=COUNT {
+        disk.start(now, next());
+        let finished = completion(disk);
+        if nth > 0 {
+            sum += finished.at.since(now);
+        }
+        now = finished.at + apart;
+        while let Some(step) = disk.next().filter(|&step| step <= now) {
+            disk.finish(step);
+        }
+    }
+    sum.as_ns() as f64 / f64::from(COUNT)
+}
+
+/// What a closed loop gave, warm-up left out.
+struct Run {
+    seconds: f64,
+    done: Vec<Finished>,
+}
+
+/// `depth` commands in flight until there are no more; the first `warm_up` completions do not count.
+fn closed_loop(disk: &mut dyn Disk, depth: u32, commands: impl IntoIterator<Item = Command>, warm_up: usize) -> Run {
+    let mut commands = commands.into_iter();
+    let mut free: Vec<u32> = (0..depth).rev().collect();
+    let (mut now, mut begun, mut done) = (Instant::ZERO, Instant::ZERO, Vec::new());
+    loop {
+        while let Some(&slot) = free.last()
+            && let Some(command) = commands.next()
+        {
+            free.pop();
+            disk.start(now, Command { rq: RequestId::from_index(slot), ..command });
+        }
+        if disk.in_flight() == 0 {
+            return Run { seconds: now.since(begun).as_secs_f64(), done: done.split_off(warm_up) };
+        }
+        let finished = completion(disk);
+        now = finished.at;
+        free.push(finished.rq.index() as u32);
+        done.push(finished);
+        if done.len() == warm_up {
+            begun = now;
+        }
+    }
+}
+
+/// The next completion, however many steps of the disk's own lie before it.
+fn completion(disk: &mut dyn Disk) -> Finished {
+    loop {
+        let then = disk.next().expect("a command is in flight");
+        if let Some(finished) = disk.finish(then) {
+            return finished;
+        }
+    }
+}
+
+fn command(op: Op, start: u64, sectors: u32) -> Command {
+    let (rq, submitter) = (RequestId::from_index(0), SubmitterId(1));
+    Command { rq, op, start: Sector(start), sectors, fua: false, submitter }
+}
+
+/// Random places all over the disk (xorshift64*), on 4 KiB boundaries.
+struct Places {
+    state: u64,
+    pages: u64,
+}
+
+impl Places {
+    fn of(disk: &dyn Disk) -> Places {
+        Places { state: 0x9e37_79b9_7f4a_7c15, pages: disk.facts().sectors / u64::from(PAGE) }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        let random = u128::from(self.state.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        ((random * u128::from(self.pages)) >> 64) as u64 * u64::from(PAGE)
+    }
+}

@@ -1,0 +1,73 @@
+//! Data sheets: what the presets do by themselves beside what their sources say.
+
+use std::ops::RangeInclusive;
+
+use blksched_disks::sheet::{Figure, SheetLine, data_sheet};
+use blksched_disks::{load, parse, presets};
+
+fn line(disk: &str, figure: Figure) -> SheetLine {
+    let sheet = data_sheet(&load(disk).unwrap());
+    sheet.into_iter().find(|line| line.figure == figure).expect("the figure applies")
+}
+
+/// Where a preset differs more, by how much, and why.
+const FURTHER: [(&str, Figure, RangeInclusive<f64>); 4] = [
+    // The class, not the fastest drive of it.
+    ("sata-2009", Figure::SequentialRead, 0.80..=0.90),
+    // The class; the source measured a slow one.
+    ("ide-2002", Figure::AverageSeek, 0.75..=0.85),
+    // The class, 40 to 22 MB/s where the source measured 42 to 25.
+    ("ide-2002", Figure::SequentialReadInner, 0.85..=0.90),
+    // Between what the maker promises and the 163 140 that kitguru.net measured.
+    ("nvme-ssd", Figure::RandomWrite1, 1.7..=1.9),
+];
+
+#[test]
+fn every_preset_does_what_its_source_says_within_10_percent() {
+    let mut compared = 0;
+    for preset in presets() {
+        for line in data_sheet(&preset) {
+            let Some(ratio) = line.ratio() else { continue };
+            let further = FURTHER.iter().find(|(disk, figure, _)| *disk == preset.name && *figure == line.figure);
+            let range = further.map_or(0.9..=1.1, |(_, _, range)| range.clone());
+            assert!(range.contains(&ratio), "{}: {line:?} is {ratio:.3} of its source", preset.name);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 14, "only {compared} published figures");
+}
+
+#[test]
+fn an_outer_zone_is_faster_than_an_inner_one() {
+    let [outer, middle, inner] = [Figure::SequentialRead, Figure::SequentialReadMiddle, Figure::SequentialReadInner]
+        .map(|figure| line("hdd-7200", figure).model);
+    assert!(outer > middle && middle > inner, "{outer} {middle} {inner}");
+}
+
+#[test]
+fn a_queue_makes_random_reads_faster_and_a_cache_hides_a_write() {
+    for disk in ["hdd-7200", "sata-ssd", "nvme-ssd"] {
+        assert!(line(disk, Figure::RandomRead32).model > 1.5 * line(disk, Figure::RandomRead1).model, "{disk}");
+    }
+    let [seek, cached, ahead] =
+        [Figure::AverageSeek, Figure::CachedWrite, Figure::ReadAheadHit].map(|figure| line("hdd-7200", figure).model);
+    assert!(cached < seek / 5.0, "{cached} ns");
+    assert!(ahead < seek / 5.0, "{ahead} ns");
+}
+
+#[test]
+fn a_disk_without_platters_has_no_seeks() {
+    let sheet = data_sheet(&load("nvme-ssd").unwrap());
+    assert!(sheet.iter().all(|line| line.figure != Figure::AverageSeek));
+}
+
+#[test]
+fn a_wrong_published_figure_is_refused_with_its_place() {
+    let null = "kind = \"null\"\ndescription = \"\"\ncapacity = \"1TB\"\nmax_command = \"1MiB\"\ndepth = 1\n";
+    let with =
+        |published: &str| parse("my.toml", &format!("{null}[[published]]\n{published}")).unwrap_err().to_string();
+    let wrong = with("figure = \"random_read_2\"\nvalue = \"1/s\"\nsource = \"me\"\n");
+    assert!(wrong.contains("my.toml:7:10") && wrong.contains("random_read_1"), "{wrong}");
+    let wrong = with("figure = \"random_read_1\"\nvalue = \"1ms\"\nsource = \"me\"\n");
+    assert!(wrong.contains("my.toml:8:9") && wrong.contains("commands per second"), "{wrong}");
+}
