@@ -8,6 +8,7 @@
 
 pub mod builtin;
 pub mod fio;
+pub mod host;
 mod source;
 
 pub use builtin::{BUILTINS, Builtin, builtin};

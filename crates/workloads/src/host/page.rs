@@ -1,0 +1,44 @@
+//! Pages: the unit in which memory holds the disk.
+//!
+//! **Rule** a page is 4096 bytes, that is 8 sectors; page *n* of the disk begins at sector 8*n*. Files begin at whole
+//! MiB, so no page belongs to two files.
+
+use core::ops::Range;
+
+use blksched::Sector;
+
+/// A page \[bytes\].
+pub const PAGE_BYTES: u64 = 4096;
+
+/// A page \[512-byte sectors\].
+pub const PAGE_SECTORS: u64 = PAGE_BYTES / 512;
+
+/// Pages by number, from the beginning of the disk or of a file.
+pub type Pages = Range<u64>;
+
+/// The pages that `sectors` sectors from `start` on touch.
+pub fn pages_of(start: Sector, sectors: u64) -> Pages {
+    start.0 / PAGE_SECTORS..(start.0 + sectors).div_ceil(PAGE_SECTORS)
+}
+
+/// How many.
+pub(super) fn count(pages: &Pages) -> u64 {
+    pages.end.saturating_sub(pages.start)
+}
+
+/// Those in both.
+pub(super) fn common(a: &Pages, b: &Pages) -> Pages {
+    a.start.max(b.start)..a.end.min(b.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_touches_every_page_that_it_begins() {
+        assert_eq!(pages_of(Sector(0), 8), 0..1);
+        assert_eq!(pages_of(Sector(7), 2), 0..2);
+        assert_eq!(pages_of(Sector(16), 1), 2..3);
+    }
+}
