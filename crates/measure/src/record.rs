@@ -60,6 +60,16 @@ pub enum Work {
 impl Work {
     /// All of them, in fio's order.
     pub const ALL: [Work; 4] = [Work::Read, Work::Write, Work::Trim, Work::Sync];
+
+    /// fio's word for it: `read`, `write`, `trim`, `sync`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::Read => "read",
+            Work::Write => "write",
+            Work::Trim => "trim",
+            Work::Sync => "sync",
+        }
+    }
 }
 
 impl From<Op> for Work {

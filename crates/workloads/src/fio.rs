@@ -41,6 +41,9 @@
 //!   the least size and may repeat: fio keeps a map and cuts blocks short so that they do not (tried).
 //! * **`random_distribution`** other than `random`, and `blockalign`, turn the map off, as in fio. Of `zipf` and
 //!   `pareto` without a centre the preferred blocks are scattered; `skew.rs` has the formulas.
+//! * **Trims** are discards of the disk. Whatever the engine, the process sleeps until its trim is done (MEMORY: fio
+//!   discards by a call that returns then). `trimwrite` writes what it has trimmed, and as much of each as `size` or
+//!   `number_ios` says (tried).
 //! * **Flushes**: `fsync` and `fdatasync` after so many writes, `end_fsync` and `fsync_on_close` at the end are flushes
 //!   of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O goes on meanwhile; none
 //!   follows the last write of a job, unless asked for at the end. With `sync` each write is sent with FUA. On a disk
@@ -54,6 +57,7 @@
 
 mod blocks;
 mod check;
+mod ddir;
 mod distribution;
 mod errors;
 mod expression;

@@ -14,7 +14,6 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("xyzzy", "4:1", &["`xyzzy` is no option known here"]),
     ("rw=randraed", "4:4", &["`randraed` is not a value for `rw`", "did you mean `randread`?"]),
     ("rw=READ", "4:4", &["`READ`", "expected one of read, write", "did you mean `read`?"]),
-    ("rw=randtrim", "4:4", &["without trims"]),
     ("rw=", "4:1", &["`rw` needs a value"]),
     ("rw", "4:1", &["`rw` needs a value", "read|write"]),
     ("rw=randread:0", "4:4", &["`randread:0`", "from 1"]),

@@ -19,6 +19,7 @@ name=n
 description=d # c
 rw=randrw
 bs=4k,8k
+bs_is_seq_rand=1
 offset=1m
 offset_increment=1m
 numjobs=3

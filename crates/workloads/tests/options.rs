@@ -65,6 +65,47 @@ fn option_bs_sets_the_block_of_each_direction() {
 }
 
 #[test]
+fn option_rw_trims_alone_or_before_each_write() {
+    assert_eq!(run_job("rw=trim size=16k").letters(), "dddd");
+    assert_eq!(run_job("rw=randtrim size=16k direct=0").letters(), "dddd");
+    // As tried with fio 3.33: so much is trimmed, and as much written.
+    let pairs = run_job("rw=trimwrite size=64k io_size=16k");
+    assert_eq!(pairs.letters(), "dwdwdwdw");
+    assert_eq!(pairs.offsets(), [0, 0, 4, 4, 8, 8, 12, 12].map(|kib| kib * KIB));
+    assert_eq!(run_job("rw=trimwrite size=64k number_ios=2").letters(), "dwdw");
+    let random = run_job("rw=randtrimwrite size=16m number_ios=3");
+    assert!(random.submitted.chunks(2).all(|pair| pair[0].offset == pair[1].offset));
+    assert_ne!(random.offsets()[0], 0);
+}
+
+#[test]
+fn option_bs_has_a_size_for_trims_which_are_written_piece_by_piece() {
+    assert_eq!(run_job("rw=trim size=64k bs=4k,8k,32k").submitted[0].length, 32 * KIB);
+    assert_eq!(run_job("rw=trim size=64k bs=4k,8k").submitted[0].length, 8 * KIB);
+    let run = run_job("rw=trimwrite size=64k bs=4k,8k,16k");
+    assert!(run.letters().starts_with("dwwdww"), "{}", run.letters());
+    assert_eq!(run.offsets()[..6], [0, 0, 8, 16, 16, 24].map(|kib| kib * KIB));
+}
+
+#[test]
+fn a_trim_is_a_call_that_returns_when_it_is_done_whatever_the_engine() {
+    let run = run_job("rw=randtrim ioengine=libaio iodepth=8 size=16k");
+    assert_eq!(run.depth[&0], 1);
+    assert_eq!(run.times_ms(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn option_bs_is_seq_rand_takes_sizes_by_order_not_by_direction() {
+    assert_eq!(run_job("rw=write size=64k bs=4k,16k bs_is_seq_rand=1").submitted[0].length, 4 * KIB);
+    assert_eq!(run_job("rw=write size=64k bs=4k,16k").submitted[0].length, 16 * KIB);
+    assert_eq!(run_job("rw=randread size=64k bs=4k,16k bs_is_seq_rand=1").submitted[0].length, 16 * KIB);
+    // One jump, then two that go on behind it.
+    let runs = run_job("rw=randread:3 size=1m bs=4k,16k bs_is_seq_rand=1");
+    let lengths: Vec<u64> = runs.submitted.iter().take(6).map(|s| s.length / KIB).collect();
+    assert_eq!(lengths, [16, 4, 4, 16, 4, 4]);
+}
+
+#[test]
 fn option_size_bounds_the_region_and_the_run() {
     assert_eq!(run_job("size=64k").bytes(Dir::Read), 64 * KIB);
     assert_eq!(run_job("size=128k").bytes(Dir::Read), 128 * KIB);

@@ -1,6 +1,6 @@
 //! A comparison for machines. The schema is `blksched/compare/1`; `tests/compare_json.rs` holds it fast.
 
-use blksched_measure::{Quantity, Spread, Work};
+use blksched_measure::{Quantity, Spread};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn job(job: &JobMeasure) -> Value {
     });
     for (work, measure) in &job.work {
         let [mean, p50, p99, p999, max] = measure.clat.map(|clat| spread(clat, Quantity::Time));
-        let direction = if *work == Work::Read { "read" } else { "write" };
+        let direction = work.name();
         value[direction] = json!({
             "bw": spread(measure.bandwidth, Quantity::Bandwidth),
             "iops": spread(measure.iops, Quantity::Iops),

@@ -103,7 +103,7 @@ impl JobMeasure {
             let sum: f64 = members.iter().map(|&job| pick(&run.jobs[job].share).as_secs_f64()).sum();
             sum / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
         };
-        let works = [Work::Read, Work::Write].map(|work| (work, WorkMeasure::of(work, members, runs)));
+        let works = [Work::Read, Work::Write, Work::Trim].map(|work| (work, WorkMeasure::of(work, members, runs)));
         JobMeasure {
             name: first.job.name.clone(),
             processes: members.len(),

@@ -39,13 +39,12 @@ fn row(label: String, job: &JobMeasure, first: bool, work: Work, measure: &WorkM
         1 => job.name.clone(),
         n => format!("{} ×{n}", job.name),
     };
-    let direction = if work == Work::Read { "read" } else { "write" };
     let [mean, p50, p99, p999, max] = measure.clat;
     let share = |share: blksched_measure::Spread| if first { share.into() } else { Cell::Text(String::new()) };
     vec![
         label.into(),
         name.into(),
-        direction.into(),
+        work.name().into(),
         measure.bandwidth.into(),
         measure.iops.into(),
         mean.into(),

@@ -52,7 +52,8 @@ fn jobs(jobs: &[JobOutcome]) -> Table {
         ],
     );
     for JobOutcome { record, .. } in jobs {
-        for (work, name) in [(Work::Read, "read"), (Work::Write, "write"), (Work::Sync, "flush")] {
+        for (work, name) in [(Work::Read, "read"), (Work::Write, "write"), (Work::Trim, "trim"), (Work::Sync, "flush")]
+        {
             let done = record.work(work);
             if done.ios == 0 {
                 continue;

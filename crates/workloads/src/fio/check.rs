@@ -1,12 +1,13 @@
 //! Stage 3: does each job make sense by itself? What needs the disk's size comes with the plan.
 
-use blksched::{Dir, nearest};
+use crate::fio::ddir::Ddir;
+use blksched::nearest;
 
 use super::blocks::Blocks;
 use super::errors::Problem;
 use super::options::MAX_PROCESSES;
 use super::sections::JobSection;
-use super::settings::Settings;
+use super::settings::{Mix, Settings};
 use super::values::Extent;
 
 const SECTOR_BYTES: u64 = 512;
@@ -32,7 +33,9 @@ const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, direc
 /// One problem for all of them, at the first: it is usually one missing line in [global].
 fn buffered(jobs: &[JobSection]) -> Option<Problem> {
     let unclear = |s: &Settings| s.unreadable.contains("direct") || s.unreadable.contains("buffered");
-    let mut buffered = jobs.iter().filter(|job| !job.settings.direct && !unclear(&job.settings));
+    // A trim never goes through the page cache.
+    let cached = |s: &Settings| !s.direct && s.mix != Mix::Trim;
+    let mut buffered = jobs.iter().filter(|job| cached(&job.settings) && !unclear(&job.settings));
     let job = buffered.next()?;
     let said = ["direct", "buffered"].iter().filter_map(|option| job.settings.said.get(option));
     let place = said.max_by_key(|place| place.range.start).unwrap_or(&job.place).clone();
@@ -58,9 +61,7 @@ fn two_rates(job: &JobSection, s: &Settings) -> Option<Problem> {
 }
 
 fn block_size(job: &JobSection, s: &Settings) -> Option<Problem> {
-    let dirs = s.dirs().iter();
-    let bad =
-        dirs.map(|dir| s.blocks(*dir)).find(|b| !b.are_multiples_of(SECTOR_BYTES) || b.max() > MAX_BLOCK_BYTES)?;
+    let bad = s.all_blocks().find(|b| !b.are_multiples_of(SECTOR_BYTES) || b.max() > MAX_BLOCK_BYTES)?;
     let option = match bad {
         Blocks::One(_) => "bs",
         Blocks::Range(..) => "bsrange",
@@ -77,7 +78,7 @@ fn offset(job: &JobSection, s: &Settings) -> Option<Problem> {
         Extent::Bytes(bytes) => good(bytes),
         Extent::Percent(_) => true,
     };
-    let aligned = |dir: &Dir| s.blockalign[*dir].is_none_or(good);
+    let aligned = |dir: &Ddir| s.blockalign[*dir].is_none_or(good);
     let bad = match () {
         () if !extent(s.offset) => "offset",
         () if !extent(s.offset_increment) => "offset_increment",

@@ -8,7 +8,8 @@
 //! To support another option: give it a field in `settings.rs`, a [`Takes`] here, and a test `option_<name>_…` in
 //! `tests/options.rs` in which flipping it changes the run.
 
-use blksched::{PerDir, Span, nearest};
+use crate::fio::ddir::PerDdir;
+use blksched::{Span, nearest};
 
 use super::settings::Settings;
 use super::values::{self, Bare, Extent, ValueError};
@@ -85,10 +86,10 @@ pub(crate) enum Kind {
         max: i64,
         set: Set<i64>,
     },
-    PerDir {
+    PerDdir {
         min: u64,
         max: u64,
-        set: Set<PerDir<Option<u64>>>,
+        set: Set<PerDdir<Option<u64>>>,
     },
     Time {
         bare: Bare,
@@ -223,7 +224,7 @@ impl Kind {
             Kind::Own { form, .. } => form.to_owned(),
             Kind::Bytes(_) => "bytes".to_owned(),
             Kind::Extent(_) => "bytes or %".to_owned(),
-            Kind::PerDir { .. } => "number[,number]".to_owned(),
+            Kind::PerDdir { .. } => "number[,number]".to_owned(),
             Kind::Time { bare: Bare::Seconds, .. } => "time [s]".to_owned(),
             Kind::Time { bare: Bare::Microseconds, .. } => "time [us]".to_owned(),
             Kind::TimeRange(_) => "time or time-time [s]".to_owned(),
@@ -246,7 +247,7 @@ impl Kind {
             Kind::Signed { min, max, set } => set(settings, values::signed(text, min, max)?),
             Kind::Bytes(set) => set(settings, values::bytes(text, base)?),
             Kind::Extent(set) => set(settings, values::extent(text, base)?),
-            Kind::PerDir { min, max, set } => set(settings, values::per_dir(text, min, max, base)?),
+            Kind::PerDdir { min, max, set } => set(settings, values::per_dir(text, min, max, base)?),
             Kind::Own { read, .. } => read(settings, text)?,
             Kind::Time { bare, set } => set(settings, values::time(text, bare)?),
             Kind::TimeRange(set) => set(settings, values::time_range(text)?),

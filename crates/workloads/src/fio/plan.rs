@@ -3,7 +3,8 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use blksched::{Class, PerDir, Priority, Sector, Span, SubmitterId};
+use crate::fio::ddir::{Ddir, PerDdir};
+use blksched::{Class, Priority, Sector, Span, SubmitterId};
 
 use super::errors::{Note, Problem};
 use super::files::{Clone, Files, does_not_fit};
@@ -190,12 +191,15 @@ fn class(number: u64) -> Class {
     }
 }
 
-fn commands(s: &Settings) -> PerDir<Vec<Command>> {
-    PerDir::from_fn(|dir| {
-        let said = (s.cmdprio_class[dir].unwrap_or(1), s.cmdprio[dir].unwrap_or(0));
+fn commands(s: &Settings) -> PerDdir<Vec<Command>> {
+    PerDdir::from_fn(|ddir| {
+        let said = (s.cmdprio_class[ddir].unwrap_or(1), s.cmdprio[ddir].unwrap_or(0));
         let priority = |(number, level): (u64, u64)| Priority { class: class(number), level: level as u8 };
-        let all = Command { size: None, percent: s.cmdprio_percentage[dir], priority: priority(said) };
-        let by_size = s.cmdprio_bssplit[dir].iter().map(|(share, percent)| Command {
+        let all = Command { size: None, percent: s.cmdprio_percentage[ddir], priority: priority(said) };
+        if ddir == Ddir::Trim {
+            return Vec::new();
+        }
+        let by_size = s.cmdprio_bssplit[ddir].iter().map(|(share, percent)| Command {
             size: Some(u32::try_from(share.bs / SECTOR_BYTES).unwrap_or(u32::MAX)),
             percent: *percent,
             priority: priority(share.own.unwrap_or(said)),
@@ -221,13 +225,19 @@ fn pattern(s: &Settings) -> Pattern {
     Pattern {
         order: s.order,
         norandommap: s.norandommap,
-        sizes: PerDir::from_fn(|dir| Sizes::new(&s.blocks(dir))),
+        drawn: match s.mix {
+            // A write follows its trim.
+            Mix::TrimWrite => &[Ddir::Trim],
+            _ => s.dirs(),
+        },
+        sizes: PerDdir::from_fn(|ddir| Sizes::new(&s.blocks(ddir))),
+        sizes_onward: s.blocks_onward().map(|blocks| Sizes::new(&blocks)),
         stride: s.stride / SECTOR_BYTES as i64,
         every: s.every,
         sequencer: s.rw_sequencer,
         percentage_random: s.percentage_random,
         distribution: s.random_distribution.clone(),
-        align: PerDir::from_fn(|dir| s.blockalign[dir].map(|bytes| bytes / SECTOR_BYTES)),
+        align: PerDdir::from_fn(|dir| s.blockalign[dir].map(|bytes| bytes / SECTOR_BYTES)),
     }
 }
 
@@ -237,6 +247,8 @@ fn script(s: &Settings, region: &Region, submitter: SubmitterId) -> Script {
         (_, Some(ios)) if ios > 0 => Limit::IosPerSecond(ios),
         _ => Limit::None,
     };
+    // What is trimmed is written as well (tried).
+    let passes = if s.mix == Mix::TrimWrite { 2 } else { 1 };
     Script {
         submitter,
         behind: 0,
@@ -245,13 +257,10 @@ fn script(s: &Settings, region: &Region, submitter: SubmitterId) -> Script {
         commands: commands(s),
         pattern: pattern(s),
         area: Area { start: region.start, sectors: region.sectors, reach: region.reach },
-        reads_percent: match s.mix {
-            Mix::Read => 100,
-            Mix::Write => 0,
-            Mix::Both => s.rwmixread_percent as u32,
-        },
-        bytes: if s.time_based { u64::MAX } else { region.bytes.saturating_mul(s.loops) },
-        ios: s.number_ios.unwrap_or(u64::MAX),
+        mix: s.mix,
+        reads_percent: s.rwmixread_percent as u32,
+        bytes: if s.time_based { u64::MAX } else { region.bytes.saturating_mul(s.loops).saturating_mul(passes) },
+        ios: s.number_ios.unwrap_or(u64::MAX).saturating_mul(passes),
         runtime: s.runtime.unwrap_or(Span::MAX),
         startdelay: s.startdelay,
         batch: batch(s),
@@ -260,7 +269,7 @@ fn script(s: &Settings, region: &Region, submitter: SubmitterId) -> Script {
         flush_at_end: (s.end_fsync || s.fsync_on_close) && s.mix != Mix::Read,
         thinktime: s.thinktime,
         thinktime_blocks: s.thinktime_blocks,
-        limits: PerDir::from_fn(limit),
+        limits: PerDdir::from_fn(limit),
         rate_process: s.rate_process,
         seeds: Seeds { randseed: s.randseed, offsets_repeat: s.randrepeat == Some(true), all_repeat: s.allrandrepeat },
     }

@@ -2,7 +2,8 @@
 
 use core::ops::Range;
 
-use blksched::{Bio, Dir, Durability, Instant, Op, PerDir, Priority, Span, SubmitterId, Tag};
+use crate::fio::ddir::{Ddir, PerDdir};
+use blksched::{Bio, Durability, Instant, Priority, Sector, Span, SubmitterId, Tag};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -15,7 +16,7 @@ mod seeds;
 mod sizes;
 mod skew;
 
-use super::settings::{Durable, RateProcess};
+use super::settings::{Durable, Mix, RateProcess};
 use crate::{Delivered, Emission, Source};
 pub(crate) use command::Command;
 use offsets::Offsets;
@@ -36,10 +37,11 @@ pub(crate) struct Script {
     /// And so must these.
     pub wait_for: Range<u32>,
     pub priority: Priority,
-    pub commands: PerDir<Vec<Command>>,
+    pub commands: PerDdir<Vec<Command>>,
     pub pattern: Pattern,
     pub area: Area,
-    /// 0: writes only, 100: reads only \[%\].
+    pub mix: Mix,
+    /// Of a mix of reads and writes \[%\].
     pub reads_percent: u32,
     /// To transfer in all; `u64::MAX` if only time ends it.
     pub bytes: u64,
@@ -54,7 +56,7 @@ pub(crate) struct Script {
     pub flush_at_end: bool,
     pub thinktime: Span,
     pub thinktime_blocks: u64,
-    pub limits: PerDir<Limit>,
+    pub limits: PerDdir<Limit>,
     pub rate_process: RateProcess,
     pub seeds: Seeds,
 }
@@ -69,6 +71,13 @@ enum Phase {
     Finished,
 }
 
+/// A system call that returns when its I/O is done, whatever the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Flush,
+    Trim,
+}
+
 /// Its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
@@ -78,7 +87,7 @@ pub(crate) struct Process {
     offsets: Offsets,
     directions: Pcg64Mcg,
     priorities: Pcg64Mcg,
-    pace: PerDir<Pace>,
+    pace: PerDdir<Pace>,
     /// When `runtime` is over.
     end: Instant,
     /// It submits nothing more: time is over, or an I/O failed.
@@ -90,8 +99,10 @@ pub(crate) struct Process {
     reaper: Reaper,
     /// I/Os left of the burst being submitted.
     burst: u32,
-    /// The flush that it waits for.
-    flush: Option<Tag>,
+    /// It sleeps in this call.
+    call: Option<(Call, Tag)>,
+    /// Trimmed and to be written now: sector and length.
+    trimmed: Option<(Sector, u32)>,
     writes_since_flush: u64,
     flushed_at_end: bool,
     failed: bool,
@@ -119,14 +130,15 @@ impl Process {
             offsets: Offsets::new(&script.pattern, script.area, of_offsets, purpose(seeds::Purpose::Lengths)),
             directions: others,
             priorities: purpose(seeds::Purpose::Priorities),
-            pace: PerDir::from_fn(|dir| Pace::new(script.limits[dir], script.rate_process, arrivals.next_u64())),
+            pace: PerDdir::from_fn(|dir| Pace::new(script.limits[dir], script.rate_process, arrivals.next_u64())),
             end: Instant::NEVER,
             stopped: false,
             asleep: false,
             ready: Instant::ZERO,
             reaper: Reaper::new(script.batch),
             burst: 0,
-            flush: None,
+            call: None,
+            trimmed: None,
             writes_since_flush: 0,
             flushed_at_end: false,
             failed: false,
@@ -142,8 +154,8 @@ impl Process {
         self.phase = Phase::Running;
         self.end = now + self.script.runtime;
         self.ready = now;
-        for dir in Dir::BOTH {
-            self.pace[dir].begin(now);
+        for ddir in Ddir::ALL {
+            self.pace[ddir].begin(now);
         }
     }
 
@@ -151,10 +163,14 @@ impl Process {
         self.stopped || self.submitted_ios >= self.script.ios || self.submitted_bytes >= self.script.bytes
     }
 
-    fn uses(&self, dir: Dir) -> bool {
-        match dir {
-            Dir::Read => self.script.reads_percent > 0,
-            Dir::Write => self.script.reads_percent < 100,
+    /// What the next I/O may be.
+    fn choices(&self) -> &'static [Ddir] {
+        match (self.script.mix, self.script.reads_percent) {
+            (Mix::Read, _) | (Mix::Both, 100) => &[Ddir::Read],
+            (Mix::Write, _) | (Mix::Both, 0) => &[Ddir::Write],
+            (Mix::Both, _) => &[Ddir::Read, Ddir::Write],
+            (Mix::TrimWrite, _) if self.trimmed.is_some() => &[Ddir::Write],
+            (Mix::Trim | Mix::TrimWrite, _) => &[Ddir::Trim],
         }
     }
 
@@ -170,25 +186,22 @@ impl Process {
     /// When the next I/O may go, if that does not hang on a completion.
     fn may_submit_at(&self) -> Option<Instant> {
         let thinks = !self.script.thinktime.is_zero() && self.since_thinking >= self.script.thinktime_blocks;
-        if self.asleep || thinks || self.flush.is_some() || !self.reaper.has_room() {
+        if self.asleep || thinks || self.call.is_some() || !self.reaper.has_room() {
             return None;
         }
         if self.wants_flush() {
             return Some(self.ready);
         }
-        let due = Dir::BOTH.into_iter().filter(|&dir| self.uses(dir)).map(|dir| self.pace[dir].due()).min();
+        let due = self.choices().iter().map(|ddir| self.pace[*ddir].due()).min();
         Some(due.map_or(self.ready, |due| due.max(self.ready)))
     }
 
     /// Drawn by the mix; but a direction whose rate says wait lets the other go first.
-    fn direction(&mut self, now: Instant) -> Dir {
-        let drawn = match self.script.reads_percent {
-            0 => return Dir::Write,
-            100 => return Dir::Read,
-            percent if self.directions.random_range(0..100) < percent => Dir::Read,
-            _ => Dir::Write,
-        };
-        if self.pace[drawn].due() > now { drawn.other() } else { drawn }
+    fn direction(&mut self, now: Instant) -> Ddir {
+        let [first, second] = *self.choices() else { return self.choices()[0] };
+        let reads = self.directions.random_range(0..100) < self.script.reads_percent;
+        let (drawn, other) = if reads { (first, second) } else { (second, first) };
+        if self.pace[drawn].due() > now { other } else { drawn }
     }
 
     fn tag(&mut self) -> u64 {
@@ -196,9 +209,21 @@ impl Process {
         self.next_tag - 1
     }
 
+    /// Where the next I/O of this direction goes. What was trimmed is written, block by block.
+    fn place(&mut self, ddir: Ddir) -> (Sector, u32) {
+        let Some((start, left)) = self.trimmed.take() else {
+            let place = self.offsets.next(ddir);
+            self.trimmed = (self.script.mix == Mix::TrimWrite).then_some(place);
+            return place;
+        };
+        let length = self.offsets.length(ddir).min(left);
+        self.trimmed = (left > length).then(|| (start + length, left - length));
+        (start, length)
+    }
+
     fn submit(&mut self, now: Instant) -> Bio {
         let dir = self.direction(now);
-        let (start, sectors) = self.offsets.next(dir);
+        let (start, sectors) = self.place(dir);
         let bytes = u64::from(sectors) * 512;
         let priority =
             command::priority(&self.script.commands, (dir, sectors), self.script.priority, &mut self.priorities);
@@ -208,19 +233,20 @@ impl Process {
         self.since_thinking += 1;
         self.pace[dir].submitted(bytes);
         let bio = Bio { priority, ..Bio::read(self.tag(), self.script.submitter, start, sectors) };
-        if dir == Dir::Read {
-            return bio;
+        match dir {
+            Ddir::Read => return bio,
+            Ddir::Write => self.writes_since_flush += 1,
+            Ddir::Trim => self.call = Some((Call::Trim, bio.tag)),
         }
-        self.writes_since_flush += 1;
-        let durability = Durability { fua: self.script.durable == Durable::Yes, ..Durability::default() };
-        Bio { op: Op::Write, durability, ..bio }
+        let fua = dir == Ddir::Write && self.script.durable == Durable::Yes;
+        Bio { op: dir.op(), durability: Durability { fua, ..Durability::default() }, ..bio }
     }
 
     /// The process sleeps until it is done; asynchronous I/O goes on meanwhile.
     fn flush(&mut self) -> Bio {
         self.writes_since_flush = 0;
         let tag = self.tag();
-        self.flush = Some(Tag(tag));
+        self.call = Some((Call::Flush, Tag(tag)));
         Bio { priority: self.script.priority, ..Bio::flush(tag, self.script.submitter) }
     }
 
@@ -228,8 +254,9 @@ impl Process {
         self.failed |= failed;
         self.stopped |= failed || now >= self.end;
         self.ready = self.ready.max(now);
-        if self.flush == Some(tag) {
-            self.flush = None;
+        if let Some((call, _)) = self.call.take_if(|(_, awaited)| *awaited == tag)
+            && call == Call::Flush
+        {
             return;
         }
         let known = tag.0 < self.next_tag && !self.reaper.is_idle();
@@ -278,7 +305,7 @@ impl Process {
     }
 
     fn is_over(&self) -> bool {
-        self.submits_no_more() && self.reaper.is_idle() && self.flush.is_none() && self.burst == 0
+        self.submits_no_more() && self.reaper.is_idle() && self.call.is_none() && self.burst == 0
     }
 }
 
@@ -301,7 +328,7 @@ impl Source for Process {
             Phase::Begins(at) => Some(at),
             Phase::Running if self.burst > 0 => Some(self.ready),
             Phase::Running if self.submits_no_more() => self.is_over().then_some(self.ready.min(self.end)),
-            Phase::Running if self.flush.is_some() => None,
+            Phase::Running if self.call.is_some() => None,
             Phase::Running => self.may_submit_at().map(|at| at.min(self.end)),
         }
     }

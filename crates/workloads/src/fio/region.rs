@@ -1,6 +1,7 @@
 //! Which part of the disk a process uses, and how much it transfers there.
 
-use blksched::{PerDir, Sector};
+use crate::fio::ddir::PerDdir;
+use blksched::Sector;
 
 use super::blocks::Blocks;
 use super::errors::Problem;
@@ -15,7 +16,7 @@ const SECTOR_BYTES: u64 = 512;
 pub(super) struct Region {
     pub start: Sector,
     /// How far each direction's sequential blocks reach \[sectors\].
-    pub reach: PerDir<u64>,
+    pub reach: PerDdir<u64>,
     /// To transfer in one loop \[bytes\].
     pub bytes: u64,
     pub sectors: u64,
@@ -49,7 +50,7 @@ pub(super) fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, 
         let option = if left < s.max_bs() { "offset" } else { "size" };
         return Err(Problem::new(s.place_of(option, &job.place), title, expected));
     }
-    let reach = PerDir::from_fn(|dir| match (s.order, s.blocks(dir)) {
+    let reach = PerDdir::from_fn(|dir| match (s.order, s.blocks(dir)) {
         (Order::Sequential, Blocks::One(bs)) if size.next_multiple_of(bs) <= left => size.next_multiple_of(bs),
         (_, Blocks::One(bs)) => size - size % bs,
         _ => size,
@@ -60,7 +61,7 @@ pub(super) fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, 
     };
     let bytes = if s.order == Order::Random { whole_blocks(bytes, s) } else { bytes };
     let start = Sector((file.start + offset) / SECTOR_BYTES);
-    let reach = PerDir::from_fn(|dir| reach[dir] / SECTOR_BYTES);
+    let reach = PerDdir::from_fn(|dir| reach[dir] / SECTOR_BYTES);
     Ok(Region { start, reach, bytes, sectors: size / SECTOR_BYTES })
 }
 

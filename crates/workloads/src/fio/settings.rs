@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blksched::{Dir, PerDir, Span};
+use crate::fio::ddir::{Ddir, PerDdir};
+use blksched::Span;
 
 use super::blocks::Blocks;
 use super::distribution::Distribution;
@@ -25,8 +26,12 @@ pub enum Mix {
     Read,
     /// Writes only.
     Write,
-    /// Both, by `rwmixread`.
+    /// Reads and writes, by `rwmixread`.
     Both,
+    /// Trims only.
+    Trim,
+    /// Each block is trimmed, then written.
+    TrimWrite,
 }
 
 /// How an engine submits.
@@ -80,7 +85,8 @@ pub(crate) struct Settings {
     pub order: Order,
     pub mix: Mix,
     /// \[bytes\]
-    pub bs: PerDir<u64>,
+    pub bs: PerDdir<u64>,
+    pub bs_is_seq_rand: bool,
     pub size: Option<Extent>,
     pub io_size: Option<Extent>,
     pub offset: Extent,
@@ -101,9 +107,9 @@ pub(crate) struct Settings {
     pub thinktime: Span,
     pub thinktime_blocks: u64,
     /// \[bytes/s\]
-    pub rate: PerDir<Option<u64>>,
+    pub rate: PerDdir<Option<u64>>,
     /// \[1/s\]
-    pub rate_iops: PerDir<Option<u64>>,
+    pub rate_iops: PerDdir<Option<u64>>,
     pub prio: Option<u64>,
     pub prioclass: Option<u64>,
     pub randrepeat: Option<bool>,
@@ -116,19 +122,19 @@ pub(crate) struct Settings {
     pub description: Option<String>,
     pub kb_base: KbBase,
     /// \[bytes\]; goes before `bs`
-    pub bsrange: PerDir<Option<(u64, u64)>>,
+    pub bsrange: PerDdir<Option<(u64, u64)>>,
     /// \[bytes, %\]; empty or goes before both
-    pub bssplit: PerDir<Vec<(u64, u64)>>,
+    pub bssplit: PerDdir<Vec<(u64, u64)>>,
     /// \[bytes\]
-    pub blockalign: PerDir<Option<u64>>,
+    pub blockalign: PerDdir<Option<u64>>,
     /// The number behind `rw=` of a sequential job \[bytes\].
     pub stride: i64,
     /// That of a random job \[I/Os\].
     pub every: u64,
     pub rw_sequencer: Sequencer,
     /// \[%\]
-    pub percentage_random: PerDir<u64>,
-    pub random_distribution: PerDir<Distribution>,
+    pub percentage_random: PerDdir<u64>,
+    pub random_distribution: PerDdir<Distribution>,
     /// \[bytes\]
     pub offset_align: u64,
     /// \[writes\]
@@ -145,10 +151,10 @@ pub(crate) struct Settings {
     pub rate_process: RateProcess,
     pub nice: i64,
     /// \[%\]
-    pub cmdprio_percentage: PerDir<u64>,
-    pub cmdprio_class: PerDir<Option<u64>>,
-    pub cmdprio: PerDir<Option<u64>>,
-    pub cmdprio_bssplit: PerDir<Vec<(CommandShare, u64)>>,
+    pub cmdprio_percentage: PerDdir<u64>,
+    pub cmdprio_class: PerDdir<Option<u64>>,
+    pub cmdprio: PerDdir<Option<u64>>,
+    pub cmdprio_bssplit: PerDdir<Vec<(CommandShare, u64)>>,
     pub wait_for: Option<String>,
     pub filename_format: Option<String>,
     /// Where each option was last said, by its main name.
@@ -163,7 +169,8 @@ impl Default for Settings {
         Settings {
             order: Order::Sequential,
             mix: Mix::Read,
-            bs: PerDir { read: 4096, write: 4096 },
+            bs: PerDdir { read: 4096, write: 4096, trim: 4096 },
+            bs_is_seq_rand: false,
             size: None,
             io_size: None,
             offset: Extent::Bytes(0),
@@ -183,8 +190,8 @@ impl Default for Settings {
             rwmixread_percent: 50,
             thinktime: Span::ZERO,
             thinktime_blocks: 1,
-            rate: PerDir::default(),
-            rate_iops: PerDir::default(),
+            rate: PerDdir::default(),
+            rate_iops: PerDdir::default(),
             prio: None,
             prioclass: None,
             randrepeat: None,
@@ -196,14 +203,14 @@ impl Default for Settings {
             name: None,
             description: None,
             kb_base: KbBase::Binary,
-            bsrange: PerDir::default(),
-            bssplit: PerDir::default(),
-            blockalign: PerDir::default(),
+            bsrange: PerDdir::default(),
+            bssplit: PerDdir::default(),
+            blockalign: PerDdir::default(),
             stride: 0,
             every: 1,
             rw_sequencer: Sequencer::Sequential,
-            percentage_random: PerDir { read: 100, write: 100 },
-            random_distribution: PerDir::default(),
+            percentage_random: PerDdir { read: 100, write: 100, trim: 100 },
+            random_distribution: PerDdir::default(),
             offset_align: 0,
             fsync: 0,
             fdatasync: 0,
@@ -216,10 +223,10 @@ impl Default for Settings {
             iodepth_low: None,
             rate_process: RateProcess::Linear,
             nice: 0,
-            cmdprio_percentage: PerDir::default(),
-            cmdprio_class: PerDir::default(),
-            cmdprio: PerDir::default(),
-            cmdprio_bssplit: PerDir::default(),
+            cmdprio_percentage: PerDdir::default(),
+            cmdprio_class: PerDdir::default(),
+            cmdprio: PerDdir::default(),
+            cmdprio_bssplit: PerDdir::default(),
             wait_for: None,
             filename_format: None,
             said: BTreeMap::new(),
@@ -229,8 +236,22 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The block sizes of a direction.
-    pub fn blocks(&self, dir: Dir) -> Blocks {
+    /// The block sizes of a direction; of a random job with `bs_is_seq_rand` those of its jumps.
+    pub fn blocks(&self, ddir: Ddir) -> Blocks {
+        self.blocks_said(match (self.bs_is_seq_rand, self.order) {
+            (false, _) => ddir,
+            (true, Order::Sequential) => Ddir::Read,
+            (true, Order::Random) => Ddir::Write,
+        })
+    }
+
+    /// The block sizes of I/Os of a random job that do not jump, if they have their own.
+    pub fn blocks_onward(&self) -> Option<Blocks> {
+        let own = self.bs_is_seq_rand && self.order == Order::Random;
+        own.then(|| self.blocks_said(Ddir::Read))
+    }
+
+    fn blocks_said(&self, dir: Ddir) -> Blocks {
         match (&self.bssplit[dir], self.bsrange[dir]) {
             (parts, _) if !parts.is_empty() => Blocks::Split(parts.clone()),
             (_, Some((from, to))) => Blocks::Range(from, to),
@@ -239,22 +260,29 @@ impl Settings {
     }
 
     /// The directions in use.
-    pub fn dirs(&self) -> &'static [Dir] {
+    pub fn dirs(&self) -> &'static [Ddir] {
         match self.mix {
-            Mix::Read => &[Dir::Read],
-            Mix::Write => &[Dir::Write],
-            Mix::Both => &Dir::BOTH,
+            Mix::Read => &[Ddir::Read],
+            Mix::Write => &[Ddir::Write],
+            Mix::Both => &[Ddir::Read, Ddir::Write],
+            Mix::Trim => &[Ddir::Trim],
+            Mix::TrimWrite => &[Ddir::Trim, Ddir::Write],
         }
+    }
+
+    /// The block sizes of the directions in use.
+    pub fn all_blocks(&self) -> impl Iterator<Item = Blocks> {
+        self.dirs().iter().map(|ddir| self.blocks(*ddir)).chain(self.blocks_onward())
     }
 
     /// The smallest block \[bytes\] of the directions in use.
     pub fn min_bs(&self) -> u64 {
-        self.dirs().iter().map(|dir| self.blocks(*dir).min()).min().unwrap_or(0)
+        self.all_blocks().map(|blocks| blocks.min()).min().unwrap_or(0)
     }
 
     /// The largest.
     pub fn max_bs(&self) -> u64 {
-        self.dirs().iter().map(|dir| self.blocks(*dir).max()).max().unwrap_or(0)
+        self.all_blocks().map(|blocks| blocks.max()).max().unwrap_or(0)
     }
 
     /// Where `option` was said, or else `section`.

@@ -3,7 +3,8 @@
 //! The suffixes are those of fio's manual: with `kb_base=1024`, its default, `k` is 1024 and `ki` is 1000; with
 //! `kb_base=1000` it is the other way round.
 
-use blksched::{PerDir, Span, nearest};
+use crate::fio::ddir::PerDdir;
+use blksched::{Span, nearest};
 
 use super::expression;
 
@@ -141,9 +142,9 @@ pub(crate) fn time_range(text: &str) -> Result<(Span, Span), ValueError> {
     Ok((from.min(to), from.max(to)))
 }
 
-/// `8k`, `8k,32k`, `8k,`, `,8k`, `8k,16k,4k` (the third is for trims, which are not simulated). A value without a
+/// `8k`, `8k,32k`, `8k,`, `,8k`, `8k,16k,4k`, for reads, writes and trims. A value without a
 /// comma behind it holds for the following directions too; an empty one leaves the direction's default.
-pub(crate) fn per_dir(text: &str, min: u64, max: u64, base: KbBase) -> Result<PerDir<Option<u64>>, ValueError> {
+pub(crate) fn per_dir(text: &str, min: u64, max: u64, base: KbBase) -> Result<PerDdir<Option<u64>>, ValueError> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > 3 || text.is_empty() {
         return expected("one to three values for reads, writes and trims, separated by commas");
@@ -155,18 +156,18 @@ pub(crate) fn per_dir(text: &str, min: u64, max: u64, base: KbBase) -> Result<Pe
             part => Some(int(part, min, max, base)?),
         });
     }
-    let read = values[0];
-    Ok(PerDir { read, write: if values.len() > 1 { values[1] } else { read } })
+    let last = values[values.len() - 1];
+    Ok(PerDdir { read: values[0], write: *values.get(1).unwrap_or(&last), trim: *values.get(2).unwrap_or(&last) })
 }
 
-/// One list per direction, `reads,writes`; without a comma it holds for both. Each part is read by `read`.
+/// One list per direction, `reads,writes,trims`; the last said holds for those behind it. Each part is read by `read`.
 pub(crate) fn lists<T: Clone>(
     text: &str,
     read: impl Fn(&str) -> Result<Vec<T>, ValueError>,
-) -> Result<PerDir<Vec<T>>, ValueError> {
+) -> Result<PerDdir<Vec<T>>, ValueError> {
     let parts = text.split(',').take(3).map(|part| read(part.trim())).collect::<Result<Vec<_>, _>>()?;
-    let (reads, writes) = (parts[0].clone(), parts.get(1).unwrap_or(&parts[0]).clone());
-    Ok(PerDir { read: reads, write: writes })
+    let nth = |nth: usize| parts[nth.min(parts.len() - 1)].clone();
+    Ok(PerDdir { read: nth(0), write: nth(1), trim: nth(2) })
 }
 
 /// A whole number with a sign, as `nice` takes it.

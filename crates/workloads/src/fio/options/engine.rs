@@ -2,9 +2,9 @@
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::blocks;
+use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{CommandShare, Settings};
 use crate::fio::values::{self, KbBase, ValueError};
-use blksched::PerDir;
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
     OptionEntry { name, aliases, category: Category::Engine, doc, support: Support::Supported(Takes(kind)) }
@@ -61,23 +61,23 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "cmdprio_percentage",
         &[],
-        Kind::PerDir {
+        Kind::PerDdir {
             min: 0,
             max: 100,
-            set: |s, share| s.cmdprio_percentage = PerDir::from_fn(|dir| share[dir].unwrap_or(0)),
+            set: |s, share| s.cmdprio_percentage = PerDdir::from_fn(|dir| share[dir].unwrap_or(0)),
         },
         "share of I/Os with a priority of their own [%]",
     ),
     entry(
         "cmdprio_class",
         &[],
-        Kind::PerDir { min: 0, max: 3, set: |s, class| s.cmdprio_class = class },
+        Kind::PerDdir { min: 0, max: 3, set: |s, class| s.cmdprio_class = class },
         "their class; 1, real time, if not said",
     ),
     entry(
         "cmdprio",
         &[],
-        Kind::PerDir { min: 0, max: 7, set: |s, level| s.cmdprio = level },
+        Kind::PerDdir { min: 0, max: 7, set: |s, level| s.cmdprio = level },
         "their level; 0 if not said",
     ),
     entry(

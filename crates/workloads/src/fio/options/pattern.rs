@@ -1,6 +1,6 @@
 //! Options about the finer pattern: several block sizes, skewed offsets, stable writes.
 
-use blksched::PerDir;
+use crate::fio::ddir::PerDdir;
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::blocks;
@@ -28,7 +28,7 @@ fn read_kb_base(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
 
 fn read_bsrange(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let ranges = values::lists(text, |part| blocks::range(part, settings.kb_base))?;
-    settings.bsrange = PerDir::from_fn(|dir| ranges[dir].first().copied());
+    settings.bsrange = PerDdir::from_fn(|dir| ranges[dir].first().copied());
     Ok(())
 }
 
@@ -46,7 +46,7 @@ fn read_distribution(settings: &mut Settings, text: &str) -> Result<(), ValueErr
         Ok(vec![distribution(&whole, settings.kb_base)?])
     };
     let lists = values::lists(text, read)?;
-    settings.random_distribution = PerDir::from_fn(|dir| lists[dir].first().cloned().unwrap_or_default());
+    settings.random_distribution = PerDdir::from_fn(|dir| lists[dir].first().cloned().unwrap_or_default());
     Ok(())
 }
 
@@ -88,7 +88,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "blockalign",
         &["ba"],
         Category::Size,
-        Kind::PerDir { min: 1, max: u64::MAX, set: |s, align| s.blockalign = align },
+        Kind::PerDdir { min: 1, max: u64::MAX, set: |s, align| s.blockalign = align },
         "boundary of random blocks; offsets may then repeat",
     ),
     entry(
@@ -109,10 +109,10 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "percentage_random",
         &[],
         Category::Pattern,
-        Kind::PerDir {
+        Kind::PerDdir {
             min: 0,
             max: 100,
-            set: |s, share| s.percentage_random = PerDir::from_fn(|dir| share[dir].unwrap_or(100)),
+            set: |s, share| s.percentage_random = PerDdir::from_fn(|dir| share[dir].unwrap_or(100)),
         },
         "share of a random job's I/Os that jump; the others go on behind the last [%]",
     ),

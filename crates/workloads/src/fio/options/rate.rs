@@ -26,13 +26,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     ),
     entry(
         "rate",
-        Kind::PerDir { min: 0, max: u64::MAX, set: |s, rate| s.rate = rate },
-        "most bytes per second, for reads, writes",
+        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.rate = rate },
+        "most bytes per second, for reads, writes, trims",
     ),
     entry(
         "rate_iops",
-        Kind::PerDir { min: 0, max: u64::MAX, set: |s, rate| s.rate_iops = rate },
-        "most I/Os per second, for reads, writes",
+        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.rate_iops = rate },
+        "most I/Os per second, for reads, writes, trims",
     ),
     entry(
         "rate_process",

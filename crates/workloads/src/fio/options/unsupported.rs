@@ -33,7 +33,6 @@ use Category::{Engine, Host, Pattern, Process, Rate, Report, Size, Target, Time}
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     aliased("bs_unaligned", &["blocksize_unaligned"], Size, "block sizes that are no multiples", SIZES),
-    later("bs_is_seq_rand", Size, "block sizes for sequential and random", SIZES),
     later("filesize", Size, "size of each file", FILES),
     aliased("fill_device", &["fill_fs"], Size, "write until the device is full", "a device that can be full"),
     later("file_append", Size, "start at the end of the file", FILES),

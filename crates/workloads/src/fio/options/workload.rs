@@ -1,6 +1,7 @@
 //! Options about what is read and written: pattern, blocks, sizes, random numbers.
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{Mix, Order, Settings};
 use crate::fio::values::{self, ValueError};
 
@@ -38,7 +39,10 @@ fn read_rw(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
         "randread" => (Order::Random, Mix::Read),
         "randwrite" => (Order::Random, Mix::Write),
         "randrw" => (Order::Random, Mix::Both),
-        _ => return values::expected("a pattern without trims: read, write, randread, randwrite, rw or randrw"),
+        "trim" => (Order::Sequential, Mix::Trim),
+        "randtrim" => (Order::Random, Mix::Trim),
+        "trimwrite" => (Order::Sequential, Mix::TrimWrite),
+        _ => (Order::Random, Mix::TrimWrite),
     };
     (settings.stride, settings.every) = (0, 1);
     let Some(number) = number.map(str::trim) else { return Ok(()) };
@@ -60,7 +64,10 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "rw",
         &["readwrite"],
         Category::Pattern,
-        Kind::Own { form: "read|write|randread|randwrite|rw|readwrite|randrw, with or without :number", read: read_rw },
+        Kind::Own {
+            form: "read|write|rw|trim|trimwrite|randread|randwrite|randrw|randtrim|randtrimwrite[:number]",
+            read: read_rw,
+        },
         "pattern of the I/O; the number is a stride of sequential jobs, and a run's length of random ones",
     ),
     entry("direct", &[], Category::Pattern, Kind::Bool(|s, on| s.direct = on), "bypass the page cache"),
@@ -111,15 +118,15 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "bs",
         &["blocksize"],
         Category::Size,
-        Kind::PerDir {
-            min: 1,
-            max: u64::MAX,
-            set: |s, bs| {
-                s.bs.read = bs.read.unwrap_or(4096);
-                s.bs.write = bs.write.unwrap_or(4096);
-            },
-        },
-        "block size for reads, writes",
+        Kind::PerDdir { min: 1, max: u64::MAX, set: |s, bs| s.bs = PerDdir::from_fn(|ddir| bs[ddir].unwrap_or(4096)) },
+        "block size for reads, writes, trims",
+    ),
+    entry(
+        "bs_is_seq_rand",
+        &[],
+        Category::Size,
+        Kind::Bool(|s, on| s.bs_is_seq_rand = on),
+        "the block size for reads is that of sequential I/O, the one for writes that of random I/O",
     ),
     entry("size", &[], Category::Size, Kind::Extent(|s, size| s.size = Some(size)), "length of the region"),
     entry(

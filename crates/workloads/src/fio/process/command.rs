@@ -1,6 +1,7 @@
 //! `cmdprio_…`: I/Os whose priority is not their process's.
 
-use blksched::{Dir, PerDir, Priority};
+use crate::fio::ddir::{Ddir, PerDdir};
+use blksched::Priority;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
@@ -16,8 +17,8 @@ pub(crate) struct Command {
 
 /// The priority of an I/O of this length; `others` is that of the process. Entries of the same size add up.
 pub(super) fn priority(
-    commands: &PerDir<Vec<Command>>,
-    (dir, length): (Dir, u32),
+    commands: &PerDdir<Vec<Command>>,
+    (dir, length): (Ddir, u32),
     others: Priority,
     random: &mut Pcg64Mcg,
 ) -> Priority {

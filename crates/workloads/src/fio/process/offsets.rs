@@ -1,6 +1,7 @@
 //! Where the next block lies, and how long it is.
 
-use blksched::{Dir, PerDir, Sector};
+use crate::fio::ddir::{Ddir, PerDdir};
+use blksched::Sector;
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64Mcg;
 
@@ -15,17 +16,21 @@ use crate::fio::settings::{Order, Sequencer};
 pub(crate) struct Pattern {
     pub order: Order,
     pub norandommap: bool,
-    pub sizes: PerDir<Sizes>,
+    /// The directions that draw offsets.
+    pub drawn: &'static [Ddir],
+    pub sizes: PerDdir<Sizes>,
+    /// Of I/Os of a random job that go on behind the last, if they have their own.
+    pub sizes_onward: Option<Sizes>,
     /// Added behind each sequential I/O \[sectors\].
     pub stride: i64,
     /// A random job jumps every so many I/Os.
     pub every: u64,
     pub sequencer: Sequencer,
     /// Share of jumps of a random job \[%\]; the others go on behind the last.
-    pub percentage_random: PerDir<u64>,
-    pub distribution: PerDir<Distribution>,
+    pub percentage_random: PerDdir<u64>,
+    pub distribution: PerDdir<Distribution>,
     /// Boundary of random I/Os \[sectors\], if not their least size.
-    pub align: PerDir<Option<u64>>,
+    pub align: PerDdir<Option<u64>>,
 }
 
 /// The part of the disk that offsets lie in.
@@ -35,7 +40,7 @@ pub(crate) struct Area {
     /// \[sectors\]
     pub sectors: u64,
     /// How far each direction's sequential blocks reach \[sectors\]: the last may hang over the region's end.
-    pub reach: PerDir<u64>,
+    pub reach: PerDdir<u64>,
 }
 
 /// A job's positions in its region.
@@ -47,9 +52,9 @@ pub(super) struct Offsets {
     /// Draws lengths and the share of jumps.
     lengths: Pcg64Mcg,
     /// The last I/O of each direction: its offset \[sectors\] and length.
-    last: PerDir<Option<(u64, u32)>>,
+    last: PerDdir<Option<(u64, u32)>>,
     /// I/Os of each direction so far.
-    count: PerDir<u64>,
+    count: PerDdir<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -57,14 +62,14 @@ enum Walk {
     Sequential,
     /// Every block once, then again in the same order; reads and writes of equal blocks share one map.
     Covering {
-        done: PerDir<u64>,
-        map: PerDir<Permutation>,
+        done: PerDdir<u64>,
+        map: PerDdir<Permutation>,
         shared: bool,
     },
     /// Any block at any time, of a grid of such steps \[sectors\].
     Free {
-        step: PerDir<u64>,
-        skew: PerDir<Skew>,
+        step: PerDdir<u64>,
+        skew: PerDdir<Skew>,
         random: Pcg64Mcg,
     },
 }
@@ -73,24 +78,29 @@ impl Offsets {
     pub fn new(pattern: &Pattern, area: Area, mut random: Pcg64Mcg, lengths: Pcg64Mcg) -> Offsets {
         let walk = match pattern.order {
             Order::Sequential => Walk::Sequential,
-            Order::Random => match (covered(pattern, Dir::Read), covered(pattern, Dir::Write)) {
-                (Some(read), Some(write)) => {
-                    let sectors = PerDir { read, write };
-                    let blocks = |dir: Dir| (area.sectors / u64::from(sectors[dir])).max(1);
-                    let map = PerDir::from_fn(|dir| Permutation::new(blocks(dir), random.next_u64()));
-                    Walk::Covering { done: PerDir::default(), map, shared: read == write }
-                }
-                _ => free(pattern, area, random),
-            },
+            Order::Random if pattern.drawn.iter().all(|ddir| covered(pattern, *ddir).is_some()) => {
+                let sectors = |ddir| u64::from(pattern.sizes[ddir].min());
+                let first = sectors(pattern.drawn[0]);
+                let shared = pattern.drawn.iter().all(|ddir| sectors(*ddir) == first);
+                let blocks = |ddir| (area.sectors / if shared { first } else { sectors(ddir) }).max(1);
+                let map = PerDdir::from_fn(|ddir| Permutation::new(blocks(ddir), random.next_u64()));
+                Walk::Covering { done: PerDdir::default(), map, shared }
+            }
+            Order::Random => free(pattern, area, random),
         };
-        let (last, count) = (PerDir::default(), PerDir::default());
+        let (last, count) = (PerDdir::default(), PerDdir::default());
         Offsets { area, pattern: pattern.clone(), walk, lengths, last, count }
     }
 
     /// The next I/O of this direction: its first sector and length.
-    pub fn next(&mut self, dir: Dir) -> (Sector, u32) {
+    pub fn next(&mut self, dir: Ddir) -> (Sector, u32) {
         let length = self.pattern.sizes[dir].draw(&mut self.lengths);
-        let (at, length) = match self.jumps(dir) {
+        let step = self.jumps(dir);
+        let length = match &self.pattern.sizes_onward {
+            Some(sizes) if step != Step::Jump => sizes.draw(&mut self.lengths),
+            _ => length,
+        };
+        let (at, length) = match step {
             Step::Jump => (self.jump(dir, length), length),
             Step::Onward => self.onward(dir, length),
             Step::Again => (self.last[dir].map_or(0, |last| last.0), length),
@@ -100,7 +110,12 @@ impl Offsets {
         (Sector(self.area.start.0 + at), length)
     }
 
-    fn jumps(&mut self, dir: Dir) -> Step {
+    /// The length of an I/O whose place is known.
+    pub fn length(&mut self, ddir: Ddir) -> u32 {
+        self.pattern.sizes[ddir].draw(&mut self.lengths)
+    }
+
+    fn jumps(&mut self, dir: Ddir) -> Step {
         if self.pattern.order == Order::Sequential {
             return Step::Onward;
         }
@@ -119,14 +134,14 @@ impl Offsets {
 
     /// Behind the last of this direction, from the start again at the end. The last before the end is cut short if
     /// sizes differ.
-    fn onward(&self, dir: Dir, length: u32) -> (u64, u32) {
+    fn onward(&self, dir: Ddir, length: u32) -> (u64, u32) {
         let reach = self.area.reach[dir];
         let stride = if self.pattern.order == Order::Sequential { self.pattern.stride } else { 0 };
         let at = match self.last[dir] {
             None => 0,
             Some((at, length)) => (at + u64::from(length)).checked_add_signed(stride).unwrap_or(u64::MAX),
         };
-        let least = self.pattern.sizes[dir].min();
+        let least = self.pattern.sizes_onward.as_ref().unwrap_or(&self.pattern.sizes[dir]).min();
         let left = reach.saturating_sub(at);
         if left >= u64::from(length) {
             return (at, length);
@@ -140,11 +155,11 @@ impl Offsets {
         (again, u64::from(length).min((reach - again) / u64::from(least) * u64::from(least)).max(1) as u32)
     }
 
-    fn jump(&mut self, dir: Dir, length: u32) -> u64 {
+    fn jump(&mut self, dir: Ddir, length: u32) -> u64 {
         match &mut self.walk {
             Walk::Sequential => 0,
             Walk::Covering { done, map, shared } => {
-                let key = if *shared { Dir::Read } else { dir };
+                let key = if *shared { Ddir::Read } else { dir };
                 let blocks = map[key].blocks();
                 let here = done[key];
                 done[key] = if here + 1 < blocks { here + 1 } else { 0 };
@@ -159,6 +174,7 @@ impl Offsets {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Jump,
     Onward,
@@ -167,7 +183,7 @@ enum Step {
 }
 
 /// The block size \[sectors\] of a direction that visits every block once.
-fn covered(pattern: &Pattern, dir: Dir) -> Option<u32> {
+fn covered(pattern: &Pattern, dir: Ddir) -> Option<u32> {
     let uniform = pattern.distribution[dir] == Distribution::Random && pattern.align[dir].is_none();
     match pattern.sizes[dir] {
         Sizes::One(sectors) if uniform && !pattern.norandommap => Some(sectors),
@@ -176,8 +192,8 @@ fn covered(pattern: &Pattern, dir: Dir) -> Option<u32> {
 }
 
 fn free(pattern: &Pattern, area: Area, mut random: Pcg64Mcg) -> Walk {
-    let step = PerDir::from_fn(|dir| pattern.align[dir].unwrap_or(u64::from(pattern.sizes[dir].min())).max(1));
-    let skew = PerDir::from_fn(|dir| {
+    let step = PerDdir::from_fn(|dir| pattern.align[dir].unwrap_or(u64::from(pattern.sizes[dir].min())).max(1));
+    let skew = PerDdir::from_fn(|dir| {
         let least = u64::from(pattern.sizes[dir].min());
         let places = area.sectors.saturating_sub(least) / step[dir] + 1;
         Skew::new(&pattern.distribution[dir], places, step[dir] * 512, &mut random)
