@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calls;
 pub mod driver;
 pub mod laws;
 pub mod replay;

@@ -7,7 +7,10 @@
 use std::path::{Path, PathBuf};
 
 use blksched::{Catalogue, KnobError, SpecError};
+use blksched_traces::call_log::{self, CallLog};
 use blksched_traces::elevator_transcript::{Event, ReadError, Transcript};
+
+use crate::calls::{self, LogError};
 
 mod expect;
 mod inputs;
@@ -75,6 +78,14 @@ pub enum ReplayError {
         /// What was wrong with its name.
         source: Box<SpecError>,
     },
+    /// It is a log of calls that no queue here can have answered.
+    #[error("{}: {source}", path.display())]
+    Log {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: Box<LogError>,
+    },
     /// The header sets a knob that the elevator refuses.
     #[error("{}:1: {source}", path.display())]
     Knob {
@@ -85,13 +96,31 @@ pub enum ReplayError {
     },
 }
 
-/// Replay one file.
+/// Replay one file: a kernel's decisions, or a log of calls to a queue of ours.
 ///
 /// # Errors
 /// If it cannot be read, or there is no such elevator.
 pub fn replay_file(path: &Path) -> Result<Report, ReplayError> {
+    if call_log::is_log(path)? {
+        return replay_log(path, &Catalogue::builtin());
+    }
     let transcript = Transcript::open(path)?;
     replay(&transcript, path, &Catalogue::builtin())
+}
+
+/// Replay a log of calls.
+fn replay_log(path: &Path, catalogue: &Catalogue) -> Result<Report, ReplayError> {
+    let log = CallLog::open(path)?;
+    let replayed = calls::replay(&log, catalogue);
+    let report = replayed.map_err(|source| ReplayError::Log { path: path.to_owned(), source: Box::new(source) })?;
+    Ok(Report {
+        scheduler: report.elevator.clone(),
+        kernel: String::new(),
+        elevator: report.elevator,
+        events: report.calls,
+        shape_sensitive: false,
+        divergence: report.divergence,
+    })
 }
 
 /// Replay a case that was read already; `path` is for errors.

@@ -290,6 +290,13 @@ pub enum ReadError {
     },
 }
 
+/// A file, unpacked on the way if its name ends in `.gz`.
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, ReadError> {
+    let file = File::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+    let gzipped = path.extension().is_some_and(|extension| extension == "gz");
+    Ok(if gzipped { Box::new(flate2::read::GzDecoder::new(file)) } else { Box::new(file) })
+}
+
 /// A whole case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transcript {
@@ -305,11 +312,7 @@ impl Transcript {
     /// # Errors
     /// If it cannot be read, or a line is no event.
     pub fn open(path: &Path) -> Result<Transcript, ReadError> {
-        let io_error = |source| ReadError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io_error)?;
-        let gzipped = path.extension().is_some_and(|extension| extension == "gz");
-        let input: Box<dyn Read> = if gzipped { Box::new(flate2::read::GzDecoder::new(file)) } else { Box::new(file) };
-        Transcript::read(BufReader::new(input), path)
+        Transcript::read(BufReader::new(open(path)?), path)
     }
 
     /// Read from anywhere; `path` is for errors.

@@ -1,0 +1,162 @@
+//! The library's values as the file spells them, and back.
+
+use blksched::group::MOST_GROUPS;
+use blksched::{
+    Bio, Class, Delivery, Durability, End, GroupId, Hints, Instant, Limits, Next, Op, Outcome, Plugging, Priority,
+    QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag, Waiter, WakeRule,
+};
+use blksched_traces::call_log as file;
+
+pub(super) fn queue_to_file(config: &QueueConfig) -> file::Queue {
+    let Limits { max_sectors, max_segments, rotational, volatile_cache, fua } = config.limits;
+    file::Queue {
+        born: config.born.as_ns(),
+        depth: config.depth,
+        max_sectors,
+        max_segments,
+        rotational,
+        volatile_cache,
+        fua,
+        plugging: match config.plugging {
+            Plugging::Never => file::Plugging::Never,
+            Plugging::Queue { threshold, delay } => file::Plugging::Queue { threshold, delay: delay.as_ns() },
+            Plugging::Submitter { requests } => file::Plugging::Submitter { requests },
+        },
+        slots: match config.slots {
+            Slots::Unlimited => file::Slots::Unlimited,
+            Slots::Unbounded { nr_requests } => file::Slots::Unbounded { nr_requests },
+            Slots::PerDirection { nr_requests, wake } => {
+                file::Slots::PerDirection { nr_requests, wake: wake_to_file(wake) }
+            }
+            Slots::Shared { nr_requests, wake } => file::Slots::Shared { nr_requests, wake: wake_to_file(wake) },
+        },
+    }
+}
+
+fn wake_to_file(wake: WakeRule) -> file::Wake {
+    match wake {
+        WakeRule::AtFree(free) => file::Wake::AtFree(free),
+        WakeRule::Batcher { requests, time } => file::Wake::Batcher { requests, time: time.as_ns() },
+    }
+}
+
+pub(super) fn queue_from_file(queue: &file::Queue) -> QueueConfig {
+    let file::Queue { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = *queue;
+    QueueConfig {
+        limits: Limits { max_sectors, max_segments, rotational, volatile_cache, fua },
+        depth: queue.depth,
+        plugging: match queue.plugging {
+            file::Plugging::Never => Plugging::Never,
+            file::Plugging::Queue { threshold, delay } => Plugging::Queue { threshold, delay: Span::from_ns(delay) },
+            file::Plugging::Submitter { requests } => Plugging::Submitter { requests },
+        },
+        slots: match queue.slots {
+            file::Slots::Unlimited => Slots::Unlimited,
+            file::Slots::Unbounded { nr_requests } => Slots::Unbounded { nr_requests },
+            file::Slots::PerDirection { nr_requests, wake } => {
+                Slots::PerDirection { nr_requests, wake: wake_from_file(wake) }
+            }
+            file::Slots::Shared { nr_requests, wake } => Slots::Shared { nr_requests, wake: wake_from_file(wake) },
+        },
+        born: Instant::from_ns(queue.born),
+    }
+}
+
+fn wake_from_file(wake: file::Wake) -> WakeRule {
+    match wake {
+        file::Wake::AtFree(free) => WakeRule::AtFree(free),
+        file::Wake::Batcher { requests, time } => WakeRule::Batcher { requests, time: Span::from_ns(time) },
+    }
+}
+
+pub(super) fn bio_to_file(bio: &Bio) -> file::Bio {
+    file::Bio {
+        tag: bio.tag.0,
+        op: match bio.op {
+            Op::Read => file::Op::Read,
+            Op::Write => file::Op::Write,
+            Op::Discard => file::Op::Discard,
+            Op::Flush => file::Op::Flush,
+        },
+        start: bio.start.0,
+        sectors: bio.sectors,
+        sync: bio.waiter == Waiter::Sync,
+        class: CLASSES.iter().position(|&class| class == bio.priority.class).expect("all classes are listed") as u8,
+        level: bio.priority.level,
+        submitter: bio.submitter.0,
+        group: bio.group.0,
+        meta: bio.hints.meta,
+        no_idle: bio.hints.no_idle,
+        preflush: bio.durability.preflush,
+        fua: bio.durability.fua,
+    }
+}
+
+/// By ionice's number.
+const CLASSES: [Class; 4] = [Class::None, Class::RealTime, Class::BestEffort, Class::Idle];
+
+/// `None`: no class or group has that number, or the bio lies nowhere.
+pub(super) fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
+    let op = match bio.op {
+        file::Op::Read => Op::Read,
+        file::Op::Write => Op::Write,
+        file::Op::Discard => Op::Discard,
+        file::Op::Flush => Op::Flush,
+    };
+    let fits = (bio.sectors > 0 || op == Op::Flush)
+        && bio.sectors < u32::MAX / 2
+        && bio.start < u64::MAX / 2
+        && bio.group < MOST_GROUPS;
+    let class = *CLASSES.get(usize::from(bio.class))?;
+    fits.then_some(Bio {
+        tag: Tag(bio.tag),
+        op,
+        start: Sector(bio.start),
+        sectors: bio.sectors,
+        waiter: if bio.sync { Waiter::Sync } else { Waiter::Async },
+        priority: Priority { class, level: bio.level },
+        submitter: SubmitterId(bio.submitter),
+        group: GroupId(bio.group),
+        hints: Hints { meta: bio.meta, no_idle: bio.no_idle },
+        durability: Durability { preflush: bio.preflush, fua: bio.fua },
+    })
+}
+
+pub(super) fn submitted(submitted: Submitted) -> file::Answer {
+    let index = |rq: blksched::RequestId| rq.index() as u32;
+    match submitted {
+        Submitted::Inserted(rq) => file::Answer::Inserted(index(rq)),
+        Submitted::Merged { into, end } => {
+            let end = if end == End::Front { "front" } else { "back" };
+            file::Answer::Merged { into: index(into), end: end.to_owned() }
+        }
+        Submitted::MergedOnInsert { into } => file::Answer::MergedOnInsert(index(into)),
+        Submitted::Asleep => file::Answer::Asleep,
+        Submitted::Held => file::Answer::Held,
+        Submitted::Done => file::Answer::Done,
+    }
+}
+
+pub(super) fn next(next: Next) -> file::Answer {
+    match next {
+        Next::Issue(command) => file::Answer::Issue {
+            rq: command.rq.index() as u32,
+            start: command.start.0,
+            sectors: command.sectors,
+            fua: command.fua,
+        },
+        Next::Idle { until, why } => file::Answer::Idle { until: until.as_ns(), why: format!("{why:?}") },
+        Next::Wait => file::Answer::Wait,
+        Next::Empty => file::Answer::Empty,
+        Next::Full => file::Answer::Full,
+        Next::Plugged => file::Answer::Plugged,
+    }
+}
+
+pub(super) fn delivery(delivery: &Delivery) -> file::Delivery {
+    match *delivery {
+        Delivery::Done { tag, outcome: Outcome::Ok } => file::Delivery::Done(tag.0),
+        Delivery::Done { tag, outcome: Outcome::Failed } => file::Delivery::Failed(tag.0),
+        Delivery::Awake(submitter) => file::Delivery::Awake(submitter.0),
+    }
+}

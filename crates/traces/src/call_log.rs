@@ -1,0 +1,466 @@
+//! `blksched-calls/1`: every call that a driver made to a block queue, with its moment and its answer, as JSON lines.
+//!
+//! The first line is a [`Header`]: the elevator and the queue. Every further line is one [`Record`], nothing left out,
+//! answers that say "nothing" included. The same calls at the same moments must give the same answers again, so the
+//! file is a test, and what a user attaches to a bug report. A file whose last line is cut (a killed process) is read
+//! up to there.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::elevator_transcript::{self, ReadError};
+
+/// The format's name and version, the header's first field.
+pub const FORMAT: &str = "blksched-calls/1";
+
+/// The queue as it was when the log began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The elevator, as the catalogue names it; its knobs have their defaults until a [`Call::Set`].
+    pub elevator: String,
+    /// The queue's surroundings.
+    pub queue: Queue,
+}
+
+/// A queue's surroundings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// When it began \[ns\].
+    pub born: u64,
+    /// How many requests the device gets at a time.
+    pub depth: u32,
+    /// The largest request \[sectors\].
+    pub max_sectors: u32,
+    /// The most pieces of memory in one.
+    pub max_segments: u16,
+    /// Does the device seek?
+    pub rotational: bool,
+    /// Has it a volatile write cache?
+    pub volatile_cache: bool,
+    /// Can a single write pass that cache?
+    pub fua: bool,
+    /// Where requests collect.
+    pub plugging: Plugging,
+    /// How many there may be.
+    pub slots: Slots,
+}
+
+/// Where requests collect before they are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Plugging {
+    /// Nowhere.
+    Never,
+    /// Behind the elevator.
+    Queue {
+        /// Opens at so many requests.
+        threshold: u32,
+        /// Opens after so long \[ns\].
+        delay: u64,
+    },
+    /// Before the elevator.
+    Submitter {
+        /// Handed over at so many requests.
+        requests: u32,
+    },
+}
+
+/// How many requests there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Slots {
+    /// As many as come.
+    Unlimited,
+    /// As many as come; elevators are told this number.
+    Unbounded {
+        /// What they are told.
+        nr_requests: u32,
+    },
+    /// Some for each direction.
+    PerDirection {
+        /// How many.
+        nr_requests: u32,
+        /// When sleepers wake.
+        wake: Wake,
+    },
+    /// One pool.
+    Shared {
+        /// How many.
+        nr_requests: u32,
+        /// When sleepers wake.
+        wake: Wake,
+    },
+}
+
+/// When a submitter wakes that found no slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wake {
+    /// Once so many are free.
+    AtFree(u32),
+    /// At the first, with a batch of its own.
+    Batcher {
+        /// How many.
+        requests: u32,
+        /// For how long \[ns\].
+        time: u64,
+    },
+}
+
+/// One call and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// When \[ns\].
+    pub t: u64,
+    /// What was called.
+    #[serde(flatten)]
+    pub call: Call,
+    /// What it said.
+    pub said: Answer,
+    /// When the queue wants to be told the time, after the call \[ns\].
+    pub deadline: Option<u64>,
+}
+
+impl Record {
+    /// The record as its line of the file.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a record has only string keys")
+    }
+}
+
+/// A call to the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "call", rename_all = "snake_case")]
+pub enum Call {
+    /// A bio comes.
+    Submit(Bio),
+    /// What should the device do?
+    Next {},
+    /// The device is done.
+    Complete {
+        /// With which request.
+        rq: u32,
+        /// Did it work?
+        ok: bool,
+    },
+    /// The device hands one back untried.
+    Requeue {
+        /// Which.
+        rq: u32,
+    },
+    /// A submitter waits for what it sent.
+    Waits {
+        /// Who.
+        submitter: u32,
+    },
+    /// A submitter is gone.
+    Forget {
+        /// Who.
+        submitter: u32,
+    },
+    /// A knob is turned.
+    Set {
+        /// Which.
+        knob: String,
+        /// To what: raw, as the elevator keeps it.
+        raw: i64,
+    },
+    /// A group is made, or its weights change.
+    Group {
+        /// Which.
+        id: u32,
+        /// The group above it.
+        parent: u32,
+        /// Its share among its siblings.
+        weight: u32,
+        /// The share of its own submitters beside its children.
+        leaf_weight: u32,
+    },
+    /// A group is gone.
+    Ungroup {
+        /// Which.
+        id: u32,
+    },
+    /// The elevator is replaced.
+    Switch {
+        /// By which.
+        elevator: String,
+    },
+    /// Time passes.
+    Elapse {},
+    /// What has come back?
+    Deliveries {},
+}
+
+/// A bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bio {
+    /// The submitter's name for it.
+    pub tag: u64,
+    /// What to do.
+    pub op: Op,
+    /// First sector.
+    pub start: u64,
+    /// Length \[sectors\].
+    pub sectors: u32,
+    /// Does somebody wait?
+    pub sync: bool,
+    /// ionice's class, 0 to 3.
+    pub class: u8,
+    /// ionice's level.
+    pub level: u8,
+    /// Who.
+    pub submitter: u32,
+    /// Whose share.
+    pub group: u32,
+    /// Metadata.
+    pub meta: bool,
+    /// No dependent request follows.
+    pub no_idle: bool,
+    /// Everything before it must be stable.
+    pub preflush: bool,
+    /// Its own data must be stable.
+    pub fua: bool,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Disk to memory.
+    Read,
+    /// Memory to disk.
+    Write,
+    /// May be forgotten.
+    Discard,
+    /// Make everything stable.
+    Flush,
+}
+
+/// What a call said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Nothing: the call has no answer.
+    Nothing,
+    /// A new request.
+    Inserted(u32),
+    /// It joined a request.
+    Merged {
+        /// Which.
+        into: u32,
+        /// `front` or `back`.
+        end: String,
+    },
+    /// It became a request that merged at once.
+    MergedOnInsert(u32),
+    /// It sleeps for a slot.
+    Asleep,
+    /// It waits in a plug or for a flush.
+    Held,
+    /// Nothing had to be done.
+    Done,
+    /// The device is to do this.
+    Issue {
+        /// Which request.
+        rq: u32,
+        /// First sector.
+        start: u64,
+        /// Length \[sectors\].
+        sectors: u32,
+        /// Must it be stable?
+        fua: bool,
+    },
+    /// The disk is left alone.
+    Idle {
+        /// Until when \[ns\].
+        until: u64,
+        /// For whom.
+        why: String,
+    },
+    /// Something in flight must complete first.
+    Wait,
+    /// Nothing is queued.
+    Empty,
+    /// The device has enough.
+    Full,
+    /// The plug is closed.
+    Plugged,
+    /// Refused, and why.
+    Refused(String),
+    /// What came back, in order.
+    Delivered(Vec<Delivery>),
+}
+
+/// Something that came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// This bio is done.
+    Done(u64),
+    /// This bio failed.
+    Failed(u64),
+    /// This submitter's sleep is over.
+    Awake(u32),
+}
+
+/// A whole log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallLog {
+    /// The first line.
+    pub header: Header,
+    /// The further lines; record `i` stood on line `i + 2`.
+    pub records: Vec<Record>,
+}
+
+/// Does this file begin as a log of calls does?
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_log(path: &Path) -> Result<bool, ReadError> {
+    let mut start = [0; 64];
+    let mut input = elevator_transcript::open(path)?;
+    let read = read_up_to(&mut input, &mut start);
+    let read = read.map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+    Ok(String::from_utf8_lossy(&start[..read]).contains(FORMAT))
+}
+
+/// As much as there is.
+fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+impl CallLog {
+    /// Read a file, gzipped or not.
+    ///
+    /// # Errors
+    /// As [`CallLog::read`].
+    pub fn open(path: &Path) -> Result<CallLog, ReadError> {
+        CallLog::read(BufReader::new(elevator_transcript::open(path)?), path)
+    }
+
+    /// Read a log; `path` is for errors. A last line without its end is left out: whoever wrote it was killed.
+    ///
+    /// # Errors
+    /// If `input` cannot be read, or a line is no record.
+    pub fn read(mut input: impl BufRead, path: &Path) -> Result<CallLog, ReadError> {
+        let wrong = |line: usize, column: usize, message: String| ReadError::Line {
+            path: path.to_owned(),
+            line,
+            column: column.max(1),
+            message,
+        };
+        let (mut header, mut records, mut text) = (None, Vec::new(), String::new());
+        for line in 1.. {
+            text.clear();
+            let read = input.read_line(&mut text).map_err(|source| ReadError::Io { path: path.to_owned(), source });
+            if read? == 0 || !text.ends_with('\n') {
+                break;
+            }
+            let error = |error: serde_json::Error| wrong(line, error.column(), error.to_string());
+            if header.is_none() {
+                header = Some(serde_json::from_str::<Header>(&text).map_err(error)?);
+            } else {
+                records.push(serde_json::from_str(&text).map_err(error)?);
+            }
+        }
+        let header = header.ok_or_else(|| wrong(1, 1, "the file is empty: expected a header".to_owned()))?;
+        if header.format != FORMAT {
+            return Err(wrong(1, 1, format!("the format is `{}`: expected `{FORMAT}`", header.format)));
+        }
+        Ok(CallLog { header, records })
+    }
+
+    /// Write as JSON lines.
+    ///
+    /// # Errors
+    /// If `out` does.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        writeln!(out, "{}", serde_json::to_string(&self.header)?)?;
+        self.records.iter().try_for_each(|record| writeln!(out, "{}", record.to_json()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log() -> CallLog {
+        let queue = Queue {
+            born: 5,
+            depth: 2,
+            max_sectors: 1024,
+            max_segments: 128,
+            rotational: true,
+            volatile_cache: false,
+            fua: false,
+            plugging: Plugging::Queue { threshold: 4, delay: 3_000_000 },
+            slots: Slots::Shared { nr_requests: 64, wake: Wake::Batcher { requests: 32, time: 20 } },
+        };
+        let bio = Bio {
+            tag: 7,
+            op: Op::Read,
+            start: 8,
+            sectors: 8,
+            sync: true,
+            class: 2,
+            level: 4,
+            submitter: 1,
+            group: 0,
+            meta: false,
+            no_idle: false,
+            preflush: false,
+            fua: false,
+        };
+        let record = |t, call, said| Record { t, call, said, deadline: Some(t + 1) };
+        let issue = Answer::Issue { rq: 0, start: 8, sectors: 8, fua: false };
+        let delivered = Answer::Delivered(vec![Delivery::Done(7), Delivery::Awake(1)]);
+        let records = vec![
+            record(5, Call::Submit(bio), Answer::Inserted(0)),
+            record(6, Call::Next {}, issue),
+            record(6, Call::Next {}, Answer::Idle { until: 9, why: "Submitter(SubmitterId(1))".into() }),
+            record(7, Call::Complete { rq: 0, ok: true }, Answer::Nothing),
+            record(7, Call::Deliveries {}, delivered),
+            record(8, Call::Set { knob: "quantum".into(), raw: 4 }, Answer::Refused("no".into())),
+        ];
+        CallLog { header: Header { format: FORMAT.into(), elevator: "cfq@2.6.33".into(), queue }, records }
+    }
+
+    fn written() -> Vec<u8> {
+        let mut text = Vec::new();
+        log().write(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        assert_eq!(CallLog::read(&written()[..], Path::new("calls.jsonl")).unwrap(), log());
+    }
+
+    #[test]
+    fn a_log_is_good_up_to_where_its_writer_was_killed() {
+        let text = written();
+        let cut = CallLog::read(&text[..text.len() - 20], Path::new("calls.jsonl")).unwrap();
+        assert_eq!(cut.records, log().records[..5]);
+    }
+
+    #[test]
+    fn a_broken_line_is_named_by_line_and_column() {
+        let text = String::from_utf8(written()).unwrap().replace("\"next\"", "\"nxet\"");
+        let error = CallLog::read(text.as_bytes(), Path::new("calls.jsonl")).unwrap_err().to_string();
+        assert!(error.starts_with("calls.jsonl:3:") && error.contains("expected one of"), "{error}");
+        let error = CallLog::read(&b"{\"format\":\"x\"}\n"[..], Path::new("calls.jsonl")).unwrap_err().to_string();
+        assert!(error.starts_with("calls.jsonl:1:"), "{error}");
+    }
+}
