@@ -1,0 +1,337 @@
+//! The server's side of the handshake: fixed newstyle, from the greeting to the export that a client opens.
+//!
+//! **Rule** One option at a time, each answered before the next is read, so that whoever owns the socket can wait until
+//! an answer is sent. An export that this client may not open does not exist for it. What cannot be answered (a wrong
+//! magic number, unknown client flags, a refused `EXPORT_NAME`) closes the connection.
+//! **Bounds** An option of more than [`LONGEST_OPTION`] bytes and a handshake of more than `MOST_OPTIONS` options close
+//! the connection too.
+
+use crate::export::Export;
+use crate::request::Framing;
+use crate::wire::{self, Cursor, Put, answer, hello, info, option};
+use crate::{ALLOCATION, ALLOCATION_ID};
+
+/// The longest data of an option \[bytes\]: a name of 4096 bytes and room for requests of information or queries.
+pub const LONGEST_OPTION: u32 = 16 << 10;
+/// More options than any client needs.
+const MOST_OPTIONS: u32 = 10_000;
+/// The longest string \[bytes\], says the document.
+const LONGEST_STRING: usize = 4096;
+/// Magic number, option, length.
+const HEADER: usize = 16;
+
+/// What a piece of the handshake came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// More bytes are needed; if some were used there may be more to read in what is there.
+    More,
+    /// The client has opened an export.
+    Enter(Session),
+    /// Send what there is to send, and close.
+    Close,
+}
+
+/// What client and server agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Which export, as its place among those that were offered.
+    pub export: usize,
+    /// How requests and replies look.
+    pub framing: Framing,
+    /// Did the client select `base:allocation`?
+    pub allocation: bool,
+}
+
+/// A server's handshake with one client.
+#[derive(Clone, Debug)]
+pub struct Handshake {
+    state: State,
+    framing: Framing,
+    /// The export for which the client has selected `base:allocation`.
+    allocation: Option<usize>,
+    /// Does the client take the answer to `EXPORT_NAME` without its zeroes?
+    zeroes: Zeroes,
+    options: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The client's flags come next.
+    Greeted,
+    /// An option comes next.
+    Haggling,
+    /// Nothing comes any more.
+    Over,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Zeroes {
+    Sent,
+    LeftOut,
+}
+
+/// The exports, and which of them this client may open.
+#[derive(Clone, Copy)]
+struct Offer<'a> {
+    exports: &'a [Export],
+    may_open: &'a dyn Fn(usize) -> bool,
+}
+
+impl<'a> Offer<'a> {
+    fn each(self) -> impl Iterator<Item = (usize, &'a Export)> {
+        self.exports.iter().enumerate().filter(move |(at, _)| (self.may_open)(*at))
+    }
+
+    /// The empty name means the only export there is.
+    fn find(self, name: &[u8]) -> Option<usize> {
+        let named = self.each().find(|(_, export)| export.name.as_bytes() == name).map(|(at, _)| at);
+        let mut all = self.each();
+        let only = all.next().filter(|_| name.is_empty() && all.next().is_none()).map(|(at, _)| at);
+        named.or(only)
+    }
+}
+
+impl Default for Handshake {
+    fn default() -> Handshake {
+        Handshake::new()
+    }
+}
+
+impl Handshake {
+    /// A handshake at its beginning.
+    pub fn new() -> Handshake {
+        Handshake {
+            state: State::Greeted,
+            framing: Framing::Simple,
+            allocation: None,
+            zeroes: Zeroes::Sent,
+            options: 0,
+        }
+    }
+
+    /// What the server says first.
+    pub fn greet(&self, out: &mut Vec<u8>) {
+        out.put64(wire::INIT);
+        out.put64(wire::OPTION);
+        out.put16(hello::FIXED_NEWSTYLE | hello::NO_ZEROES);
+    }
+
+    /// Read at most one message off the front of `input`: answers how many bytes that was, and what it came to. Among
+    /// `exports` the client sees those that it `may_open`. Call again while bytes are used and the answer is `More`.
+    pub fn receive(
+        &mut self,
+        input: &[u8],
+        exports: &[Export],
+        may_open: &dyn Fn(usize) -> bool,
+        out: &mut Vec<u8>,
+    ) -> (usize, Step) {
+        match self.state {
+            State::Greeted => self.client_greets(input),
+            State::Haggling => self.one_option(input, Offer { exports, may_open }, out),
+            State::Over => (0, Step::Close),
+        }
+    }
+
+    fn client_greets(&mut self, input: &[u8]) -> (usize, Step) {
+        let Some(bits) = Cursor(input).u32() else { return (0, Step::More) };
+        let fixed = u32::from(hello::FIXED_NEWSTYLE);
+        let no_zeroes = u32::from(hello::NO_ZEROES);
+        if bits & !(fixed | no_zeroes) != 0 {
+            return self.close(4);
+        }
+        self.zeroes = if bits & no_zeroes != 0 { Zeroes::LeftOut } else { Zeroes::Sent };
+        self.state = State::Haggling;
+        (4, Step::More)
+    }
+
+    fn one_option(&mut self, input: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> (usize, Step) {
+        let mut cursor = Cursor(input);
+        if cursor.u64().is_some_and(|magic| magic != wire::OPTION) {
+            return self.close(0);
+        }
+        let (Some(code), Some(length)) = (cursor.u32(), cursor.u32()) else { return (0, Step::More) };
+        if length > LONGEST_OPTION || self.options == MOST_OPTIONS {
+            return self.close(HEADER);
+        }
+        let Some(data) = cursor.bytes(length as usize) else { return (0, Step::More) };
+        self.options += 1;
+        let step = self.answer(code, data, offer, out);
+        if step != Step::More {
+            self.state = State::Over;
+        }
+        (HEADER + length as usize, step)
+    }
+
+    fn close(&mut self, used: usize) -> (usize, Step) {
+        self.state = State::Over;
+        (used, Step::Close)
+    }
+
+    fn answer(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> Step {
+        match code {
+            option::EXPORT_NAME => return self.open_unanswered(data, offer, out),
+            option::ABORT => {
+                put_answer(out, code, answer::ACK, &[]);
+                return Step::Close;
+            }
+            option::LIST => list(data, offer, out),
+            option::INFO | option::GO => return self.open(code, data, offer, out),
+            option::STRUCTURED_REPLY => self.frame(code, data, Framing::Structured, out),
+            option::EXTENDED_HEADERS => self.frame(code, data, Framing::Extended, out),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(code, data, offer, out),
+            _ => put_refusal(out, code, answer::UNSUPPORTED, "this server does not know that option"),
+        }
+        Step::More
+    }
+
+    /// `EXPORT_NAME`: an answer without a way to refuse.
+    fn open_unanswered(&mut self, name: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> Step {
+        let Some(at) = offer.find(name) else { return Step::Close };
+        let session = self.session(at);
+        out.put64(offer.exports[at].size);
+        out.put16(transmission_flags(&offer.exports[at], self.framing));
+        if self.zeroes == Zeroes::Sent {
+            out.extend_from_slice(&[0; 124]);
+        }
+        Step::Enter(session)
+    }
+
+    /// `INFO` and `GO`.
+    fn open(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> Step {
+        let Some((name, wanted)) = parse_open(data) else {
+            put_refusal(out, code, answer::INVALID, "malformed: expected a name and a list of wishes");
+            return Step::More;
+        };
+        let Some(at) = offer.find(name) else {
+            put_refusal(out, code, answer::UNKNOWN, "no such export");
+            return Step::More;
+        };
+        describe(code, &offer.exports[at], self.framing, &wanted, out);
+        put_answer(out, code, answer::ACK, &[]);
+        if code == option::GO { Step::Enter(self.session(at)) } else { Step::More }
+    }
+
+    fn session(&self, export: usize) -> Session {
+        // Contexts selected for another export do not count.
+        Session { export, framing: self.framing, allocation: self.allocation == Some(export) }
+    }
+
+    fn frame(&mut self, code: u32, data: &[u8], framing: Framing, out: &mut Vec<u8>) {
+        if !data.is_empty() {
+            put_refusal(out, code, answer::INVALID, "this option carries no data");
+        } else if self.framing == Framing::Extended && framing == Framing::Structured {
+            put_refusal(out, code, answer::EXT_HEADER_REQUIRED, "extended headers are agreed upon already");
+        } else {
+            self.framing = framing;
+            put_answer(out, code, answer::ACK, &[]);
+        }
+    }
+
+    fn contexts(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) {
+        let set = code == option::SET_META_CONTEXT;
+        if set {
+            self.allocation = None;
+        }
+        if self.framing == Framing::Simple {
+            put_refusal(out, code, answer::INVALID, "ask for structured replies or extended headers first");
+            return;
+        }
+        let Some((name, queries)) = parse_contexts(data) else {
+            put_refusal(out, code, answer::INVALID, "malformed: expected a name and a list of queries");
+            return;
+        };
+        let Some(at) = offer.find(name) else {
+            put_refusal(out, code, answer::UNKNOWN, "no such export");
+            return;
+        };
+        let everything = !set && queries.is_empty();
+        let whole_namespace = |query: &&[u8]| !set && *query == b"base:";
+        let found = queries.iter().any(|query| *query == ALLOCATION.as_bytes() || whole_namespace(query));
+        if found || everything {
+            let mut body = Vec::new();
+            body.put32(if set { ALLOCATION_ID } else { 0 });
+            body.extend_from_slice(ALLOCATION.as_bytes());
+            put_answer(out, code, answer::META_CONTEXT, &body);
+            self.allocation = if set { Some(at) } else { self.allocation };
+        }
+        put_answer(out, code, answer::ACK, &[]);
+    }
+}
+
+/// DF exists only where replies have chunks.
+fn transmission_flags(export: &Export, framing: Framing) -> u16 {
+    let chunks = framing != Framing::Simple;
+    let features = export.features;
+    crate::Features { do_not_fragment: features.do_not_fragment && chunks, ..features }.bits()
+}
+
+fn list(data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) {
+    if !data.is_empty() {
+        put_refusal(out, option::LIST, answer::INVALID, "this option carries no data");
+        return;
+    }
+    for (_, export) in offer.each() {
+        let mut body = Vec::new();
+        body.put_counted(export.name.as_bytes());
+        body.extend_from_slice(export.description.as_bytes());
+        put_answer(out, option::LIST, answer::SERVER, &body);
+    }
+    put_answer(out, option::LIST, answer::ACK, &[]);
+}
+
+/// Everything about an export: what must be said, what suits, and what was asked for.
+fn describe(code: u32, export: &Export, framing: Framing, wanted: &[u16], out: &mut Vec<u8>) {
+    let mut body = Vec::new();
+    body.put16(info::EXPORT);
+    body.put64(export.size);
+    body.put16(transmission_flags(export, framing));
+    put_answer(out, code, answer::INFO, &body);
+    for (kind, text) in [(info::NAME, &export.name), (info::DESCRIPTION, &export.description)] {
+        if wanted.contains(&kind) && !text.is_empty() {
+            body.clear();
+            body.put16(kind);
+            body.extend_from_slice(text.as_bytes());
+            put_answer(out, code, answer::INFO, &body);
+        }
+    }
+    // Unasked too: a client that sends requests of any size should hear what will be refused.
+    body.clear();
+    body.put16(info::BLOCK_SIZE);
+    body.put32(export.block_size.minimum);
+    body.put32(export.block_size.preferred);
+    body.put32(export.block_size.maximum);
+    put_answer(out, code, answer::INFO, &body);
+}
+
+fn parse_open(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
+    let mut cursor = Cursor(data);
+    let name = cursor.counted().filter(|name| name.len() <= LONGEST_STRING)?;
+    let count = cursor.u16()?;
+    let wanted = (0..count).map(|_| cursor.u16()).collect::<Option<Vec<u16>>>()?;
+    cursor.is_empty().then_some((name, wanted))
+}
+
+fn parse_contexts(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+    let mut cursor = Cursor(data);
+    let name = cursor.counted().filter(|name| name.len() <= LONGEST_STRING)?;
+    let count = cursor.u32()?;
+    let mut queries = Vec::new();
+    for _ in 0..count {
+        queries.push(cursor.counted()?);
+    }
+    cursor.is_empty().then_some((name, queries))
+}
+
+fn put_answer(out: &mut Vec<u8>, code: u32, kind: u32, body: &[u8]) {
+    out.put64(wire::OPTION_REPLY);
+    out.put32(code);
+    out.put32(kind);
+    out.put_counted(body);
+}
+
+fn put_refusal(out: &mut Vec<u8>, code: u32, kind: u32, why: &str) {
+    put_answer(out, code, kind, why.as_bytes());
+}
+
+#[cfg(test)]
+mod tests;

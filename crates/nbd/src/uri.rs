@@ -1,0 +1,148 @@
+//! NBD URIs: `nbd://host:port/export`, `nbd+unix:///export?socket=/path`, as in the NBD project's `doc/uri.md`.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// The port that IANA gave to NBD.
+pub const PORT: u16 = 10809;
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// TCP.
+    Tcp {
+        /// A name or an address; of IPv6 without its brackets.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A socket in the file system.
+    Unix {
+        /// Its path.
+        path: String,
+    },
+}
+
+/// A server and one of its exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uri {
+    /// Where the server listens.
+    pub address: Address,
+    /// The export's name; empty for the only one.
+    pub export: String,
+}
+
+/// Why a text is no NBD URI.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no NBD URI: {why} (as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock)")]
+pub struct UriError {
+    /// The text as given.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl FromStr for Uri {
+    type Err = UriError;
+
+    fn from_str(text: &str) -> Result<Uri, UriError> {
+        let error = |why| UriError { text: text.to_owned(), why };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| error("there is no scheme"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let export = decode(path).ok_or_else(|| error("its export is no text"))?;
+        let address = match scheme {
+            "nbd" if query.is_empty() => tcp(authority).ok_or_else(|| error("expected a host and maybe a port"))?,
+            "nbd" => return Err(error("an nbd:// URI takes nothing behind a `?`")),
+            "nbd+unix" if authority.is_empty() => {
+                let path = query.strip_prefix("socket=").and_then(decode).filter(|path| !path.is_empty());
+                Address::Unix { path: path.ok_or_else(|| error("expected ?socket= and a path"))? }
+            }
+            "nbd+unix" => return Err(error("a Unix socket has no host")),
+            "nbds" | "nbds+unix" => return Err(error("TLS is not supported")),
+            _ => return Err(error("its scheme is neither nbd nor nbd+unix")),
+        };
+        Ok(Uri { address, export })
+    }
+}
+
+fn tcp(authority: &str) -> Option<Address> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']')?;
+            (host, if rest.is_empty() { None } else { Some(rest.strip_prefix(':')?) })
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port = port.map_or(Some(PORT), |port| port.parse().ok())?;
+    let host = if host.is_empty() { "localhost" } else { host };
+    Some(Address::Tcp { host: host.to_owned(), port })
+}
+
+impl fmt::Display for Uri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let export = encode(&self.export);
+        match &self.address {
+            Address::Tcp { host, port } if host.contains(':') => write!(f, "nbd://[{host}]:{port}/{export}"),
+            Address::Tcp { host, port } => write!(f, "nbd://{host}:{port}/{export}"),
+            Address::Unix { path } => write!(f, "nbd+unix:///{export}?socket={}", encode(path)),
+        }
+    }
+}
+
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                (16 * digit(rest.next()?)? + digit(rest.next()?)?) as u8
+            }
+            plain => plain,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn encode(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded += &format!("%{byte:02X}"),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_reads_back_as_it_prints() {
+        for text in [
+            "nbd://localhost:10809/a",
+            "nbd://[::1]:7/",
+            "nbd+unix:///?socket=/run/a.sock",
+            "nbd+unix:///my%20disk/1?socket=/tmp/a%3Fb",
+        ] {
+            assert_eq!(text.parse::<Uri>().unwrap().to_string(), text);
+        }
+        assert_eq!("nbd://host".parse::<Uri>().unwrap().to_string(), "nbd://host:10809/");
+    }
+
+    #[test]
+    fn what_is_no_uri_is_refused_with_an_example() {
+        for text in ["", "nbd", "http://a/", "nbd+unix:///a", "nbd://a:b/", "nbds://a", "nbd://a/?b=c", "nbd://h/%zz"] {
+            let error = text.parse::<Uri>().unwrap_err().to_string();
+            assert!(error.contains("nbd://localhost/disk"), "{error}");
+        }
+    }
+}
