@@ -1,7 +1,8 @@
 //! Trace formats: one file per format, reader and writer together, each tested by a round trip.
 //!
 //! [`elevator_transcript`] holds the recorded decisions of real kernels, [`call_log`] every call to a queue of ours and
-//! its answer.
+//! its answer, [`blktrace`] what a kernel (or a server of ours) did with each I/O.
 
+pub mod blktrace;
 pub mod call_log;
 pub mod elevator_transcript;

@@ -1,0 +1,379 @@
+//! blktrace's binary format: one file per CPU, one event behind the other, each 48 bytes and a payload.
+//!
+//! Layout and codes: MEMORY of the format that blktrace writes and blkparse reads, checked event by event against
+//! blkparse's own text of a recorded trace. Both byte orders are read; the machine's little-endian order is written.
+
+use std::io::{self, Read, Write};
+
+/// Upper three bytes of the magic number; the lowest is the version.
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+/// Bytes of an event before its payload.
+const HEADER: usize = 48;
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its number on its CPU, from 1; 0 for notes.
+    pub sequence: u32,
+    /// When \[ns\], on a clock that starts anywhere.
+    pub time: u64,
+    /// First sector.
+    pub sector: u64,
+    /// Length \[bytes\].
+    pub bytes: u32,
+    /// What happened.
+    pub action: Action,
+    /// Of what kind of I/O.
+    pub kind: Kind,
+    /// Who.
+    pub pid: u32,
+    /// The device, as the kernel numbers it: major << 20 | minor.
+    pub device: u32,
+    /// On which CPU.
+    pub cpu: u32,
+    /// 0, or the error of a completion.
+    pub error: u16,
+    /// What else is told: a process's name, a message, a number.
+    pub payload: Vec<u8>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Action {
+    /// A bio was submitted (`Q`).
+    #[default]
+    Queue,
+    /// It joined a request behind (`M`) …
+    BackMerge,
+    /// … or before it (`F`).
+    FrontMerge,
+    /// It has a request (`G`).
+    GetRequest,
+    /// It sleeps for one (`S`).
+    SleepRequest,
+    /// The device handed it back (`R`).
+    Requeue,
+    /// The device has it (`D`).
+    Issue,
+    /// It is done (`C`).
+    Complete,
+    /// The queue was plugged (`P`) …
+    Plug,
+    /// … and unplugged (`U`) …
+    Unplug,
+    /// … by its timer (`UT`).
+    UnplugTimer,
+    /// The elevator has it (`I`).
+    Insert,
+    /// It was split (`X`).
+    Split,
+    /// It was mapped to another device (`A`).
+    Remap,
+    /// Not about an I/O: a process's name, the time, a message (`m`).
+    Note(u16),
+    /// Another code, kept as it is.
+    Other(u16),
+}
+
+/// Codes, and the category bit that belongs to each.
+const ACTIONS: [(Action, u16, u16, &str); 14] = [
+    (Action::Queue, 1, Kind::QUEUE, "Q"),
+    (Action::BackMerge, 2, Kind::QUEUE, "M"),
+    (Action::FrontMerge, 3, Kind::QUEUE, "F"),
+    (Action::GetRequest, 4, Kind::QUEUE, "G"),
+    (Action::SleepRequest, 5, Kind::QUEUE, "S"),
+    (Action::Requeue, 6, Kind::REQUEUE, "R"),
+    (Action::Issue, 7, Kind::ISSUE, "D"),
+    (Action::Complete, 8, Kind::COMPLETE, "C"),
+    (Action::Plug, 9, Kind::QUEUE, "P"),
+    (Action::Unplug, 10, Kind::QUEUE, "U"),
+    (Action::UnplugTimer, 11, Kind::QUEUE, "UT"),
+    (Action::Insert, 12, Kind::QUEUE, "I"),
+    (Action::Split, 13, 0, "X"),
+    (Action::Remap, 15, Kind::QUEUE, "A"),
+];
+
+impl Action {
+    /// blkparse's letter.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Action::Note(_) => "m",
+            Action::Other(_) => "?",
+            action => Action::row(action).3,
+        }
+    }
+
+    fn row(action: Action) -> &'static (Action, u16, u16, &'static str) {
+        ACTIONS.iter().find(|row| row.0 == action).expect("every plain action has a row")
+    }
+
+    fn of(code: u16, kind: Kind) -> Action {
+        if kind.0 & Kind::NOTIFY != 0 {
+            return Action::Note(code);
+        }
+        ACTIONS.iter().find(|row| row.1 == code).map_or(Action::Other(code), |row| row.0)
+    }
+
+    /// Its code and the category bits it brings.
+    fn code(self) -> (u16, u16) {
+        match self {
+            Action::Note(code) => (code, Kind::NOTIFY),
+            Action::Other(code) => (code, 0),
+            action => (Action::row(action).1, Action::row(action).2),
+        }
+    }
+}
+
+/// Category bits: what kind of I/O an event is about, and what kind of event it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kind(pub u16);
+
+impl Kind {
+    /// Disk to memory.
+    pub const READ: u16 = 1 << 0;
+    /// Memory to disk.
+    pub const WRITE: u16 = 1 << 1;
+    /// A flush, or a write behind one.
+    pub const FLUSH: u16 = 1 << 2;
+    /// Somebody waits.
+    pub const SYNC: u16 = 1 << 3;
+    const QUEUE: u16 = 1 << 4;
+    const REQUEUE: u16 = 1 << 5;
+    const ISSUE: u16 = 1 << 6;
+    const COMPLETE: u16 = 1 << 7;
+    const NOTIFY: u16 = 1 << 10;
+    /// Read ahead of need.
+    pub const AHEAD: u16 = 1 << 11;
+    /// Metadata.
+    pub const META: u16 = 1 << 12;
+    /// A discard.
+    pub const DISCARD: u16 = 1 << 13;
+    /// Stable when it completes.
+    pub const FUA: u16 = 1 << 15;
+
+    /// blkparse's letters (`WS`, `FWFSM`, `N` for none).
+    pub fn letters(self) -> String {
+        let has = |bit| self.0 & bit != 0;
+        let mut text = String::new();
+        if has(Kind::FLUSH) {
+            text.push('F');
+        }
+        text.push(match () {
+            () if has(Kind::DISCARD) => 'D',
+            () if has(Kind::WRITE) => 'W',
+            () if has(Kind::READ) => 'R',
+            () => 'N',
+        });
+        let flags = [(Kind::FUA, 'F'), (Kind::AHEAD, 'A'), (Kind::SYNC, 'S'), (Kind::META, 'M')];
+        text.extend(flags.into_iter().filter(|&(bit, _)| has(bit)).map(|(_, letter)| letter));
+        text
+    }
+}
+
+/// Why a trace could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum BlktraceError {
+    /// The file itself.
+    #[error("event {event}: {source}")]
+    Io {
+        /// Which event, from 1.
+        event: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// These bytes begin no event.
+    #[error("event {event}: {found:#010x} is no blktrace magic number: expected {MAGIC:#010x} and version {VERSION}")]
+    Magic {
+        /// Which event, from 1.
+        event: usize,
+        /// What stands there instead.
+        found: u32,
+    },
+}
+
+/// Read a whole trace. One that ends inside an event (its writer was killed) is read up to there.
+///
+/// # Errors
+/// If `input` cannot be read, or something else than an event stands where one should.
+pub fn read(mut input: impl Read) -> Result<Vec<Event>, BlktraceError> {
+    let mut events = Vec::new();
+    let mut header = [0; HEADER];
+    loop {
+        let event = events.len() + 1;
+        let failed = |source| BlktraceError::Io { event, source };
+        if !filled(&mut input, &mut header).map_err(failed)? {
+            return Ok(events);
+        }
+        let magic = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+        let little = match (magic, magic.swap_bytes()) {
+            (magic, _) if magic == MAGIC | VERSION => true,
+            (_, swapped) if swapped == MAGIC | VERSION => false,
+            (found, _) => return Err(BlktraceError::Magic { event, found }),
+        };
+        let mut read = decode(&header, little);
+        if !filled(&mut input, &mut read.payload).map_err(failed)? {
+            return Ok(events);
+        }
+        events.push(read);
+    }
+}
+
+/// True if the buffer could be filled; false at the end of the input.
+fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match input.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The event of these bytes; its payload has the right length and is not read yet.
+fn decode(bytes: &[u8; HEADER], little: bool) -> Event {
+    let number = |at: usize, length: usize| {
+        let digit = |sum: u64, &byte: &u8| sum << 8 | u64::from(byte);
+        let field = &bytes[at..at + length];
+        if little { field.iter().rev().fold(0, digit) } else { field.iter().fold(0, digit) }
+    };
+    let action = number(28, 4) as u32;
+    let kind = Kind((action >> 16) as u16);
+    Event {
+        sequence: number(4, 4) as u32,
+        time: number(8, 8),
+        sector: number(16, 8),
+        bytes: number(24, 4) as u32,
+        action: Action::of(action as u16, kind),
+        kind,
+        pid: number(32, 4) as u32,
+        device: number(36, 4) as u32,
+        cpu: number(40, 4) as u32,
+        error: number(44, 2) as u16,
+        payload: vec![0; number(46, 2) as usize],
+    }
+}
+
+impl Event {
+    /// Append it to a trace. The action's own category bit is added to its kind.
+    ///
+    /// # Errors
+    /// If `out` does.
+    ///
+    /// # Panics
+    /// If the payload is longer than 65,535 bytes.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        let (code, category) = self.action.code();
+        let length = u16::try_from(self.payload.len()).expect("a payload is short");
+        let mut bytes = Vec::with_capacity(HEADER + self.payload.len());
+        bytes.extend((MAGIC | VERSION).to_le_bytes());
+        bytes.extend(self.sequence.to_le_bytes());
+        bytes.extend(self.time.to_le_bytes());
+        bytes.extend(self.sector.to_le_bytes());
+        bytes.extend(self.bytes.to_le_bytes());
+        bytes.extend((u32::from(self.kind.0 | category) << 16 | u32::from(code)).to_le_bytes());
+        bytes.extend(self.pid.to_le_bytes());
+        bytes.extend(self.device.to_le_bytes());
+        bytes.extend(self.cpu.to_le_bytes());
+        bytes.extend(self.error.to_le_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(&self.payload);
+        out.write_all(&bytes)
+    }
+
+    /// The note by which a trace tells a process's name.
+    pub fn process(time: u64, pid: u32, name: &str) -> Event {
+        let mut payload: Vec<u8> = name.bytes().take(15).collect();
+        payload.push(0);
+        Event { time, pid, action: Action::Note(0), payload, ..Event::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `7,4 1 2 0.000035486 2145 G R 0 + 128` as blkparse prints an event: CPU, number, time, pid, action, kind, place.
+    fn as_blkparse_prints(event: &Event, zero: u64) -> String {
+        let since = event.time - zero;
+        let (seconds, ns) = (since / 1_000_000_000, since % 1_000_000_000);
+        let (major, minor) = (event.device >> 20, event.device & 0xf_ffff);
+        let Event { cpu, sequence, pid, action, kind, sector, .. } = event;
+        let place = if event.bytes > 0 { format!(" {sector} + {}", event.bytes / 512) } else { String::new() };
+        // Whatever moves no data is of no kind to blkparse.
+        let kind = if event.bytes > 0 { kind.letters() } else { "N".to_owned() };
+        let letter = action.letter();
+        format!("{major},{minor} {cpu} {sequence} {seconds}.{ns:09} {pid} {letter} {kind}{place}")
+    }
+
+    /// The same words of a line of blkparse's; `None` for its summary.
+    fn words(line: &str) -> Option<String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.first().filter(|word| word.contains(',') && words.len() > 6)?;
+        let place = if words.get(8) == Some(&"+") { 10 } else { 7 };
+        Some(words[..place].join(" "))
+    }
+
+    #[test]
+    fn a_real_trace_reads_as_blkparse_reads_it() {
+        let files: [&[u8]; 2] = [
+            include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0"),
+            include_bytes!("../../../testdata/traces/mq-deadline.blktrace.1"),
+        ];
+        let events: Vec<Event> = files.into_iter().flat_map(|file| read(file).unwrap()).collect();
+        let mut ours: Vec<&Event> = events.iter().filter(|event| !matches!(event.action, Action::Note(_))).collect();
+        ours.sort_by_key(|event| event.time);
+        let zero = ours[0].time;
+        let mut ours: Vec<String> = ours.into_iter().map(|event| as_blkparse_prints(event, zero)).collect();
+        let text = include_bytes!("../../../testdata/traces/mq-deadline.blkparse.txt.gz");
+        let mut theirs = String::new();
+        flate2::read::GzDecoder::new(&text[..]).read_to_string(&mut theirs).unwrap();
+        let mut theirs: Vec<String> = theirs.lines().filter_map(words).collect();
+        // Equal moments on two CPUs have no order.
+        ours.sort();
+        theirs.sort();
+        assert!(theirs.len() > 3000, "{} events", theirs.len());
+        assert_eq!(ours, theirs);
+    }
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        let file = include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0");
+        let events = read(&file[..]).unwrap();
+        let mut written = Vec::new();
+        events.iter().for_each(|event| event.write(&mut written).unwrap());
+        assert!(written == file);
+    }
+
+    #[test]
+    fn an_event_brings_its_own_category() {
+        let event = Event { action: Action::Issue, kind: Kind(Kind::WRITE | Kind::SYNC), ..Event::default() };
+        let mut bytes = Vec::new();
+        event.write(&mut bytes).unwrap();
+        let read = read(&bytes[..]).unwrap();
+        assert_eq!(read[0].kind.0, Kind::WRITE | Kind::SYNC | Kind::ISSUE);
+        assert_eq!(read[0].kind.letters(), "WS");
+    }
+
+    #[test]
+    fn a_trace_is_good_up_to_where_its_writer_was_killed_and_garbage_is_told() {
+        let mut bytes = Vec::new();
+        Event::process(1, 7, "fio").write(&mut bytes).unwrap();
+        Event { sector: 8, bytes: 4096, ..Event::default() }.write(&mut bytes).unwrap();
+        assert_eq!(read(&bytes[..bytes.len() - 1]).unwrap().len(), 1);
+        bytes[HEADER + 4] = 0;
+        let error = read(&bytes[..]).unwrap_err().to_string();
+        assert!(error.starts_with("event 2: 0x"), "{error}");
+    }
+
+    #[test]
+    fn the_other_byte_order_is_read_too() {
+        let mut bytes = Vec::new();
+        Event { sector: 8, bytes: 4096, time: 5, ..Event::default() }.write(&mut bytes).unwrap();
+        for (at, length) in
+            [(0, 4), (4, 4), (8, 8), (16, 8), (24, 4), (28, 4), (32, 4), (36, 4), (40, 4), (44, 2), (46, 2)]
+        {
+            bytes[at..at + length].reverse();
+        }
+        let event = &read(&bytes[..]).unwrap()[0];
+        assert_eq!((event.sector, event.bytes, event.time, event.action), (8, 4096, 5, Action::Queue));
+    }
+}
