@@ -14,8 +14,11 @@
 //!   a file of its own, as long as its jobs need (`offset` + `size`), rounded up to 1 MiB. Files lie in the order in
 //!   which they first occur, the first at sector 0, with equal gaps behind each, rounded down to 1 MiB: the files of
 //!   a job file are spread over the whole disk. A named file for which no job says a size is taken to exist and gets
-//!   an equal share of what the others leave; then there are no gaps. A job without `filename` has a file per process,
-//!   `job.number.0`, as in fio.
+//!   an equal share of what the others leave; then there are no gaps. A job without `filename` has `nrfiles` files per
+//!   process, `job.number.0` and so on, as in fio; these lie one behind the other, each from a multiple of 4 KiB on.
+//! * **Several files**, as tried: each gets its share of `size` in whole blocks; they are served in turn, are done
+//!   after one pass, and start over together. `filesize` ranges are drawn by name and `randseed`, not by the
+//!   simulation's seed. `process/files.rs` has the rules.
 //! * **Mixed workloads** draw each I/O's direction by `rwmixread`. If the direction drawn has to wait for its `rate`
 //!   and the other one has not, the other goes (tried). Sequential ones keep a position per direction (tried).
 //! * **Random offsets** use every block once before any is used again, unless `norandommap`; a further pass repeats the
@@ -65,6 +68,7 @@ mod files;
 mod host;
 mod layout;
 mod lines;
+mod names;
 pub mod options;
 mod place;
 mod plan;

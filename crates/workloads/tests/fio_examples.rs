@@ -13,7 +13,7 @@ use blksched_workloads::fio::JobFile;
 const EXAMPLES: [&str; 2] = ["/usr/share/doc/fio/examples", "/usr/share/doc/fio-examples/examples"];
 
 /// Of fio 3.33's examples that fio accepts: those that load.
-const LOADS: [&str; 13] = [
+const LOADS: [&str; 14] = [
     "aio-read.fio",
     "basic-verify.fio",
     "cmdprio-bssplit.fio",
@@ -26,13 +26,14 @@ const LOADS: [&str; 13] = [
     "rand-zones.fio",
     "ssd-steadystate.fio",
     "ssd-test.fio",
+    "surface-scan.fio",
     "tiobench-example.fio",
 ];
 
 /// How many Debian 12 has that its fio accepts.
 const FIO_3_33: [usize; 1] = [67];
 /// Of these: only buffered; unsupported options; engines that do something else.
-const REFUSED: [usize; 3] = [7, 15, 32];
+const REFUSED: [usize; 3] = [8, 13, 32];
 
 /// What refuses the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -58,8 +58,14 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("ioengine=libaoi", "4:10", &["`libaoi`", "did you mean `libaio`?"]),
     ("ioengine=mmap", "4:10", &["expected one of sync"]),
     ("time_based", "4:1", &["needs `runtime`"]),
-    ("filename=/a:/b", "4:1", &["several files"]),
-    ("directory=/a:/b", "4:1", &["several directories"]),
+    ("filename=a:-", "4:1", &["standard input or output", "expected files"]),
+    ("nrfiles=300", "4:1", &["smaller than one block", "block size 4096"]),
+    ("nrfiles=100001", "4:9", &["1 to 100000"]),
+    ("filesize=4k-9999999t", "4:10", &["at most 8 EiB"]),
+    ("filesize=1t", "4:1", &["`j.0.0` of job `j` does not fit", "1024 MiB are left"]),
+    ("file_service_type=randm", "4:19", &["did you mean `random`?"]),
+    ("file_service_type=random:0", "4:19", &["from 1"]),
+    ("file_service_type=zipf:x", "4:19", &["a number from"]),
     ("ramp_time=5", "4:1", &["`ramp_time` is not supported yet"]),
     ("trim_backlog=8", "4:1", &["`trim_backlog` is not supported yet", "about the same thing: rw, direct"]),
     ("ratemin=8", "4:1", &["`rate_min` is not supported yet"]),
@@ -105,6 +111,18 @@ fn a_value_that_cannot_be_read_is_one_problem_not_two() {
         let errors = JobFile::parse(&format!("[a]\nsize=1m\n{line}\n"), "my.fio").unwrap_err();
         assert_eq!(errors.problems.len(), 1, "{errors}");
     }
+}
+
+#[test]
+fn a_run_of_very_many_files_or_processes_is_refused_with_the_limit() {
+    let error = first_error(
+        "[a]\ndirect=1\nfilesize=4k\nnrfiles=60000\n[b]\ndirect=1\nfilesize=4k\nnrfiles=100\nnumjobs=500\n",
+    );
+    assert!(error.contains("8:1") && error.contains("job `b` makes more than 100000 files in all"), "{error}");
+    let error = first_error("[a]\ndirect=1\nsize=4k\nnumjobs=1000000000\n");
+    assert!(error.contains("1 to 4096"), "{error}");
+    let error = first_error("[a]\ndirect=1\nfilesize=1p\nnrfiles=100000\n");
+    assert!(error.contains("does not fit on the disk"), "{error}");
 }
 
 #[test]

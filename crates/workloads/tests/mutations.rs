@@ -75,6 +75,12 @@ nice=-3
 wait_for=c
 filename_format=$jobname.$jobnum
 [e]
+nrfiles=3
+openfiles=2
+file_service_type=zipf:1.2
+filesize=4k-64k
+fill_device=0
+create_only=0
 cmdprio_bssplit=4k/50/1/2:8k/20
 random_distribution=zoned:60/10:40/90
 rw=read:-8k

@@ -1,14 +1,17 @@
 //! Every fio option that we support has a test in which flipping it changes the run: a `#[test]` named
-//! `option_<name>_…` in `crates/workloads/tests/options.rs`.
+//! `option_<name>_…` in one of `crates/workloads/tests/options*.rs`.
 
 use super::Finding;
 use super::tree::{RustFile, Tree};
 
 const FILE: &str = "crates/workloads/tests/options.rs";
+/// Where further ones stand.
+const FILES: &str = "crates/workloads/tests/options";
 
 /// Every option of `supported` without a test. A test belongs to the longest option that its name begins with.
 pub fn check(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
-    let tests = tree.rust.iter().find(|file| file.path == FILE).map(tests).unwrap_or_default();
+    let files = tree.rust.iter().filter(|file| file.path.starts_with(FILES));
+    let tests: Vec<String> = files.flat_map(tests).collect();
     let tested: Vec<_> = tests.iter().filter_map(|test| option_of(test, supported)).collect();
     let untested = supported.iter().filter(|option| !tested.contains(option));
     let message = |option| format!("no test flips `{option}`: write `option_{option}_…`, whose run changes with it");

@@ -5,7 +5,8 @@ use blksched::nearest;
 
 use super::blocks::Blocks;
 use super::errors::Problem;
-use super::options::MAX_PROCESSES;
+use super::names::names_in;
+use super::options::{MAX_FILES, MAX_PROCESSES};
 use super::sections::JobSection;
 use super::settings::{Mix, Settings};
 use super::values::Extent;
@@ -23,12 +24,13 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
     problems.extend(waited_for(jobs));
     problems.extend(buffered(jobs));
     problems.extend(too_many(jobs));
+    problems.extend(too_many_files(jobs));
     problems
 }
 
 type Rule = fn(&JobSection, &Settings) -> Option<Problem>;
 
-const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, directory, two_command_priorities];
+const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, two_command_priorities];
 
 /// One problem for all of them, at the first: it is usually one missing line in [global].
 fn buffered(jobs: &[JobSection]) -> Option<Problem> {
@@ -115,16 +117,24 @@ fn waited_for(jobs: &[JobSection]) -> impl Iterator<Item = Problem> {
 }
 
 fn filename(job: &JobSection, s: &Settings) -> Option<Problem> {
-    let several = s.filename.as_deref().is_some_and(|name| name.replace("\\:", "").contains(':'));
-    let title = format!("`filename` of job `{}` names several files, which is not supported yet", job.name);
-    let problem = Problem::new(s.place_of("filename", &job.place), title, "expected one file");
-    several.then(|| problem.help("a colon within a name is written `\\:`"))
+    let names = names_in(s.files.filename.as_deref()?);
+    let title = format!("`filename` of job `{}` is standard input or output", job.name);
+    let problem = Problem::new(s.place_of("filename", &job.place), title, "expected files or /dev/…");
+    names.iter().any(|name| name == "-").then_some(problem)
 }
 
-fn directory(job: &JobSection, s: &Settings) -> Option<Problem> {
-    let several = s.directory.as_deref().is_some_and(|name| name.replace("\\:", "").contains(':'));
-    let title = format!("`directory` of job `{}` names several directories, which is not supported yet", job.name);
-    several.then(|| Problem::new(s.place_of("directory", &job.place), title, "expected one directory"))
+/// Memory for the files of a run is bounded.
+fn too_many_files(jobs: &[JobSection]) -> Option<Problem> {
+    let mut files: u64 = 0;
+    let job = jobs.iter().find(|job| {
+        let s = &job.settings;
+        let each = s.files.filename.as_deref().map_or(s.files.nrfiles, |names| names.len() as u64);
+        files = files.saturating_add(each.saturating_mul(s.numjobs));
+        files > MAX_FILES
+    })?;
+    let title = format!("job `{}` makes more than {MAX_FILES} files in all", job.name);
+    let option = if job.settings.files.filename.is_some() { "filename" } else { "nrfiles" };
+    Some(Problem::new(job.settings.place_of(option, &job.place), title, "fewer files, or fewer processes"))
 }
 
 fn too_many(jobs: &[JobSection]) -> Option<Problem> {

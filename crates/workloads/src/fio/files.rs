@@ -1,17 +1,23 @@
 //! Which files the jobs use, how they are called and how long they must be.
+//!
+//! **Rule** The files that a process names by itself (`nrfiles`) lie together, in the order of their numbers; so they
+//! are one *lot*. Every file named in the job file is a lot of its own. Who uses a file first puts it in its lot.
 
 use std::collections::BTreeMap;
 
 use super::errors::{Note, Problem};
-use super::layout::{Need, TooLarge};
+use super::layout::{Lot, Need, TooLarge};
+use super::names::file_names;
 use super::sections::JobSection;
+use super::settings::Settings;
 use super::values::Extent;
 
 /// One clone of one job, before it has a place on the disk.
 pub(super) struct Clone<'a> {
     pub job: &'a JobSection,
     pub number: u64,
-    pub file: usize,
+    /// Its files, in their order.
+    pub files: Vec<usize>,
 }
 
 /// The files that the clones use, by first use.
@@ -19,82 +25,91 @@ pub(super) struct Clone<'a> {
 pub(super) struct Files {
     pub names: Vec<String>,
     pub needs: Vec<Need>,
+    /// Which files lie together.
+    pub lots: Vec<Lot>,
     by_name: BTreeMap<String, usize>,
 }
 
 impl Files {
-    /// The file of this clone of `job`, made if it is new.
-    pub fn add(&mut self, job: &JobSection, number: u64, disk: u64) -> Result<usize, Problem> {
-        let name = file_name(job, number);
-        let need = need(job, number, &name, disk)?;
+    /// The files of this clone of `job`; those that are new are made.
+    pub fn add(&mut self, job: &JobSection, number: u64, disk: u64) -> Result<Vec<usize>, Problem> {
+        let names = file_names(job, number);
+        let share = names.len() as u64;
+        let together = job.settings.files.filename.is_none();
+        let first = self.names.len();
+        let mut files = Vec::with_capacity(names.len());
+        for name in names {
+            let need = need(job, number, (&name, share), disk)?;
+            files.push(self.file(name, need, together, first));
+        }
+        Ok(files)
+    }
+
+    fn file(&mut self, name: String, need: Need, together: bool, first: usize) -> usize {
         if let Some(&file) = self.by_name.get(&name) {
             self.needs[file] = match (self.needs[file], need) {
                 (Need::Bytes(a), Need::Bytes(b)) => Need::Bytes(a.max(b)),
+                (Need::Exactly(a), Need::Exactly(b) | Need::Bytes(b)) | (Need::Bytes(b), Need::Exactly(a)) => {
+                    Need::Exactly(a.max(b))
+                }
                 (Need::Existing, other) | (other, _) => other,
             };
-            return Ok(file);
+            return file;
         }
         let file = self.names.len();
+        match self.lots.last_mut() {
+            Some(lot) if together && lot.files.start >= first && lot.files.end == file => lot.files.end += 1,
+            _ => self.lots.push(Lot { files: file..file + 1 }),
+        }
         self.by_name.insert(name.clone(), file);
         self.names.push(name);
         self.needs.push(need);
-        Ok(file)
+        file
     }
 
     /// Files whose length was assumed.
     pub fn notes(&self, clones: &[Clone<'_>]) -> Vec<Note> {
-        let existing = (0..self.names.len()).filter(|&file| self.needs[file] == Need::Existing);
-        let used_by = |file: usize| clones.iter().find(|clone| clone.file == file);
-        let note = |clone: &Clone<'_>| Note {
-            place: clone.job.settings.place_of("filename", &clone.job.place),
-            option: "filename",
-            why: "no job says a size: the file is taken to exist and gets an equal share of the free disk".to_owned(),
-        };
-        existing.filter_map(used_by).map(note).collect()
+        let mut told = vec![false; self.names.len()];
+        let mut notes = Vec::new();
+        for clone in clones {
+            let existing = |file: &&usize| self.needs[**file] == Need::Existing;
+            for &file in clone.files.iter().filter(existing) {
+                if !std::mem::replace(&mut told[file], true) {
+                    notes.push(assumed(clone.job));
+                }
+            }
+        }
+        notes
     }
 }
 
-fn file_name(job: &JobSection, number: u64) -> String {
-    let s = &job.settings;
-    let name = match &s.filename {
-        Some(name) => name.replace("\\:", ":"),
-        None => {
-            let format = s.filename_format.as_deref().filter(|format| !format.is_empty());
-            let words = [("$jobnum", number.to_string()), ("$filenum", "0".to_owned()), ("$clientuid", String::new())];
-            let format = format.unwrap_or("$jobname.$jobnum.$filenum").replace("$jobname", &job.name);
-            words.iter().fold(format, |format, (word, text)| format.replace(word, text))
+fn assumed(job: &JobSection) -> Note {
+    let (option, why) = match job.settings.files.fill_device {
+        true => ("fill_device", "the device is full when the file has reached its equal share of the free disk"),
+        false => {
+            ("filename", "no job says a size: the file is taken to exist and gets an equal share of the free disk")
         }
     };
-    match &s.directory {
-        Some(directory) if !is_device(&name) => format!("{}/{name}", directory.replace("\\:", ":")),
-        _ => name,
-    }
+    Note { place: job.settings.place_of(option, &job.place), option, why: why.to_owned() }
 }
 
 /// Files below /dev/shm are memory to Linux, and files to us.
-fn is_device(name: &str) -> bool {
+pub(super) fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") && !name.starts_with("/dev/shm/")
 }
 
-fn need(job: &JobSection, number: u64, name: &str, disk: u64) -> Result<Need, Problem> {
+/// What one of `share` files of a clone needs.
+fn need(job: &JobSection, number: u64, (name, share): (&str, u64), disk: u64) -> Result<Need, Problem> {
     let s = &job.settings;
-    if is_device(name) {
-        return Ok(Need::WholeDisk);
-    }
-    let offset = match s.offset {
-        Extent::Bytes(bytes) => bytes,
-        Extent::Percent(_) => 0,
-    };
-    let increment = match s.offset_increment {
-        Extent::Bytes(bytes) => bytes,
-        Extent::Percent(_) => 0,
-    };
-    let offset = offset.saturating_add(increment.saturating_mul(number));
     match s.size {
+        _ if is_device(name) => Ok(Need::WholeDisk),
+        _ if s.files.fill_device => Ok(Need::Existing),
+        _ if let Some(range) = s.files.filesize => Ok(Need::Exactly(drawn_size(s, range, name))),
         Some(Extent::Bytes(size)) if size > 0 => {
-            Ok(Need::Bytes(size.checked_next_multiple_of(s.max_bs()).unwrap_or(u64::MAX).saturating_add(offset)))
+            let length = share_of(size, share, s).checked_next_multiple_of(s.max_bs()).unwrap_or(u64::MAX);
+            Ok(Need::Bytes(length.saturating_add(first_offset(s, number))))
         }
-        _ if s.filename.is_some() => Ok(Need::Existing),
+        _ if s.files.filename.is_some() => Ok(Need::Existing),
         _ => {
             let title = format!("job `{}` needs `size`", job.name);
             let expected = format!("its file does not exist yet; the disk has {disk} bytes");
@@ -104,11 +119,41 @@ fn need(job: &JobSection, number: u64, name: &str, disk: u64) -> Result<Need, Pr
     }
 }
 
+fn first_offset(s: &Settings, number: u64) -> u64 {
+    let bytes = |extent| match extent {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(_) => 0,
+    };
+    bytes(s.offset).saturating_add(bytes(s.offset_increment).saturating_mul(number))
+}
+
+/// What each of several files gets of `size`: whole blocks (tried).
+pub(super) fn share_of(size: u64, files: u64, s: &Settings) -> u64 {
+    match files {
+        1 => size,
+        _ => size / files - size / files % s.min_bs().max(1),
+    }
+}
+
+/// A length in the range that hangs on the file's name and `randseed` only, in whole blocks and at least one.
+fn drawn_size(s: &Settings, (from, to): (u64, u64), name: &str) -> u64 {
+    let unit = s.max_bs().max(1);
+    if from == to || to / unit <= from / unit {
+        return from.max(unit);
+    }
+    // FNV-1a: any spread of names over numbers would do.
+    let seed = s.randseed.unwrap_or(0) ^ 0xcbf2_9ce4_8422_2325;
+    let hash = name.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let (least, most) = (from.div_ceil(unit).max(1), to / unit);
+    (least + super::process::mix(hash) % (most - least + 1)) * unit
+}
+
 /// What to tell the user of the first file that does not fit.
 pub(super) fn does_not_fit(clones: &[Clone<'_>], files: &Files, error: TooLarge) -> Problem {
-    let user = clones.iter().find(|clone| clone.file == error.file).map(|clone| clone.job);
+    let user = clones.iter().find(|clone| clone.files.contains(&error.file)).map(|clone| clone.job);
     let job = user.expect("every file is some clone's");
     let title = format!("file `{}` of job `{}` does not fit on the disk", files.names[error.file], job.name);
     let expected = format!("{} MiB are left", error.free >> 20);
-    Problem::new(job.settings.place_of("size", &job.place), title, expected)
+    let option = if job.settings.files.filesize.is_some() { "filesize" } else { "size" };
+    Problem::new(job.settings.place_of(option, &job.place), title, expected)
 }

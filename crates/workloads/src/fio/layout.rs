@@ -1,10 +1,14 @@
 //! Stage 4: files onto the disk, spread evenly in the order in which they first occur.
 //!
-//! **Rule** file *i* of *n* begins at the lengths of the files before it plus *i* equal gaps; the gap is the free
-//! space divided by *n*. Lengths and gaps are whole MiB. A file of unknown length gets an equal share of the free
-//! space instead, and the gaps are zero.
+//! **Rule** lot *i* of *n* begins at the lengths of the lots before it plus *i* equal gaps; the gap is the free space
+//! divided by *n*. Lengths of lots, and gaps, are whole MiB. Within a lot one file follows the other, each from a
+//! multiple of 4 KiB on. A file of unknown length gets an equal share of the free space instead, and the gaps are zero.
+
+use core::ops::Range;
 
 const MIB: u64 = 1 << 20;
+/// What a file system hands out.
+const BLOCK: u64 = 4096;
 
 /// What a file needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +17,16 @@ pub(crate) enum Need {
     WholeDisk,
     /// At least this \[bytes\].
     Bytes(u64),
+    /// This \[bytes\]; it ends there.
+    Exactly(u64),
     /// It exists; nobody says how long it is.
     Existing,
+}
+
+/// Files that lie together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lot {
+    pub files: Range<usize>,
 }
 
 /// Where a file lies \[bytes\].
@@ -31,50 +43,80 @@ pub(crate) struct TooLarge {
     pub free: u64,
 }
 
-/// Places `files` on a disk of `disk` bytes.
-pub(crate) fn lay_out(files: &[Need], disk: u64) -> Result<Vec<Extent>, TooLarge> {
+/// Places files on a disk of `disk` bytes; each lies in one lot.
+pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<Extent>, TooLarge> {
     let mut free = disk;
-    for (file, need) in files.iter().enumerate() {
-        if let Need::Bytes(bytes) = need {
-            let too_large = TooLarge { file, free };
-            free = bytes.checked_next_multiple_of(MIB).and_then(|b| free.checked_sub(b)).ok_or(too_large)?;
+    for lot in lots {
+        let mut left = free;
+        for file in lot.files.clone() {
+            let room = match needs[file] {
+                Need::Bytes(bytes) | Need::Exactly(bytes) => bytes.checked_next_multiple_of(BLOCK),
+                Need::WholeDisk | Need::Existing => Some(0),
+            };
+            left = room.and_then(|room| left.checked_sub(room)).ok_or(TooLarge { file, free: left })?;
         }
+        let used = (free - left).next_multiple_of(MIB);
+        free = free.checked_sub(used).ok_or(TooLarge { file: lot.files.start, free })?;
     }
-    let existing = files.iter().filter(|n| **n == Need::Existing).count() as u64;
-    let regular = files.iter().filter(|n| **n != Need::WholeDisk).count() as u64;
+    let existing = needs.iter().filter(|need| **need == Need::Existing).count() as u64;
+    let regular = lots.iter().filter(|lot| needs[lot.files.start] != Need::WholeDisk).count() as u64;
     let whole_mib = |bytes: u64| bytes - bytes % MIB;
     let share = whole_mib(free.checked_div(existing).unwrap_or(0));
     let gap = if existing > 0 { 0 } else { whole_mib(free.checked_div(regular).unwrap_or(0)) };
     let mut at = 0;
-    let mut place = |(file, need): (usize, &Need)| {
-        let length = match need {
-            Need::WholeDisk => return Ok(Extent { start: 0, length: disk }),
-            Need::Bytes(bytes) => bytes.next_multiple_of(MIB),
-            Need::Existing if share == 0 => return Err(TooLarge { file, free }),
-            Need::Existing => share,
-        };
-        let start = at;
-        at += length + gap;
-        Ok(Extent { start, length })
-    };
-    files.iter().enumerate().map(&mut place).collect()
+    let mut extents = Vec::with_capacity(needs.len());
+    for lot in lots {
+        let alone = lot.files.len() == 1;
+        for file in lot.files.clone() {
+            let length = match needs[file] {
+                Need::WholeDisk => {
+                    extents.push(Extent { start: 0, length: disk });
+                    continue;
+                }
+                Need::Bytes(bytes) if alone => bytes.next_multiple_of(MIB),
+                Need::Bytes(bytes) | Need::Exactly(bytes) => bytes,
+                Need::Existing if share == 0 => return Err(TooLarge { file, free }),
+                Need::Existing => share,
+            };
+            extents.push(Extent { start: at, length });
+            at += length.next_multiple_of(BLOCK);
+        }
+        if needs[lot.files.start] != Need::WholeDisk {
+            at = at.next_multiple_of(MIB) + gap;
+        }
+    }
+    Ok(extents)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Each file by itself.
+    fn alone(needs: &[Need], disk: u64) -> Result<Vec<Extent>, TooLarge> {
+        let lots: Vec<Lot> = (0..needs.len()).map(|file| Lot { files: file..file + 1 }).collect();
+        lay_out(needs, &lots, disk)
+    }
+
     #[test]
     fn files_are_spread_with_equal_gaps_from_sector_zero() {
-        let extents = lay_out(&[Need::Bytes(10 * MIB), Need::Bytes(MIB / 2)], 101 * MIB).unwrap();
+        let extents = alone(&[Need::Bytes(10 * MIB), Need::Bytes(MIB / 2)], 101 * MIB).unwrap();
         assert_eq!(extents[0], Extent { start: 0, length: 10 * MIB });
         assert_eq!(extents[1], Extent { start: (10 + 45) * MIB, length: MIB });
     }
 
     #[test]
+    fn files_of_a_lot_lie_together() {
+        let needs = [Need::Exactly(5000), Need::Bytes(100), Need::Bytes(MIB)];
+        let extents = lay_out(&needs, &[Lot { files: 0..2 }, Lot { files: 2..3 }], 100 * MIB).unwrap();
+        let got: Vec<(u64, u64)> = extents.iter().map(|e| (e.start, e.length)).collect();
+        assert_eq!(got, [(0, 5000), (8192, 100), (50 * MIB, MIB)]);
+    }
+
+    #[test]
     fn a_device_is_the_disk_and_files_of_unknown_length_share_what_is_left() {
         let needs = [Need::Existing, Need::WholeDisk, Need::Bytes(MIB), Need::Existing];
-        let extents = lay_out(&needs, 10 * MIB).unwrap();
+        let extents = alone(&needs, 10 * MIB).unwrap();
         let got: Vec<(u64, u64)> = extents.iter().map(|e| (e.start / MIB, e.length / MIB)).collect();
         assert_eq!(got, [(0, 4), (0, 10), (4, 1), (5, 4)]);
     }
@@ -82,7 +124,9 @@ mod tests {
     #[test]
     fn the_first_file_that_does_not_fit_is_named() {
         let needs = [Need::Bytes(6 * MIB), Need::Bytes(5 * MIB), Need::Bytes(1)];
-        assert_eq!(lay_out(&needs, 10 * MIB), Err(TooLarge { file: 1, free: 4 * MIB }));
-        assert_eq!(lay_out(&[Need::Bytes(u64::MAX)], 10 * MIB), Err(TooLarge { file: 0, free: 10 * MIB }));
+        assert_eq!(alone(&needs, 10 * MIB), Err(TooLarge { file: 1, free: 4 * MIB }));
+        assert_eq!(alone(&[Need::Bytes(u64::MAX)], 10 * MIB), Err(TooLarge { file: 0, free: 10 * MIB }));
+        let rounded_up = [Need::Bytes(1); 4];
+        assert_eq!(alone(&rounded_up, 3 * MIB), Err(TooLarge { file: 3, free: 0 }));
     }
 }

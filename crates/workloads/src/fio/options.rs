@@ -15,6 +15,7 @@ use super::settings::Settings;
 use super::values::{self, Bare, Extent, ValueError};
 
 mod engine;
+mod files;
 mod notes;
 mod pattern;
 mod process;
@@ -23,6 +24,7 @@ mod target;
 mod unsupported;
 mod workload;
 
+pub(crate) use files::MAX_FILES;
 pub(crate) use process::MAX_PROCESSES;
 
 /// What an option is about; listings are grouped by it.
@@ -129,6 +131,7 @@ const TABLES: &[&[OptionEntry]] = &[
     pattern::OPTIONS,
     engine::OPTIONS,
     target::OPTIONS,
+    files::OPTIONS,
     rate::OPTIONS,
     process::OPTIONS,
     notes::OPTIONS,

@@ -9,8 +9,8 @@ use blksched::{Class, Priority, Sector, Span, SubmitterId};
 use super::errors::{Note, Problem};
 use super::files::{Clone, Files, does_not_fit};
 use super::layout;
-use super::process::{Area, Batch, Command, Limit, Pattern, Process, Script, Seeds, Sizes};
-use super::region::{Region, region};
+use super::process::{Area, Batch, Command, FileArea, FileSet, Limit, Pattern, Process, Script, Seeds, Sizes};
+use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
 use super::settings::{Engine, Mix, Settings};
 use crate::Source;
@@ -35,11 +35,13 @@ pub struct JobPlan {
     pub submitter: SubmitterId,
     /// Its I/O priority.
     pub priority: Priority,
-    /// The file it uses.
+    /// The file it uses; the first of several.
     pub file: String,
-    /// The first sector of its region of the disk.
+    /// How many files it uses.
+    pub files: u32,
+    /// The first sector of its region of that file.
     pub start: Sector,
-    /// The length of its region \[512-byte sectors\].
+    /// The length of that region \[512-byte sectors\].
     pub sectors: u64,
     /// How many I/Os it keeps in flight.
     pub depth: u32,
@@ -84,7 +86,7 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
     for job in jobs {
         for number in 0..job.settings.numjobs {
             match files.add(job, number, disk) {
-                Ok(file) => clones.push(Clone { job, number, file }),
+                Ok(files) => clones.push(Clone { job, number, files }),
                 Err(problem) => {
                     problems.push(problem);
                     break;
@@ -95,12 +97,13 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
     if !problems.is_empty() {
         return Err(problems);
     }
-    let extents = layout::lay_out(&files.needs, disk).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
+    let extents =
+        layout::lay_out(&files.needs, &files.lots, disk).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     let mut plan = Plan { jobs: Vec::new(), notes: files.notes(&clones) };
     let mut order = Succession::default();
     for clone in &clones {
-        match region(clone, extents[clone.file]) {
-            Ok(region) => plan.jobs.push(order.next(clone, &files.names[clone.file], &region)),
+        match regions(clone, &extents) {
+            Ok(regions) => plan.jobs.push(order.next(clone, &files.names[clone.files[0]], &regions)),
             // Clones of one job fail alike.
             Err(problem) if problems.last().is_some_and(|last| last.place == problem.place) => {}
             Err(problem) => problems.push(problem),
@@ -124,7 +127,7 @@ struct Succession {
 }
 
 impl Succession {
-    fn next(&mut self, clone: &Clone<'_>, file: &str, region: &Region) -> JobPlan {
+    fn next(&mut self, clone: &Clone<'_>, file: &str, regions: &Regions) -> JobPlan {
         let s = &clone.job.settings;
         if clone.number == 0 && self.processes > 0 {
             if s.stonewall {
@@ -139,7 +142,7 @@ impl Succession {
         self.processes += 1;
         let awaited = s.wait_for.as_ref().and_then(|name| self.of_job.get(name)).cloned().unwrap_or(0..0);
         self.of_job.entry(clone.job.name.clone()).or_insert(submitter.0..submitter.0).end = self.processes;
-        let script = Script { wait_for: awaited, behind: self.behind, ..script(s, region, submitter) };
+        let script = Script { wait_for: awaited, behind: self.behind, ..script(s, regions, submitter) };
         JobPlan {
             name: s.name.clone().unwrap_or_else(|| clone.job.name.clone()),
             number: clone.number as u32,
@@ -150,8 +153,9 @@ impl Succession {
             submitter,
             priority: priority(s),
             file: file.to_owned(),
-            start: region.start,
-            sectors: region.sectors,
+            files: regions.all.len() as u32,
+            start: regions.all[0].start,
+            sectors: regions.all[0].sectors,
             depth: script.batch.depth,
             script,
         }
@@ -241,7 +245,19 @@ fn pattern(s: &Settings) -> Pattern {
     }
 }
 
-fn script(s: &Settings, region: &Region, submitter: SubmitterId) -> Script {
+fn file_set(s: &Settings, regions: &Regions) -> FileSet {
+    let area = |region: &Region| FileArea {
+        area: Area { start: region.start, sectors: region.sectors, reach: region.reach },
+        bytes: region.bytes,
+    };
+    FileSet {
+        files: regions.all.iter().map(area).collect(),
+        open: s.files.openfiles.map_or(regions.all.len(), |open| open as usize),
+        service: s.files.service.clone(),
+    }
+}
+
+fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
     let limit = |dir| match (s.rate[dir], s.rate_iops[dir]) {
         (Some(bytes), _) if bytes > 0 => Limit::BytesPerSecond(bytes),
         (_, Some(ios)) if ios > 0 => Limit::IosPerSecond(ios),
@@ -256,10 +272,14 @@ fn script(s: &Settings, region: &Region, submitter: SubmitterId) -> Script {
         priority: priority(s),
         commands: commands(s),
         pattern: pattern(s),
-        area: Area { start: region.start, sectors: region.sectors, reach: region.reach },
+        files: file_set(s, regions),
         mix: s.mix,
         reads_percent: s.rwmixread_percent as u32,
-        bytes: if s.time_based { u64::MAX } else { region.bytes.saturating_mul(s.loops).saturating_mul(passes) },
+        bytes: match s.time_based {
+            _ if s.files.create_only => 0,
+            true => u64::MAX,
+            false => regions.bytes.saturating_mul(s.loops).saturating_mul(passes),
+        },
         ios: s.number_ios.unwrap_or(u64::MAX).saturating_mul(passes),
         runtime: s.runtime.unwrap_or(Span::MAX),
         startdelay: s.startdelay,

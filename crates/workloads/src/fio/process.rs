@@ -8,6 +8,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 mod command;
+mod files;
 mod offsets;
 mod pace;
 mod permutation;
@@ -19,10 +20,12 @@ mod skew;
 use super::settings::{Durable, Mix, RateProcess};
 use crate::{Delivered, Emission, Source};
 pub(crate) use command::Command;
-use offsets::Offsets;
+pub(crate) use files::{FileArea, FileSet};
+use files::{FileSeeds, Files};
 pub(crate) use offsets::{Area, Pattern};
 pub(crate) use pace::Limit;
 use pace::Pace;
+pub(super) use permutation::mix;
 pub(crate) use reap::Batch;
 use reap::Reaper;
 pub(crate) use seeds::Seeds;
@@ -39,7 +42,7 @@ pub(crate) struct Script {
     pub priority: Priority,
     pub commands: PerDdir<Vec<Command>>,
     pub pattern: Pattern,
-    pub area: Area,
+    pub files: FileSet,
     pub mix: Mix,
     /// Of a mix of reads and writes \[%\].
     pub reads_percent: u32,
@@ -84,7 +87,7 @@ pub(crate) struct Process {
     script: Script,
     phase: Phase,
     startdelay: Span,
-    offsets: Offsets,
+    files: Files,
     directions: Pcg64Mcg,
     priorities: Pcg64Mcg,
     pace: PerDdir<Pace>,
@@ -119,7 +122,12 @@ impl Process {
         let (from, to) = (script.startdelay.0.as_ns(), script.startdelay.1.as_ns());
         let startdelay = Span::from_ns(others.random_range(from..=to));
         let begins = Phase::Begins(super::RUN_BEGINS + startdelay);
-        let of_offsets = purpose(seeds::Purpose::Offsets);
+        let of = |purpose| script.seeds.of(seed, script.submitter, purpose);
+        let file_seeds = FileSeeds {
+            offsets: of(seeds::Purpose::Offsets),
+            lengths: of(seeds::Purpose::Lengths),
+            service: of(seeds::Purpose::Files),
+        };
         let mut arrivals = purpose(seeds::Purpose::Arrivals);
         Process {
             phase: match script.awaited() {
@@ -127,7 +135,7 @@ impl Process {
                 awaited => Phase::Behind(awaited),
             },
             startdelay,
-            offsets: Offsets::new(&script.pattern, script.area, of_offsets, purpose(seeds::Purpose::Lengths)),
+            files: Files::new(script.files.clone(), script.pattern.clone(), file_seeds),
             directions: others,
             priorities: purpose(seeds::Purpose::Priorities),
             pace: PerDdir::from_fn(|dir| Pace::new(script.limits[dir], script.rate_process, arrivals.next_u64())),
@@ -212,11 +220,11 @@ impl Process {
     /// Where the next I/O of this direction goes. What was trimmed is written, block by block.
     fn place(&mut self, ddir: Ddir) -> (Sector, u32) {
         let Some((start, left)) = self.trimmed.take() else {
-            let place = self.offsets.next(ddir);
+            let place = self.files.next(ddir);
             self.trimmed = (self.script.mix == Mix::TrimWrite).then_some(place);
             return place;
         };
-        let length = self.offsets.length(ddir).min(left);
+        let length = self.files.length(ddir).min(left);
         self.trimmed = (left > length).then(|| (start + length, left - length));
         (start, length)
     }

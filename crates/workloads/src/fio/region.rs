@@ -1,25 +1,34 @@
-//! Which part of the disk a process uses, and how much it transfers there.
+//! Which parts of the disk a process uses, and how much it transfers there.
 
-use crate::fio::ddir::PerDdir;
 use blksched::Sector;
 
 use super::blocks::Blocks;
+use super::ddir::PerDdir;
 use super::errors::Problem;
-use super::files::Clone;
+use super::files::{Clone, share_of};
 use super::layout;
+use super::sections::JobSection;
 use super::settings::{Order, Settings};
 use super::values::Extent;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// The part of the disk that a clone uses.
+/// The part of one file that a clone uses.
+#[derive(Clone, Debug)]
 pub(super) struct Region {
     pub start: Sector,
     /// How far each direction's sequential blocks reach \[sectors\].
     pub reach: PerDdir<u64>,
-    /// To transfer in one loop \[bytes\].
+    /// To transfer in one pass over it \[bytes\].
     pub bytes: u64,
     pub sectors: u64,
+}
+
+/// What a clone uses of all its files.
+pub(super) struct Regions {
+    pub all: Vec<Region>,
+    /// To transfer in one loop \[bytes\].
+    pub bytes: u64,
 }
 
 fn resolve(extent: Extent, whole: u64) -> u64 {
@@ -29,40 +38,67 @@ fn resolve(extent: Extent, whole: u64) -> u64 {
     }
 }
 
-/// From `offset` for `size`, within the file.
-pub(super) fn region(clone: &Clone<'_>, file: layout::Extent) -> Result<Region, Problem> {
-    let (job, s) = (clone.job, &clone.job.settings);
+/// Of each file from `offset` for its share of `size`. `files` has every file's place.
+pub(super) fn regions(clone: &Clone<'_>, files: &[layout::Extent]) -> Result<Regions, Problem> {
+    let s = &clone.job.settings;
+    let share = clone.files.len() as u64;
+    let each = |file: &usize| region(clone.job, (clone.number, share), files[*file]);
+    let all = clone.files.iter().map(each).collect::<Result<Vec<_>, _>>()?;
+    let whole = clone.files.iter().fold(0u64, |sum, file| sum.saturating_add(files[*file].length));
+    let bytes = match (s.io_size, s.size) {
+        (Some(extent), _) if extent != Extent::Bytes(0) => in_blocks(resolve(extent, whole), s),
+        // With `filesize`, `size` only says how much is transferred.
+        (_, Some(extent)) if s.files.filesize.is_some() && extent != Extent::Bytes(0) => {
+            in_blocks(resolve(extent, whole), s)
+        }
+        _ => all.iter().fold(0, |sum: u64, region| sum.saturating_add(region.bytes)),
+    };
+    Ok(Regions { all, bytes })
+}
+
+fn region(job: &JobSection, (number, share): (u64, u64), file: layout::Extent) -> Result<Region, Problem> {
+    let s = &job.settings;
     let align = if s.offset_align > 0 { s.offset_align } else { s.min_bs() };
     let of_file = |extent| match extent {
         Extent::Bytes(bytes) => bytes,
         percent => resolve(percent, file.length).checked_next_multiple_of(align).unwrap_or(u64::MAX),
     };
-    let offset = of_file(s.offset).saturating_add(of_file(s.offset_increment).saturating_mul(clone.number));
+    let offset = of_file(s.offset).saturating_add(of_file(s.offset_increment).saturating_mul(number));
     let left = file.length.saturating_sub(offset);
     let size = match s.size {
+        _ if s.files.filesize.is_some() || s.files.fill_device => left,
         None | Some(Extent::Bytes(0)) => left,
         Some(Extent::Percent(percent)) => whole_blocks(resolve(Extent::Percent(percent), file.length), s).min(left),
-        Some(Extent::Bytes(bytes)) => bytes.min(left),
+        Some(Extent::Bytes(bytes)) => share_of(bytes, share, s).min(left),
     };
     if size < s.max_bs() {
-        let title = format!("the region of job `{}` is smaller than one block", job.name);
-        let expected = format!("{size} bytes from offset {offset} on, block size {}", s.max_bs());
-        let option = if left < s.max_bs() { "offset" } else { "size" };
-        return Err(Problem::new(s.place_of(option, &job.place), title, expected));
+        return Err(too_small(job, (offset, left, size)));
     }
     let reach = PerDdir::from_fn(|dir| match (s.order, s.blocks(dir)) {
         (Order::Sequential, Blocks::One(bs)) if size.next_multiple_of(bs) <= left => size.next_multiple_of(bs),
         (_, Blocks::One(bs)) => size - size % bs,
         _ => size,
     });
-    let bytes = match s.io_size {
-        None | Some(Extent::Bytes(0)) => size,
-        Some(extent) => resolve(extent, file.length),
-    };
-    let bytes = if s.order == Order::Random { whole_blocks(bytes, s) } else { bytes };
     let start = Sector((file.start + offset) / SECTOR_BYTES);
     let reach = PerDdir::from_fn(|dir| reach[dir] / SECTOR_BYTES);
-    Ok(Region { start, reach, bytes, sectors: size / SECTOR_BYTES })
+    Ok(Region { start, reach, bytes: in_blocks(size, s), sectors: size / SECTOR_BYTES })
+}
+
+fn too_small(job: &JobSection, (offset, left, size): (u64, u64, u64)) -> Problem {
+    let s = &job.settings;
+    let title = format!("the region of job `{}` is smaller than one block", job.name);
+    let expected = format!("{size} bytes from offset {offset} on, block size {}", s.max_bs());
+    let option = match () {
+        () if s.files.nrfiles > 1 && offset == 0 => "nrfiles",
+        () if left < s.max_bs() => "offset",
+        () => "size",
+    };
+    Problem::new(s.place_of(option, &job.place), title, expected)
+}
+
+/// Sequential jobs go on until they have done at least so much, random ones do whole blocks.
+fn in_blocks(bytes: u64, s: &Settings) -> u64 {
+    if s.order == Order::Random { whole_blocks(bytes, s) } else { bytes }
 }
 
 /// At least one.

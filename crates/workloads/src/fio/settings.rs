@@ -1,5 +1,7 @@
 //! What a section says, typed: the defaults of `[global]` with the job's own options on top.
 
+mod files;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fio::ddir::{Ddir, PerDdir};
@@ -9,6 +11,7 @@ use super::blocks::Blocks;
 use super::distribution::Distribution;
 use super::place::Place;
 use super::values::{Extent, KbBase};
+pub(crate) use files::{FileSettings, Service, Turn};
 
 /// How offsets follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +119,7 @@ pub(crate) struct Settings {
     pub allrandrepeat: bool,
     pub randseed: Option<u64>,
     pub norandommap: bool,
-    pub filename: Option<String>,
-    pub directory: Option<String>,
+    pub files: FileSettings,
     pub name: Option<String>,
     pub description: Option<String>,
     pub kb_base: KbBase,
@@ -156,7 +158,6 @@ pub(crate) struct Settings {
     pub cmdprio: PerDdir<Option<u64>>,
     pub cmdprio_bssplit: PerDdir<Vec<(CommandShare, u64)>>,
     pub wait_for: Option<String>,
-    pub filename_format: Option<String>,
     /// Where each option was last said, by its main name.
     pub said: BTreeMap<&'static str, Place>,
     /// Options whose value could not be read: what follows from their absence is no further problem.
@@ -198,8 +199,7 @@ impl Default for Settings {
             allrandrepeat: false,
             randseed: None,
             norandommap: false,
-            filename: None,
-            directory: None,
+            files: FileSettings::default(),
             name: None,
             description: None,
             kb_base: KbBase::Binary,
@@ -228,7 +228,6 @@ impl Default for Settings {
             cmdprio: PerDdir::default(),
             cmdprio_bssplit: PerDdir::default(),
             wait_for: None,
-            filename_format: None,
             said: BTreeMap::new(),
             unreadable: BTreeSet::new(),
         }

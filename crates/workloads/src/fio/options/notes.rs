@@ -81,6 +81,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("allow_file_create", Target, "may make files", FILES),
     note("overwrite", Target, "write over existing data only", FILES),
     note("unlink", Target, "remove files at the end", FILES),
+    note("unlink_each_loop", Target, "remove files after each loop", FILES),
     note("invalidate", Target, "drop the files from the page cache first", CACHE),
     note("fadvise_hint", Target, "advice for the page cache", CACHE),
     note("write_hint", Target, "how long data lives", HINT),

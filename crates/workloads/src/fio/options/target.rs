@@ -1,4 +1,4 @@
-//! Options about the job itself, its files and its engine.
+//! Options about the job itself and its engine.
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::settings::{Engine, Settings};
@@ -21,19 +21,6 @@ fn set_engine(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
 pub(super) const OPTIONS: &[OptionEntry] = &[
     entry("name", Category::Job, Kind::Text(|s, name| s.name = Some(name)), "the job's name in reports"),
     entry("description", Category::Job, Kind::Text(|s, text| s.description = Some(text)), "a line about the job"),
-    entry(
-        "filename",
-        Category::Target,
-        Kind::Text(|s, name| s.filename = Some(name)),
-        "the file, or with /dev/… the whole disk",
-    ),
-    entry(
-        "filename_format",
-        Category::Target,
-        Kind::Text(|s, format| s.filename_format = Some(format)),
-        "names of files without filename: $jobname, $jobnum, $filenum are replaced",
-    ),
-    entry("directory", Category::Target, Kind::Text(|s, dir| s.directory = Some(dir)), "prefix of file names"),
     entry(
         "ioengine",
         Category::Engine,

@@ -33,16 +33,9 @@ use Category::{Engine, Host, Pattern, Process, Rate, Report, Size, Target, Time}
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     aliased("bs_unaligned", &["blocksize_unaligned"], Size, "block sizes that are no multiples", SIZES),
-    later("filesize", Size, "size of each file", FILES),
-    aliased("fill_device", &["fill_fs"], Size, "write until the device is full", "a device that can be full"),
     later("file_append", Size, "start at the end of the file", FILES),
-    aliased("nrfiles", &["nr_files"], Target, "how many files", FILES),
-    later("openfiles", Target, "how many files are open", FILES),
-    later("file_service_type", Target, "which file is next", FILES),
     later("opendir", Target, "use every file below a directory", FILES),
     later("lockfile", Target, "lock files", FILES),
-    later("create_only", Target, "only make the files", FILES),
-    later("unlink_each_loop", Target, "remove files after each loop", FILES),
     later("pre_read", Target, "read the files into memory first", CACHE),
     later("atomic", Pattern, "atomic writes", "atomic writes"),
     later("sync_file_range", Pattern, "sync_file_range after so many writes", SYNC),

@@ -110,6 +110,14 @@ impl Offsets {
         (Sector(self.area.start.0 + at), length)
     }
 
+    /// As at the beginning, in the same order.
+    pub fn start_over(&mut self) {
+        (self.last, self.count) = (PerDdir::default(), PerDdir::default());
+        if let Walk::Covering { done, .. } = &mut self.walk {
+            *done = PerDdir::default();
+        }
+    }
+
     /// The length of an I/O whose place is known.
     pub fn length(&mut self, ddir: Ddir) -> u32 {
         self.pattern.sizes[ddir].draw(&mut self.lengths)

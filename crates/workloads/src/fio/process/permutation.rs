@@ -54,7 +54,7 @@ impl Permutation {
 }
 
 /// Every bit of the result hangs on every bit of `x` (the finaliser of splitmix64).
-pub(super) fn mix(x: u64) -> u64 {
+pub(in crate::fio) fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)

@@ -26,6 +26,8 @@ pub(super) enum Purpose {
     Priorities,
     /// Gaps between arrivals.
     Arrivals,
+    /// Which file is next.
+    Files,
 }
 
 /// The seed of jobs that repeat; any number would do.

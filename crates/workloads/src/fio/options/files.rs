@@ -1,0 +1,123 @@
+//! Options about files: their names, how many, how long, which is next.
+
+use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::blocks;
+use crate::fio::distribution::distribution;
+use crate::fio::settings::{Service, Settings, Turn};
+use crate::fio::values::{self, KbBase, ValueError, expected};
+
+const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
+    OptionEntry { name, aliases, category: Category::Target, doc, support: Support::Supported(Takes(kind)) }
+}
+
+/// The files of all processes together; each costs memory.
+pub(crate) const MAX_FILES: u64 = 100_000;
+
+const TURNS: &[&str] = &["roundrobin", "sequential", "random", "zipf", "pareto", "normal", "gauss"];
+
+/// `roundrobin:4`, `zipf:1.2`.
+fn read_service(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let (word, number) = text.split_once(':').map_or((text, None), |(word, number)| (word, Some(number.trim())));
+    let word = values::word(word.trim(), TURNS)?;
+    let turn = match word {
+        "roundrobin" => Turn::RoundRobin,
+        "sequential" => Turn::Sequential,
+        "random" => Turn::Random,
+        "gauss" => Turn::Skewed(skewed("normal", number, settings.kb_base)?),
+        word => Turn::Skewed(skewed(word, number, settings.kb_base)?),
+    };
+    let every = match (&turn, number) {
+        (Turn::Skewed(_), _) | (_, None) => 1,
+        (_, Some(number)) => values::int(number, 1, u64::from(u32::MAX), KbBase::Binary)?,
+    };
+    settings.files.service = Service { turn, every };
+    Ok(())
+}
+
+fn skewed(
+    word: &str,
+    number: Option<&str>,
+    base: KbBase,
+) -> Result<crate::fio::distribution::Distribution, ValueError> {
+    let number = number.map(|number| format!(":{number}")).unwrap_or_default();
+    distribution(&format!("{word}{number}"), base)
+}
+
+/// `1m`, `4k-64k`.
+fn read_filesize(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let base = settings.kb_base;
+    settings.files.filesize = match text.contains(['-', ':']) {
+        true => blocks::range(text, base)?.first().copied(),
+        false => match values::bytes(text, base)? {
+            0 => None,
+            bytes => Some((bytes, bytes)),
+        },
+    };
+    match settings.files.filesize {
+        Some((_, most)) if most > LONGEST_FILE => expected("at most 8 EiB, the longest file there is"),
+        _ => Ok(()),
+    }
+}
+
+/// As Linux has it \[bytes\].
+const LONGEST_FILE: u64 = i64::MAX as u64;
+
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "filename",
+        &[],
+        Kind::Text(|s, name| s.files.filename = Some(name)),
+        "the file or files, a:b; with /dev/… the whole disk",
+    ),
+    entry(
+        "filename_format",
+        &[],
+        Kind::Text(|s, format| s.files.filename_format = Some(format)),
+        "names of files without filename: $jobname, $jobnum, $filenum are replaced",
+    ),
+    entry(
+        "directory",
+        &[],
+        Kind::Text(|s, dir| s.files.directory = Some(dir)),
+        "prefix of file names; the processes of a job take turns at several, a:b",
+    ),
+    entry(
+        "nrfiles",
+        &["nr_files"],
+        Kind::Int { min: 1, max: MAX_FILES, set: |s, n| s.files.nrfiles = n },
+        "how many files a job without filename has; they share size and lie together",
+    ),
+    entry(
+        "filesize",
+        &[],
+        Kind::Own { form: "bytes or bytes-bytes", read: read_filesize },
+        "size of each file, drawn from a range; size then only says how much is transferred",
+    ),
+    entry(
+        "openfiles",
+        &[],
+        Kind::Int { min: 1, max: MAX_FILES, set: |s, n| s.files.openfiles = Some(n) },
+        "how many files are open at a time",
+    ),
+    entry(
+        "file_service_type",
+        &[],
+        Kind::Own {
+            form: "roundrobin|sequential|random[:I/Os], zipf|pareto|normal|gauss[:number]",
+            read: read_service,
+        },
+        "which file is next",
+    ),
+    entry(
+        "fill_device",
+        &["fill_fs"],
+        Kind::Bool(|s, on| s.files.fill_device = on),
+        "size is all that the disk has left for the file",
+    ),
+    entry(
+        "create_only",
+        &[],
+        Kind::Bool(|s, on| s.files.create_only = on),
+        "only make the files, which costs nothing here: the job exits at once",
+    ),
+];

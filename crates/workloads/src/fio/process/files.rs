@@ -1,0 +1,206 @@
+//! Which of a process's files is next, and where in it.
+//!
+//! **Rule** A file is *done* when one pass over its region has been submitted; done files are closed, and at most
+//! `openfiles` are open. In turn (`roundrobin`): after `:N` I/Os the next file by number that is open, or may be opened
+//! (tried). `sequential`: each file until it is done. `random`: any file that is open or may be opened. When all are
+//! done they start over, as a single file does. Of `zipf`, `pareto` and `normal` files are drawn without end, so a done
+//! one starts over at once (tried); the number behind them is the distribution's.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use blksched::Sector;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::offsets::{Area, Offsets, Pattern};
+use super::permutation::mix;
+use super::skew::Skew;
+use crate::fio::ddir::Ddir;
+use crate::fio::distribution::Distribution;
+use crate::fio::settings::{Service, Turn};
+
+/// One file's region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileArea {
+    pub area: Area,
+    /// One pass \[bytes\].
+    pub bytes: u64,
+}
+
+/// A process's files, as said.
+#[derive(Clone, Debug)]
+pub(crate) struct FileSet {
+    /// At least one.
+    pub files: Arc<[FileArea]>,
+    /// How many are open at a time.
+    pub open: usize,
+    pub service: Service,
+}
+
+/// Where offsets and lengths come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileSeeds {
+    pub offsets: u64,
+    pub lengths: u64,
+    pub service: u64,
+}
+
+/// A process's files in use.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    set: FileSet,
+    pattern: Arc<Pattern>,
+    seeds: FileSeeds,
+    used: Vec<Option<Box<Used>>>,
+    current: usize,
+    /// I/Os since the last switch.
+    served: u64,
+    choice: Choice,
+}
+
+#[derive(Clone, Debug)]
+struct Used {
+    offsets: Offsets,
+    /// In this pass \[bytes\].
+    submitted: u64,
+}
+
+/// Files that are not done, by number.
+#[derive(Clone, Debug)]
+enum Choice {
+    Only,
+    InTurn { open: BTreeSet<usize>, closed: BTreeSet<usize> },
+    Drawn { open: Vec<usize>, closed: Vec<usize>, random: Pcg64Mcg },
+    Skewed { skew: Skew, random: Pcg64Mcg },
+}
+
+impl Files {
+    pub fn new(set: FileSet, pattern: Pattern, seeds: FileSeeds) -> Files {
+        let count = set.files.len();
+        let mut random = Pcg64Mcg::seed_from_u64(seeds.service);
+        let choice = match &set.service.turn {
+            _ if count == 1 => Choice::Only,
+            Turn::RoundRobin | Turn::Sequential => {
+                Choice::InTurn { open: BTreeSet::new(), closed: (0..count).collect() }
+            }
+            Turn::Random => Choice::Drawn { open: Vec::new(), closed: (0..count).collect(), random },
+            Turn::Skewed(kind) => Choice::Skewed { skew: skew(kind, count, &mut random), random },
+        };
+        let used = vec![None; count];
+        Files { set, pattern: Arc::new(pattern), seeds, used, current: count - 1, served: 0, choice }
+    }
+
+    /// The next I/O of this direction: its first sector and length.
+    pub fn next(&mut self, ddir: Ddir) -> (Sector, u32) {
+        self.choose();
+        self.served += 1;
+        let used = self.used();
+        let (start, sectors) = used.offsets.next(ddir);
+        used.submitted += u64::from(sectors) * 512;
+        (start, sectors)
+    }
+
+    /// The length of an I/O whose place is known.
+    pub fn length(&mut self, ddir: Ddir) -> u32 {
+        self.used().offsets.length(ddir)
+    }
+
+    fn used(&mut self) -> &mut Used {
+        let (file, seeds) = (self.current, self.seeds);
+        // The first file's seeds are those of a job with one.
+        let seed = |seed: u64| if file == 0 { seed } else { mix(seed ^ mix(file as u64)) };
+        let random = |purpose| Pcg64Mcg::seed_from_u64(seed(purpose));
+        let (pattern, area) = (&self.pattern, self.set.files[file].area);
+        self.used[file].get_or_insert_with(|| {
+            let offsets = Offsets::new(pattern, area, random(seeds.offsets), random(seeds.lengths));
+            Box::new(Used { offsets, submitted: 0 })
+        })
+    }
+
+    fn is_done(&self, file: usize) -> bool {
+        self.used[file].as_ref().is_some_and(|used| used.submitted >= self.set.files[file].bytes)
+    }
+
+    fn choose(&mut self) {
+        if let Choice::Only = self.choice {
+            self.current = 0;
+            return;
+        }
+        let done = self.is_done(self.current);
+        let stays =
+            self.served > 0 && (self.set.service.turn == Turn::Sequential || self.served < self.set.service.every);
+        if stays && !done {
+            return;
+        }
+        if done {
+            self.close(self.current);
+        }
+        self.served = 0;
+        self.current = self.choice.pick(self.current, self.set.open);
+    }
+
+    /// A done file is out of the choice; if it was the last, all are in again.
+    fn close(&mut self, file: usize) {
+        let all = 0..self.set.files.len();
+        let start_over = match &mut self.choice {
+            Choice::Only => return,
+            Choice::Skewed { .. } => file..file + 1,
+            Choice::InTurn { open, closed } => {
+                open.remove(&file);
+                if !(open.is_empty() && closed.is_empty()) {
+                    return;
+                }
+                closed.extend(all.clone());
+                all
+            }
+            Choice::Drawn { open, closed, .. } => {
+                open.retain(|other| *other != file);
+                if !(open.is_empty() && closed.is_empty()) {
+                    return;
+                }
+                closed.extend(all.clone());
+                all
+            }
+        };
+        for used in self.used[start_over].iter_mut().flatten() {
+            used.submitted = 0;
+            used.offsets.start_over();
+        }
+    }
+}
+
+impl Choice {
+    /// The file behind `last`; at most `most` may be open.
+    fn pick(&mut self, last: usize, most: usize) -> usize {
+        match self {
+            Choice::Only => 0,
+            Choice::Skewed { skew, random } => skew.draw(random) as usize,
+            Choice::InTurn { open, closed } => {
+                let room = open.len() < most;
+                let first = |from: usize| {
+                    let opened = closed.range(from..).next().filter(|_| room);
+                    open.range(from..).next().into_iter().chain(opened).min().copied()
+                };
+                let file = first(last + 1).or_else(|| first(0)).expect("a file that is not done");
+                closed.remove(&file);
+                open.insert(file);
+                file
+            }
+            Choice::Drawn { open, closed, random } => {
+                let room = if open.len() < most { closed.len() } else { 0 };
+                let drawn = random.random_range(0..open.len() + room);
+                if drawn >= open.len() {
+                    open.push(closed.swap_remove(drawn - open.len()));
+                    return open[open.len() - 1];
+                }
+                open[drawn]
+            }
+        }
+    }
+}
+
+/// Which file has which rank is drawn, unless the distribution has a centre.
+fn skew(kind: &Distribution, files: usize, random: &mut Pcg64Mcg) -> Skew {
+    Skew::new(kind, files as u64, 1, random)
+}
