@@ -205,8 +205,9 @@ pub trait Elevator: Send {
         Lookup::Nothing
     }
 
-    /// For [`Search::Newest`](crate::merge::Search): the `nth` newest request that this bio may still join.
-    fn newest(&self, _bio: &Bio, _nth: usize) -> Option<RequestId> {
+    /// For [`Search::Newest`](crate::merge::Search): of the requests that this bio may still join, the newest; or the
+    /// newest that is older than `than`.
+    fn newest(&self, _bio: &Bio, _than: Option<RequestId>) -> Option<RequestId> {
         None
     }
 

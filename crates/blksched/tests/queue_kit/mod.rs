@@ -6,14 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use blksched::merge::Merging;
 use blksched::{
-    Admission, Bio, BlockQueue, Catalogue, Command, Cx, Delivery, Dir, Dispatch, Durability, Elevator, End, Insert,
-    Instant, Lookup, Neighbours, Next, Outcome, QueueConfig, Reason, RequestId, Requests, Run, Sector, Span, Submitted,
-    SubmitterId, Tag,
+    Admission, Bio, BlockQueue, Catalogue, Class, Command, Cx, Delivery, Dir, Dispatch, Durability, Elevator, End,
+    Insert, Instant, Lookup, Neighbours, Next, Outcome, Priority, QueueConfig, Reason, RequestId, Requests, Run,
+    Sector, Span, Submitted, SubmitterId, Tag,
 };
 
 pub const ME: SubmitterId = SubmitterId(1);
 pub const YOU: SubmitterId = SubmitterId(2);
 pub const WHO: SubmitterId = SubmitterId(3);
+
+pub const REAL_TIME: Priority = Priority { class: Class::RealTime, level: 4 };
 
 /// `ms` after the beginning.
 pub fn at_ms(ms: u64) -> Instant {
@@ -76,6 +78,13 @@ impl Rig {
     pub fn reads<const N: usize>(&mut self, starts: [u64; N]) {
         for start in starts {
             self.new_read(start, 8);
+        }
+    }
+
+    /// Reads of 8 sectors by somebody of the real-time class, each a request of its own.
+    pub fn real_time_reads<const N: usize>(&mut self, starts: [u64; N]) {
+        for start in starts {
+            inserted(self.submit(Bio { priority: REAL_TIME, ..Bio::read(0, YOU, Sector(start), 8) }));
         }
     }
 
@@ -211,6 +220,7 @@ pub enum Told {
     Unprepare(RequestId),
     Absorbed(RequestId),
     Requeue(RequestId),
+    MayMerge(RequestId),
 }
 
 /// First in, first out; neighbours and front look-up by sector; everything else as told.
@@ -223,6 +233,8 @@ pub struct Plain {
     pub wish: Run,
     /// Does it say that it has no work even if it has?
     pub modest: bool,
+    /// Nothing may join this request.
+    pub refuses: Option<RequestId>,
     pub told: Arc<Mutex<Vec<Told>>>,
     /// By age, with first sectors.
     pub queue: Vec<(RequestId, Dir, Sector)>,
@@ -230,7 +242,15 @@ pub struct Plain {
 
 impl Plain {
     pub fn new(merging: Merging) -> Plain {
-        Plain { merging, shallow: None, wish: Run::No, modest: false, told: Arc::default(), queue: Vec::new() }
+        Plain {
+            merging,
+            shallow: None,
+            wish: Run::No,
+            modest: false,
+            refuses: None,
+            told: Arc::default(),
+            queue: Vec::new(),
+        }
     }
 
     pub fn boxed(&self) -> Box<dyn Elevator> {
@@ -286,13 +306,22 @@ impl Elevator for Plain {
         self.merging
     }
 
+    fn may_merge(&mut self, _cx: &mut Cx<'_>, rq: RequestId, _bio: &Bio) -> bool {
+        self.hear(Told::MayMerge(rq));
+        self.refuses != Some(rq)
+    }
+
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let found = self.queue.iter().find(|&&(_, dir, start)| dir == bio.dir() && start == bio.end());
         found.map_or(Lookup::Nothing, |&(rq, ..)| Lookup::Front(rq))
     }
 
-    fn newest(&self, _bio: &Bio, nth: usize) -> Option<RequestId> {
-        self.queue.iter().rev().nth(nth).map(|&(rq, ..)| rq)
+    fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        let mut newest = self.queue.iter().rev().map(|&(rq, ..)| rq);
+        match than {
+            Some(than) => newest.by_ref().find(|&rq| rq == than).and_then(|_| newest.next()),
+            None => newest.next(),
+        }
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {

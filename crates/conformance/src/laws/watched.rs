@@ -90,8 +90,8 @@ impl Elevator for Watched {
         self.changes(cx, |inner, cx| inner.look_up(cx, bio))
     }
 
-    fn newest(&self, bio: &Bio, nth: usize) -> Option<RequestId> {
-        self.inner.newest(bio, nth)
+    fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        self.inner.newest(bio, than)
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {

@@ -142,8 +142,9 @@ impl Elevator for Faulty {
         self.merging
     }
 
-    fn newest(&self, _bio: &Bio, nth: usize) -> Option<RequestId> {
-        self.fifo.iter().rev().nth(nth).copied()
+    fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        let before = than.and_then(|than| self.fifo.iter().position(|&queued| queued == than));
+        self.fifo.range(..before.unwrap_or(self.fifo.len())).next_back().copied()
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {

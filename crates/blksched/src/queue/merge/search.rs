@@ -97,8 +97,10 @@ impl<L: Listener> Core<L> {
         look_back: usize,
     ) -> Result<Hit, Insert> {
         let kin = self.merges.rules().kin;
-        for nth in 0..look_back {
-            let Some(rq) = elevator.newest(bio, nth) else { break };
+        let mut last = None;
+        for _ in 0..look_back {
+            let Some(rq) = elevator.newest(bio, last) else { break };
+            last = Some(rq);
             let end = adjoins(&self.requests[rq], bio);
             if let Some(end) = end.filter(|_| self.accepts(kin, rq, bio))
                 && elevator.may_merge(&mut self.cx(now), rq, bio)
