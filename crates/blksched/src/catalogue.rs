@@ -175,8 +175,10 @@ pub struct Catalogue {
 impl Catalogue {
     /// What this crate brings.
     pub fn builtin() -> Catalogue {
-        use crate::elevators::{anticipatory, cfq, deadline, noop};
-        Catalogue { entries: vec![noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY] }
+        use crate::elevators::{anticipatory, cfq, deadline, kyber, mq_deadline, none, noop};
+        let historical = [noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY];
+        let present = [none::ENTRY, mq_deadline::ENTRY, kyber::ENTRY];
+        Catalogue { entries: historical.into_iter().chain(present).collect() }
     }
 
     /// With elevators of your own; one with a name that exists replaces it.

@@ -3,5 +3,8 @@
 pub mod anticipatory;
 pub mod cfq;
 pub mod deadline;
+pub mod kyber;
+pub mod mq_deadline;
+pub mod none;
 pub mod noop;
 mod sorted_dispatch;

@@ -7,8 +7,12 @@ use crate::elevator::{IdleFor, Run};
 use crate::request::{Class, Dir, RequestId, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
 
+mod class;
+mod domain;
 mod service;
 
+pub use class::ClassTurn;
+pub use domain::{DepthChange, Domain, DomainTurn, Latency};
 pub use service::{DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
 
 /// Hears every reason, in the order in which things happen.
@@ -386,11 +390,59 @@ pub enum Reason {
         submitter: SubmitterId,
     },
 
+    // ---- decisions: priority classes (mq-deadline), said while requests of more than one class are under way
+    /// A class has the next request.
+    ClassServed {
+        /// Which.
+        class: Class,
+        /// Why it and no other.
+        why: ClassTurn,
+    },
+    /// The classes below have requests, but one of this class is still in flight.
+    ClassBlocks {
+        /// Which.
+        class: Class,
+    },
+
     // ---- decisions: tokens (Kyber)
     /// A request of a domain took a token.
     TokenTaken {
+        /// Which domain.
+        domain: Domain,
         /// Its number.
         token: u32,
+    },
+    /// A domain has requests but no token for one.
+    Throttled {
+        /// Which.
+        domain: Domain,
+    },
+    /// Another domain has its turn.
+    DomainBegan {
+        /// Which.
+        domain: Domain,
+        /// Why the one before it stopped.
+        why: DomainTurn,
+    },
+    /// A domain's latencies were looked at.
+    LatencyJudged {
+        /// Which.
+        domain: Domain,
+        /// Which latency.
+        latency: Latency,
+        /// Nearly all were within so many quarters of the domain's target; 8 and more count as 8.
+        quarters: u32,
+    },
+    /// A domain may have more or fewer requests in flight from now on.
+    TokensChanged {
+        /// Which.
+        domain: Domain,
+        /// Until now.
+        from: u32,
+        /// From now on.
+        to: u32,
+        /// Why.
+        why: DepthChange,
     },
 
     // ---- what it cost

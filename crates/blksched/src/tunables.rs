@@ -91,7 +91,7 @@ impl Knob {
         let plain = text.parse::<i64>().ok().and_then(|n| n.checked_mul(self.unit.scale()));
         let raw = match (plain, self.unit) {
             (Some(raw), _) => Some(raw),
-            (None, Unit::Ms) => text.parse::<Span>().ok().and_then(|span| i64::try_from(span.as_ns()).ok()),
+            (None, Unit::Ms | Unit::Ns) => text.parse::<Span>().ok().and_then(|span| i64::try_from(span.as_ns()).ok()),
             (None, _) => None,
         };
         let raw = raw.ok_or_else(|| KnobError::Malformed { knob: *self, text: text.to_owned() })?;

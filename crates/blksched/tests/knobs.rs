@@ -2,7 +2,7 @@
 
 mod queue_kit;
 
-use blksched::{Catalogue, QueueConfig};
+use blksched::{Catalogue, Knob, QueueConfig};
 use queue_kit::{Rig, YOU, at_ms};
 
 /// A load under which a knob matters.
@@ -21,9 +21,10 @@ struct Scenario {
     orders: [&'static [u64]; 2],
 }
 
-const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
+const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ];
 const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
-const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
+const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20", MQ];
+const MQ: &str = "mq-deadline@6.1";
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
 const MS: i64 = 1_000_000;
 
@@ -99,6 +100,18 @@ const SCENARIOS: &[Scenario] = &[
         orders: [&[5000, 6000, 92], &[5000, 6000, 100, 92]],
     },
     Scenario {
+        knob: "prio_aging_expire",
+        eras: &[MQ],
+        values: [10_000 * MS, 10 * MS],
+        others: &[],
+        before: |rig| {
+            rig.real_time_reads([500, 600, 700]);
+            rig.reads([100]);
+        },
+        after: |rig| rig.now = at_ms(100),
+        orders: [&[500, 600, 700, 100], &[500, 100, 600, 700]],
+    },
+    Scenario {
         knob: "read_expire",
         eras: ANTICIPATORY,
         values: [125 * MS, 10 * MS],
@@ -169,8 +182,10 @@ fn one_at_100_ms_and_the_rest_at_120(rig: &mut Rig) {
     rig.now = at_ms(120);
 }
 
-/// Elevators whose knobs are shown elsewhere: CFQ's in `cfq_knobs`.
-const SHOWN_ELSEWHERE: &[&str] = &["cfq"];
+/// Knobs that are shown elsewhere: CFQ's in `cfq_knobs`, the others in the elevator's own file.
+fn is_shown_elsewhere(elevator: &str, knob: &str) -> bool {
+    matches!((elevator, knob), ("cfq" | "kyber", _) | ("mq-deadline", "async_depth"))
+}
 
 /// Play a scenario with the knob at `from`, and at `to` once the first request is issued.
 fn play(scenario: &Scenario, era: &str, from: i64, to: i64) -> Vec<u64> {
@@ -211,10 +226,11 @@ fn turning_a_knob_while_running_takes_effect_at_once() {
 
 #[test]
 fn every_knob_of_every_era_has_a_scenario() {
-    for entry in Catalogue::builtin().entries().iter().filter(|entry| !SHOWN_ELSEWHERE.contains(&entry.name)) {
+    for entry in Catalogue::builtin().entries() {
+        let here = |knob: &&Knob| !is_shown_elsewhere(entry.name, knob.name);
         for preset in entry.presets {
             let era = format!("{}@{}", entry.name, preset.kernel);
-            for knob in entry.knobs.iter().filter(|knob| knob.kernels.contain(preset.kernel)) {
+            for knob in entry.knobs.iter().filter(|knob| knob.kernels.contain(preset.kernel)).filter(here) {
                 let shown = SCENARIOS.iter().any(|s| s.knob == knob.name && s.eras.contains(&era.as_str()));
                 assert!(shown, "nothing shows what {} does in {era}", knob.name);
             }
@@ -242,7 +258,7 @@ fn an_era_refuses_the_knobs_it_did_not_have_and_every_value_out_of_range() {
 #[test]
 fn every_era_starts_with_its_own_defaults() {
     let knob = |era: &str, name: &str| Rig::new(era, QueueConfig::default()).queue.elevator().tunables().get(name);
-    assert_eq!(ALL.iter().map(|era| knob(era, "fifo_batch").unwrap()).collect::<Vec<_>>(), [64, 32, 16, 16]);
+    assert_eq!(ALL.iter().map(|era| knob(era, "fifo_batch").unwrap()).collect::<Vec<_>>(), [64, 32, 16, 16, 16]);
     for era in ALL {
         assert_eq!(knob(era, "read_expire"), Some(500 * MS), "{era}");
         assert_eq!(knob(era, "writes_starved"), Some(2), "{era}");

@@ -17,6 +17,8 @@ const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
 const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
 const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
+const MQ: &[&str] = &["mq-deadline@6.1"];
+const KYBER: &[&str] = &["kyber@6.1"];
 
 const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "order", eras: OLD, decide: requests_behind_the_arm },
@@ -24,6 +26,8 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "arm", eras: OLD, decide: a_request_between_the_issued_and_the_chosen },
     Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
+    Scenario { mechanism: "hz", eras: KYBER, decide: moments_at_which_latencies_are_looked_at },
+    Scenario { mechanism: "hz", eras: MQ, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "hz", eras: ALL, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "hz", eras: ANTICIPATORY, decide: moments_at_which_the_disk_is_left_idle },
 ];
@@ -103,6 +107,18 @@ fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
     (1..40).filter(is_idle_at).collect()
 }
 
+/// When Kyber next looks at latencies \[µs\], for a read that is done at each of these milliseconds.
+fn moments_at_which_latencies_are_looked_at(spec: &str) -> Vec<u64> {
+    let look_after = |ms: u64| {
+        let mut rig = rig(spec);
+        rig.now = at_ms(ms);
+        rig.new_read(500, 8);
+        rig.serve();
+        rig.queue.deadline().map_or(0, |at| at.as_ns() / 1000)
+    };
+    (1..20).map(look_after).collect()
+}
+
 /// What each variant of a mechanism decides in an era.
 fn decisions(scenario: &Scenario, mechanism: &Mechanism, era: &str) -> Vec<(String, Vec<u64>)> {
     let specs = mechanism.variants.iter().map(|variant| format!("{era}+{}={}", mechanism.name, variant.name));
@@ -174,6 +190,8 @@ fn the_scenarios_decide_as_the_notes_say() {
     let first_late = |spec: &str| moments_at_which_a_read_is_late(spec)[0];
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@2.6.33+hz={hz}"))), [20, 12, 10, 7]);
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@4.20+hz={hz}"))), [10, 8, 7, 6]);
+    assert_eq!([250, 1000].map(|hz| first_late(&format!("mq-deadline+hz={hz}"))), [8, 6]);
+    assert_eq!(moments_at_which_latencies_are_looked_at("kyber")[..5], [100_000, 100_000, 100_000, 104_000, 104_000]);
     let idle = |hz| moments_at_which_the_disk_is_left_idle(&format!("anticipatory+hz={hz}"));
     assert_eq!([100, 250, 1000].map(|hz| idle(hz).last().copied()), [Some(9), Some(3), Some(6)]);
 }

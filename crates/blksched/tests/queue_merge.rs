@@ -5,8 +5,8 @@ mod queue_kit;
 
 use blksched::merge::Merging;
 use blksched::{
-    Bio, Class, End, Limits, Next, Op, Plugging, Priority, QueueConfig, Reason, RequestId, Sector, Stage, Submitted,
-    Waiter,
+    BatchStart, Bio, Class, End, Limits, Next, Op, Plugging, Priority, QueueConfig, Reason, RequestId, Sector, Stage,
+    Submitted, Waiter,
 };
 use queue_kit::{FUA, ME, Plain, Rig, Told, WHO, YOU, at_ms, back, durable, front, inserted};
 
@@ -46,7 +46,12 @@ fn coalesced(rig: &mut Rig) -> Vec<(RequestId, RequestId)> {
 
 #[test]
 fn e1_until_2_6_38_a_merge_is_tried_only_while_the_elevator_says_that_it_has_work() {
-    for (merging, merges) in [(Merging::LINUX_2_6, false), (Merging::LINUX_4_20, true)] {
+    for (merging, merges) in [
+        (Merging::LINUX_2_6, false),
+        (Merging::LINUX_4_20, true),
+        (Merging::LINUX_6_1, true),
+        (Merging::LINUX_6_1_NEWEST, true),
+    ] {
         let modest = Plain { modest: true, ..Plain::new(merging) };
         let mut rig = Rig::with(Box::new(modest), QueueConfig::default());
         rig.read(0, 8);
@@ -378,16 +383,42 @@ fn e5_nor_do_two_that_would_be_too_large_and_both_go_on_merging() {
 
 #[test]
 fn d26_8_the_survivor_takes_the_place_of_an_older_victim_in_the_fifo() {
-    for (starts, expected) in [([16, 1000, 0], [0, 1000]), ([1000, 16, 0], [1000, 0]), ([0, 1000, 16], [0, 1000])] {
-        let mut rig = without_decoy("deadline@2.6.33", 1024);
-        for (nth, start) in starts.into_iter().enumerate() {
-            rig.now = at_ms(nth as u64);
-            rig.new_read(start, 8);
+    for spec in ["deadline@2.6.33", "deadline@4.20", "mq-deadline"] {
+        for (starts, expected) in [([16, 1000, 0], [0, 1000]), ([1000, 16, 0], [1000, 0]), ([0, 1000, 16], [0, 1000])] {
+            let mut rig = without_decoy(spec, 1024);
+            for (nth, start) in starts.into_iter().enumerate() {
+                rig.now = at_ms(10 * nth as u64);
+                rig.new_read(start, 8);
+            }
+            rig.read(8, 8);
+            assert_eq!(coalesced(&mut rig).len(), 1);
+            rig.now = at_ms(2000);
+            assert_eq!(rig.drain(), expected, "{spec}, queued in the order {starts:?}");
         }
-        rig.read(8, 8);
+    }
+}
+
+/// The older victim's time is the survivor's from then on.
+#[test]
+fn d26_8_the_survivor_is_late_when_an_older_victim_would_have_been() {
+    let is_late_at = |spec, ms| {
+        let mut rig = without_decoy(spec, 1024);
+        rig.queue.set(rig.now, "fifo_batch", 1).unwrap();
+        rig.new_read(5016, 8);
+        rig.now = at_ms(100);
+        rig.new_read(5000, 8);
+        rig.reads([700, 800]);
+        rig.read(5008, 8);
         assert_eq!(coalesced(&mut rig).len(), 1);
-        rig.now = at_ms(2000);
-        assert_eq!(rig.drain(), expected, "queued in the order {starts:?}");
+        // The survivor, oldest of all, has had its batch put off by 700, which was taken before it was one.
+        rig.now = at_ms(ms);
+        rig.new_read(10, 8);
+        rig.serve();
+        let expired = |reason| matches!(reason, Reason::BatchBegan { why: BatchStart::Expired { .. }, .. });
+        rig.heard().into_iter().any(expired)
+    };
+    for spec in ["deadline@2.6.33", "deadline@4.20", "mq-deadline"] {
+        assert!(!is_late_at(spec, 499) && is_late_at(spec, 504), "{spec}: queued at 0, not at 100 ms");
     }
 }
 
@@ -571,6 +602,34 @@ fn enter(rig: &mut Rig, bio: Bio) {
     let who = bio.submitter;
     rig.submit(bio);
     rig.queue.waits(rig.now, who);
+}
+
+#[test]
+fn the_one_merged_last_is_asked_about_before_adjacency_is_looked_at() {
+    let (mut rig, plain) = plain(Merging::LINUX_6_1);
+    let mut enter = |bio| enter(&mut rig, bio);
+    enter(Bio::read(0, ME, Sector(1000), 4));
+    enter(Bio::read(0, ME, Sector(0), 4));
+    plain.told.lock().unwrap().clear();
+    // It continues the second; the first, which it does not touch, is the one merged last.
+    enter(Bio::read(0, YOU, Sector(4), 4));
+    let asked: Vec<_> = plain.told.lock().unwrap().iter().copied().filter(|t| matches!(t, Told::MayMerge(_))).collect();
+    let [last, hashed] = [0, 1].map(|index| Told::MayMerge(RequestId::from_index(index)));
+    assert_eq!(asked[..1], [last]);
+    assert!(asked[1..].iter().all(|told| *told == hashed) && asked.len() > 1, "{asked:?}");
+}
+
+#[test]
+fn the_one_merged_last_may_be_refused_and_stays_the_one_merged_last() {
+    let refuses = Some(RequestId::from_index(0));
+    let told = Plain { refuses, ..Plain::new(Merging::LINUX_4_20) };
+    let mut rig = Rig::with(told.boxed(), QueueConfig::default());
+    rig.new_read(0, 8);
+    // Found as the one merged last, and by the hash: refused both times.
+    rig.new_read(8, 8);
+    told.told.lock().unwrap().clear();
+    rig.new_read(500, 8);
+    assert_eq!(told.told.lock().unwrap()[0], Told::MayMerge(RequestId::from_index(0)));
 }
 
 #[test]

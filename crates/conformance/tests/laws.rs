@@ -1,7 +1,7 @@
 //! Every law, for every elevator and era, over random scripts.
 
-use blksched::{Bound, Catalogue, Choice, Elevator};
-use blksched_conformance::driver::Script;
+use blksched::{Bound, Catalogue, Choice, Elevator, Priority};
+use blksched_conformance::driver::{Script, Step};
 use blksched_conformance::laws;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -61,6 +61,9 @@ keeps_the_laws! {
     cfq_2_6_32_keeps_the_laws: "cfq@2.6.32";
     cfq_2_6_32_with_the_patch_keeps_the_laws: "cfq@2.6.32+async_depth=remaining_slice";
     cfq_2_6_33_keeps_the_laws: "cfq@2.6.33";
+    none_keeps_the_laws: "none";
+    mq_deadline_keeps_the_laws: "mq-deadline";
+    kyber_keeps_the_laws: "kyber";
 }
 
 #[test]
@@ -74,6 +77,23 @@ fn every_era_of_the_catalogue_is_tested() {
 fn every_entry_of_the_catalogue_passes_the_check_that_others_use() {
     for entry in Catalogue::builtin().entries() {
         assert_eq!(laws::check_entry(entry).map_err(|violation| violation.to_string()), Ok(()));
+    }
+}
+
+/// mq-deadline states no bound, because classes have none. Among requests of one class it keeps deadline's.
+#[test]
+fn among_equals_mq_deadline_bounds_waiting_as_deadline_does() {
+    let (deadline, mq) = (choice("deadline@4.20"), choice("mq-deadline"));
+    let make = || -> Box<dyn Elevator> { mq.build().elevator };
+    for seed in 0..SCRIPTS.into() {
+        let mut script = Script::from_seed(seed, 400);
+        for step in &mut script.steps {
+            if let Step::Submit(plan) | Step::Bridge(plan) = step {
+                plan.priority = Priority::NORMAL;
+            }
+        }
+        let verdict = laws::check(&make, (deadline.entry.bound)(&deadline), &script);
+        assert_eq!(verdict.map(|_| ()).map_err(|violation| violation.to_string()), Ok(()), "seed {seed}");
     }
 }
 

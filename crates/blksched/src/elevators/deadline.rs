@@ -26,6 +26,8 @@ mod stepping;
 mod tunables;
 
 pub use batch::Cost;
+pub(super) use batch::goes_on;
+pub(super) use direction::Starved;
 pub use expiry::Expiry;
 pub(super) use expiry::Fifo;
 pub use moving::Moving;

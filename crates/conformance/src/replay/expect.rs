@@ -40,7 +40,7 @@ impl Said {
                     said.armed = None;
                 }
                 Reason::BatchMoved { requests, .. } => said.moved = Some(requests),
-                Reason::TokenTaken { token } => said.token = Some(token),
+                Reason::TokenTaken { token, .. } => said.token = Some(token),
                 Reason::Limited { per_word } => said.shallow = per_word,
                 Reason::Coalesced { into, victim } => said.coalesced.push((into, victim)),
                 _ => {}

@@ -43,7 +43,7 @@ impl Budget {
 }
 
 /// Since 2.6: may a batch that has had `taken` requests take another?
-pub(super) fn goes_on(taken: u32, fifo_batch: i32) -> bool {
+pub(in crate::elevators) fn goes_on(taken: u32, fifo_batch: i32) -> bool {
     i64::from(taken) < i64::from(fifo_batch)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! **Rule** Reads first, but at most `writes_starved` times in a row while writes wait. Choosing writes, even because
 //! no reads wait, starts the count again.
-//! **Origin** the mail of 2002-09-26; notes D25.5 and D26.3. The same in every era.
+//! **Origin** the mail of 2002-09-26; notes D25.5 and D26.3. The same in every era, and in mq-deadline.
 //! **Costs when wrong** Counting also when only reads wait would let writes in early; the mail's readers would stall.
 
 use crate::elevator::Cx;
@@ -11,11 +11,17 @@ use crate::request::Dir;
 
 /// How often in a row writes that waited were passed over.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Starved(i32);
+pub(in crate::elevators) struct Starved(i32);
 
 impl Starved {
     /// The direction of the next batch, if anything waits.
-    pub(super) fn choose(&mut self, cx: &mut Cx<'_>, reads: bool, writes: bool, writes_starved: i32) -> Option<Dir> {
+    pub(in crate::elevators) fn choose(
+        &mut self,
+        cx: &mut Cx<'_>,
+        reads: bool,
+        writes: bool,
+        writes_starved: i32,
+    ) -> Option<Dir> {
         if !reads {
             return writes.then(|| self.writes());
         }

@@ -35,6 +35,11 @@ impl Fifo {
         self.list.head()
     }
 
+    /// When the time of `rq` is up.
+    pub(in crate::elevators) fn expires(&self, rq: RequestId) -> Tick {
+        self.expires[rq]
+    }
+
     /// By how much the oldest request is late, if its time is up.
     pub(in crate::elevators) fn late(&self, now: Instant, jiffies: Jiffies, expiry: Expiry) -> Option<Span> {
         let expires = self.expires[self.head()?];

@@ -1,0 +1,138 @@
+//! The domains: what is queued of each kind of operation, and its tokens.
+//!
+//! **Rule** Reads, writes, discards and the rest have 256, 128, 64 and 16 tokens at first and at most; a turn is a
+//! batch of 16, 8, 1 and 1 requests. New requests wait in a *staged* list, where bios may still join them. A request needs a
+//! token before anything else: without one the staged list is left as it is. With one, and nothing left of the last
+//! time, the whole staged list becomes the *flushed* list, and its first request goes.
+//! **Origin** notes, Kyber "Domains", "Insertion", "Dispatch" and "try".
+//! **Costs when wrong** Flushing before a token is there would end all merging while a domain is throttled, which is
+//! when merging is worth most.
+
+use core::ops::{Index, IndexMut};
+
+use super::tokens::Tokens;
+use crate::explain::Domain;
+use crate::index::List;
+use crate::request::{Op, RequestId, Requests};
+
+/// All of them, in the order of their turns.
+pub(super) const DOMAINS: [Domain; 4] = [Domain::Read, Domain::Write, Domain::Discard, Domain::Other];
+
+pub(super) fn domain_of(op: Op) -> Domain {
+    match op {
+        Op::Read => Domain::Read,
+        Op::Write => Domain::Write,
+        Op::Discard => Domain::Discard,
+        Op::Flush => Domain::Other,
+    }
+}
+
+/// Tokens at first and at most.
+pub(super) fn most_tokens(domain: Domain) -> u32 {
+    [256, 128, 64, 16][domain as usize]
+}
+
+/// Requests in one turn.
+pub(super) fn batch(domain: Domain) -> u32 {
+    [16, 8, 1, 1][domain as usize]
+}
+
+/// One `T` per domain.
+#[derive(Debug)]
+pub(super) struct PerDomain<T>([T; 4]);
+
+impl<T> PerDomain<T> {
+    pub(super) fn from_fn(make: impl FnMut(Domain) -> T) -> PerDomain<T> {
+        PerDomain(DOMAINS.map(make))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+}
+
+impl<T> Index<Domain> for PerDomain<T> {
+    type Output = T;
+    fn index(&self, domain: Domain) -> &T {
+        &self.0[domain as usize]
+    }
+}
+
+impl<T> IndexMut<Domain> for PerDomain<T> {
+    fn index_mut(&mut self, domain: Domain) -> &mut T {
+        &mut self.0[domain as usize]
+    }
+}
+
+/// One domain's requests and tokens.
+#[derive(Debug)]
+pub(super) struct DomainQueue {
+    /// Where bios may still join.
+    pub(super) staged: List,
+    /// Where they no longer may.
+    pub(super) flushed: List,
+    pub(super) tokens: Tokens,
+}
+
+/// What a domain answers when it is asked for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// This one, with this token.
+    Goes(RequestId, u32),
+    /// It has some, and no token.
+    Throttled,
+    /// It has none.
+    NothingQueued,
+}
+
+impl DomainQueue {
+    pub(super) fn new(domain: Domain) -> DomainQueue {
+        DomainQueue { staged: List::new(), flushed: List::new(), tokens: Tokens::new(most_tokens(domain)) }
+    }
+
+    pub(super) fn has_any(&self) -> bool {
+        !self.staged.is_empty() || !self.flushed.is_empty()
+    }
+
+    pub(super) fn take(&mut self) -> Answer {
+        if !self.has_any() {
+            return Answer::NothingQueued;
+        }
+        let Some(token) = self.tokens.get() else { return Answer::Throttled };
+        if self.flushed.is_empty() {
+            core::mem::swap(&mut self.staged, &mut self.flushed);
+        }
+        let rq = self.flushed.pop_front().expect("one of the two lists has a request");
+        Answer::Goes(rq, token)
+    }
+
+    pub(super) fn check(&self, requests: &Requests) {
+        self.staged.check(requests);
+        self.flushed.check(requests);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_token_the_staged_list_is_left_as_it_is() {
+        let mut queue = DomainQueue::new(Domain::Other);
+        for index in 0..18 {
+            queue.staged.push_back(RequestId::from_index(index));
+        }
+        for index in 0..16 {
+            assert_eq!(queue.take(), Answer::Goes(RequestId::from_index(index), index));
+        }
+        // The rest came with the others, and waits where nothing joins.
+        assert_eq!((queue.take(), queue.flushed.len()), (Answer::Throttled, 2));
+        queue.flushed.remove(RequestId::from_index(16));
+        queue.flushed.remove(RequestId::from_index(17));
+        queue.staged.push_back(RequestId::from_index(20));
+        assert_eq!((queue.take(), queue.staged.len()), (Answer::Throttled, 1));
+        queue.tokens.put_back(3);
+        assert_eq!(queue.take(), Answer::Goes(RequestId::from_index(20), 3));
+        assert_eq!(queue.take(), Answer::NothingQueued);
+    }
+}

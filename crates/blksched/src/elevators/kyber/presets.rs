@@ -1,0 +1,41 @@
+//! Kyber in the catalogue.
+
+use super::scheduler::Kyber;
+use super::tunables::{KyberTunables, V6_1};
+use crate::catalogue::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::queue::{Plugging, Slots};
+
+/// Kyber in the catalogue.
+pub const ENTRY: Entry = Entry {
+    name: "kyber",
+    summary: "for fast disks: reads and writes each have so many tokens, and latencies say how many",
+    presets: &[Preset {
+        kernel: V6_1,
+        source: "recordings of 6.1.192; no later kernel is known to decide otherwise (MEMORY)",
+        row: &[("hz", "250")],
+        plugging: Plugging::LINUX_3,
+        slots: Slots::LINUX_5,
+        max_sectors: 2560,
+    }],
+    mechanisms: &[Mechanism {
+        name: "hz",
+        doc: "the kernel's ticks per second: when latencies are looked at",
+        variants: &[
+            Variant { name: "100", doc: "10 ms ticks" },
+            Variant { name: "250", doc: "4 ms ticks: Debian" },
+            Variant { name: "300", doc: "3.3 ms ticks" },
+            Variant { name: "1000", doc: "1 ms ticks: desktops" },
+        ],
+    }],
+    knobs: KyberTunables::KNOBS,
+    bound,
+    build: |choice: &Choice| Box::new(Kyber::new(KyberTunables::of(choice.kernel()), choice.hz())),
+};
+
+/// A round of turns is 16 reads, 8 writes, a discard and one of the rest, and has at least one request of each domain
+/// that has any. (A device that keeps a domain's last token in flight keeps that domain waiting; so short a depth takes
+/// thousands of samples.)
+fn bound(_: &Choice) -> Bound {
+    let wait = Wait::Bounded { ahead: Ahead::SameDirection, expire: None, batches: |_| 1, batch: |_| 16 + 8 + 1 + 1 };
+    Bound { reads: wait, writes: wait }
+}

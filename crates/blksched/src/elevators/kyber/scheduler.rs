@@ -1,0 +1,132 @@
+//! Kyber: what is told to whom.
+//!
+//! **Rule** Each domain first in, first out; no order by sector, no ages, no priorities (but bios of other priorities
+//! do not join a request). Writes that nobody waits for may use three quarters of each word of the tag map.
+//! **Origin** notes, Kyber.
+
+use super::domain::{DomainQueue, PerDomain, domain_of};
+use super::statistics::Statistics;
+use super::tunables::KyberTunables;
+use super::turn::Turn;
+use crate::elevator::{Admission, Cx, Dispatch, Elevator, Insert, Run};
+use crate::queue::merge::Merging;
+use crate::request::{Bio, RequestId, Requests, Table, Waiter};
+use crate::time::{Instant, Jiffies};
+use crate::tunables::Tunables;
+
+/// How much of a tag word asynchronous requests may use \[%\].
+const ASYNC_PERCENT: u32 = 75;
+
+/// A request in the device.
+#[derive(Clone, Copy, Debug, Default)]
+struct Started {
+    at: Instant,
+    token: u32,
+}
+
+/// Kyber.
+#[derive(Debug)]
+pub struct Kyber {
+    tunables: KyberTunables,
+    jiffies: Jiffies,
+    queues: PerDomain<DomainQueue>,
+    turn: Turn,
+    statistics: Statistics,
+    started: Table<Started>,
+}
+
+impl Kyber {
+    pub(super) fn new(tunables: KyberTunables, hz: u32) -> Kyber {
+        Kyber {
+            tunables,
+            jiffies: Jiffies::new(hz),
+            queues: PerDomain::from_fn(DomainQueue::new),
+            turn: Turn::default(),
+            statistics: Statistics::default(),
+            started: Table::new(),
+        }
+    }
+}
+
+impl Elevator for Kyber {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
+        match at {
+            Insert::First => queue.flushed.push_front(rq),
+            _ => queue.staged.push_back(rq),
+        }
+        Run::No
+    }
+
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        match self.turn.choose(cx, &mut self.queues) {
+            Some((rq, token)) => {
+                *self.started.row(rq) = Started { at: cx.now, token };
+                Dispatch::Issue(rq)
+            }
+            None if self.has_work() => Dispatch::Wait,
+            None => Dispatch::Empty,
+        }
+    }
+
+    fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        let domain = domain_of(cx.rq(rq).op);
+        let Started { at, token } = self.started[rq];
+        let took = [cx.now.since(cx.rq(rq).queued_at), cx.now.since(at)];
+        self.statistics.count(cx, domain, took, &self.tunables, self.jiffies);
+        self.queues[domain].tokens.put_back(token);
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        self.queues.iter().any(DomainQueue::has_any)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.statistics.due()
+    }
+
+    fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
+        self.statistics.look(cx, &mut self.queues, self.jiffies);
+        Run::No
+    }
+
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        match bio.waiter {
+            Waiter::Sync => Admission::Unlimited,
+            Waiter::Async => Admission::Shallow((cx.device.tags_per_word * ASYNC_PERCENT / 100).max(1)),
+        }
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::LINUX_6_1_NEWEST
+    }
+
+    fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        let staged = &self.queues[domain_of(bio.op)].staged;
+        than.map_or(staged.tail(), |than| staged.before(than))
+    }
+
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
+        unreachable!("{victim:?} has no neighbour here that could absorb it");
+    }
+
+    /// Its token goes back, and it is the first to have one again.
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
+        queue.tokens.put_back(self.started[rq].token);
+        queue.flushed.push_front(rq);
+    }
+
+    fn tunables(&self) -> &dyn Tunables {
+        &self.tunables
+    }
+
+    fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
+        Some(&mut self.tunables)
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.queues.iter().for_each(|queue| queue.check(requests));
+    }
+}

@@ -1,0 +1,102 @@
+//! When latencies are looked at, and what is done with them then.
+//!
+//! **Rule** A completion asks for a look a tenth of a second later, unless one is due by then. The look wishes no run.
+//! Reads, writes and discards are judged, in this order; first the device latency of all, then the total latency of
+//! each.
+//! **Origin** notes, Kyber "Latency" and "Timer". Discards should be done in 5 s; that is no knob.
+//! (A real kernel's timer may fire a tick later: its wheel rounds.)
+
+use super::depth::{self, Remembered};
+use super::domain::{DomainQueue, PerDomain};
+use super::latency::{Judged, Latencies};
+use super::tunables::KyberTunables;
+use crate::elevator::{Cx, IdleFor};
+use crate::explain::{Domain, Latency, Reason};
+use crate::time::{Instant, Jiffies, Span, Tick};
+
+/// The domains that have a target.
+const JUDGED: [Domain; 3] = [Domain::Read, Domain::Write, Domain::Discard];
+
+const DISCARD_TARGET: Span = Span::from_secs(5);
+
+/// How long a request of a domain may take, if it matters.
+fn target(domain: Domain, tunables: &KyberTunables) -> Option<Span> {
+    match domain {
+        Domain::Read => Some(tunables.read_lat_nsec),
+        Domain::Write => Some(tunables.write_lat_nsec),
+        Domain::Discard => Some(DISCARD_TARGET),
+        Domain::Other => None,
+    }
+}
+
+/// What is known about latencies.
+#[derive(Debug, Default)]
+pub(super) struct Statistics {
+    domains: [Watched; JUDGED.len()],
+    due: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    latencies: Latencies,
+    remembered: Remembered,
+}
+
+impl Statistics {
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// A request of `domain` is done.
+    pub(super) fn count(
+        &mut self,
+        cx: &mut Cx<'_>,
+        domain: Domain,
+        [total, device]: [Span; 2],
+        tunables: &KyberTunables,
+        jiffies: Jiffies,
+    ) {
+        let Some(target) = target(domain, tunables) else { return };
+        let latencies = &mut self.domains[domain as usize].latencies;
+        latencies.count(Latency::Total, total, target);
+        latencies.count(Latency::Device, device, target);
+        let until = jiffies.instant(jiffies.tick(cx.now) + Tick::from(jiffies.hz() / 10));
+        if self.due.is_none_or(|due| due > until) {
+            self.due = Some(until);
+            cx.explain(Reason::Armed { until, why: IdleFor::Statistics });
+        }
+    }
+
+    /// It is time to look.
+    pub(super) fn look(&mut self, cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, jiffies: Jiffies) {
+        self.due = None;
+        let (now, a_second) = (jiffies.tick(cx.now), Tick::from(jiffies.hz()));
+        let mut device_has_too_much = false;
+        for domain in JUDGED {
+            let latencies = &mut self.domains[domain as usize].latencies;
+            latencies.look();
+            let judged = latencies.judge(Latency::Device, now, a_second);
+            explain(cx, domain, Latency::Device, judged);
+            device_has_too_much |= judged.is_some_and(Judged::is_bad);
+        }
+        for domain in JUDGED {
+            let Watched { latencies, remembered } = &mut self.domains[domain as usize];
+            let judged = latencies.judge(Latency::Total, now, a_second);
+            explain(cx, domain, Latency::Total, judged);
+            let total = remembered.go_by(judged, device_has_too_much);
+            let tokens = &mut queues[domain].tokens;
+            let from = tokens.depth();
+            let change = total.and_then(|total| depth::decide(domain, from, total, device_has_too_much));
+            if let Some((to, why)) = change {
+                tokens.resize(to);
+                cx.explain(Reason::TokensChanged { domain, from, to, why });
+            }
+        }
+    }
+}
+
+fn explain(cx: &mut Cx<'_>, domain: Domain, latency: Latency, judged: Option<Judged>) {
+    if let Some(judged) = judged {
+        cx.explain(Reason::LatencyJudged { domain, latency, quarters: judged.quarters() });
+    }
+}

@@ -1,0 +1,181 @@
+//! Tokens, by number: a bitmap in words, as the kernel's `sbitmap` hands out its bits.
+//!
+//! **Rule** A hint says in which word to begin; the lowest free bit of a word is taken. A bit given back is free only
+//! once its word has run out (lazily): then all of them are reclaimed at once. Words are tried in a ring. If the bit is
+//! the hint, the hint goes on by one, and to 0 at the bit before the last; giving a bit back makes it the hint; when
+//! there is none, the hint is 0. A word has 64 bits, halved until there are at least four words. A smaller depth uses
+//! fewer words and bits, and what is out beyond them no longer counts.
+//! **Origin** notes, Kyber "Tokens". A kernel's first hint is random; here it is 0, as recorded.
+//! **Costs when wrong** A plain count of requests in flight decides the same, but for a depth that shrank below what is
+//! out: then a few more than the depth may be, and which depends on the numbers.
+
+/// A domain's tokens.
+#[derive(Clone, Debug)]
+pub(super) struct Tokens {
+    depth: u32,
+    /// Bits per word, as a power of two.
+    shift: u32,
+    hint: u32,
+    words: Vec<Word>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    taken: u64,
+    /// Of those taken: given back, and not yet reclaimed.
+    given_back: u64,
+}
+
+impl Word {
+    /// True if there was anything to reclaim.
+    fn reclaim(&mut self) -> bool {
+        let any = self.given_back != 0;
+        self.taken &= !self.given_back;
+        self.given_back = 0;
+        any
+    }
+
+    /// Take the lowest free of the first `usable` bits.
+    fn take(&mut self, usable: u32) -> Option<u32> {
+        loop {
+            let bit = self.taken.trailing_ones();
+            if bit < usable {
+                self.taken |= 1 << bit;
+                return Some(bit);
+            }
+            if !self.reclaim() {
+                return None;
+            }
+        }
+    }
+}
+
+impl Tokens {
+    /// `depth` tokens, none of them taken; there will never be more.
+    pub(super) fn new(depth: u32) -> Tokens {
+        let mut shift = 6;
+        while shift > 0 && 4 << shift > depth {
+            shift -= 1;
+        }
+        Tokens { depth, shift, hint: 0, words: vec![Word::default(); depth.div_ceil(1 << shift) as usize] }
+    }
+
+    /// How many there are.
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Take one, if one is free: its number.
+    pub(super) fn get(&mut self) -> Option<u32> {
+        if self.hint >= self.depth {
+            self.hint = 0;
+        }
+        let token = self.find();
+        match token {
+            Some(token) if token == self.hint => {
+                self.hint = if token + 1 >= self.depth.saturating_sub(1) { 0 } else { token + 1 };
+            }
+            Some(_) => {}
+            None => self.hint = 0,
+        }
+        token
+    }
+
+    fn find(&mut self) -> Option<u32> {
+        let bits = 1 << self.shift;
+        let words = self.words_in_use();
+        let mut index = self.hint >> self.shift;
+        for _ in 0..words {
+            let usable = (self.depth - index * bits).min(bits);
+            if let Some(bit) = self.words[index as usize].take(usable) {
+                return Some(index * bits + bit);
+            }
+            index = if index + 1 == words { 0 } else { index + 1 };
+        }
+        None
+    }
+
+    /// It is free again, though not at once.
+    pub(super) fn put_back(&mut self, token: u32) {
+        let bit = token & ((1 << self.shift) - 1);
+        self.words[(token >> self.shift) as usize].given_back |= 1 << bit;
+        if token < self.depth {
+            self.hint = token;
+        }
+    }
+
+    /// From now on there are `depth`, at least 1 and at most as many as at first.
+    pub(super) fn resize(&mut self, depth: u32) {
+        let words = self.words_in_use() as usize;
+        self.words[..words].iter_mut().for_each(|word| _ = word.reclaim());
+        self.depth = depth;
+    }
+
+    fn words_in_use(&self) -> u32 {
+        self.depth.div_ceil(1 << self.shift)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_halved_until_there_are_four() {
+        for (depth, shift, words) in [(256, 6, 4), (128, 5, 4), (64, 4, 4), (16, 2, 4), (1, 0, 1)] {
+            let tokens = Tokens::new(depth);
+            assert_eq!((tokens.shift, tokens.words.len()), (shift, words), "{depth}");
+        }
+    }
+
+    #[test]
+    fn tokens_go_out_in_order_and_no_more_than_there_are() {
+        let mut tokens = Tokens::new(16);
+        assert!((0..16).all(|n| tokens.get() == Some(n)));
+        assert_eq!(tokens.get(), None);
+        tokens.put_back(9);
+        assert_eq!((tokens.get(), tokens.get()), (Some(9), None));
+    }
+
+    #[test]
+    fn the_hint_says_in_which_word_to_begin_and_not_at_which_bit() {
+        let mut tokens = Tokens::new(16);
+        (0..6).for_each(|_| _ = tokens.get());
+        // 5 is in the second word (4 to 7), whose lowest free bit is 6; the first word is not even looked at.
+        tokens.put_back(1);
+        tokens.put_back(5);
+        assert_eq!(tokens.get(), Some(6));
+        assert_eq!(tokens.get(), Some(7));
+        // Only now does the word reclaim.
+        assert_eq!(tokens.get(), Some(5));
+    }
+
+    #[test]
+    fn a_token_given_back_is_not_free_before_its_word_has_run_out() {
+        let mut tokens = Tokens::new(16);
+        assert_eq!((tokens.get(), tokens.get()), (Some(0), Some(1)));
+        tokens.put_back(0);
+        assert_eq!([tokens.get(), tokens.get(), tokens.get()], [Some(2), Some(3), Some(0)]);
+    }
+
+    #[test]
+    fn what_is_out_beyond_a_smaller_depth_no_longer_counts() {
+        let mut tokens = Tokens::new(16);
+        (0..8).for_each(|_| _ = tokens.get());
+        (0..3).for_each(|token| tokens.put_back(token));
+        tokens.resize(3);
+        // 3 to 7 are still out, and yet all three are free.
+        assert_eq!([tokens.get(), tokens.get(), tokens.get(), tokens.get()], [Some(0), Some(1), Some(2), None]);
+        tokens.put_back(7);
+        assert_eq!(tokens.get(), None);
+    }
+
+    #[test]
+    fn a_depth_of_one_hands_out_one() {
+        let mut tokens = Tokens::new(16);
+        tokens.resize(1);
+        assert_eq!((tokens.get(), tokens.get()), (Some(0), None));
+        tokens.put_back(0);
+        assert_eq!(tokens.get(), Some(0));
+    }
+}

@@ -1,0 +1,63 @@
+//! Whose turn it is.
+//!
+//! **Rule** The domain whose turn it is goes on for a batch. Then, or when it has nothing to send, the others are asked
+//! in a ring, and it again at the end; whoever answers has the turn. If nobody does, the turn stays.
+//! **Origin** notes, Kyber "Dispatch".
+
+use super::domain::{Answer, DOMAINS, DomainQueue, PerDomain, batch};
+use crate::elevator::Cx;
+use crate::explain::{Domain, DomainTurn, Reason};
+use crate::request::RequestId;
+
+/// The turn.
+#[derive(Debug)]
+pub(super) struct Turn {
+    domain: Domain,
+    /// How many requests it has had.
+    taken: u32,
+}
+
+impl Default for Turn {
+    fn default() -> Turn {
+        Turn { domain: Domain::Read, taken: 0 }
+    }
+}
+
+impl Turn {
+    /// The next request and its token.
+    pub(super) fn choose(&mut self, cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>) -> Option<(RequestId, u32)> {
+        let mut why = DomainTurn::BatchUsed;
+        if self.taken < batch(self.domain) {
+            if let Some(chosen) = ask(cx, queues, self.domain) {
+                self.taken += 1;
+                return Some(chosen);
+            }
+            why = DomainTurn::NothingToSend;
+        }
+        self.taken = 0;
+        let started = self.domain as usize;
+        for nth in 1..=DOMAINS.len() {
+            let domain = DOMAINS[(started + nth) % DOMAINS.len()];
+            if let Some(chosen) = ask(cx, queues, domain) {
+                *self = Turn { domain, taken: 1 };
+                cx.explain(Reason::DomainBegan { domain, why });
+                return Some(chosen);
+            }
+        }
+        None
+    }
+}
+
+fn ask(cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, domain: Domain) -> Option<(RequestId, u32)> {
+    match queues[domain].take() {
+        Answer::Goes(rq, token) => {
+            cx.explain(Reason::TokenTaken { domain, token });
+            Some((rq, token))
+        }
+        Answer::Throttled => {
+            cx.explain(Reason::Throttled { domain });
+            None
+        }
+        Answer::NothingQueued => None,
+    }
+}

@@ -1,0 +1,60 @@
+//! Ageing: a request of a lower class that has waited long enough goes ahead of the higher classes.
+//!
+//! **Rule** While two or more classes are busy, best effort and then idle are asked first for a request that was
+//! queued `prio_aging_expire` ago or earlier. They are asked as always, with batches and directions: what they answer
+//! first is looked at, and if that one is too young the answer is no, however old another may be. Asking changes the
+//! batch even when the answer is no.
+//! **Origin** notes, mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of `prio_aging_expire`.
+//! **Costs when wrong** An ageing that forgets to end the batch when it refuses decides differently from then on.
+
+use super::class::{ClassQueue, PerRank, Rank};
+use crate::time::{Jiffies, Span, Tick};
+
+/// Who may go ahead by age, in this order.
+pub(super) const MAY_AGE: [Rank; 2] = [Rank::BestEffort, Rank::Idle];
+
+/// Which requests a class may answer with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Age {
+    /// Any.
+    Any,
+    /// Those queued at this tick or earlier. (It may lie before the first tick: then none.)
+    QueuedBy(i64),
+}
+
+impl Age {
+    /// Old enough to go ahead of higher classes at `now`.
+    pub(super) fn aged(now: Tick, prio_aging_expire: Span, jiffies: Jiffies) -> Age {
+        Age::QueuedBy(now as i64 - jiffies.ticks(prio_aging_expire) as i64)
+    }
+
+    /// Does a request that was queued then qualify?
+    pub(super) fn admits(self, queued: i64) -> bool {
+        match self {
+            Age::Any => true,
+            Age::QueuedBy(latest) => queued <= latest,
+        }
+    }
+}
+
+/// Is there a lower class that a higher one could keep waiting?
+pub(super) fn is_looked_at(classes: &PerRank<ClassQueue>) -> bool {
+    classes.iter().filter(|class| class.is_busy()).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_exactly_prio_aging_expire_a_request_is_old_enough() {
+        let age = Age::aged(3000, Span::from_ms(10_000), Jiffies::new(250));
+        assert!(age.admits(500) && !age.admits(501));
+        assert!(Age::Any.admits(3000));
+    }
+
+    #[test]
+    fn before_the_clock_has_run_that_long_nobody_is_old_enough() {
+        assert!(!Age::aged(10, Span::from_ms(10_000), Jiffies::new(250)).admits(0));
+    }
+}

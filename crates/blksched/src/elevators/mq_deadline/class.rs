@@ -1,0 +1,132 @@
+//! The priority classes: which one a request belongs to, and what is kept for each.
+//!
+//! **Rule** Real time, best effort and idle. Whoever never set a class counts as best effort (but does not merge with
+//! it). The level within a class does nothing. A class is *busy* from the moment a request of it comes until the last
+//! one is back from the device: requests in flight count.
+//! **Origin** notes, mq-deadline "State".
+//! **Costs when wrong** Counting queued requests only would let a lower class in whenever the higher one waits for the
+//! device.
+
+use core::ops::{Index, IndexMut};
+
+use crate::elevators::deadline::Fifo;
+use crate::index::Tree;
+use crate::request::{Class, Dir, PerDir, Priority, RequestId, Sector};
+
+/// A class as mq-deadline serves it, the first before the second before the third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rank {
+    RealTime,
+    BestEffort,
+    Idle,
+}
+
+impl Rank {
+    pub(super) const ALL: [Rank; 3] = [Rank::RealTime, Rank::BestEffort, Rank::Idle];
+
+    pub(super) fn of(priority: Priority) -> Rank {
+        match priority.class {
+            Class::RealTime => Rank::RealTime,
+            Class::None | Class::BestEffort => Rank::BestEffort,
+            Class::Idle => Rank::Idle,
+        }
+    }
+
+    /// In ionice's words.
+    pub(super) fn class(self) -> Class {
+        match self {
+            Rank::RealTime => Class::RealTime,
+            Rank::BestEffort => Class::BestEffort,
+            Rank::Idle => Class::Idle,
+        }
+    }
+}
+
+/// One `T` per class.
+#[derive(Debug, Default)]
+pub(super) struct PerRank<T>([T; 3]);
+
+impl<T> PerRank<T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+}
+
+impl<T> Index<Rank> for PerRank<T> {
+    type Output = T;
+    fn index(&self, rank: Rank) -> &T {
+        &self.0[rank as usize]
+    }
+}
+
+impl<T> IndexMut<Rank> for PerRank<T> {
+    fn index_mut(&mut self, rank: Rank) -> &mut T {
+        &mut self.0[rank as usize]
+    }
+}
+
+/// One class's requests.
+#[derive(Debug, Default)]
+pub(super) struct ClassQueue {
+    pub(super) sorted: PerDir<Tree<Sector>>,
+    pub(super) aged: PerDir<Fifo>,
+    /// The request behind the last one taken, per direction.
+    pub(super) next: PerDir<Option<RequestId>>,
+    /// Requests queued or in flight.
+    pub(super) unfinished: u32,
+}
+
+impl ClassQueue {
+    pub(super) fn has(&self, dir: Dir) -> bool {
+        self.aged[dir].head().is_some()
+    }
+
+    pub(super) fn has_any(&self) -> bool {
+        self.has(Dir::Read) || self.has(Dir::Write)
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.unfinished > 0
+    }
+
+    /// The request behind `rq` in sector order.
+    pub(super) fn behind(&self, dir: Dir, rq: RequestId) -> Option<RequestId> {
+        self.sorted[dir].next(rq.index() as u32).map(RequestId::from_index)
+    }
+
+    /// `rq` is chosen: the direction would go on behind it.
+    pub(super) fn take(&mut self, dir: Dir, rq: RequestId) {
+        self.next[dir] = self.behind(dir, rq);
+        self.drop(dir, rq);
+    }
+
+    /// `rq` leaves both orders.
+    pub(super) fn drop(&mut self, dir: Dir, rq: RequestId) {
+        self.sorted[dir].remove(rq.index() as u32);
+        self.aged[dir].list.remove(rq);
+    }
+
+    pub(super) fn check(&self, requests: &crate::request::Requests) {
+        for dir in Dir::BOTH {
+            self.sorted[dir].check();
+            self.aged[dir].check(requests);
+            assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
+            let next = self.next[dir].map(|rq| rq.index() as u32);
+            assert!(next.is_none_or(|rq| self.sorted[dir].contains(rq)), "a batch would go on with what is gone");
+        }
+        assert!(self.unfinished >= self.sorted.read.len() + self.sorted.write.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_never_set_a_class_counts_as_best_effort_and_levels_do_nothing() {
+        let rank = |class, level| Rank::of(Priority { class, level });
+        assert_eq!(rank(Class::None, 0), rank(Class::BestEffort, 7));
+        assert_eq!(rank(Class::RealTime, 7), Rank::RealTime);
+        assert_eq!(Rank::ALL.map(|rank| Rank::of(Priority { class: rank.class(), level: 0 })), Rank::ALL);
+    }
+}

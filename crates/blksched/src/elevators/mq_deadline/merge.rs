@@ -1,0 +1,54 @@
+//! What a merge does to the orders, and where a bio looks for a request that it ends in front of.
+//!
+//! **Rule** Front candidates are of the bio's class and direction. A request that grew at its front moves in sector
+//! order and keeps its age. Of two that become one, the survivor takes the place and the time of the one that expires
+//! earlier; a batch that would have gone on with the one absorbed goes on behind it.
+//! **Origin** notes, mq-deadline "Insert"; FORMAT-6.1 "Merging".
+
+use super::class::{ClassQueue, Rank};
+use super::scheduler::MqDeadline;
+use crate::elevator::{Cx, Lookup, Neighbours};
+use crate::explain::{Index, Reason};
+use crate::index::Tree;
+use crate::request::{Bio, Dir, RequestId, Sector};
+
+impl MqDeadline {
+    pub(super) fn look_in_front(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
+        if !self.tunables.front_merges {
+            return Lookup::Nothing;
+        }
+        let (found, steps) = self.classes[Rank::of(bio.priority)].sorted[bio.dir()].find(bio.end());
+        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
+    }
+
+    /// The requests beside `rq` in the tree that it is in, whichever that is.
+    pub(super) fn beside(&self, rq: RequestId) -> Neighbours {
+        let index = rq.index() as u32;
+        let tree_of = |class: &'static Rank| Dir::BOTH.map(|dir| &self.classes[*class].sorted[dir]);
+        let mut trees = Rank::ALL.iter().flat_map(tree_of);
+        let tree: Option<&Tree<Sector>> = trees.find(|tree| tree.contains(index));
+        tree.map_or(Neighbours::default(), |tree| Neighbours {
+            before: tree.previous(index).map(RequestId::from_index),
+            behind: tree.next(index).map(RequestId::from_index),
+        })
+    }
+}
+
+impl ClassQueue {
+    /// `rq` starts at `start` now.
+    pub(super) fn move_in_order(&mut self, dir: Dir, rq: RequestId, start: Sector) {
+        self.sorted[dir].remove(rq.index() as u32);
+        self.sorted[dir].insert(rq.index() as u32, start);
+    }
+
+    /// `victim` is part of `into` from now on.
+    pub(super) fn absorb(&mut self, dir: Dir, into: RequestId, victim: RequestId) {
+        self.aged[dir].inherit(into, victim);
+        if self.next[dir] == Some(victim) {
+            self.next[dir] = self.behind(dir, victim);
+        }
+        self.drop(dir, victim);
+        self.unfinished -= 1;
+    }
+}

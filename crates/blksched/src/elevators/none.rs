@@ -1,0 +1,89 @@
+//! none: what a present kernel does without a scheduler.
+//!
+//! **Rule** First in, first out per software queue. A bio joins one of the newest eight requests that still wait there
+//! (back or front), if operation and priority are the same; nothing coalesces, nothing is sorted. Whoever submits a
+//! burst collects it first (the plug), and most merging happens there.
+//! **Origin** kernel documentation of blk-mq ("multi-queue block IO queueing mechanism"). One software queue, as in a
+//! machine with one processor.
+//! MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at once, which decides the same.
+//! Not decision-checked: there is no recording without a scheduler.
+
+use crate::catalogue::{Ahead, Bound, Choice, Entry, Preset, Wait};
+use crate::elevator::{Cx, Dispatch, Elevator, Insert, Run};
+use crate::index::List;
+use crate::kernel::Kernel;
+use crate::queue::merge::Merging;
+use crate::queue::{Plugging, Slots};
+use crate::request::{Bio, RequestId, Requests};
+
+/// none in the catalogue.
+pub const ENTRY: Entry = Entry {
+    name: "none",
+    summary: "no scheduler: first in, first out, as a present kernel does by default on fast disks",
+    presets: &[Preset {
+        kernel: Kernel::new(6, 1, 0),
+        source: "kernel documentation of blk-mq; merging as recorded with kyber of 6.1.192; not decision-checked",
+        row: &[],
+        plugging: Plugging::LINUX_3,
+        slots: Slots::LINUX_5,
+        max_sectors: 2560,
+    }],
+    mechanisms: &[],
+    knobs: &[],
+    bound,
+    build: |_: &Choice| Box::new(Unscheduled::default()),
+};
+
+/// Whoever came before goes before.
+fn bound(_: &Choice) -> Bound {
+    let wait = Wait::Bounded { ahead: Ahead::All, expire: None, batches: |_| 1, batch: |_| 1 };
+    Bound { reads: wait, writes: wait }
+}
+
+/// A software queue, and nothing else.
+#[derive(Debug, Default)]
+pub struct Unscheduled {
+    waiting: List,
+}
+
+impl Elevator for Unscheduled {
+    fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        match at {
+            Insert::First => self.waiting.push_front(rq),
+            _ => self.waiting.push_back(rq),
+        }
+        Run::No
+    }
+
+    fn dispatch(&mut self, _cx: &mut Cx<'_>) -> Dispatch {
+        self.waiting.pop_front().map_or(Dispatch::Empty, Dispatch::Issue)
+    }
+
+    fn complete(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) -> Run {
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::LINUX_6_1_NEWEST
+    }
+
+    fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        than.map_or(self.waiting.tail(), |than| self.waiting.before(than))
+    }
+
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
+        unreachable!("{victim:?} has no neighbour here that could absorb it");
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.waiting.push_front(rq);
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.waiting.check(requests);
+    }
+}
