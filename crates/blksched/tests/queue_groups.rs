@@ -43,6 +43,7 @@ impl Elevator for Diary {
     }
 
     fn dispatch(&mut self, _cx: &mut Cx<'_>) -> Dispatch {
+        self.write("asked".into());
         Dispatch::Wait
     }
 
@@ -81,6 +82,17 @@ fn a_group_is_announced_ahead_of_its_first_bio_and_once() {
     queue.submit(Instant::ZERO, of(3));
     queue.submit(Instant::ZERO, of(0));
     assert_eq!(heard(&log), ["group 3 under 0: 100", "request of 3", "request of 3", "request of 0"]);
+}
+
+#[test]
+fn a_flush_of_a_group_that_nobody_announced_is_no_reason_to_ask_again() {
+    let (diary, log) = Diary::new();
+    let mut queue = BlockQueue::new(QueueConfig::default(), diary);
+    queue.next(Instant::ZERO);
+    heard(&log);
+    queue.submit(Instant::ZERO, Bio { group: GroupId(1), ..Bio::flush(1, SubmitterId(1)) });
+    queue.next(Instant::ZERO);
+    assert_eq!(heard(&log), ["group 1 under 0: 100"]);
 }
 
 #[test]

@@ -16,8 +16,7 @@ impl<L: Listener> BlockQueue<L> {
     /// then.
     pub fn set_group(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
         self.catch_up(now);
-        self.groups.set(id, group)?;
-        self.elevator.group(&mut self.core.cx(now), id, group);
+        self.announce(now, id, group)?;
         self.changed();
         Ok(())
     }
@@ -46,8 +45,15 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     pub(super) fn meet_group(&mut self, now: Instant, bio: &Bio) {
         if self.groups.get(bio.group).is_none() {
-            self.set_group(now, bio.group, Group::default()).expect("a bio's group number is small");
+            // That alone changes no answer; what becomes of the bio may.
+            self.announce(now, bio.group, Group::default()).expect("a bio's group number is small");
         }
+    }
+
+    fn announce(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
+        self.groups.set(id, group)?;
+        self.elevator.group(&mut self.core.cx(now), id, group);
+        Ok(())
     }
 
     /// A new elevator hears of every group.
