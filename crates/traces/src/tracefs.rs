@@ -1,0 +1,286 @@
+//! The text of a tracefs instance with the `block` events: what a kernel's block layer did, line by line.
+//!
+//! Only `block_rq_insert`, `block_rq_issue`, `block_rq_complete`, `block_rq_merge`, `block_rq_requeue` and
+//! `block_bio_queue` are understood; lines of other events are read over. Moments have microseconds. Kernels since 6.7
+//! tell a request's priority, earlier ones do not.
+
+use std::fmt;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use crate::elevator_transcript::ReadError;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Whose name stands there: the process that ran, not always the one that asked.
+    pub task: String,
+    /// Its number.
+    pub pid: u32,
+    /// On which CPU.
+    pub cpu: u32,
+    /// In what context, as the kernel abbreviates it (`d..1.`).
+    pub context: String,
+    /// When \[us\].
+    pub time_us: u64,
+    /// What.
+    pub event: Event,
+    /// The device, major and minor.
+    pub device: (u32, u32),
+    /// What kind of I/O: blkparse's letters.
+    pub rwbs: String,
+    /// Length \[bytes\], where the event tells it.
+    pub bytes: Option<u32>,
+    /// First sector.
+    pub sector: u64,
+    /// Length \[512-byte sectors\].
+    pub sectors: u32,
+    /// The request's priority, if this kernel tells it.
+    pub priority: Option<Priority>,
+    /// What stands in brackets at the end: a name, or a completion's error.
+    pub last: String,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A bio was submitted.
+    BioQueue,
+    /// The elevator has a request.
+    Insert,
+    /// A request was absorbed by another.
+    Merge,
+    /// The device has it.
+    Issue,
+    /// The device handed it back.
+    Requeue,
+    /// It is done.
+    Complete,
+}
+
+const EVENTS: [(Event, &str); 6] = [
+    (Event::BioQueue, "block_bio_queue"),
+    (Event::Insert, "block_rq_insert"),
+    (Event::Merge, "block_rq_merge"),
+    (Event::Issue, "block_rq_issue"),
+    (Event::Requeue, "block_rq_requeue"),
+    (Event::Complete, "block_rq_complete"),
+];
+
+impl Event {
+    /// Its name in tracefs.
+    pub fn name(self) -> &'static str {
+        EVENTS.iter().find(|(event, _)| *event == self).expect("every event has a name").1
+    }
+
+    /// Does its line tell the length in bytes?
+    fn tells_bytes(self) -> bool {
+        matches!(self, Event::Insert | Event::Merge | Event::Issue)
+    }
+}
+
+/// `be,0,4`: class, hint, level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priority {
+    /// `none`, `rt`, `be` or `idle`.
+    pub class: &'static str,
+    /// The hint.
+    pub hint: u32,
+    /// The level, 0 to 7.
+    pub level: u8,
+}
+
+const CLASSES: [&str; 4] = ["none", "rt", "be", "idle"];
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, us) = (self.time_us / 1_000_000, self.time_us % 1_000_000);
+        write!(f, "{:>16}-{:<7} [{:03}] {} {seconds:>5}.{us:06}: ", self.task, self.pid, self.cpu, self.context)?;
+        write!(f, "{}: {},{} {} ", self.event.name(), self.device.0, self.device.1, self.rwbs)?;
+        if let Some(bytes) = self.bytes {
+            write!(f, "{bytes} ")?;
+        }
+        if self.event != Event::BioQueue {
+            write!(f, "() ")?;
+        }
+        write!(f, "{} + {} ", self.sector, self.sectors)?;
+        if let Some(Priority { class, hint, level }) = self.priority {
+            write!(f, "{class},{hint},{level} ")?;
+        }
+        write!(f, "[{}]", self.last)
+    }
+}
+
+/// Read a trace; `path` is for errors.
+///
+/// # Errors
+/// If `input` cannot be read, or a line of one of the known events is not as the kernel writes it.
+pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
+    let mut lines = Vec::new();
+    for (nth, text) in input.lines().enumerate() {
+        let text = text.map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+        if text.starts_with('#') || text.trim().is_empty() {
+            continue;
+        }
+        match parse(&text) {
+            Ok(Some(line)) => lines.push(line),
+            Ok(None) => {}
+            Err((word, expected)) => {
+                let column = text.find(word).filter(|_| !word.is_empty()).map_or(text.len(), |at| at) + 1;
+                let message = format!("`{word}` is not {expected}");
+                return Err(ReadError::Line { path: path.to_owned(), line: nth + 1, column, message });
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// Write lines as tracefs does.
+///
+/// # Errors
+/// If `out` does.
+pub fn write(lines: &[Line], mut out: impl Write) -> io::Result<()> {
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// A word, and what it should have been.
+type Wrong<'t> = (&'t str, &'static str);
+
+/// One line; `None` if it is of another event.
+fn parse(text: &str) -> Result<Option<Line>, Wrong<'_>> {
+    let Some((name, event)) = EVENTS.iter().find_map(|(event, name)| {
+        let at = text.find(&format!("{name}: "))?;
+        Some((at, *event))
+    }) else {
+        return Ok(None);
+    };
+    let (before, after) = text.split_at(name);
+    let after = &after[event.name().len() + 2..];
+    // A task's name may hold anything, so its end is found from behind.
+    let mut words = before.split_whitespace().rev();
+    let time = words.next().unwrap_or_default();
+    let context = words.next().unwrap_or_default();
+    let cpu = words.next().unwrap_or_default();
+    let who = before[..before.rfind(cpu).unwrap_or(0)].trim();
+    let (task, pid) = who.rsplit_once('-').ok_or((who, "a task and its number, as in fio-21457"))?;
+    let cpu = cpu.strip_prefix('[').and_then(|cpu| cpu.strip_suffix(']')).unwrap_or(cpu);
+    let mut line = Line {
+        task: task.to_owned(),
+        pid: number(pid, "a process number")?,
+        cpu: number(cpu, "a CPU's number in brackets")?,
+        context: context.to_owned(),
+        time_us: time_us(time).ok_or((time, "a time in seconds, as in 2682.962213:"))?,
+        event,
+        device: (0, 0),
+        rwbs: String::new(),
+        bytes: None,
+        sector: 0,
+        sectors: 0,
+        priority: None,
+        last: String::new(),
+    };
+    read_io(&mut line, after)?;
+    Ok(Some(line))
+}
+
+/// `7,2 WS 4096 () 24704 + 8 be,0,4 [fio]`, as far as the event tells it.
+fn read_io<'t>(line: &mut Line, text: &'t str) -> Result<(), Wrong<'t>> {
+    let open = text.rfind('[').ok_or((text, "an event with a word in brackets at its end"))?;
+    line.last = text[open + 1..].trim_end().trim_end_matches(']').to_owned();
+    let mut words = text[..open].split_whitespace();
+    let mut next = || words.next().unwrap_or_default();
+    let device = next();
+    let (major, minor) = device.split_once(',').ok_or((device, "a device, as in 7,2"))?;
+    line.device = (number(major, "a device's major number")?, number(minor, "a device's minor number")?);
+    line.rwbs = next().to_owned();
+    if line.event.tells_bytes() {
+        line.bytes = Some(number(next(), "a length in bytes")?);
+    }
+    if line.event != Event::BioQueue {
+        let command = next();
+        if command != "()" {
+            return Err((command, "the empty command ()"));
+        }
+    }
+    line.sector = number(next(), "a sector")?;
+    let plus = next();
+    if plus != "+" {
+        return Err((plus, "the + between sector and length"));
+    }
+    line.sectors = number(next(), "a length in sectors")?;
+    if let Some(word) = words.next() {
+        line.priority = Some(priority(word).ok_or((word, "a priority, as in be,0,4"))?);
+    }
+    Ok(())
+}
+
+fn number<'t, T: std::str::FromStr>(word: &'t str, expected: &'static str) -> Result<T, Wrong<'t>> {
+    word.parse().map_err(|_| (word, expected))
+}
+
+/// `2682.962213:`
+fn time_us(word: &str) -> Option<u64> {
+    let (seconds, us) = word.strip_suffix(':')?.split_once('.')?;
+    let fraction = us.len() == 6 && us.bytes().all(|byte| byte.is_ascii_digit());
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(us.parse().ok().filter(|_| fraction)?)
+}
+
+/// `be,0,4`
+fn priority(word: &str) -> Option<Priority> {
+    let mut parts = word.split(',');
+    let class = parts.next()?;
+    let class = *CLASSES.iter().find(|known| **known == class)?;
+    let (hint, level) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.next().is_none().then_some(Priority { class, hint, level })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Vec<Line>, ReadError> {
+        read(text.as_bytes(), Path::new("trace"))
+    }
+
+    #[test]
+    fn a_real_trace_is_read_whole_and_written_as_it_was() {
+        let packed = include_bytes!("../../../testdata/traces/tracefs-mq-deadline.txt.gz");
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
+        let lines = read_text(&text).unwrap();
+        let count = |event| lines.iter().filter(|line| line.event == event).count();
+        assert_eq!([count(Event::Insert), count(Event::Issue), count(Event::Complete)], [4320; 3]);
+        let mut written = Vec::new();
+        write(&lines, &mut written).unwrap();
+        let body: String = text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+        assert_eq!(String::from_utf8(written).unwrap(), body);
+    }
+
+    #[test]
+    fn names_with_spaces_and_dashes_and_kernels_without_priorities_are_read() {
+        let text = "  my-task 2-77  [000] ..s1.  12.000005: block_rq_complete: 8,0 R () 8 + 16 [-5]\n\
+                    <idle>-0 [001] d.... 12.000006: sched_switch: whatever\n\
+                    a-1 [001] d.... 12.000007: block_bio_queue: 8,0 WFS 100 + 8 [jbd2/sda-8]\n";
+        let lines = read_text(text).unwrap();
+        assert_eq!((lines[0].task.as_str(), lines[0].pid, lines[0].time_us), ("my-task 2", 77, 12_000_005));
+        assert_eq!((lines[0].sector, lines[0].sectors, lines[0].last.as_str()), (8, 16, "-5"));
+        assert_eq!((lines.len(), lines[1].rwbs.as_str(), lines[1].priority), (2, "WFS", None));
+    }
+
+    #[test]
+    fn a_broken_line_is_named_by_line_column_and_word() {
+        let good = "fio-1 [000] d.... 1.000000: block_rq_insert: 7,2 WS 4096 () 24704 + 8 be,0,4 [fio]\n";
+        let wrong =
+            |from: &str, to: &str| read_text(&format!("{good}{}", good.replace(from, to))).unwrap_err().to_string();
+        assert!(
+            wrong("24704", "2470x").starts_with("trace:2:61: `2470x` is not a sector"),
+            "{}",
+            wrong("24704", "2470x")
+        );
+        assert!(wrong("be,0,4", "bee,0,4").contains("`bee,0,4` is not a priority"));
+        assert!(wrong("1.000000:", "1.00:").contains("`1.00:` is not a time"));
+        assert!(wrong("7,2", "72").contains("`72` is not a device"));
+    }
+}
