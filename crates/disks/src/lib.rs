@@ -49,5 +49,5 @@ pub use spec::{
     BufferSpec, CacheOrder, CollectionSpec, DelaySpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec, FixedSpec,
     FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, Level, LookAheadSpec, MiddlewareSpec,
     MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, RaidSpec, Rate, SeekSpec,
-    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, parse, presets,
+    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, load_changed, parse, presets,
 };

@@ -18,6 +18,7 @@ use crate::raid::Raid;
 use crate::sheet::Published;
 use crate::ssd::Ssd;
 
+mod changes;
 mod error;
 mod hdd;
 mod middleware;
@@ -27,6 +28,7 @@ mod reader;
 mod ssd;
 mod units;
 
+pub use changes::load_changed;
 pub use error::DiskError;
 pub use hdd::{
     CacheOrder, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder, SeekSpec, WriteCacheSpec,

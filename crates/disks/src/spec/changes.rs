@@ -1,0 +1,109 @@
+//! A disk with some keys of its file changed: what an experiment or a sweep asks for.
+
+use core::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::DiskError;
+use super::reader::Source;
+use super::{DiskSpec, PRESETS, read_disk};
+
+/// A preset (or a TOML file, by its path) with some keys changed: `("write_cache.order", "off")`, the values as they
+/// would stand in the file, without quotes. A list of changes that contradict each other only in between is fine.
+///
+/// # Errors
+/// As [`load`](super::load); an error about a change has the position of the table that it changes, and names the key.
+pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<DiskSpec, DiskError> {
+    if changes.is_empty() {
+        return super::load(name_or_path);
+    }
+    let preset = PRESETS.iter().find(|(name, _)| *name == name_or_path);
+    let text = match preset {
+        Some((_, text)) => (*text).to_owned(),
+        // What cannot be read as a file is complained of as ever; a RAID named in short has no keys to change.
+        None => match std::fs::read_to_string(name_or_path) {
+            Ok(text) => text,
+            Err(error) => {
+                super::load(name_or_path)?;
+                return Err(DiskError::Unreadable { file: name_or_path.to_owned(), reason: error.to_string() });
+            }
+        },
+    };
+    let source = Source { file: name_or_path, text: &text };
+    let snippets: Vec<String> = changes.iter().map(|(_, value)| snippet(value)).collect();
+    let mut document = source.parse()?;
+    for ((key, _), snippet) in changes.iter().zip(&snippets) {
+        let value = DeTable::parse(snippet).expect("a snippet is TOML").into_inner();
+        let value = value.into_iter().next().expect("it has one key").1.into_inner();
+        set(document.get_mut(), key, value);
+    }
+    let (top, model, middleware) = read_disk(source, document.get_ref(), 0..0)?;
+    let name = format!("{name_or_path} changed");
+    let description = top.text("description")?.value;
+    // What is published is about the disk as it was.
+    Ok(DiskSpec { name, description, model, middleware, published: Vec::new() })
+}
+
+/// `x = "8ms"`, or `x = 16` for what is a whole number.
+fn snippet(value: &str) -> String {
+    match value.parse::<i64>() {
+        Ok(number) => format!("x = {number}"),
+        Err(_) => format!("x = \"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")),
+    }
+}
+
+/// Put `value` at `a.b.c`, making the tables on the way.
+fn set<'t>(table: &mut DeTable<'t>, key: &'t str, value: DeValue<'t>) {
+    let (head, rest) = key.split_once('.').map_or((key, None), |(head, rest)| (head, Some(rest)));
+    let at: Range<usize> = table.get(head).map_or(0..0, Spanned::span);
+    let Some(rest) = rest else {
+        table.insert(Spanned::new(at.clone(), head.into()), Spanned::new(at, value));
+        return;
+    };
+    if table.get(head).is_none_or(|found| !found.get_ref().is_table()) {
+        let empty = DeValue::Table(DeTable::default());
+        table.insert(Spanned::new(at.clone(), head.into()), Spanned::new(at, empty));
+    }
+    if let Some(DeValue::Table(inner)) = table.get_mut(head).map(Spanned::get_mut) {
+        set(inner, rest, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Model, load};
+    use super::*;
+
+    fn changed(changes: &[(&str, &str)]) -> Result<DiskSpec, DiskError> {
+        let changes: Vec<_> = changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        load_changed("ide-2002", &changes)
+    }
+
+    #[test]
+    fn a_changed_key_is_all_that_differs() {
+        let mut plain = load("ide-2002").unwrap();
+        let disk = changed(&[("write_cache.order", "off"), ("zones.count", "20")]).unwrap();
+        let spec = plain.hdd_mut().unwrap();
+        spec.write_cache = None;
+        spec.zones.count = 20;
+        assert_eq!(disk.model, plain.model);
+        assert_eq!(changed(&[]).unwrap(), load("ide-2002").unwrap());
+    }
+
+    #[test]
+    fn changes_are_judged_together() {
+        let disk = changed(&[("look_ahead.segment", "128KiB"), ("look_ahead.hold", "64KiB")]).unwrap();
+        let Model::Hdd(spec) = disk.model else { panic!("an hdd") };
+        assert_eq!(spec.look_ahead.unwrap().hold_sectors, 128);
+    }
+
+    #[test]
+    fn a_key_or_value_that_does_not_exist_gets_the_nearest_word() {
+        let error = changed(&[("write_cache.ordre", "off")]).unwrap_err().to_string();
+        assert!(error.contains("unknown key `ordre`") && error.ends_with("did you mean `order`?"), "{error}");
+        let error = changed(&[("write_cache.order", "of\"f")]).unwrap_err().to_string();
+        assert!(error.contains("`of\"f` is not a value of `order`"), "{error}");
+        assert!(changed(&[("speed.of.light", "1")]).is_err());
+    }
+}

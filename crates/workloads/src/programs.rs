@@ -1,0 +1,89 @@
+//! Programs: what people run, as workloads. `dd` of a large file, `cat` of a tree, a benchmark with many threads.
+//!
+//! A [`Program`] has a name, parameters (each described once: kind, default, meaning) and a function that makes its
+//! processes: one [`Source`] each. Programs are written where a job file has no words for the load: reads that hang on
+//! what was read before, writers that only request slots hold back, processes that talk to each other.
+//!
+//! ```
+//! use blksched_workloads::programs::{Launch, Settings, program};
+//!
+//! let dd = program("dd").unwrap();
+//! let settings = Settings::of(dd, [("size", "64MiB")]).unwrap();
+//! let processes = dd.start(&Launch::new("dd", &settings, 1 << 24));
+//! assert_eq!(processes.unwrap().len(), 1);
+//! ```
+
+mod cat;
+mod dd;
+mod launch;
+mod parameter;
+mod settings;
+mod stepper;
+mod tree;
+mod tree_readers;
+mod units;
+
+pub use launch::{Launch, Process};
+pub use parameter::{Kind, Parameter, Place, Value};
+pub use settings::{Settings, SettingsError};
+pub use stepper::{Io, Step, Stepper, Steps};
+
+/// A program by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// As the user says it.
+    pub name: &'static str,
+    /// What it does to a disk, in a line.
+    pub about: &'static str,
+    /// What can be said about it.
+    pub parameters: &'static [Parameter],
+    /// Make its processes; called through [`Program::start`].
+    pub(crate) processes: fn(&Launch<'_>) -> Result<Vec<Process>, String>,
+}
+
+impl Program {
+    /// The processes of one run. Their submitters are numbered from [`Launch::first`] on, in order.
+    ///
+    /// # Errors
+    /// If it does not fit on the disk, or its parameters contradict each other.
+    pub fn start(&self, launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+        let processes = (self.processes)(launch)?;
+        for (nth, process) in processes.iter().enumerate() {
+            assert_eq!(process.source.submitter(), launch.submitter(nth as u32), "{} numbers its processes", self.name);
+        }
+        Ok(processes)
+    }
+}
+
+/// All of them.
+pub const PROGRAMS: &[Program] = &[cat::PROGRAM, dd::PROGRAM, tree_readers::PROGRAM];
+
+/// The program called `name`.
+pub fn program(name: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|program| program.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_starts_with_nothing_said() {
+        for program in PROGRAMS {
+            let settings = Settings::of(program, []).unwrap_or_else(|e| panic!("{}: {e}", program.name));
+            let processes = program.start(&Launch::new(program.name, &settings, 156_250_000));
+            assert!(!processes.unwrap_or_else(|e| panic!("{}: {e}", program.name)).is_empty());
+        }
+    }
+
+    #[test]
+    fn parameters_are_described_and_their_names_differ() {
+        for program in PROGRAMS {
+            for (nth, parameter) in program.parameters.iter().enumerate() {
+                assert!(!parameter.doc.is_empty() && !parameter.doc.ends_with('.'), "{}", parameter.name);
+                let twin = program.parameters[..nth].iter().any(|other| other.name == parameter.name);
+                assert!(!twin, "{} of {}", parameter.name, program.name);
+            }
+        }
+    }
+}

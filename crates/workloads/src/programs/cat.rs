@@ -1,0 +1,34 @@
+//! `cat directory/*`: every file of one directory, one dependent read after the other.
+
+use rand_pcg::Pcg64Mcg;
+
+use super::parameter::{Kind, Parameter};
+use super::stepper::Stepper;
+use super::tree::{Places, Shape, Walk, tree_parameters};
+use super::{Launch, Process, Program};
+
+pub(super) const PROGRAM: Program = Program {
+    name: "cat",
+    about: "reads the files of one directory, none of which is known before the one before is read",
+    parameters: tree_parameters!("31", "1KiB", "48KiB", "0.1ms";
+        Parameter { name: "at", kind: Kind::Place, default: "4%", doc: "where the directory lies" }
+    ),
+    processes,
+};
+
+fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    let shape = Shape::of(launch)?;
+    let at = launch.room("at", shape.most())?;
+    let walk = Walk::new(shape, Once(Some(at)), launch.random(0, 0));
+    let source = Stepper::new(launch.submitter(0), launch.at, walk);
+    Ok(vec![Process { name: launch.name.to_owned(), source: Box::new(source) }])
+}
+
+/// One directory.
+struct Once(Option<u64>);
+
+impl Places for Once {
+    fn next(&mut self, _random: &mut Pcg64Mcg) -> Option<u64> {
+        self.0.take()
+    }
+}

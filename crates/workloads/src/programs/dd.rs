@@ -1,0 +1,84 @@
+//! `dd if=/dev/zero of=file`: a writer whose pages are written back as fast as request slots allow.
+//!
+//! **Model** Memory is filled faster than any disk writes, so there is always more to write back: bios of `bio` bytes
+//! in order, held back by nothing but request slots. The file system breaks the stream: after each `run` bytes of
+//! data lies a block of its own (ext2's indirect block, one per 4 MiB), so that the next request does not continue
+//! the one before.
+//! **Left out** the dirty limit, its threads, and the writing of the indirect blocks themselves.
+
+use blksched::Instant;
+
+use super::parameter::{Kind, Parameter};
+use super::stepper::{Io, Step, Stepper, Steps};
+use super::{Launch, Process, Program};
+
+pub(super) const PROGRAM: Program = Program {
+    name: "dd",
+    about: "writes one large file from memory: a backlog of write-back that only request slots hold back",
+    parameters: &[
+        Parameter { name: "size", kind: Kind::Bytes, default: "4000MiB", doc: "how much it writes" },
+        Parameter { name: "at", kind: Kind::Place, default: "5%", doc: "where its file lies" },
+        Parameter { name: "bio", kind: Kind::Bytes, default: "64KiB", doc: "what is submitted at a time" },
+        Parameter { name: "run", kind: Kind::Bytes, default: "4MiB", doc: "after so much data its file has a break" },
+        Parameter { name: "gap", kind: Kind::Bytes, default: "4KiB", doc: "how long a break is" },
+    ],
+    processes,
+};
+
+fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    let sectors = |name| launch.settings.sectors(name);
+    let (size, run) = (sectors("size"), sectors("run").max(8));
+    let breaks = size / run;
+    let at = launch.room("at", size + breaks * sectors("gap"))?;
+    let bio = u32::try_from(sectors("bio").clamp(8, run)).map_err(|_| "`bio` is too large".to_owned())?;
+    let steps = Backlog { at, left: size, bio, run, left_of_run: run, gap: sectors("gap") };
+    let source = Stepper::new(launch.submitter(0), launch.at, steps);
+    Ok(vec![Process { name: launch.name.to_owned(), source: Box::new(source) }])
+}
+
+/// What is still to be written. All in sectors.
+struct Backlog {
+    at: u64,
+    left: u64,
+    bio: u32,
+    run: u64,
+    left_of_run: u64,
+    gap: u64,
+}
+
+impl Steps for Backlog {
+    fn step(&mut self, _now: Instant) -> Step {
+        if self.left == 0 {
+            // The second time nothing is in flight.
+            return if core::mem::replace(&mut self.bio, 0) > 0 { Step::Await(0) } else { Step::Exit };
+        }
+        if self.left_of_run == 0 {
+            self.at += self.gap;
+            self.left_of_run = self.run;
+        }
+        let sectors = u64::from(self.bio).min(self.left_of_run).min(self.left);
+        let io = Io::write(self.at, sectors as u32);
+        self.at += sectors;
+        self.left -= sectors;
+        self.left_of_run -= sectors;
+        Step::Start(io)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched::Sector;
+
+    use super::*;
+
+    #[test]
+    fn the_stream_is_contiguous_but_for_a_block_after_each_run() {
+        let mut backlog = Backlog { at: 800, left: 40, bio: 16, run: 24, left_of_run: 24, gap: 8 };
+        let mut ios = Vec::new();
+        while let Step::Start(io) = backlog.step(Instant::ZERO) {
+            ios.push((io.start, io.sectors));
+        }
+        assert_eq!(ios, [(Sector(800), 16), (Sector(816), 8), (Sector(832), 16)]);
+        assert_eq!(backlog.step(Instant::ZERO), Step::Exit);
+    }
+}

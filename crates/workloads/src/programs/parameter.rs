@@ -1,0 +1,141 @@
+//! What can be said about a program: one description per parameter, from which it is parsed, listed and explained.
+
+use blksched::{Span, nearest};
+
+use super::units;
+
+/// One parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in an experiment's file.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// As a user would write it.
+    pub default: &'static str,
+    /// What it means, in a line.
+    pub doc: &'static str,
+}
+
+/// What a parameter is, and so how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Count,
+    /// A number.
+    Number,
+    /// Bytes: `128KiB`.
+    Bytes,
+    /// A time: `8ms`.
+    Time,
+    /// A place on the disk: `30%` of the way inwards, or so many bytes from its beginning: `10GB`.
+    Place,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+/// A parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// Bytes.
+    Bytes(u64),
+    /// A time.
+    Time(Span),
+    /// A place.
+    Place(Place),
+    /// A word.
+    Word(&'static str),
+}
+
+/// A place on the disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// This part of the capacity from the outer edge (0 to 1).
+    Share(f64),
+    /// Bytes from the outer edge.
+    Bytes(u64),
+}
+
+impl Place {
+    /// The sector, on 8-sector (4 KiB) boundaries, of a disk with so many sectors.
+    pub fn sector(self, disk_sectors: u64) -> u64 {
+        let sector = match self {
+            Place::Share(share) => (disk_sectors as f64 * share) as u64,
+            Place::Bytes(bytes) => bytes / 512,
+        };
+        sector.min(disk_sectors) / 8 * 8
+    }
+}
+
+impl Kind {
+    /// In words, with an example.
+    pub fn expected(self) -> String {
+        match self {
+            Kind::Count => "a whole number".to_owned(),
+            Kind::Number => "a number, not negative".to_owned(),
+            Kind::Bytes => "a size, as in 128KiB".to_owned(),
+            Kind::Time => "a time, as in 8ms".to_owned(),
+            Kind::Place => "a place on the disk, as in 30% or 10GB".to_owned(),
+            Kind::Word(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+
+    fn read(self, text: &str) -> Option<Value> {
+        let text = text.trim();
+        match self {
+            Kind::Count => text.parse().ok().map(Value::Count),
+            Kind::Number => text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).map(Value::Number),
+            Kind::Bytes => units::bytes(text).map(Value::Bytes),
+            Kind::Time => text.parse().ok().map(Value::Time),
+            Kind::Place => {
+                let share = units::percent(text).map(Place::Share);
+                share.or_else(|| units::bytes(text).map(Place::Bytes)).map(Value::Place)
+            }
+            Kind::Word(words) => words.iter().find(|word| **word == text).map(|word| Value::Word(word)),
+        }
+    }
+}
+
+impl Parameter {
+    /// A value as a user writes it.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what was expected.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        self.kind.read(text).ok_or_else(|| {
+            let near = match self.kind {
+                Kind::Word(words) => nearest(text, words.iter().copied()),
+                _ => None,
+            };
+            let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            format!("`{text}` is no value of `{}`: expected {}{hint}", self.name, self.kind.expected())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_read_as_its_kind_or_refused_with_what_was_expected() {
+        let order = Parameter { name: "order", kind: Kind::Word(&["token", "window"]), default: "token", doc: "x" };
+        assert_eq!(order.parse("window"), Ok(Value::Word("window")));
+        let refused = order.parse("widnow").unwrap_err();
+        assert_eq!(refused, "`widnow` is no value of `order`: expected one of token, window; did you mean `window`?");
+        let think = Parameter { name: "think", kind: Kind::Time, default: "0ms", doc: "x" };
+        assert_eq!(think.parse("2ms"), Ok(Value::Time(Span::from_ms(2))));
+        assert_eq!(think.parse("2"), Err("`2` is no value of `think`: expected a time, as in 8ms".to_owned()));
+    }
+
+    #[test]
+    fn a_place_is_a_share_of_the_disk_or_a_distance_from_its_edge() {
+        assert_eq!(Place::Share(0.5).sector(1_000_000), 500_000);
+        assert_eq!(Place::Bytes(1 << 20).sector(1_000_000), 2048);
+        assert_eq!(Place::Bytes(1 << 40).sector(1_000_000), 1_000_000);
+    }
+}

@@ -1,0 +1,133 @@
+//! A program's parameters with everything decided: what was said, and the defaults of the rest.
+
+use core::fmt;
+
+use blksched::{Span, nearest};
+
+use super::Program;
+use super::parameter::{Parameter, Place, Value};
+
+/// Every parameter of a program, decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    values: Vec<(&'static str, Value)>,
+}
+
+/// What was said that the program does not understand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError {
+    /// Whose value, or what is no parameter.
+    pub name: String,
+    /// What is wrong, and what was expected.
+    pub problem: String,
+    /// The parameter that was probably meant.
+    pub nearest: Option<&'static str>,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)?;
+        self.nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean `{nearest}`?"))
+    }
+}
+
+impl core::error::Error for SettingsError {}
+
+impl Settings {
+    /// `program`'s parameters, some of them as said: names and values as a user writes them; the last word counts.
+    ///
+    /// # Errors
+    /// If it has no such parameter, or the value is none of its kind.
+    pub fn of<'a>(
+        program: &Program,
+        said: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Settings, SettingsError> {
+        let of_default = |p: &Parameter| (p.name, p.parse(p.default).expect("a test reads every default"));
+        let mut values: Vec<_> = program.parameters.iter().map(of_default).collect();
+        for (name, text) in said {
+            let at = program.parameters.iter().position(|p| p.name == name).ok_or_else(|| unknown(program, name))?;
+            let problem = |problem| SettingsError { name: name.to_owned(), problem, nearest: None };
+            values[at].1 = program.parameters[at].parse(text).map_err(problem)?;
+        }
+        Ok(Settings { values })
+    }
+
+    fn get(&self, name: &str) -> Value {
+        let found = self.values.iter().find(|(known, _)| *known == name);
+        found.unwrap_or_else(|| panic!("the program has no parameter `{name}`")).1
+    }
+
+    /// A whole number.
+    ///
+    /// # Panics
+    /// If the program has no such parameter of this kind; so do the others.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Count(count) => count,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(number) => number,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// A size in whole sectors, rounded up.
+    pub fn sectors(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Bytes(bytes) => bytes.div_ceil(512),
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// A time.
+    pub fn span(&self, name: &str) -> Span {
+        match self.get(name) {
+            Value::Time(span) => span,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// A place.
+    pub fn place(&self, name: &str) -> Place {
+        match self.get(name) {
+            Value::Place(place) => place,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// A word.
+    pub fn word(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Value::Word(word) => word,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+}
+
+fn unknown(program: &Program, name: &str) -> SettingsError {
+    let names = || program.parameters.iter().map(|p| p.name);
+    let known = names().collect::<Vec<_>>().join(", ");
+    let problem = format!("the program `{}` has no parameter `{name}`: expected one of {known}", program.name);
+    SettingsError { name: name.to_owned(), problem, nearest: nearest(name, names()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program;
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_is_as_by_default_and_a_wrong_word_gets_the_nearest() {
+        let dd = program("dd").unwrap();
+        let settings = Settings::of(dd, [("size", "64MiB")]).unwrap();
+        assert_eq!(settings.sectors("size"), 131_072);
+        let error = Settings::of(dd, [("siez", "64MiB")]).unwrap_err();
+        assert_eq!((error.name.as_str(), error.nearest), ("siez", Some("size")));
+        assert!(error.to_string().ends_with("did you mean `size`?"), "{error}");
+    }
+}

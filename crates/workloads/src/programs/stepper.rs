@@ -1,0 +1,250 @@
+//! A process that does one thing after the other, as most programs do: read, look, read on.
+//!
+//! A program writes down its [`Steps`]; [`Stepper`] makes a [`Source`] of them: it submits, waits, thinks, sleeps for a
+//! request slot and exits.
+
+use blksched::{Bio, Dir, Instant, Priority, Sector, Span, SubmitterId};
+
+use crate::{Delivered, Emission, Source};
+
+/// One I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// Where to.
+    pub dir: Dir,
+    /// Its first sector.
+    pub start: Sector,
+    /// Its length \[512-byte sectors\].
+    pub sectors: u32,
+}
+
+impl Io {
+    /// A read.
+    pub fn read(start: u64, sectors: u32) -> Io {
+        Io { dir: Dir::Read, start: Sector(start), sectors }
+    }
+
+    /// A write.
+    pub fn write(start: u64, sectors: u32) -> Io {
+        Io { dir: Dir::Write, start: Sector(start), sectors }
+    }
+}
+
+/// What a process does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Submit it and go on.
+    Start(Io),
+    /// Wait until at most so many of its I/Os are in flight.
+    Await(u32),
+    /// Do something else for so long.
+    Think(Span),
+    /// The end.
+    Exit,
+}
+
+/// A program's steps.
+pub trait Steps: Send {
+    /// The next one; called at the moment at which it begins. After [`Step::Exit`] it is not called again.
+    fn step(&mut self, now: Instant) -> Step;
+
+    /// Whether anybody waits for its writes; reads are always waited for.
+    fn writes(&self) -> WriteKind {
+        WriteKind::Back
+    }
+}
+
+/// Whether anybody waits for a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteKind {
+    /// Write-back: nobody.
+    Back,
+    /// Direct: its submitter.
+    Direct,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It goes on then.
+    Ready(Instant),
+    /// It waits until at most so many are in flight.
+    Awaits(u32),
+    /// It sleeps for a request slot.
+    Asleep,
+    Finished,
+}
+
+/// A source that takes steps.
+pub struct Stepper<S> {
+    submitter: SubmitterId,
+    priority: Priority,
+    steps: S,
+    state: State,
+    in_flight: u32,
+    next_tag: u64,
+    /// It has submitted something since it last waited, and so its system call is open.
+    open: bool,
+}
+
+impl<S: Steps> Stepper<S> {
+    /// A process that begins at `at`.
+    pub fn new(submitter: SubmitterId, at: Instant, steps: S) -> Stepper<S> {
+        let priority = Priority::default();
+        Stepper { submitter, priority, steps, state: State::Ready(at), in_flight: 0, next_tag: 0, open: false }
+    }
+
+    /// The same with another I/O priority.
+    pub fn with_priority(self, priority: Priority) -> Stepper<S> {
+        Stepper { priority, ..self }
+    }
+
+    fn bio(&mut self, io: Io) -> Bio {
+        let Io { dir, start, sectors } = io;
+        let (tag, submitter) = (self.next_tag, self.submitter);
+        self.next_tag += 1;
+        self.in_flight += 1;
+        let bio = match (dir, self.steps.writes()) {
+            (Dir::Read, _) => Bio::read(tag, submitter, start, sectors),
+            (Dir::Write, WriteKind::Direct) => Bio::write(tag, submitter, start, sectors),
+            (Dir::Write, WriteKind::Back) => Bio::write_back(tag, submitter, start, sectors),
+        };
+        Bio { priority: self.priority, ..bio }
+    }
+
+    /// Its system call returns or sleeps.
+    fn close(&mut self, out: &mut Vec<Emission>) {
+        if core::mem::take(&mut self.open) {
+            out.push(Emission::Waits);
+        }
+    }
+}
+
+impl<S: Steps> Source for Stepper<S> {
+    fn next(&self) -> Option<Instant> {
+        match self.state {
+            State::Ready(at) => Some(at),
+            _ => None,
+        }
+    }
+
+    fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
+        while matches!(self.state, State::Ready(at) if at <= now) {
+            match self.steps.step(now) {
+                Step::Start(io) => {
+                    self.open = true;
+                    // One bio a call: it may find no slot, and then the process sleeps at once.
+                    return out.push(Emission::Submit(self.bio(io)));
+                }
+                Step::Await(most) => {
+                    self.close(out);
+                    if self.in_flight > most {
+                        self.state = State::Awaits(most);
+                    }
+                }
+                Step::Think(span) => {
+                    self.close(out);
+                    self.state = State::Ready(now + span);
+                    if !span.is_zero() {
+                        return;
+                    }
+                }
+                Step::Exit => {
+                    self.close(out);
+                    self.state = State::Finished;
+                    out.push(Emission::Exit);
+                }
+            }
+        }
+    }
+
+    fn delivered(&mut self, now: Instant, what: Delivered) {
+        match what {
+            Delivered::Done { .. } => {
+                assert!(self.in_flight > 0, "{:?} hears of an I/O that it never submitted", self.submitter);
+                self.in_flight -= 1;
+                if matches!(self.state, State::Awaits(most) if self.in_flight <= most) {
+                    self.state = State::Ready(now);
+                }
+            }
+            Delivered::Awake => {
+                if self.state == State::Asleep {
+                    self.state = State::Ready(now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn asleep(&mut self) {
+        self.state = State::Asleep;
+        // Whoever falls asleep has opened its plug.
+        self.open = false;
+    }
+
+    fn is_finished(&self) -> bool {
+        self.state == State::Finished
+    }
+
+    fn submitter(&self) -> SubmitterId {
+        self.submitter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched::Tag;
+
+    use super::*;
+
+    /// Two reads at once, a wait for both, a thought, the end.
+    struct Scripted(std::vec::IntoIter<Step>);
+
+    impl Steps for Scripted {
+        fn step(&mut self, _now: Instant) -> Step {
+            self.0.next().unwrap_or(Step::Exit)
+        }
+    }
+
+    fn scripted(steps: &[Step]) -> Stepper<Scripted> {
+        Stepper::new(SubmitterId(3), Instant::ZERO, Scripted(steps.to_vec().into_iter()))
+    }
+
+    fn emitted(source: &mut impl Source, now: Instant) -> Vec<Emission> {
+        let mut out = Vec::new();
+        source.emit(now, &mut out);
+        out
+    }
+
+    fn done(tag: u64) -> Delivered {
+        Delivered::Done { tag: Tag(tag), failed: false }
+    }
+
+    #[test]
+    fn reads_go_out_one_a_call_and_their_burst_ends_where_it_waits() {
+        let read = Io::read(8, 8);
+        let mut source = scripted(&[Step::Start(read), Step::Start(read), Step::Await(0)]);
+        let first = emitted(&mut source, Instant::ZERO);
+        assert!(matches!(first[..], [Emission::Submit(bio)] if bio.tag == Tag(0) && bio.sectors == 8));
+        assert!(matches!(emitted(&mut source, Instant::ZERO)[..], [Emission::Submit(_)]));
+        assert_eq!(emitted(&mut source, Instant::ZERO), [Emission::Waits]);
+        assert_eq!(source.next(), None);
+        source.delivered(Instant::from_ns(5), done(1));
+        assert_eq!(source.next(), None);
+        source.delivered(Instant::from_ns(9), done(0));
+        assert_eq!(source.next(), Some(Instant::from_ns(9)));
+        assert_eq!(emitted(&mut source, Instant::from_ns(9)), [Emission::Exit]);
+        assert!(source.is_finished());
+    }
+
+    #[test]
+    fn thinking_takes_time_and_a_sleeper_does_nothing_until_it_is_woken() {
+        let mut source = scripted(&[Step::Think(Span::from_ns(7)), Step::Start(Io::write(0, 8))]);
+        assert_eq!(emitted(&mut source, Instant::ZERO), []);
+        assert_eq!(source.next(), Some(Instant::from_ns(7)));
+        emitted(&mut source, Instant::from_ns(7));
+        source.asleep();
+        assert_eq!(source.next(), None);
+        source.delivered(Instant::from_ns(20), Delivered::Awake);
+        assert_eq!(source.next(), Some(Instant::from_ns(20)));
+    }
+}

@@ -1,0 +1,54 @@
+//! Several processes that read whole trees of small files for as long as the run lasts: `cat` of five kernel trees.
+//!
+//! **Model** Each tree has a region of its own. Its directories lie scattered there (ext2 of 2002 spread directories
+//! over its block groups), and are read in no order that the disk would like.
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::parameter::{Kind, Parameter};
+use super::stepper::Stepper;
+use super::tree::{BLOCK, Places, Shape, Walk, tree_parameters};
+use super::{Launch, Process, Program};
+
+pub(super) const PROGRAM: Program = Program {
+    name: "tree-readers",
+    about: "processes that each read a tree of small files for ever, directory by directory",
+    parameters: tree_parameters!("20", "4KiB", "64KiB", "0.3ms";
+        Parameter { name: "trees", kind: Kind::Count, default: "5", doc: "how many, a process each" },
+        Parameter { name: "tree", kind: Kind::Bytes, default: "512MiB", doc: "the region that a tree is scattered over" },
+        Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where the first tree lies" },
+        Parameter { name: "apart", kind: Kind::Bytes, default: "2GiB", doc: "from the beginning of a tree to the next" },
+    ),
+    processes,
+};
+
+fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    let shape = Shape::of(launch)?;
+    let trees = u32::try_from(launch.settings.count("trees").clamp(1, 10_000)).expect("clamped");
+    let (tree, apart) = (launch.settings.sectors("tree"), launch.settings.sectors("apart"));
+    if tree < shape.most() {
+        return Err(format!("`tree` is smaller than one directory may be ({} KiB)", shape.most() / 2));
+    }
+    let at = launch.room("at", u64::from(trees - 1) * apart + tree)?;
+    let process = |nth: u32| {
+        let from = at + u64::from(nth) * apart;
+        let places = Scattered { from, to: from + tree - shape.most() };
+        let walk = Walk::new(shape.clone(), places, launch.random(nth, 0));
+        let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, walk));
+        Process { name: launch.process_name(nth, trees), source }
+    };
+    Ok((0..trees).map(process).collect())
+}
+
+/// Directories anywhere in a region, for ever.
+struct Scattered {
+    from: u64,
+    to: u64,
+}
+
+impl Places for Scattered {
+    fn next(&mut self, random: &mut Pcg64Mcg) -> Option<u64> {
+        Some(random.random_range(self.from..=self.to) / BLOCK * BLOCK)
+    }
+}
