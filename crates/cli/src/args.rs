@@ -19,6 +19,7 @@ Examples:
   blksched compare my.fio --disk sata-2009          your fio job on one of the built-in disks
   blksched compare my.fio --elevators deadline@2.6.33,deadline@4.20 --set deadline.fifo_batch=1
   blksched simulate my.fio --elevator deadline --output-format json
+  blksched experiment horror                        a published table beside ours, and why
   blksched list                                     elevators, disks and workloads
   blksched list deadline                            its kernels, mechanisms and knobs
   blksched list hdd-7200                            a disk's data sheet: our model beside its source";
@@ -29,6 +30,8 @@ pub(crate) enum Verb {
     Compare(CompareArguments),
     /// Run one workload under one scheduler, in depth.
     Simulate(SimulateArguments),
+    /// Run experiments: tables that somebody published, beside ours, and why; without a name, list them.
+    Experiment(ExperimentArguments),
     /// Show elevators, disks, workloads, fio options; or one elevator with its knobs.
     List(ListArguments),
     /// Print a completion script for a shell.
@@ -130,6 +133,48 @@ pub(crate) enum OutputFormat {
     /// fio's own JSON: same keys, same units.
     Json,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPERIMENT_EXAMPLES)]
+pub(crate) struct ExperimentArguments {
+    /// Experiments that come with the program, or TOML files of your own (docs/experiments.md shows how)
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) names: Vec<String>,
+    /// Run every experiment that comes with the program
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+    /// How many seeds each is run with [default: as the experiment says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Print JSON instead of tables: an object, or a list of them for several experiments
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also print each run of the first seed second by second, in vmstat's layout
+    #[arg(long, conflicts_with = "json", num_args = 0, default_value = "off", default_missing_value = "running")]
+    pub(crate) vmstat: Vmstat,
+    /// Load and check everything, run nothing
+    #[arg(long)]
+    pub(crate) parse_only: bool,
+}
+
+/// Whether to print the seconds of each run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Vmstat {
+    /// Not.
+    Off,
+    /// All of them.
+    Running,
+}
+
+const EXPERIMENT_EXAMPLES: &str = "\
+Examples:
+  blksched experiment
+  blksched experiment horror
+  blksched experiment readers-vs-dd --vmstat
+  blksched experiment --all
+  blksched experiment my/experiment.toml --seeds 20 --json
+
+Exit code 1 says that a row which is claimed lies outside of its bound.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {

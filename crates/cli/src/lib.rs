@@ -2,10 +2,12 @@
 //!
 //! One file per verb. Each verb reads its `input`, has the simulator run it, and prints one value as text or JSON.
 //!
-//! Exit codes: 0 done; 1 something outside failed (a file could not be written, say); 2 the input was not understood.
+//! Exit codes: 0 done; 1 something outside failed (a file could not be written, say), or an experiment's claim does not
+//! hold; 2 the input was not understood.
 
 mod args;
 mod compare;
+mod experiment;
 mod failure;
 mod generate;
 mod input;
@@ -42,6 +44,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
     match verb {
         Verb::Compare(arguments) => compare::run(arguments, catalogue),
         Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
+        Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
         Verb::List(arguments) => list::run(arguments, catalogue),
         Verb::Completions { shell } => generate::completions(*shell),
         Verb::Man { directory } => generate::man_pages(directory),

@@ -3,9 +3,11 @@
 //! * [`World`] owns the parts and is the only place that knows the time.
 //! * [`Trial`] describes one simulation (elevator, knobs, disk, workload, seed) and makes a [`Findings`].
 //! * [`Grid`] runs many of them on all cores, with the same results on any number of threads.
+//! * [`experiment`] runs what an `experiment.toml` describes, and puts the result beside what was published.
 //!
 //! Nothing here decides: elevators do, disks do, sources do.
 
+pub mod experiment;
 mod grid;
 mod hash;
 mod trial;

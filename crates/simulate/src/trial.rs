@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use blksched::{BlockQueue, Choice, Instant, KnobError, Limits, Op, Plugging, QueueConfig, Slots, Span, SubmitterId};
-use blksched_disks::{Activity, Disk, DiskSpec};
+use blksched::{
+    BlockQueue, Built, Choice, Instant, KnobError, Limits, Op, Plugging, QueueConfig, Slots, Span, SubmitterId,
+};
+use blksched_disks::{Activity, Disk, DiskSpec, Facts};
 use blksched_measure::{Completion, Engine, Job, JobId, JobRecord, Reasons, Recorder, Share};
 use blksched_workloads::fio::Plan;
 
@@ -104,25 +106,7 @@ impl Trial {
 
     fn queue(&self, disk: &dyn Disk) -> BlockQueue<Reasons> {
         let built = self.elevator.build();
-        let facts = disk.facts();
-        let limits = Limits {
-            max_sectors: self.surroundings.max_sectors.unwrap_or(built.max_sectors).clamp(1, facts.max_sectors),
-            rotational: facts.rotational,
-            volatile_cache: facts.volatile_cache,
-            fua: facts.fua,
-            ..Limits::default()
-        };
-        let slots = self.surroundings.nr_requests.map_or(built.slots, |n| match built.slots {
-            Slots::Unlimited | Slots::Unbounded { .. } => Slots::LINUX_2_6.with_nr_requests(n),
-            limited => limited.with_nr_requests(n),
-        });
-        let config = QueueConfig {
-            limits,
-            depth: self.surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth),
-            plugging: self.surroundings.plugging.unwrap_or(built.plugging),
-            slots,
-            born: Instant::ZERO,
-        };
+        let config = queue_config(&built, &self.surroundings, &disk.facts());
         BlockQueue::with_listener(config, built.elevator, Reasons::new())
     }
 
@@ -149,6 +133,28 @@ impl Trial {
         let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         Findings { jobs, reasons, disk, elapsed, finished, hash, requests }
+    }
+}
+
+/// The block queue around an elevator on a disk, as its era has it but for what `surroundings` say.
+pub(crate) fn queue_config(built: &Built, surroundings: &Surroundings, facts: &Facts) -> QueueConfig {
+    let limits = Limits {
+        max_sectors: surroundings.max_sectors.unwrap_or(built.max_sectors).clamp(1, facts.max_sectors),
+        rotational: facts.rotational,
+        volatile_cache: facts.volatile_cache,
+        fua: facts.fua,
+        ..Limits::default()
+    };
+    let slots = surroundings.nr_requests.map_or(built.slots, |n| match built.slots {
+        Slots::Unlimited | Slots::Unbounded { .. } => Slots::LINUX_2_6.with_nr_requests(n),
+        limited => limited.with_nr_requests(n),
+    });
+    QueueConfig {
+        limits,
+        depth: surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth),
+        plugging: surroundings.plugging.unwrap_or(built.plugging),
+        slots,
+        born: Instant::ZERO,
     }
 }
 

@@ -1,0 +1,112 @@
+//! `blksched experiment`: what somebody published, beside ours, and why.
+
+mod json;
+mod page;
+mod vmstat;
+
+use std::path::Path;
+
+use blksched::Catalogue;
+use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome};
+use rayon::prelude::*;
+
+use crate::args::ExperimentArguments;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+
+pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Result<(), Failure> {
+    let experiments = chosen(arguments, catalogue)?;
+    if experiments.is_empty() {
+        return Ok(output::print(&page::list(&load_all(catalogue)?))?);
+    }
+    if arguments.parse_only {
+        return Ok(());
+    }
+    let answered = simulate(arguments, experiments)?;
+    let broken: Vec<String> = answered.iter().flat_map(Answered::broken).collect();
+    output::print(&if arguments.json { json::text(&answered) } else { page::text(&answered, arguments.vmstat) })?;
+    if broken.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Outside(format!("outside of what is claimed: {}", broken.join("; "))))
+}
+
+/// An experiment that was run.
+pub(crate) struct Answered {
+    experiment: Experiment,
+    seeds: u32,
+    outcomes: Vec<Outcome>,
+    answer: blksched_simulate::experiment::Answer,
+}
+
+impl Answered {
+    fn broken(&self) -> Vec<String> {
+        self.answer.broken().map(|row| format!("{}: {}", self.experiment.name, row.label)).collect()
+    }
+}
+
+/// The experiments that the command line names; none if it names none.
+fn chosen(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
+    if arguments.all {
+        return load_all(catalogue);
+    }
+    arguments.names.iter().map(|name| load(name, catalogue)).collect()
+}
+
+fn load_all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
+    BUILTINS.iter().map(|builtin| builtin.load(catalogue).map_err(Failure::input)).collect()
+}
+
+/// A built-in experiment, or a file.
+fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
+    if let Some(builtin) = BUILTINS.iter().find(|builtin| builtin.name == name) {
+        return builtin.load(catalogue).map_err(Failure::input);
+    }
+    let path = Path::new(name);
+    if !name.ends_with(".toml") && !path.exists() {
+        let known: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+        let near = blksched::nearest(name, known.iter().copied());
+        let hint = near.map_or(String::new(), |near| format!("; the nearest experiment is `{near}`"));
+        let known = known.join(", ");
+        return Err(Failure::Input(format!("`{name}` is neither a file nor an experiment{hint} (known: {known})")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string());
+    Experiment::parse(&title_of(path), name, &text, catalogue, &read).map_err(Failure::input)
+}
+
+/// The folder's name of `my/experiment.toml`, else the file's own.
+fn title_of(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = path.parent().and_then(Path::file_name).map(|folder| folder.to_string_lossy().into_owned());
+    if stem == "experiment" { folder.unwrap_or(stem) } else { stem }
+}
+
+/// Every run of every experiment with every seed, on all cores.
+fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Result<Vec<Answered>, Failure> {
+    let seeds = |experiment: &Experiment| arguments.seeds.unwrap_or(experiment.seeds);
+    let all: Vec<(usize, usize, u64)> = experiments
+        .iter()
+        .enumerate()
+        .flat_map(|(nth, e)| e.simulations(seeds(e)).into_iter().map(move |(run, seed)| (nth, run, seed)))
+        .collect();
+    let progress = Progress::new(all.len());
+    let outcomes: Result<Vec<Outcome>, String> = all
+        .par_iter()
+        .map(|&(nth, run, seed)| {
+            let outcome = experiments[nth].runs[run].simulate(seed);
+            progress.step();
+            outcome.map_err(|error| format!("{}: {error}", experiments[nth].name))
+        })
+        .collect();
+    progress.finish();
+    let mut outcomes = outcomes.map_err(Failure::Input)?.into_iter();
+    let answered = |experiment: Experiment| {
+        let seeds = seeds(&experiment);
+        let outcomes: Vec<Outcome> = outcomes.by_ref().take(experiment.runs.len() * seeds as usize).collect();
+        Answered { answer: experiment.answer(&outcomes), experiment, seeds, outcomes }
+    };
+    Ok(experiments.into_iter().map(answered).collect())
+}

@@ -1,0 +1,34 @@
+//! Experiments: a table that somebody published beside ours, from one file, `experiment.toml`.
+//!
+//! * [`Experiment::parse`] reads and checks everything before anything runs.
+//! * [`Experiment::simulations`] says what has to be simulated, [`Run::simulate`] does one of them, and
+//!   [`Experiment::answer`] judges them all: every row beside the published value, inside its bound or not, and why.
+//! * [`BUILTINS`] are the experiments that come with the program.
+//!
+//! An experiment may set anything (see the addresses in `scene.rs`) but how a scheduler decides.
+
+mod builtin;
+mod expand;
+mod expression;
+mod file;
+mod measures;
+mod outcome;
+mod reader;
+mod result;
+mod run;
+mod scene;
+mod spec;
+mod tally;
+mod timeline;
+
+pub use builtin::{BUILTINS, Builtin};
+pub use expression::Expression;
+pub use file::Files;
+pub use measures::{Measure, measures};
+pub use outcome::{Outcome, ProcessOutcome};
+pub use reader::ExperimentError;
+pub use result::{Answer, RowAnswer, TableAnswer, short};
+pub use scene::{Actor, Scene};
+pub use spec::{Experiment, Fit, Row, Run, Sentence, Statistic, TableSpec};
+pub use tally::Tally;
+pub use timeline::{Second, Timeline};

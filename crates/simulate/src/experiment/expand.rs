@@ -1,0 +1,63 @@
+//! From `[[run]]` with its sweeps to the runs themselves.
+
+use super::reader::{ExperimentError, Located, Section, Source};
+use super::scene::Setting;
+
+/// One run: its name and everything that is set for it.
+#[derive(Clone, Debug)]
+pub(super) struct RunSpec {
+    pub(super) name: Located<String>,
+    pub(super) settings: Vec<Setting>,
+}
+
+/// A setting and the values it takes in turn.
+type Sweep = (Located<String>, Vec<Located<String>>);
+
+/// Every run of a `[[run]]` table on top of what is set for all.
+pub(super) fn runs(section: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpec>, ExperimentError> {
+    let name = section.needs_text("name")?;
+    let mut settings = base.to_vec();
+    for (address, values) in section.leaves_below("set")? {
+        let [value] = &values[..] else {
+            let problem = format!("`{}` has {} values: a list belongs in `sweep`", address.value, values.len());
+            return Err(section.source.complain(&address.at, problem));
+        };
+        replace(&mut settings, &address, value);
+    }
+    let sweeps = section.leaves_below("sweep")?;
+    if let Some((address, _)) = sweeps.iter().find(|(_, values)| values.is_empty()) {
+        return Err(section.source.complain(&address.at, format!("`{}` takes no value at all", address.value)));
+    }
+    let mut runs = vec![RunSpec { name: name.clone(), settings }];
+    for sweep in &sweeps {
+        runs = runs.iter().flat_map(|run| vary(run, sweep)).collect();
+    }
+    runs.iter().try_for_each(|run| check_name(section.source, run))?;
+    Ok(runs)
+}
+
+fn vary(run: &RunSpec, (address, values): &Sweep) -> Vec<RunSpec> {
+    let with = |value: &Located<String>| {
+        let mut settings = run.settings.clone();
+        replace(&mut settings, address, value);
+        let name = run.name.value.replace(&format!("{{{}}}", address.value), &value.value);
+        RunSpec { name: Located { value: name, at: run.name.at.clone() }, settings }
+    };
+    values.iter().map(with).collect()
+}
+
+/// The last word counts.
+pub(super) fn replace(settings: &mut Vec<Setting>, address: &Located<String>, value: &Located<String>) {
+    settings.retain(|setting| setting.address != address.value);
+    settings.push(Setting { address: address.value.clone(), value: value.value.clone(), at: value.at.clone() });
+}
+
+fn check_name(source: Source<'_>, run: &RunSpec) -> Result<(), ExperimentError> {
+    match run.name.value.split_once('{') {
+        None => Ok(()),
+        Some((_, rest)) => {
+            let word = rest.split('}').next().unwrap_or(rest);
+            Err(source.complain(&run.name.at, format!("`{{{word}}}` in the run's name is nothing that it sweeps over")))
+        }
+    }
+}

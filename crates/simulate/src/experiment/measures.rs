@@ -1,0 +1,78 @@
+//! Measures by name: what an experiment can ask of a run. Each is described once; `docs/experiments.md` lists them.
+
+mod argument;
+mod disk;
+mod process;
+mod scheduler;
+
+use super::expression::Misunderstood;
+use super::outcome::Outcome;
+pub(super) use argument::Argument;
+
+/// One measure.
+#[derive(Debug)]
+pub struct Measure {
+    /// As an experiment says it.
+    pub name: &'static str,
+    /// What stands between its parentheses.
+    pub(super) arguments: &'static [Argument],
+    /// In what unit.
+    pub unit: &'static str,
+    /// What it is, in a line.
+    pub doc: &'static str,
+    /// Its values in a run; the words are the arguments, checked.
+    pub(super) values: fn(&Outcome, &[String]) -> Vec<f64>,
+}
+
+/// Every measure.
+pub fn measures() -> impl Iterator<Item = &'static Measure> {
+    process::MEASURES.iter().chain(disk::MEASURES).chain(scheduler::MEASURES)
+}
+
+pub(super) fn measure_of(name: &str) -> Option<&'static Measure> {
+    measures().find(|measure| measure.name == name)
+}
+
+pub(super) fn measure_names() -> impl Iterator<Item = &'static str> {
+    measures().map(|measure| measure.name)
+}
+
+impl Measure {
+    /// How it is written: `latency(process, mean|p50|p99|max)`.
+    pub fn form(&self) -> String {
+        let arguments: Vec<String> = self.arguments.iter().map(|argument| argument.form()).collect();
+        format!("{}({})", self.name, arguments.join(", "))
+    }
+
+    /// Are these words its arguments?
+    pub(super) fn check(&self, words: &[String]) -> Result<(), Misunderstood> {
+        if words.len() != self.arguments.len() {
+            let problem = format!("`{}` has {} arguments here: expected {}", self.name, words.len(), self.form());
+            return Err(Misunderstood { problem, known: Vec::new(), word: String::new() });
+        }
+        self.arguments.iter().zip(words).try_for_each(|(argument, word)| argument.check(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_measure_is_described_and_has_a_name_of_its_own() {
+        let mut names: Vec<_> = measure_names().collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+        assert!(measures().all(|measure| !measure.doc.is_empty() && !measure.doc.ends_with('.')));
+    }
+
+    #[test]
+    fn arguments_are_checked_one_by_one() {
+        let waited = measure_of("waited_for").unwrap();
+        let check = |words: &[&str]| waited.check(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
+        assert_eq!(check(&["read", "moved"]), Ok(()));
+        let error = check(&["read", "movde"]).unwrap_err();
+        assert_eq!((error.word.as_str(), error.known.contains(&"moved")), ("movde", true));
+        assert!(check(&["read"]).unwrap_err().problem.contains("waited_for(read|write, "));
+    }
+}

@@ -1,0 +1,116 @@
+//! What may stand between a measure's parentheses.
+
+use blksched::{Dir, Index, Span};
+use blksched_measure::{BeganBy, Cause, Serving, Waiting};
+
+use super::Misunderstood;
+use crate::experiment::outcome::{Outcome, ProcessOutcome};
+use crate::experiment::tally::DECISIONS;
+
+/// One argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::experiment) enum Argument {
+    /// A process's name, `*` for anything.
+    Process,
+    /// `read` or `write`.
+    Dir,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// What a request waited for.
+    Cause,
+    /// An index.
+    Index,
+    /// A decision that is counted.
+    Decision,
+    /// Seconds of the run: `10s..60s`.
+    Window,
+}
+
+pub(super) const STATISTICS: &[&str] = &["mean", "p50", "p99", "max"];
+const DIRS: &[&str] = &["read", "write"];
+const INDICES: &[&str] = &["list", "tree", "hash"];
+/// Causes, as experiments call them: `own` are requests of the same direction, the next six those of the other one by
+/// what began their batch.
+const CAUSES: &[&str] = &["own", "moved", "starved", "alone", "expired", "turn", "unbatched", "idle", "plugged"];
+
+impl Argument {
+    fn words(self) -> Option<&'static [&'static str]> {
+        match self {
+            Argument::Process | Argument::Window => None,
+            Argument::Dir => Some(DIRS),
+            Argument::Word(words) => Some(words),
+            Argument::Cause => Some(CAUSES),
+            Argument::Index => Some(INDICES),
+            Argument::Decision => Some(&DECISIONS),
+        }
+    }
+
+    pub(in crate::experiment) fn is_process(self) -> bool {
+        self == Argument::Process
+    }
+
+    pub(super) fn form(self) -> String {
+        match self {
+            Argument::Process => "process".to_owned(),
+            Argument::Window => "from..to".to_owned(),
+            Argument::Decision => "decision".to_owned(),
+            other => other.words().unwrap_or_default().join("|"),
+        }
+    }
+
+    pub(super) fn check(self, word: &str) -> Result<(), Misunderstood> {
+        let known = match self.words() {
+            Some(words) if words.contains(&word) => return Ok(()),
+            Some(words) => words.to_vec(),
+            None if self == Argument::Process || window(word).is_some() => return Ok(()),
+            None => Vec::new(),
+        };
+        let problem = match self {
+            Argument::Window => format!("`{word}` is no stretch of time: expected one as in 10s..60s"),
+            _ => format!("`{word}` does not fit there"),
+        };
+        Err(Misunderstood { problem, known, word: word.to_owned() })
+    }
+}
+
+/// `10s..60s`.
+pub(super) fn window(word: &str) -> Option<(Span, Span)> {
+    let (from, to) = word.split_once("..")?;
+    let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+    (from < to).then_some((from, to))
+}
+
+pub(super) fn dir(word: &str) -> Dir {
+    if word == "write" { Dir::Write } else { Dir::Read }
+}
+
+pub(super) fn index(word: &str) -> Index {
+    match word {
+        "list" => Index::List,
+        "tree" => Index::Tree,
+        _ => Index::Hash,
+    }
+}
+
+/// The processes that a pattern means.
+pub(super) fn processes<'a>(outcome: &'a Outcome, pattern: &'a str) -> impl Iterator<Item = &'a ProcessOutcome> {
+    outcome.processes.iter().filter(move |process| crate::experiment::expression::fits(pattern, &process.name))
+}
+
+/// How long requests of direction `of` waited for the cause called `word`.
+pub(super) fn waited(waiting: &Waiting, of: Dir, word: &str) -> Span {
+    let on = |dir: Dir, by: BeganBy| waiting.on(Cause::Serving(Serving::Batch(dir, by)));
+    let sum = |spans: &mut dyn Iterator<Item = Span>| spans.fold(Span::ZERO, |sum, span| sum + span);
+    let other = of.other();
+    match word {
+        "own" => sum(&mut BeganBy::ALL.into_iter().map(|by| on(of, by))),
+        "moved" => on(other, BeganBy::Moved),
+        "starved" => on(other, BeganBy::Starved),
+        "alone" => on(other, BeganBy::Alone),
+        "expired" => on(other, BeganBy::Expired),
+        "turn" => on(other, BeganBy::Turn),
+        "unbatched" => on(other, BeganBy::Unbatched),
+        "plugged" => waiting.on(Cause::Plugged),
+        _ => sum(&mut Cause::all().filter(|cause| matches!(cause, Cause::Idle(_))).map(|cause| waiting.on(cause))),
+    }
+}

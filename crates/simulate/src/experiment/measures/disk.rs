@@ -1,0 +1,76 @@
+//! What the disk did: vmstat's columns, how busy it was, how large its requests were.
+
+use blksched_measure::Cause;
+
+use super::Measure;
+use super::argument::{Argument, dir, window};
+use crate::experiment::outcome::Outcome;
+use crate::experiment::timeline::Second;
+
+pub(super) const MEASURES: &[Measure] = &[
+    Measure {
+        name: "bi",
+        arguments: &[Argument::Window],
+        unit: "KiB/s",
+        doc: "vmstat's bi: what was read per second in that stretch of the run",
+        values: |outcome, words| per_second(outcome, &words[0], |second| second.read / 2),
+    },
+    Measure {
+        name: "bo",
+        arguments: &[Argument::Window],
+        unit: "KiB/s",
+        doc: "vmstat's bo: what was written per second",
+        values: |outcome, words| per_second(outcome, &words[0], |second| second.written / 2),
+    },
+    Measure {
+        name: "irq",
+        arguments: &[Argument::Window],
+        unit: "1/s",
+        doc: "vmstat's in without the timer's: requests completed per second",
+        values: |outcome, words| per_second(outcome, &words[0], |second| second.interrupts),
+    },
+    Measure {
+        name: "busy",
+        arguments: &[],
+        unit: "",
+        doc: "the part of the run in which the disk had at least one request (0 to 1)",
+        values: |outcome, _| vec![outcome.reasons.disk().busy_share()],
+    },
+    Measure {
+        name: "idled",
+        arguments: &[],
+        unit: "s",
+        doc: "how long the scheduler kept the disk idle on purpose",
+        values: |outcome, _| {
+            let disk = outcome.reasons.disk();
+            let idle = Cause::all().filter(|cause| matches!(cause, Cause::Idle(_)));
+            vec![idle.map(|cause| disk.on(cause).as_secs_f64()).sum()]
+        },
+    },
+    Measure {
+        name: "elapsed",
+        arguments: &[],
+        unit: "s",
+        doc: "how long the run lasted",
+        values: |outcome, _| vec![outcome.elapsed.as_secs_f64()],
+    },
+    Measure {
+        name: "requests",
+        arguments: &[Argument::Dir],
+        unit: "",
+        doc: "how many requests the disk was given",
+        values: |outcome, words| vec![outcome.reasons.entered().sizes[dir(&words[0])].count() as f64],
+    },
+    Measure {
+        name: "request_size",
+        arguments: &[Argument::Dir],
+        unit: "KiB",
+        doc: "the mean size of the requests that the disk was given",
+        values: |outcome, words| vec![outcome.reasons.entered().sizes[dir(&words[0])].mean() / 2.0],
+    },
+];
+
+fn per_second(outcome: &Outcome, word: &str, what: impl Fn(&Second) -> u64) -> Vec<f64> {
+    let (from, to) = window(word).expect("arguments are checked");
+    vec![outcome.timeline.mean(from, to, what)]
+}

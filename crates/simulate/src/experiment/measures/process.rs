@@ -1,0 +1,103 @@
+//! What a process saw: how long it ran, how fast, how long its I/Os took. One value per process that is meant.
+
+use super::Measure;
+use super::argument::{Argument, STATISTICS, processes};
+use crate::experiment::outcome::{Outcome, ProcessOutcome};
+
+const PROCESS: &[Argument] = &[Argument::Process];
+
+pub(super) const MEASURES: &[Measure] = &[
+    Measure {
+        name: "finish",
+        arguments: PROCESS,
+        unit: "s",
+        doc: "how long it ran, from its start to its exit; a row is outside if it did not end",
+        values: |outcome, words| each(outcome, &words[0], |p| p.ran().map_or(f64::NAN, |ran| ran.as_secs_f64())),
+    },
+    Measure {
+        name: "rate",
+        arguments: PROCESS,
+        unit: "MB/s",
+        doc: "what it read and wrote in the time that it ran, in units of 10^6 bytes",
+        values: |outcome, words| each(outcome, &words[0], |p| bytes(p) / 1e6 / seconds(outcome, p)),
+    },
+    Measure {
+        name: "kib",
+        arguments: PROCESS,
+        unit: "KiB",
+        doc: "what it read and wrote",
+        values: |outcome, words| each(outcome, &words[0], |p| bytes(p) / 1024.0),
+    },
+    Measure {
+        name: "ios",
+        arguments: PROCESS,
+        unit: "",
+        doc: "how many I/Os it had completed",
+        values: |outcome, words| {
+            each(outcome, &words[0], |p| (p.latency.read.count() + p.latency.write.count()) as f64)
+        },
+    },
+    Measure {
+        name: "latency",
+        arguments: &[Argument::Process, Argument::Word(STATISTICS)],
+        unit: "ms",
+        doc: "of its reads, from submission to completion",
+        values: |outcome, words| each(outcome, &words[0], |p| latency(p, &words[1])),
+    },
+    Measure {
+        name: "given",
+        arguments: PROCESS,
+        unit: "s",
+        doc: "how much of the disk's time it was given",
+        values: |outcome, words| each(outcome, &words[0], |p| p.share.given.as_secs_f64()),
+    },
+    Measure {
+        name: "asked",
+        arguments: PROCESS,
+        unit: "s",
+        doc: "how long it had a request queued or in flight, or slept for a slot",
+        values: |outcome, words| each(outcome, &words[0], |p| p.share.asked.as_secs_f64()),
+    },
+];
+
+fn each(outcome: &Outcome, pattern: &str, value: impl Fn(&ProcessOutcome) -> f64) -> Vec<f64> {
+    processes(outcome, pattern).map(value).collect()
+}
+
+fn bytes(process: &ProcessOutcome) -> f64 {
+    (process.bytes.read + process.bytes.write) as f64
+}
+
+/// How long it ran, or until the run was over.
+fn seconds(outcome: &Outcome, process: &ProcessOutcome) -> f64 {
+    let to_the_end = || (blksched::Instant::ZERO + outcome.elapsed).since(process.began);
+    process.ran().unwrap_or_else(to_the_end).as_secs_f64()
+}
+
+fn latency(process: &ProcessOutcome, statistic: &str) -> f64 {
+    match statistic {
+        "mean" => process.latency.read.mean() / 1e6,
+        "max" => process.latency.read.max() as f64 / 1e6,
+        "p50" => percentile(&process.reads_us, 50),
+        _ => percentile(&process.reads_us, 99),
+    }
+}
+
+/// The least that so many percent do not exceed \[ms\].
+fn percentile(all_us: &[u32], percent: usize) -> f64 {
+    let mut sorted = all_us.to_vec();
+    sorted.sort_unstable();
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).map_or(f64::NAN, |&us| f64::from(us) / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_one_of_the_values_and_nothing_of_none() {
+        assert_eq!((percentile(&[4000, 1000, 3000, 2000], 50), percentile(&[1000], 99)), (2.0, 1.0));
+        assert!(percentile(&[], 50).is_nan());
+    }
+}

@@ -1,0 +1,125 @@
+//! What one run with one seed came to, as measures read it.
+
+use blksched::{Dir, Instant, Listener, Op, PerDir, Reason, Span, SubmitterId};
+use blksched_disks::Activity;
+use blksched_measure::{Completion, Moments, Reasons, Share};
+
+use super::tally::Tally;
+use super::timeline::Timeline;
+use crate::hash::TraceHash;
+use crate::world::Observer;
+
+/// What one run came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Every process, in the order of its submitter.
+    pub processes: Vec<ProcessOutcome>,
+    /// What happened in each second.
+    pub timeline: Timeline,
+    /// Why everything was as it was.
+    pub reasons: Reasons,
+    /// What `reasons` does not keep.
+    pub tally: Tally,
+    /// When the run ended.
+    pub elapsed: Span,
+    /// One number for all that the disk did.
+    pub hash: TraceHash,
+}
+
+/// One process's part.
+#[derive(Clone, Debug)]
+pub struct ProcessOutcome {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub began: Instant,
+    /// When it exited, if it did.
+    pub ended: Option<Instant>,
+    /// What it read and wrote \[bytes\].
+    pub bytes: PerDir<u64>,
+    /// From submission to completion \[ns\].
+    pub latency: PerDir<Moments>,
+    /// Each read's, in the order of completion \[us\].
+    pub reads_us: Vec<u32>,
+    /// How long it wanted the disk, and how long it had it.
+    pub share: Share,
+    /// What the disk's mechanism did for it.
+    pub activity: Activity,
+}
+
+impl ProcessOutcome {
+    pub(super) fn new(name: String, began: Instant) -> ProcessOutcome {
+        ProcessOutcome {
+            name,
+            began,
+            ended: None,
+            bytes: PerDir::default(),
+            latency: PerDir::default(),
+            reads_us: Vec::new(),
+            share: Share::default(),
+            activity: Activity::default(),
+        }
+    }
+
+    /// How long it ran; `None` if it did not end.
+    pub fn ran(&self) -> Option<Span> {
+        self.ended.map(|ended| ended.since(self.began))
+    }
+}
+
+/// Listens while a run goes on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ear {
+    pub(super) reasons: Reasons,
+    pub(super) tally: Tally,
+    pub(super) timeline: Timeline,
+}
+
+impl Listener for Ear {
+    fn hear(&mut self, at: Instant, reason: Reason) {
+        self.reasons.hear(at, reason);
+        self.tally.hear(at, reason);
+        self.timeline.hear(at, reason);
+    }
+}
+
+/// Looks at bios and exits while a run goes on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clerk {
+    pub(super) processes: Vec<ProcessOutcome>,
+}
+
+impl Clerk {
+    /// Have all of these exited that are in `names`?
+    pub(super) fn have_exited(&self, names: &[usize]) -> bool {
+        !names.is_empty() && names.iter().all(|&nth| self.processes[nth].ended.is_some())
+    }
+}
+
+impl Observer for Clerk {
+    fn submitted(&mut self, _now: Instant, _source: usize, _op: Op, _bytes: u64) {}
+
+    fn completed(&mut self, now: Instant, source: usize, done: &Completion) {
+        let dir = match done.op {
+            Op::Read => Dir::Read,
+            Op::Write => Dir::Write,
+            Op::Flush | Op::Discard => return,
+        };
+        let process = &mut self.processes[source];
+        let latency = now.since(done.submitted_at);
+        process.bytes[dir] += done.bytes;
+        process.latency[dir].record(latency.as_ns());
+        if dir == Dir::Read {
+            process.reads_us.push(u32::try_from(latency.as_ns() / 1000).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn exited(&mut self, now: Instant, source: usize) {
+        self.processes[source].ended = Some(now);
+    }
+}
+
+/// The number of a run's `nth` process.
+pub(super) fn submitter(nth: usize) -> SubmitterId {
+    SubmitterId(nth as u32)
+}

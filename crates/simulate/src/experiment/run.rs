@@ -1,0 +1,85 @@
+//! Running an experiment: one simulation per run and seed, and the judgement over all of them.
+
+use blksched::{BlockQueue, Instant, Span};
+
+use super::expression::fits;
+use super::outcome::{Clerk, Ear, Outcome, ProcessOutcome, submitter};
+use super::result::{Answer, answer};
+use super::spec::{Experiment, Run};
+use crate::trial::queue_config;
+use crate::world::World;
+
+/// How often it is looked whether the awaited processes have exited. Exits themselves are noted to the nanosecond.
+const LOOK_EVERY: Span = Span::from_ms(100);
+
+impl Run {
+    /// Simulate it with this seed.
+    ///
+    /// # Errors
+    /// If a workload does not fit on the disk, or a knob's value is refused.
+    pub fn simulate(&self, seed: u64) -> Result<Outcome, String> {
+        let scene = &self.scene;
+        let disk = scene.disk.build(seed);
+        let built = scene.elevator.build();
+        let config = queue_config(&built, &scene.surroundings, &disk.facts());
+        let mut queue = BlockQueue::with_listener(config, built.elevator, Ear::default());
+        for (knob, raw) in &scene.knobs {
+            queue.set(Instant::ZERO, knob, *raw).map_err(|error| error.to_string())?;
+        }
+        let actors = scene.actors(seed)?;
+        let (mut sources, mut clerk) = (Vec::new(), Clerk::default());
+        for actor in actors {
+            clerk.processes.push(ProcessOutcome::new(actor.name, actor.start));
+            sources.push(actor.source);
+        }
+        let mut world = World::new(queue, disk, sources, clerk);
+        let end = Instant::ZERO + scene.time;
+        while world.now() < end && !world.is_finished() && !world.observer_mut().have_exited(&self.until) {
+            world.run_until((world.now() + LOOK_EVERY).min(end));
+        }
+        Ok(outcome(world))
+    }
+}
+
+fn outcome(mut world: World<Ear, Clerk>) -> Outcome {
+    let now = world.now();
+    let mut ear = world.queue().listener().clone();
+    ear.reasons.settle(now);
+    let mut processes = core::mem::take(world.observer_mut()).processes;
+    let ledger = world.disk().ledger();
+    for (nth, process) in processes.iter_mut().enumerate() {
+        process.activity = ledger.of(submitter(nth));
+    }
+    for time in ear.reasons.submitters() {
+        if let Some(process) = processes.get_mut(time.submitter.0 as usize) {
+            process.share = time.share;
+        }
+    }
+    let Ear { reasons, tally, timeline } = ear;
+    Outcome { processes, timeline, reasons, tally, elapsed: now.since(Instant::ZERO), hash: world.hash() }
+}
+
+impl Experiment {
+    /// Everything that has to be simulated with so many seeds: number of the run, seed.
+    pub fn simulations(&self, seeds: u32) -> Vec<(usize, u64)> {
+        let all = |run| (0..u64::from(seeds)).map(move |nth| (run, self.first_seed.wrapping_add(nth)));
+        (0..self.runs.len()).flat_map(all).collect()
+    }
+
+    /// The answer, from the outcomes of [`Experiment::simulations`] in that order.
+    pub fn answer(&self, outcomes: &[Outcome]) -> Answer {
+        answer(self, outcomes)
+    }
+
+    /// One seed's outcomes of the runs that fit `pattern`.
+    pub(super) fn of_seed<'a>(
+        &self,
+        outcomes: &'a [Outcome],
+        seeds: usize,
+        nth: usize,
+        pattern: &str,
+    ) -> Vec<&'a Outcome> {
+        let runs = self.runs.iter().enumerate().filter(|(_, run)| fits(pattern, &run.name));
+        runs.map(|(run, _)| &outcomes[run * seeds + nth]).collect()
+    }
+}

@@ -1,0 +1,298 @@
+//! What one run is made of: settings by their addresses, and the scene that they describe.
+//!
+//! | address | what it sets |
+//! |---|---|
+//! | `elevator` | the scheduler, `name[@kernel][+mechanism=variant]` |
+//! | `knob.NAME` | one of its knobs |
+//! | `disk.preset` | a preset, or a disk's TOML file |
+//! | `disk.TABLE.KEY` | a key of that disk's file |
+//! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb` | what stands around the scheduler |
+//! | `time` | after so much simulated time the run ends |
+//! | `WORKLOAD.start` | when that workload begins |
+//! | `WORKLOAD.PARAMETER` | a parameter of its program, or a variable of its job file |
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Choice, Instant, Span, SubmitterId};
+use blksched_disks::DiskSpec;
+use blksched_workloads::fio::{Host, JobFile, Plan, Style, Text};
+use blksched_workloads::programs::{Launch, Program, Settings, program};
+use blksched_workloads::{Source as Submitter, builtin};
+
+use super::reader::{ExperimentError, Located, Place, Source};
+use crate::trial::Surroundings;
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Setting {
+    pub(super) address: String,
+    pub(super) value: String,
+    pub(super) at: Place,
+}
+
+/// The addresses that are not a workload's.
+pub(super) const RESERVED: [&str; 5] = ["elevator", "knob", "disk", "queue", "time"];
+
+/// Where a workload comes from.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Program(&'static Program),
+    /// A job file's text, and what messages call it.
+    Job(Text),
+}
+
+/// A workload of an experiment, with what was said about it beyond its settings.
+#[derive(Clone, Debug)]
+pub(super) struct WorkloadSpec {
+    pub(super) name: Located<String>,
+    pub(super) kind: Kind,
+}
+
+/// A workload ready to start.
+#[derive(Clone, Debug)]
+enum Workload {
+    Program { name: String, program: &'static Program, settings: Settings, start: Span },
+    Job { name: String, plan: Arc<Plan> },
+}
+
+/// Everything that one run needs but its seed.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The scheduler.
+    pub elevator: Choice,
+    /// Its knobs, raw.
+    pub knobs: Vec<(String, i64)>,
+    /// What stands around it.
+    pub surroundings: Surroundings,
+    /// The disk.
+    pub disk: Arc<DiskSpec>,
+    /// The run ends after so much simulated time.
+    pub time: Span,
+    workloads: Vec<Workload>,
+    disk_sectors: u64,
+}
+
+/// One process of a run.
+pub struct Actor {
+    /// What it is called in reports.
+    pub name: String,
+    /// When it begins.
+    pub start: Instant,
+    /// Its state machine.
+    pub source: Box<dyn Submitter>,
+}
+
+/// Reads settings; each complaint points at the setting.
+pub(super) struct Director<'t> {
+    pub(super) source: Source<'t>,
+    pub(super) catalogue: &'t Catalogue,
+    pub(super) workloads: &'t [WorkloadSpec],
+    /// When nothing else is said.
+    pub(super) time: Span,
+}
+
+impl Scene {
+    /// Every process of a run with this seed.
+    ///
+    /// # Errors
+    /// If a workload does not fit on the disk.
+    pub fn actors(&self, seed: u64) -> Result<Vec<Actor>, String> {
+        let mut actors: Vec<Actor> = Vec::new();
+        for workload in &self.workloads {
+            let first = SubmitterId(actors.len() as u32);
+            match workload {
+                Workload::Job { name, plan } => {
+                    let actor = |(job, source): (&blksched_workloads::fio::JobPlan, _)| {
+                        let number = if job.number > 0 { (job.number + 1).to_string() } else { String::new() };
+                        let start = Instant::ZERO;
+                        Actor { name: format!("{name}.{}{number}", job.name), start, source }
+                    };
+                    actors.extend(plan.jobs.iter().zip(plan.sources(seed)).map(actor));
+                }
+                Workload::Program { name, program, settings, start } => {
+                    let start = Instant::ZERO + *start;
+                    let disk_sectors = self.disk_sectors;
+                    let launch = Launch { name, settings, disk_sectors, first, at: start, seed };
+                    let processes = program.start(&launch).map_err(|problem| format!("{name}: {problem}"))?;
+                    let actor =
+                        |p: blksched_workloads::programs::Process| Actor { name: p.name, start, source: p.source };
+                    actors.extend(processes.into_iter().map(actor));
+                }
+            }
+        }
+        Ok(actors)
+    }
+
+    /// The names of its processes.
+    pub(super) fn names(&self) -> Result<Vec<String>, String> {
+        Ok(self.actors(1)?.into_iter().map(|actor| actor.name).collect())
+    }
+}
+
+impl Director<'_> {
+    /// The scene that `settings` describe; `at` is what is complained of when a part is missing.
+    pub(super) fn scene(&self, settings: &[Setting], at: &Place) -> Result<Scene, ExperimentError> {
+        let find = |address: &str| settings.iter().find(|setting| setting.address == address);
+        self.check_addresses(settings)?;
+        let elevator =
+            find("elevator").ok_or_else(|| self.source.complain(at, "no elevator is chosen: `elevator = …`"))?;
+        let choice = self.catalogue.parse(&elevator.value);
+        let choice = choice.map_err(|e| self.source.complain(&elevator.at, format!("`{}`:{e}", elevator.value)))?;
+        let time = find("time").map_or(Ok(self.time), |time| {
+            let problem = || format!("`{}` is no value of `time`: expected a time, as in 60s", time.value);
+            time.value.parse().map_err(|_| self.source.complain(&time.at, problem()))
+        })?;
+        let disk = self.disk(settings, at)?;
+        let disk_sectors = disk.build(1).facts().sectors;
+        let workloads = self.workloads.iter().map(|spec| self.workload(spec, settings, disk_sectors));
+        let scene = Scene {
+            knobs: self.knobs(&choice, settings)?,
+            surroundings: self.surroundings(settings)?,
+            workloads: workloads.collect::<Result<_, _>>()?,
+            elevator: choice,
+            disk: Arc::new(disk),
+            time,
+            disk_sectors,
+        };
+        scene.names().map_err(|problem| self.source.complain(at, problem))?;
+        Ok(scene)
+    }
+
+    fn check_addresses(&self, settings: &[Setting]) -> Result<(), ExperimentError> {
+        let names = || RESERVED.into_iter().chain(self.workloads.iter().map(|spec| spec.name.value.as_str()));
+        for Setting { address, at, .. } in settings {
+            let head = address.split('.').next().unwrap_or_default();
+            if !names().any(|name| name == head) {
+                let problem = format!("`{head}` can not be set");
+                return Err(self.source.unknown(at, &problem, head, names()));
+            }
+            if matches!(head, "elevator" | "time") && address != head {
+                return Err(self.source.complain(at, format!("`{address}` can not be set: `{head}` has no parts")));
+            }
+        }
+        Ok(())
+    }
+
+    fn disk(&self, settings: &[Setting], at: &Place) -> Result<DiskSpec, ExperimentError> {
+        let preset = settings.iter().find(|setting| setting.address == "disk.preset");
+        let preset = preset.ok_or_else(|| self.source.complain(at, "no disk is chosen: `disk.preset = …`"))?;
+        let changes: Vec<&Setting> =
+            settings.iter().filter(|s| s.address.starts_with("disk.") && s.address != "disk.preset").collect();
+        let pair = |s: &&Setting| (s.address["disk.".len()..].to_owned(), s.value.clone());
+        blksched_disks::load_changed(&preset.value, &changes.iter().map(pair).collect::<Vec<_>>()).map_err(|error| {
+            use blksched_disks::DiskError;
+            match &error {
+                DiskError::Invalid { problem, nearest, .. } => {
+                    let key =
+                        |s: &&&Setting| problem.contains(&format!("`{}`", s.address.rsplit('.').next().unwrap_or("")));
+                    let culprit = changes.iter().find(key).or(changes.first());
+                    let at = culprit.map_or(&preset.at, |setting| &setting.at);
+                    ExperimentError { nearest: nearest.clone(), ..self.source.complain(at, problem.clone()) }
+                }
+                other => self.source.complain(&preset.at, other.to_string()),
+            }
+        })
+    }
+
+    fn knobs(&self, choice: &Choice, settings: &[Setting]) -> Result<Vec<(String, i64)>, ExperimentError> {
+        let built = choice.build();
+        let tunables = built.elevator.tunables();
+        let knob = |setting: &Setting| {
+            let name = &setting.address["knob.".len()..];
+            let raw = tunables.find(name).and_then(|knob| knob.parse(&setting.value));
+            let raw = raw.map_err(|e| self.source.complain(&setting.at, format!("{choice}: {e}")))?;
+            Ok((name.to_owned(), raw))
+        };
+        settings.iter().filter(|setting| setting.address.starts_with("knob.")).map(knob).collect()
+    }
+
+    fn surroundings(&self, settings: &[Setting]) -> Result<Surroundings, ExperimentError> {
+        let mut surroundings = Surroundings::default();
+        for setting in settings.iter().filter(|setting| setting.address.starts_with("queue")) {
+            let number = setting.value.parse::<u32>().ok().filter(|&n| n > 0);
+            let number = number.ok_or_else(|| {
+                let problem =
+                    format!("`{}` is no value of `{}`: expected a whole number", setting.value, setting.address);
+                self.source.complain(&setting.at, problem)
+            })?;
+            match setting.address.strip_prefix("queue.").unwrap_or_default() {
+                "depth" => surroundings.depth = Some(number),
+                "nr_requests" => surroundings.nr_requests = Some(number),
+                "max_sectors_kb" => surroundings.max_sectors = Some(number.saturating_mul(2)),
+                other => {
+                    let problem = format!("`{}` can not be set", setting.address);
+                    let known = ["depth", "nr_requests", "max_sectors_kb"];
+                    return Err(self.source.unknown(&setting.at, &problem, other, known));
+                }
+            }
+        }
+        Ok(surroundings)
+    }
+
+    fn workload(
+        &self,
+        spec: &WorkloadSpec,
+        settings: &[Setting],
+        disk_sectors: u64,
+    ) -> Result<Workload, ExperimentError> {
+        let name = &spec.name.value;
+        let prefix = format!("{name}.");
+        let own = || settings.iter().filter_map(|s| Some((s.address.strip_prefix(&prefix)?, s)));
+        let start = match own().find(|(key, _)| *key == "start") {
+            None => Span::ZERO,
+            Some((_, s)) => s.value.parse().map_err(|_| {
+                let problem = format!("`{}` is no value of `start`: expected a time, as in 5s", s.value);
+                self.source.complain(&s.at, problem)
+            })?,
+        };
+        match &spec.kind {
+            Kind::Program(program) => {
+                let said = own().filter(|(key, _)| *key != "start").map(|(key, s)| (key, s.value.as_str()));
+                let settings = Settings::of(program, said).map_err(|error| {
+                    let place = own().find(|(key, _)| *key == error.name).map_or(&spec.name.at, |(_, s)| &s.at);
+                    let near = error.nearest.map(str::to_owned);
+                    ExperimentError { nearest: near, ..self.source.complain(place, error.problem) }
+                })?;
+                Ok(Workload::Program { name: name.clone(), program, settings, start })
+            }
+            Kind::Job(text) => {
+                let variables = own().map(|(key, s)| (key.to_owned(), s.value.clone())).collect();
+                let host = Host { variables, ..Host::default() };
+                let mut read = |name: &str| std::fs::read_to_string(name).map_err(|error| error.to_string());
+                let file = JobFile::read(&host, std::slice::from_ref(text), &mut read);
+                let plan = file.and_then(|file| file.plan(disk_sectors));
+                let complain = |e: blksched_workloads::fio::Errors| {
+                    self.source.complain(&spec.name.at, format!("its job file:\n{}", e.render(Style::Plain)))
+                };
+                Ok(Workload::Job { name: name.clone(), plan: Arc::new(plan.map_err(complain)?) })
+            }
+        }
+    }
+}
+
+/// The program, built-in workload or job file that a `[[workload]]` names. `read` gives a job file's text.
+pub(super) fn kind(
+    source: Source<'_>,
+    word: &Located<String>,
+    from: &str,
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Kind, ExperimentError> {
+    let Located { value, at } = word;
+    match from {
+        "program" => program(value).map(Kind::Program).ok_or_else(|| {
+            let known = blksched_workloads::programs::PROGRAMS.iter().map(|program| program.name);
+            source.unknown(at, &format!("`{value}` is no program"), value, known)
+        }),
+        "builtin" => match builtin(value) {
+            Some(found) => Ok(Kind::Job(Text { name: found.name.to_owned(), text: found.text.to_owned() })),
+            None => {
+                let known = blksched_workloads::BUILTINS.iter().map(|known| known.name);
+                Err(source.unknown(at, &format!("`{value}` is no built-in workload"), value, known))
+            }
+        },
+        _ => match read(value) {
+            Ok(text) => Ok(Kind::Job(Text { name: value.clone(), text })),
+            Err(error) => Err(source.complain(at, format!("`{value}`: {error}"))),
+        },
+    }
+}
