@@ -29,6 +29,6 @@ pub use outcome::{Outcome, ProcessOutcome};
 pub use reader::ExperimentError;
 pub use result::{Answer, RowAnswer, TableAnswer, short};
 pub use scene::{Actor, Scene};
-pub use spec::{Experiment, Fit, Row, Run, Sentence, Statistic, TableSpec};
+pub use spec::{Experiment, Fit, Part, Row, Run, Sentence, Statistic, TableSpec};
 pub use tally::Tally;
 pub use timeline::{Second, Timeline};

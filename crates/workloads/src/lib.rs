@@ -4,8 +4,8 @@
 //! when it wants to be called next, emits bios, and hears of their completion. It holds no reference to a queue, a
 //! disk or another source; the driver carries values between them.
 //!
-//! Sources come from fio job files ([`fio::JobFile`]), from the [built-in](builtin()) ones, which are job files too, and
-//! from [`programs`].
+//! Sources come from fio job files ([`fio::JobFile`]), from the [built-in](builtin()) ones, which are job files too,
+//! and from [`programs`].
 
 pub mod builtin;
 pub mod fio;

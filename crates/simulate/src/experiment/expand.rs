@@ -1,6 +1,6 @@
 //! From `[[run]]` with its sweeps to the runs themselves.
 
-use super::reader::{ExperimentError, Located, Section, Source};
+use super::reader::{ExperimentError, Leaf, Located, Section, Source};
 use super::scene::Setting;
 
 /// One run: its name and everything that is set for it.
@@ -9,9 +9,6 @@ pub(super) struct RunSpec {
     pub(super) name: Located<String>,
     pub(super) settings: Vec<Setting>,
 }
-
-/// A setting and the values it takes in turn.
-type Sweep = (Located<String>, Vec<Located<String>>);
 
 /// Every run of a `[[run]]` table on top of what is set for all.
 pub(super) fn runs(section: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpec>, ExperimentError> {
@@ -36,7 +33,7 @@ pub(super) fn runs(section: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpe
     Ok(runs)
 }
 
-fn vary(run: &RunSpec, (address, values): &Sweep) -> Vec<RunSpec> {
+fn vary(run: &RunSpec, (address, values): &Leaf) -> Vec<RunSpec> {
     let with = |value: &Located<String>| {
         let mut settings = run.settings.clone();
         replace(&mut settings, address, value);

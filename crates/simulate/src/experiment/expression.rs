@@ -6,9 +6,9 @@
 //! operand = number | ( sum ) | REDUCER ( sum ) | MEASURE ( word, … ) [ @run ]
 //! ```
 //!
-//! A measure gives one value per process (or one in all), of one seed's run; a `*` in a process's or a run's name stands
-//! for anything, and then there is a value for each. Reducers (`min`, `max`, `mean`, `median`, `sum`) make one of many.
-//! A list and a single value combine value by value.
+//! A measure gives one value per process (or one in all), of one seed's run; a `*` in a process's or a run's name
+//! stands for anything, and then there is a value for each. Reducers (`min`, `max`, `mean`, `median`, `sum`) make one
+//! of many. A list and a single value combine value by value.
 
 use super::measures::{Measure, measure_names, measure_of};
 use super::outcome::Outcome;

@@ -6,7 +6,7 @@ use super::expand::{self, RunSpec};
 use super::expression::{Expression, Misunderstood, fits};
 use super::reader::{ExperimentError, Located, Place, Section, Source};
 use super::scene::{Director, RESERVED, Setting, WorkloadSpec, kind};
-use super::spec::{Experiment, Fit, Row, Run, Sentence, Statistic, TableSpec};
+use super::spec::{Experiment, Fit, Part, Row, Run, Sentence, Statistic, TableSpec};
 
 const TOP: [&str; 14] = [
     "title",
@@ -273,10 +273,10 @@ impl Rows<'_> {
                 None => (inside, None),
             };
             let expression = self.expression(expression, &say.at, run.as_ref())?;
-            sentence.parts.push((before.to_owned(), Some((expression, places))));
+            sentence.parts.extend([Part::Words(before.to_owned()), Part::Number(expression, places)]);
             rest = after;
         }
-        sentence.parts.push((rest.to_owned(), None));
+        sentence.parts.push(Part::Words(rest.to_owned()));
         Ok(sentence)
     }
 

@@ -43,6 +43,9 @@ pub(super) struct Located<T> {
     pub(super) at: Place,
 }
 
+/// An address and the values that stand there, as a user would write them.
+pub(super) type Leaf = (Located<String>, Vec<Located<String>>);
+
 /// The file, for complaints.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'t> {
@@ -188,7 +191,7 @@ impl<'t> Section<'t> {
     }
 
     /// Every value at or below `key`, by its address (`knob.fifo_batch`), as a user would write it.
-    pub(super) fn leaves(&self, key: &str) -> Result<Vec<(Located<String>, Vec<Located<String>>)>, ExperimentError> {
+    pub(super) fn leaves(&self, key: &str) -> Result<Vec<Leaf>, ExperimentError> {
         let mut found = Vec::new();
         if let Some((key, value)) = self.table.get_key_value(key) {
             self.collect(key.get_ref().to_string(), key.span(), value, &mut found)?;
@@ -197,10 +200,7 @@ impl<'t> Section<'t> {
     }
 
     /// As [`Section::leaves`], of the table `key` without its own name.
-    pub(super) fn leaves_below(
-        &self,
-        key: &str,
-    ) -> Result<Vec<(Located<String>, Vec<Located<String>>)>, ExperimentError> {
+    pub(super) fn leaves_below(&self, key: &str) -> Result<Vec<Leaf>, ExperimentError> {
         let Some(value) = self.table.get(key) else { return Ok(Vec::new()) };
         let DeValue::Table(table) = value.get_ref() else {
             let problem = format!("`{key}` is {}: expected a table", describe(value.get_ref()));
@@ -214,10 +214,7 @@ impl<'t> Section<'t> {
     }
 
     /// Every key of this table but these, by its address.
-    pub(super) fn leaves_but(
-        &self,
-        keys: &[&str],
-    ) -> Result<Vec<(Located<String>, Vec<Located<String>>)>, ExperimentError> {
+    pub(super) fn leaves_but(&self, keys: &[&str]) -> Result<Vec<Leaf>, ExperimentError> {
         let mut found = Vec::new();
         for (key, value) in self.table.iter().filter(|(key, _)| !keys.contains(&key.get_ref().as_ref())) {
             self.collect(key.get_ref().to_string(), key.span(), value, &mut found)?;
@@ -230,7 +227,7 @@ impl<'t> Section<'t> {
         address: String,
         at: Place,
         value: &Spanned<DeValue<'_>>,
-        found: &mut Vec<(Located<String>, Vec<Located<String>>)>,
+        found: &mut Vec<Leaf>,
     ) -> Result<(), ExperimentError> {
         match value.get_ref() {
             DeValue::Table(table) => {

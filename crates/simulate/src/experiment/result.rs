@@ -1,7 +1,8 @@
 //! The answer of an experiment: each row beside what was published, and whether it lies inside its bound.
 
+use super::expression::Expression;
 use super::outcome::Outcome;
-use super::spec::{Experiment, Row, Sentence};
+use super::spec::{Experiment, Part, Row, Sentence, TableSpec};
 
 /// What an experiment came to.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ impl Answer {
 pub(super) fn answer(experiment: &Experiment, outcomes: &[Outcome]) -> Answer {
     let seeds = outcomes.len() / experiment.runs.len();
     let seen = Seen { experiment, outcomes, seeds };
-    let table = |table: &super::spec::TableSpec| TableAnswer {
+    let table = |table: &TableSpec| TableAnswer {
         title: table.title.clone(),
         rows: table.rows.iter().map(|row| seen.row(row)).collect(),
     };
@@ -79,7 +80,7 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     /// One value per seed; of several values their mean.
-    fn per_seed(&self, run: &str, expression: &super::expression::Expression) -> Vec<f64> {
+    fn per_seed(&self, run: &str, expression: &Expression) -> Vec<f64> {
         let of_seed = |nth: usize| {
             let values = expression.values(run, &|name| self.experiment.of_seed(self.outcomes, self.seeds, nth, name));
             values.iter().sum::<f64>() / values.len() as f64
@@ -106,12 +107,13 @@ impl Seen<'_> {
     }
 
     fn sentence(&self, sentence: &Sentence) -> String {
-        let part = |(words, number): &(String, Option<(super::expression::Expression, Option<usize>)>)| {
-            let Some((expression, places)) = number else { return words.clone() };
-            let values = self.per_seed(&sentence.run, expression);
-            let mean = values.iter().sum::<f64>() / values.len() as f64;
-            let number = places.map_or_else(|| short(mean), |places| format!("{mean:.places$}"));
-            format!("{words}{number}")
+        let part = |part: &Part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Number(expression, places) => {
+                let values = self.per_seed(&sentence.run, expression);
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                places.map_or_else(|| short(mean), |places| format!("{mean:.places$}"))
+            }
         };
         sentence.parts.iter().map(part).collect()
     }
@@ -147,7 +149,6 @@ pub fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::expression::Expression;
     use super::super::spec::Statistic;
     use super::*;
 

@@ -134,6 +134,15 @@ impl Statistic {
 pub struct Sentence {
     /// The run that is meant where an expression names none.
     pub run: String,
-    /// Words, and the number behind them with its decimal places.
-    pub parts: Vec<(String, Option<(Expression, Option<usize>)>)>,
+    /// Piece by piece.
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a sentence.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Words.
+    Words(String),
+    /// A number, with so many decimal places; three digits if nothing is said.
+    Number(Expression, Option<usize>),
 }

@@ -37,6 +37,12 @@ impl Tally {
         DECISIONS.iter().position(|name| *name == decision).map_or(0, |at| self.counts[at])
     }
 
+    fn moved(&mut self, dir: Dir, requests: u32) {
+        if self.last_moved.replace(dir).is_some_and(|last| last != dir) {
+            self.after_other[dir].record(u64::from(requests));
+        }
+    }
+
     pub(super) fn hear(&mut self, _at: Instant, reason: Reason) {
         match reason {
             Reason::ReadsFirst { starved } => {
@@ -54,11 +60,7 @@ impl Tally {
             Reason::NotIdled { .. } => self.counts[9] += 1,
             Reason::Armed { .. } => self.counts[10] += 1,
             Reason::TookOldest { .. } => self.counts[11] += 1,
-            Reason::BatchMoved { dir, requests, .. } => {
-                if self.last_moved.replace(dir).is_some_and(|last| last != dir) {
-                    self.after_other[dir].record(u64::from(requests));
-                }
-            }
+            Reason::BatchMoved { dir, requests, .. } => self.moved(dir, requests),
             _ => {}
         }
     }

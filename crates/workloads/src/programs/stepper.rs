@@ -166,11 +166,7 @@ impl<S: Steps> Source for Stepper<S> {
                     self.state = State::Ready(now);
                 }
             }
-            Delivered::Awake => {
-                if self.state == State::Asleep {
-                    self.state = State::Ready(now);
-                }
-            }
+            Delivered::Awake if self.state == State::Asleep => self.state = State::Ready(now),
             _ => {}
         }
     }
@@ -205,8 +201,8 @@ mod tests {
         }
     }
 
-    fn scripted(steps: &[Step]) -> Stepper<Scripted> {
-        Stepper::new(SubmitterId(3), Instant::ZERO, Scripted(steps.to_vec().into_iter()))
+    fn scripted(steps: Vec<Step>) -> Stepper<Scripted> {
+        Stepper::new(SubmitterId(3), Instant::ZERO, Scripted(steps.into_iter()))
     }
 
     fn emitted(source: &mut impl Source, now: Instant) -> Vec<Emission> {
@@ -222,7 +218,7 @@ mod tests {
     #[test]
     fn reads_go_out_one_a_call_and_their_burst_ends_where_it_waits() {
         let read = Io::read(8, 8);
-        let mut source = scripted(&[Step::Start(read), Step::Start(read), Step::Await(0)]);
+        let mut source = scripted(vec![Step::Start(read), Step::Start(read), Step::Await(0)]);
         let first = emitted(&mut source, Instant::ZERO);
         assert!(matches!(first[..], [Emission::Submit(bio)] if bio.tag == Tag(0) && bio.sectors == 8));
         assert!(matches!(emitted(&mut source, Instant::ZERO)[..], [Emission::Submit(_)]));
@@ -238,7 +234,7 @@ mod tests {
 
     #[test]
     fn thinking_takes_time_and_a_sleeper_does_nothing_until_it_is_woken() {
-        let mut source = scripted(&[Step::Think(Span::from_ns(7)), Step::Start(Io::write(0, 8))]);
+        let mut source = scripted(vec![Step::Think(Span::from_ns(7)), Step::Start(Io::write(0, 8))]);
         assert_eq!(emitted(&mut source, Instant::ZERO), []);
         assert_eq!(source.next(), Some(Instant::from_ns(7)));
         emitted(&mut source, Instant::from_ns(7));

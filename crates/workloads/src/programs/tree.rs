@@ -31,7 +31,7 @@ macro_rules! tree_parameters {
                 default: $largest,
                 doc: "the largest file; sizes are spread evenly over the orders of magnitude between",
             },
-            Parameter { name: "inodes", kind: Kind::Count, default: "32", doc: "inodes in a block (ext2: 128 bytes each)" },
+            Parameter { name: "inodes", kind: Kind::Count, default: "32", doc: "inodes in a block: 128 bytes each" },
             Parameter {
                 name: "away",
                 kind: Kind::Bytes,
@@ -45,7 +45,7 @@ macro_rules! tree_parameters {
                 doc: "readahead: the first window of a file",
             },
             Parameter { name: "ahead", kind: Kind::Bytes, default: "128KiB", doc: "readahead: every later window" },
-            Parameter { name: "think", kind: Kind::Time, default: $think, doc: "what the reader does between two reads" },
+            Parameter { name: "think", kind: Kind::Time, default: $think, doc: "pause between two reads" },
         ]
     };
 }

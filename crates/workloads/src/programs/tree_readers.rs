@@ -16,9 +16,9 @@ pub(super) const PROGRAM: Program = Program {
     about: "processes that each read a tree of small files for ever, directory by directory",
     parameters: tree_parameters!("20", "4KiB", "64KiB", "0.3ms";
         Parameter { name: "trees", kind: Kind::Count, default: "5", doc: "how many, a process each" },
-        Parameter { name: "tree", kind: Kind::Bytes, default: "512MiB", doc: "the region that a tree is scattered over" },
+        Parameter { name: "tree", kind: Kind::Bytes, default: "512MiB", doc: "what a tree is scattered over" },
         Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where the first tree lies" },
-        Parameter { name: "apart", kind: Kind::Bytes, default: "2GiB", doc: "from the beginning of a tree to the next" },
+        Parameter { name: "apart", kind: Kind::Bytes, default: "2GiB", doc: "from one tree to the next" },
     ),
     processes,
 };

@@ -29,8 +29,8 @@ pub(super) const MEASURES: &[Measure] = &[
         name: "waited_for",
         arguments: &[Argument::Dir, Argument::Cause],
         unit: "%",
-        doc: "the part of that waiting which had this cause; `own` are requests of the same direction, the next six the \
-              other direction's by what began their batch",
+        doc: "the part of that waiting which had this cause; `own` are requests of the same direction, the next six \
+              the other direction's by what began their batch",
         values: |outcome, words| {
             let waiting = outcome.reasons.waiting(dir(&words[0]));
             let part = waited(waiting, dir(&words[0]), &words[1]).as_secs_f64() / waiting.total().as_secs_f64();
