@@ -15,8 +15,12 @@
 
 mod cat;
 mod dd;
+mod dd_reader;
+mod dump;
 mod launch;
+mod nfsd;
 mod parameter;
+mod reader_with_writeback;
 mod settings;
 mod stepper;
 mod tree;
@@ -56,7 +60,15 @@ impl Program {
 }
 
 /// All of them.
-pub const PROGRAMS: &[Program] = &[cat::PROGRAM, dd::PROGRAM, tree_readers::PROGRAM];
+pub const PROGRAMS: &[Program] = &[
+    cat::PROGRAM,
+    dd::PROGRAM,
+    dd_reader::PROGRAM,
+    dump::PROGRAM,
+    nfsd::PROGRAM,
+    reader_with_writeback::PROGRAM,
+    tree_readers::PROGRAM,
+];
 
 /// The program called `name`.
 pub fn program(name: &str) -> Option<&'static Program> {

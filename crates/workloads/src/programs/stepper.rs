@@ -39,6 +39,12 @@ pub enum Step {
     Await(u32),
     /// Do something else for so long.
     Think(Span),
+    /// Say something to another process, and go on.
+    Tell(SubmitterId, u64),
+    /// Wait until anything is heard: a word, an I/O done, somebody's exit.
+    Listen,
+    /// The same, but not beyond this moment.
+    ListenUntil(Instant),
     /// The end.
     Exit,
 }
@@ -47,6 +53,9 @@ pub enum Step {
 pub trait Steps: Send {
     /// The next one; called at the moment at which it begins. After [`Step::Exit`] it is not called again.
     fn step(&mut self, now: Instant) -> Step;
+
+    /// Something came back or was said; the next [`Steps::step`] may be later, or at once.
+    fn hear(&mut self, _what: Delivered) {}
 
     /// Whether anybody waits for its writes; reads are always waited for.
     fn writes(&self) -> WriteKind {
@@ -69,6 +78,8 @@ enum State {
     Ready(Instant),
     /// It waits until at most so many are in flight.
     Awaits(u32),
+    /// It waits for anything; at this moment, if there is one, it goes on in any case.
+    Listens(Option<Instant>),
     /// It sleeps for a request slot.
     Asleep,
     Finished,
@@ -123,12 +134,14 @@ impl<S: Steps> Source for Stepper<S> {
     fn next(&self) -> Option<Instant> {
         match self.state {
             State::Ready(at) => Some(at),
+            State::Listens(until) => until,
             _ => None,
         }
     }
 
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
-        while matches!(self.state, State::Ready(at) if at <= now) {
+        while self.next().is_some_and(|at| at <= now) {
+            self.state = State::Ready(now);
             match self.steps.step(now) {
                 Step::Start(io) => {
                     self.open = true;
@@ -148,6 +161,18 @@ impl<S: Steps> Source for Stepper<S> {
                         return;
                     }
                 }
+                Step::Tell(to, word) => out.push(Emission::Tell { to, word }),
+                Step::Listen => {
+                    self.close(out);
+                    self.state = State::Listens(None);
+                }
+                Step::ListenUntil(at) => {
+                    self.close(out);
+                    self.state = State::Listens(Some(at));
+                    if at > now {
+                        return;
+                    }
+                }
                 Step::Exit => {
                     self.close(out);
                     self.state = State::Finished;
@@ -158,6 +183,10 @@ impl<S: Steps> Source for Stepper<S> {
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
+        self.steps.hear(what);
+        if matches!(self.state, State::Listens(_)) && what != Delivered::Awake {
+            self.state = State::Ready(now);
+        }
         match what {
             Delivered::Done { .. } => {
                 assert!(self.in_flight > 0, "{:?} hears of an I/O that it never submitted", self.submitter);

@@ -1,0 +1,183 @@
+//! `dd-reader`: processes that each read a file from front to back, as `dd if=FILE` does, through readahead and the
+//! file system's own blocks.
+//!
+//! **Model** First a few seeky reads of one block each, far apart: directories and inodes, what the mail of 2009-09-03
+//! calls "initial 7-10 reads". Then the file, one read at a time: windows that double from `first` to `ahead`, and
+//! before each `run` bytes of data a block that says where these lie (ext3's indirect block, one per 4 MiB; the inode
+//! itself knows the first 48 KiB). Before it reads on a process copies out what it has read.
+//! **Left out** reading the next window before this one is used up; a reader that thinks as little as `dd` waits for
+//! the disk either way.
+
+use blksched::{Class, Instant, Priority, Span};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::parameter::{Kind, Parameter};
+use super::stepper::{Io, Step, Stepper, Steps};
+use super::tree::BLOCK;
+use super::{Launch, Process, Program};
+
+/// What an inode knows by itself: 12 blocks \[512-byte sectors\].
+const DIRECT: u64 = 12 * BLOCK;
+
+pub(super) const PROGRAM: Program = Program {
+    name: "dd-reader",
+    about: "processes that each read a file from front to back, through readahead and the file system's blocks",
+    parameters: &[
+        Parameter { name: "processes", kind: Kind::Count, default: "4", doc: "how many, a file each" },
+        Parameter { name: "size", kind: Kind::Bytes, default: "256MiB", doc: "a file's size" },
+        Parameter { name: "at", kind: Kind::Place, default: "0%", doc: "where the first file lies" },
+        Parameter {
+            name: "apart",
+            kind: Kind::Place,
+            default: "0%",
+            doc: "from the beginning of a file to the next; 0%: one right behind the other",
+        },
+        Parameter { name: "level", kind: Kind::Count, default: "4", doc: "I/O priority, best effort: 0 (first) to 7" },
+        Parameter { name: "metadata", kind: Kind::Count, default: "0", doc: "seeky reads of a block at the beginning" },
+        Parameter {
+            name: "metadata_within",
+            kind: Kind::Place,
+            default: "30%",
+            doc: "from the disk's beginning to here lie these blocks",
+        },
+        Parameter { name: "first", kind: Kind::Bytes, default: "16KiB", doc: "readahead: the first window" },
+        Parameter { name: "ahead", kind: Kind::Bytes, default: "128KiB", doc: "readahead: the largest window" },
+        Parameter {
+            name: "run",
+            kind: Kind::Bytes,
+            default: "4MiB",
+            doc: "data between two of the file system's blocks; 0: there are none",
+        },
+        Parameter { name: "think", kind: Kind::Time, default: "30us", doc: "what a process does after each read" },
+        Parameter { name: "copy", kind: Kind::Time, default: "1ms", doc: "and how long it copies out a MiB" },
+        Parameter {
+            name: "start_within",
+            kind: Kind::Time,
+            default: "1ms",
+            doc: "each begins at a moment up to this, drawn evenly",
+        },
+        Parameter { name: "runtime", kind: Kind::Time, default: "3600s", doc: "it stops after so long" },
+    ],
+    processes,
+};
+
+fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    let settings = launch.settings;
+    let count = u32::try_from(settings.count("processes").clamp(1, 10_000)).expect("clamped");
+    let level = u8::try_from(settings.count("level")).ok().filter(|level| *level < 8);
+    let level = level.ok_or("`level` goes from 0 to 7")?;
+    let (size, run) = (settings.sectors("size").next_multiple_of(BLOCK), settings.sectors("run") / BLOCK * BLOCK);
+    let whole = size + size.checked_div(run).map_or(0, |runs| (runs + 2) * BLOCK);
+    let apart = settings.place("apart").sector(launch.disk_sectors);
+    let apart = if apart == 0 { whole } else { apart };
+    if apart < whole {
+        return Err("`apart` is less than a file: they would overlap".to_owned());
+    }
+    let at = launch.room("at", u64::from(count - 1) * apart + whole)?;
+    let ahead = settings.sectors("ahead").clamp(BLOCK, 1 << 16);
+    let process = |nth: u32| {
+        let mut random = launch.random(nth, 0);
+        let delay = Span::from_ns(random.random_range(0..=settings.span("start_within").as_ns()));
+        let steps = Reader {
+            start: at + u64::from(nth) * apart,
+            size,
+            run: if run == 0 { u64::MAX } else { run },
+            metadata_left: settings.count("metadata"),
+            metadata_blocks: settings.place("metadata_within").sector(launch.disk_sectors).max(BLOCK) / BLOCK,
+            window: settings.sectors("first").clamp(BLOCK, ahead),
+            ahead,
+            think: settings.span("think"),
+            copy: settings.span("copy"),
+            end: launch.at + settings.span("runtime"),
+            offset: 0,
+            mapped: if run == 0 { u64::MAX } else { DIRECT },
+            blocks: 0,
+            reading: 0,
+            random,
+            state: State::Reads,
+        };
+        let priority = Priority { class: Class::BestEffort, level };
+        let source = Stepper::new(launch.submitter(nth), launch.at + delay, steps).with_priority(priority);
+        Process { name: launch.process_name(nth, count), source: Box::new(source) }
+    };
+    Ok((0..count).map(process).collect())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Reads,
+    Waits,
+    CopiesOut,
+}
+
+/// One process. All places and lengths in sectors.
+struct Reader {
+    start: u64,
+    size: u64,
+    run: u64,
+    metadata_left: u64,
+    metadata_blocks: u64,
+    window: u64,
+    ahead: u64,
+    think: Span,
+    /// For a MiB.
+    copy: Span,
+    end: Instant,
+    /// How far it has come in its file.
+    offset: u64,
+    /// Up to where in the file it knows the places.
+    mapped: u64,
+    /// The file system's blocks read so far; they lie before what they describe.
+    blocks: u64,
+    /// The read under way.
+    reading: u64,
+    random: Pcg64Mcg,
+    state: State,
+}
+
+impl Reader {
+    /// Where it reads next, and how much.
+    fn next_read(&mut self) -> Option<(u64, u64)> {
+        if self.metadata_left > 0 {
+            self.metadata_left -= 1;
+            return Some((self.random.random_range(0..self.metadata_blocks) * BLOCK, BLOCK));
+        }
+        if self.offset >= self.size {
+            return None;
+        }
+        let place = self.start + self.offset + self.blocks * BLOCK;
+        if self.offset >= self.mapped {
+            self.blocks += 1;
+            self.mapped = self.offset + self.run;
+            return Some((place, BLOCK));
+        }
+        let end = (self.offset + self.window).min(self.mapped).min(self.size);
+        let sectors = end - self.offset;
+        self.offset = end;
+        self.window = (self.window * 2).min(self.ahead);
+        Some((place, sectors))
+    }
+}
+
+impl Steps for Reader {
+    fn step(&mut self, now: Instant) -> Step {
+        match self.state {
+            State::Reads if now >= self.end => Step::Exit,
+            State::Reads => {
+                let Some((start, sectors)) = self.next_read() else { return Step::Exit };
+                self.reading = sectors;
+                self.state = State::Waits;
+                Step::Start(Io::read(start, sectors as u32))
+            }
+            State::Waits => {
+                self.state = State::CopiesOut;
+                Step::Await(0)
+            }
+            State::CopiesOut => {
+                self.state = State::Reads;
+                Step::Think(self.think + self.copy * self.reading / 2048)
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `dump`: several processes read one stretch of the disk, chunk by chunk in turn, as dump(8) and its like do.
+//!
+//! **Model** Reader *i* of *n* reads chunks *i*, *i* + *n*, …, and what was read leaves in order:
+//! * `windowed`: chunk *k* may be read once chunk *k* − *n* has been written out, as dump's slaves take turns in
+//!   writing. Several reads are under way at once.
+//! * `token`: one reader at a time.
+//! * `free`: each strides alone.
+//!
+//! Afterwards each may read chunks at random, so that access "becomes random".
+//! **Origin** read-test2 of the mail of 2009-10-23 "emulates the I/O patterns of dump(8)"; its source was not found.
+//! **Left out** the tape: `write_out` is all that writing costs.
+
+use blksched::{Instant, Span, SubmitterId};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::parameter::{Kind, Parameter};
+use super::stepper::{Io, Step, Stepper, Steps};
+use super::{Launch, Process, Program};
+use crate::Delivered;
+
+pub(super) const PROGRAM: Program = Program {
+    name: "dump",
+    about: "processes that read one stretch of the disk chunk by chunk in turn, as dump(8) does",
+    parameters: &[
+        Parameter { name: "readers", kind: Kind::Count, default: "3", doc: "processes" },
+        Parameter { name: "chunk", kind: Kind::Bytes, default: "32KiB", doc: "what one reads at a time" },
+        Parameter { name: "size", kind: Kind::Bytes, default: "128MiB", doc: "the stretch" },
+        Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where it begins" },
+        Parameter {
+            name: "turns",
+            kind: Kind::Word(&["windowed", "token", "free"]),
+            default: "windowed",
+            doc: "who may read when",
+        },
+        Parameter { name: "write_out", kind: Kind::Time, default: "0ms", doc: "what is done with a chunk once read" },
+        Parameter {
+            name: "random_chunks",
+            kind: Kind::Count,
+            default: "0",
+            doc: "what each reads afterwards, anywhere on the disk",
+        },
+    ],
+    processes,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turns {
+    Windowed,
+    Token,
+    Free,
+}
+
+fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    let settings = launch.settings;
+    let readers = u32::try_from(settings.count("readers").clamp(1, 10_000)).expect("clamped");
+    let chunk = u32::try_from(settings.sectors("chunk").max(1)).map_err(|_| "`chunk` is too large".to_owned())?;
+    let at = launch.room("at", settings.sectors("size"))?;
+    if u64::from(chunk) > launch.disk_sectors {
+        return Err("`chunk` is larger than the disk".to_owned());
+    }
+    let process = |nth: u32| {
+        let steps = Reader {
+            readers,
+            me: nth,
+            first: launch.first,
+            at,
+            chunk,
+            chunks: settings.sectors("size") / u64::from(chunk),
+            turns: match settings.word("turns") {
+                "windowed" => Turns::Windowed,
+                "token" => Turns::Token,
+                _ => Turns::Free,
+            },
+            write_out: settings.span("write_out"),
+            written: vec![0; readers as usize],
+            random_left: settings.count("random_chunks"),
+            places: launch.disk_sectors / u64::from(chunk),
+            random: launch.random(nth, 0),
+            state: State::Chooses,
+        };
+        let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
+        Process { name: launch.process_name(nth, readers), source }
+    };
+    Ok((0..readers).map(process).collect())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Chooses,
+    /// `true`: a chunk of the stretch, of which the others are told.
+    Awaits(bool),
+    WritesOut(bool),
+    /// Others from this one on are still to be told.
+    Tells(u32),
+}
+
+struct Reader {
+    readers: u32,
+    me: u32,
+    first: SubmitterId,
+    /// Where the stretch begins \[sectors\].
+    at: u64,
+    /// \[sectors\]
+    chunk: u32,
+    chunks: u64,
+    turns: Turns,
+    write_out: Span,
+    /// How many chunks each reader has written out.
+    written: Vec<u64>,
+    random_left: u64,
+    /// Chunks on the whole disk.
+    places: u64,
+    random: Pcg64Mcg,
+    state: State,
+}
+
+impl Reader {
+    /// Its next chunk of the stretch.
+    fn mine(&self) -> u64 {
+        self.written[self.me as usize] * u64::from(self.readers) + u64::from(self.me)
+    }
+
+    /// The first chunk that has not been written out.
+    fn first_missing(&self) -> u64 {
+        let next = |(reader, &written): (usize, &u64)| written * u64::from(self.readers) + reader as u64;
+        self.written.iter().enumerate().map(next).min().expect("there are readers")
+    }
+
+    fn may_read(&self) -> bool {
+        let (mine, missing) = (self.mine(), self.first_missing());
+        match self.turns {
+            Turns::Windowed => mine < missing + u64::from(self.readers),
+            Turns::Token => mine == missing,
+            Turns::Free => true,
+        }
+    }
+
+    fn choose(&mut self) -> Step {
+        let mine = self.mine();
+        if mine < self.chunks && !self.may_read() {
+            return Step::Listen;
+        }
+        self.state = State::Awaits(mine < self.chunks);
+        if mine < self.chunks {
+            return Step::Start(Io::read(self.at + mine * u64::from(self.chunk), self.chunk));
+        }
+        if self.random_left == 0 {
+            return Step::Exit;
+        }
+        self.random_left -= 1;
+        let place = self.random.random_range(0..self.places);
+        Step::Start(Io::read(place * u64::from(self.chunk), self.chunk))
+    }
+
+    /// One after the other hears that another of its chunks is out.
+    fn tell(&mut self, other: u32) -> Step {
+        if other == self.readers {
+            self.state = State::Chooses;
+            return self.choose();
+        }
+        self.state = State::Tells(other + 1);
+        match other == self.me {
+            true => self.tell(other + 1),
+            false => Step::Tell(SubmitterId(self.first.0 + other), 1),
+        }
+    }
+}
+
+impl Steps for Reader {
+    fn step(&mut self, _now: Instant) -> Step {
+        match self.state {
+            State::Chooses => self.choose(),
+            State::Awaits(counts) => {
+                self.state = State::WritesOut(counts);
+                Step::Await(0)
+            }
+            State::WritesOut(counts) => {
+                self.state = if counts { State::Tells(0) } else { State::Chooses };
+                Step::Think(self.write_out)
+            }
+            State::Tells(other) => {
+                self.written[self.me as usize] += u64::from(other == 0);
+                self.tell(other)
+            }
+        }
+    }
+
+    fn hear(&mut self, what: Delivered) {
+        if let Delivered::Told { from, .. } = what {
+            self.written[(from.0 - self.first.0) as usize] += 1;
+        }
+    }
+}

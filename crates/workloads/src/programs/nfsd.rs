@@ -1,0 +1,136 @@
+//! `nfsd`: a file server whose threads read one file for one client that streams it.
+//!
+//! **Model** The client keeps `window` reads of `rsize` bytes under way, in order, over one connection. Any idle
+//! thread of the server takes the next; after a while of its own (`jitter`: interrupts, locks, the CPU's scheduler) it
+//! looks into memory, which all threads share with one state of readahead, as nfsd keeps one per file. What is missing
+//! the thread reads itself, and so the disk sees the file's pieces come from several processes, not quite in order.
+//! Each reply costs a CPU `cpu` and the wire its bytes. The last process is the machine around: client, wire, memory.
+//! **Origin** "single streaming reader over NFS" of the mail of 2009-10-23. Readahead is
+//! [`Readahead`](crate::host::Readahead).
+//! **Left out** TCP, lost packets, the client's own readahead and the order in which it asks, other CPUs' caches.
+
+use std::collections::VecDeque;
+
+use blksched::{Instant, SubmitterId, Tag};
+
+use super::parameter::{Kind, Parameter};
+use super::stepper::{Io, Step, Stepper, Steps};
+use super::{Launch, Process, Program};
+use crate::Delivered;
+use crate::host::PAGE_SECTORS;
+
+mod cache;
+mod machine;
+
+use machine::Machine;
+
+pub(super) const PROGRAM: Program = Program {
+    name: "nfsd",
+    about: "a file server: one client streams a file, and any of several threads reads the next piece",
+    parameters: &[
+        Parameter { name: "threads", kind: Kind::Count, default: "8", doc: "processes that read" },
+        Parameter { name: "size", kind: Kind::Bytes, default: "256MiB", doc: "the file's size" },
+        Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where it lies" },
+        Parameter { name: "window", kind: Kind::Count, default: "16", doc: "reads that the client keeps under way" },
+        Parameter { name: "rsize", kind: Kind::Bytes, default: "32KiB", doc: "the size of one" },
+        Parameter { name: "wire", kind: Kind::Time, default: "8.9ms", doc: "how long the wire takes for a MiB" },
+        Parameter { name: "latency", kind: Kind::Time, default: "0.1ms", doc: "from client to server" },
+        Parameter { name: "cpu", kind: Kind::Time, default: "0.5ms", doc: "what a reply costs a CPU" },
+        Parameter { name: "cpus", kind: Kind::Count, default: "2", doc: "how many the server has" },
+        Parameter {
+            name: "jitter",
+            kind: Kind::Time,
+            default: "0.2ms",
+            doc: "until a thread looks for its data, drawn from the exponential distribution with this mean",
+        },
+        Parameter {
+            name: "stall_every",
+            kind: Kind::Count,
+            default: "0",
+            doc: "one in so many times a thread loses its CPU first, drawn evenly; 0: never",
+        },
+        Parameter { name: "stall", kind: Kind::Time, default: "4ms", doc: "for so long" },
+        Parameter { name: "read_ahead_kb", kind: Kind::Count, default: "128", doc: "readahead: the largest window" },
+    ],
+    processes,
+};
+
+fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    let threads = u32::try_from(launch.settings.count("threads").clamp(1, 1_000)).expect("clamped");
+    let machine = Machine::of(launch, threads)?;
+    let thread = |nth: u32| {
+        let steps = Thread { machine: launch.submitter(threads), ..Thread::default() };
+        let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
+        Process { name: launch.process_name(nth, threads), source }
+    };
+    let mut processes: Vec<Process> = (0..threads).map(thread).collect();
+    let source = Box::new(Stepper::new(launch.submitter(threads), launch.at, machine));
+    processes.push(Process { name: format!("{}-client", launch.name), source });
+    Ok(processes)
+}
+
+/// What a thread is told to read, and what it says when it has: pages from the beginning of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    page: u64,
+    pages: u64,
+}
+
+/// What a thread is told when the file has come to its end.
+const END: u64 = u64::MAX;
+
+impl Piece {
+    fn word(self) -> u64 {
+        self.page << 20 | self.pages
+    }
+
+    fn of(word: u64) -> Piece {
+        Piece { page: word >> 20, pages: word & 0xf_ffff }
+    }
+}
+
+/// A thread's part that the disk sees: it reads what it is told, and says when it has.
+#[derive(Default)]
+struct Thread {
+    machine: SubmitterId,
+    told: VecDeque<u64>,
+    /// Words of reads under way, by their tags.
+    reading: Vec<(Tag, u64)>,
+    done: VecDeque<u64>,
+    /// Reads so far; the stepper numbers them so.
+    reads: u64,
+}
+
+impl Steps for Thread {
+    fn step(&mut self, _now: Instant) -> Step {
+        if let Some(word) = self.done.pop_front() {
+            return Step::Tell(self.machine, word);
+        }
+        match self.told.pop_front() {
+            None => Step::Listen,
+            Some(END) if self.reading.is_empty() => Step::Exit,
+            // What was read ahead is still under way.
+            Some(END) => {
+                self.told.push_back(END);
+                Step::Listen
+            }
+            Some(word) => {
+                self.reading.push((Tag(self.reads), word));
+                self.reads += 1;
+                let Piece { page, pages } = Piece::of(word);
+                Step::Start(Io::read(page * PAGE_SECTORS, (pages * PAGE_SECTORS) as u32))
+            }
+        }
+    }
+
+    fn hear(&mut self, what: Delivered) {
+        match what {
+            Delivered::Told { word, .. } => self.told.push_back(word),
+            Delivered::Done { tag, .. } => {
+                let at = self.reading.iter().position(|(known, _)| *known == tag).expect("its own read");
+                self.done.push_back(self.reading.remove(at).1);
+            }
+            Delivered::Awake | Delivered::Exited(_) => {}
+        }
+    }
+}

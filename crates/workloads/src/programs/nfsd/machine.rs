@@ -1,0 +1,229 @@
+//! The machine around the server's threads: the client, the wire, the CPUs and the memory. It reads nothing itself.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use blksched::{Instant, Span, SubmitterId};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::cache::{Cache, Looked};
+use super::{END, Launch, Piece};
+use crate::Delivered;
+use crate::host::PAGE_SECTORS;
+use crate::programs::stepper::{Step, Steps};
+
+/// What happens at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// The client's next read comes in.
+    Asked,
+    /// A thread looks for its data.
+    Looks(u32),
+    /// A thread's reply is ready for the wire.
+    Replies(u32),
+    /// A reply has come to the client.
+    Landed,
+}
+
+/// A thread's read: pages of the file.
+#[derive(Clone, Debug)]
+struct Job {
+    wanted: core::ops::Range<u64>,
+    /// The page it waits for.
+    waits_for: Option<u64>,
+}
+
+pub(super) struct Machine {
+    first: SubmitterId,
+    /// The file's first page, from the beginning of the disk.
+    at: u64,
+    pages: u64,
+    /// Pages of one read.
+    rsize: u64,
+    window: u64,
+    /// How long the wire takes for a reply.
+    wire: Span,
+    latency: Span,
+    cpu: Span,
+    jitter: Span,
+    /// One in so many times a thread stalls.
+    stall_every: u64,
+    stall: Span,
+    cache: Cache,
+    random: Pcg64Mcg,
+    events: BTreeMap<(Instant, u64), Event>,
+    serial: u64,
+    /// The page that the client asks for next.
+    next_page: u64,
+    /// Replies that have not landed.
+    under_way: u64,
+    /// Reads that no thread has taken.
+    queue: VecDeque<core::ops::Range<u64>>,
+    idle: VecDeque<u32>,
+    jobs: Vec<Option<Job>>,
+    /// When each CPU is free.
+    cpus: Vec<Instant>,
+    wire_free: Instant,
+    /// Pages that have come from the disk.
+    arrived: Vec<Piece>,
+    to_tell: VecDeque<(SubmitterId, u64)>,
+    started: bool,
+    ended: bool,
+}
+
+impl Machine {
+    pub fn of(launch: &Launch<'_>, threads: u32) -> Result<Machine, String> {
+        let settings = launch.settings;
+        let pages = settings.sectors("size").div_ceil(PAGE_SECTORS).max(1);
+        let rsize = settings.sectors("rsize").div_ceil(PAGE_SECTORS).clamp(1, 256);
+        let at = launch.room("at", pages * PAGE_SECTORS)? / PAGE_SECTORS;
+        let read_ahead_kb =
+            u32::try_from(settings.count("read_ahead_kb")).map_err(|_| "`read_ahead_kb` is too large")?;
+        Ok(Machine {
+            first: launch.first,
+            at,
+            pages,
+            rsize,
+            window: settings.count("window").max(1),
+            wire: settings.span("wire") * rsize / 256,
+            latency: settings.span("latency"),
+            cpu: settings.span("cpu"),
+            jitter: settings.span("jitter"),
+            stall_every: settings.count("stall_every"),
+            stall: settings.span("stall"),
+            cache: Cache::new(pages, read_ahead_kb),
+            random: launch.random(threads, 0),
+            events: BTreeMap::new(),
+            serial: 0,
+            next_page: 0,
+            under_way: 0,
+            queue: VecDeque::new(),
+            idle: (0..threads).collect(),
+            jobs: vec![None; threads as usize],
+            cpus: vec![launch.at; settings.count("cpus").clamp(1, 1024) as usize],
+            wire_free: launch.at,
+            arrived: Vec::new(),
+            to_tell: VecDeque::new(),
+            started: false,
+            ended: false,
+        })
+    }
+
+    fn at(&mut self, when: Instant, event: Event) {
+        self.serial += 1;
+        self.events.insert((when, self.serial), event);
+    }
+
+    /// The client asks on, as far as its window goes.
+    fn ask(&mut self, now: Instant) {
+        while self.under_way < self.window && self.next_page < self.pages {
+            let end = (self.next_page + self.rsize).min(self.pages);
+            self.queue.push_back(self.next_page..end);
+            self.next_page = end;
+            self.under_way += 1;
+            self.at(now + self.latency, Event::Asked);
+        }
+    }
+
+    fn happen(&mut self, now: Instant, event: Event) {
+        match event {
+            Event::Asked => self.take(now),
+            Event::Looks(thread) => self.look(now, thread),
+            Event::Replies(thread) => {
+                self.wire_free = self.wire_free.max(now) + self.wire;
+                self.at(self.wire_free, Event::Landed);
+                self.idle.push_back(thread);
+                self.take(now);
+            }
+            Event::Landed => {
+                self.under_way -= 1;
+                self.ask(now);
+                self.ended = self.under_way == 0 && self.next_page == self.pages;
+            }
+        }
+    }
+
+    /// Idle threads take what has come in, the one that has been idle longest first.
+    fn take(&mut self, now: Instant) {
+        while !self.idle.is_empty() && self.come_in(now) > 0 {
+            let (Some(thread), Some(wanted)) = (self.idle.pop_front(), self.queue.pop_front()) else { return };
+            self.jobs[thread as usize] = Some(Job { wanted, waits_for: None });
+            let delay = self.delay();
+            self.at(now + delay, Event::Looks(thread));
+        }
+    }
+
+    /// How long a thread needs until it looks.
+    fn delay(&mut self) -> Span {
+        let ns = -libm::log(1.0 - self.random.random::<f64>()) * self.jitter.as_ns() as f64;
+        let stalls = self.stall_every > 0 && self.random.random_range(0..self.stall_every) == 0;
+        Span::from_ns(ns as u64) + if stalls { self.stall } else { Span::ZERO }
+    }
+
+    /// Reads in the queue that are not still on the wire.
+    fn come_in(&self, now: Instant) -> usize {
+        let flying = self.events.range((now, u64::MAX)..).filter(|(_, event)| **event == Event::Asked).count();
+        self.queue.len().saturating_sub(flying)
+    }
+
+    fn look(&mut self, now: Instant, thread: u32) {
+        let Some(job) = &mut self.jobs[thread as usize] else { return };
+        let mut reads = Vec::new();
+        match self.cache.look(job.wanted.clone(), &mut reads) {
+            Looked::Present => {
+                self.jobs[thread as usize] = None;
+                let cpu = self.cpus.iter_mut().min().expect("a CPU");
+                *cpu = (*cpu).max(now) + self.cpu;
+                let ready = *cpu;
+                self.at(ready, Event::Replies(thread));
+            }
+            Looked::Waits(page) => job.waits_for = Some(page),
+        }
+        let to = SubmitterId(self.first.0 + thread);
+        let piece = |read: core::ops::Range<u64>| Piece { page: self.at + read.start, pages: read.end - read.start };
+        self.to_tell.extend(reads.into_iter().map(|read| (to, piece(read).word())));
+    }
+
+    /// Pages have come: whoever waits for one of them looks on.
+    fn arrive(&mut self, now: Instant, piece: Piece) {
+        let pages = piece.page - self.at..piece.page - self.at + piece.pages;
+        self.cache.arrived(pages.clone());
+        for thread in 0..self.jobs.len() {
+            if self.jobs[thread].as_ref().and_then(|job| job.waits_for).is_some_and(|page| pages.contains(&page)) {
+                self.look(now, thread as u32);
+            }
+        }
+    }
+}
+
+impl Steps for Machine {
+    fn step(&mut self, now: Instant) -> Step {
+        if !core::mem::replace(&mut self.started, true) {
+            self.ask(now);
+        }
+        while let Some(piece) = self.arrived.pop() {
+            self.arrive(now, piece);
+        }
+        while let Some(first) = self.events.first_entry().filter(|first| first.key().0 <= now) {
+            let event = first.remove();
+            self.happen(now, event);
+        }
+        if let Some((thread, word)) = self.to_tell.pop_front() {
+            return Step::Tell(thread, word);
+        }
+        if self.ended {
+            // Each thread hears of it, then it ends too.
+            if self.jobs.pop().is_some() {
+                return Step::Tell(SubmitterId(self.first.0 + self.jobs.len() as u32), END);
+            }
+            return Step::Exit;
+        }
+        self.events.first_key_value().map_or(Step::Listen, |((at, _), _)| Step::ListenUntil(*at))
+    }
+
+    fn hear(&mut self, what: Delivered) {
+        if let Delivered::Told { word, .. } = what {
+            self.arrived.push(Piece::of(word));
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! `reader-with-writeback`: readers that dirty memory as they go, and the flusher that cleans it. Who finds too much
+//! dirty memory sleeps until enough is clean, and so slow write-back makes readers slow.
+//!
+//! **Model** Each reader reads at random, thinks, and after every `reads_per_dirty` reads dirties `dirty` bytes of the
+//! shared [`DirtyPool`]. The flusher writes what is dirty beyond `background`, `depth` writes at a time, upwards with
+//! gaps or anywhere. It is a process of its own, the last; write-back is its.
+//! With `endless` there is always something to write, and no reader sleeps for it.
+//! **Origin** memory coupling readers to write-back: the mail of 2009-11-26, on a machine with 512 MB.
+//! **Left out** the memory itself: which pages are dirty, reclaim's scan, swapping.
+
+use std::collections::VecDeque;
+
+use blksched::{Instant, Span, SubmitterId};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::parameter::{Kind, Parameter};
+use super::stepper::{Io, Step, Stepper, Steps};
+use super::{Launch, Process, Program};
+use crate::Delivered;
+use crate::host::{DirtyLimits, DirtyPool};
+
+pub(super) const PROGRAM: Program = Program {
+    name: "reader-with-writeback",
+    about: "readers that dirty memory as they go, and sleep when write-back is too slow in cleaning it",
+    parameters: &[
+        Parameter { name: "readers", kind: Kind::Count, default: "8", doc: "processes that read" },
+        Parameter { name: "reads", kind: Kind::Count, default: "1000", doc: "reads that each makes" },
+        Parameter { name: "read", kind: Kind::Bytes, default: "32KiB", doc: "the size of one" },
+        Parameter { name: "read_at", kind: Kind::Place, default: "0%", doc: "where the region begins that is read" },
+        Parameter { name: "read_within", kind: Kind::Place, default: "30%", doc: "how long that region is" },
+        Parameter { name: "think", kind: Kind::Time, default: "2ms", doc: "what a reader does before each read" },
+        Parameter {
+            name: "thinks",
+            kind: Kind::Word(&["exponential", "evenly", "always"]),
+            default: "exponential",
+            doc: "that on average (exponential; or evenly, from none to twice that), or always so long",
+        },
+        Parameter { name: "dirty", kind: Kind::Bytes, default: "64KiB", doc: "what a reader dirties at a time" },
+        Parameter { name: "reads_per_dirty", kind: Kind::Count, default: "1", doc: "after how many reads" },
+        Parameter { name: "limit", kind: Kind::Bytes, default: "16MiB", doc: "readers sleep when so much is dirty" },
+        Parameter {
+            name: "background",
+            kind: Kind::Bytes,
+            default: "8MiB",
+            doc: "what is dirty beyond this is written",
+        },
+        Parameter {
+            name: "hysteresis",
+            kind: Kind::Bytes,
+            default: "2MiB",
+            doc: "how far below the limit sleepers go on, all at once",
+        },
+        Parameter {
+            name: "endless",
+            kind: Kind::Word(&["no", "yes"]),
+            default: "no",
+            doc: "whether there is always something to write",
+        },
+        Parameter { name: "write", kind: Kind::Bytes, default: "32KiB", doc: "the size of a write" },
+        Parameter { name: "depth", kind: Kind::Count, default: "128", doc: "writes at a time" },
+        Parameter {
+            name: "write_at",
+            kind: Kind::Place,
+            default: "50%",
+            doc: "where the region begins that is written",
+        },
+        Parameter { name: "write_within", kind: Kind::Place, default: "10%", doc: "how long that region is" },
+        Parameter {
+            name: "order",
+            kind: Kind::Word(&["ascending", "random"]),
+            default: "ascending",
+            doc: "in which order it is written",
+        },
+        Parameter { name: "gap", kind: Kind::Bytes, default: "32KiB", doc: "ascending: between writes, on average" },
+    ],
+    processes,
+};
+
+fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    let settings = launch.settings;
+    let readers = u32::try_from(settings.count("readers").clamp(1, 10_000)).expect("clamped");
+    let flusher = Flusher::of(launch, readers)?;
+    let mut processes = Vec::new();
+    for nth in 0..readers {
+        let steps = Reader::of(launch, nth, launch.submitter(readers))?;
+        let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
+        processes.push(Process { name: launch.process_name(nth, readers), source });
+    }
+    let source = Box::new(Stepper::new(launch.submitter(readers), launch.at, flusher));
+    processes.push(Process { name: format!("{}-flusher", launch.name), source });
+    Ok(processes)
+}
+
+/// A region of the disk in pieces of one size \[sectors\].
+struct Region {
+    start: u64,
+    sectors: u64,
+    piece: u32,
+}
+
+impl Region {
+    fn of(launch: &Launch<'_>, at: &str, within: &str, piece: &str) -> Result<Region, String> {
+        let sectors = launch.settings.place(within).sector(launch.disk_sectors);
+        let size = u32::try_from(launch.settings.sectors(piece)).ok().filter(|n| *n > 0 && u64::from(*n) <= sectors);
+        let size = size.ok_or_else(|| format!("`{piece}` does not fit into `{within}`"))?;
+        Ok(Region { start: launch.room(at, sectors)?, sectors, piece: size })
+    }
+
+    fn any(&self, random: &mut Pcg64Mcg) -> u64 {
+        self.start + random.random_range(0..self.sectors / u64::from(self.piece)) * u64::from(self.piece)
+    }
+}
+
+/// How long a reader thinks.
+#[derive(Clone, Copy)]
+enum Think {
+    Exponential(Span),
+    Evenly(Span),
+    Always(Span),
+}
+
+impl Think {
+    fn draw(self, random: &mut Pcg64Mcg) -> Span {
+        match self {
+            Think::Always(span) => span,
+            Think::Evenly(mean) => Span::from_ns(random.random_range(0..=2 * mean.as_ns())),
+            Think::Exponential(mean) => {
+                Span::from_ns((-libm::log(1.0 - random.random::<f64>()) * mean.as_ns() as f64) as u64)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Thinks,
+    Reads,
+    Waits,
+    Dirties,
+    /// Until it is told that memory is its.
+    Sleeps,
+}
+
+struct Reader {
+    flusher: SubmitterId,
+    region: Region,
+    reads: u64,
+    left: u64,
+    think: Think,
+    /// \[bytes\]
+    dirty: u64,
+    reads_per_dirty: u64,
+    random: Pcg64Mcg,
+    state: State,
+}
+
+impl Reader {
+    fn of(launch: &Launch<'_>, nth: u32, flusher: SubmitterId) -> Result<Reader, String> {
+        let settings = launch.settings;
+        let think = settings.span("think");
+        Ok(Reader {
+            flusher,
+            region: Region::of(launch, "read_at", "read_within", "read")?,
+            reads: settings.count("reads"),
+            left: settings.count("reads"),
+            think: match settings.word("thinks") {
+                "always" => Think::Always(think),
+                "evenly" => Think::Evenly(think),
+                _ => Think::Exponential(think),
+            },
+            dirty: settings.sectors("dirty") * 512,
+            reads_per_dirty: settings.count("reads_per_dirty").max(1),
+            random: launch.random(nth, 0),
+            state: State::Thinks,
+        })
+    }
+
+    fn dirties(&self) -> bool {
+        self.dirty > 0 && (self.reads - self.left).is_multiple_of(self.reads_per_dirty)
+    }
+}
+
+impl Steps for Reader {
+    fn step(&mut self, _now: Instant) -> Step {
+        match self.state {
+            State::Thinks if self.left == 0 => Step::Exit,
+            State::Thinks => {
+                self.state = State::Reads;
+                Step::Think(self.think.draw(&mut self.random))
+            }
+            State::Reads => {
+                self.left -= 1;
+                self.state = State::Waits;
+                Step::Start(Io::read(self.region.any(&mut self.random), self.region.piece))
+            }
+            State::Waits => {
+                self.state = if self.dirties() { State::Dirties } else { State::Thinks };
+                Step::Await(0)
+            }
+            State::Dirties => {
+                self.state = State::Sleeps;
+                Step::Tell(self.flusher, self.dirty)
+            }
+            State::Sleeps => Step::Listen,
+        }
+    }
+
+    fn hear(&mut self, what: Delivered) {
+        if matches!(what, Delivered::Told { .. }) {
+            self.state = State::Thinks;
+        }
+    }
+}
+
+/// Who writes, and keeps the pool.
+struct Flusher {
+    pool: DirtyPool<(SubmitterId, u64)>,
+    endless: bool,
+    region: Region,
+    /// Ascending: the mean gap \[sectors\].
+    gap: Option<u64>,
+    /// Where it writes next \[sectors from the region's beginning\].
+    cursor: u64,
+    depth: u64,
+    in_flight: u64,
+    /// To be told that memory is theirs.
+    awake: VecDeque<SubmitterId>,
+    readers: core::ops::Range<u32>,
+    /// Readers that have not exited.
+    alive: u32,
+    random: Pcg64Mcg,
+}
+
+impl Flusher {
+    fn of(launch: &Launch<'_>, readers: u32) -> Result<Flusher, String> {
+        let settings = launch.settings;
+        let bytes = |name| settings.sectors(name) * 512;
+        let limits =
+            DirtyLimits { background: bytes("background"), limit: bytes("limit"), hysteresis: bytes("hysteresis") };
+        Ok(Flusher {
+            pool: DirtyPool::new(limits),
+            endless: settings.word("endless") == "yes",
+            region: Region::of(launch, "write_at", "write_within", "write")?,
+            gap: (settings.word("order") == "ascending").then(|| settings.sectors("gap")),
+            cursor: 0,
+            depth: settings.count("depth").max(1),
+            in_flight: 0,
+            awake: VecDeque::new(),
+            readers: launch.first.0..launch.first.0 + readers,
+            alive: readers,
+            random: launch.random(readers, 0),
+        })
+    }
+
+    fn write_bytes(&self) -> u64 {
+        u64::from(self.region.piece) * 512
+    }
+
+    fn wants_to_write(&self) -> bool {
+        let dirty = self.pool.wants_writeback() && self.pool.dirty() >= self.write_bytes();
+        (dirty || self.endless) && self.alive > 0 && self.in_flight < self.depth
+    }
+
+    fn place(&mut self) -> u64 {
+        let Some(gap) = self.gap else { return self.region.any(&mut self.random) };
+        let size = u64::from(self.region.piece);
+        let at = if self.cursor + size > self.region.sectors { 0 } else { self.cursor };
+        self.cursor = at + size + self.random.random_range(0..=2 * gap / 8) * 8;
+        self.region.start + at
+    }
+
+    fn dirtied(&mut self, who: SubmitterId, bytes: u64) {
+        if !self.endless {
+            self.pool.dirtied(bytes);
+        }
+        self.awake.push_back(who);
+    }
+
+    fn written(&mut self) {
+        self.in_flight -= 1;
+        if self.endless {
+            return;
+        }
+        self.pool.written(self.write_bytes());
+        for (who, bytes) in self.pool.wake() {
+            self.dirtied(who, bytes);
+        }
+    }
+}
+
+impl Steps for Flusher {
+    fn step(&mut self, _now: Instant) -> Step {
+        if let Some(reader) = self.awake.pop_front() {
+            return Step::Tell(reader, 0);
+        }
+        if self.wants_to_write() {
+            self.in_flight += 1;
+            if !self.endless {
+                self.pool.submitted(self.write_bytes());
+            }
+            return Step::Start(Io::write(self.place(), self.region.piece));
+        }
+        if self.alive == 0 && self.in_flight == 0 { Step::Exit } else { Step::Listen }
+    }
+
+    fn hear(&mut self, what: Delivered) {
+        match what {
+            Delivered::Done { .. } => self.written(),
+            Delivered::Told { from, word } if self.endless || self.pool.has_room(word) => self.dirtied(from, word),
+            Delivered::Told { from, word } => self.pool.sleep((from, word)),
+            Delivered::Exited(who) => self.alive -= u32::from(self.readers.contains(&who.0)),
+            Delivered::Awake => {}
+        }
+    }
+}
