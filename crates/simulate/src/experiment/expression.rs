@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A measure gives one value per process (or one in all), of one seed's run; a `*` in a process's or a run's name
-//! stands for anything, and then there is a value for each. Reducers (`min`, `max`, `mean`, `median`, `sum`) make one
-//! of many. A list and a single value combine value by value.
+//! stands for anything, and then there is a value for each. Reducers (`min`, `max`, `mean`, `median`, `sum`, the
+//! `second` and `third` least) make one of many. A list and a single value combine value by value.
 
 use super::measures::{Measure, measure_names, measure_of};
 use super::outcome::Outcome;
@@ -42,14 +42,18 @@ enum Reducer {
     Mean,
     Median,
     Sum,
+    Second,
+    Third,
 }
 
-const REDUCERS: [(&str, Reducer); 5] = [
+const REDUCERS: [(&str, Reducer); 7] = [
     ("min", Reducer::Min),
     ("max", Reducer::Max),
     ("mean", Reducer::Mean),
     ("median", Reducer::Median),
     ("sum", Reducer::Sum),
+    ("second", Reducer::Second),
+    ("third", Reducer::Third),
 ];
 
 /// What is wrong with an expression: the message, the word, the words that would be right.
@@ -172,6 +176,8 @@ impl Reducer {
             Reducer::Max => values[values.len() - 1],
             Reducer::Mean => sum / values.len() as f64,
             Reducer::Sum => sum,
+            Reducer::Second => values.get(1).copied().unwrap_or(f64::NAN),
+            Reducer::Third => values.get(2).copied().unwrap_or(f64::NAN),
             Reducer::Median if values.len() % 2 == 1 => values[middle],
             Reducer::Median => (values[middle - 1] + values[middle]) / 2.0,
         }
@@ -333,6 +339,8 @@ mod tests {
         let of = |reducer: Reducer| reducer.of(vec![3.0, 1.0, 2.0, 10.0]);
         let all = [of(Reducer::Min), of(Reducer::Max), of(Reducer::Mean), of(Reducer::Median), of(Reducer::Sum)];
         assert_eq!(all, [1.0, 10.0, 4.0, 2.5, 16.0]);
+        assert_eq!((of(Reducer::Second), of(Reducer::Third)), (2.0, 3.0));
+        assert!(Reducer::Third.of(vec![1.0, 2.0]).is_nan(), "there is none");
         assert!(Reducer::Max.of(vec![1.0, f64::NAN]).is_nan() && Reducer::Sum.of(Vec::new()).is_nan());
         assert_eq!(Operator::Divide.of(vec![2.0, 4.0], vec![2.0]), [1.0, 2.0]);
     }

@@ -1,6 +1,7 @@
 //! Measures by name: what an experiment can ask of a run. Each is described once; `docs/experiments.md` lists them.
 
 mod argument;
+mod arrivals;
 mod disk;
 mod process;
 mod scheduler;
@@ -26,7 +27,7 @@ pub struct Measure {
 
 /// Every measure.
 pub fn measures() -> impl Iterator<Item = &'static Measure> {
-    process::MEASURES.iter().chain(disk::MEASURES).chain(scheduler::MEASURES)
+    process::MEASURES.iter().chain(disk::MEASURES).chain(scheduler::MEASURES).chain(arrivals::MEASURES)
 }
 
 pub(super) fn measure_of(name: &str) -> Option<&'static Measure> {

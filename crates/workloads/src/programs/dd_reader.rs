@@ -181,3 +181,48 @@ impl Steps for Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::Settings;
+
+    fn reads(said: &[(&str, &str)]) -> Vec<(u64, u64)> {
+        let settings = Settings::of(&PROGRAM, said.iter().copied()).unwrap_or_else(|e| panic!("{e}"));
+        let launch = Launch::new("dd", &settings, 1 << 24);
+        let mut source = PROGRAM.start(&launch).expect("it fits").remove(0).source;
+        let (mut log, mut out) = (Vec::new(), Vec::new());
+        while let Some(now) = source.next() {
+            source.emit(now, &mut out);
+            for emission in out.drain(..) {
+                if let crate::Emission::Submit(bio) = emission {
+                    log.push((bio.start.0, u64::from(bio.sectors)));
+                    source.delivered(now, crate::Delivered::Done { tag: bio.tag, failed: false });
+                }
+            }
+        }
+        log
+    }
+
+    #[test]
+    fn windows_double_and_the_file_systems_blocks_lie_before_what_they_describe() {
+        let log = reads(&[("processes", "1"), ("size", "200KiB"), ("run", "64KiB"), ("ahead", "64KiB")]);
+        // 48 KiB that the inode knows: 16 + 32 KiB; a block; 64 KiB of data; a block; 64 KiB; a block; the rest.
+        let expected = [(0, 32), (32, 64), (96, 8), (104, 128), (232, 8), (240, 128), (368, 8), (376, 48)];
+        assert_eq!(log, expected);
+    }
+
+    #[test]
+    fn it_begins_with_as_many_seeky_reads_as_it_is_told_and_then_reads_its_whole_file() {
+        let log = reads(&[("processes", "1"), ("size", "1MiB"), ("metadata", "7"), ("run", "0"), ("at", "50%")]);
+        assert!(log[..7].iter().all(|&(start, sectors)| sectors == BLOCK && start < (1 << 24) * 3 / 10));
+        assert_eq!(log[7..].iter().map(|&(_, sectors)| sectors).sum::<u64>(), 2048);
+    }
+
+    #[test]
+    fn files_that_would_overlap_are_refused() {
+        let settings = Settings::of(&PROGRAM, [("apart", "1MB")]).expect("a place");
+        let refused = PROGRAM.start(&Launch::new("dd", &settings, 1 << 24)).err().expect("a file is larger");
+        assert!(refused.contains("overlap"), "{refused}");
+    }
+}

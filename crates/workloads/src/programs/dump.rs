@@ -192,3 +192,71 @@ impl Steps for Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::Settings;
+    use crate::{Emission, Source};
+
+    fn readers(said: &[(&str, &str)]) -> Vec<Box<dyn Source>> {
+        let settings = Settings::of(&PROGRAM, said.iter().copied()).unwrap_or_else(|e| panic!("{e}"));
+        let launch = Launch::new("dump", &settings, 1 << 24);
+        PROGRAM.start(&launch).expect("it fits").into_iter().map(|process| process.source).collect()
+    }
+
+    /// The chunks that each reader has asked for when nothing more happens without a completion; all words are passed.
+    fn asked(readers: &mut [Box<dyn Source>], chunk: u64, out: &mut Vec<(usize, u64)>) {
+        while let Some(nth) = readers.iter().position(|reader| reader.next().is_some_and(|at| at <= Instant::ZERO)) {
+            let mut emissions = Vec::new();
+            readers[nth].emit(Instant::ZERO, &mut emissions);
+            for emission in emissions {
+                match emission {
+                    Emission::Submit(bio) => out.push((nth, bio.start.0 / chunk)),
+                    Emission::Tell { to, word } => {
+                        let from = SubmitterId(nth as u32);
+                        readers[to.0 as usize].delivered(Instant::ZERO, Delivered::Told { from, word });
+                    }
+                    Emission::Waits | Emission::Exit => {}
+                }
+            }
+        }
+    }
+
+    fn done(reader: &mut dyn Source, tag: u64) {
+        reader.delivered(Instant::ZERO, Delivered::Done { tag: blksched::Tag(tag), failed: false });
+    }
+
+    #[test]
+    fn in_a_window_nobody_reads_more_than_a_round_ahead_of_what_was_written_out() {
+        let mut readers = readers(&[("readers", "3"), ("at", "0%"), ("chunk", "32KiB"), ("size", "1MiB")]);
+        let mut log = Vec::new();
+        asked(&mut readers, 64, &mut log);
+        assert_eq!(log, [(0, 0), (1, 1), (2, 2)]);
+        // Chunk 1 is read before chunk 0: its reader would go on with chunk 4, for which chunk 1 must be out, in order.
+        done(&mut *readers[1], 0);
+        asked(&mut readers, 64, &mut log);
+        assert_eq!(log.len(), 3);
+        done(&mut *readers[0], 0);
+        asked(&mut readers, 64, &mut log);
+        assert_eq!(log[3..], [(0, 3), (1, 4)]);
+    }
+
+    #[test]
+    fn with_a_token_one_reads_at_a_time_and_each_alone_strides_on() {
+        let said = [("readers", "3"), ("at", "0%"), ("size", "1MiB"), ("turns", "token")];
+        let mut one_at_a_time = readers(&said);
+        let mut log = Vec::new();
+        asked(&mut one_at_a_time, 64, &mut log);
+        assert_eq!(log, [(0, 0)]);
+        done(&mut *one_at_a_time[0], 0);
+        asked(&mut one_at_a_time, 64, &mut log);
+        assert_eq!(log, [(0, 0), (1, 1)]);
+        let mut free = readers(&[("readers", "2"), ("at", "0%"), ("size", "1MiB"), ("turns", "free")]);
+        let mut log = Vec::new();
+        asked(&mut free, 64, &mut log);
+        done(&mut *free[1], 0);
+        asked(&mut free, 64, &mut log);
+        assert_eq!(log, [(0, 0), (1, 1), (1, 3)]);
+    }
+}

@@ -134,3 +134,89 @@ impl Steps for Thread {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use blksched::Span;
+
+    use super::*;
+    use crate::programs::Settings;
+    use crate::{Emission, Source};
+
+    /// A server whose disk takes 1 ms for everything.
+    struct Rig {
+        sources: Vec<Box<dyn Source>>,
+        in_flight: Vec<(Instant, usize, Tag)>,
+        read: Vec<(u64, u64)>,
+        now: Instant,
+    }
+
+    impl Rig {
+        fn new(said: &[(&str, &str)]) -> Rig {
+            let settings = Settings::of(&PROGRAM, said.iter().copied()).unwrap_or_else(|e| panic!("{e}"));
+            let processes = PROGRAM.start(&Launch::new("nfsd", &settings, 1 << 24)).expect("it fits");
+            let sources = processes.into_iter().map(|process| process.source).collect();
+            Rig { sources, in_flight: Vec::new(), read: Vec::new(), now: Instant::ZERO }
+        }
+
+        fn run(mut self) -> Rig {
+            while self.sources.iter().any(|source| !source.is_finished()) {
+                let wakes = self.sources.iter().filter_map(|source| source.next());
+                let ends = self.in_flight.iter().map(|&(at, ..)| at);
+                self.now = wakes.chain(ends).min().expect("somebody waits for something").max(self.now);
+                if let Some(at) = self.in_flight.iter().position(|&(at, ..)| at <= self.now) {
+                    let (_, nth, tag) = self.in_flight.remove(at);
+                    self.sources[nth].delivered(self.now, Delivered::Done { tag, failed: false });
+                }
+                (0..self.sources.len()).for_each(|nth| self.emit(nth));
+            }
+            self
+        }
+
+        fn emit(&mut self, nth: usize) {
+            let mut out = Vec::new();
+            while self.sources[nth].next().is_some_and(|at| at <= self.now) {
+                self.sources[nth].emit(self.now, &mut out);
+                for emission in out.drain(..) {
+                    match emission {
+                        Emission::Submit(bio) => {
+                            self.read.push((bio.start.0, u64::from(bio.sectors)));
+                            self.in_flight.push((self.now + Span::from_ms(1), nth, bio.tag));
+                        }
+                        Emission::Tell { to, word } => {
+                            let told = Delivered::Told { from: SubmitterId(nth as u32), word };
+                            self.sources[to.0 as usize].delivered(self.now, told);
+                        }
+                        Emission::Waits | Emission::Exit => {}
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_whole_file_is_read_once_however_many_threads_there_are() {
+        for threads in ["1", "2", "5", "16", "40"] {
+            let said = [("threads", threads), ("size", "2052KiB"), ("at", "50%"), ("rsize", "32KiB")];
+            let mut rig = Rig::new(&said).run();
+            rig.read.sort_unstable();
+            let mut next = 1 << 23;
+            for (start, sectors) in rig.read {
+                assert_eq!(start, next, "{threads} threads: nothing twice, nothing left out");
+                next = start + sectors;
+            }
+            assert_eq!(next, (1 << 23) + 2052 * 2);
+        }
+    }
+
+    #[test]
+    fn one_thread_takes_its_time_for_each_read_and_more_threads_share_it() {
+        let took = |threads| {
+            let said = [("threads", threads), ("size", "4MiB"), ("jitter", "0ms"), ("cpu", "2ms"), ("cpus", "8")];
+            Rig::new(&said).run().now.since(Instant::ZERO).as_ms_f64()
+        };
+        // 128 reads of 2 ms.
+        assert!((256.0..300.0).contains(&took("1")), "{}", took("1"));
+        assert!(took("8") < took("1") / 4.0, "{}", took("8"));
+    }
+}

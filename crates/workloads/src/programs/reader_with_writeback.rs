@@ -314,3 +314,70 @@ impl Steps for Flusher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use blksched::Tag;
+
+    use super::*;
+    use crate::programs::Settings;
+
+    fn flusher(said: &[(&str, &str)]) -> Flusher {
+        let settings = Settings::of(&PROGRAM, said.iter().copied()).unwrap_or_else(|e| panic!("{e}"));
+        Flusher::of(&Launch::new("load", &settings, 1 << 24), 2).expect("it fits")
+    }
+
+    fn told(from: u32, word: u64) -> Delivered {
+        Delivered::Told { from: SubmitterId(from), word }
+    }
+
+    fn steps(flusher: &mut Flusher) -> Vec<Step> {
+        let mut steps = Vec::new();
+        loop {
+            let step = flusher.step(Instant::ZERO);
+            steps.push(step);
+            if matches!(step, Step::Listen | Step::Exit) {
+                return steps;
+            }
+        }
+    }
+
+    const SMALL: [(&str, &str); 5] =
+        [("limit", "128KiB"), ("background", "32KiB"), ("hysteresis", "64KiB"), ("write", "32KiB"), ("gap", "0")];
+
+    #[test]
+    fn a_reader_goes_on_at_once_while_there_is_room_and_sleeps_until_enough_is_clean() {
+        let mut flusher = flusher(&SMALL);
+        flusher.hear(told(0, 96 << 10));
+        // Beyond the background limit it writes, as far as that goes: 96 - 32 KiB.
+        let write = |start| Step::Start(Io::write(start, 64));
+        let first = steps(&mut flusher);
+        let at = (1 << 24) / 2;
+        assert_eq!(first, [Step::Tell(SubmitterId(0), 0), write(at), write(at + 64), Step::Listen]);
+        flusher.hear(told(1, 96 << 10));
+        assert_eq!(steps(&mut flusher)[0], write(at + 128), "no room: it sleeps, and everything is written");
+        flusher.hear(Delivered::Done { tag: Tag(0), failed: false });
+        assert_eq!(steps(&mut flusher)[0], Step::Tell(SubmitterId(1), 0), "64 KiB below the limit");
+    }
+
+    #[test]
+    fn it_ends_when_its_readers_have_gone_and_its_writes_are_done() {
+        let mut flusher = flusher(&[("endless", "yes"), ("depth", "1")]);
+        assert!(matches!(steps(&mut flusher)[..], [Step::Start(_), Step::Listen]));
+        flusher.hear(Delivered::Exited(SubmitterId(0)));
+        flusher.hear(Delivered::Exited(SubmitterId(1)));
+        assert_eq!(steps(&mut flusher), [Step::Listen], "a write is on its way");
+        flusher.hear(Delivered::Done { tag: Tag(0), failed: false });
+        assert_eq!(steps(&mut flusher), [Step::Exit]);
+    }
+
+    #[test]
+    fn thinking_is_as_long_on_average_as_said() {
+        let mut random = Pcg64Mcg::new(7);
+        let ms = Span::from_ms(2);
+        for think in [Think::Exponential(ms), Think::Evenly(ms), Think::Always(ms)] {
+            let mean = (0..20_000).map(|_| think.draw(&mut random).as_ms_f64()).sum::<f64>() / 20_000.0;
+            assert!((1.95..2.05).contains(&mean), "{mean}");
+        }
+    }
+}

@@ -272,4 +272,18 @@ mod tests {
         source.delivered(Instant::from_ns(20), Delivered::Awake);
         assert_eq!(source.next(), Some(Instant::from_ns(20)));
     }
+
+    #[test]
+    fn a_listener_goes_on_when_anything_is_heard_or_when_its_time_has_come() {
+        let until = Instant::from_ns(50);
+        let tell = Step::Tell(SubmitterId(9), 4);
+        let mut source = scripted(vec![Step::Listen, tell, Step::ListenUntil(until), tell, Step::Exit]);
+        assert_eq!(emitted(&mut source, Instant::ZERO), []);
+        assert_eq!(source.next(), None);
+        source.delivered(Instant::from_ns(3), Delivered::Told { from: SubmitterId(9), word: 1 });
+        let said = Emission::Tell { to: SubmitterId(9), word: 4 };
+        assert_eq!(emitted(&mut source, Instant::from_ns(3)), [said]);
+        assert_eq!(source.next(), Some(until));
+        assert_eq!(emitted(&mut source, until), [said, Emission::Exit]);
+    }
 }
