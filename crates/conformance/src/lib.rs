@@ -7,4 +7,5 @@
 pub mod calls;
 pub mod driver;
 pub mod laws;
+pub mod live;
 pub mod replay;

@@ -11,7 +11,7 @@ pub const ENTRY: Entry = Entry {
     summary: "deadline for each priority class, higher classes first; who waits too long goes first all the same",
     presets: &[Preset {
         kernel: V6_1,
-        source: "recordings of 6.1.192. 6.5 and later go on from a position instead of a request (MEMORY): not here",
+        source: "recordings of 6.1.192; a 6.18 decides alike. 6.5 to 6.9 go on from a position (MEMORY): not here",
         row: &[("hz", "250")],
         plugging: Plugging::LINUX_3,
         slots: Slots::LINUX_5,
