@@ -132,6 +132,11 @@ impl Choice {
         found.unwrap_or_else(|| panic!("{} has no mechanism `{mechanism}`", self.entry.name)).1
     }
 
+    /// Can a present kernel run it? 5.0 removed every scheduler that does not work through blk-mq.
+    pub fn is_in_present_kernels(&self) -> bool {
+        self.kernel() >= Kernel::new(5, 0, 0)
+    }
+
     /// Ticks per second, from the mechanism `hz`.
     pub fn hz(&self) -> u32 {
         self.variant("hz").parse().expect("a variant of `hz` is a number")

@@ -50,6 +50,11 @@ impl Unit {
         }
     }
 
+    /// A raw value as a number that sysfs takes; finer than its unit is rounded down.
+    pub fn in_sysfs(self, raw: i64) -> i64 {
+        raw.div_euclid(self.scale())
+    }
+
     /// A raw value as sysfs would print it, with the unit's suffix for times; finer than sysfs shows, in its own unit.
     pub fn show(self, raw: i64) -> String {
         match self {

@@ -87,8 +87,9 @@ pub(crate) struct Scene {
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(crate) scene: Scene,
-    /// The schedulers, name[@kernel][+mechanism=variant]; the first is what the others are held against
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = DEFAULT_ELEVATORS)]
+    /// The schedulers, name[@kernel][+mechanism=variant]; the first is your default, which the others are held against
+    /// [default: what a present kernel has, none first, and historical ones]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
     /// How many seeds each is run with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -102,14 +103,61 @@ pub(crate) struct CompareArguments {
     /// Print Markdown tables
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    /// What the proposal at the end goes by [default: priorities if the jobs ask for several, else balance]
+    #[arg(long, value_name = "GOAL", value_enum)]
+    pub(crate) goal: Option<Goal>,
+    /// Print what to do as a file for the system instead of tables
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "markdown"])]
+    pub(crate) emit: Option<Emit>,
 }
 
-pub(crate) const DEFAULT_ELEVATORS: &str = "noop,deadline@2.5.38,deadline@4.20";
+/// What makes a scheduler better than another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    /// The geometric mean over bandwidths and latencies of reads and writes.
+    Balance,
+    /// The mean latency of reads.
+    ReadLatency,
+    /// The mean latency of writes.
+    WriteLatency,
+    /// The bandwidth of all reads.
+    ReadBandwidth,
+    /// The bandwidth of all writes.
+    WriteBandwidth,
+    /// Jain's index of disk time given for asked.
+    Fairness,
+    /// The part of the disk's time that goes where I/O priorities ask.
+    Priorities,
+}
+
+impl Goal {
+    /// At the beginning of "…, 2.00 times better".
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Goal::Balance => "on balance",
+            Goal::ReadLatency => "by read latency",
+            Goal::WriteLatency => "by write latency",
+            Goal::ReadBandwidth => "by read bandwidth",
+            Goal::WriteBandwidth => "by write bandwidth",
+            Goal::Fairness => "by fairness",
+            Goal::Priorities => "by priorities",
+        }
+    }
+}
+
+/// Files that a comparison can be turned into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Emit {
+    /// A udev rule, with the lines that apply and undo it, and the evidence as comments.
+    Udev,
+}
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   blksched compare
   blksched compare my.fio --disk my-disk.toml --seeds 10
+  blksched compare my.fio --disk sata-ssd --goal read-latency --emit udev
+  blksched compare priorities                       are I/O priorities kept?
   blksched compare four-streams --elevators noop,deadline --depth 1
   blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";
 

@@ -1,32 +1,43 @@
 //! `blksched compare`: one workload, many schedulers; what differs by more than the spread, and why.
 
+mod action;
 mod json;
 mod measured;
 mod tables;
+mod udev;
 mod verdict;
 
 use blksched::Catalogue;
 use blksched_simulate::Grid;
 
-use crate::args::CompareArguments;
+use crate::args::{CompareArguments, Emit};
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders};
 use crate::output::{self, Look};
 use crate::progress::Progress;
+use action::Action;
 use measured::Measured;
 
 pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
-    let contenders = contenders(&arguments.elevators, &scene.set, catalogue)?;
+    let elevators = if arguments.elevators.is_empty() { usual(catalogue) } else { arguments.elevators.clone() };
+    let contenders = contenders(&elevators, &scene.set, catalogue)?;
     let stage = Stage::load(scene)?;
     if scene.parse_only {
         let notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
         return Ok(output::print(&notes)?);
     }
     let measured = measure(arguments, &stage, &contenders)?;
-    let sentences = verdict::sentences(&measured);
+    let action = action::choose(&measured, arguments.goal);
+    let mut sentences = verdict::sentences(&measured);
+    sentences.extend(action::priorities(&measured));
+    sentences.extend(action.as_ref().filter(|_| measured.len() > 1).map(Action::sentence));
     if arguments.json {
-        return Ok(output::print(&json::text(arguments, &stage, &measured, &sentences))?);
+        return Ok(output::print(&json::text(arguments, &stage, &measured, &sentences, action.as_ref()))?);
+    }
+    if let (Some(Emit::Udev), Some(action)) = (arguments.emit, &action) {
+        let rotational = stage.disk.build(scene.seed).facts().rotational;
+        return Ok(output::print(&udev::rules(&heading(arguments, &stage), &sentences, action, rotational))?);
     }
     let look = if arguments.markdown { Look::Markdown } else { Look::Text };
     let mut text = heading(arguments, &stage);
@@ -35,9 +46,21 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         text += "\n";
     }
     text += &sentences.iter().map(|sentence| output::paragraph(sentence)).collect::<String>();
+    if action.is_some_and(|action| action.chosen.is_some()) {
+        text += "With --emit udev this becomes a rule for your system.\n";
+    }
     text += &notes(arguments, &stage, &measured);
     Ok(output::print(&text)?)
 }
+
+/// What is compared unless somebody says otherwise: what a present kernel offers, then what was worth knowing before.
+/// (Only those that the catalogue has.)
+fn usual(catalogue: &Catalogue) -> Vec<String> {
+    let is_known = |name: &&str| catalogue.entries().iter().any(|entry| entry.name == *name);
+    USUAL.into_iter().filter(is_known).map(str::to_owned).collect()
+}
+
+const USUAL: [&str; 6] = ["none", "mq-deadline", "kyber", "bfq", "deadline", "cfq"];
 
 /// Every contender with every seed.
 fn measure(arguments: &CompareArguments, stage: &Stage, contenders: &[Contender]) -> Result<Vec<Measured>, Failure> {

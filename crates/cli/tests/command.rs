@@ -47,6 +47,90 @@ fn compare_prints_the_table_that_it_always_did() {
 }
 
 #[test]
+fn the_usual_schedulers_are_those_of_a_present_kernel_and_below_a_line_historical_ones() {
+    let text = compare(&["--seeds", "1"]);
+    let places: Vec<usize> = ["none", "mq-deadline", "kyber", "── historical", "deadline@4.20", "cfq@"]
+        .iter()
+        .map(|name| text.find(&format!("\n {name}")).unwrap_or_else(|| panic!("{name} is not in\n{text}")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(text.contains("\nOne seed says nothing about the spread: keep your default, none.\n"), "{text}");
+}
+
+/// Compares with a file of what it printed before; `BLESS` renews it.
+fn golden(name: &str, text: &str) {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(path).unwrap_or_default(), "`cargo xtask bless` renews it");
+}
+
+const PRIORITIES: [&str; 5] = ["priorities", "--seeds", "2", "--elevators", "none,mq-deadline,kyber"];
+
+#[test]
+fn priorities_of_the_jobs_are_held_against_what_they_got() {
+    let text = compare(&PRIORITIES);
+    for words in ["prio", "due", "kept by mq-deadline (", "not kept by none (", "\nUse mq-deadline: it keeps"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    golden("priorities.txt", &text);
+}
+
+#[test]
+fn udev_gets_a_rule_with_what_applies_and_undoes_it_and_the_evidence_as_comments() {
+    let set = ["--set", "mq-deadline.prio_aging_expire=1m", "--set", "mq-deadline.fifo_batch=8"];
+    let wrong = refused(&[&["compare"], &set[..]].concat());
+    assert!(wrong.contains("1m"), "{wrong}");
+    let set = ["--set", "mq-deadline.prio_aging_expire=60s", "--set", "mq-deadline.fifo_batch=8", "--emit", "udev"];
+    let text = compare(&[&PRIORITIES[..], &set[..]].concat());
+    let (rules, comments): (Vec<&str>, Vec<&str>) =
+        text.lines().filter(|line| !line.is_empty()).partition(|line| !line.starts_with('#'));
+    assert_eq!(rules.len(), 1, "{text}");
+    for part in [
+        r#"ATTR{queue/rotational}=="1""#,
+        r#"ATTR{queue/scheduler}="mq-deadline""#,
+        r#"ATTR{queue/iosched/prio_aging_expire}="60000""#,
+        r#"ATTR{queue/iosched/fifo_batch}="8""#,
+    ] {
+        assert!(rules[0].contains(part), "{part}: {text}");
+    }
+    for command in [
+        "echo mq-deadline > /sys/block/$DISK/queue/scheduler",
+        "echo 60000 > /sys/block/$DISK/queue/iosched/prio_aging_expire",
+        "echo none > /sys/block/$DISK/queue/scheduler",
+    ] {
+        assert!(comments.iter().any(|line| line.ends_with(command)), "{command}: {text}");
+    }
+    golden("udev.rules", &text);
+}
+
+#[test]
+fn a_knob_of_the_default_is_undone_by_turning_it_back_and_no_difference_makes_no_rule() {
+    let emit = ["--seeds", "2", "--goal", "write-bandwidth", "--emit", "udev"];
+    let turned = ["--elevators", "mq-deadline,mq-deadline+hz=1000", "--set", "mq-deadline+hz=1000.fifo_batch=500"];
+    let text = compare(&[&emit[..], &turned[..]].concat());
+    let undo = text.split("To undo it").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(undo.contains("echo 16 > /sys/block/$DISK/queue/iosched/fifo_batch\n"), "{text}");
+    let text = compare(&[&emit[..], &["--elevators", "mq-deadline,mq-deadline"]].concat());
+    assert!(text.ends_with("keep your default, mq-deadline.\n#\n# So there is no rule.\n"), "{text}");
+}
+
+#[test]
+fn a_goal_says_what_counts() {
+    let with = |goal: &str| compare(&["--seeds", "2", "--elevators", "none,mq-deadline,cfq", "--goal", goal]);
+    let latency = with("read-latency");
+    assert!(
+        latency.contains("\nUse mq-deadline: by read latency, ") && latency.contains(". The price: write"),
+        "{latency}"
+    );
+    assert!(latency.ends_with("With --emit udev this becomes a rule for your system.\n"), "{latency}");
+    assert!(with("write-bandwidth").contains("\nWithin the spread: keep your default, none.\n"));
+    let wrong = blksched(&["compare", "--goal", "speed"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("read-latency"));
+}
+
+#[test]
 fn the_same_elevator_twice_makes_no_difference() {
     let text = compare(&["--elevators", "deadline,deadline"]);
     assert!(text.contains("deadline@4.20 (2) against deadline@4.20: no difference.\n"), "{text}");
@@ -89,6 +173,10 @@ fn json_starts_with_schema_version_command_seed_and_disk_and_keeps_its_schema() 
         assert!(!reader["disk_time_given"][key].is_null(), "disk_time_given.{key}");
         assert!(!value["elevators"][0]["jain"][key].is_null(), "jain.{key}");
     }
+    assert_eq!((&value["action"]["goal"], &value["action"]["default"]), (&"balance".into(), &"noop".into()));
+    assert!(value["action"]["use"].is_null(), "no present kernel has deadline");
+    assert_eq!(value["elevators"][1]["in_present_kernels"], false);
+    assert!(value["elevators"][1]["misplaced_by_priority"].is_null());
     assert!(value["verdict"].as_array().is_some_and(|verdict| !verdict.is_empty()));
 }
 
@@ -113,7 +201,7 @@ fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
         (&["compare", "--set", "deadline.fifo_bacth=1"], "the nearest is `fifo_batch`"),
         (&["compare", "--set", "deadline.fifo_batch=-1"], "out of range"),
         (&["compare", "--set", "deadline.read_expire=fast"], "`fast` is not a value for read_expire"),
-        (&["compare", "--set", "cfq.quantum=1"], "no elevator `cfq` is being run"),
+        (&["compare", "--set", "cfq@2.6.31.quantum=1"], "no elevator `cfq@2.6.31` is being run"),
         (&["compare", "--set", "fifo_batch"], "expected ELEVATOR.KNOB=VALUE"),
         (&["compare", "reader-and-riter"], "the nearest workload is `reader-and-writer`"),
         (&["simulate", "--elevator", "deadline@2.6.33+alias=forced"], "the nearest is `force`"),
@@ -145,7 +233,7 @@ fn fios_options_on_the_command_line_make_jobs() {
 fn parse_only_checks_and_runs_nothing() {
     let path = job_file("fine.fio", "[a]\nrw=randread\ndirect=1\nsize=1m\nthread\n");
     let text = done(&["compare", &path, "--parse-only"]);
-    assert!(text.contains("thread") && !text.contains("noop"), "{text}");
+    assert!(text.contains("thread") && !text.contains("none"), "{text}");
     let broken = job_file("not-fine.fio", "[a]\nrw=sideways\ndirect=1\nsize=1m\n");
     assert!(refused(&["simulate", &broken, "--parse-only"]).contains("sideways"));
 }
@@ -155,7 +243,7 @@ fn a_disk_of_ones_own_works_like_a_preset_and_its_errors_have_a_place() {
     let own = include_str!("../../disks/presets/fixed.toml");
     let path = job_file("own.toml", own);
     let text = done(&["compare", "--disk", &path, "--time", "1s", "--seeds", "1"]);
-    assert!(text.contains("noop"), "{text}");
+    assert!(text.contains("kyber"), "{text}");
     let wrong = job_file("wrong.toml", &own.replace("\nchannels", "\nchanels"));
     let error = refused(&["compare", "--disk", &wrong]);
     assert!(error.contains("wrong.toml:") && error.contains("chanels") && error.contains("`channels`"), "{error}");

@@ -8,6 +8,7 @@
 //! * [`Table`] is one value that prints as text, Markdown and JSON; [`Quantity`] is how its numbers look.
 //! * [`fio_json`] prints a run as `fio --output-format=json` would.
 
+mod due;
 mod fairness;
 pub mod fio_json;
 mod histogram;
@@ -18,6 +19,7 @@ mod record;
 mod spread;
 mod table;
 
+pub use due::{Claim, due, misplaced};
 pub use fairness::{Share, fairness, jain};
 pub use histogram::{FIO_PERCENTILES, Histogram};
 pub use moments::Moments;
@@ -30,5 +32,5 @@ pub use record::{
     Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobRecord, LATENCY_BOUNDS_NS, LatencyBuckets,
     Rate, RateSummary, Recorder, Work,
 };
-pub use spread::{Difference, Spread};
+pub use spread::{Difference, Spread, geometric_mean};
 pub use table::{Align, Borders, Cell, Column, Table};

@@ -80,6 +80,17 @@ impl Spread {
     }
 }
 
+/// The geometric mean of ratios; 1 of none. Each counts as at least a thousandth and at most a thousand, so that a
+/// ratio to nothing does not drown the others.
+///
+/// ```
+/// assert_eq!(blksched_measure::geometric_mean(&[4.0, 0.25]), 1.0);
+/// ```
+pub fn geometric_mean(ratios: &[f64]) -> f64 {
+    let logarithms = ratios.iter().map(|ratio| libm::log(ratio.clamp(1e-3, 1e3)));
+    if ratios.is_empty() { 1.0 } else { libm::exp(logarithms.sum::<f64>() / ratios.len() as f64) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,11 @@
 //! A comparison for machines. The schema is `blksched/compare/1`; `tests/compare_json.rs` holds it fast.
 
 use blksched_measure::{Quantity, Spread};
+use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::action::Action;
 use super::measured::{JobMeasure, Measured};
 use crate::args::CompareArguments;
 use crate::input::Stage;
@@ -20,10 +22,17 @@ struct Comparison<'a> {
     time_limit_ns: u64,
     elevators: Vec<Value>,
     verdict: &'a [String],
+    action: Value,
     notes: Vec<String>,
 }
 
-pub(super) fn text(arguments: &CompareArguments, stage: &Stage, measured: &[Measured], sentences: &[String]) -> String {
+pub(super) fn text(
+    arguments: &CompareArguments,
+    stage: &Stage,
+    measured: &[Measured],
+    sentences: &[String],
+    action: Option<&Action<'_>>,
+) -> String {
     let comparison = Comparison {
         schema: "blksched/compare/1",
         version: env!("CARGO_PKG_VERSION"),
@@ -35,9 +44,23 @@ pub(super) fn text(arguments: &CompareArguments, stage: &Stage, measured: &[Meas
         time_limit_ns: arguments.scene.time.as_ns(),
         elevators: measured.iter().map(elevator).collect(),
         verdict: sentences,
+        action: action.map_or(Value::Null, proposal),
         notes: stage.notes(),
     };
     serde_json::to_string_pretty(&comparison).expect("every key is a string") + "\n"
+}
+
+/// What to do; `use` is null if the default stays.
+fn proposal(action: &Action<'_>) -> Value {
+    let goal = action.goal.to_possible_value().map(|goal| goal.get_name().to_owned());
+    json!({
+        "goal": goal,
+        "default": action.default.label(),
+        "use": action.chosen.as_ref().map(|chosen| chosen.scheduler.label()),
+        "times_better": action.chosen.as_ref().map(|chosen| chosen.times),
+        "gains": action.chosen.as_ref().map(|chosen| &chosen.gains),
+        "costs": action.chosen.as_ref().map(|chosen| &chosen.costs),
+    })
 }
 
 fn elevator(measured: &Measured) -> Value {
@@ -48,6 +71,8 @@ fn elevator(measured: &Measured) -> Value {
         "disk_busy": spread(measured.busy, Quantity::Fraction),
         "disk_seeking": spread(measured.seeking, Quantity::Fraction),
         "jain": spread(measured.jain, Quantity::Ratio),
+        "in_present_kernels": measured.is_present,
+        "misplaced_by_priority": measured.misplaced.map(|part| spread(part, Quantity::Fraction)),
         "trace_hashes": measured.hashes,
         "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
     })
@@ -59,6 +84,8 @@ fn job(job: &JobMeasure) -> Value {
         "processes": job.processes,
         "disk_time_asked": spread(job.asked, Quantity::Fraction),
         "disk_time_given": spread(job.given, Quantity::Fraction),
+        "priority": job.priority.as_ref().map(|(name, _)| name),
+        "disk_time_due": job.priority.as_ref().map(|(_, due)| spread(*due, Quantity::Fraction)),
     });
     for (work, measure) in &job.work {
         let [mean, p50, p99, p999, max] = measure.clat.map(|clat| spread(clat, Quantity::Time));

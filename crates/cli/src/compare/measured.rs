@@ -1,17 +1,23 @@
 //! What one scheduler's runs amount to: every measure as mean and spread over the seeds.
 
-use blksched::{Dir, Span};
-use blksched_measure::{Cause, Direction, Share, Spread, Work, fairness};
+use blksched::{Class, Dir, Span};
+use blksched_measure::{Cause, Claim, Direction, Share, Spread, Work, due, fairness, misplaced};
 use blksched_simulate::{Findings, JobOutcome};
-use blksched_workloads::fio::Plan;
+use blksched_workloads::fio::{JobPlan, Plan};
 
 use crate::input::Contender;
 
 /// One scheduler.
 pub(crate) struct Measured {
     pub(crate) name: String,
+    /// What a user would write into the disk's `scheduler` file.
+    pub(crate) scheduler: &'static str,
+    /// Can a present kernel run it?
+    pub(crate) is_present: bool,
     /// Knobs as set, `fifo_batch=16`.
     pub(crate) knobs: Vec<String>,
+    /// The same as a control file takes them: name, value, and the value before.
+    pub(crate) controls: Vec<Control>,
     pub(crate) jobs: Vec<JobMeasure>,
     /// Of the run.
     pub(crate) busy: Spread,
@@ -20,12 +26,21 @@ pub(crate) struct Measured {
     pub(crate) in_disk: f64,
     /// Jain's index over what the jobs got of the disk time they asked for.
     pub(crate) jain: Spread,
+    /// The part of the disk's time that went to others than the priorities ask for; none: they ask for nothing.
+    pub(crate) misplaced: Option<Spread>,
     /// Of all reads, of all writes.
     pub(crate) totals: [(Dir, Total); 2],
     /// Did every job of every run end by itself?
     pub(crate) finished: bool,
     /// One per seed.
     pub(crate) hashes: Vec<String>,
+}
+
+/// A knob that was turned.
+pub(crate) struct Control {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) default: String,
 }
 
 /// One row of the report: a job, or the jobs of a `group_reporting` group.
@@ -36,6 +51,8 @@ pub(crate) struct JobMeasure {
     pub(crate) asked: Spread,
     /// Part of the run in which it had it.
     pub(crate) given: Spread,
+    /// Its I/O priority, and the part of the run that it should have had for it; none: nobody asks for another.
+    pub(crate) priority: Option<(String, Spread)>,
     /// Directions in which it did anything.
     pub(crate) work: Vec<(Work, WorkMeasure)>,
 }
@@ -67,17 +84,28 @@ pub(crate) struct Total {
 
 impl Measured {
     pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Findings]) -> Measured {
+        let dues = asks_for_priorities(plan).then(|| runs.iter().map(|run| dues(plan, run)).collect::<Vec<_>>());
         let row = |row: u32| {
             let members = plan.jobs.iter().enumerate().filter(move |(_, job)| job.row == row);
-            JobMeasure::of(&members.map(|(index, _)| index).collect::<Vec<_>>(), runs)
+            let members: Vec<usize> = members.map(|(index, _)| index).collect();
+            let priority = dues.as_ref().map(|dues| priority(plan, &members, dues));
+            JobMeasure { priority, ..JobMeasure::of(&members, runs) }
         };
         let show = |(name, raw): &(String, i64)| match contender.choice.build().elevator.tunables().find(name) {
             Ok(knob) => format!("{name}={}", knob.unit.show(*raw)),
             Err(_) => format!("{name}={raw}"),
         };
+        let elsewhere = |dues: &Vec<Vec<f64>>| {
+            let parts = dues.iter().zip(runs).map(|(due, run)| misplaced(due, &givens(run)));
+            Spread::of(&parts.collect::<Vec<f64>>())
+        };
         let jain = |run: &Findings| fairness(&run.jobs.iter().map(|job| job.share).collect::<Vec<Share>>());
         Measured {
             name: contender.name.clone(),
+            scheduler: contender.choice.entry.name,
+            is_present: contender.choice.is_in_present_kernels(),
+            controls: controls(contender),
+            misplaced: dues.as_ref().map(elsewhere),
             knobs: contender.knobs.iter().map(show).collect(),
             jobs: (0..plan.rows()).map(row).collect(),
             busy: over(runs, |run| run.disk.busy),
@@ -100,8 +128,7 @@ impl JobMeasure {
     fn of(members: &[usize], runs: &[Findings]) -> JobMeasure {
         let first = &runs[0].jobs[members[0]].record;
         let part = |run: &Findings, pick: fn(&Share) -> Span| {
-            let sum: f64 = members.iter().map(|&job| pick(&run.jobs[job].share).as_secs_f64()).sum();
-            sum / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+            members.iter().map(|&job| part_of_run(run, pick(&run.jobs[job].share))).sum()
         };
         let works = [Work::Read, Work::Write, Work::Trim].map(|work| (work, WorkMeasure::of(work, members, runs)));
         JobMeasure {
@@ -109,9 +136,58 @@ impl JobMeasure {
             processes: members.len(),
             asked: over(runs, |run| part(run, |share| share.asked)),
             given: over(runs, |run| part(run, |share| share.given)),
+            priority: None,
             work: works.into_iter().filter_map(|(work, measure)| Some((work, measure?))).collect(),
         }
     }
+}
+
+/// Knobs in the units of their control files.
+fn controls(contender: &Contender) -> Vec<Control> {
+    let built = contender.choice.build();
+    let tunables = built.elevator.tunables();
+    let control = |(name, raw): &(String, i64)| {
+        let plain = |raw: i64| tunables.find(name).map_or(raw, |knob| knob.unit.in_sysfs(raw)).to_string();
+        let default = tunables.get(name).map(plain).unwrap_or_default();
+        Control { name: name.clone(), value: plain(*raw), default }
+    };
+    contender.knobs.iter().map(control).collect()
+}
+
+/// Does anybody ask for another priority than the others?
+fn asks_for_priorities(plan: &Plan) -> bool {
+    plan.jobs.windows(2).any(|pair| pair[0].priority != pair[1].priority)
+}
+
+/// The parts of the run that each process had the disk.
+fn givens(run: &Findings) -> Vec<f64> {
+    run.jobs.iter().map(|job| part_of_run(run, job.share.given)).collect()
+}
+
+/// The parts of the run that each process should have had the disk, of the time that anybody had it.
+fn dues(plan: &Plan, run: &Findings) -> Vec<f64> {
+    let claim = |(job, outcome): (&JobPlan, &JobOutcome)| Claim {
+        priority: job.priority,
+        asked: part_of_run(run, outcome.share.asked),
+    };
+    let claims: Vec<Claim> = plan.jobs.iter().zip(&run.jobs).map(claim).collect();
+    due(&claims, givens(run).iter().sum())
+}
+
+fn part_of_run(run: &Findings, span: Span) -> f64 {
+    span.as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Spread) {
+    let own = plan.jobs[members[0]].priority;
+    let alike = members.iter().all(|&job| plan.jobs[job].priority == own);
+    let name = match own.class {
+        _ if !alike => "several".to_owned(),
+        Class::None => "none".to_owned(),
+        Class::Idle => "idle".to_owned(),
+        _ => own.to_string(),
+    };
+    (name, over(dues, |due| members.iter().map(|&job| due[job]).sum()))
 }
 
 impl WorkMeasure {

@@ -11,15 +11,15 @@ const SAID: usize = 3;
 
 /// One measure by which two schedulers may differ.
 #[derive(Clone, Copy)]
-struct Contrast {
-    what: What,
-    dir: Dir,
-    here: Spread,
-    base: Spread,
+pub(super) struct Contrast {
+    pub(super) what: What,
+    pub(super) dir: Dir,
+    pub(super) here: Spread,
+    pub(super) base: Spread,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+pub(super) enum What {
     Bandwidth,
     MeanLatency,
     TailLatency,
@@ -90,7 +90,7 @@ fn total(measured: &Measured, dir: Dir) -> &Total {
     &measured.totals.iter().find(|(of, _)| *of == dir).expect("both directions are measured").1
 }
 
-fn differences(here: &Measured, base: &Measured) -> Vec<Contrast> {
+pub(super) fn differences(here: &Measured, base: &Measured) -> Vec<Contrast> {
     let mut all = Vec::new();
     for dir in Dir::BOTH {
         let (h, b) = (total(here, dir), total(base, dir));
@@ -112,12 +112,21 @@ fn differences(here: &Measured, base: &Measured) -> Vec<Contrast> {
 
 impl Contrast {
     /// How many times the greater is the lesser; infinite if the lesser is 0.
-    fn ratio(&self) -> f64 {
+    pub(super) fn ratio(&self) -> f64 {
         let (low, high) = (self.here.mean.min(self.base.mean), self.here.mean.max(self.base.mean));
         if low > 0.0 { high / low } else { f64::INFINITY }
     }
 
-    fn say(&self) -> String {
+    /// How many times better it is here: below 1 worse.
+    pub(super) fn times_better(&self) -> f64 {
+        if (self.here.mean > self.base.mean) == (self.what == What::Bandwidth) {
+            self.ratio()
+        } else {
+            1.0 / self.ratio()
+        }
+    }
+
+    pub(super) fn say(&self) -> String {
         let Contrast { what, dir, here, base } = *self;
         let (subject, unit) = match what {
             What::Bandwidth => (format!("{dir} bandwidth"), Quantity::Bandwidth),
