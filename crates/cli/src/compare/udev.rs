@@ -14,7 +14,8 @@ pub(super) fn rules(heading: &str, sentences: &[String], action: &Action<'_>, ro
     }
     let Some(chosen) = &action.chosen else { return text + "#\n# So there is no rule.\n" };
     let (chosen, default) = (chosen.scheduler, action.default);
-    text += "#\n# Put this into /etc/udev/rules.d/60-io-scheduler.rules. Now, without a restart (DISK: yours, as in sda):\n";
+    text += "#\n# Put this into /etc/udev/rules.d/60-io-scheduler.rules. Now, without a restart \
+             (DISK: yours, as in sda):\n";
     text += &commands(&set(chosen, |control| &control.value));
     text += "#\n# To undo it, remove the file, and:\n";
     if default.is_present {
