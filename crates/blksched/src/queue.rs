@@ -343,6 +343,12 @@ impl<L: Listener> BlockQueue<L> {
         &*self.elevator
     }
 
+    /// The tags of the bios that a request carries, in the order in which they lie on the disk. (A bio that was split
+    /// has its tag on every piece.)
+    pub fn tags(&self, rq: RequestId) -> impl Iterator<Item = Tag> + '_ {
+        self.core.bios.tags(self.core.requests[rq].bios)
+    }
+
     /// Requests the device has.
     pub fn in_flight(&self) -> u32 {
         self.core.facts.in_flight

@@ -34,6 +34,12 @@ pub(crate) enum Verb {
     Experiment(ExperimentArguments),
     /// Show elevators, disks, workloads, fio options; or one elevator with its knobs.
     List(ListArguments),
+    /// Serve real disks over NBD, shared by weight and ordered by a scheduler.
+    #[cfg(all(feature = "serve", target_os = "linux"))]
+    Serve(crate::serve::ServeArguments),
+    /// Look at and change a server that runs.
+    #[cfg(all(feature = "serve", target_os = "linux"))]
+    Ctl(crate::serve::CtlArguments),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -10,6 +10,9 @@ pub(crate) enum Failure {
     Input(String),
     /// Something outside failed.
     Outside(String),
+    /// A command that was run for the user ended with this code; it has said why itself.
+    #[cfg_attr(not(all(feature = "serve", target_os = "linux")), allow(dead_code))]
+    Command(u8),
     /// Whoever read our output has gone: nobody is left to tell.
     NobodyReads,
 }
@@ -31,6 +34,7 @@ impl Failure {
                 anstream::eprintln!("error: {text}");
                 ExitCode::from(1)
             }
+            Failure::Command(code) => ExitCode::from(*code),
             Failure::NobodyReads => ExitCode::SUCCESS,
         }
     }

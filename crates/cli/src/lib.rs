@@ -14,6 +14,8 @@ mod input;
 mod list;
 mod output;
 mod progress;
+#[cfg(all(feature = "serve", target_os = "linux"))]
+mod serve;
 mod simulate;
 mod typed;
 
@@ -46,6 +48,10 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
         Verb::List(arguments) => list::run(arguments, catalogue),
+        #[cfg(all(feature = "serve", target_os = "linux"))]
+        Verb::Serve(arguments) => serve::run(arguments, catalogue),
+        #[cfg(all(feature = "serve", target_os = "linux"))]
+        Verb::Ctl(arguments) => serve::ctl(arguments),
         Verb::Completions { shell } => generate::completions(*shell),
         Verb::Man { directory } => generate::man_pages(directory),
     }

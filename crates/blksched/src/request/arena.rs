@@ -195,6 +195,12 @@ impl Bios {
         self.pieces[last as usize].next = behind;
     }
 
+    /// The tags of a chain, from its front on.
+    pub(crate) fn tags(&self, front: Fragment) -> impl Iterator<Item = Tag> + '_ {
+        let piece = |at: Fragment| (at != Fragment::NONE).then(|| self.pieces[at.0 as usize]);
+        core::iter::successors(piece(front), move |before| piece(before.next)).map(|piece| piece.tag)
+    }
+
     /// Take a chain apart; `done` hears of each bio whose last piece this was, and whether any piece failed.
     pub(crate) fn finish(&mut self, mut at: Fragment, failed: bool, mut done: impl FnMut(Tag, bool)) {
         while at != Fragment::NONE {
@@ -228,5 +234,20 @@ fn put<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
             free.reserve(slots.capacity());
             (slots.len() - 1) as u32
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tags_of_a_chain_come_in_its_order() {
+        let mut bios = Bios::default();
+        let [front, middle, back] = [7, 8, 9].map(|tag| bios.add(Tag(tag), None));
+        bios.link(middle.0, back);
+        bios.link(front.0, middle);
+        assert_eq!(bios.tags(front).collect::<Vec<_>>(), [Tag(7), Tag(8), Tag(9)]);
+        assert_eq!(bios.tags(Fragment::NONE).count(), 0);
     }
 }

@@ -1,0 +1,126 @@
+//! `blksched serve`: the schedulers in front of a real disk, as an NBD server; `blksched ctl` talks to one that runs.
+
+mod arguments;
+
+use std::path::PathBuf;
+
+use blksched::Catalogue;
+use blksched_serve::{Caching, EngineKind, Listen, Question, ServeError, ServerConfig, serve, sizes};
+
+use crate::failure::Failure;
+use crate::input::contenders;
+use crate::output;
+pub(crate) use arguments::{CtlArguments, CtlVerb, Engine, ServeArguments};
+
+/// The least memory of an export: the longest request and some clients \[bytes\].
+const LEAST_MEMORY: u64 = 40 << 20;
+
+/// Serve; how a captive command ended is how we end.
+pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(), Failure> {
+    let (config, private) = config(arguments, catalogue)?;
+    let quiet = arguments.run.is_some();
+    let mut say = |line: &str| {
+        if !quiet {
+            // Nobody to tell is no reason not to serve.
+            let _ = output::print(&format!("{line}\n"));
+        }
+    };
+    let served = serve(config, catalogue, &mut say);
+    if let Some(directory) = private {
+        let _ = std::fs::remove_dir_all(directory);
+    }
+    match served {
+        Ok(0) => Ok(()),
+        Ok(code) => Err(Failure::Command(code)),
+        Err(ServeError::Config(why)) => Err(Failure::Input(why)),
+        Err(error) => Err(Failure::Outside(error.to_string())),
+    }
+}
+
+/// What was said, as the server takes it; and the private directory that was made for its sockets.
+fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerConfig, Option<PathBuf>), Failure> {
+    let exports = arguments.export.iter().map(|text| text.parse().map_err(Failure::input));
+    let exports = exports.collect::<Result<Vec<_>, _>>()?;
+    let mut elevators = contenders(std::slice::from_ref(&arguments.elevator), &arguments.set, catalogue)?;
+    let chosen = elevators.remove(0);
+    let rules = arguments.allow.iter().map(|text| text.parse().map_err(Failure::input));
+    let rules = rules.collect::<Result<Vec<_>, _>>()?;
+    let memory = sizes::parse(&arguments.memory).filter(|&memory| memory >= LEAST_MEMORY);
+    let memory = memory.ok_or_else(|| Failure::Input(format!("--memory {}: at least 40M", arguments.memory)))?;
+    let model = arguments.model.as_deref().map(|name| blksched_disks::load(name).map_err(Failure::input));
+    let model = model.transpose()?;
+    let mut listen = listen(arguments)?;
+    let private = (listen.is_empty() && arguments.run.is_some()).then(private_directory).transpose()?;
+    if let Some(directory) = &private {
+        listen.push(Listen::Unix(directory.join("nbd.sock")));
+    } else if listen.is_empty() {
+        listen.push(Listen::Tcp(([127, 0, 0, 1], 10809).into()));
+    }
+    let control = arguments.control.clone().or_else(|| private.as_ref().map(|path| path.join("control.sock")));
+    let config = ServerConfig {
+        exports,
+        elevator: chosen.choice,
+        knobs: chosen.knobs,
+        depth: arguments.depth,
+        max_sectors: arguments.max_sectors_kb.map(|kib| 2 * kib),
+        caching: if arguments.page_cache { Caching::PageCache } else { Caching::Direct },
+        engine: match arguments.engine {
+            Engine::Auto => EngineKind::Auto,
+            Engine::IoUring => EngineKind::Uring,
+            Engine::Threads => EngineKind::Threads,
+        },
+        memory: memory as usize,
+        model,
+        listen,
+        control,
+        rules,
+        record: arguments.record.clone(),
+        patience: arguments.patience,
+        run: arguments.run.clone(),
+    };
+    Ok((config, private))
+}
+
+fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
+    let mut listen: Vec<Listen> = arguments.unix.iter().cloned().map(Listen::Unix).collect();
+    for address in &arguments.tcp {
+        if !address.ip().is_loopback() && !arguments.plain_tcp_beyond_loopback {
+            return Err(Failure::Input(format!(
+                "--tcp {address}: NBD without TLS is neither secret nor safe beyond this machine; if that network is \
+                 trusted, say --plain-tcp-beyond-loopback"
+            )));
+        }
+        listen.push(Listen::Tcp(*address));
+    }
+    if arguments.systemd {
+        listen.push(Listen::Systemd);
+    }
+    Ok(listen)
+}
+
+/// A directory that only we can enter.
+fn private_directory() -> Result<PathBuf, Failure> {
+    use std::os::unix::fs::DirBuilderExt;
+    let base = std::env::temp_dir();
+    for nth in 0..1000u32 {
+        let path = base.join(format!("blksched-{}-{nth}", std::process::id()));
+        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Failure::Outside(format!("{}: {error}", path.display()))),
+        }
+    }
+    Err(Failure::Outside(format!("{}: no room for a directory", base.display())))
+}
+
+/// Ask a server that runs.
+pub(crate) fn ctl(arguments: &CtlArguments) -> Result<(), Failure> {
+    let question = match &arguments.verb {
+        CtlVerb::Get { name } => Question::Get(name.clone()),
+        CtlVerb::Set { name, value } => Question::Set(name.clone(), value.clone()),
+        CtlVerb::List { prefix } => Question::List(prefix.clone().unwrap_or_default()),
+    };
+    let answer = blksched_serve::ask(&arguments.socket, &question).map_err(Failure::Input)?;
+    let newline = if answer.is_empty() || answer.ends_with('\n') { "" } else { "\n" };
+    Ok(output::print(&format!("{answer}{newline}"))?)
+}

@@ -1,0 +1,124 @@
+//! What a user may say to `serve` and `ctl`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use blksched::Span;
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct ServeArguments {
+    /// What to serve: NAME=PATH or NAME=mem:SIZE, and options behind commas: weight, class, level, bps, iops,
+    /// burst_bytes, burst_ops, offset, size, disk, description, ro; may be repeated
+    #[arg(long, value_name = "NAME=PATH[,OPTION]…", required = true)]
+    pub(crate) export: Vec<String>,
+    /// The scheduler, name[@kernel][+mechanism=variant]
+    #[arg(long, value_name = "NAME", default_value = "mq-deadline")]
+    pub(crate) elevator: String,
+    /// Turn a knob, as in bfq.slice_idle=0; may be repeated
+    #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// How many requests the disk gets at a time: what it has no scheduler reaches
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) depth: u32,
+    /// The largest request in KiB, from 128 to 1024 [default: as the scheduler's kernel has it]
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(128..=1024))]
+    pub(crate) max_sectors_kb: Option<u32>,
+    /// Listen at a Unix socket; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix: Vec<PathBuf>,
+    /// Listen at an address [default, if there is no other way in: 127.0.0.1:10809]; may be repeated
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) tcp: Vec<SocketAddr>,
+    /// Serve addresses beyond this machine without TLS
+    #[arg(long)]
+    pub(crate) plain_tcp_beyond_loopback: bool,
+    /// Listen at the sockets that systemd passes
+    #[arg(long)]
+    pub(crate) systemd: bool,
+    /// Who may open what, as UID:EXPORT, any:EXPORT or UID:*; once there is a rule, the rest is denied
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// Answer `blksched ctl` at this Unix socket
+    #[arg(long, value_name = "PATH")]
+    pub(crate) control: Option<PathBuf>,
+    /// Run a command in a shell, with $uri, $uri_NAME and $control; serve until it ends, at a private socket
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+    /// Write every decision to files in this directory, for `cargo xtask transcripts`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Go through the page cache [default: past it, where the file system can]
+    #[arg(long)]
+    pub(crate) page_cache: bool,
+    /// Be as slow, and fail as often, as a simulated disk: a preset's name or a TOML file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) model: Option<String>,
+    /// How much data each export may have under way
+    #[arg(long, value_name = "SIZE", default_value = "64M")]
+    pub(crate) memory: String,
+    /// How I/O is done
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Auto)]
+    pub(crate) engine: Engine,
+    /// How long a handshake may take, and how long a stop waits for clients
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) patience: Span,
+}
+
+/// How I/O is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// With io_uring where the kernel has it.
+    Auto,
+    /// With io_uring.
+    #[value(name = "io_uring")]
+    IoUring,
+    /// With threads.
+    Threads,
+}
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  blksched serve --export a=a.img,weight=200 --export b=b.img,weight=100 --elevator bfq --run 'nbdinfo $uri_a'
+  blksched serve --export disk=/dev/sdb --unix /run/disk.sock --control /run/disk.ctl
+  blksched ctl /run/disk.ctl set queue/scheduler bfq
+  blksched serve --export m=mem:1G --model hdd-7200 --run 'nbdcopy --progress $uri null:'";
+
+#[derive(Debug, Args)]
+#[command(after_help = CTL_EXAMPLES)]
+pub(crate) struct CtlArguments {
+    /// The server's control socket (serve --control)
+    #[arg(value_name = "SOCKET")]
+    pub(crate) socket: PathBuf,
+    #[command(subcommand)]
+    pub(crate) verb: CtlVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CtlVerb {
+    /// Show a value.
+    Get {
+        /// Its name, as in queue/scheduler or tenants/a/weight.
+        name: String,
+    },
+    /// Change a value.
+    Set {
+        /// Its name.
+        name: String,
+        /// What it becomes.
+        value: String,
+    },
+    /// Show all names and their values.
+    List {
+        /// Only those that begin like this.
+        prefix: Option<String>,
+    },
+}
+
+const CTL_EXAMPLES: &str = "\
+Examples:
+  blksched ctl /run/disk.ctl list
+  blksched ctl /run/disk.ctl set queue/iosched/fifo_batch 8
+  blksched ctl /run/disk.ctl set tenants/a/weight 300
+  blksched ctl /run/disk.ctl set tenants/a/iops 500";

@@ -1,0 +1,206 @@
+//! From a configuration to running shards: back ends are opened, disks found, threads started.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+use blksched::{Catalogue, Choice, GroupId, Limits, Plugging, QueueConfig, Sector, Silence, Slots};
+use blksched_conformance::calls::LoggedQueue;
+use blksched_nbd::Export;
+
+use crate::ServeError;
+use crate::backend::{Backend, SECTOR, Store};
+use crate::buffer::LARGEST;
+use crate::config::{ExportConfig, ServerConfig, Source};
+use crate::engine;
+use crate::orders::Desk;
+use crate::record::{self, Log};
+use crate::shard::{Parts, Shard};
+use crate::tenant::Tenant;
+
+/// Between two back ends on one disk, so that nothing merges across them \[sectors\].
+const GAP: u64 = 2048;
+/// Requests of at least so much: a reply of 32 MiB then has few enough pieces for one send \[sectors\].
+const LEAST_MAX_SECTORS: u32 = 256;
+
+/// A shard that runs.
+pub struct Running {
+    /// Its disk.
+    pub name: String,
+    /// Where orders are given.
+    pub desk: Desk,
+    /// Its thread.
+    pub thread: JoinHandle<Result<(), ServeError>>,
+}
+
+/// Where an export is served.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// By which shard.
+    pub shard: usize,
+    /// As which of its tenants.
+    pub tenant: usize,
+}
+
+/// Everything that serves.
+pub struct House {
+    /// The exports, as clients see them, in the configuration's order.
+    pub exports: Vec<Export>,
+    /// Where each is served.
+    pub places: Vec<Place>,
+    /// The shards.
+    pub shards: Vec<Running>,
+}
+
+/// A disk before it runs.
+struct Plan {
+    name: String,
+    tenants: Vec<Tenant>,
+    /// Where the next back end begins.
+    next: u64,
+    /// Where each file begins.
+    files: BTreeMap<std::path::PathBuf, Sector>,
+}
+
+/// Open everything and start the shards.
+///
+/// # Errors
+/// If an export cannot be opened, a knob or weight does not fit, or a thread cannot start.
+pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, ServeError> {
+    check(config)?;
+    let mut plans: Vec<Plan> = Vec::new();
+    let (mut exports, mut places) = (Vec::new(), Vec::new());
+    for export in &config.exports {
+        let failed = |why| ServeError::Config(format!("export {}: {why}", export.name));
+        let backend = Backend::open(export, config.caching).map_err(failed)?;
+        let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
+        let shard = plans.iter().position(|plan| plan.name == disk).unwrap_or_else(|| {
+            plans.push(Plan { name: disk, tenants: Vec::new(), next: 0, files: BTreeMap::new() });
+            plans.len() - 1
+        });
+        let tenant = plans[shard].add(export, backend, config.memory);
+        exports.push(plans[shard].tenants[tenant].export.clone());
+        places.push(Place { shard, tenant });
+    }
+    let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
+    Ok(House { exports, places, shards })
+}
+
+fn check(config: &ServerConfig) -> Result<(), ServeError> {
+    let mut names: Vec<&str> = config.exports.iter().map(|export| export.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(ServeError::Config(format!("two exports are called `{}`", pair[0])));
+    }
+    for rule in &config.rules {
+        if let Some(name) = rule.export().filter(|name| !names.contains(name)) {
+            let near = blksched::nearest(name, names.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+            return Err(ServeError::Config(format!("no export is called `{name}`{}", near.unwrap_or_default())));
+        }
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// Another tenant of this disk; answers its number.
+    fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> usize {
+        let number = self.tenants.len();
+        let sectors = backend.size / SECTOR;
+        let base = match &export.source {
+            Source::File { path, offset, .. } => {
+                let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                let next = self.next;
+                let file = *self.files.entry(whole).or_insert(Sector(next));
+                Sector(file.0 + offset / SECTOR)
+            }
+            Source::Memory(_) => Sector(self.next),
+        };
+        self.next = self.next.max(base.0 + sectors + GAP).next_multiple_of(GAP);
+        let group = GroupId(number as u32 + 1);
+        self.tenants.push(Tenant::new(export, backend, base, group, memory));
+        number
+    }
+
+    fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
+        let Plan { name, tenants, next, .. } = self;
+        let model = config.model.as_ref().map(|spec| spec.build(1));
+        let mut queue = queue_config(config, &tenants);
+        if let Some(facts) = model.as_ref().map(|model| model.facts()) {
+            if facts.sectors < next {
+                let why = format!("disk {name}: the model has {} sectors, and {next} are served", facts.sectors);
+                return Err(ServeError::Config(why));
+            }
+            queue.depth = queue.depth.min(facts.depth);
+            queue.limits.max_sectors = queue.limits.max_sectors.min(facts.max_sectors);
+            queue.limits.rotational = facts.rotational;
+        }
+        let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
+        let (desk, orders, bell) = Desk::new().map_err(ServeError::system("making an eventfd"))?;
+        let (elevator, knobs) = (config.elevator.clone(), config.knobs.clone());
+        let (catalogue, kind, patience, disk) = (catalogue.clone(), config.engine, config.patience, name.clone());
+        let (ready, started) = channel();
+        // An io_uring belongs to the thread that makes it.
+        let life = move || {
+            let engine = engine::make(kind, 1024).map_err(ServeError::system("starting the I/O engine"))?;
+            let queue_log = logged_queue(queue, &elevator, log);
+            let largest_piece = (queue.limits.max_sectors as usize * SECTOR as usize).min(LARGEST);
+            let what = format!("disk {disk}");
+            let mut shard = Shard::new(Parts {
+                queue: queue_log,
+                elevator,
+                catalogue,
+                tenants,
+                engine,
+                model,
+                largest_piece,
+                orders,
+                bell,
+                patience,
+            });
+            shard.set_knobs(&knobs).map_err(ServeError::Config)?;
+            let _ = ready.send(());
+            drop(ready);
+            shard.run().map_err(ServeError::system(what))
+        };
+        let thread = std::thread::Builder::new().name(format!("shard-{name}")).spawn(life);
+        let thread = thread.map_err(ServeError::system("starting a thread"))?;
+        if started.recv().is_ok() {
+            return Ok(Running { name, desk, thread });
+        }
+        match thread.join() {
+            Ok(Err(error)) => Err(error),
+            _ => Err(ServeError::Config(format!("disk {name} did not start"))),
+        }
+    }
+}
+
+/// The queue in front of these tenants.
+fn queue_config(config: &ServerConfig, tenants: &[Tenant]) -> QueueConfig {
+    let preset = config.elevator.preset;
+    let max_sectors = config.max_sectors.unwrap_or(preset.max_sectors);
+    let in_memory = |tenant: &Tenant| matches!(tenant.backend.store, Store::Memory(_));
+    QueueConfig {
+        limits: Limits {
+            max_sectors: max_sectors.clamp(LEAST_MAX_SECTORS, (LARGEST as u64 / SECTOR) as u32),
+            rotational: tenants.iter().any(|tenant| tenant.backend.rotational),
+            // A flush makes the page cache stable, or the disk's.
+            volatile_cache: !tenants.iter().all(in_memory),
+            fua: true,
+            ..Limits::default()
+        },
+        depth: config.depth,
+        // Requests that arrive together are handed over together: that is the plug.
+        plugging: Plugging::Never,
+        slots: Slots::Unbounded { nr_requests: preset.slots.nr_requests() },
+        ..QueueConfig::default()
+    }
+}
+
+/// A queue that is logged if there is a log.
+fn logged_queue(config: QueueConfig, elevator: &Choice, log: Option<Log>) -> LoggedQueue {
+    let Some(mut log) = log else { return LoggedQueue::new(config, elevator, Silence, None) };
+    // The header is the queue's own; it is there before the first call.
+    let unlogged = LoggedQueue::new(config, elevator, Silence, None);
+    log.line(&record::header(&unlogged));
+    LoggedQueue::new(config, elevator, Silence, Some(Box::new(move |record| log.line(&record.to_json()))))
+}

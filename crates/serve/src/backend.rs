@@ -1,0 +1,177 @@
+//! What is behind an export: a file or block device, or memory.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use blksched_nbd::reply::{Extent, State};
+use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::io::Errno;
+
+use crate::buffer::Pool;
+use crate::config::{Access, Caching, ExportConfig, Source};
+use crate::memory::Memory;
+
+/// A sector \[bytes\].
+pub const SECTOR: u64 = 512;
+
+/// Where data are.
+pub enum Store {
+    /// In a file or block device, from this offset on.
+    File(Arc<OwnedFd>, u64),
+    /// In memory.
+    Memory(Memory),
+}
+
+/// A back end that is open.
+pub struct Backend {
+    /// Where data are.
+    pub store: Store,
+    /// Its size \[bytes\].
+    pub size: u64,
+    /// The smallest piece that it reads or writes \[bytes\].
+    pub block: u32,
+    /// Does it seek?
+    pub rotational: bool,
+    /// Which disk it is on: equal for back ends that share one.
+    pub disk: String,
+}
+
+impl Backend {
+    /// Open what an export wants.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or its range is not within the file or not of whole sectors.
+    pub fn open(export: &ExportConfig, caching: Caching) -> Result<Backend, String> {
+        match &export.source {
+            Source::Memory(size) => Ok(Backend {
+                store: Store::Memory(Memory::new(whole(*size, "its size")?)),
+                size: *size,
+                block: SECTOR as u32,
+                rotational: false,
+                disk: "memory".to_owned(),
+            }),
+            Source::File { path, offset, size } => {
+                let said = |error: io::Error| format!("{}: {error}", path.display());
+                let (file, caching) = open(path, export.access, caching).map_err(said)?;
+                let end = length(&file).map_err(said)?;
+                let size = range(end, *offset, *size).map_err(|why| format!("{}: {why}", path.display()))?;
+                let block = block_size(&file, caching);
+                let (disk, rotational) = disk_of(&file).map_err(said)?;
+                if !offset.is_multiple_of(u64::from(block)) || !size.is_multiple_of(u64::from(block)) {
+                    return Err(format!("{}: offset and size must be multiples of {block} here", path.display()));
+                }
+                Ok(Backend { store: Store::File(Arc::new(file.into()), *offset), size, block, rotational, disk })
+            }
+        }
+    }
+
+    /// What a stretch is made of, in at most `most` pieces; at least one.
+    pub fn extents(&self, offset: u64, length: u64, most: usize) -> Vec<Extent> {
+        match &self.store {
+            Store::Memory(memory) => memory.extents(offset, length, most),
+            Store::File(file, base) => file_extents(file, base + offset, length, most),
+        }
+    }
+}
+
+fn open(path: &Path, access: Access, caching: Caching) -> io::Result<(File, Caching)> {
+    let options = |direct: bool| {
+        let extra = if direct { OFlags::DIRECT.bits() as i32 } else { 0 };
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::ReadWrite).custom_flags(extra).open(path)
+    };
+    if caching == Caching::PageCache {
+        return Ok((options(false)?, caching));
+    }
+    match options(true) {
+        Ok(file) => Ok((file, Caching::Direct)),
+        // tmpfs and some others know no O_DIRECT.
+        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+            tracing::info!(path = %path.display(), "no O_DIRECT here: through the page cache");
+            Ok((options(false)?, Caching::PageCache))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The size of a file, or of the device behind it.
+fn length(file: &File) -> io::Result<u64> {
+    Ok(seek(file, SeekFrom::End(0))?)
+}
+
+/// The size of the export.
+fn range(end: u64, offset: u64, size: Option<u64>) -> Result<u64, String> {
+    whole(offset, "its offset")?;
+    let left = end.checked_sub(offset).ok_or_else(|| format!("its offset {offset} is behind its end, {end}"))?;
+    match size {
+        Some(size) if size > left => Err(format!("it has {left} bytes from its offset on, not {size}")),
+        Some(size) => whole(size, "its size"),
+        None => whole(left, "its size"),
+    }
+}
+
+fn whole(bytes: u64, what: &str) -> Result<u64, String> {
+    if bytes.is_multiple_of(SECTOR) { Ok(bytes) } else { Err(format!("{what}, {bytes}, is no multiple of {SECTOR}")) }
+}
+
+/// The smallest piece that can be read: of a file opened past the page cache that is found out by trying.
+fn block_size(file: &File, caching: Caching) -> u32 {
+    if caching == Caching::PageCache {
+        return SECTOR as u32;
+    }
+    let mut pool = Pool::new(1 << 20);
+    let Some(mut buffer) = pool.take(4096) else { return 4096 };
+    let reads = |length: usize, bytes: &mut [u8]| file.read_at(&mut bytes[..length], length as u64).is_ok();
+    if reads(SECTOR as usize, buffer.bytes_mut()) { SECTOR as u32 } else { 4096 }
+}
+
+/// Which disk a file is on, and whether that seeks.
+fn disk_of(file: &File) -> io::Result<(String, bool)> {
+    let meta = file.metadata()?;
+    let device = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let sys = format!("/sys/dev/block/{major}:{minor}");
+    // A partition's queue is its disk's.
+    let place = std::fs::canonicalize(&sys).ok();
+    let whole = place.map(|path| match path.join("partition").exists() {
+        true => path.parent().map(Path::to_owned).unwrap_or(path),
+        false => path,
+    });
+    let Some(whole) = whole else { return Ok((format!("{major}:{minor}"), false)) };
+    let rotational = std::fs::read_to_string(whole.join("queue/rotational")).is_ok_and(|text| text.trim() == "1");
+    let name = whole.file_name().map_or(format!("{major}:{minor}"), |name| name.to_string_lossy().into_owned());
+    Ok((name, rotational))
+}
+
+/// Data and holes, as the file system tells them; where it does not, everything is data.
+fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec<Extent> {
+    let end = start + length;
+    let mut extents = Vec::new();
+    let mut at = start;
+    while at < end && extents.len() < most {
+        let (next, state) = match seek(file.as_fd(), SeekFrom::Data(at)) {
+            Ok(data) if data > at => (data.min(end), State::Hole),
+            Ok(_) => (seek(file.as_fd(), SeekFrom::Hole(at)).unwrap_or(end).clamp(at + 1, end), State::Data),
+            Err(Errno::NXIO) => (end, State::Hole),
+            Err(_) => (end, State::Data),
+        };
+        // Extents are told in whole sectors; where a hole begins within one, the sector is data.
+        let next = if next < end && state == State::Data { next.next_multiple_of(SECTOR).min(end) } else { next };
+        let next = if next < end && state == State::Hole { next - next % SECTOR } else { next };
+        match next > at {
+            true => extents.push(Extent { length: next - at, state }),
+            false => {
+                let sector = SECTOR.min(end - at);
+                extents.push(Extent { length: sector, state: State::Data });
+                at += sector;
+                continue;
+            }
+        }
+        at = next;
+    }
+    extents
+}

@@ -1,0 +1,141 @@
+//! Buffers: aligned memory for the disk's data, taken from a pool with a ceiling.
+//!
+//! **Rule** Sizes are powers of two from one page to [`LARGEST`]. What is given back is kept for the next taker of that
+//! size; when the ceiling is reached, kept buffers of other sizes are let go first, and when that does not help the
+//! pool has nothing to give: whoever asks must wait until something comes back.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The alignment that O_DIRECT wants of any disk \[bytes\].
+pub const PAGE: usize = 4096;
+/// The largest buffer \[bytes\].
+pub const LARGEST: usize = 1 << 20;
+const CLASSES: usize = (LARGEST / PAGE).ilog2() as usize + 1;
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C, align(4096))]
+struct Page([u8; PAGE]);
+
+/// A piece of aligned memory with one owner. Its address stays while it moves.
+pub struct Buffer(Box<[Page]>);
+
+impl Buffer {
+    fn of(pages: usize) -> Buffer {
+        Buffer(vec![Page([0; PAGE]); pages].into_boxed_slice())
+    }
+
+    /// How much it holds \[bytes\].
+    pub fn capacity(&self) -> usize {
+        self.0.len() * PAGE
+    }
+
+    /// Its memory.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// Its memory, to write to.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_mut_bytes()
+    }
+}
+
+/// Buffers, taken and given back.
+pub struct Pool {
+    kept: [Vec<Buffer>; CLASSES],
+    /// What exists, taken or kept \[bytes\].
+    existing: usize,
+    /// What may exist \[bytes\].
+    ceiling: usize,
+}
+
+impl Pool {
+    /// A pool that never holds more than `ceiling` bytes.
+    pub fn new(ceiling: usize) -> Pool {
+        Pool { kept: core::array::from_fn(|_| Vec::new()), existing: 0, ceiling }
+    }
+
+    /// A buffer of at least `length` bytes, of any content; `None` if the ceiling is reached.
+    ///
+    /// # Panics
+    /// If `length` is more than [`LARGEST`].
+    pub fn take(&mut self, length: usize) -> Option<Buffer> {
+        let class = class(length);
+        if let Some(buffer) = self.kept[class].pop() {
+            return Some(buffer);
+        }
+        let pages = 1 << class;
+        while self.existing + pages * PAGE > self.ceiling {
+            // Large ones first: they make the most room.
+            let other = self.kept.iter_mut().rev().find(|kept| !kept.is_empty())?;
+            self.existing -= other.pop().map_or(0, |buffer| buffer.capacity());
+        }
+        self.existing += pages * PAGE;
+        Some(Buffer::of(pages))
+    }
+
+    /// As [`Pool::take`], beyond the ceiling if need be: for what cannot wait.
+    pub fn take_anyway(&mut self, length: usize) -> Buffer {
+        self.take(length).unwrap_or_else(|| {
+            let buffer = Buffer::of(1 << class(length));
+            self.existing += buffer.capacity();
+            buffer
+        })
+    }
+
+    /// What may exist \[bytes\].
+    pub fn ceiling(&self) -> usize {
+        self.ceiling
+    }
+
+    /// Give a buffer back.
+    pub fn give(&mut self, buffer: Buffer) {
+        self.kept[class(buffer.capacity())].push(buffer);
+    }
+
+    /// Could a buffer of `length` bytes be taken, `count` times?
+    pub fn can_take(&self, length: usize, count: usize) -> bool {
+        let class = class(length);
+        let wanted = count.saturating_sub(self.kept[class].len()) * (PAGE << class);
+        let idle: usize = (0..CLASSES).filter(|&other| other != class).map(|other| self.idle(other)).sum();
+        self.existing.saturating_sub(idle) + wanted <= self.ceiling
+    }
+
+    fn idle(&self, class: usize) -> usize {
+        self.kept[class].len() * (PAGE << class)
+    }
+}
+
+/// The class of buffers that hold `length` bytes.
+fn class(length: usize) -> usize {
+    assert!(length <= LARGEST, "a buffer of {length} bytes");
+    length.div_ceil(PAGE).max(1).next_power_of_two().ilog2() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_aligned_and_large_enough() {
+        let mut pool = Pool::new(LARGEST * 2);
+        for length in [1, 512, PAGE, PAGE + 1, LARGEST] {
+            let buffer = pool.take(length).unwrap();
+            assert!(buffer.capacity() >= length && buffer.capacity() < 2 * length.max(PAGE));
+            assert_eq!(buffer.bytes().as_ptr() as usize % PAGE, 0);
+            pool.give(buffer);
+        }
+    }
+
+    #[test]
+    fn the_ceiling_holds_and_idle_buffers_make_room() {
+        let mut pool = Pool::new(4 * PAGE);
+        let small: Vec<Buffer> = (0..4).map(|_| pool.take(PAGE).unwrap()).collect();
+        assert!(pool.take(1).is_none());
+        assert!(!pool.can_take(1, 1));
+        small.into_iter().for_each(|buffer| pool.give(buffer));
+        assert!(pool.can_take(4 * PAGE, 1) && !pool.can_take(4 * PAGE, 2));
+        assert!(pool.take(4 * PAGE).is_some(), "idle small ones make room for a large one");
+        assert!(pool.take(1).is_none());
+    }
+}

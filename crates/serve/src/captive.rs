@@ -1,0 +1,51 @@
+//! A captive command: `--run 'command $uri'` runs a client, and the server ends with it.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, channel};
+
+use blksched_nbd::Uri;
+
+/// The command that runs.
+pub struct Captive {
+    exit: Receiver<u8>,
+}
+
+impl Captive {
+    /// Run `command` in a shell. In its environment: `uri` of the first export, `uri_NAME` of each, `unixsocket` if
+    /// there is one, `control` if there is one. When it has ended, something can be read from `bell`'s other end.
+    ///
+    /// # Errors
+    /// If there is no shell.
+    pub fn run(command: &str, uris: &[Uri], control: Option<&str>, bell: UnixStream) -> io::Result<Captive> {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(command);
+        if let Some(first) = uris.first() {
+            shell.env("uri", first.to_string());
+            if let blksched_nbd::Address::Unix { path } = &first.address {
+                shell.env("unixsocket", path);
+            }
+        }
+        for uri in uris {
+            shell.env(format!("uri_{}", uri.export), uri.to_string());
+        }
+        if let Some(control) = control {
+            shell.env("control", control);
+        }
+        let mut child = shell.spawn()?;
+        let (done, exit) = channel();
+        std::thread::Builder::new().name("captive".to_owned()).spawn(move || {
+            let status = child.wait().ok().and_then(|status| status.code());
+            // Ended by a signal: as shells say it.
+            let _ = done.send(status.map_or(128, |code| code as u8));
+            let _ = rustix::io::write(&bell, &[1]);
+        })?;
+        Ok(Captive { exit })
+    }
+
+    /// Its exit code, if it has ended.
+    pub fn ended(&self) -> Option<u8> {
+        self.exit.try_recv().ok()
+    }
+}

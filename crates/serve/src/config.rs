@@ -1,0 +1,127 @@
+//! What a server is told: its exports and disks, the scheduler, where it listens, how much it may use.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use blksched::{Choice, Priority, Span};
+use blksched_disks::DiskSpec;
+
+use crate::access::Rule;
+use crate::caps::Limit;
+use crate::engine::EngineKind;
+
+/// A whole server.
+pub struct ServerConfig {
+    /// What it offers, in the order in which it is listed.
+    pub exports: Vec<ExportConfig>,
+    /// The scheduler of every disk.
+    pub elevator: Choice,
+    /// Its knobs that differ from their defaults: name and raw value.
+    pub knobs: Vec<(String, i64)>,
+    /// How many requests a disk gets at a time.
+    pub depth: u32,
+    /// The largest request \[512-byte sectors\]; none: the scheduler's kernel's own.
+    pub max_sectors: Option<u32>,
+    /// How files are opened.
+    pub caching: Caching,
+    /// How I/O is done.
+    pub engine: EngineKind,
+    /// How much data each export may have under way \[bytes\].
+    pub memory: usize,
+    /// A disk of the simulator, in real time, in front of every back end: its errors and its slowness.
+    pub model: Option<DiskSpec>,
+    /// Where clients connect.
+    pub listen: Vec<Listen>,
+    /// Where `blksched ctl` connects.
+    pub control: Option<PathBuf>,
+    /// Who may open what; empty: everybody everything.
+    pub rules: Vec<Rule>,
+    /// Where to record every decision.
+    pub record: Option<PathBuf>,
+    /// How long a client may take for its handshake, and how long a stop waits for clients.
+    pub patience: Span,
+    /// A command to run, and to end with.
+    pub run: Option<String>,
+}
+
+/// One export: a tenant.
+#[derive(Clone, Debug)]
+pub struct ExportConfig {
+    /// Its name.
+    pub name: String,
+    /// What is behind it.
+    pub source: Source,
+    /// The disk it is on; none: found out. Exports with the same disk share it.
+    pub disk: Option<String>,
+    /// For people.
+    pub description: String,
+    /// May it be written?
+    pub access: Access,
+    /// Its share.
+    pub share: Share,
+}
+
+/// A tenant's part of its disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// Its share among the tenants of its disk, as a cgroup's weight.
+    pub weight: u32,
+    /// Its I/O priority.
+    pub priority: Priority,
+    /// A cap on bytes per second.
+    pub bytes: Option<Limit>,
+    /// A cap on operations per second.
+    pub ops: Option<Limit>,
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share { weight: 100, priority: Priority::default(), bytes: None, ops: None }
+    }
+}
+
+/// May an export be written?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Yes.
+    ReadWrite,
+    /// No.
+    ReadOnly,
+}
+
+/// What is behind an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file or block device, or a range of it.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Where the export begins in it \[bytes\].
+        offset: u64,
+        /// The export's size; none: up to the end \[bytes\].
+        size: Option<u64>,
+    },
+    /// Memory, so many bytes of it.
+    Memory(u64),
+}
+
+/// How files are opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caching {
+    /// Past the page cache where that is possible (O_DIRECT): the scheduler then sees what the disk does.
+    #[default]
+    Direct,
+    /// Through the page cache.
+    PageCache,
+}
+
+/// Where clients connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// TCP.
+    Tcp(SocketAddr),
+    /// The sockets that systemd has opened (`LISTEN_FDS`).
+    Systemd,
+}

@@ -1,0 +1,174 @@
+//! One client in the transmission phase: what has come in and is not yet understood, what is to go out.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use blksched::{Instant, SubmitterId};
+use blksched_nbd::{Errno, Request, RequestReader};
+
+use crate::buffer::{Buffer, Pool};
+use crate::mail::Mail;
+
+/// How much is received at a time \[bytes\].
+pub const INBOX: usize = 64 << 10;
+/// How many requests of one connection may be under way, replies that are not sent included.
+pub const MOST_UNDER_WAY: u32 = 1024;
+
+/// One client.
+pub struct Connection {
+    /// Its socket.
+    pub socket: Arc<OwnedFd>,
+    /// How its requests read.
+    pub reader: RequestReader,
+    /// Whose part of the disk it uses.
+    pub tenant: usize,
+    /// Who it is to the scheduler.
+    pub submitter: SubmitterId,
+    /// What has come in.
+    pub inbox: Inbox,
+    /// What comes next.
+    pub reading: Reading,
+    /// What is to go out next; none while it is under way.
+    pub mail: Option<Mail>,
+    /// Requests that are done and not yet answered.
+    pub ready: VecDeque<u32>,
+    /// Requests under way, those in `ready` included.
+    pub under_way: u32,
+    /// How far it is.
+    pub phase: Phase,
+    /// When something last came in.
+    pub heard_at: Instant,
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Requests come and go.
+    Open,
+    /// No more requests are read; those under way are answered, then it ends.
+    Leaving,
+    /// Nobody is there any more: answers are dropped.
+    Gone,
+}
+
+/// What comes next on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// A request.
+    Header,
+    /// Data of this work: this piece of it, of which so many bytes are here.
+    Data {
+        /// The work.
+        work: u32,
+        /// Its piece.
+        piece: u32,
+        /// How much of the piece is here \[bytes\].
+        filled: usize,
+    },
+    /// Data of a request that is refused: so many bytes more.
+    Refused(Request, u32, Errno),
+}
+
+/// What has come in and is not yet understood.
+pub struct Inbox {
+    /// None while the engine receives into it.
+    buffer: Option<Buffer>,
+    from: usize,
+    to: usize,
+}
+
+impl Inbox {
+    /// An empty one.
+    pub fn new(buffer: Buffer) -> Inbox {
+        Inbox { buffer: Some(buffer), from: 0, to: 0 }
+    }
+
+    /// Put what came with the handshake in front.
+    pub fn preload(&mut self, bytes: &[u8]) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            self.to = bytes.len();
+        }
+    }
+
+    /// What is there.
+    pub fn unread(&self) -> &[u8] {
+        self.buffer.as_ref().map_or(&[], |buffer| &buffer.bytes()[self.from..self.to])
+    }
+
+    /// So much of it is understood.
+    pub fn used(&mut self, count: usize) {
+        self.from += count;
+        debug_assert!(self.from <= self.to);
+    }
+
+    /// Lend the buffer to receive more; `None` if it is lent already or has no room. Answers from where on it is free.
+    pub fn lend(&mut self) -> Option<(Buffer, usize)> {
+        let buffer = self.buffer.as_mut()?;
+        buffer.bytes_mut().copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        if self.to == buffer.capacity() {
+            return None;
+        }
+        self.buffer.take().map(|buffer| (buffer, self.to))
+    }
+
+    /// The buffer is back with so much more.
+    pub fn returned(&mut self, buffer: Buffer, more: usize) {
+        self.buffer = Some(buffer);
+        self.to += more;
+    }
+
+    /// Is the engine receiving into it?
+    pub fn is_lent(&self) -> bool {
+        self.buffer.is_none()
+    }
+
+    /// The end: the buffer goes back.
+    pub fn dissolve(self, pool: &mut Pool) {
+        if let Some(buffer) = self.buffer {
+            pool.give(buffer);
+        }
+    }
+}
+
+impl Connection {
+    /// Is nothing of it left anywhere?
+    pub fn is_over(&self) -> bool {
+        self.phase != Phase::Open && self.under_way == 0 && self.mail.is_some() && !self.inbox.is_lent()
+    }
+
+    /// May another request be read?
+    pub fn takes_more(&self) -> bool {
+        self.phase == Phase::Open && self.under_way < MOST_UNDER_WAY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_keeps_what_is_not_understood_while_more_comes() {
+        let mut pool = Pool::new(1 << 20);
+        let mut inbox = Inbox::new(pool.take(4096).unwrap());
+        inbox.preload(b"abcdef");
+        inbox.used(4);
+        let (mut buffer, from) = inbox.lend().unwrap();
+        assert!(inbox.is_lent() && inbox.unread().is_empty() && inbox.lend().is_none());
+        buffer.bytes_mut()[from..from + 3].copy_from_slice(b"ghi");
+        inbox.returned(buffer, 3);
+        assert_eq!(inbox.unread(), b"efghi");
+    }
+
+    #[test]
+    fn a_full_inbox_receives_no_more() {
+        let mut pool = Pool::new(1 << 20);
+        let mut inbox = Inbox::new(pool.take(4096).unwrap());
+        inbox.preload(&[7; 4096]);
+        assert!(inbox.lend().is_none());
+        inbox.used(1);
+        assert_eq!(inbox.lend().unwrap().1, 4095);
+    }
+}

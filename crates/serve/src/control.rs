@@ -1,0 +1,110 @@
+//! The control socket: one question per connection, a line; the answer is `ok` or `error` and a text.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use crate::assemble::Running;
+use crate::orders::{Order, Question};
+
+/// How long a shard may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A question as it travels.
+pub fn write(question: &Question) -> String {
+    match question {
+        Question::Get(name) => format!("get {name}\n"),
+        Question::Set(name, value) => format!("set {name} {value}\n"),
+        Question::List(prefix) => format!("list {prefix}\n"),
+    }
+}
+
+fn read(line: &str) -> Result<Question, String> {
+    let (verb, rest) = line.trim_end().split_once(' ').unwrap_or((line.trim_end(), ""));
+    let rest = rest.trim();
+    match (verb, rest.is_empty()) {
+        ("get", false) => Ok(Question::Get(rest.to_owned())),
+        ("set", false) => {
+            let (name, value) = rest.split_once(' ').ok_or("expected set NAME VALUE")?;
+            Ok(Question::Set(name.to_owned(), value.trim().to_owned()))
+        }
+        ("list", _) => Ok(Question::List(rest.to_owned())),
+        _ => Err("expected get NAME, set NAME VALUE or list [PREFIX]".to_owned()),
+    }
+}
+
+/// The answer to a line: with one disk its names stand as they are, with several each begins with its disk's.
+pub fn answer(line: &str, shards: &[Running]) -> String {
+    let answer = read(line).and_then(|question| match shards {
+        [only] => of_shard(only, question),
+        _ => of_many(shards, question),
+    });
+    match answer {
+        Ok(text) => format!("ok\n{text}"),
+        Err(why) => format!("error\n{why}"),
+    }
+}
+
+fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
+    let find = |name: &str| {
+        let names = || shards.iter().map(|shard| shard.name.as_str());
+        let (disk, rest) = name.split_once('/').unwrap_or((name, ""));
+        let shard = shards.iter().find(|shard| shard.name == disk);
+        let known = || format!("a name begins with its disk: {}", names().collect::<Vec<_>>().join(", "));
+        shard.map(|shard| (shard, rest.to_owned())).ok_or_else(known)
+    };
+    match question {
+        Question::Get(name) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Get(rest))),
+        Question::Set(name, value) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Set(rest, value))),
+        Question::List(prefix) => {
+            let each = shards.iter().map(|shard| {
+                let listed = of_shard(shard, Question::List(String::new()))?;
+                Ok(listed.lines().map(|line| format!("{}/{line}\n", shard.name)).collect())
+            });
+            let all = each.collect::<Result<Vec<String>, String>>()?.concat();
+            Ok(all.lines().filter(|line| line.starts_with(&prefix)).map(|line| format!("{line}\n")).collect())
+        }
+    }
+}
+
+fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
+    let (sender, answer) = channel();
+    shard.desk.order(Order::Ask(question, sender));
+    answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
+}
+
+/// Ask a server at its control socket.
+///
+/// # Errors
+/// If there is no server, or it says why not.
+pub fn ask(socket: &Path, question: &Question) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", socket.display());
+    let mut stream = UnixStream::connect(socket).map_err(failed)?;
+    stream.set_read_timeout(Some(2 * PATIENCE)).map_err(failed)?;
+    stream.write_all(write(question).as_bytes()).map_err(failed)?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).map_err(failed)?;
+    match text.split_once('\n') {
+        Some(("ok", answer)) => Ok(answer.to_owned()),
+        Some(("error", why)) => Err(why.to_owned()),
+        _ => Err(format!("{}: no server answers there", socket.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_reads_back_as_it_was_written() {
+        let set = Question::Set("queue/iosched/fifo_batch".to_owned(), "16".to_owned());
+        for question in [Question::Get("queue/scheduler".to_owned()), set, Question::List(String::new())] {
+            assert_eq!(read(&write(&question)), Ok(question));
+        }
+        for line in ["", "get", "set a", "put a b"] {
+            assert!(read(line).unwrap_err().starts_with("expected"), "{line}");
+        }
+    }
+}

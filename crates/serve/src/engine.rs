@@ -1,0 +1,119 @@
+//! The one place that does I/O: an operation goes in with everything it needs, and comes back with its result.
+//!
+//! An [`Io`] owns its buffers and its file while it is under way, so nothing can be freed or changed meanwhile. Two
+//! engines do the same thing: `uring` with an io_uring, `threads` with `poll` and a few threads where there is none.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::buffer::Buffer;
+use crate::mail::Mail;
+
+mod threads;
+mod uring;
+
+pub use threads::Threads;
+pub use uring::Uring;
+
+/// Which engine to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// An io_uring where the kernel has one, else threads.
+    #[default]
+    Auto,
+    /// An io_uring.
+    Uring,
+    /// Threads.
+    Threads,
+}
+
+/// A piece of a transfer between a file and a buffer.
+pub struct Part {
+    /// Whose it is: the shard's own number.
+    pub piece: u32,
+    /// Its memory.
+    pub buffer: Buffer,
+    /// How much of it, from its beginning \[bytes\].
+    pub length: usize,
+}
+
+/// One operation.
+pub enum Io {
+    /// Wait until there is something to read.
+    Poll(Arc<OwnedFd>),
+    /// Receive into a buffer, from this place on.
+    Receive(Arc<OwnedFd>, Buffer, usize),
+    /// Send all of it.
+    Send(Arc<OwnedFd>, Mail),
+    /// Read from a file at this offset, one part after the other.
+    Read(Arc<OwnedFd>, u64, Vec<Part>),
+    /// Write to a file at this offset.
+    Write(Arc<OwnedFd>, u64, Vec<Part>, Stable),
+    /// Make stable what was written.
+    Sync(Arc<OwnedFd>),
+    /// Change how a stretch of a file is allocated.
+    Allocate(Arc<OwnedFd>, Allocation, u64, u64),
+}
+
+/// When a write is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stable {
+    /// As soon as reads see it.
+    Later,
+    /// Once it is stable (RWF_DSYNC).
+    Now,
+}
+
+/// What to do with a stretch of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// Give its storage back; it reads as zeroes (FALLOC_FL_PUNCH_HOLE).
+    Punch,
+    /// It reads as zeroes and keeps its storage (FALLOC_FL_ZERO_RANGE).
+    Zero,
+}
+
+/// An operation that is over.
+pub struct Event {
+    /// The token that it was given.
+    pub token: u64,
+    /// It, with all that it owned.
+    pub io: Io,
+    /// How much was done \[bytes\], or the operating system's error number.
+    pub result: Result<usize, i32>,
+}
+
+/// Does I/O.
+pub trait Engine: Send {
+    /// Begin, at the latest with the next [`Engine::wait`].
+    fn submit(&mut self, token: u64, io: Io);
+
+    /// Wait for something to end, for so long at most; what has ended goes into `events`.
+    ///
+    /// # Errors
+    /// If the engine itself has failed.
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()>;
+
+    /// Its name, for people.
+    fn name(&self) -> &'static str;
+}
+
+/// Make an engine for at most `operations` at a time.
+///
+/// # Errors
+/// If this machine has no such engine.
+pub fn make(kind: EngineKind, operations: u32) -> io::Result<Box<dyn Engine>> {
+    match kind {
+        EngineKind::Uring => Ok(Box::new(Uring::new(operations)?)),
+        EngineKind::Threads => Ok(Box::new(Threads::new()?)),
+        EngineKind::Auto => match Uring::new(operations) {
+            Ok(uring) => Ok(Box::new(uring)),
+            Err(error) => {
+                tracing::info!(%error, "no io_uring here: using threads");
+                Ok(Box::new(Threads::new()?))
+            }
+        },
+    }
+}

@@ -1,0 +1,205 @@
+//! The io_uring engine: submit and wait in one system call. The only file of the project with `unsafe` code.
+//!
+//! Why it is sound: the kernel is given addresses of memory that an [`Entry`] owns (buffers, headers, io vectors, all
+//! on the heap, so that they stay while the entry moves). An entry leaves `entries` only when its completion has come,
+//! so nothing is freed, read or written here while the kernel may use it. An engine that is dropped with operations
+//! under way leaks them on purpose.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, Probe, opcode, squeue};
+use slab::Slab;
+
+use super::{Allocation, Engine, Event, Io, Part, Stable};
+use crate::mail::Mail;
+
+/// What the kernel is shown beside buffers: a message and its vectors. Boxed: the kernel knows its address.
+struct Gear {
+    message: libc::msghdr,
+    vectors: Vec<libc::iovec>,
+}
+
+/// Gear keeps its box: it goes back under way.
+#[allow(clippy::vec_box)]
+type Idle = Vec<Box<Gear>>;
+
+/// One operation under way.
+struct Entry {
+    token: u64,
+    io: Io,
+    gear: Option<Box<Gear>>,
+}
+
+/// An io_uring and what is under way in it.
+pub struct Uring {
+    ring: IoUring,
+    entries: Slab<Entry>,
+    /// Gear to use again.
+    idle: Idle,
+}
+
+// SAFETY: `Gear` points into memory that the same entry owns; nothing here is tied to a thread. (The ring is made by
+// the thread that uses it: `SINGLE_ISSUER`.)
+unsafe impl Send for Uring {}
+
+impl Uring {
+    /// A ring with room for `operations` to be submitted at once, if this kernel has what it takes.
+    ///
+    /// # Errors
+    /// If there is no io_uring, or it lacks an operation.
+    pub fn new(operations: u32) -> io::Result<Uring> {
+        let entries = operations.clamp(64, 4096).next_power_of_two();
+        // Completions wait until they are asked for (6.1), or at least interrupt nobody (5.19).
+        let lazy = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
+        let ring = lazy.or_else(|_| IoUring::builder().setup_coop_taskrun().build(entries));
+        let ring = ring.or_else(|_| IoUring::new(entries))?;
+        let mut probe = Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        let needed = [
+            opcode::PollAdd::CODE,
+            opcode::Recv::CODE,
+            opcode::SendMsg::CODE,
+            opcode::Readv::CODE,
+            opcode::Writev::CODE,
+            opcode::Fsync::CODE,
+            opcode::Fallocate::CODE,
+        ];
+        if !ring.params().is_feature_ext_arg() || needed.iter().any(|&code| !probe.is_supported(code)) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel's io_uring is too old (5.11 is not)"));
+        }
+        Ok(Uring { ring, entries: Slab::new(), idle: Vec::new() })
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) {
+        // SAFETY: what the entry points to is owned by `self.entries` until its completion.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
+            // The queue is full: hand over what is there. An error shows again in `wait`.
+            if self.ring.submit().is_err() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn collect(&mut self, events: &mut Vec<Event>) {
+        for completion in self.ring.completion() {
+            let Some(Entry { token, io, gear }) = self.entries.try_remove(completion.user_data() as usize) else {
+                continue;
+            };
+            self.idle.extend(gear);
+            let result = completion.result();
+            let result = if result < 0 { Err(-result) } else { Ok(result as usize) };
+            events.push(Event { token, io, result });
+        }
+    }
+}
+
+impl Engine for Uring {
+    fn submit(&mut self, token: u64, io: Io) {
+        let slot = self.entries.insert(Entry { token, io, gear: None });
+        let idle = &mut self.idle;
+        let entry = describe(&mut self.entries[slot], || idle.pop());
+        self.push(&entry.user_data(slot as u64));
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+        let waited = match timeout {
+            None => self.ring.submit_and_wait(1),
+            Some(timeout) => {
+                let timespec = Timespec::from(timeout);
+                self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
+            }
+        };
+        self.collect(events);
+        match waited {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // Time is up; a signal came; completions must be collected first.
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "io_uring"
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // The kernel may still use their memory.
+        core::mem::take(&mut self.entries).into_iter().for_each(|(_, entry)| core::mem::forget(entry));
+    }
+}
+
+/// The operation as the kernel reads it. It points only into what `entry` owns on the heap.
+fn describe(entry: &mut Entry, spare: impl FnOnce() -> Option<Box<Gear>>) -> squeue::Entry {
+    let fd = |file: &OwnedFd| Fd(file.as_raw_fd());
+    match &mut entry.io {
+        Io::Poll(file) => opcode::PollAdd::new(fd(file), libc::POLLIN as u32).build(),
+        Io::Receive(file, buffer, from) => {
+            let free = &mut buffer.bytes_mut()[*from..];
+            opcode::Recv::new(fd(file), free.as_mut_ptr(), free.len() as u32).build()
+        }
+        Io::Send(file, mail) => {
+            let gear = entry.gear.insert(geared(spare, |vectors| gather(mail, vectors)));
+            let all = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+            opcode::SendMsg::new(fd(file), &raw const gear.message).flags(all as u32).build()
+        }
+        Io::Read(file, offset, parts) => match &mut parts[..] {
+            [Part { buffer, length, .. }] => {
+                opcode::Read::new(fd(file), buffer.bytes_mut().as_mut_ptr(), *length as u32).offset(*offset).build()
+            }
+            parts => {
+                let gear = entry.gear.insert(geared(spare, |vectors| scatter(parts, vectors)));
+                opcode::Readv::new(fd(file), gear.vectors.as_ptr(), gear.vectors.len() as u32).offset(*offset).build()
+            }
+        },
+        Io::Write(file, offset, parts, stable) => {
+            let sync = if *stable == Stable::Now { libc::RWF_DSYNC } else { 0 };
+            let gear = entry.gear.insert(geared(spare, |vectors| scatter(parts, vectors)));
+            opcode::Writev::new(fd(file), gear.vectors.as_ptr(), gear.vectors.len() as u32)
+                .offset(*offset)
+                .rw_flags(sync)
+                .build()
+        }
+        Io::Sync(file) => opcode::Fsync::new(fd(file)).flags(FsyncFlags::DATASYNC).build(),
+        Io::Allocate(file, what, offset, length) => {
+            let mode = libc::FALLOC_FL_KEEP_SIZE
+                | match what {
+                    Allocation::Punch => libc::FALLOC_FL_PUNCH_HOLE,
+                    Allocation::Zero => libc::FALLOC_FL_ZERO_RANGE,
+                };
+            opcode::Fallocate::new(fd(file), *length).offset(*offset).mode(mode).build()
+        }
+    }
+}
+
+/// Gear whose message names its vectors.
+fn geared(spare: impl FnOnce() -> Option<Box<Gear>>, fill: impl FnOnce(&mut Vec<libc::iovec>)) -> Box<Gear> {
+    let mut gear = spare().unwrap_or_else(|| {
+        // SAFETY: a message of zeroes is a message without address, vectors and control data.
+        Box::new(Gear { message: unsafe { core::mem::zeroed() }, vectors: Vec::new() })
+    });
+    gear.vectors.clear();
+    fill(&mut gear.vectors);
+    gear.message.msg_iov = gear.vectors.as_mut_ptr();
+    gear.message.msg_iovlen = gear.vectors.len() as _;
+    gear
+}
+
+fn gather(mail: &Mail, vectors: &mut Vec<libc::iovec>) {
+    let vector = |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    vectors.extend(mail.rest(0).map(vector));
+}
+
+fn scatter(parts: &mut [Part], vectors: &mut Vec<libc::iovec>) {
+    vectors.extend(parts.iter_mut().map(|part| {
+        let bytes = &mut part.buffer.bytes_mut()[..part.length];
+        libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }
+    }));
+}

@@ -1,0 +1,186 @@
+//! An export as a user writes it: `NAME=PATH[,option]…`, as in `a=/srv/a.img,weight=200,iops=500`.
+
+use core::str::FromStr;
+use std::path::PathBuf;
+
+use blksched::{Class, nearest};
+
+use crate::caps::Limit;
+use crate::config::{Access, ExportConfig, Share, Source};
+use crate::sizes;
+
+const OPTIONS: [&str; 13] = [
+    "weight",
+    "class",
+    "level",
+    "bps",
+    "iops",
+    "burst_bytes",
+    "burst_ops",
+    "offset",
+    "size",
+    "disk",
+    "description",
+    "ro",
+    "rw",
+];
+
+/// Why a text is no export.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}:{column}: {what}")]
+pub struct SpecError {
+    /// The text as given.
+    pub text: String,
+    /// Where, from 1.
+    pub column: usize,
+    /// What is wrong and what was expected.
+    pub what: String,
+}
+
+/// What the options say, before it is put together.
+#[derive(Default)]
+struct Said {
+    share: Share,
+    rates: [Option<u64>; 2],
+    bursts: [Option<u64>; 2],
+    offset: u64,
+    size: Option<u64>,
+    disk: Option<String>,
+    description: String,
+    read_only: bool,
+}
+
+impl FromStr for ExportConfig {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<ExportConfig, SpecError> {
+        let error = |column: usize, what: String| SpecError { text: text.to_owned(), column: column + 1, what };
+        let (name, rest) = text
+            .split_once('=')
+            .ok_or_else(|| error(0, "expected NAME=PATH[,option]…, as in a=/srv/a.img,weight=200".to_owned()))?;
+        if name.is_empty() || name.len() > 256 || name.contains(|c: char| c.is_control() || c == ',') {
+            return Err(error(0, "an export has a name of 1 to 256 bytes without commas".to_owned()));
+        }
+        let mut parts = rest.split(',');
+        let place = parts.next().unwrap_or_default();
+        if place.is_empty() {
+            return Err(error(name.len() + 1, "expected a path, or mem:SIZE".to_owned()));
+        }
+        let mut said = Said::default();
+        let mut column = name.len() + 1 + place.len() + 1;
+        for part in parts {
+            said.option(part).map_err(|what| error(column, what))?;
+            column += part.len() + 1;
+        }
+        said.export(name, place).map_err(|what| error(name.len() + 1, what))
+    }
+}
+
+impl Said {
+    fn option(&mut self, part: &str) -> Result<(), String> {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let size = || sizes::parse(value).ok_or_else(|| format!("{key}: expected a size as in 64K, not `{value}`"));
+        let cap = || match size()? {
+            0 => Err(format!("{key}: a cap is at least 1")),
+            cap => Ok(Some(cap)),
+        };
+        match key {
+            "weight" => {
+                let range = blksched::group::WEIGHTS;
+                let weight = value.parse().ok().filter(|weight| range.contains(weight));
+                let expected = || format!("weight: expected {}..={}, not `{value}`", range.start(), range.end());
+                self.share.weight = weight.ok_or_else(expected)?;
+            }
+            "class" => {
+                self.share.priority.class = match value {
+                    "rt" | "realtime" => Class::RealTime,
+                    "be" | "best-effort" => Class::BestEffort,
+                    "idle" => Class::Idle,
+                    "none" => Class::None,
+                    _ => return Err(format!("class: expected none, rt, be or idle, not `{value}`")),
+                };
+            }
+            "level" => {
+                let level = value.parse().ok().filter(|&level| level <= 7);
+                self.share.priority.level = level.ok_or_else(|| format!("level: expected 0..=7, not `{value}`"))?;
+            }
+            "bps" => self.rates[0] = cap()?,
+            "iops" => self.rates[1] = cap()?,
+            "burst_bytes" => self.bursts[0] = cap()?,
+            "burst_ops" => self.bursts[1] = cap()?,
+            "offset" => self.offset = size()?,
+            "size" => self.size = Some(size()?),
+            "disk" => self.disk = Some(value.to_owned()).filter(|name| !name.is_empty()),
+            "description" => self.description = value.to_owned(),
+            "ro" => self.read_only = true,
+            "rw" => self.read_only = false,
+            _ => {
+                let near = nearest(key, OPTIONS).map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+                return Err(format!("no option is called `{key}`{near} (known: {})", OPTIONS.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    fn export(self, name: &str, place: &str) -> Result<ExportConfig, String> {
+        let [bytes, ops] = [0, 1].map(|at| limit(self.rates[at], self.bursts[at]));
+        let source = match place.strip_prefix("mem:") {
+            Some(size) if self.offset == 0 && self.size.is_none() => {
+                let bytes = sizes::parse(size).filter(|&bytes| bytes > 0);
+                Source::Memory(bytes.ok_or_else(|| format!("expected mem:SIZE, as in mem:1G, not `{place}`"))?)
+            }
+            Some(_) => return Err("memory has neither offset nor size beside mem:SIZE".to_owned()),
+            None => Source::File { path: PathBuf::from(place), offset: self.offset, size: self.size },
+        };
+        Ok(ExportConfig {
+            name: name.to_owned(),
+            source,
+            disk: self.disk,
+            description: self.description,
+            access: if self.read_only { Access::ReadOnly } else { Access::ReadWrite },
+            share: Share { bytes: bytes?, ops: ops?, ..self.share },
+        })
+    }
+}
+
+/// A rate comes with a burst of a tenth of a second, unless another is given.
+fn limit(rate: Option<u64>, burst: Option<u64>) -> Result<Option<Limit>, String> {
+    match (rate, burst) {
+        (Some(rate), burst) => Ok(Some(Limit { rate, burst: burst.unwrap_or((rate / 10).max(1)) })),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err("a burst needs its rate: burst_bytes bps, burst_ops iops".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        text.parse::<ExportConfig>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_export_has_a_name_a_place_and_options() {
+        let text = "a=/srv/a=1.img,weight=200,class=be,level=2,bps=10M,burst_ops=5,iops=100,offset=1M,size=4M,ro";
+        let export: ExportConfig = text.parse().unwrap();
+        assert_eq!(export.name, "a");
+        let path = PathBuf::from("/srv/a=1.img");
+        assert_eq!(export.source, Source::File { path, offset: 1 << 20, size: Some(4 << 20) });
+        assert_eq!((export.share.weight, export.share.priority.level), (200, 2));
+        assert_eq!(export.share.bytes, Some(Limit { rate: 10 << 20, burst: 1 << 20 }));
+        assert_eq!(export.share.ops, Some(Limit { rate: 100, burst: 5 }));
+        assert_eq!(export.access, Access::ReadOnly);
+        assert_eq!("m=mem:1G".parse::<ExportConfig>().unwrap().source, Source::Memory(1 << 30));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_column() {
+        assert!(error("a=/x,wieght=3").contains(":6: no option is called `wieght`; the nearest is `weight`"));
+        assert!(error("a=/x,ro,weight=0").contains(":9: weight: expected 1..=10000"));
+        assert!(error("a").contains("NAME=PATH"));
+        assert!(error("a=mem:").contains("mem:1G"));
+        assert!(error("a=/x,burst_ops=5").contains("needs its rate"));
+        assert!(error("=x").contains("a name"));
+    }
+}

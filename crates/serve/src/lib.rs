@@ -1,0 +1,76 @@
+//! A fair NBD server: Linux's disk schedulers between many clients and one real disk.
+//!
+//! An export is a tenant; tenants on one disk share it by weight. Each disk has a *shard*: one thread that owns an
+//! io_uring, its clients' sockets and the block queue with its elevator ([`shard`](Shard)). The *front* thread accepts
+//! clients, leads their handshakes, answers `blksched ctl`, and hands each client to the shard of its export. On the
+//! data path there is no hop between threads.
+//!
+//! On other systems than Linux this crate is empty.
+
+#![cfg(target_os = "linux")]
+
+mod access;
+mod assemble;
+mod backend;
+mod buffer;
+mod caps;
+mod captive;
+mod config;
+mod connection;
+mod control;
+mod engine;
+mod export_spec;
+mod front;
+mod handshaking;
+mod listen;
+mod mail;
+mod memory;
+mod orders;
+mod record;
+mod shard;
+pub mod sizes;
+mod tenant;
+
+pub use access::{Rule, RuleError, may_open};
+pub use caps::Limit;
+pub use config::{Access, Caching, ExportConfig, Listen, ServerConfig, Share, Source};
+pub use control::ask;
+pub use engine::EngineKind;
+pub use export_spec::SpecError;
+pub use orders::Question;
+pub use shard::Shard;
+
+use blksched::Catalogue;
+
+/// Why a server could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It was asked for something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// The system refused something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl ServeError {
+    pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> ServeError {
+        let what = what.into();
+        move |source| ServeError::System { what, source }
+    }
+}
+
+/// Serve until told to stop (SIGTERM, SIGINT, the end of the captive command); answers the exit code. What a person
+/// should know is given to `say`, a line at a time.
+///
+/// # Errors
+/// If the server cannot start, or a disk's thread fails.
+pub fn serve(config: ServerConfig, catalogue: &Catalogue, say: &mut dyn FnMut(&str)) -> Result<u8, ServeError> {
+    let house = assemble::assemble(&config, catalogue)?;
+    front::Front::open(&config, house, say)?.run(&config, say)
+}

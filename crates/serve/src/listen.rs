@@ -1,0 +1,148 @@
+//! Doors: the sockets at which clients knock.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use blksched_nbd::{Address, Uri};
+
+use crate::ServeError;
+use crate::config::Listen;
+
+/// One door.
+pub enum Door {
+    /// A Unix socket, with the path to remove at the end if we made it.
+    Unix(UnixListener, Option<PathBuf>),
+    /// TCP.
+    Tcp(TcpListener),
+}
+
+/// A client that has come in.
+pub struct Knock {
+    /// Its socket, which does not block.
+    pub socket: OwnedFd,
+    /// Its user, where that can be known.
+    pub uid: Option<u32>,
+}
+
+impl Door {
+    /// Open the doors of one wish.
+    ///
+    /// # Errors
+    /// If one cannot be opened.
+    pub fn open(listen: &Listen) -> Result<Vec<Door>, ServeError> {
+        match listen {
+            Listen::Unix(path) => {
+                let listener = bind_unix(path).map_err(ServeError::system(path.display().to_string()))?;
+                Ok(vec![Door::Unix(listener, Some(path.clone()))])
+            }
+            Listen::Tcp(address) => {
+                let listener = TcpListener::bind(address).map_err(ServeError::system(address.to_string()))?;
+                listener.set_nonblocking(true).map_err(ServeError::system(address.to_string()))?;
+                Ok(vec![Door::Tcp(listener)])
+            }
+            Listen::Systemd => from_systemd(),
+        }
+    }
+
+    /// The next client, if one waits.
+    ///
+    /// # Errors
+    /// If it has gone already, or there can be no more files.
+    pub fn accept(&self) -> io::Result<Option<Knock>> {
+        let knock = match self {
+            Door::Unix(listener, _) => listener.accept().and_then(|(stream, _)| Knock::unix(stream)),
+            Door::Tcp(listener) => listener.accept().and_then(|(stream, _)| Knock::tcp(stream)),
+        };
+        match knock {
+            Ok(knock) => Ok(Some(knock)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The URI of an export behind this door.
+    pub fn uri(&self, export: &str) -> Option<Uri> {
+        let address = match self {
+            Door::Unix(listener, path) => {
+                let local = listener.local_addr().ok();
+                let path = path.clone().or_else(|| local?.as_pathname().map(Path::to_owned))?;
+                let path = std::path::absolute(path).ok()?;
+                Address::Unix { path: path.to_str()?.to_owned() }
+            }
+            Door::Tcp(listener) => {
+                let local = listener.local_addr().ok()?;
+                Address::Tcp { host: local.ip().to_string(), port: local.port() }
+            }
+        };
+        Some(Uri { address, export: export.to_owned() })
+    }
+
+    /// To wait at.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Door::Unix(listener, _) => listener.as_fd(),
+            Door::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        if let Door::Unix(_, Some(path)) = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Knock {
+    /// A client on a Unix socket: the kernel knows its user.
+    pub fn unix(stream: UnixStream) -> io::Result<Knock> {
+        stream.set_nonblocking(true)?;
+        let uid = rustix::net::sockopt::socket_peercred(&stream).ok().map(|peer| peer.uid.as_raw());
+        Ok(Knock { socket: stream.into(), uid })
+    }
+
+    fn tcp(stream: TcpStream) -> io::Result<Knock> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Knock { socket: stream.into(), uid: None })
+    }
+}
+
+/// A Unix socket at `path`. One that a server which is no more has left is replaced.
+pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
+    if is_socket {
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path)?,
+            _ => return Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there already")),
+        }
+    }
+    let listener = UnixListener::bind(path)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn from_systemd() -> Result<Vec<Door>, ServeError> {
+    let mut passed = listenfd::ListenFd::from_env();
+    let mut doors = Vec::new();
+    for at in 0..passed.len() {
+        let failed = || ServeError::system(format!("socket {at} from systemd"));
+        if let Ok(Some(listener)) = passed.take_unix_listener(at) {
+            listener.set_nonblocking(true).map_err(failed())?;
+            doors.push(Door::Unix(listener, None));
+            continue;
+        }
+        let Some(listener) = passed.take_tcp_listener(at).map_err(failed())? else { continue };
+        listener.set_nonblocking(true).map_err(failed())?;
+        doors.push(Door::Tcp(listener));
+    }
+    if doors.is_empty() {
+        return Err(ServeError::Config("systemd has passed no sockets (LISTEN_FDS is not set)".to_owned()));
+    }
+    Ok(doors)
+}

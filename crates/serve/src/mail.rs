@@ -1,0 +1,109 @@
+//! What goes out on one connection in one send: headers, and data between them that are not copied.
+
+use crate::buffer::{Buffer, Pool};
+
+/// The most pieces of one send: what `sendmsg` takes (IOV_MAX).
+const MOST_PARCELS: usize = 1024;
+
+/// One piece.
+enum Parcel {
+    /// So much of the headers, behind what went before.
+    Heads(usize),
+    /// So much of a buffer.
+    Data(Buffer, usize),
+}
+
+/// Headers and data, in the order in which they go out.
+#[derive(Default)]
+pub struct Mail {
+    heads: Vec<u8>,
+    parcels: Vec<Parcel>,
+    length: usize,
+}
+
+impl Mail {
+    /// Is there nothing in it?
+    pub fn is_empty(&self) -> bool {
+        self.parcels.is_empty()
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Room for another reply of `parcels` pieces?
+    pub fn has_room(&self, parcels: usize) -> bool {
+        self.parcels.len() + parcels <= MOST_PARCELS
+    }
+
+    /// Write a header at the end.
+    pub fn head(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let before = self.heads.len();
+        write(&mut self.heads);
+        let more = self.heads.len() - before;
+        self.length += more;
+        match self.parcels.last_mut() {
+            Some(Parcel::Heads(length)) => *length += more,
+            _ => self.parcels.push(Parcel::Heads(more)),
+        }
+    }
+
+    /// The first `length` bytes of `buffer` come next.
+    pub fn data(&mut self, buffer: Buffer, length: usize) {
+        self.length += length;
+        self.parcels.push(Parcel::Data(buffer, length));
+    }
+
+    /// Its pieces from the byte `sent` on.
+    pub fn rest(&self, mut sent: usize) -> impl Iterator<Item = &[u8]> {
+        let mut heads = self.heads.as_slice();
+        self.parcels.iter().filter_map(move |parcel| {
+            let bytes = match parcel {
+                Parcel::Heads(length) => {
+                    let (these, rest) = heads.split_at(*length);
+                    heads = rest;
+                    these
+                }
+                Parcel::Data(buffer, length) => &buffer.bytes()[..*length],
+            };
+            let skipped = sent.min(bytes.len());
+            sent -= skipped;
+            Some(&bytes[skipped..]).filter(|rest| !rest.is_empty())
+        })
+    }
+
+    /// It is sent: empty it for the next, its buffers back to the pool.
+    pub fn clear(&mut self, pool: &mut Pool) {
+        for parcel in self.parcels.drain(..) {
+            if let Parcel::Data(buffer, _) = parcel {
+                pool.give(buffer);
+            }
+        }
+        self.heads.clear();
+        self.length = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_to_send_starts_at_any_byte() {
+        let mut pool = Pool::new(1 << 20);
+        let mut mail = Mail::default();
+        let mut buffer = pool.take(4).unwrap();
+        buffer.bytes_mut()[..4].copy_from_slice(b"data");
+        mail.head(|out| out.extend_from_slice(b"he"));
+        mail.head(|out| out.extend_from_slice(b"ad"));
+        mail.data(buffer, 4);
+        mail.head(|out| out.extend_from_slice(b"tail"));
+        assert_eq!(mail.len(), 12);
+        for sent in 0..=12 {
+            assert_eq!(mail.rest(sent).collect::<Vec<_>>().concat(), b"headdatatail"[sent..]);
+        }
+        mail.clear(&mut pool);
+        assert!(mail.is_empty() && mail.rest(0).next().is_none());
+    }
+}

@@ -1,0 +1,113 @@
+//! The back end in memory: a sparse array of bytes; what was never written takes no room and reads as zeroes.
+
+use blksched_nbd::reply::{Extent, State};
+
+/// The grain in which memory is taken \[bytes\].
+const CHUNK: usize = 64 << 10;
+
+/// A disk in memory.
+pub struct Memory {
+    chunks: Vec<Option<Box<[u8]>>>,
+}
+
+impl Memory {
+    /// An empty disk of `size` bytes.
+    pub fn new(size: u64) -> Memory {
+        Memory { chunks: (0..size.div_ceil(CHUNK as u64)).map(|_| None).collect() }
+    }
+
+    /// Read at `offset`.
+    pub fn read(&self, offset: u64, into: &mut [u8]) {
+        let mut done = 0;
+        while done < into.len() {
+            let (chunk, from, count) = place(offset + done as u64, into.len() - done);
+            let target = &mut into[done..done + count];
+            match self.chunks.get(chunk).and_then(Option::as_deref) {
+                Some(bytes) => target.copy_from_slice(&bytes[from..from + count]),
+                None => target.fill(0),
+            }
+            done += count;
+        }
+    }
+
+    /// Write at `offset`.
+    pub fn write(&mut self, offset: u64, bytes: &[u8]) {
+        let mut done = 0;
+        while done < bytes.len() {
+            let (chunk, from, count) = place(offset + done as u64, bytes.len() - done);
+            let target = self.chunks[chunk].get_or_insert_with(|| vec![0; CHUNK].into_boxed_slice());
+            target[from..from + count].copy_from_slice(&bytes[done..done + count]);
+            done += count;
+        }
+    }
+
+    /// Make a stretch read as zeroes; what is wholly covered is given back.
+    pub fn zero(&mut self, offset: u64, length: u64) {
+        let mut done = 0;
+        while done < length {
+            let (chunk, from, count) = place(offset + done, usize::try_from(length - done).unwrap_or(usize::MAX));
+            match &mut self.chunks[chunk] {
+                whole if count == CHUNK => *whole = None,
+                Some(bytes) => bytes[from..from + count].fill(0),
+                None => {}
+            }
+            done += count as u64;
+        }
+    }
+
+    /// What the stretch is made of, in at most `most` pieces.
+    pub fn extents(&self, offset: u64, length: u64, most: usize) -> Vec<Extent> {
+        let mut extents: Vec<Extent> = Vec::new();
+        let mut done = 0;
+        while done < length {
+            let (chunk, _, count) = place(offset + done, usize::try_from(length - done).unwrap_or(usize::MAX));
+            let state = if self.chunks[chunk].is_some() { State::Data } else { State::Hole };
+            let full = extents.len() == most;
+            match extents.last_mut() {
+                Some(last) if last.state == state => last.length += count as u64,
+                _ if full => break,
+                _ => extents.push(Extent { length: count as u64, state }),
+            }
+            done += count as u64;
+        }
+        extents
+    }
+}
+
+/// Which chunk, from where in it, and how much of `left` bytes lies in it.
+fn place(offset: u64, left: usize) -> (usize, usize, usize) {
+    let from = (offset % CHUNK as u64) as usize;
+    ((offset / CHUNK as u64) as usize, from, left.min(CHUNK - from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back_across_chunks_and_the_rest_is_zero() {
+        let mut memory = Memory::new(4 * CHUNK as u64);
+        let bytes: Vec<u8> = (0..CHUNK + 100).map(|at| at as u8 | 1).collect();
+        memory.write(CHUNK as u64 - 50, &bytes);
+        let mut back = vec![7; CHUNK + 200];
+        memory.read(CHUNK as u64 - 100, &mut back);
+        assert_eq!(back[..50], [0; 50]);
+        assert_eq!(back[50..CHUNK + 150], bytes[..]);
+        assert_eq!(back[CHUNK + 150..], [0; 50]);
+    }
+
+    #[test]
+    fn zeroes_give_whole_chunks_back() {
+        let mut memory = Memory::new(4 * CHUNK as u64);
+        memory.write(0, &vec![1; 4 * CHUNK]);
+        memory.zero(100, 2 * CHUNK as u64);
+        let chunk = CHUNK as u64;
+        let hole = Extent { length: chunk, state: State::Hole };
+        let data = |length| Extent { length, state: State::Data };
+        assert_eq!(memory.extents(0, 4 * chunk, 9), [data(chunk), hole, data(2 * chunk)]);
+        assert_eq!(memory.extents(0, 4 * chunk, 1), [data(chunk)]);
+        let mut back = [1; 200];
+        memory.read(2 * chunk, &mut back);
+        assert_eq!(back, [[0; 100], [1; 100]].concat()[..]);
+    }
+}

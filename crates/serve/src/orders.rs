@@ -1,0 +1,66 @@
+//! What other threads ask of a shard: the only way in beside its clients. A bell (an eventfd) says that there is
+//! something to hear.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use blksched_nbd::Session;
+use rustix::event::{EventfdFlags, eventfd};
+
+/// An order.
+pub enum Order {
+    /// Serve this client.
+    Attach(Client),
+    /// Answer this question.
+    Ask(Question, Sender<Result<String, String>>),
+    /// Serve what is under way, and end.
+    Stop,
+}
+
+/// A client whose handshake is over.
+pub struct Client {
+    /// Its socket.
+    pub socket: OwnedFd,
+    /// What was agreed on; its export is the shard's own number of the tenant.
+    pub session: Session,
+    /// What it sent beyond the handshake.
+    pub ahead: Vec<u8>,
+}
+
+/// What `blksched ctl` may ask. Names are those of sysfs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// A value.
+    Get(String),
+    /// Change a value.
+    Set(String, String),
+    /// All names that begin like this, with their values.
+    List(String),
+}
+
+/// The other threads' end.
+#[derive(Clone)]
+pub struct Desk {
+    sender: Sender<Order>,
+    bell: Arc<OwnedFd>,
+}
+
+impl Desk {
+    /// A desk, and the shard's end of it.
+    ///
+    /// # Errors
+    /// If there can be no more files.
+    pub fn new() -> std::io::Result<(Desk, Receiver<Order>, Arc<OwnedFd>)> {
+        let (sender, receiver) = channel();
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        Ok((Desk { sender, bell: bell.clone() }, receiver, bell))
+    }
+
+    /// Give an order; a shard that has ended hears nothing.
+    pub fn order(&self, order: Order) {
+        if self.sender.send(order).is_ok() {
+            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        }
+    }
+}

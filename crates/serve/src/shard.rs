@@ -1,0 +1,316 @@
+//! A shard: one thread that owns one disk, its clients' sockets, and the block queue between them.
+//!
+//! **A turn** Wait for the engine; handle everything that has ended (`receive`, `finish`); let time pass (caps, the
+//! disk model, the elevator's deadline); let the queue send what it wants to send (`issue`); answer and receive on
+//! every connection that has reason to (`reply`). Nothing else does I/O, and only this loop reads the clock.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant as Clock};
+
+use blksched::{Catalogue, Choice, Delivery, Instant, Next, Span, SubmitterId};
+use blksched_conformance::calls::LoggedQueue;
+use blksched_disks::Disk;
+use slab::Slab;
+
+use crate::connection::{Connection, Phase, Reading};
+use crate::engine::{Engine, Event, Io, Part};
+use crate::orders::Order;
+use crate::tenant::Tenant;
+
+mod finish;
+mod issue;
+mod knobs;
+mod receive;
+mod reply;
+mod work;
+
+pub(crate) use issue::Flight;
+pub(crate) use work::{Piece, Work};
+
+/// How long a client may stop in the middle of its data, or a stop wait for the slowest.
+const STALL: Span = Span::from_secs(30);
+
+/// One disk, its tenants and their clients.
+pub struct Shard {
+    pub(crate) queue: LoggedQueue,
+    pub(crate) tenants: Vec<Tenant>,
+    pub(crate) elevator: Choice,
+    catalogue: Catalogue,
+    born: Clock,
+    now: Instant,
+    engine: Box<dyn Engine>,
+    events: Vec<Event>,
+    connections: Slab<Connection>,
+    works: Slab<Work>,
+    pieces: Slab<Piece>,
+    /// What the device has, by request number.
+    flights: Vec<Option<Flight>>,
+    /// Flushes that the queue has and has not sent.
+    wished: Vec<u32>,
+    deliveries: Vec<Delivery>,
+    /// Lists to use again.
+    idle_parts: Vec<Vec<Part>>,
+    /// A disk of the simulator in front of the back ends.
+    model: Option<Box<dyn Disk>>,
+    /// Requests that need no engine, and are done.
+    done: VecDeque<blksched::RequestId>,
+    /// Connections to look at before the turn ends.
+    dirty: Vec<usize>,
+    /// Connections whose next request waits for memory.
+    starved: Vec<usize>,
+    next_submitter: u32,
+    largest_piece: usize,
+    orders: Receiver<Order>,
+    bell: Arc<OwnedFd>,
+    ending: Option<Ending>,
+    patience: Span,
+}
+
+/// How a shard ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ending {
+    /// Clients that are not done by then are cut off.
+    by: Instant,
+}
+
+/// What an operation of the engine is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Bell,
+    Receive(usize),
+    Send(usize),
+    Disk(u32),
+}
+
+impl Token {
+    fn pack(self) -> u64 {
+        match self {
+            Token::Bell => 0,
+            Token::Receive(at) => 1 | (at as u64) << 2,
+            Token::Send(at) => 2 | (at as u64) << 2,
+            Token::Disk(rq) => 3 | u64::from(rq) << 2,
+        }
+    }
+
+    fn unpack(token: u64) -> Token {
+        let number = token >> 2;
+        match token & 3 {
+            0 => Token::Bell,
+            1 => Token::Receive(number as usize),
+            2 => Token::Send(number as usize),
+            _ => Token::Disk(number as u32),
+        }
+    }
+}
+
+/// What a shard is made of.
+pub(crate) struct Parts {
+    pub(crate) queue: LoggedQueue,
+    pub(crate) elevator: Choice,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) tenants: Vec<Tenant>,
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) model: Option<Box<dyn Disk>>,
+    pub(crate) largest_piece: usize,
+    pub(crate) orders: Receiver<Order>,
+    pub(crate) bell: Arc<OwnedFd>,
+    pub(crate) patience: Span,
+}
+
+impl Shard {
+    pub(crate) fn new(parts: Parts) -> Shard {
+        let Parts { queue, elevator, catalogue, tenants, engine, model, largest_piece, orders, bell, patience } = parts;
+        let mut shard = Shard {
+            queue,
+            tenants,
+            elevator,
+            catalogue,
+            born: Clock::now(),
+            now: Instant::ZERO,
+            engine,
+            events: Vec::new(),
+            connections: Slab::new(),
+            works: Slab::new(),
+            pieces: Slab::new(),
+            flights: Vec::new(),
+            wished: Vec::new(),
+            deliveries: Vec::new(),
+            idle_parts: Vec::new(),
+            model,
+            done: VecDeque::new(),
+            dirty: Vec::new(),
+            starved: Vec::new(),
+            next_submitter: 1,
+            largest_piece,
+            orders,
+            bell,
+            ending: None,
+            patience,
+        };
+        for at in 0..shard.tenants.len() {
+            shard.tell_weight(at);
+        }
+        shard.listen_for_orders();
+        shard
+    }
+
+    /// Turn knobs of the elevator.
+    pub(crate) fn set_knobs(&mut self, knobs: &[(String, i64)]) -> Result<(), String> {
+        knobs.iter().try_for_each(|(knob, raw)| self.queue.set(self.now, knob, *raw).map_err(|e| e.to_string()))
+    }
+
+    /// Serve until told to stop and everybody has gone.
+    ///
+    /// # Errors
+    /// If the engine fails.
+    pub(crate) fn run(&mut self) -> io::Result<()> {
+        while !self.is_over() {
+            self.turn()?;
+        }
+        self.sync_everything()
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        let timeout = self.timeout();
+        let mut events = core::mem::take(&mut self.events);
+        self.engine.wait(timeout, &mut events)?;
+        self.now = Instant::from_ns(self.born.elapsed().as_nanos() as u64).max(self.now);
+        for event in events.drain(..) {
+            self.handle(event);
+        }
+        self.events = events;
+        self.let_time_pass();
+        self.run_queue();
+        self.look_after_connections();
+        // Room that came free lets requests in that waited for it.
+        self.run_queue();
+        Ok(())
+    }
+
+    /// How long to wait at most.
+    fn timeout(&mut self) -> Option<Duration> {
+        if !self.done.is_empty() || !self.dirty.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let now = self.now;
+        let gates = self.tenants.iter_mut().filter(|tenant| !tenant.gate.is_empty());
+        let gate = gates.filter_map(|tenant| tenant.caps.opens(now)).min();
+        let stalled = self.connections.iter().any(|(_, connection)| connection.reading != Reading::Header);
+        let stall = stalled.then(|| now + STALL);
+        let model = self.model.as_ref().and_then(|model| model.next());
+        let wakes = [self.queue.deadline(), gate, model, stall, self.ending.map(|ending| ending.by)];
+        let next = wakes.into_iter().flatten().min()?;
+        let elapsed = Instant::from_ns(self.born.elapsed().as_nanos() as u64);
+        Some(Duration::from_nanos(next.since(elapsed).as_ns()))
+    }
+
+    fn handle(&mut self, event: Event) {
+        match Token::unpack(event.token) {
+            Token::Bell => self.obey_orders(),
+            Token::Receive(at) => self.received(at, event),
+            Token::Send(at) => self.sent(at, event),
+            Token::Disk(rq) => self.disk_did(rq, event),
+        }
+    }
+
+    fn let_time_pass(&mut self) {
+        for at in 0..self.tenants.len() {
+            self.open_gate(at);
+        }
+        self.finish_modelled();
+        if self.queue.deadline().is_some_and(|deadline| deadline <= self.now) {
+            self.queue.elapse(self.now);
+        }
+        self.cut_off_the_stalled();
+    }
+
+    /// Hand back what is done, and let the queue send what it wants to send.
+    fn run_queue(&mut self) {
+        loop {
+            while let Some(rq) = self.done.pop_front() {
+                self.complete(rq);
+            }
+            match self.queue.next(self.now) {
+                Next::Issue(command) => self.start(command),
+                _ if self.done.is_empty() => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn listen_for_orders(&mut self) {
+        self.engine.submit(Token::Bell.pack(), Io::Poll(self.bell.clone()));
+    }
+
+    fn obey_orders(&mut self) {
+        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+        while let Ok(order) = self.orders.try_recv() {
+            match order {
+                Order::Attach(client) => self.attach(client),
+                Order::Ask(question, answer) => {
+                    // Nobody waits any more: then nobody hears.
+                    let _ = answer.send(self.answer(&question));
+                }
+                Order::Stop => self.stop(),
+            }
+        }
+        self.listen_for_orders();
+    }
+
+    /// No more requests are read; those under way are answered.
+    fn stop(&mut self) {
+        let by = self.now + self.patience;
+        self.ending = Some(Ending { by });
+        for at in self.connection_numbers() {
+            self.leave(at);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let Some(Ending { by }) = self.ending else { return false };
+        let idle = self.connections.is_empty() && self.queue.queue().requests().is_empty();
+        // The device finishes what it has: its memory is lent.
+        idle || (self.now >= by && self.queue.queue().in_flight() == 0)
+    }
+
+    /// The last thing: what was acknowledged is stable.
+    fn sync_everything(&mut self) -> io::Result<()> {
+        for tenant in &mut self.tenants {
+            if let crate::backend::Store::File(file, _) = &tenant.backend.store
+                && tenant.stability.unsynced
+                && !tenant.export.features.read_only
+            {
+                rustix::fs::fdatasync(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn connection_numbers(&self) -> Vec<usize> {
+        self.connections.iter().map(|(at, _)| at).collect()
+    }
+
+    /// A client that stopped in the middle of its data holds memory that others need.
+    fn cut_off_the_stalled(&mut self) {
+        let now = self.now;
+        let stalled = self.connections.iter().filter(|(_, connection)| {
+            connection.reading != Reading::Header
+                && connection.phase == Phase::Open
+                && connection.takes_more()
+                && now.since(connection.heard_at) >= STALL
+        });
+        for at in stalled.map(|(at, _)| at).collect::<Vec<_>>() {
+            self.lose(at, "it stopped in the middle of a request");
+        }
+    }
+
+    fn fresh_submitter(&mut self) -> SubmitterId {
+        let submitter = SubmitterId(self.next_submitter);
+        self.next_submitter += 1;
+        submitter
+    }
+}

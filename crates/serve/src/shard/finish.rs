@@ -1,0 +1,189 @@
+//! The way back: what the device has done becomes completions of the queue, and those become works that are done.
+
+use std::sync::Arc;
+
+use blksched::{Op, Outcome, RequestId};
+use blksched_nbd::{Command as Asked, Errno, Speed};
+use rustix::io::Errno as Os;
+
+use super::Shard;
+use super::issue::{Flight, Modelled};
+use super::work::Piece;
+use crate::backend::Store;
+use crate::engine::{Allocation, Event, Io, Part};
+
+impl Shard {
+    /// An operation on a back end is over.
+    pub(super) fn disk_did(&mut self, number: u32, event: Event) {
+        let rq = RequestId::from_index(number);
+        if let Some(flight) = &mut self.flights[rq.index()] {
+            flight.left -= 1;
+        }
+        let Event { io, result, .. } = event;
+        match io {
+            Io::Read(..) | Io::Write(..) => self.transferred(rq, io, result),
+            Io::Allocate(file, what, offset, length) => {
+                self.allocated(rq, Io::Allocate(file, what, offset, length), what, result);
+            }
+            Io::Sync(file) => {
+                let failed = result.err().map(Errno::from_os);
+                match self.flights[rq.index()].as_ref().map(|flight| flight.command.op) {
+                    Some(Op::Flush) => self.synced(rq, &file, failed),
+                    _ => self.blame(rq, failed),
+                }
+            }
+            Io::Poll(_) | Io::Receive(..) | Io::Send(..) => unreachable!("no disk does that"),
+        }
+        self.complete_if_done(rq);
+    }
+
+    fn transferred(&mut self, rq: RequestId, io: Io, result: Result<usize, i32>) {
+        let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = &io else { return };
+        let expected: usize = parts.iter().map(|part| part.length).sum();
+        let again = match result {
+            Ok(count) => count < expected,
+            Err(code) => [Os::INTR, Os::AGAIN].map(Os::raw_os_error).contains(&code),
+        };
+        let writes = matches!(io, Io::Write(..));
+        let tried = self.flights[rq.index()].as_mut().map_or(1, |flight| core::mem::replace(&mut flight.tried, 1));
+        if again && tried == 0 {
+            // The same once more: what was short then says why.
+            self.give_engine(rq, io);
+            return;
+        }
+        let failed = match result {
+            Ok(count) if count == expected => None,
+            // Nothing more fits, or the file has become shorter than its export.
+            Ok(_) => Some(if writes { Errno::NoSpc } else { Errno::Io }),
+            Err(code) => Some(Errno::from_os(code)),
+        };
+        if writes {
+            let lazily = self.flights[rq.index()].as_ref().is_some_and(|flight| !flight.command.fua);
+            let tenant = self.tenant_of_piece(self.piece_of(rq));
+            self.tenants[tenant].stability.unsynced |= lazily || failed.is_some();
+        }
+        self.blame(rq, failed);
+        let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return };
+        self.back_to_pieces(parts);
+    }
+
+    /// Data that were read stay with their pieces; those that were written are not needed any more.
+    pub(super) fn back_to_pieces(&mut self, mut parts: Vec<Part>) {
+        for Part { piece: number, buffer, .. } in parts.drain(..) {
+            let tenant = self.tenant_of_piece(number);
+            let piece = &mut self.pieces[number as usize];
+            match piece.op {
+                Op::Read => piece.buffer = Some(buffer),
+                _ => self.tenants[tenant].pool.give(buffer),
+            }
+        }
+        self.idle_parts.push(parts);
+    }
+
+    fn allocated(&mut self, rq: RequestId, io: Io, what: Allocation, result: Result<usize, i32>) {
+        let piece = self.piece_of(rq);
+        let tenant = self.tenant_of_piece(piece);
+        self.tenants[tenant].stability.unsynced = true;
+        let Err(code) = result else {
+            self.sync_after(rq);
+            return;
+        };
+        let unknown = [Os::OPNOTSUPP, Os::NOSYS, Os::INVAL].map(Os::raw_os_error).contains(&code);
+        match (unknown, self.asked(piece), what) {
+            (false, ..) => self.blame(rq, Some(Errno::from_os(code))),
+            // A hint that nobody here understands.
+            (true, Asked::Trim(_), _) => {}
+            (true, Asked::WriteZeroes { .. }, Allocation::Punch) => {
+                let Io::Allocate(file, _, offset, length) = io else { return };
+                self.give_engine(rq, Io::Allocate(file, Allocation::Zero, offset, length));
+            }
+            (true, Asked::WriteZeroes { speed: Speed::Fast, .. }, _) => self.blame(rq, Some(Errno::NotSup)),
+            _ => {
+                if let Some(Flight { command, .. }) = self.flights[rq.index()] {
+                    self.write_zeroes(command);
+                }
+            }
+        }
+    }
+
+    /// A back end is stable, or it is not known to be and never will be.
+    fn synced(&mut self, rq: RequestId, file: &Arc<std::os::fd::OwnedFd>, failed: Option<Errno>) {
+        let is_it = |store: &Store| matches!(store, Store::File(own, _) if Arc::ptr_eq(own, file));
+        let Some(at) = self.tenants.iter().position(|tenant| is_it(&tenant.backend.store)) else { return };
+        let stability = &mut self.tenants[at].stability;
+        stability.syncing -= 1;
+        stability.broken |= failed.is_some();
+        let failed = failed.or(stability.broken.then_some(Errno::Io));
+        let Some(flight) = &self.flights[rq.index()] else { return };
+        for number in flight.flushes.clone() {
+            if failed.is_some() && self.tenant_of_piece(number) == at {
+                // The others' flushes did not fail: the queue need not know.
+                self.works[self.pieces[number as usize].work as usize].error = failed;
+            }
+        }
+    }
+
+    /// What failed is known to every work that has a part in the command.
+    fn blame(&mut self, rq: RequestId, failed: Option<Errno>) {
+        let Some(errno) = failed else { return };
+        if let Some(flight) = &mut self.flights[rq.index()] {
+            flight.error = Some(errno);
+        }
+        let pieces: Vec<u32> = self.queue.queue().tags(rq).map(|tag| tag.0 as u32).collect();
+        for piece in pieces {
+            let tenant = self.tenant_of_piece(piece);
+            self.tenants[tenant].used.errors += 1;
+            self.works[self.pieces[piece as usize].work as usize].error.get_or_insert(errno);
+        }
+    }
+
+    /// What the disk model has done by now.
+    pub(super) fn finish_modelled(&mut self) {
+        while let Some(finished) = self.model.as_mut().and_then(|model| model.finish(self.now)) {
+            if finished.outcome != blksched_disks::Outcome::Ok {
+                self.blame(finished.rq, Some(Errno::Io));
+            }
+            if let Some(flight) = &mut self.flights[finished.rq.index()] {
+                flight.modelled = Modelled::Through;
+            }
+            self.complete_if_done(finished.rq);
+        }
+    }
+
+    pub(super) fn complete_if_done(&mut self, rq: RequestId) {
+        let done = |flight: &Flight| flight.left == 0 && flight.modelled == Modelled::Through;
+        if self.flights[rq.index()].as_ref().is_some_and(done) {
+            self.done.push_back(rq);
+        }
+    }
+
+    /// The queue hears that the device is done with a command.
+    pub(super) fn complete(&mut self, rq: RequestId) {
+        let Some(flight) = self.flights[rq.index()].take() else { return };
+        let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
+        self.queue.complete(self.now, rq, outcome);
+        self.hand_out();
+    }
+
+    /// A bio is complete.
+    pub(super) fn piece_done(&mut self, number: u32, outcome: Outcome) {
+        let Piece { work: of, op, .. } = self.pieces[number as usize];
+        let work = &mut self.works[of as usize];
+        work.left -= 1;
+        if outcome == Outcome::Failed {
+            work.error.get_or_insert(Errno::Io);
+        }
+        if work.left > 0 {
+            return;
+        }
+        let more = op == Op::Discard && work.error.is_none() && work.covered < work.request.length;
+        if more { self.discard_more(of) } else { self.ready(of) }
+    }
+
+    /// A work is done: its client is answered before the turn ends.
+    pub(super) fn ready(&mut self, number: u32) {
+        let at = self.works[number as usize].connection;
+        self.connections[at].ready.push_back(number);
+        self.dirty.push(at);
+    }
+}

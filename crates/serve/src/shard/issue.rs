@@ -1,0 +1,181 @@
+//! The way to the device: a command of the queue becomes I/O on a back end.
+
+use blksched::{Command, Op, RequestId};
+use blksched_nbd::{Command as Asked, Errno, Holes};
+
+use super::{Shard, Token};
+use crate::backend::Store;
+use crate::engine::{Allocation, Io, Part, Stable};
+use crate::tenant::Tenant;
+
+/// A command that the device has.
+pub struct Flight {
+    /// What it is.
+    pub command: Command,
+    /// Operations of the engine that are not done.
+    pub left: u32,
+    /// Is the disk model still busy with it?
+    pub modelled: Modelled,
+    /// What went wrong.
+    pub error: Option<Errno>,
+    /// A short transfer is tried once more.
+    pub tried: u32,
+    /// Flushes that it covers.
+    pub flushes: Vec<u32>,
+}
+
+/// Where a command is in the disk model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modelled {
+    /// Still there.
+    Busy,
+    /// Through with it, or there is none.
+    Through,
+}
+
+impl Shard {
+    /// Send a command to the device.
+    pub(super) fn start(&mut self, command: Command) {
+        let at = command.rq.index();
+        if at >= self.flights.len() {
+            self.flights.resize_with(at + 1, || None);
+        }
+        let modelled = match &mut self.model {
+            Some(model) => {
+                model.start(self.now, command);
+                Modelled::Busy
+            }
+            None => Modelled::Through,
+        };
+        let flushes = if command.op == Op::Flush { core::mem::take(&mut self.wished) } else { Vec::new() };
+        self.flights[at] = Some(Flight { command, left: 0, modelled, error: None, tried: 0, flushes });
+        match command.op {
+            Op::Read | Op::Write => self.transfer(command),
+            Op::Discard => self.discard(command),
+            Op::Flush => self.sync(command.rq),
+        }
+        self.complete_if_done(command.rq);
+    }
+
+    /// Read or write the pieces of a command, which lie one behind the other.
+    fn transfer(&mut self, command: Command) {
+        let mut parts = self.idle_parts.pop().unwrap_or_default();
+        for tag in self.queue.queue().tags(command.rq) {
+            let number = tag.0 as u32;
+            let piece = &mut self.pieces[number as usize];
+            let length = piece.length();
+            let buffer = piece.buffer.take().expect("a piece has its buffer until it is issued");
+            parts.push(Part { piece: number, buffer, length });
+        }
+        let tenant = self.tenant_of_piece(parts[0].piece);
+        let offset = self.tenants[tenant].offset(command.start);
+        let stable = if command.fua { Stable::Now } else { Stable::Later };
+        match &mut self.tenants[tenant].backend.store {
+            Store::File(file, base) => {
+                let (file, at) = (file.clone(), *base + offset);
+                let io = match command.op {
+                    Op::Read => Io::Read(file, at, parts),
+                    _ => Io::Write(file, at, parts, stable),
+                };
+                self.give_engine(command.rq, io);
+            }
+            Store::Memory(memory) => {
+                let mut at = offset;
+                for Part { buffer, length, .. } in &mut parts {
+                    match command.op {
+                        Op::Read => memory.read(at, &mut buffer.bytes_mut()[..*length]),
+                        _ => memory.write(at, &buffer.bytes()[..*length]),
+                    }
+                    at += *length as u64;
+                }
+                self.back_to_pieces(parts);
+            }
+        }
+    }
+
+    /// Give a stretch back, or make it zero.
+    fn discard(&mut self, command: Command) {
+        let piece = self.piece_of(command.rq);
+        let tenant = self.tenant_of_piece(piece);
+        let offset = self.tenants[tenant].offset(command.start);
+        let length = u64::from(command.sectors) * crate::backend::SECTOR;
+        let what = match self.asked(piece) {
+            Asked::WriteZeroes { holes: Holes::Refused, .. } => Allocation::Zero,
+            _ => Allocation::Punch,
+        };
+        match &mut self.tenants[tenant].backend.store {
+            Store::File(file, base) => {
+                let io = Io::Allocate(file.clone(), what, *base + offset, length);
+                self.give_engine(command.rq, io);
+            }
+            Store::Memory(memory) => memory.zero(offset, length),
+        }
+    }
+
+    /// Write zeroes the slow way.
+    pub(super) fn write_zeroes(&mut self, command: Command) {
+        let piece = self.piece_of(command.rq);
+        let tenant = self.tenant_of_piece(piece);
+        let length = command.sectors as usize * crate::backend::SECTOR as usize;
+        let offset = self.tenants[tenant].offset(command.start);
+        let tenant = &mut self.tenants[tenant];
+        let Store::File(file, base) = &tenant.backend.store else { return };
+        let (file, at) = (file.clone(), *base + offset);
+        let mut buffer = tenant.pool.take_anyway(length);
+        buffer.bytes_mut()[..length].fill(0);
+        let stable = if command.fua { Stable::Now } else { Stable::Later };
+        let parts = vec![Part { piece, buffer, length }];
+        self.give_engine(command.rq, Io::Write(file, at, parts, stable));
+    }
+
+    /// Make everything stable that the flushes of this command cover: each back end once.
+    fn sync(&mut self, rq: RequestId) {
+        let Some(flight) = &self.flights[rq.index()] else { return };
+        let mut tenants: Vec<usize> = flight.flushes.iter().map(|&piece| self.tenant_of_piece(piece)).collect();
+        tenants.sort_unstable();
+        tenants.dedup();
+        for at in tenants {
+            let Tenant { stability, backend, .. } = &mut self.tenants[at];
+            stability.unsynced = stability.broken;
+            if let Store::File(file, _) = &backend.store {
+                stability.syncing += 1;
+                let io = Io::Sync(file.clone());
+                self.give_engine(rq, io);
+            }
+        }
+    }
+
+    /// What was written must be stable before the reply, and was not written so.
+    pub(super) fn sync_after(&mut self, rq: RequestId) -> bool {
+        let Some(Flight { command, .. }) = &self.flights[rq.index()] else { return false };
+        if command.op != Op::Discard || !command.fua {
+            return false;
+        }
+        let tenant = self.tenant_of_piece(self.piece_of(rq));
+        let Store::File(file, _) = &self.tenants[tenant].backend.store else { return false };
+        let io = Io::Sync(file.clone());
+        self.give_engine(rq, io);
+        true
+    }
+
+    pub(super) fn give_engine(&mut self, rq: RequestId, io: Io) {
+        if let Some(flight) = &mut self.flights[rq.index()] {
+            flight.left += 1;
+        }
+        self.engine.submit(Token::Disk(rq.index() as u32).pack(), io);
+    }
+
+    pub(super) fn tenant_of_piece(&self, piece: u32) -> usize {
+        let work = &self.works[self.pieces[piece as usize].work as usize];
+        self.connections[work.connection].tenant
+    }
+
+    /// The piece behind a command that never merges.
+    pub(super) fn piece_of(&self, rq: RequestId) -> u32 {
+        self.queue.queue().tags(rq).next().map_or(0, |tag| tag.0 as u32)
+    }
+
+    pub(super) fn asked(&self, piece: u32) -> Asked {
+        self.works[self.pieces[piece as usize].work as usize].request.command
+    }
+}

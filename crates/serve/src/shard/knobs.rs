@@ -1,0 +1,220 @@
+//! What may be read and changed while the shard runs, under the names that sysfs would have.
+
+use blksched::{Class, Group, GroupId, Knob, Priority, Unit, nearest};
+
+use super::Shard;
+use crate::caps::Limit;
+use crate::orders::Question;
+use crate::tenant::{Tenant, Used};
+
+/// What a tenant has.
+const OF_TENANT: [&str; 8] = ["weight", "class", "level", "bps", "iops", "burst_bytes", "burst_ops", "stat"];
+
+impl Shard {
+    /// Answer a question.
+    pub(super) fn answer(&mut self, question: &Question) -> Result<String, String> {
+        match question {
+            Question::Get(name) => self.get(name),
+            Question::Set(name, value) => self.set(name, value.trim()).map(|()| String::new()),
+            Question::List(prefix) => {
+                let names = self.names().into_iter().filter(|name| name.starts_with(prefix.as_str()));
+                names.map(|name| Ok(format!("{name}\t{}\n", self.get(&name)?))).collect()
+            }
+        }
+    }
+
+    /// Every name, in order.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = ["depth", "engine", "max_sectors_kb", "rotational", "scheduler"]
+            .iter()
+            .map(|name| format!("queue/{name}"))
+            .collect();
+        names.extend(self.knobs().iter().map(|knob| format!("queue/iosched/{}", knob.name)));
+        for tenant in &self.tenants {
+            names.extend(OF_TENANT.iter().map(|name| format!("tenants/{}/{name}", tenant.export.name)));
+        }
+        names.sort();
+        names
+    }
+
+    fn knobs(&self) -> Vec<&'static Knob> {
+        self.queue.queue().elevator().tunables().knobs()
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let names = self.names();
+        let near = nearest(name, names.iter().map(String::as_str)).map(|near| format!("; the nearest is `{near}`"));
+        format!("nothing is called `{name}`{}", near.unwrap_or_default())
+    }
+
+    fn get(&self, name: &str) -> Result<String, String> {
+        let config = self.queue.header().queue;
+        if let Some(knob) = name.strip_prefix("queue/iosched/") {
+            let tunables = self.queue.queue().elevator().tunables();
+            let found = tunables.find(knob).map_err(|error| error.to_string())?;
+            return Ok(shown(found, tunables.get(knob).unwrap_or_default()));
+        }
+        if let Some((tenant, what)) = of_tenant(name) {
+            let tenant = &self.tenants[self.tenant_called(tenant).ok_or_else(|| self.unknown(name))?];
+            return value_of(tenant, what).ok_or_else(|| self.unknown(name));
+        }
+        match name {
+            "queue/scheduler" => Ok(self.schedulers()),
+            "queue/depth" => Ok(config.depth.to_string()),
+            "queue/max_sectors_kb" => Ok((config.max_sectors / 2).to_string()),
+            "queue/rotational" => Ok(u32::from(config.rotational).to_string()),
+            "queue/engine" => Ok(self.engine.name().to_owned()),
+            _ => Err(self.unknown(name)),
+        }
+    }
+
+    /// As sysfs shows it: all of them, the present one in brackets.
+    fn schedulers(&self) -> String {
+        let present = self.elevator.entry.name;
+        let each = |name: &str| match name == present {
+            true => format!("[{}]", self.elevator),
+            false => name.to_owned(),
+        };
+        self.catalogue.entries().iter().map(|entry| each(entry.name)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if let Some(knob) = name.strip_prefix("queue/iosched/") {
+            let tunables = self.queue.queue().elevator().tunables();
+            let raw = tunables.find(knob).and_then(|knob| knob.parse(value)).map_err(|error| error.to_string())?;
+            return self.queue.set(self.now, knob, raw).map_err(|error| error.to_string());
+        }
+        if let Some((tenant, what)) = of_tenant(name) {
+            let at = self.tenant_called(tenant).ok_or_else(|| self.unknown(name))?;
+            return self.set_of_tenant(at, what, value).map_err(|why| match why {
+                None => self.unknown(name),
+                Some(why) => format!("{name}: {why}"),
+            });
+        }
+        match name {
+            "queue/scheduler" => {
+                let choice = self.catalogue.parse(value).map_err(|error| format!("{name}:{error}"))?;
+                self.queue.switch(self.now, &choice);
+                self.elevator = choice;
+                Ok(())
+            }
+            _ if self.get(name).is_ok() => Err(format!("{name} can be read only")),
+            _ => Err(self.unknown(name)),
+        }
+    }
+
+    /// `Err(None)`: there is no such thing.
+    fn set_of_tenant(&mut self, at: usize, what: &str, value: &str) -> Result<(), Option<String>> {
+        let now = self.now;
+        let tenant = &mut self.tenants[at];
+        let share = &mut tenant.share;
+        match what {
+            "weight" => {
+                let weight = value.parse::<u32>().ok().filter(|weight| blksched::group::WEIGHTS.contains(weight));
+                let range = blksched::group::WEIGHTS;
+                share.weight =
+                    weight.ok_or_else(|| format!("expected {}..={}, not `{value}`", range.start(), range.end()))?;
+                self.tell_weight(at);
+            }
+            "class" => share.priority.class = parse_class(value)?,
+            "level" => {
+                let level = value.parse::<u8>().ok().filter(|&level| level <= 7);
+                share.priority.level = level.ok_or_else(|| format!("expected 0..=7, not `{value}`"))?;
+            }
+            "bps" | "burst_bytes" => {
+                share.bytes = changed(share.bytes, what == "bps", value)?;
+                tenant.caps.set_bytes(now, share.bytes);
+            }
+            "iops" | "burst_ops" => {
+                share.ops = changed(share.ops, what == "iops", value)?;
+                tenant.caps.set_ops(now, share.ops);
+            }
+            "stat" => return Err(Some("can be read only".to_owned())),
+            _ => return Err(None),
+        }
+        Ok(())
+    }
+
+    /// The scheduler hears of a tenant's weight.
+    pub(super) fn tell_weight(&mut self, at: usize) {
+        let Tenant { group, share, .. } = &self.tenants[at];
+        let told = Group { parent: GroupId::ROOT, weight: share.weight, leaf_weight: share.weight };
+        let result = self.queue.set_group(self.now, *group, told);
+        debug_assert!(result.is_ok(), "{result:?}");
+    }
+
+    fn tenant_called(&self, name: &str) -> Option<usize> {
+        self.tenants.iter().position(|tenant| tenant.export.name == name)
+    }
+}
+
+/// `tenants/NAME/WHAT`; a name may have slashes.
+fn of_tenant(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("tenants/")?.rsplit_once('/')
+}
+
+fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
+    let limit = |limit: Option<Limit>, part: fn(Limit) -> u64| {
+        limit.map_or_else(|| "max".to_owned(), |limit| part(limit).to_string())
+    };
+    let Tenant { share, used, .. } = tenant;
+    Some(match what {
+        "weight" => share.weight.to_string(),
+        "class" => class_name(share.priority).to_owned(),
+        "level" => share.priority.level.to_string(),
+        "bps" => limit(share.bytes, |limit| limit.rate),
+        "burst_bytes" => limit(share.bytes, |limit| limit.burst),
+        "iops" => limit(share.ops, |limit| limit.rate),
+        "burst_ops" => limit(share.ops, |limit| limit.burst),
+        "stat" => {
+            let Used { reads, bytes_read, writes, bytes_written, flushes, errors } = used;
+            format!(
+                "clients={} rios={reads} rbytes={bytes_read} wios={writes} wbytes={bytes_written} flushes={flushes} \
+                 errors={errors}",
+                tenant.connections
+            )
+        }
+        _ => return None,
+    })
+}
+
+/// A cap with its rate or its burst changed. A new rate comes with a burst of a tenth of a second.
+fn changed(limit: Option<Limit>, is_rate: bool, value: &str) -> Result<Option<Limit>, Option<String>> {
+    if value == "max" {
+        return if is_rate { Ok(None) } else { Err(Some("only the rate can be `max`".to_owned())) };
+    }
+    let error = || Some(format!("expected a number of at least 1 (as in 500 or 10M) or `max`, not `{value}`"));
+    let number = crate::sizes::parse(value).filter(|&number| number > 0).ok_or_else(error)?;
+    match (is_rate, limit) {
+        (true, limit) => Ok(Some(Limit { rate: number, burst: limit.map_or((number / 10).max(1), |own| own.burst) })),
+        (false, Some(limit)) => Ok(Some(Limit { burst: number, ..limit })),
+        (false, None) => Err(Some("there is no cap: set its rate first".to_owned())),
+    }
+}
+
+/// As sysfs shows it: a time in whole milliseconds as a bare number.
+fn shown(knob: &Knob, raw: i64) -> String {
+    match knob.unit {
+        Unit::Ms if raw % 1_000_000 == 0 => (raw / 1_000_000).to_string(),
+        unit => unit.show(raw),
+    }
+}
+
+fn class_name(priority: Priority) -> &'static str {
+    match priority.class {
+        Class::None => "none",
+        Class::RealTime => "rt",
+        Class::BestEffort => "be",
+        Class::Idle => "idle",
+    }
+}
+
+fn parse_class(value: &str) -> Result<Class, Option<String>> {
+    match value {
+        "none" => Ok(Class::None),
+        "rt" => Ok(Class::RealTime),
+        "be" => Ok(Class::BestEffort),
+        "idle" => Ok(Class::Idle),
+        _ => Err(Some(format!("expected none, rt, be or idle, not `{value}`"))),
+    }
+}

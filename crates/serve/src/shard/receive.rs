@@ -1,0 +1,361 @@
+//! The way in: bytes of a client become works, and works become bios.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use blksched::{Delivery, Op, Submitted};
+use blksched_nbd::{Command, Errno, Limits, Parsed, Request, RequestReader};
+use rustix::net::Shutdown;
+
+use super::work::{DISCARD, Piece, Work};
+use super::{Shard, Token};
+use crate::backend::SECTOR;
+use crate::connection::{Connection, INBOX, Inbox, Phase, Reading};
+use crate::engine::{Event, Io};
+use crate::mail::Mail;
+use crate::orders::Client;
+use crate::tenant::Tenant;
+
+/// What one request may need beside inboxes \[bytes\].
+const ONE_REQUEST: usize = (blksched_nbd::LARGEST_PAYLOAD as usize) + (1 << 20);
+
+impl Shard {
+    /// A new client.
+    pub(super) fn attach(&mut self, client: Client) {
+        let Client { socket, session, ahead } = client;
+        let submitter = self.fresh_submitter();
+        let tenant = &mut self.tenants[session.export];
+        let inboxes = (tenant.connections as usize + 1) * INBOX;
+        let fits = ahead.len() <= INBOX && inboxes + ONE_REQUEST <= tenant.pool.ceiling();
+        let Some(buffer) = Some(INBOX).filter(|_| fits).and_then(|length| tenant.pool.take(length)) else {
+            // Its socket closes; the client may come again.
+            tracing::warn!(export = tenant.export.name, "no memory for another client");
+            return;
+        };
+        tenant.connections += 1;
+        let mut inbox = Inbox::new(buffer);
+        inbox.preload(&ahead);
+        let reader = RequestReader::new(session.framing, Limits::of(&tenant.export, session.allocation));
+        let at = self.connections.insert(Connection {
+            socket: Arc::new(socket),
+            reader,
+            tenant: session.export,
+            submitter,
+            inbox,
+            reading: Reading::Header,
+            mail: Some(Mail::default()),
+            ready: VecDeque::new(),
+            under_way: 0,
+            phase: Phase::Open,
+            heard_at: self.now,
+        });
+        self.dirty.push(at);
+        if self.ending.is_some() {
+            self.leave(at);
+        }
+    }
+
+    /// Something came, or the client has gone.
+    pub(super) fn received(&mut self, at: usize, event: Event) {
+        let Io::Receive(_, buffer, _) = event.io else { unreachable!("a receive came back as something else") };
+        let count = event.result.unwrap_or(0);
+        self.connections[at].inbox.returned(buffer, count);
+        self.dirty.push(at);
+        if count == 0 {
+            self.depart(at);
+            return;
+        }
+        self.connections[at].heard_at = self.now;
+        self.understand(at);
+    }
+
+    /// Understand as much as is there and there is room for.
+    pub(super) fn understand(&mut self, at: usize) {
+        while self.connections[at].phase == Phase::Open && self.step(at) {}
+    }
+
+    /// One step of it; false if that must wait.
+    fn step(&mut self, at: usize) -> bool {
+        match self.connections[at].reading {
+            Reading::Header => self.header(at),
+            Reading::Data { work, piece, filled } => self.data(at, work, piece, filled),
+            Reading::Refused(request, left, errno) => self.skip(at, request, left, errno),
+        }
+    }
+
+    fn header(&mut self, at: usize) -> bool {
+        let connection = &mut self.connections[at];
+        if !connection.takes_more() {
+            return false;
+        }
+        let (used, parsed) = match connection.reader.read(connection.inbox.unread()) {
+            Ok(read) => read,
+            Err(violation) => {
+                self.lose(at, &violation.to_string());
+                return false;
+            }
+        };
+        match parsed {
+            Parsed::More => return false,
+            Parsed::Refused(request, payload, errno) => {
+                connection.inbox.used(used);
+                connection.reading = Reading::Refused(request, payload, errno);
+            }
+            Parsed::Request(request, payload) => {
+                if !self.has_memory_for(at, &request) {
+                    self.starved.push(at);
+                    return false;
+                }
+                self.connections[at].inbox.used(used);
+                self.begin(at, request, payload);
+            }
+        }
+        true
+    }
+
+    /// A request is taken on only with all the memory that it needs, so that none waits for another.
+    fn has_memory_for(&self, at: usize, request: &Request) -> bool {
+        let moves_data = matches!(request.command, Command::Read | Command::Write(_));
+        if !moves_data {
+            return true;
+        }
+        let pool = &self.tenants[self.connections[at].tenant].pool;
+        let (whole, rest) =
+            (request.length as usize / self.largest_piece, request.length as usize % self.largest_piece);
+        if whole == 0 {
+            pool.can_take(rest, 1)
+        } else {
+            pool.can_take(self.largest_piece, whole + usize::from(rest > 0))
+        }
+    }
+
+    fn begin(&mut self, at: usize, request: Request, payload: u32) {
+        if request.command == Command::Disconnect {
+            self.leave(at);
+            return;
+        }
+        let number = self.works.insert(Work::new(at, request)) as u32;
+        self.connections[at].under_way += 1;
+        match request.command {
+            Command::Read => {
+                self.cut(number, Op::Read);
+                self.submit_work(number);
+            }
+            Command::Write(_) => {
+                self.cut(number, Op::Write);
+                let piece = self.works[number as usize].first.expect("a request has a length");
+                debug_assert_eq!(u64::from(payload), request.length);
+                self.connections[at].reading = Reading::Data { work: number, piece, filled: 0 };
+            }
+            Command::Flush => self.flush(number),
+            Command::Trim(_) | Command::WriteZeroes { .. } => self.discard_more(number),
+            // Which parts are there is looked up with the reply. That a part will be read soon is good to know; what
+            // would come of it is a matter of the client's own cache.
+            Command::BlockStatus { .. } | Command::Cache => self.ready(number),
+            Command::Disconnect | Command::Unknown(_) => unreachable!("the reader refuses it"),
+        }
+    }
+
+    /// Cut a work into pieces, each with its buffer.
+    fn cut(&mut self, number: u32, op: Op) {
+        let Request { offset, length, .. } = self.works[number as usize].request;
+        let tenant = self.connections[self.works[number as usize].connection].tenant;
+        let mut done = 0;
+        while done < length {
+            let count = (length - done).min(self.largest_piece as u64);
+            let buffer = self.tenants[tenant].pool.take(count as usize);
+            let start = self.tenants[tenant].sector(offset + done);
+            let sectors = (count / SECTOR) as u32;
+            self.add_piece(number, Piece { work: number, next: None, op, start, sectors, buffer });
+            done += count;
+        }
+    }
+
+    fn add_piece(&mut self, number: u32, piece: Piece) -> u32 {
+        let added = self.pieces.insert(piece) as u32;
+        let work = &mut self.works[number as usize];
+        match work.last.replace(added) {
+            Some(before) => self.pieces[before as usize].next = Some(added),
+            None => work.first = Some(added),
+        }
+        work.left += 1;
+        added
+    }
+
+    /// Data of a write arrive.
+    fn data(&mut self, at: usize, work: u32, piece: u32, filled: usize) -> bool {
+        let connection = &mut self.connections[at];
+        let here = &mut self.pieces[piece as usize];
+        let (length, next, unread) = (here.length(), here.next, connection.inbox.unread());
+        if unread.is_empty() {
+            return false;
+        }
+        let buffer = here.buffer.as_mut().expect("a piece has its buffer until it is issued");
+        let count = unread.len().min(length - filled);
+        buffer.bytes_mut()[filled..filled + count].copy_from_slice(&unread[..count]);
+        connection.inbox.used(count);
+        connection.reading = match (filled + count == length, next) {
+            (false, _) => Reading::Data { work, piece, filled: filled + count },
+            (true, Some(next)) => Reading::Data { work, piece: next, filled: 0 },
+            (true, None) => Reading::Header,
+        };
+        if self.connections[at].reading == Reading::Header {
+            self.submit_work(work);
+        }
+        true
+    }
+
+    /// Data of a refused request are skipped; then it is answered.
+    fn skip(&mut self, at: usize, request: Request, left: u32, errno: Errno) -> bool {
+        let connection = &mut self.connections[at];
+        let count = connection.inbox.unread().len().min(left as usize);
+        connection.inbox.used(count);
+        let left = left - count as u32;
+        connection.reading = Reading::Refused(request, left, errno);
+        if left > 0 {
+            return count > 0;
+        }
+        connection.reading = Reading::Header;
+        connection.under_way += 1;
+        let number = self.works.insert(Work { error: Some(errno), ..Work::new(at, request) });
+        self.ready(number as u32);
+        true
+    }
+
+    /// All pieces of a work go to the queue, or wait for its tenant's caps.
+    fn submit_work(&mut self, number: u32) {
+        let mut next = self.works[number as usize].first;
+        while let Some(piece) = next {
+            next = self.pieces[piece as usize].next;
+            self.submit_piece(piece);
+        }
+    }
+
+    pub(super) fn submit_piece(&mut self, piece: u32) {
+        let connection = self.works[self.pieces[piece as usize].work as usize].connection;
+        let tenant = self.connections[connection].tenant;
+        self.tenants[tenant].gate.push_back(piece);
+        self.open_gate(tenant);
+    }
+
+    /// Let through what the caps let through.
+    pub(super) fn open_gate(&mut self, tenant: usize) {
+        while let Some(&piece) = self.tenants[tenant].gate.front() {
+            let Piece { op, sectors, .. } = self.pieces[piece as usize];
+            let bytes = if op == Op::Discard { 0 } else { u64::from(sectors) * SECTOR };
+            let now = self.now;
+            let Tenant { gate, caps, .. } = &mut self.tenants[tenant];
+            if !caps.admit(now, bytes) {
+                return;
+            }
+            gate.pop_front();
+            let submitted = self.enqueue(piece, tenant);
+            if matches!(submitted, Submitted::Merged { .. } | Submitted::MergedOnInsert { .. }) {
+                self.tenants[tenant].caps.merged();
+            }
+        }
+    }
+
+    fn enqueue(&mut self, number: u32, tenant: usize) -> Submitted {
+        let piece = &self.pieces[number as usize];
+        let work = &self.works[piece.work as usize];
+        let Tenant { group, share, .. } = self.tenants[tenant];
+        let submitter = self.connections[work.connection].submitter;
+        let bio = piece.bio(number, submitter, group, share.priority, work.persist());
+        let submitted = self.queue.submit(self.now, bio);
+        if submitted == Submitted::Done {
+            self.hand_out();
+        }
+        submitted
+    }
+
+    /// A flush covers what was replied to; where that is stable already there is nothing to do.
+    fn flush(&mut self, number: u32) {
+        let tenant = self.connections[self.works[number as usize].connection].tenant;
+        if self.tenants[tenant].stability.is_settled() {
+            self.ready(number);
+            return;
+        }
+        let start = self.tenants[tenant].base;
+        let piece = Piece { work: number, next: None, op: Op::Flush, start, sectors: 0, buffer: None };
+        let piece = self.add_piece(number, piece);
+        // Caps do not hold it up: it would hold up what others have been told.
+        self.wished.push(piece);
+        self.enqueue(piece, tenant);
+    }
+
+    /// The next stretch of a discard; true if there was one.
+    pub(super) fn discard_more(&mut self, number: u32) {
+        let work = &mut self.works[number as usize];
+        let Request { offset, length, .. } = work.request;
+        let count = (length - work.covered).min(DISCARD);
+        let from = offset + work.covered;
+        work.covered += count;
+        let start = self.tenants[self.connections[work.connection].tenant].sector(from);
+        let sectors = (count / SECTOR) as u32;
+        let piece = Piece { work: number, next: None, op: Op::Discard, start, sectors, buffer: None };
+        let piece = self.add_piece(number, piece);
+        self.submit_piece(piece);
+    }
+
+    /// The client sends no more.
+    fn depart(&mut self, at: usize) {
+        if self.connections[at].phase == Phase::Open {
+            self.connections[at].phase = Phase::Leaving;
+        }
+        self.abandon_data(at);
+    }
+
+    /// Read no more of it, answer what is under way.
+    pub(super) fn leave(&mut self, at: usize) {
+        self.depart(at);
+        let connection = &self.connections[at];
+        if connection.inbox.is_lent() {
+            // Nothing more comes in: the receive under way ends.
+            let _ = rustix::net::shutdown(&connection.socket, Shutdown::Read);
+        }
+        self.dirty.push(at);
+    }
+
+    /// It cannot be talked to any more.
+    pub(super) fn lose(&mut self, at: usize, why: &str) {
+        let connection = &mut self.connections[at];
+        tracing::warn!(export = self.tenants[connection.tenant].export.name, why, "closing a client's connection");
+        connection.phase = Phase::Gone;
+        let _ = rustix::net::shutdown(&connection.socket, Shutdown::Both);
+        self.abandon_data(at);
+        self.dirty.push(at);
+    }
+
+    /// A write whose data will not come.
+    fn abandon_data(&mut self, at: usize) {
+        if let Reading::Data { work, .. } = self.connections[at].reading {
+            self.connections[at].reading = Reading::Header;
+            self.dissolve(work);
+        }
+    }
+
+    /// Receive more, if there is a reason to.
+    pub(super) fn receive_more(&mut self, at: usize) {
+        let connection = &mut self.connections[at];
+        if connection.phase != Phase::Open || !connection.takes_more() {
+            return;
+        }
+        if let Some((buffer, from)) = connection.inbox.lend() {
+            let io = Io::Receive(connection.socket.clone(), buffer, from);
+            self.engine.submit(Token::Receive(at).pack(), io);
+        }
+    }
+
+    /// Works whose bios have come back.
+    pub(super) fn hand_out(&mut self) {
+        let mut deliveries = core::mem::take(&mut self.deliveries);
+        deliveries.extend(self.queue.deliveries(self.now));
+        for delivery in deliveries.drain(..) {
+            if let Delivery::Done { tag, outcome } = delivery {
+                self.piece_done(tag.0 as u32, outcome);
+            }
+        }
+        self.deliveries = deliveries;
+    }
+}

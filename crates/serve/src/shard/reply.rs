@@ -1,0 +1,148 @@
+//! The way out: works that are done become replies, all those of a connection in one send.
+
+use blksched_nbd::{Command, Framing, reply};
+
+use super::work::{Piece, Work};
+use super::{Shard, Token};
+use crate::connection::{Connection, Phase};
+use crate::engine::{Event, Io};
+use crate::mail::Mail;
+
+/// The most extents of one answer.
+const EXTENTS: usize = 256;
+
+impl Shard {
+    /// Answer, understand and receive wherever there is reason to.
+    pub(super) fn look_after_connections(&mut self) {
+        let mut dirty = core::mem::take(&mut self.dirty);
+        dirty.append(&mut self.starved);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for &at in &dirty {
+            if self.connections.contains(at) {
+                self.look_after(at);
+            }
+        }
+        dirty.clear();
+        // What was found to do meanwhile is for the next turn.
+        dirty.append(&mut self.dirty);
+        self.dirty = dirty;
+    }
+
+    fn look_after(&mut self, at: usize) {
+        self.answer_ready(at);
+        if !self.connections[at].inbox.unread().is_empty() {
+            self.understand(at);
+        }
+        self.receive_more(at);
+        if self.connections[at].is_over() {
+            self.remove(at);
+        }
+    }
+
+    /// One send with every reply that is ready and has room.
+    fn answer_ready(&mut self, at: usize) {
+        let Some(mut mail) = self.connections[at].mail.take() else { return };
+        while let Some(&number) = self.connections[at].ready.front() {
+            let parcels = 1 + self.pieces_of(number).count();
+            if !mail.is_empty() && !mail.has_room(parcels) {
+                break;
+            }
+            self.connections[at].ready.pop_front();
+            if self.connections[at].phase != Phase::Gone {
+                self.answer_one(at, number, &mut mail);
+            }
+            self.dissolve(number);
+        }
+        if mail.is_empty() {
+            self.connections[at].mail = Some(mail);
+            return;
+        }
+        let io = Io::Send(self.connections[at].socket.clone(), mail);
+        self.engine.submit(Token::Send(at).pack(), io);
+    }
+
+    /// The reply to one work.
+    fn answer_one(&mut self, at: usize, number: u32, mail: &mut Mail) {
+        let Connection { tenant, reader, .. } = &self.connections[at];
+        let (tenant, framing) = (*tenant, reader.framing());
+        let Work { request, error, .. } = self.works[number as usize];
+        if let Some(errno) = error {
+            mail.head(|out| reply::error(framing, &request, errno, out));
+            return;
+        }
+        let used = &mut self.tenants[tenant].used;
+        match request.command {
+            Command::Read => {
+                used.reads += 1;
+                used.bytes_read += request.length;
+                mail.head(|out| reply::data(framing, &request, out));
+                let mut next = self.works[number as usize].first;
+                while let Some(piece) = next {
+                    let piece: &mut Piece = &mut self.pieces[piece as usize];
+                    next = piece.next;
+                    let length = piece.length();
+                    mail.data(piece.buffer.take().expect("what was read is here"), length);
+                }
+            }
+            Command::BlockStatus { .. } => {
+                // Compact replies count in 32 bits, and so do their requests.
+                let most = if framing == Framing::Extended { EXTENTS } else { EXTENTS / 2 };
+                let extents = self.tenants[tenant].backend.extents(request.offset, request.length, most);
+                mail.head(|out| reply::extents(framing, &request, &extents, out));
+            }
+            _ => {
+                match request.command {
+                    Command::Flush => used.flushes += 1,
+                    Command::Write(_) => {
+                        used.writes += 1;
+                        used.bytes_written += request.length;
+                    }
+                    _ => {}
+                }
+                mail.head(|out| reply::done(framing, &request, out));
+            }
+        }
+    }
+
+    /// A send is over.
+    pub(super) fn sent(&mut self, at: usize, event: Event) {
+        let Io::Send(_, mut mail) = event.io else { unreachable!("a send came back as something else") };
+        let whole = mail.len();
+        mail.clear(&mut self.tenants[self.connections[at].tenant].pool);
+        self.connections[at].mail = Some(mail);
+        self.dirty.push(at);
+        if event.result != Ok(whole) && self.connections[at].phase != Phase::Gone {
+            self.lose(at, "it takes no more replies");
+        }
+    }
+
+    fn pieces_of(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.works[number as usize].first;
+        core::iter::successors(first, |&piece| self.pieces[piece as usize].next)
+    }
+
+    /// A work is over: what it held goes back.
+    pub(super) fn dissolve(&mut self, number: u32) {
+        let work = self.works.remove(number as usize);
+        let connection = &mut self.connections[work.connection];
+        connection.under_way -= 1;
+        let tenant = connection.tenant;
+        let mut next = work.first;
+        while let Some(piece) = next {
+            let piece = self.pieces.remove(piece as usize);
+            next = piece.next;
+            if let Some(buffer) = piece.buffer {
+                self.tenants[tenant].pool.give(buffer);
+            }
+        }
+    }
+
+    /// Nothing of a connection is left.
+    fn remove(&mut self, at: usize) {
+        let Connection { tenant, submitter, inbox, .. } = self.connections.remove(at);
+        self.tenants[tenant].connections -= 1;
+        inbox.dissolve(&mut self.tenants[tenant].pool);
+        self.queue.forget(self.now, submitter);
+    }
+}

@@ -1,0 +1,90 @@
+//! What clients have asked for: a work per request, cut into pieces that each have a buffer of their own.
+
+use blksched::{Bio, Durability, Hints, Op, Priority, Sector, SubmitterId, Tag, Waiter};
+use blksched_nbd::{Command, Errno, Persist, Request};
+
+use crate::backend::SECTOR;
+use crate::buffer::Buffer;
+
+/// How much a discard covers at a time \[bytes\]: a long one takes its turn many times.
+pub const DISCARD: u64 = 64 << 20;
+
+/// One request of a client.
+pub struct Work {
+    /// Whose it is.
+    pub connection: usize,
+    /// What was asked.
+    pub request: Request,
+    /// Its first piece.
+    pub first: Option<u32>,
+    /// Its last piece.
+    pub last: Option<u32>,
+    /// Pieces that are not done.
+    pub left: u32,
+    /// How far a discard has come \[bytes\].
+    pub covered: u64,
+    /// What went wrong.
+    pub error: Option<Errno>,
+}
+
+impl Work {
+    pub fn new(connection: usize, request: Request) -> Work {
+        Work { connection, request, first: None, last: None, left: 0, covered: 0, error: None }
+    }
+
+    /// Must it be stable before the reply?
+    pub fn persist(&self) -> Persist {
+        match self.request.command {
+            Command::Write(persist) | Command::Trim(persist) | Command::WriteZeroes { persist, .. } => persist,
+            _ => Persist::Lazily,
+        }
+    }
+}
+
+/// One bio.
+pub struct Piece {
+    /// Its work.
+    pub work: u32,
+    /// The next piece of that work.
+    pub next: Option<u32>,
+    /// What to do.
+    pub op: Op,
+    /// Where.
+    pub start: Sector,
+    /// How much.
+    pub sectors: u32,
+    /// Its data, while nobody else has them.
+    pub buffer: Option<Buffer>,
+}
+
+impl Piece {
+    /// How much \[bytes\].
+    pub fn length(&self) -> usize {
+        self.sectors as usize * SECTOR as usize
+    }
+
+    /// As the queue takes it.
+    pub fn bio(
+        &self,
+        number: u32,
+        submitter: SubmitterId,
+        group: blksched::GroupId,
+        priority: Priority,
+        persist: Persist,
+    ) -> Bio {
+        let fua = persist == Persist::First && self.op != Op::Flush;
+        Bio {
+            tag: Tag(u64::from(number)),
+            op: self.op,
+            start: self.start,
+            sectors: self.sectors,
+            // Somebody waits for every request of a client; what its own page cache writes back looks the same.
+            waiter: Waiter::Sync,
+            priority,
+            submitter,
+            group,
+            hints: Hints::default(),
+            durability: Durability { preflush: false, fua },
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A tenant: an export, its back end, its share of the disk, and what it has used.
+
+use std::collections::VecDeque;
+
+use blksched::{GroupId, Instant, Sector};
+use blksched_nbd::{BlockSize, Export, Features, LARGEST_PAYLOAD};
+
+use crate::backend::{Backend, SECTOR};
+use crate::buffer::Pool;
+use crate::caps::Caps;
+use crate::config::{Access, ExportConfig, Share};
+
+/// One tenant of a disk.
+pub struct Tenant {
+    /// Its export, as clients see it.
+    pub export: Export,
+    /// Where its data are.
+    pub backend: Backend,
+    /// Where it begins among the disk's sectors.
+    pub base: Sector,
+    /// Its group to the scheduler.
+    pub group: GroupId,
+    /// Its share.
+    pub share: Share,
+    /// Its caps, with what is left of them.
+    pub caps: Caps,
+    /// Pieces that wait for its caps.
+    pub gate: VecDeque<u32>,
+    /// Its memory.
+    pub pool: Pool,
+    /// What must be made stable.
+    pub stability: Stability,
+    /// Its clients.
+    pub connections: u32,
+    /// What it has had.
+    pub used: Used,
+}
+
+/// What a flush has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stability {
+    /// Something was written since the last sync began.
+    pub unsynced: bool,
+    /// Syncs under way.
+    pub syncing: u32,
+    /// A sync has failed: what was acknowledged may be lost, and no later sync can say otherwise.
+    pub broken: bool,
+}
+
+impl Stability {
+    /// At the start: whatever an earlier server left in the page cache is not stable either.
+    pub const AT_START: Stability = Stability { unsynced: true, syncing: 0, broken: false };
+
+    /// Is everything that was replied to stable?
+    pub fn is_settled(self) -> bool {
+        !self.unsynced && self.syncing == 0 && !self.broken
+    }
+}
+
+/// What a tenant has had so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Reads done.
+    pub reads: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Writes done.
+    pub writes: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Flushes done.
+    pub flushes: u64,
+    /// Requests that failed in the back end.
+    pub errors: u64,
+}
+
+impl Tenant {
+    /// A tenant of a back end that is open.
+    pub fn new(config: &ExportConfig, backend: Backend, base: Sector, group: GroupId, memory: usize) -> Tenant {
+        let mut caps = Caps::default();
+        caps.set_bytes(Instant::ZERO, config.share.bytes);
+        caps.set_ops(Instant::ZERO, config.share.ops);
+        Tenant {
+            export: export(config, &backend),
+            backend,
+            base,
+            group,
+            share: config.share,
+            caps,
+            gate: VecDeque::new(),
+            pool: Pool::new(memory),
+            stability: Stability::AT_START,
+            connections: 0,
+            used: Used::default(),
+        }
+    }
+
+    /// The sector of the disk at an offset of the export.
+    pub fn sector(&self, offset: u64) -> Sector {
+        Sector(self.base.0 + offset / SECTOR)
+    }
+
+    /// The offset of the export at a sector of the disk.
+    pub fn offset(&self, sector: Sector) -> u64 {
+        (sector.0 - self.base.0) * SECTOR
+    }
+}
+
+/// What clients are told of it.
+fn export(config: &ExportConfig, backend: &Backend) -> Export {
+    let features = Features {
+        read_only: config.access == Access::ReadOnly,
+        rotational: backend.rotational,
+        ..Features::default()
+    };
+    Export {
+        name: config.name.clone(),
+        description: config.description.clone(),
+        size: backend.size,
+        features,
+        block_size: BlockSize { minimum: backend.block, preferred: backend.block.max(4096), maximum: LARGEST_PAYLOAD },
+    }
+}
