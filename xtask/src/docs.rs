@@ -6,6 +6,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use blksched::{Catalogue, Entry, Kernel, Kernels, Knob, Tunables};
+use blksched_workloads::host::HostKnobs;
 
 use crate::Verdict;
 use crate::shell;
@@ -79,7 +80,19 @@ fn knobs(catalogue: &Catalogue) -> String {
     for entry in catalogue.entries() {
         elevator(&mut text, catalogue, entry);
     }
+    host(&mut text);
     text
+}
+
+/// The host's memory is no elevator, and has no eras here.
+fn host(text: &mut String) {
+    text.push_str(
+        "\n## host\n\nThe host's memory, for buffered I/O; each is set by `--host NAME=VALUE,…`. Names that Linux has \
+         are Linux's.\n\n| knob | unit | default | range | kernels | meaning |\n|---|---|---|---|---|---|\n",
+    );
+    for knob in HostKnobs::KNOBS {
+        let _ = writeln!(text, "{}", row(knob));
+    }
 }
 
 fn elevator(text: &mut String, catalogue: &Catalogue, entry: &Entry) {

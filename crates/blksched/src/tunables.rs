@@ -16,6 +16,12 @@ pub enum Unit {
     Ms,
     /// Nanoseconds, shown as such (Kyber).
     Ns,
+    /// Hundredths of a second, as /proc/sys/vm shows them; kept in nanoseconds.
+    Centisecs,
+    /// Bytes, with `k`, `m` or `g` behind them.
+    Bytes,
+    /// Hundredths of a whole.
+    Percent,
     /// KiB.
     Kib,
     /// Requests.
@@ -34,6 +40,9 @@ impl Unit {
         match self {
             Unit::Ms => "ms",
             Unit::Ns => "ns",
+            Unit::Centisecs => "1/100 s",
+            Unit::Bytes => "bytes",
+            Unit::Percent => "%",
             Unit::Kib => "KiB",
             Unit::Requests => "requests",
             Unit::Times => "times",
@@ -46,6 +55,7 @@ impl Unit {
     fn scale(self) -> i64 {
         match self {
             Unit::Ms => 1_000_000,
+            Unit::Centisecs => 10_000_000,
             _ => 1,
         }
     }
@@ -60,9 +70,31 @@ impl Unit {
         match self {
             Unit::Ms if raw % self.scale() == 0 => format!("{}ms", raw / self.scale()),
             Unit::Ms => Span::from_ns(raw.max(0) as u64).to_string(),
+            Unit::Centisecs if raw % self.scale() == 0 => (raw / self.scale()).to_string(),
+            Unit::Centisecs => Span::from_ns(raw.max(0) as u64).to_string(),
+            Unit::Bytes => show_bytes(raw),
+            Unit::Percent => format!("{raw}%"),
             _ => raw.to_string(),
         }
     }
+}
+
+/// `4g`, `512k`, `1000`: in the largest unit that leaves no rest.
+fn show_bytes(raw: i64) -> String {
+    match [("g", 30), ("m", 20), ("k", 10)].into_iter().find(|(_, shift)| raw > 0 && raw % (1 << shift) == 0) {
+        Some((suffix, shift)) => format!("{}{suffix}", raw >> shift),
+        None => raw.to_string(),
+    }
+}
+
+fn parse_bytes(text: &str) -> Option<i64> {
+    let text = text.to_ascii_lowercase();
+    let text = text.strip_suffix("ib").or_else(|| text.strip_suffix('b')).unwrap_or(&text);
+    let (digits, shift) = match text.strip_suffix(['k', 'm', 'g', 't']) {
+        Some(digits) => (digits, 10 * (1 + "kmgt".find(&text[digits.len()..])?)),
+        None => (text, 0),
+    };
+    digits.trim().parse::<i64>().ok()?.checked_mul(1 << shift)
 }
 
 /// One knob's description.
@@ -96,7 +128,11 @@ impl Knob {
         let plain = text.parse::<i64>().ok().and_then(|n| n.checked_mul(self.unit.scale()));
         let raw = match (plain, self.unit) {
             (Some(raw), _) => Some(raw),
-            (None, Unit::Ms | Unit::Ns) => text.parse::<Span>().ok().and_then(|span| i64::try_from(span.as_ns()).ok()),
+            (None, Unit::Bytes) => parse_bytes(text),
+            (None, Unit::Percent) => text.strip_suffix('%').and_then(|text| text.trim_end().parse().ok()),
+            (None, Unit::Ms | Unit::Ns | Unit::Centisecs) => {
+                text.parse::<Span>().ok().and_then(|span| i64::try_from(span.as_ns()).ok())
+            }
             (None, _) => None,
         };
         let raw = raw.ok_or_else(|| KnobError::Malformed { knob: *self, text: text.to_owned() })?;
@@ -239,6 +275,15 @@ impl KnobValue for u32 {
     }
 }
 
+impl KnobValue for u64 {
+    fn to_raw(self) -> i64 {
+        self as i64
+    }
+    fn from_raw(raw: i64) -> u64 {
+        raw as u64
+    }
+}
+
 impl KnobValue for i32 {
     fn to_raw(self) -> i64 {
         i64::from(self)
@@ -275,7 +320,7 @@ macro_rules! tunables {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name {
             /// The kernel whose knobs these are; the others keep their defaults and cannot be set.
             pub kernel: $crate::Kernel,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use blksched::Span;
+use blksched_workloads::host::HostKnobs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Linux's disk I/O schedulers, outside the kernel: which one, which knobs, and why?
@@ -83,6 +84,10 @@ pub(crate) struct Scene {
     /// The largest request in KiB; at most as large as the disk takes [default: as the scheduler's kernel has it]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) max_sectors_kb: Option<u32>,
+    /// The memory of the host, for buffered I/O, as in memory=1g,dirty_ratio=20; `blksched list host` shows all
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostKnobs::parse, default_value = "")]
+    #[arg(hide_default_value = true)]
+    pub(crate) host: HostKnobs,
     /// Load and check everything, run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
@@ -232,7 +237,7 @@ Exit code 1 says that a row which is claimed lies outside of its bound.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// `elevators`, `disks`, `workloads`, `fio`, or the name of an elevator or a disk [default: the first three]
+    /// `elevators`, `disks`, `workloads`, `fio`, `host`, or the name of an elevator or a disk [default: the first three]
     pub(crate) what: Option<String>,
     /// Print JSON instead of tables
     #[arg(long)]

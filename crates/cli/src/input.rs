@@ -52,6 +52,7 @@ impl Stage {
                 nr_requests: scene.nr_requests,
                 max_sectors: scene.max_sectors_kb.map(|kib| 2 * kib),
                 plugging: None,
+                host: scene.host,
             },
             disk: self.disk.clone(),
             plan: self.plan.clone(),
@@ -73,8 +74,8 @@ fn job_files(scene: &Scene) -> Result<(String, JobFile), Failure> {
     let typed = scene.typed.iter().map(|text| Text { name: COMMAND_LINE.to_owned(), text: text.clone() });
     texts.extend(typed);
     let mut read = |name: &str| fs::read_to_string(name).map_err(|error| error.to_string());
-    let file = JobFile::read(&Host::with_environment(), &texts, &mut read)
-        .map_err(|errors| Failure::Input(errors.render(style())))?;
+    let host = Host { mb_memory: scene.host.memory_mib(), ..Host::with_environment() };
+    let file = JobFile::read(&host, &texts, &mut read).map_err(|errors| Failure::Input(errors.render(style())))?;
     let workload = texts.iter().map(|text| text.name.as_str()).collect::<Vec<_>>().join(" ");
     Ok((workload, file))
 }

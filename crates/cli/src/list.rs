@@ -6,6 +6,7 @@ use blksched_disks::sheet::{self, FigureUnit};
 use blksched_measure::{Column, Quantity, Table};
 use blksched_workloads::BUILTINS;
 use blksched_workloads::fio::supported_options;
+use blksched_workloads::host::HostKnobs;
 use serde_json::json;
 
 use crate::args::ListArguments;
@@ -19,6 +20,7 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("disks") => vec![disks()],
         Some("workloads") => vec![workloads()],
         Some("fio") => vec![fio()],
+        Some("host") => vec![host()],
         Some(name) => one(name, catalogue)?,
     };
     if arguments.json {
@@ -64,7 +66,7 @@ fn workloads() -> Table {
     for builtin in BUILTINS {
         table.row([builtin.name.into(), builtin.about.into()]);
     }
-    table.note("or any fio job file with direct I/O; `blksched list fio` shows the options");
+    table.note("or any fio job file; `blksched list fio` shows the options");
     table
 }
 
@@ -79,6 +81,30 @@ fn fio() -> Table {
 }
 
 /// An elevator by its name, or a disk by its name, RAID or file.
+/// The parameters of the host's memory.
+fn host() -> Table {
+    let columns = [
+        ("name", "parameter"),
+        ("unit", "unit"),
+        ("default", "default"),
+        ("range", "range"),
+        ("kernels", "kernels"),
+        ("doc", "meaning"),
+    ];
+    let mut table = words("the host's memory, for buffered I/O; each set by --host NAME=VALUE,…", &columns);
+    for knob in HostKnobs::KNOBS {
+        table.row([
+            knob.name.into(),
+            knob.unit.symbol().into(),
+            knob.unit.show(knob.default).into(),
+            knob.range().into(),
+            knob.kernels.to_string().into(),
+            knob.doc.trim().into(),
+        ]);
+    }
+    table
+}
+
 fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let plain = name.split(['@', '+']).next().unwrap_or(name);
     if let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) {
@@ -88,7 +114,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     if name.contains(['/', '\\', ':']) || name.ends_with(".toml") || disks.iter().any(|disk| disk == name) {
         return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
     }
-    let topics = ["elevators", "disks", "workloads", "fio"];
+    let topics = ["elevators", "disks", "workloads", "fio", "host"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
     let known: Vec<&str> = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).collect();
     let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));

@@ -8,6 +8,7 @@ use blksched::{
 use blksched_disks::{Activity, Disk, DiskSpec, Facts};
 use blksched_measure::{Completion, Engine, Job, JobId, JobRecord, Reasons, Recorder, Share};
 use blksched_workloads::fio::Plan;
+use blksched_workloads::host::{HostKnobs, HostReport};
 
 use crate::hash::TraceHash;
 use crate::world::{Observer, World};
@@ -23,6 +24,8 @@ pub struct Surroundings {
     pub max_sectors: Option<u32>,
     /// Where requests collect.
     pub plugging: Option<Plugging>,
+    /// The host's memory, for buffered I/O.
+    pub host: HostKnobs,
 }
 
 /// One simulation, described.
@@ -53,6 +56,8 @@ pub struct Findings {
     pub reasons: Reasons,
     /// What the disk did.
     pub disk: DiskShare,
+    /// What the page cache did.
+    pub host: HostReport,
     /// When the run ended.
     pub elapsed: Span,
     /// Did every job end by itself?
@@ -99,7 +104,9 @@ impl Trial {
             queue.set(Instant::ZERO, knob, *raw)?;
         }
         let clerk = Clerk::new(&self.plan);
-        let mut world = World::new(queue, disk, self.plan.sources(self.seed), clerk);
+        let config = queue_config(&self.elevator.build(), &self.surroundings, &disk.facts());
+        let world = World::new(queue, disk, self.plan.sources(self.seed), clerk);
+        let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         world.run_until(Instant::ZERO + self.limit);
         Ok(self.result(world))
     }
@@ -132,7 +139,8 @@ impl Trial {
         let depth = if had_any > 0.0 { world.time_in_disk().as_secs_f64() / had_any } else { 0.0 };
         let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
-        Findings { jobs, reasons, disk, elapsed, finished, hash, requests }
+        let host = world.host().report();
+        Findings { jobs, reasons, disk, host, elapsed, finished, hash, requests }
     }
 }
 

@@ -2,17 +2,21 @@
 //!
 //! **Order of one moment** Deadlines of queue and elevator (the queue sees to that by itself); completions of the disk,
 //! each followed by a run of the queue and only then by the news to its submitter, as an interrupt handler starts the
-//! next request before the process it woke runs; sources, in the order in which they asked for the moment.
+//! next request before the process it woke runs; the host's timers and the calls that return; sources, in the order in
+//! which they asked for the moment.
 
 use blksched::{
-    Bio, BlockQueue, Command, Delivery, Instant, Listener, Next, Op, Outcome, Request, Span, SubmitterId, Tag,
+    Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Request, Span, SubmitterId, Tag,
 };
 use blksched_disks::{Disk, Finished};
 use blksched_measure::Completion;
+use blksched_workloads::host::{Call, Host, HostKnobs};
 use blksched_workloads::{Delivered, Emission, Source};
 
 use crate::hash::TraceHash;
 use crate::wakes::Wakes;
+
+mod memory;
 
 /// Hears what happens to bios; the world itself keeps no statistics.
 pub trait Observer {
@@ -31,10 +35,18 @@ impl Observer for () {
     fn exited(&mut self, _: Instant, _: usize) {}
 }
 
-/// A bio on its way. The queue knows it by its place in the world's table, its source by the source's own tag.
+/// Whose a bio is.
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    Source(u32),
+    Host,
+}
+
+/// A bio, or a call, on its way. Queue and host know it by its place in the world's table, its owner by the owner's own
+/// tag.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    source: u32,
+    owner: Owner,
     tag: Tag,
     op: Op,
     bytes: u64,
@@ -47,6 +59,9 @@ pub struct World<L: Listener, O: Observer> {
     queue: BlockQueue<L>,
     disk: Box<dyn Disk>,
     sources: Vec<Box<dyn Source>>,
+    host: Host,
+    /// Sources that sleep for a request slot.
+    asleep: Vec<bool>,
     wakes: Wakes,
     /// Sources that have not exited.
     alive: usize,
@@ -73,11 +88,14 @@ impl<L: Listener, O: Observer> World<L, O> {
         for (index, source) in sources.iter().enumerate() {
             wakes.set(index, source.next());
         }
+        let unused = SubmitterId(submitters.last().map_or(0, |(last, _)| last.0.saturating_add(1)));
         World {
             alive: sources.len(),
             now: Instant::ZERO,
             queue,
             disk,
+            host: Host::new(HostKnobs::default(), unused, Limits::default().max_sectors),
+            asleep: vec![false; sources.len()],
             sources,
             wakes,
             submitters,
@@ -91,6 +109,12 @@ impl<L: Listener, O: Observer> World<L, O> {
             completions: 0,
             in_disk: Span::ZERO,
         }
+    }
+
+    /// The same with a host of other parameters, for requests of at most `max_sectors` \[512-byte sectors\].
+    pub fn with_host(mut self, knobs: HostKnobs, max_sectors: u32) -> World<L, O> {
+        self.host = Host::new(knobs, self.host.flusher(), max_sectors);
+        self
     }
 
     /// Go on until every source has exited and has its last completion, or nothing more happens, or `end` has come.
@@ -111,7 +135,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The next moment at which anything happens.
     pub fn upcoming(&mut self) -> Option<Instant> {
-        let parts = [self.queue.deadline(), self.disk.next(), self.wakes.next()];
+        let parts = [self.queue.deadline(), self.disk.next(), self.host.next(), self.wakes.next()];
         parts.into_iter().flatten().min().map(|next| next.max(self.now))
     }
 
@@ -133,6 +157,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// The disk, to look at.
     pub fn disk(&self) -> &dyn Disk {
         &*self.disk
+    }
+
+    /// The host's memory, to look at.
+    pub fn host(&self) -> &Host {
+        &self.host
     }
 
     /// A hash over everything that the disk was asked and answered.
@@ -164,6 +193,12 @@ impl<L: Listener, O: Observer> World<L, O> {
         while let Some(finished) = self.disk.finish(self.now) {
             self.complete(finished);
         }
+        if self.host.next().is_some_and(|next| next <= self.now) {
+            self.host.elapse(self.now);
+            if self.obey_host() {
+                self.run_queue();
+            }
+        }
         while let Some(index) = self.wakes.take(self.now) {
             self.emit(index);
         }
@@ -171,10 +206,15 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Let the queue send what it wants to send.
     fn run_queue(&mut self) {
-        while let Next::Issue(command) = self.queue.next(self.now) {
-            self.start(command);
+        loop {
+            while let Next::Issue(command) = self.queue.next(self.now) {
+                self.start(command);
+            }
+            self.hand_out(None);
+            if !self.obey_host() {
+                break;
+            }
         }
-        self.hand_out(None);
     }
 
     fn start(&mut self, command: Command) {
@@ -206,6 +246,9 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.start(command);
         }
         self.hand_out(Some((mine, queued_at, issued_at)));
+        if self.obey_host() {
+            self.run_queue();
+        }
     }
 
     /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
@@ -222,20 +265,19 @@ impl<L: Listener, O: Observer> World<L, O> {
                     let (queued_at, issued_at) = if nth < mine { (queued_at, issued_at) } else { (self.now, self.now) };
                     self.land(tag, outcome, queued_at, issued_at);
                 }
-                Delivery::Awake(submitter) => {
-                    if let Ok(at) = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id) {
-                        self.tell(self.submitters[at].1, Delivered::Awake);
-                    }
-                }
+                Delivery::Awake(submitter) => self.wake(submitter),
             }
         }
         self.deliveries = deliveries;
     }
 
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
-        let Flight { source, tag, op, bytes, submitted_at } = self.flights[place.0 as usize];
+        let Flight { owner, tag, op, bytes, submitted_at } = self.flights[place.0 as usize];
         self.free.push(place.0 as u32);
-        let source = source as usize;
+        let source = match owner {
+            Owner::Source(source) => source as usize,
+            Owner::Host => return self.host.completed(self.now, tag, outcome == Outcome::Failed, issued_at),
+        };
         let submitter = self.sources[source].submitter();
         let done = Completion { submitter, tag, op, bytes, submitted_at, queued_at, issued_at };
         self.observer.completed(self.now, source, &done);
@@ -254,23 +296,37 @@ impl<L: Listener, O: Observer> World<L, O> {
         for emission in emissions.drain(..) {
             match emission {
                 Emission::Submit(bio) => {
-                    let Bio { tag, op, sectors, .. } = bio;
-                    let (source, bytes) = (index as u32, u64::from(sectors) * 512);
-                    let flight = Flight { source, tag, op, bytes, submitted_at: self.now };
-                    let tag = self.board(flight);
-                    self.observer.submitted(self.now, index, op, bytes);
-                    if self.queue.submit(self.now, Bio { tag, ..bio }) == blksched::Submitted::Asleep {
-                        self.sources[index].asleep();
+                    let bio = Bio { tag: self.embark(index, bio.tag, bio.op, u64::from(bio.sectors) * 512), ..bio };
+                    match self.host.concerns(&bio) {
+                        true => self.host.bypass(self.now, bio),
+                        false => self.submit(index, bio),
                     }
                 }
-                Emission::Waits => self.queue.waits(self.now, self.sources[index].submitter()),
+                Emission::Call(call) => {
+                    let tag = self.embark(index, call.tag, call.op(), call.bytes());
+                    self.host.call(self.now, Call { tag, ..call });
+                }
+                Emission::Remember { file, memory } => {
+                    self.host.remember(self.sources[index].submitter(), &file, memory);
+                }
+                Emission::Waits => {
+                    self.obey_host();
+                    self.queue.waits(self.now, self.sources[index].submitter());
+                }
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
                 Emission::Exit => self.exit(index),
             }
         }
         self.emissions = emissions;
         self.wakes.set(index, self.sources[index].next());
+        self.obey_host();
         self.run_queue();
+    }
+
+    /// Source number `index` submits something; answers the world's name for it.
+    fn embark(&mut self, index: usize, tag: Tag, op: Op, bytes: u64) -> Tag {
+        self.observer.submitted(self.now, index, op, bytes);
+        self.board(Flight { owner: Owner::Source(index as u32), tag, op, bytes, submitted_at: self.now })
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {
@@ -283,6 +339,9 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn exit(&mut self, index: usize) {
         let submitter = self.sources[index].submitter();
         self.alive -= 1;
+        if self.alive == 0 {
+            self.host.stop();
+        }
         self.queue.forget(self.now, submitter);
         self.observer.exited(self.now, index);
         for other in 0..self.sources.len() {

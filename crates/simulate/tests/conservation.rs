@@ -51,6 +51,7 @@ fn every_io_completes_under_every_elevator_with_few_slots_every_plug_and_any_dep
                 nr_requests: Some(nr_requests),
                 plugging: Some(plugging),
                 max_sectors: Some(64),
+                ..Surroundings::default()
             };
             let found = run(&era, "sata-2009", surroundings);
             assert!(found.finished, "{era} with {surroundings:?} left something behind");

@@ -56,9 +56,17 @@
 //!   the simulated host, [`Host`]: the same on every machine.
 //! * **Partial blocks**: a sequential job goes on until it has done at least its size, a random one uses whole blocks
 //!   only (tried).
+//! * **Buffered I/O** (without `direct=1`) goes through the page cache of the simulated host, [`crate::host`]. There,
+//!   `libaio` submits one I/O at a time, whatever `iodepth` says, as on Linux; other asynchronous engines keep their
+//!   depth. Each pass over the files opens them anew: `invalidate` (on unless said) takes what is clean of them out of
+//!   memory, `pre_read` puts them there without cost, and `fadvise_hint` (on) doubles the readahead of sequential jobs
+//!   and turns it off for random ones. `fsync` covers the files written since the last one; `sync` waits for each write
+//!   and a flush. The files' data is on the disk, not in memory, when the run begins; what is dirty when it ends stays
+//!   so. Trims go past memory.
 //! * **A failed I/O** ends its job.
 
 mod blocks;
+mod buffered;
 mod check;
 mod ddir;
 mod distribution;

@@ -1,19 +1,241 @@
-//! The host's memory between processes and the block queue: readahead and the dirty pool, as parts of their own.
+//! The host's memory between processes and the block queue: page cache, readahead, dirty pool, flusher.
+//!
+//! ```text
+//! process ── Call ──► Host ── Wish::Submit ──► block queue
+//!    ▲                 │  ▲                        │
+//!    └─ Wish::Return ──┘  └────── completed ───────┘
+//! ```
+//!
+//! [`Host`] is a pure state machine: it is told the time, takes calls and completions, and leaves [`Wish`]es for its
+//! driver. Its parts are public where a program uses them by themselves:
 //!
 //! * [`Readahead`] says what to read when a reader of a file misses a page, or comes upon a marker.
 //! * [`DirtyPool`] says when writers sleep and wake, and when dirty memory is to be written.
 //! * [`PageRuns`] says which pages are dirty, and [`Flusher`] which of them are written next.
 //!
-//! All are pure: they know no time, no file and no disk, only page numbers and bytes.
+//! One memory holds the whole disk, by page number; a device and a file that lies on it are one. Not modelled: metadata
+//! and journals, `mmap`, reclaim under pressure, congestion, cgroup write-back, the smooth throttling since 3.1.
 
+mod bypass;
+mod cache;
+mod call;
+mod dirty_files;
 mod dirty_pool;
 mod flusher;
+mod knobs;
+mod op;
+mod outbox;
 mod page;
+mod read;
 mod readahead;
+mod report;
 mod runs;
+mod slots;
+mod sync;
+mod transfer;
+mod write;
+mod writeback;
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use blksched::{GroupId, Instant, Priority, Span, SubmitterId};
+
+use cache::{Cache, State};
+use dirty_files::DirtyFiles;
+use op::{Op, OpId, Stage, Task, Who};
+use outbox::Outbox;
+use slots::Slots;
+use transfer::Transfer;
+
+pub use call::{Call, Memory, OpenFile, Stable, Work};
+pub use dirty_files::Burst;
 pub use dirty_pool::{DirtyLimits, DirtyPool};
 pub use flusher::{CHUNK_PAGES, Flusher};
+pub use knobs::HostKnobs;
+pub use outbox::Wish;
 pub use page::{PAGE_BYTES, PAGE_SECTORS, Pages, pages_of};
 pub use readahead::{Advice, Fetch, Readahead};
+pub use report::{Calls, HostReport, WaitsFor, Written};
 pub use runs::PageRuns;
+
+/// The longest bio \[pages\]: 1 MiB (MEMORY: `BIO_MAX_VECS`).
+const LONGEST: u64 = 256;
+
+/// The page cache of the simulated host.
+#[derive(Clone, Debug)]
+pub struct Host {
+    knobs: HostKnobs,
+    flusher_is: Who,
+    /// The longest bio \[pages\].
+    longest: u64,
+    cache: Cache,
+    pool: DirtyPool<OpId>,
+    /// Dirty and not being written.
+    dirty: PageRuns,
+    dirty_files: DirtyFiles,
+    flusher: Flusher,
+    /// What the flusher is about, while it has anything under way.
+    burst: Option<Burst>,
+    /// The next look at the age of dirty files.
+    tick: Option<Instant>,
+    /// By process and the file's first page.
+    readaheads: BTreeMap<(SubmitterId, u64), Readahead>,
+    ops: Slots<Op>,
+    transfers: Slots<Transfer>,
+    /// Calls that only the processor keeps: when they return, in which order, which.
+    returning: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
+    returns: u64,
+    out: Outbox,
+    stopped: bool,
+    report: HostReport,
+}
+
+impl Host {
+    /// A host with nothing in its memory. `flusher` is the submitter of what is written in the background, `max_sectors`
+    /// the largest request \[512-byte sectors\].
+    pub fn new(knobs: HostKnobs, flusher: SubmitterId, max_sectors: u32) -> Host {
+        Host {
+            flusher_is: Who { submitter: flusher, priority: Priority::default(), group: GroupId::default() },
+            longest: (u64::from(max_sectors) / PAGE_SECTORS).clamp(1, LONGEST),
+            cache: Cache::new(knobs.memory / PAGE_BYTES),
+            pool: DirtyPool::new(knobs.dirty_limits()),
+            dirty: PageRuns::default(),
+            dirty_files: DirtyFiles::default(),
+            flusher: Flusher::new(knobs.flusher_requests, knobs.flusher_batch),
+            burst: None,
+            tick: None,
+            readaheads: BTreeMap::new(),
+            ops: Slots::default(),
+            transfers: Slots::default(),
+            returning: BinaryHeap::new(),
+            returns: 0,
+            out: Outbox::default(),
+            stopped: false,
+            report: HostReport::default(),
+            knobs,
+        }
+    }
+
+    /// A process calls.
+    pub fn call(&mut self, now: Instant, call: Call) {
+        let id = self.ops.insert(Op::new(Task::Call(call), call.pages()));
+        self.go_on(now, id);
+    }
+
+    /// A process says something about a file.
+    pub fn remember(&mut self, submitter: SubmitterId, file: &OpenFile, memory: Memory) {
+        self.readaheads.remove(&(submitter, file.first_page()));
+        match memory {
+            Memory::Keep => {}
+            Memory::Drop => self.cache.drop_clean(&file.pages()),
+            Memory::Load => {
+                let pages = file.pages();
+                let most = self.knobs.memory / PAGE_BYTES;
+                for page in pages.start..pages.end.min(pages.start.saturating_add(most)) {
+                    if self.cache.get(page).is_none() {
+                        self.cache.set(page, State::Clean);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next thing to be done. Ask until there is none, after every other call.
+    pub fn wish(&mut self) -> Option<Wish> {
+        self.out.next()
+    }
+
+    /// A bio of this submitter's, the host's or its own, found no request slot.
+    pub fn fell_asleep(&mut self, submitter: SubmitterId) {
+        self.out.fell_asleep(submitter);
+    }
+
+    /// It has one now.
+    pub fn woke(&mut self, now: Instant, submitter: SubmitterId) {
+        self.out.woke(submitter);
+        if submitter == self.flusher_is.submitter {
+            self.write_back(now);
+        }
+    }
+
+    /// When it wants to be told the time.
+    pub fn next(&self) -> Option<Instant> {
+        let returns = self.returning.peek().map(|Reverse((at, ..))| *at);
+        let tick = self.tick.filter(|_| !self.stopped);
+        [returns, tick].into_iter().flatten().min()
+    }
+
+    /// What is due by `now` happens.
+    pub fn elapse(&mut self, now: Instant) {
+        while let Some(&Reverse((at, _, id))) = self.returning.peek()
+            && at <= now
+        {
+            self.returning.pop();
+            self.give_back(id);
+        }
+        if self.tick.is_some_and(|tick| tick <= now) {
+            self.look_at_ages(now);
+        }
+    }
+
+    /// Every process has exited: what is dirty stays in memory.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Who writes in the background.
+    pub fn flusher(&self) -> SubmitterId {
+        self.flusher_is.submitter
+    }
+
+    /// How many calls have not returned, and how many bios are under way.
+    pub fn busy(&self) -> (usize, usize) {
+        (self.ops.len(), self.transfers.len())
+    }
+
+    /// What it did so far.
+    pub fn report(&self) -> HostReport {
+        HostReport { dirty_most: self.pool.most(), dirty: self.pool.total(), ..self.report }
+    }
+
+    /// A call goes on; nothing keeps it any more.
+    fn go_on(&mut self, now: Instant, id: OpId) {
+        self.note_wait(now, id);
+        let op = &self.ops[id];
+        match (op.stage, op.task) {
+            (Stage::Paging, Task::Call(Call { work: Work::Read { .. }, file, .. })) => self.read_on(now, id, &file),
+            (Stage::Paging, Task::Call(Call { work: Work::Write { start, sectors, stable }, file, .. })) => {
+                self.write_on(now, id, &file, (start, sectors), stable);
+            }
+            (Stage::Paging, Task::Call(call)) => self.begin_sync(now, id, call.pages()),
+            (Stage::Paging, Task::Bypass(_)) => unreachable!("direct I/O begins with its pages' way to the disk"),
+            (Stage::Syncing, _) => self.sync_on(now, id),
+            (Stage::Flushing, _) => self.finish(now, id),
+            (Stage::Returning, _) => unreachable!("a call that returns waits for nothing"),
+        }
+    }
+
+    fn note_wait(&mut self, now: Instant, id: OpId) {
+        let op = &mut self.ops[id];
+        if let (Some((since, what)), Task::Call(call)) = (op.waits.take(), op.task) {
+            self.report.calls_mut(call.op()).waited[what as usize] += now.since(since);
+        }
+    }
+
+    /// Nothing is left but the processor's part.
+    fn finish(&mut self, now: Instant, id: OpId) {
+        let Op { task: Task::Call(call), .. } = self.ops[id] else { unreachable!("only calls return") };
+        self.ops[id].stage = Stage::Returning;
+        let cost: Span = self.knobs.cost(call.bytes());
+        self.returns += 1;
+        self.returning.push(Reverse((now + cost, self.returns, id)));
+    }
+
+    fn give_back(&mut self, id: OpId) {
+        let Op { task, failed, issued_at, .. } = self.ops.remove(id);
+        let Task::Call(call) = task else { unreachable!("only calls return") };
+        self.report.calls_mut(call.op()).returned += 1;
+        self.out.push(Wish::Return { submitter: call.submitter, tag: call.tag, failed, issued_at });
+    }
+}

@@ -2,6 +2,8 @@
 
 use blksched::{Bio, Instant, SubmitterId, Tag};
 
+use crate::host::{Call, Memory, OpenFile};
+
 /// One submitter: a process of a job file, a thread of a replayed trace.
 ///
 /// The driver calls [`emit`](Source::emit) at [`next`](Source::next), asks `next` again (it may be the same moment:
@@ -37,8 +39,17 @@ pub trait Source: Send {
 /// What a source does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emission {
-    /// Give this bio to the queue.
+    /// Give this bio to the queue: direct I/O.
     Submit(Bio),
+    /// A system call that goes through the host's page cache; its return is delivered as [`Delivered::Done`].
+    Call(Call),
+    /// The source says something about a file's place in memory.
+    Remember {
+        /// Which file.
+        file: OpenFile,
+        /// What.
+        memory: Memory,
+    },
     /// Its burst is over: the system call returns or sleeps, and plugs open.
     Waits,
     /// Another source is to hear this at the same moment: a pipe, a semaphore, a message. What the word means is
@@ -56,7 +67,7 @@ pub enum Emission {
 /// What comes back to a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
-    /// A bio of its own is complete.
+    /// A bio of its own is complete, or a call has returned.
     Done {
         /// Which.
         tag: Tag,

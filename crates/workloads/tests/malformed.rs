@@ -45,8 +45,6 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("thinktime=5 parsecs", "4:11", &["microseconds"]),
     ("startdelay=1-", "4:12", &["`1-`"]),
     ("direct=yes", "4:8", &["expected 0 or 1"]),
-    ("direct=0", "4:1", &["buffered", "direct=1"]),
-    ("buffered=1", "4:1", &["buffered", "direct=1"]),
     ("direct", "4:1", &["`direct` needs a value"]),
     ("stonewall=2", "4:11", &["expected 0 or 1"]),
     ("iodepth=0", "4:9", &["from 1 to 65536"]),
@@ -99,10 +97,10 @@ fn each_error_says_where_and_what_and_what_would_be_right() {
 
 #[test]
 fn all_errors_of_a_file_come_together_in_the_order_of_its_lines() {
-    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\n[c]\nrw=raed\ndirect=1\nflow=1\n[d\n";
+    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\ninvalidate=2\n[c]\nrw=raed\ndirect=1\nflow=1\n[d\n";
     let errors = JobFile::parse(text, "my.fio").unwrap_err();
     let places: Vec<String> = errors.problems.iter().map(|p| p.place.to_string()).collect();
-    assert_eq!(places, ["2:6", "4:2", "7:4", "9:1", "10:1"]);
+    assert_eq!(places, ["2:6", "6:12", "8:4", "10:1", "11:1"]);
 }
 
 #[test]
@@ -123,12 +121,6 @@ fn a_run_of_very_many_files_or_processes_is_refused_with_the_limit() {
     assert!(error.contains("1 to 4096"), "{error}");
     let error = first_error("[a]\ndirect=1\nfilesize=1p\nnrfiles=100000\n");
     assert!(error.contains("does not fit on the disk"), "{error}");
-}
-
-#[test]
-fn several_buffered_jobs_are_one_problem() {
-    let error = first_error("[a]\nsize=1m\n[b]\nsize=1m\ndirect=1\n[c]\nsize=1m\n");
-    assert!(error.contains("job `a` and 1 more do buffered I/O") && error.contains("my.fio:1:2"), "{error}");
 }
 
 #[test]

@@ -10,6 +10,9 @@ const EVERYTHING: &str = "\
 [global]
 direct=1
 buffered=0
+invalidate=0
+pre_read
+fadvise_hint=random
 size=10%
 filename=/dev/sda
 rwmixread=30

@@ -4,6 +4,7 @@ mod common;
 
 use blksched::{Class, Dir, Priority};
 use blksched_workloads::fio::{JobFile, supported_options};
+use blksched_workloads::host::{Advice, Memory};
 use common::{DISK_SECTORS, job, plan, run, run_job};
 
 const KIB: u64 = 1024;
@@ -252,18 +253,58 @@ fn option_iodepth_is_kept_in_flight() {
 }
 
 #[test]
-fn option_direct_is_required_and_may_stand_in_global() {
-    let direct = |text: &str| JobFile::parse(text, "t.fio").map_err(|e| e.problems[0].place.to_string());
-    assert!(direct("[global]\ndirect=1\n[a]\nsize=4k\n").is_ok());
-    assert_eq!(direct("[a]\nsize=4k\n").unwrap_err(), "1:2", "the section, as nothing in it is wrong");
-    assert_eq!(direct("[global]\ndirect=1\n[a]\nsize=4k\ndirect=0\n").unwrap_err(), "5:1");
+fn option_direct_goes_past_the_page_cache_and_may_stand_in_global() {
+    let through_memory = |text: &str| run(text, 1).submitted.iter().all(|s| s.buffered);
+    assert!(through_memory("[a]\nsize=16k\n"), "fio's default");
+    assert!(!through_memory("[global]\ndirect=1\n[a]\nsize=16k\n"));
+    assert!(through_memory("[global]\ndirect=1\n[a]\nsize=16k\ndirect=0\n"));
 }
 
 #[test]
 fn option_buffered_is_the_opposite_of_direct() {
-    assert!(JobFile::parse("[a]\nbuffered=0\nsize=4k\n", "t.fio").is_ok());
-    let errors = JobFile::parse("[a]\ndirect=1\nbuffered=1\nsize=4k\n", "t.fio").unwrap_err();
-    assert!(errors.problems[0].help.as_ref().is_some_and(|help| help.contains("direct=1")));
+    assert!(run_job("size=16k buffered=1").submitted.iter().all(|s| s.buffered));
+    assert!(run_job("size=16k buffered=0").submitted.iter().all(|s| !s.buffered));
+    assert!(run_job("rw=trim size=16k buffered=1").submitted.iter().all(|s| !s.buffered), "trims go past memory");
+}
+
+#[test]
+fn option_direct_decides_whether_libaio_keeps_several_in_flight() {
+    let depth = |options: &str| run_job(&format!("size=64k iodepth=8 {options}")).depth[&0];
+    assert_eq!(depth("ioengine=libaio"), 8);
+    assert_eq!(depth("ioengine=libaio direct=0"), 1);
+    assert_eq!(depth("ioengine=io_uring direct=0"), 8);
+    let notes = |options: &str| plan(&job(options)).notes.iter().map(|n| n.option).collect::<Vec<_>>();
+    assert_eq!(notes("size=64k iodepth=8 direct=0 ioengine=libaio"), ["iodepth"]);
+    assert!(notes("size=64k iodepth=8 direct=0 ioengine=io_uring").is_empty());
+}
+
+#[test]
+fn option_invalidate_drops_the_file_before_each_pass() {
+    let said = |options: &str| {
+        let run = run_job(&format!("size=16k loops=2 direct=0 {options}"));
+        run.remembered.iter().map(|(_, memory)| *memory).collect::<Vec<_>>()
+    };
+    assert_eq!(said(""), [Memory::Drop; 2]);
+    assert_eq!(said("invalidate=1"), [Memory::Drop; 2]);
+    assert_eq!(said("invalidate=0"), [Memory::Keep; 2]);
+    assert!(run_job("size=16k invalidate=1").remembered.is_empty(), "direct I/O has nothing there");
+}
+
+#[test]
+fn option_pre_read_has_the_file_in_memory_and_turns_invalidate_off() {
+    let run = run_job("size=16k direct=0 pre_read invalidate=1");
+    assert_eq!(run.remembered.iter().map(|(_, memory)| *memory).collect::<Vec<_>>(), [Memory::Load]);
+    assert_eq!(run.remembered[0].0.sectors, 32);
+}
+
+#[test]
+fn option_fadvise_hint_says_how_the_file_is_read() {
+    let advice = |options: &str| run_job(&format!("size=16k direct=0 {options}")).calls[0].file.advice;
+    assert_eq!(advice(""), Advice::Sequential);
+    assert_eq!(advice("rw=randread"), Advice::Random);
+    assert_eq!(advice("rw=randread fadvise_hint=0"), Advice::Normal);
+    assert_eq!(advice("rw=randread fadvise_hint=sequential"), Advice::Sequential);
+    assert_eq!(advice("fadvise_hint=random"), Advice::Random);
 }
 
 #[test]
@@ -535,6 +576,9 @@ fn option_random_distribution_skews_offsets() {
 fn option_fsync_flushes_after_so_many_writes() {
     assert_eq!(run_job("rw=write size=32k fsync=3").letters(), "wwwfwwwfww");
     assert_eq!(run_job("rw=write size=32k").letters(), "wwwwwwww");
+    let buffered = run_job("rw=write size=32k fsync=3 direct=0");
+    assert_eq!(buffered.letters(), "wwwfwwwfww");
+    assert!(buffered.submitted.iter().all(|s| s.buffered));
     assert_eq!(run_job("rw=read size=16k fsync=1").letters(), "rrrr");
     let deep = run_job("rw=write size=32k fsync=4 ioengine=libaio iodepth=8");
     assert_eq!((deep.letters().as_str(), deep.submitted[5].at.as_ns()), ("wwwwfwwww", 1_000_000), "it sleeps in it");
@@ -565,6 +609,7 @@ fn option_sync_makes_each_write_stable() {
     let fua = |options: &str| run_job(&format!("rw=rw size=64k {options}")).submitted;
     assert!(fua("sync=dsync").iter().all(|s| s.durability.fua == (s.op == blksched::Op::Write)));
     assert!(fua("sync=1").iter().any(|s| s.durability.fua));
+    assert!(fua("sync=1 direct=0").iter().all(|s| s.durability.fua == (s.op == blksched::Op::Write)));
     assert!(fua("sync=none").iter().all(|s| s.durability.is_volatile()));
 }
 

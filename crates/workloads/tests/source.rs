@@ -33,6 +33,8 @@ fn letters(emissions: &[Emission]) -> String {
         Emission::Waits => 'W',
         Emission::Exit => 'E',
         Emission::Tell { .. } => 'T',
+        Emission::Call(_) => 'C',
+        Emission::Remember { .. } => 'R',
     };
     emissions.iter().map(letter).collect()
 }

@@ -32,7 +32,8 @@ impl Run {
             clerk.processes.push(ProcessOutcome::new(actor.name, actor.start));
             sources.push(actor.source);
         }
-        let mut world = World::new(queue, disk, sources, clerk);
+        let world = World::new(queue, disk, sources, clerk);
+        let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
         let end = Instant::ZERO + scene.time;
         while world.now() < end && !world.is_finished() && !world.observer_mut().have_exited(&self.until) {
             world.run_until((world.now() + LOOK_EVERY).min(end));

@@ -8,7 +8,7 @@ use super::errors::Problem;
 use super::names::names_in;
 use super::options::{MAX_FILES, MAX_PROCESSES};
 use super::sections::JobSection;
-use super::settings::{Mix, Settings};
+use super::settings::Settings;
 use super::values::Extent;
 
 const SECTOR_BYTES: u64 = 512;
@@ -22,7 +22,6 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
         problems.extend(RULES.iter().filter_map(|rule| rule(job, &job.settings)));
     }
     problems.extend(waited_for(jobs));
-    problems.extend(buffered(jobs));
     problems.extend(too_many(jobs));
     problems.extend(too_many_files(jobs));
     problems
@@ -31,24 +30,6 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
 type Rule = fn(&JobSection, &Settings) -> Option<Problem>;
 
 const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, two_command_priorities];
-
-/// One problem for all of them, at the first: it is usually one missing line in [global].
-fn buffered(jobs: &[JobSection]) -> Option<Problem> {
-    let unclear = |s: &Settings| s.unreadable.contains("direct") || s.unreadable.contains("buffered");
-    // A trim never goes through the page cache.
-    let cached = |s: &Settings| !s.direct && s.mix != Mix::Trim;
-    let mut buffered = jobs.iter().filter(|job| cached(&job.settings) && !unclear(&job.settings));
-    let job = buffered.next()?;
-    let said = ["direct", "buffered"].iter().filter_map(|option| job.settings.said.get(option));
-    let place = said.max_by_key(|place| place.range.start).unwrap_or(&job.place).clone();
-    let others = match buffered.count() {
-        0 => "does".to_owned(),
-        others => format!("and {others} more do"),
-    };
-    let title = format!("job `{}` {others} buffered I/O, which is not supported yet", job.name);
-    let expected = "without `direct=1`, fio goes through the page cache, and that is not simulated yet";
-    Some(Problem::new(place, title, expected).help("add `direct=1` to this section, or to [global] above it"))
-}
 
 fn endless(job: &JobSection, s: &Settings) -> Option<Problem> {
     let place = s.place_of("time_based", &job.place);
@@ -69,7 +50,7 @@ fn block_size(job: &JobSection, s: &Settings) -> Option<Problem> {
         Blocks::Range(..) => "bsrange",
         Blocks::Split(_) => "bssplit",
     };
-    let expected = "direct I/O needs multiples of 512 bytes, at most 1g";
+    let expected = "a disk is read and written in multiples of 512 bytes; at most 1g";
     let title = format!("`{option}` of job `{}` cannot be used", job.name);
     Some(Problem::new(s.place_of(option, &job.place), title, expected))
 }
@@ -90,7 +71,7 @@ fn offset(job: &JobSection, s: &Settings) -> Option<Problem> {
         () => return None,
     };
     let title = format!("`{bad}` of job `{}` cannot be used", job.name);
-    Some(Problem::new(s.place_of(bad, &job.place), title, "direct I/O needs multiples of 512 bytes"))
+    Some(Problem::new(s.place_of(bad, &job.place), title, "a disk is read and written in multiples of 512 bytes"))
 }
 
 fn two_command_priorities(job: &JobSection, s: &Settings) -> Option<Problem> {

@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::{Class, Priority, Sector, Span, SubmitterId};
 
+use super::buffered::{Buffered, Buffering};
 use super::errors::{Note, Problem};
 use super::files::{Clone, Files, does_not_fit};
 use super::layout;
 use super::process::{Area, Batch, Command, FileArea, FileSet, Limit, Pattern, Process, Script, Seeds, Sizes};
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
-use super::settings::{Engine, Mix, Settings};
+use super::settings::{Engine, Hint, Mix, Order, Settings};
 use crate::Source;
+use crate::host::{Advice, Memory, OpenFile};
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -48,12 +50,23 @@ pub struct JobPlan {
     /// The options of its own section, as written.
     pub options: Vec<(String, String)>,
     script: Script,
+    /// Of a job that goes through the page cache.
+    buffering: Option<Buffering>,
 }
 
 impl JobPlan {
+    /// Does it go through the host's page cache?
+    pub fn is_buffered(&self) -> bool {
+        self.buffering.is_some()
+    }
+
     /// The state machine of this process, for one run with this seed.
     pub fn source(&self, seed: u64) -> Box<dyn Source> {
-        Box::new(Process::new(self.script.clone(), seed))
+        let process = Process::new(self.script.clone(), seed);
+        match &self.buffering {
+            None => Box::new(process),
+            Some(how) => Box::new(Buffered::new(process, how.clone())),
+        }
     }
 }
 
@@ -103,7 +116,14 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
     let mut order = Succession::default();
     for clone in &clones {
         match regions(clone, &extents) {
-            Ok(regions) => plan.jobs.push(order.next(clone, &files.names[clone.files[0]], &regions)),
+            Ok(regions) => {
+                let s = &clone.job.settings;
+                let place = |file: &usize| open_file(s, extents[*file], files.needs[*file]);
+                let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.bytes);
+                plan.notes.extend(no_depth(clone.job, clone.number));
+                let job = order.next(clone, &files.names[clone.files[0]], &regions);
+                plan.jobs.push(JobPlan { buffering, ..job });
+            }
             // Clones of one job fail alike.
             Err(problem) if problems.last().is_some_and(|last| last.place == problem.place) => {}
             Err(problem) => problems.push(problem),
@@ -158,6 +178,7 @@ impl Succession {
             sectors: regions.all[0].sectors,
             depth: script.batch.depth,
             script,
+            buffering: None,
         }
     }
 
@@ -212,10 +233,56 @@ fn commands(s: &Settings) -> PerDdir<Vec<Command>> {
     })
 }
 
+fn goes_through_memory(s: &Settings) -> bool {
+    !s.direct && s.mix != Mix::Trim
+}
+
+fn open_file(s: &Settings, place: layout::Extent, need: layout::Need) -> OpenFile {
+    let order = match s.fadvise_hint {
+        Hint::None => None,
+        Hint::Own => Some(s.order),
+        Hint::Said(order) => Some(order),
+    };
+    let advice = match order {
+        None => Advice::Normal,
+        Some(Order::Sequential) => Advice::Sequential,
+        Some(Order::Random) => Advice::Random,
+    };
+    // A file ends where its last job does, not at the next MiB.
+    let length = match need {
+        layout::Need::Bytes(bytes) | layout::Need::Exactly(bytes) => bytes.min(place.length),
+        layout::Need::WholeDisk | layout::Need::Existing => place.length,
+    };
+    OpenFile { start: Sector(place.start / SECTOR_BYTES), sectors: length.div_ceil(SECTOR_BYTES), advice }
+}
+
+/// `pass`: the bytes of one pass over the files.
+fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffering> {
+    let memory = match (s.pre_read, s.invalidate) {
+        (true, _) => Memory::Load,
+        (false, true) => Memory::Drop,
+        (false, false) => Memory::Keep,
+    };
+    files.sort_by_key(|file| file.start);
+    goes_through_memory(s).then(|| Buffering { files: files.into(), memory, pass })
+}
+
+/// An `iodepth` that has no effect is said once, at the job's first process.
+fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
+    let s = &job.settings;
+    let idle = number == 0 && s.engine == Engine::AsynchronousIfDirect && s.iodepth > 1 && goes_through_memory(s);
+    idle.then(|| Note {
+        place: s.place_of("iodepth", &job.place),
+        option: "iodepth",
+        why: "libaio submits buffered I/O one at a time; io_uring, or direct=1, keeps it in flight".to_owned(),
+    })
+}
+
 fn batch(s: &Settings) -> Batch {
     let depth = match s.engine {
         Engine::Synchronous => return Batch::of_one(1),
-        Engine::Asynchronous => s.iodepth as u32,
+        Engine::AsynchronousIfDirect if goes_through_memory(s) => return Batch::of_one(1),
+        Engine::Asynchronous | Engine::AsynchronousIfDirect => s.iodepth as u32,
     };
     let upto_depth = |n: u64| (n as u32).min(depth);
     let submit = if s.iodepth_batch == 0 { depth } else { upto_depth(s.iodepth_batch) };

@@ -44,6 +44,19 @@ pub enum Engine {
     Synchronous,
     /// Up to `iodepth` in flight.
     Asynchronous,
+    /// That for direct I/O; submitting buffered I/O sleeps until it is done (`libaio`).
+    AsynchronousIfDirect,
+}
+
+/// What a job tells the kernel about its order (`posix_fadvise`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Nothing.
+    None,
+    /// What it is: sequential or random.
+    Own,
+    /// This.
+    Said(Order),
 }
 
 /// What the number behind `rw=` does to a random job.
@@ -106,6 +119,9 @@ pub(crate) struct Settings {
     pub engine: Engine,
     pub iodepth: u64,
     pub direct: bool,
+    pub invalidate: bool,
+    pub pre_read: bool,
+    pub fadvise_hint: Hint,
     pub rwmixread_percent: u64,
     pub thinktime: Span,
     pub thinktime_blocks: u64,
@@ -188,6 +204,9 @@ impl Default for Settings {
             engine: Engine::Synchronous,
             iodepth: 1,
             direct: false,
+            invalidate: true,
+            pre_read: false,
+            fadvise_hint: Hint::Own,
             rwmixread_percent: 50,
             thinktime: Span::ZERO,
             thinktime_blocks: 1,

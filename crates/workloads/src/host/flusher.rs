@@ -59,6 +59,11 @@ impl Flusher {
         self.out
     }
 
+    /// It goes on from this page, as if it had stopped there.
+    pub fn seek(&mut self, page: u64) {
+        self.at = page;
+    }
+
     /// The next pages of `dirty` within `file` that it writes, at most `longest`: they are under way now, and the
     /// caller takes them out of `dirty`. Nothing if it has no room or nothing there is dirty.
     pub fn take(&mut self, dirty: &PageRuns, file: &Pages, longest: u64) -> Option<Pages> {

@@ -70,6 +70,14 @@ impl PageRuns {
         self.runs.range(..=page).next_back().is_some_and(|(_, end)| *end > page)
     }
 
+    /// How many of `pages` there are.
+    pub fn within(&self, pages: &Pages) -> u64 {
+        let before = self.touching(pages).filter(|run| run.start < pages.start);
+        let first = before.map_or(0, |run| count(&common(&run, pages)));
+        let others = self.runs.range(pages.start.min(pages.end)..pages.end);
+        first + others.map(|(start, end)| count(&common(&(*start..*end), pages))).sum::<u64>()
+    }
+
     /// The first run within `pages`, cut to them.
     pub fn first_within(&self, pages: &Pages) -> Option<Pages> {
         self.touching(pages).map(|run| common(&run, pages))
@@ -116,6 +124,7 @@ mod tests {
                 let all: Vec<u64> = runs.iter().flatten().collect();
                 prop_assert_eq!(all, model.iter().copied().collect::<Vec<_>>());
                 prop_assert!((0..80).all(|page| runs.contains(page) == model.contains(&page)));
+                prop_assert_eq!(runs.within(&(7..33)), model.range(7..33).count() as u64);
                 let ends: Vec<Pages> = runs.iter().collect();
                 prop_assert!(ends.windows(2).all(|pair| pair[0].end < pair[1].start), "neighbours are one run");
             }

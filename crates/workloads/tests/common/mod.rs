@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Bio, Dir, Durability, Instant, Op, Priority, Span};
 use blksched_workloads::fio::{JobFile, Plan};
+use blksched_workloads::host::{Call, Memory, OpenFile, Stable, Work};
 use blksched_workloads::{Delivered, Emission, Source};
 
 /// The disk of these tests: 1 GiB.
@@ -27,6 +28,8 @@ pub struct Submitted {
     pub priority: Priority,
     pub op: Op,
     pub durability: Durability,
+    /// It is a call to the page cache.
+    pub buffered: bool,
 }
 
 /// What a run came to.
@@ -37,6 +40,10 @@ pub struct Run {
     pub exits: BTreeMap<u32, Instant>,
     /// The most in flight at a time, of each submitter.
     pub depth: BTreeMap<u32, usize>,
+    /// What was said about files in memory, and of files how.
+    pub remembered: Vec<(OpenFile, Memory)>,
+    /// The calls to the page cache, as made.
+    pub calls: Vec<Call>,
 }
 
 impl Run {
@@ -100,7 +107,13 @@ struct Loop {
 
 impl Loop {
     fn new(sources: Vec<Box<dyn Source>>) -> Loop {
-        let result = Run { submitted: Vec::new(), exits: BTreeMap::new(), depth: BTreeMap::new() };
+        let result = Run {
+            submitted: Vec::new(),
+            exits: BTreeMap::new(),
+            depth: BTreeMap::new(),
+            remembered: Vec::new(),
+            calls: Vec::new(),
+        };
         Loop { sources, in_flight: BTreeMap::new(), serial: 0, result }
     }
 
@@ -152,25 +165,47 @@ impl Loop {
                     source.delivered(now, Delivered::Exited(submitter));
                 }
             }
-            Emission::Submit(bio) => {
-                assert!(bio.end().0 <= DISK_SECTORS, "beyond the disk: {bio:?}");
-                let dir = if bio.op == Op::Read { Dir::Read } else { Dir::Write };
-                self.serial += 1;
-                self.in_flight.insert((now + LATENCY, self.serial), bio);
-                let depth = self.in_flight.values().filter(|b| b.submitter == submitter).count();
-                let most = self.result.depth.entry(submitter.0).or_default();
-                *most = depth.max(*most);
-                self.result.submitted.push(Submitted {
-                    at: now,
-                    submitter: submitter.0,
-                    dir,
-                    offset: bio.start.0 * SECTOR_BYTES,
-                    length: u64::from(bio.sectors) * SECTOR_BYTES,
-                    priority: bio.priority,
-                    op: bio.op,
-                    durability: bio.durability,
-                });
+            Emission::Submit(bio) => self.submit(now, bio, false),
+            Emission::Remember { file, memory } => self.result.remembered.push((file, memory)),
+            Emission::Call(call) => {
+                self.result.calls.push(call);
+                self.submit(now, as_bio(&call), true);
             }
         }
+    }
+
+    fn submit(&mut self, now: Instant, bio: Bio, buffered: bool) {
+        let submitter = bio.submitter;
+        assert!(bio.end().0 <= DISK_SECTORS, "beyond the disk: {bio:?}");
+        let dir = if bio.op == Op::Read { Dir::Read } else { Dir::Write };
+        self.serial += 1;
+        self.in_flight.insert((now + LATENCY, self.serial), bio);
+        let depth = self.in_flight.values().filter(|b| b.submitter == submitter).count();
+        let most = self.result.depth.entry(submitter.0).or_default();
+        *most = depth.max(*most);
+        self.result.submitted.push(Submitted {
+            at: now,
+            submitter: submitter.0,
+            dir,
+            offset: bio.start.0 * SECTOR_BYTES,
+            length: u64::from(bio.sectors) * SECTOR_BYTES,
+            priority: bio.priority,
+            op: bio.op,
+            durability: bio.durability,
+            buffered,
+        });
+    }
+}
+
+/// What the call would be without a page cache.
+fn as_bio(call: &Call) -> Bio {
+    let bio = Bio { priority: call.priority, ..Bio::read(call.tag.0, call.submitter, call.file.start, 0) };
+    match call.work {
+        Work::Read { start, sectors } => Bio { start, sectors, ..bio },
+        Work::Write { start, sectors, stable } => {
+            let durability = Durability { fua: stable == Stable::OnReturn, ..Durability::default() };
+            Bio { op: Op::Write, start, sectors, durability, ..bio }
+        }
+        Work::Sync => Bio { op: Op::Flush, ..bio },
     }
 }

@@ -23,7 +23,6 @@ const FILES: &str = "files exist before the simulation begins and cost nothing t
 const CLOCK: &str = "simulated time is exact and costs nothing to read";
 const REPORT: &str = "it only changes what fio prints";
 const LOG: &str = "log files are not written yet";
-const CACHE: &str = "direct I/O leaves the page cache alone";
 const HINT: &str = "it is a hint that no simulated disk or scheduler takes";
 const TRUST: &str = "nothing real is read or written";
 const CALL: &str = "the processor's time for system calls is not simulated";
@@ -82,8 +81,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("overwrite", Target, "write over existing data only", FILES),
     note("unlink", Target, "remove files at the end", FILES),
     note("unlink_each_loop", Target, "remove files after each loop", FILES),
-    note("invalidate", Target, "drop the files from the page cache first", CACHE),
-    note("fadvise_hint", Target, "advice for the page cache", CACHE),
     note("write_hint", Target, "how long data lives", HINT),
     note("unique_filename", Target, "file names with a client's address", "there is no server mode"),
     note(

@@ -13,6 +13,7 @@ const fn entry(name: &'static str, category: Category, kind: Kind, doc: &'static
 fn set_engine(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
     settings.engine = match word {
         "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Synchronous,
+        "libaio" => Engine::AsynchronousIfDirect,
         _ => Engine::Asynchronous,
     };
     Ok(())

@@ -19,7 +19,6 @@ const fn aliased(
 const SIZES: &str = "blocks of several sizes in other ways than bsrange and bssplit";
 const FILES: &str = "several files per job";
 const SYNC: &str = "flushes from a job file";
-const CACHE: &str = "a model of the host's page cache";
 const TRIM: &str = "trims";
 const ZONES: &str = "zones";
 const REPLAY: &str = "replay of recorded I/O";
@@ -36,7 +35,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("file_append", Size, "start at the end of the file", FILES),
     later("opendir", Target, "use every file below a directory", FILES),
     later("lockfile", Target, "lock files", FILES),
-    later("pre_read", Target, "read the files into memory first", CACHE),
     later("atomic", Pattern, "atomic writes", "atomic writes"),
     later("sync_file_range", Pattern, "sync_file_range after so many writes", SYNC),
     later("write_barrier", Pattern, "a barrier every so many writes", SYNC),

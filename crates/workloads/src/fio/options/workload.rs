@@ -2,7 +2,7 @@
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::ddir::PerDdir;
-use crate::fio::settings::{Mix, Order, Settings};
+use crate::fio::settings::{Hint, Mix, Order, Settings};
 use crate::fio::values::{self, ValueError};
 
 const RW: &[&str] = &[
@@ -56,6 +56,16 @@ fn read_rw(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     Ok(())
 }
 
+fn set_hint(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.fadvise_hint = match word {
+        "0" => Hint::None,
+        "random" => Hint::Said(Order::Random),
+        "sequential" => Hint::Said(Order::Sequential),
+        _ => Hint::Own,
+    };
+    Ok(())
+}
+
 /// The longest stride \[bytes\].
 const FARTHEST: u64 = 1 << 50;
 
@@ -72,6 +82,27 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     ),
     entry("direct", &[], Category::Pattern, Kind::Bool(|s, on| s.direct = on), "bypass the page cache"),
     entry("buffered", &[], Category::Pattern, Kind::Bool(|s, on| s.direct = !on), "opposite of direct"),
+    entry(
+        "invalidate",
+        &[],
+        Category::Target,
+        Kind::Bool(|s, on| s.invalidate = on),
+        "before each pass of a buffered job, what is clean of its files leaves memory; on unless said",
+    ),
+    entry(
+        "pre_read",
+        &[],
+        Category::Target,
+        Kind::Flag(|s, on| s.pre_read = on),
+        "a buffered job's files are in memory when it begins; invalidate is off then",
+    ),
+    entry(
+        "fadvise_hint",
+        &[],
+        Category::Target,
+        Kind::Word { words: &["0", "1", "random", "sequential"], set: set_hint },
+        "what a buffered job tells the kernel about its order: nothing, its own (1), or this; readahead depends on it",
+    ),
     entry(
         "rwmixread",
         &[],

@@ -1,0 +1,63 @@
+//! What the host's memory wishes, carried out: its bios to the queue, its calls' returns to their sources.
+
+use blksched::{Bio, Listener, Outcome, Submitted, SubmitterId};
+use blksched_workloads::Delivered;
+use blksched_workloads::host::Wish;
+
+use super::{Flight, Observer, Owner, World};
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// Does what the host wishes. True if the queue was given anything.
+    pub(super) fn obey_host(&mut self) -> bool {
+        let mut any = false;
+        while let Some(wish) = self.host.wish() {
+            any |= !matches!(wish, Wish::Return { .. });
+            match wish {
+                Wish::Submit(bio) => self.submit_for_host(bio),
+                Wish::Waits(submitter) => self.queue.waits(self.now, submitter),
+                Wish::GoOn(bio) => {
+                    let Owner::Source(index) = self.flights[bio.tag.0 as usize].owner else {
+                        unreachable!("the host bypasses sources' bios only")
+                    };
+                    self.submit(index as usize, bio);
+                }
+                Wish::Return { tag, failed, issued_at, .. } => {
+                    let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
+                    // Nobody kept it from the disk before its first transfer, so it queued from the beginning.
+                    let submitted_at = self.flights[tag.0 as usize].submitted_at;
+                    let issued_at = issued_at.unwrap_or(self.now).max(submitted_at);
+                    self.land(tag, outcome, submitted_at, issued_at);
+                }
+            }
+        }
+        any
+    }
+
+    /// A source's own bio.
+    pub(super) fn submit(&mut self, index: usize, bio: Bio) {
+        if self.queue.submit(self.now, bio) == Submitted::Asleep {
+            self.host.fell_asleep(bio.submitter);
+            self.asleep[index] = true;
+            self.sources[index].asleep();
+        }
+    }
+
+    fn submit_for_host(&mut self, bio: Bio) {
+        let bytes = u64::from(bio.sectors) * 512;
+        let flight = Flight { owner: Owner::Host, tag: bio.tag, op: bio.op, bytes, submitted_at: self.now };
+        let tag = self.board(flight);
+        if self.queue.submit(self.now, Bio { tag, ..bio }) == Submitted::Asleep {
+            self.host.fell_asleep(bio.submitter);
+        }
+    }
+
+    /// The submission of this submitter that slept went through.
+    pub(super) fn wake(&mut self, submitter: SubmitterId) {
+        self.host.woke(self.now, submitter);
+        let Ok(at) = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id) else { return };
+        let index = self.submitters[at].1;
+        if core::mem::take(&mut self.asleep[index]) {
+            self.tell(index, Delivered::Awake);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Buffered jobs: what a process would do to the disk becomes calls to the host's page cache.
+//!
+//! **Rule** `read`, `write` and flushes become [`Call`]s; trims go past memory. Before each pass over its files a
+//! process opens them anew (tried, with `time_based` too): what is clean of them leaves memory (`invalidate`, fio's
+//! default), or all of it is there (`pre_read`), and readahead begins anew. A flush is an `fsync` of each file that was
+//! written since the last one, in the order of the disk.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use blksched::{Bio, Instant, Op, SubmitterId, Tag};
+
+use crate::host::{Call, Memory, OpenFile, Stable, Work};
+use crate::{Delivered, Emission, Source};
+
+/// How a job uses the page cache.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffering {
+    /// In the order of the disk.
+    pub files: Arc<[OpenFile]>,
+    /// What becomes of them before each pass.
+    pub memory: Memory,
+    /// A pass \[bytes\].
+    pub pass: u64,
+}
+
+/// A process whose I/O goes through the page cache.
+pub(crate) struct Buffered<S> {
+    process: S,
+    how: Buffering,
+    /// What it has read and written \[bytes\], and where the next pass begins.
+    done: u64,
+    next_pass: u64,
+    /// Files written since their last fsync, by number.
+    written: BTreeSet<usize>,
+    syncing: Option<Syncing>,
+}
+
+/// A flush of the process's, as an fsync of each of its files.
+struct Syncing {
+    tag: Tag,
+    /// Files that are not done.
+    left: usize,
+    failed: bool,
+}
+
+impl<S: Source> Buffered<S> {
+    pub fn new(process: S, how: Buffering) -> Buffered<S> {
+        Buffered { process, how, done: 0, next_pass: 0, written: BTreeSet::new(), syncing: None }
+    }
+
+    fn file_at(&self, bio: &Bio) -> usize {
+        self.how.files.partition_point(|file| file.start <= bio.start).saturating_sub(1)
+    }
+
+    fn call(&self, bio: &Bio, file: usize, work: Work) -> Emission {
+        let Bio { tag, submitter, priority, group, .. } = *bio;
+        Emission::Call(Call { tag, submitter, priority, group, file: self.how.files[file], work })
+    }
+
+    fn transfer(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
+        if self.done >= self.next_pass {
+            self.next_pass += self.how.pass.max(1);
+            out.extend(self.how.files.iter().map(|file| Emission::Remember { file: *file, memory: self.how.memory }));
+        }
+        let (start, sectors, file) = (bio.start, bio.sectors, self.file_at(bio));
+        self.done += u64::from(sectors) * 512;
+        let work = match bio.op {
+            Op::Read => Work::Read { start, sectors },
+            _ => {
+                self.written.insert(file);
+                let stable = if bio.durability.fua { Stable::OnReturn } else { Stable::Later };
+                Work::Write { start, sectors, stable }
+            }
+        };
+        out.push(self.call(bio, file, work));
+    }
+
+    /// Each file that was written, at once; the process hears of the last.
+    fn sync(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
+        let mut files = core::mem::take(&mut self.written);
+        if files.is_empty() {
+            files.insert(0);
+        }
+        self.syncing = Some(Syncing { tag: bio.tag, left: files.len(), failed: false });
+        out.extend(files.iter().map(|file| self.call(bio, *file, Work::Sync)));
+    }
+}
+
+impl<S: Source> Source for Buffered<S> {
+    fn next(&self) -> Option<Instant> {
+        self.process.next()
+    }
+
+    fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
+        let mut direct = Vec::new();
+        self.process.emit(now, &mut direct);
+        for emission in direct {
+            match emission {
+                Emission::Submit(bio) if bio.op == Op::Flush => self.sync(&bio, out),
+                Emission::Submit(bio) if bio.op != Op::Discard => self.transfer(&bio, out),
+                other => out.push(other),
+            }
+        }
+    }
+
+    fn delivered(&mut self, now: Instant, what: Delivered) {
+        let mut what = what;
+        if let (Delivered::Done { tag, failed }, Some(syncing)) = (what, &mut self.syncing)
+            && tag == syncing.tag
+        {
+            syncing.left -= 1;
+            syncing.failed |= failed;
+            if syncing.left > 0 {
+                return;
+            }
+            what = Delivered::Done { tag, failed: syncing.failed };
+            self.syncing = None;
+        }
+        self.process.delivered(now, what);
+    }
+
+    fn asleep(&mut self) {
+        self.process.asleep();
+    }
+
+    fn is_finished(&self) -> bool {
+        self.process.is_finished()
+    }
+
+    fn submitter(&self) -> SubmitterId {
+        self.process.submitter()
+    }
+}

@@ -1,0 +1,39 @@
+//! Direct I/O beside buffered: what it touches in memory is written first, and what it writes leaves memory.
+//!
+//! **Origin** `open(2)`, `O_DIRECT`; `Documentation/filesystems`: MEMORY of what Linux does for a range that is cached:
+//! it writes and waits, and a direct write (or a discard) then drops the pages.
+
+use blksched::{Bio, Instant, Op as Operation};
+
+use super::Host;
+use super::op::{Op, OpId, Task};
+use super::outbox::Wish;
+use super::page::{Pages, pages_of};
+
+impl Host {
+    /// Is anything that this direct bio touches in memory, so that [`Host::bypass`] must have it?
+    pub fn concerns(&self, bio: &Bio) -> bool {
+        !self.cache.is_empty() && range(bio).any(|page| self.cache.get(page).is_some())
+    }
+
+    /// Takes a direct bio; [`Wish::GoOn`] gives it back when it may go to the queue.
+    pub fn bypass(&mut self, now: Instant, bio: Bio) {
+        let pages = range(&bio);
+        let id = self.ops.insert(Op::new(Task::Bypass(bio), pages.clone()));
+        self.begin_sync(now, id, pages);
+    }
+
+    /// Memory agrees with the disk.
+    pub(super) fn go_past(&mut self, id: OpId, bio: Bio) {
+        if bio.op != Operation::Read {
+            self.cache.drop_clean(&range(&bio));
+        }
+        self.ops.remove(id);
+        self.out.push(Wish::GoOn(bio));
+        self.out.push(Wish::Waits(bio.submitter));
+    }
+}
+
+fn range(bio: &Bio) -> Pages {
+    pages_of(bio.start, u64::from(bio.sectors))
+}

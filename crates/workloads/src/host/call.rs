@@ -1,0 +1,115 @@
+//! What processes ask of the host: system calls on files that go through the page cache.
+
+use blksched::{GroupId, Op, Priority, Sector, SubmitterId, Tag};
+
+use super::page::{PAGE_SECTORS, Pages, pages_of};
+use super::readahead::Advice;
+
+/// A file as a process has it open. It lies on the disk in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFile {
+    /// Its first sector; a multiple of 8.
+    pub start: Sector,
+    /// Its length \[512-byte sectors\].
+    pub sectors: u64,
+    /// What the process said about its order.
+    pub advice: Advice,
+}
+
+impl OpenFile {
+    /// Its pages of the disk.
+    pub fn pages(&self) -> Pages {
+        pages_of(self.start, self.sectors)
+    }
+
+    pub(super) fn first_page(&self) -> u64 {
+        self.start.0 / PAGE_SECTORS
+    }
+}
+
+/// When a write's data is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stable {
+    /// When the flusher has come to it.
+    Later,
+    /// When the call returns (`O_SYNC`, `O_DSYNC`).
+    OnReturn,
+}
+
+/// What a call does. Positions are sectors of the disk, within the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// `read`
+    Read {
+        /// From here.
+        start: Sector,
+        /// So much \[512-byte sectors\].
+        sectors: u32,
+    },
+    /// `write`
+    Write {
+        /// From here.
+        start: Sector,
+        /// So much \[512-byte sectors\].
+        sectors: u32,
+        /// When it is stable.
+        stable: Stable,
+    },
+    /// `fsync`, `fdatasync`: everything of the file that is dirty becomes stable. Metadata is not modelled, so the two
+    /// are one.
+    Sync,
+}
+
+/// A system call. The process hears of its return as of a bio's completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Handed back when it returns.
+    pub tag: Tag,
+    /// Who calls.
+    pub submitter: SubmitterId,
+    /// The priority of what it submits by itself.
+    pub priority: Priority,
+    /// Whose share that is.
+    pub group: GroupId,
+    /// On which file.
+    pub file: OpenFile,
+    /// To do what.
+    pub work: Work,
+}
+
+impl Call {
+    /// As which operation it is recorded.
+    pub fn op(&self) -> Op {
+        match self.work {
+            Work::Read { .. } => Op::Read,
+            Work::Write { .. } => Op::Write,
+            Work::Sync => Op::Flush,
+        }
+    }
+
+    /// How much it transfers \[bytes\].
+    pub fn bytes(&self) -> u64 {
+        match self.work {
+            Work::Read { sectors, .. } | Work::Write { sectors, .. } => u64::from(sectors) * 512,
+            Work::Sync => 0,
+        }
+    }
+
+    pub(super) fn pages(&self) -> Pages {
+        match self.work {
+            Work::Read { start, sectors } | Work::Write { start, sectors, .. } => pages_of(start, u64::from(sectors)),
+            Work::Sync => self.file.pages(),
+        }
+    }
+}
+
+/// What a process says about a file's place in memory; it takes no time and is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Opened anew: its readahead begins anew, and what is in memory stays there.
+    Keep,
+    /// And what is clean leaves memory (`POSIX_FADV_DONTNEED`).
+    Drop,
+    /// And all of it is in memory: it was read before the simulation began.
+    Load,
+}

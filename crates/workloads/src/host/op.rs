@@ -1,0 +1,81 @@
+//! A call on its way: how far it is and what it waits for.
+
+use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
+
+use super::call::Call;
+use super::report::WaitsFor;
+use super::runs::PageRuns;
+
+/// A call by its place in the host's table.
+pub(super) type OpId = u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    Call(Call),
+    /// Direct I/O, which waits until what it touches in memory is on the disk.
+    Bypass(Bio),
+}
+
+/// What it does when nothing keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Go on page by page.
+    Paging,
+    /// Its pages are on their way; see whether it has to write some again.
+    Syncing,
+    /// Ask for a flush of the disk's cache.
+    Flushing,
+    /// Only the processor is left.
+    Returning,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub task: Task,
+    pub stage: Stage,
+    /// The next page, and the page behind the last.
+    pub at: u64,
+    pub end: u64,
+    /// Pages below this are there because this call asked for them.
+    pub asked: u64,
+    /// Transfers that it waits for.
+    pub transfers: u32,
+    /// Since when it waits for what.
+    pub waits: Option<(Instant, WaitsFor)>,
+    /// Pages that were dirtied while being written, when it came: to be written again.
+    pub again: PageRuns,
+    pub failed: bool,
+    pub issued_at: Option<Instant>,
+}
+
+impl Op {
+    pub fn new(task: Task, pages: super::page::Pages) -> Op {
+        Op {
+            task,
+            stage: Stage::Paging,
+            at: pages.start,
+            end: pages.end,
+            asked: 0,
+            transfers: 0,
+            waits: None,
+            again: PageRuns::default(),
+            failed: false,
+            issued_at: None,
+        }
+    }
+
+    pub fn who(&self) -> Who {
+        match self.task {
+            Task::Call(Call { submitter, priority, group, .. }) => Who { submitter, priority, group },
+            Task::Bypass(Bio { submitter, priority, group, .. }) => Who { submitter, priority, group },
+        }
+    }
+}
+
+/// In whose name bios are submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Who {
+    pub submitter: SubmitterId,
+    pub priority: Priority,
+    pub group: GroupId,
+}

@@ -1,0 +1,98 @@
+//! What the host wants done, in order; and whose wishes have to wait because they sleep for a request slot.
+//!
+//! **Rule** a submitter that found no slot sleeps in the kernel: whatever it would do next, submit another bio or
+//! return from its call, comes after it woke.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use blksched::{Bio, Instant, SubmitterId, Tag};
+
+/// A wish of the host's, for its driver to carry out in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Give this bio to the queue. Its tag is the host's; [`Host::completed`](super::Host::completed) wants it back.
+    Submit(Bio),
+    /// The submitter's burst is over: plugs open.
+    Waits(SubmitterId),
+    /// A bio that was handed in by [`Host::bypass`](super::Host::bypass) may go to the queue now, as it was.
+    GoOn(Bio),
+    /// A call returns.
+    Return {
+        /// Whose.
+        submitter: SubmitterId,
+        /// Which.
+        tag: Tag,
+        /// The disk could not do what it needed.
+        failed: bool,
+        /// When the device began with the last transfer that it waited for; `None`: it needed none.
+        issued_at: Option<Instant>,
+    },
+}
+
+impl Wish {
+    fn whose(&self) -> SubmitterId {
+        match self {
+            Wish::Submit(bio) | Wish::GoOn(bio) => bio.submitter,
+            Wish::Waits(submitter) | Wish::Return { submitter, .. } => *submitter,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outbox {
+    wishes: VecDeque<Wish>,
+    /// Who sleeps, and what it would do next.
+    asleep: BTreeMap<SubmitterId, Vec<Wish>>,
+}
+
+impl Outbox {
+    pub fn push(&mut self, wish: Wish) {
+        self.wishes.push_back(wish);
+    }
+
+    pub fn sleeps(&self, submitter: SubmitterId) -> bool {
+        self.asleep.contains_key(&submitter)
+    }
+
+    /// The next wish of somebody who is awake.
+    pub fn next(&mut self) -> Option<Wish> {
+        while let Some(wish) = self.wishes.pop_front() {
+            match self.asleep.get_mut(&wish.whose()) {
+                Some(held) => held.push(wish),
+                None => return Some(wish),
+            }
+        }
+        None
+    }
+
+    pub fn fell_asleep(&mut self, submitter: SubmitterId) {
+        self.asleep.entry(submitter).or_default();
+    }
+
+    /// What it would have done comes before what others wished meanwhile.
+    pub fn woke(&mut self, submitter: SubmitterId) {
+        for wish in self.asleep.remove(&submitter).unwrap_or_default().into_iter().rev() {
+            self.wishes.push_front(wish);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_of_a_sleeper_wait_in_their_order() {
+        let (a, b) = (SubmitterId(1), SubmitterId(2));
+        let mut out = Outbox::default();
+        out.push(Wish::Waits(a));
+        out.push(Wish::Submit(Bio::flush(1, a)));
+        out.push(Wish::Waits(b));
+        out.fell_asleep(a);
+        assert_eq!((out.next(), out.next()), (Some(Wish::Waits(b)), None));
+        out.push(Wish::Waits(b));
+        out.woke(a);
+        let order: Vec<Wish> = std::iter::from_fn(|| out.next()).collect();
+        assert_eq!(order, [Wish::Waits(a), Wish::Submit(Bio::flush(1, a)), Wish::Waits(b)]);
+    }
+}

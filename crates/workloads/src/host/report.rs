@@ -1,0 +1,127 @@
+//! What the host did, in numbers.
+
+use blksched::{Op, Span};
+
+/// What a call waits for, besides the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// Pages that it needs, from the disk.
+    Pages,
+    /// Dirty memory to fall below its limit.
+    Room,
+    /// Dirty pages to get to the disk, for `fsync`, `O_SYNC` or direct I/O.
+    Writing,
+    /// The disk's cache to be flushed.
+    Flush,
+}
+
+impl WaitsFor {
+    /// All of them.
+    pub const ALL: [WaitsFor; 4] = [WaitsFor::Pages, WaitsFor::Room, WaitsFor::Writing, WaitsFor::Flush];
+
+    /// As a call would say it: it waits for…
+    pub fn words(self) -> &'static str {
+        match self {
+            WaitsFor::Pages => "pages from the disk",
+            WaitsFor::Room => "dirty memory to fall below its limit",
+            WaitsFor::Writing => "its dirty pages to be written",
+            WaitsFor::Flush => "a flush of the disk's cache",
+        }
+    }
+}
+
+/// The calls of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// How many returned.
+    pub returned: u64,
+    /// How often one went to sleep for room ([`WaitsFor::Room`]).
+    pub throttled: u64,
+    /// How long they waited in all, in the order of [`WaitsFor::ALL`].
+    pub waited: [Span; 4],
+}
+
+impl Calls {
+    /// How long they waited for this.
+    pub fn on(&self, what: WaitsFor) -> Span {
+        self.waited[what as usize]
+    }
+}
+
+/// Pages that were written, by who had them written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The flusher, above the background limit.
+    pub background: u64,
+    /// The flusher, because their file had expired.
+    pub expired: u64,
+    /// Processes that waited for them: `fsync`, `O_SYNC`, direct I/O.
+    pub by_caller: u64,
+}
+
+/// What the host did in a run. Pages are of 4096 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostReport {
+    /// `read`.
+    pub reads: Calls,
+    /// `write`.
+    pub writes: Calls,
+    /// `fsync`, `fdatasync`.
+    pub syncs: Calls,
+    /// Pages that a reader found in memory.
+    pub hits: u64,
+    /// Pages that a reader found on their way from the disk already.
+    pub under_way: u64,
+    /// Pages that were read because somebody waited for them.
+    pub asked: u64,
+    /// Pages that were read ahead.
+    pub read_ahead: u64,
+    /// Pages that became dirty.
+    pub dirtied: u64,
+    /// Writes to pages that were dirty already.
+    pub overwritten: u64,
+    /// Pages that arrived at the disk.
+    pub written: Written,
+    /// How often the flusher began to write above the background limit, having had nothing to do.
+    pub background_bursts: u64,
+    /// How often because files had expired.
+    pub expired_bursts: u64,
+    /// The most that was dirty or being written \[bytes\].
+    pub dirty_most: u64,
+    /// What is dirty or being written now \[bytes\].
+    pub dirty: u64,
+}
+
+impl HostReport {
+    /// Did anything go through the page cache?
+    pub fn is_used(&self) -> bool {
+        self.reads.returned + self.writes.returned + self.syncs.returned + self.hits + self.asked + self.dirtied > 0
+    }
+
+    /// The calls recorded as this operation.
+    pub fn calls(&self, op: Op) -> &Calls {
+        match op {
+            Op::Read => &self.reads,
+            Op::Write | Op::Discard => &self.writes,
+            Op::Flush => &self.syncs,
+        }
+    }
+
+    pub(super) fn calls_mut(&mut self, op: Op) -> &mut Calls {
+        match op {
+            Op::Read => &mut self.reads,
+            Op::Write | Op::Discard => &mut self.writes,
+            Op::Flush => &mut self.syncs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_wait_has_its_own_place() {
+        assert!(WaitsFor::ALL.iter().enumerate().all(|(at, what)| *what as usize == at));
+    }
+}

@@ -1,0 +1,54 @@
+//! A table whose places are used again, in an order that hangs on nothing but the calls.
+
+use core::ops::{Index, IndexMut};
+
+/// Things by number.
+#[derive(Clone, Debug)]
+pub(super) struct Slots<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Slots<T> {
+        Slots { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    pub fn insert(&mut self, thing: T) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.places[at as usize] = Some(thing);
+            return at;
+        }
+        self.places.push(Some(thing));
+        self.places.len() as u32 - 1
+    }
+
+    pub fn remove(&mut self, at: u32) -> T {
+        let thing = self.places[at as usize].take();
+        self.free.push(at);
+        thing.expect("it was put there and not taken out")
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..).zip(&self.places).filter_map(|(at, place)| Some((at, place.as_ref()?)))
+    }
+
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+impl<T> Index<u32> for Slots<T> {
+    type Output = T;
+    fn index(&self, at: u32) -> &T {
+        self.places[at as usize].as_ref().expect("it was put there and not taken out")
+    }
+}
+
+impl<T> IndexMut<u32> for Slots<T> {
+    fn index_mut(&mut self, at: u32) -> &mut T {
+        self.places[at as usize].as_mut().expect("it was put there and not taken out")
+    }
+}

@@ -1,0 +1,74 @@
+//! `fsync` and its kin: everything dirty of a file goes to the disk in the caller's own name, the caller waits for it
+//! and for what is under way already, and then for a flush of the disk's cache.
+//!
+//! **Rule** what is dirtied behind the call is not waited for. Of a page that was dirtied while being written, the
+//! write under way is waited for and then another.
+//! **Origin** `fsync(2)`: the call blocks until the device reports that the transfer has completed, including a flush
+//! of a write cache. Metadata, and so a journal's commit, is not modelled.
+
+use blksched::Instant;
+
+use super::Host;
+use super::cache::State;
+use super::op::{OpId, Stage, Task};
+use super::outbox::Wish;
+use super::page::Pages;
+use super::report::WaitsFor;
+use super::transfer::Writer;
+
+impl Host {
+    /// Brings `pages` to the disk for this call.
+    pub(super) fn begin_sync(&mut self, now: Instant, id: OpId, pages: Pages) {
+        self.ops[id].stage = Stage::Syncing;
+        for (transfer, both) in self.writes_within(&pages) {
+            for page in both {
+                if self.cache.get(page) == Some(State::Redirtied(transfer)) {
+                    self.ops[id].again.insert(page..page + 1);
+                }
+            }
+            self.wait_for(now, id, transfer, WaitsFor::Writing);
+        }
+        self.write_out(now, id, &pages);
+        if self.ops[id].transfers == 0 {
+            self.sync_on(now, id);
+        }
+    }
+
+    /// What was waited for is written: write again what was dirtied meanwhile, or go on.
+    pub(super) fn sync_on(&mut self, now: Instant, id: OpId) {
+        let again = core::mem::take(&mut self.ops[id].again);
+        for pages in again.iter() {
+            // Somebody else may have begun with it.
+            for (transfer, _) in self.writes_within(&pages) {
+                self.wait_for(now, id, transfer, WaitsFor::Writing);
+            }
+            self.write_out(now, id, &pages);
+        }
+        if self.ops[id].transfers > 0 {
+            return;
+        }
+        if let Task::Bypass(bio) = self.ops[id].task {
+            return self.go_past(id, bio);
+        }
+        self.ops[id].stage = Stage::Flushing;
+        self.start_flush(now, id);
+    }
+
+    /// Writes everything dirty of `pages`, and waits for it.
+    fn write_out(&mut self, now: Instant, id: OpId, pages: &Pages) {
+        let file = match self.ops[id].task {
+            Task::Call(call) => call.file.pages(),
+            Task::Bypass(_) => pages.clone(),
+        };
+        let mut any = false;
+        while let Some(run) = self.dirty.first_within(pages) {
+            let run = run.start..run.end.min(run.start + self.longest);
+            let transfer = self.start_write(run, file.clone(), Writer::Caller(id));
+            self.wait_for(now, id, transfer, WaitsFor::Writing);
+            any = true;
+        }
+        if any {
+            self.out.push(Wish::Waits(self.ops[id].who().submitter));
+        }
+    }
+}

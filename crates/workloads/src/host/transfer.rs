@@ -1,0 +1,167 @@
+//! Transfers between memory and disk: a bio each, the pages it carries, and the calls that wait for it.
+
+use blksched::{Bio, Instant, Op as Operation, Sector, Tag, Waiter};
+
+use super::Host;
+use super::cache::{State, TransferId};
+use super::dirty_files::Burst;
+use super::op::{OpId, Who};
+use super::outbox::Wish;
+use super::page::{PAGE_BYTES, PAGE_SECTORS, Pages, common, count};
+use super::report::WaitsFor;
+
+/// Who has pages written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    Flusher(Burst),
+    Caller(OpId),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    /// Of pages of this file.
+    Write(Writer, Pages),
+    Flush,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Transfer {
+    pub kind: Kind,
+    pub pages: Pages,
+    /// Calls that go on when it is done.
+    waiters: Vec<OpId>,
+}
+
+impl Host {
+    /// Reads those of `pages` that are not in memory, in as few bios as may be. Answers how many that were.
+    pub(super) fn start_reads(&mut self, who: Who, pages: Pages) -> u64 {
+        let (mut at, mut started) = (pages.start, 0);
+        while at < pages.end {
+            let is_missing = |page: &u64| self.cache.get(*page).is_none();
+            let Some(start) = (at..pages.end).find(is_missing) else { break };
+            let end = (start..pages.end.min(start + self.longest)).find(|page| !is_missing(page));
+            let run = start..end.unwrap_or(pages.end.min(start + self.longest));
+            at = run.end;
+            started += count(&run);
+            let transfer =
+                self.transfers.insert(Transfer { kind: Kind::Read, pages: run.clone(), waiters: Vec::new() });
+            run.clone().for_each(|page| self.cache.set(page, State::Reading(transfer)));
+            self.submit(transfer, who, Waiter::Sync);
+        }
+        if started > 0 {
+            self.out.push(Wish::Waits(who.submitter));
+        }
+        started
+    }
+
+    /// Writes `pages` of `file`, which are dirty and not being written.
+    pub(super) fn start_write(&mut self, pages: Pages, file: Pages, writer: Writer) -> TransferId {
+        let removed = self.dirty.remove(pages.clone());
+        assert!(removed == count(&pages), "clean pages are written: {pages:?}");
+        self.pool.submitted(removed * PAGE_BYTES);
+        let (who, waiter) = match writer {
+            Writer::Flusher(_) => (self.flusher_is, Waiter::Async),
+            Writer::Caller(op) => (self.ops[op].who(), Waiter::Sync),
+        };
+        let kind = Kind::Write(writer, file);
+        let transfer = self.transfers.insert(Transfer { kind, pages: pages.clone(), waiters: Vec::new() });
+        pages.for_each(|page| self.cache.set(page, State::Writing(transfer)));
+        self.submit(transfer, who, waiter);
+        transfer
+    }
+
+    /// Has the disk's cache flushed.
+    pub(super) fn start_flush(&mut self, now: Instant, op: OpId) {
+        let transfer = self.transfers.insert(Transfer { kind: Kind::Flush, pages: 0..0, waiters: Vec::new() });
+        self.wait_for(now, op, transfer, WaitsFor::Flush);
+        let who = self.ops[op].who();
+        self.submit(transfer, who, Waiter::Sync);
+        self.out.push(Wish::Waits(who.submitter));
+    }
+
+    fn submit(&mut self, transfer: TransferId, who: Who, waiter: Waiter) {
+        let Transfer { kind, pages, .. } = &self.transfers[transfer];
+        let tag = u64::from(transfer);
+        let (start, sectors) = (Sector(pages.start * PAGE_SECTORS), (count(pages) * PAGE_SECTORS) as u32);
+        let bio = match kind {
+            Kind::Read => Bio::read(tag, who.submitter, start, sectors),
+            Kind::Write(..) => Bio { op: Operation::Write, waiter, ..Bio::read(tag, who.submitter, start, sectors) },
+            Kind::Flush => Bio::flush(tag, who.submitter),
+        };
+        self.out.push(Wish::Submit(Bio { priority: who.priority, group: who.group, ..bio }));
+    }
+
+    /// The call goes on when this transfer, and every other that it waits for, is done.
+    pub(super) fn wait_for(&mut self, now: Instant, op: OpId, transfer: TransferId, what: WaitsFor) {
+        self.transfers[transfer].waiters.push(op);
+        let op = &mut self.ops[op];
+        op.transfers += 1;
+        op.waits.get_or_insert((now, what));
+    }
+
+    /// A bio of the host's is complete; the device began with it at `issued_at`.
+    ///
+    /// # Panics
+    /// If it is none of the host's.
+    pub fn completed(&mut self, now: Instant, tag: Tag, failed: bool, issued_at: Instant) {
+        let Transfer { kind, pages, waiters } = self.transfers.remove(tag.0 as u32);
+        match kind {
+            Kind::Read => self.pages_arrived(pages, failed),
+            Kind::Write(writer, file) => self.pages_written(now, tag.0 as u32, pages, file, &writer),
+            Kind::Flush => {}
+        }
+        for waiter in waiters {
+            let op = &mut self.ops[waiter];
+            op.transfers -= 1;
+            op.failed |= failed;
+            op.issued_at = op.issued_at.max(Some(issued_at));
+            if op.transfers == 0 {
+                self.go_on(now, waiter);
+            }
+        }
+        self.wake_writers(now);
+        self.write_back(now);
+    }
+
+    fn pages_arrived(&mut self, pages: Pages, failed: bool) {
+        for page in pages {
+            match failed {
+                true => self.cache.forget(page),
+                false => self.cache.set(page, State::Clean),
+            }
+        }
+    }
+
+    /// A failed write is not repeated, as in Linux; those who wait for it hear of it.
+    fn pages_written(&mut self, now: Instant, transfer: TransferId, pages: Pages, file: Pages, writer: &Writer) {
+        let written = count(&pages);
+        self.pool.written(written * PAGE_BYTES);
+        match writer {
+            Writer::Flusher(Burst::Background) => self.report.written.background += written,
+            Writer::Flusher(Burst::Expired) => self.report.written.expired += written,
+            Writer::Caller(_) => self.report.written.by_caller += written,
+        }
+        if matches!(writer, Writer::Flusher(_)) {
+            self.flusher.completed();
+        }
+        for page in pages {
+            if self.cache.get(page) == Some(State::Redirtied(transfer)) {
+                self.cache.set(page, State::Dirty);
+                self.dirty.insert(page..page + 1);
+                self.dirty_files.note(now, &file);
+            } else {
+                self.cache.set(page, State::Clean);
+            }
+        }
+    }
+
+    /// Writes under way that touch `pages`, each with what it has in common with them.
+    pub(super) fn writes_within(&self, pages: &Pages) -> Vec<(TransferId, Pages)> {
+        let within = |(id, transfer): (TransferId, &Transfer)| {
+            let both = common(&transfer.pages, pages);
+            (matches!(transfer.kind, Kind::Write(..)) && !both.is_empty()).then_some((id, both))
+        };
+        self.transfers.iter().filter_map(within).collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! `write`: page by page into memory. A page that is written in part and not there is read first; where the dirty limit
+//! is reached the writer sleeps; whatever else there is, it goes at the speed of memory.
+
+use blksched::{Instant, Sector};
+
+use super::Host;
+use super::cache::State;
+use super::call::{OpenFile, Stable};
+use super::op::OpId;
+use super::page::{PAGE_BYTES, PAGE_SECTORS};
+use super::report::WaitsFor;
+
+impl Host {
+    pub(super) fn write_on(&mut self, now: Instant, id: OpId, file: &OpenFile, range: (Sector, u32), stable: Stable) {
+        loop {
+            let op = &self.ops[id];
+            let (page, end) = (op.at, op.end);
+            if page >= end {
+                self.write_back(now);
+                return match stable {
+                    Stable::Later => self.finish(now, id),
+                    Stable::OnReturn => self.begin_sync(now, id, super::page::pages_of(range.0, u64::from(range.1))),
+                };
+            }
+            if op.failed {
+                return self.finish(now, id);
+            }
+            match self.cache.get(page) {
+                Some(State::Reading(transfer)) => return self.wait_for(now, id, transfer, WaitsFor::Pages),
+                None if !covers(range, page) => {
+                    self.report.asked += self.start_reads(op.who(), page..page + 1);
+                    continue;
+                }
+                Some(State::Dirty | State::Redirtied(_)) => self.report.overwritten += 1,
+                state => {
+                    if !self.pool.has_room(PAGE_BYTES) {
+                        return self.throttle(now, id);
+                    }
+                    self.dirty_page(now, page, file, state);
+                }
+            }
+            self.ops[id].at += 1;
+        }
+    }
+
+    fn dirty_page(&mut self, now: Instant, page: u64, file: &OpenFile, state: Option<State>) {
+        self.report.dirtied += 1;
+        self.pool.dirtied(PAGE_BYTES);
+        if let Some(State::Writing(transfer)) = state {
+            return self.cache.set(page, State::Redirtied(transfer));
+        }
+        self.cache.set(page, State::Dirty);
+        self.dirty.insert(page..page + 1);
+        self.dirty_files.note(now, &file.pages());
+        self.set_tick(now);
+    }
+
+    /// No room below the dirty limit: the writer sleeps, and everything is written until it wakes.
+    fn throttle(&mut self, now: Instant, id: OpId) {
+        self.report.writes.throttled += 1;
+        self.ops[id].waits = Some((now, WaitsFor::Room));
+        self.pool.sleep(id);
+        self.write_back(now);
+    }
+
+    /// Those that sleep for room, if there is enough by now.
+    pub(super) fn wake_writers(&mut self, now: Instant) {
+        for id in self.pool.wake() {
+            self.go_on(now, id);
+        }
+    }
+}
+
+/// Is all of the page written?
+fn covers((start, sectors): (Sector, u32), page: u64) -> bool {
+    start.0 <= page * PAGE_SECTORS && (page + 1) * PAGE_SECTORS <= start.0 + u64::from(sectors)
+}

@@ -1,0 +1,487 @@
+//! The laws of the host's memory, over random calls and a disk that takes its time, and sentences about its parts
+//! together.
+
+use std::collections::VecDeque;
+
+use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag, Waiter};
+use blksched_workloads::host::{
+    Advice, Call, Host, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, Stable, WaitsFor, Wish, Work,
+};
+use proptest::prelude::*;
+
+const FLUSHER: SubmitterId = SubmitterId(1_000);
+const MAX_SECTORS: u32 = 256;
+/// What every bio takes.
+const LATENCY: Span = Span::from_ms(1);
+
+/// A host, and a disk that does any number of bios at once.
+struct Rig {
+    host: Host,
+    now: Instant,
+    disk: VecDeque<(Instant, Bio)>,
+    submitted: Vec<(Instant, Bio)>,
+    returned: Vec<(Instant, u64)>,
+    gone_on: Vec<(Instant, Bio)>,
+    tags: u64,
+}
+
+fn file(first_page: u64, pages: u64, advice: Advice) -> OpenFile {
+    OpenFile { start: Sector(first_page * 8), sectors: pages * 8, advice }
+}
+
+impl Rig {
+    fn new(knobs: &str) -> Rig {
+        let knobs = HostKnobs::parse(knobs).unwrap();
+        Rig {
+            host: Host::new(knobs, FLUSHER, MAX_SECTORS),
+            now: Instant::ZERO,
+            disk: VecDeque::new(),
+            submitted: Vec::new(),
+            returned: Vec::new(),
+            gone_on: Vec::new(),
+            tags: 0,
+        }
+    }
+
+    fn obey(&mut self) {
+        while let Some(wish) = self.host.wish() {
+            match wish {
+                Wish::Submit(bio) => {
+                    self.submitted.push((self.now, bio));
+                    self.disk.push_back((self.now + LATENCY, bio));
+                }
+                Wish::Return { tag, .. } => self.returned.push((self.now, tag.0)),
+                Wish::GoOn(bio) => self.gone_on.push((self.now, bio)),
+                Wish::Waits(_) => {}
+            }
+        }
+    }
+
+    fn call(&mut self, who: u32, file: OpenFile, work: Work) -> u64 {
+        let tag = Tag(self.tags);
+        self.tags += 1;
+        let (priority, group) = (Priority::default(), GroupId::default());
+        self.host.call(self.now, Call { tag, submitter: SubmitterId(who), priority, group, file, work });
+        self.obey();
+        tag.0
+    }
+
+    fn read(&mut self, file: OpenFile, page: u64, pages: u32) -> u64 {
+        self.call(1, file, Work::Read { start: Sector(page * 8), sectors: pages * 8 })
+    }
+
+    fn write(&mut self, file: OpenFile, page: u64, pages: u32) -> u64 {
+        self.call(1, file, Work::Write { start: Sector(page * 8), sectors: pages * 8, stable: Stable::Later })
+    }
+
+    fn next(&self) -> Option<Instant> {
+        [self.host.next(), self.disk.front().map(|(at, _)| *at)].into_iter().flatten().min()
+    }
+
+    /// The next thing that happens, if it does before `end`.
+    fn step(&mut self, end: Instant) -> bool {
+        let Some(next) = self.next().filter(|next| *next <= end) else { return false };
+        self.now = self.now.max(next);
+        if let Some((_, bio)) = self.disk.pop_front_if(|(at, _)| *at <= next) {
+            self.host.completed(self.now, bio.tag, false, self.now);
+        } else {
+            self.host.elapse(self.now);
+        }
+        self.obey();
+        true
+    }
+
+    fn run_until(&mut self, end: Instant) {
+        while self.step(end) {}
+        self.now = self.now.max(end);
+    }
+
+    /// Until this call has returned; answers when.
+    fn until_returned(&mut self, tag: u64) -> Instant {
+        while !self.returned.iter().any(|(_, other)| *other == tag) {
+            assert!(self.step(Instant::NEVER), "call {tag} waits for ever");
+        }
+        self.now
+    }
+
+    /// One call after the other.
+    fn read_all(&mut self, file: OpenFile, pages: u64, step: u32) {
+        for page in (0..pages).step_by(step as usize) {
+            let tag = self.read(file, file.start.0 / 8 + page, step);
+            self.until_returned(tag);
+        }
+    }
+
+    fn pages(&self, op: Op) -> u64 {
+        self.submitted.iter().filter(|(_, bio)| bio.op == op).map(|(_, bio)| u64::from(bio.sectors) / 8).sum()
+    }
+
+    fn lengths(&self, op: Op) -> Vec<u64> {
+        let of = |(_, bio): &(Instant, Bio)| (bio.op == op).then_some(u64::from(bio.sectors) / 8);
+        self.submitted.iter().filter_map(of).collect()
+    }
+}
+
+fn at_ms(ms: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(ms)
+}
+
+#[test]
+fn a_second_pass_over_a_file_costs_no_disk() {
+    let mut rig = Rig::new("");
+    let file = file(0, 1_000, Advice::Normal);
+    rig.read_all(file, 1_000, 1);
+    assert_eq!(rig.pages(Op::Read), 1_000);
+    let before = rig.now;
+    rig.read_all(file, 1_000, 1);
+    assert_eq!(rig.pages(Op::Read), 1_000, "not one page more");
+    assert_eq!(rig.now.since(before), Span::from_ns(900 * 1_000), "the processor's part: 500 ns and 4 times 100 ns");
+    let report = rig.host.report();
+    assert_eq!((report.hits + report.under_way + report.asked, report.asked + report.read_ahead), (2_000, 1_000));
+}
+
+#[test]
+fn a_file_larger_than_memory_is_read_again() {
+    let mut rig = Rig::new("memory=64m");
+    let file = file(0, 20_480, Advice::Normal);
+    rig.read_all(file, 20_480, 64);
+    rig.read_all(file, 20_480, 64);
+    assert_eq!(rig.pages(Op::Read), 40_960, "the oldest page is the next one to be read");
+}
+
+#[test]
+fn a_sequential_reader_waits_for_few_bios_as_long_as_the_window() {
+    let mut rig = Rig::new("");
+    rig.read_all(file(0, 3_000, Advice::Normal), 3_000, 1);
+    let lengths = rig.lengths(Op::Read);
+    assert_eq!(lengths[..4], [4, 8, 16, 32]);
+    assert!(lengths[4..lengths.len() - 1].iter().all(|length| *length == 32), "{lengths:?}");
+}
+
+#[test]
+fn pages_on_their_way_are_waited_for_and_not_read_twice() {
+    let mut rig = Rig::new("read_ahead_kb=0");
+    let file = file(0, 100, Advice::Normal);
+    let one = rig.read(file, 5, 4);
+    let two = rig.call(2, file, Work::Read { start: Sector(48), sectors: 8 });
+    rig.until_returned(one);
+    rig.until_returned(two);
+    assert_eq!((rig.pages(Op::Read), rig.host.report().under_way), (4, 1));
+}
+
+#[test]
+fn random_reads_get_what_they_ask_for_and_nothing_more() {
+    let mut rig = Rig::new("");
+    let file = file(0, 100_000, Advice::Random);
+    for page in [0, 1, 2, 700, 90_000] {
+        let tag = rig.read(file, page, 2);
+        rig.until_returned(tag);
+    }
+    assert_eq!((rig.pages(Op::Read), rig.host.report().read_ahead), (8, 0), "page 1 and page 2 were there");
+}
+
+#[test]
+fn a_write_returns_at_the_speed_of_memory_and_its_file_is_written_when_it_expires() {
+    let mut rig = Rig::new("dirty_expire_centisecs=3s,dirty_writeback_centisecs=1s");
+    let file = file(0, 1_000, Advice::Normal);
+    for page in 0..100 {
+        let tag = rig.write(file, page, 1);
+        rig.until_returned(tag);
+    }
+    assert_eq!(rig.now, Instant::from_ns(900 * 100));
+    rig.run_until(at_ms(2_999));
+    assert_eq!(rig.pages(Op::Write), 0);
+    rig.run_until(at_ms(3_000));
+    assert_eq!(rig.lengths(Op::Write), [32, 32, 32, 4], "as long as a request may be");
+    rig.run_until(at_ms(60_000));
+    let report = rig.host.report();
+    assert_eq!((report.written.expired, report.expired_bursts, report.background_bursts), (100, 1, 0));
+    assert_eq!((rig.pages(Op::Write), report.dirty, rig.host.next()), (100, 0, None));
+    assert!(rig.submitted.iter().all(|(_, bio)| bio.submitter == FLUSHER && bio.waiter == Waiter::Async));
+}
+
+#[test]
+fn above_the_background_limit_the_flusher_writes_at_once_in_file_order() {
+    let mut rig = Rig::new("dirty_background_bytes=64k,dirty_writeback_centisecs=0");
+    let file = file(0, 1_000, Advice::Random);
+    for page in (0..32).rev() {
+        rig.write(file, 2 * page, 1);
+    }
+    rig.run_until(at_ms(100));
+    let starts: Vec<u64> = rig.submitted.iter().map(|(_, bio)| bio.start.0 / 8).collect();
+    assert_eq!(starts[0], 30, "17 pages were dirty, the first of them this one");
+    assert!(starts.windows(2).filter(|pair| pair[1] < pair[0]).count() <= 1, "{starts:?}");
+    assert!(rig.host.report().background_bursts >= 1);
+    assert!(rig.host.report().dirty <= 64 << 10);
+}
+
+#[test]
+fn a_writer_at_the_limit_sleeps_until_the_pool_is_well_below_it() {
+    let mut rig = Rig::new("dirty_bytes=1m,dirty_background_bytes=512k,dirty_hysteresis=256k");
+    let file = file(0, 1_000_000, Advice::Normal);
+    for page in 0..2_000 {
+        let tag = rig.write(file, page, 1);
+        rig.until_returned(tag);
+        assert!(rig.host.report().dirty <= 1 << 20);
+    }
+    let report = rig.host.report();
+    assert!(report.writes.throttled > 0 && report.writes.on(WaitsFor::Room) > LATENCY, "{report:?}");
+    assert_eq!(report.dirty_most, 1 << 20);
+}
+
+#[test]
+fn sleepers_wake_in_batches() {
+    let wakes = |hysteresis: &str| {
+        let mut rig = Rig::new(&format!(
+            "dirty_bytes=1m,dirty_background_bytes=1k,dirty_hysteresis={hysteresis},flusher_requests=4"
+        ));
+        let mut moments = Vec::new();
+        for who in 0..8 {
+            let file = file(who * 1_000, 1_000, Advice::Normal);
+            let work = Work::Write { start: Sector(who * 8_000), sectors: 512, stable: Stable::Later };
+            rig.call(who as u32, file, work);
+        }
+        while rig.step(Instant::NEVER) {}
+        moments.extend(rig.returned.iter().map(|(at, _)| at.as_ns() / 1_000_000));
+        moments.dedup();
+        moments.len()
+    };
+    assert!(wakes("0") >= wakes("512k"), "{} {}", wakes("0"), wakes("512k"));
+}
+
+#[test]
+fn fsync_writes_what_is_dirty_waits_for_it_and_flushes() {
+    let mut rig = Rig::new("");
+    let file = file(0, 1_000, Advice::Normal);
+    rig.write(file, 10, 3);
+    rig.write(file, 40, 1);
+    let tag = rig.call(1, file, Work::Sync);
+    let end = rig.until_returned(tag);
+    assert_eq!(rig.lengths(Op::Write), [3, 1]);
+    assert_eq!(rig.submitted.last().map(|(at, bio)| (*at, bio.op)), Some((Instant::ZERO + LATENCY, Op::Flush)));
+    assert_eq!(end, at_ms(2) + Span::from_ns(500));
+    assert!(rig.submitted.iter().all(|(_, bio)| bio.submitter == SubmitterId(1) && bio.waiter == Waiter::Sync));
+    assert_eq!(rig.host.report().dirty, 0);
+}
+
+#[test]
+fn fsync_leaves_other_files_alone() {
+    let mut rig = Rig::new("");
+    let (one, two) = (file(0, 1_000, Advice::Normal), file(2_000, 1_000, Advice::Normal));
+    rig.write(one, 10, 1);
+    rig.write(two, 2_000, 1);
+    let tag = rig.call(1, two, Work::Sync);
+    rig.until_returned(tag);
+    assert_eq!((rig.pages(Op::Write), rig.host.report().dirty), (1, PAGE_BYTES));
+}
+
+#[test]
+fn a_page_dirtied_while_it_is_written_is_written_again() {
+    let mut rig = Rig::new("");
+    let file = file(0, 1_000, Advice::Normal);
+    rig.write(file, 10, 1);
+    let first = rig.call(1, file, Work::Sync);
+    rig.write(file, 10, 1);
+    let second = rig.call(2, file, Work::Sync);
+    let first = rig.until_returned(first);
+    let second = rig.until_returned(second);
+    assert_eq!(rig.pages(Op::Write), 2);
+    assert!(first < second, "the second is not content with the first's write");
+}
+
+#[test]
+fn o_sync_makes_each_write_wait_for_the_disk() {
+    let mut rig = Rig::new("");
+    let file = file(0, 1_000, Advice::Normal);
+    let work = |page: u64| Work::Write { start: Sector(page * 8), sectors: 8, stable: Stable::OnReturn };
+    rig.write(file, 99, 1);
+    for page in 0..3 {
+        let tag = rig.call(1, file, work(page));
+        rig.until_returned(tag);
+    }
+    assert!(rig.now >= at_ms(6), "a write and a flush each");
+    assert_eq!((rig.pages(Op::Write), rig.host.report().dirty), (3, PAGE_BYTES), "of its own range only");
+}
+
+#[test]
+fn a_page_written_in_part_is_read_first_unless_it_is_there() {
+    let mut rig = Rig::new("");
+    let file = file(0, 1_000, Advice::Normal);
+    let work = Work::Write { start: Sector(3), sectors: 1, stable: Stable::Later };
+    let tag = rig.call(1, file, work);
+    assert!(rig.until_returned(tag) > at_ms(1));
+    let tag = rig.call(1, file, work);
+    let before = rig.now;
+    assert!(rig.until_returned(tag).since(before) < LATENCY);
+    assert_eq!(rig.pages(Op::Read), 1);
+}
+
+#[test]
+fn direct_io_waits_for_dirty_pages_and_drops_what_it_writes() {
+    let mut rig = Rig::new("");
+    let file = file(0, 1_000, Advice::Normal);
+    rig.write(file, 10, 4);
+    let far = Bio::read(1, SubmitterId(2), Sector(800), 8);
+    assert!(!rig.host.concerns(&far));
+    let bio = Bio::write(1, SubmitterId(2), Sector(88), 8);
+    assert!(rig.host.concerns(&bio));
+    rig.host.bypass(rig.now, bio);
+    rig.obey();
+    rig.run_until(at_ms(5));
+    assert_eq!(rig.gone_on, [(at_ms(1), bio)]);
+    assert_eq!(rig.pages(Op::Write), 1, "the page that it touches");
+    assert!(!rig.host.concerns(&bio) && rig.host.concerns(&Bio { start: Sector(80), ..bio }));
+}
+
+#[test]
+fn dropping_a_file_from_memory_spares_what_is_dirty_and_loading_costs_no_disk() {
+    let mut rig = Rig::new("");
+    let file = file(0, 100, Advice::Normal);
+    rig.host.remember(SubmitterId(1), &file, Memory::Load);
+    rig.read_all(file, 100, 10);
+    rig.write(file, 7, 1);
+    assert_eq!(rig.submitted, []);
+    rig.host.remember(SubmitterId(1), &file, Memory::Drop);
+    rig.read_all(file, 100, 10);
+    assert_eq!(rig.pages(Op::Read), 99);
+}
+
+#[test]
+fn a_flusher_without_a_request_slot_writes_no_more_until_it_wakes() {
+    let mut rig = Rig::new("dirty_background_bytes=4k,flusher_requests=4");
+    let file = file(0, 10_000, Advice::Normal);
+    rig.host.fell_asleep(FLUSHER);
+    for page in 0..100 {
+        rig.write(file, 2 * page, 1);
+    }
+    rig.run_until(at_ms(10));
+    assert_eq!(rig.pages(Op::Write), 0);
+    rig.host.woke(rig.now, FLUSHER);
+    rig.obey();
+    assert_eq!(rig.pages(Op::Write), 4);
+}
+
+/// One random thing that a process does.
+#[derive(Clone, Debug)]
+enum Deed {
+    Read { who: u32, page: u64, sectors: u32 },
+    Write { who: u32, sector: u64, sectors: u32, stable: bool },
+    Sync { who: u32 },
+    Direct { page: u64, write: bool },
+    Drop { who: u32 },
+    Wait { us: u64 },
+    Sleep { who: u32 },
+    Wake { who: u32 },
+}
+
+const FILE_PAGES: u64 = 400;
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let (who, page) = (0u32..4, 0..FILE_PAGES - 70);
+    prop_oneof![
+        4 => (who.clone(), page.clone(), 1u32..512).prop_map(|(who, page, sectors)| Deed::Read { who, page, sectors }),
+        6 => (who.clone(), 0..FILE_PAGES * 8 - 512, 1u32..512, prop::bool::weighted(0.1))
+            .prop_map(|(who, sector, sectors, stable)| Deed::Write { who, sector, sectors, stable }),
+        1 => who.clone().prop_map(|who| Deed::Sync { who }),
+        1 => (page, any::<bool>()).prop_map(|(page, write)| Deed::Direct { page, write }),
+        1 => who.clone().prop_map(|who| Deed::Drop { who }),
+        3 => (0u64..3_000).prop_map(|us| Deed::Wait { us }),
+        1 => (0u32..5).prop_map(|who| Deed::Sleep { who }),
+        2 => (0u32..5).prop_map(|who| Deed::Wake { who }),
+    ]
+}
+
+/// Two of the four processes share a file.
+fn file_of(who: u32) -> OpenFile {
+    file(
+        u64::from(who / 2) * 1_000,
+        FILE_PAGES,
+        if who.is_multiple_of(2) { Advice::Normal } else { Advice::Sequential },
+    )
+}
+
+fn whom(who: u32) -> SubmitterId {
+    if who == 4 { FLUSHER } else { SubmitterId(who) }
+}
+
+fn conserved(report: &HostReport) -> bool {
+    let written = report.written.background + report.written.expired + report.written.by_caller;
+    report.dirtied * PAGE_BYTES == written * PAGE_BYTES + report.dirty
+}
+
+impl Rig {
+    fn perform(&mut self, deed: &Deed) {
+        let base = |who: u32| file_of(who).start.0;
+        match *deed {
+            Deed::Read { who, page, sectors } => {
+                self.call(who, file_of(who), Work::Read { start: Sector(base(who) + page * 8), sectors });
+            }
+            Deed::Write { who, sector, sectors, stable } => {
+                let stable = if stable { Stable::OnReturn } else { Stable::Later };
+                self.call(who, file_of(who), Work::Write { start: Sector(base(who) + sector), sectors, stable });
+            }
+            Deed::Sync { who } => drop(self.call(who, file_of(who), Work::Sync).to_string()),
+            Deed::Direct { page, write } => {
+                let op = if write { Op::Write } else { Op::Read };
+                self.tags += 1;
+                let bio = Bio { op, ..Bio::read(self.tags, SubmitterId(9), Sector(page * 8), 64) };
+                match self.host.concerns(&bio) {
+                    true => self.host.bypass(self.now, bio),
+                    false => self.gone_on.push((self.now, bio)),
+                }
+                self.obey();
+            }
+            Deed::Drop { who } => self.host.remember(SubmitterId(who), &file_of(who), Memory::Drop),
+            Deed::Wait { us } => self.run_until(self.now + Span::from_us(us)),
+            Deed::Sleep { who } => self.host.fell_asleep(whom(who)),
+            Deed::Wake { who } => {
+                self.host.woke(self.now, whom(who));
+                self.obey();
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_dirty_byte_is_written_once_limits_hold_and_nobody_waits_for_ever(
+        deeds in prop::collection::vec(deed(), 1..80),
+        limit in prop::sample::select(vec![0u64, 4, 64, 400, 3_000]),
+        hysteresis in prop::sample::select(vec![0u64, 16, 2_000]),
+        requests in 1u32..20,
+    ) {
+        let knobs = format!(
+            "memory=64m,dirty_bytes={},dirty_background_bytes={},dirty_hysteresis={}k,flusher_requests={requests}",
+            limit * 1024 + 1, limit * 512, hysteresis
+        );
+        let mut rig = Rig::new(&knobs);
+        let mut calls = 0;
+        let mut direct = 0;
+        for deed in &deeds {
+            calls += u64::from(matches!(deed, Deed::Read { .. } | Deed::Write { .. } | Deed::Sync { .. }));
+            direct += usize::from(matches!(deed, Deed::Direct { .. }));
+            rig.perform(deed);
+            let report = rig.host.report();
+            prop_assert!(conserved(&report), "{report:?}");
+            prop_assert!(report.dirty <= (limit << 10).max(PAGE_BYTES), "{report:?}");
+        }
+        for who in 0..5 {
+            rig.host.woke(rig.now, whom(who));
+            rig.obey();
+        }
+        rig.run_until(rig.now + Span::from_secs(60));
+        let mut returned: Vec<u64> = rig.returned.iter().map(|(_, tag)| *tag).collect();
+        returned.sort_unstable();
+        returned.dedup();
+        prop_assert_eq!(returned.len() as u64, calls, "each call returns once");
+        prop_assert_eq!(rig.returned.len() as u64, calls);
+        prop_assert_eq!(rig.gone_on.len(), direct);
+        let report = rig.host.report();
+        prop_assert!(conserved(&report), "{report:?}");
+        prop_assert_eq!((report.dirty, rig.host.busy(), rig.host.next()), (0, (0, 0), None), "all has expired and is written");
+        prop_assert_eq!(rig.pages(Op::Write), report.dirtied);
+        prop_assert_eq!(rig.pages(Op::Read), report.asked + report.read_ahead);
+    }
+}
