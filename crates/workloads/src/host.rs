@@ -92,8 +92,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with nothing in its memory. `flusher` is the submitter of what is written in the background, `max_sectors`
-    /// the largest request \[512-byte sectors\].
+    /// A host with nothing in its memory. `flusher` is the submitter of what is written in the background,
+    /// `max_sectors` the largest request \[512-byte sectors\].
     pub fn new(knobs: HostKnobs, flusher: SubmitterId, max_sectors: u32) -> Host {
         Host {
             flusher_is: Who { submitter: flusher, priority: Priority::default(), group: GroupId::default() },

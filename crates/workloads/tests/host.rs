@@ -480,7 +480,7 @@ proptest! {
         prop_assert_eq!(rig.gone_on.len(), direct);
         let report = rig.host.report();
         prop_assert!(conserved(&report), "{report:?}");
-        prop_assert_eq!((report.dirty, rig.host.busy(), rig.host.next()), (0, (0, 0), None), "all has expired and is written");
+        prop_assert_eq!((report.dirty, rig.host.busy(), rig.host.next()), (0, (0, 0), None), "all has expired");
         prop_assert_eq!(rig.pages(Op::Write), report.dirtied);
         prop_assert_eq!(rig.pages(Op::Read), report.asked + report.read_ahead);
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use blksched::{Class, Dir, Priority};
-use blksched_workloads::fio::{JobFile, supported_options};
+use blksched_workloads::fio::supported_options;
 use blksched_workloads::host::{Advice, Memory};
 use common::{DISK_SECTORS, job, plan, run, run_job};
 

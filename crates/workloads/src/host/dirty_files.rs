@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn what_was_dirtied_behind_the_look_waits_for_another_thirty_seconds() {
         let mut files = DirtyFiles::default();
-        let mut dirty = set(&[0..1]);
+        let mut dirty = PageRuns::default();
+        dirty.insert(0..1);
         files.note(at(0), &(0..5_000));
         files.expire(at(30), Span::from_secs(30), &dirty);
         dirty.insert(100..101);

@@ -20,7 +20,8 @@ blksched::tunables! {
     /// `Documentation/admin-guide/sysctl/vm.rst` and `Documentation/block/queue-sysfs.rst`; the values are MEMORY).
     pub struct HostKnobs {
         /// Memory for the page cache, and what the ratios are of. Job files see it as $mb_memory.
-        memory: u64 [Bytes] = 4 << 30, 64 * MIB..=64 * GIB, blksched::Kernels::since(V2_5), sweep [512 * MIB, 4 * GIB];
+        memory: u64 [Bytes] = 4_u64 << 30, 64 * MIB..=64 * GIB, blksched::Kernels::since(V2_5),
+            sweep [512 * MIB, 4 * GIB];
         /// The largest readahead window of a file. Twice that for a reader that says it is sequential.
         read_ahead_kb: u32 [Kib] = 128, 0..=16 * KIB, blksched::Kernels::since(V2_5), sweep [0, 32, 128, 512, 2048];
         /// Dirty memory above this part of memory is written in the background.
@@ -39,14 +40,15 @@ blksched::tunables! {
             blksched::Kernels::since(V2_5), sweep [0, 100 * CS, 500 * CS];
         /// How far dirty memory must fall below its limit before the writers that sleep wake, all at once. Not a
         /// parameter of Linux; FIT.
-        dirty_hysteresis: u64 [Bytes] = 2 << 20, 0..=GIB, blksched::Kernels::since(V2_5), sweep [0, 512 * KIB, 2 * MIB];
+        dirty_hysteresis: u64 [Bytes] = 2_u64 << 20, 0..=GIB, blksched::Kernels::since(V2_5),
+            sweep [0, 512 * KIB, 2 * MIB];
         /// How many writes the flusher has under way at most. Not a parameter of Linux, where the request slots bound
         /// it; they do here too.
         flusher_requests: u32 [Requests] = 128, 1..=65_536, blksched::Kernels::since(V2_5), sweep [8, 128, 1024];
         /// Once it had that many, it goes on when so many of them are done. Not a parameter of Linux.
         flusher_batch: u32 [Requests] = 32, 1..=65_536, blksched::Kernels::since(V2_5), sweep [1, 32];
         /// What the processor needs for a buffered read or write, whatever its length. Measured: fio 3.33, psync, a
-        /// cached file, one machine of 2024; FIT.
+        /// cached file, one machine; FIT.
         call: Span [Ns] = Span::from_ns(500), 0..=1_000_000_000, blksched::Kernels::since(V2_5), sweep [];
         /// And for each KiB copied. Measured likewise: 50 ns reading, 120 to 150 ns writing; FIT.
         copy_kib: Span [Ns] = Span::from_ns(100), 0..=1_000_000_000, blksched::Kernels::since(V2_5), sweep [];
@@ -114,6 +116,14 @@ mod tests {
         assert!(error("dirty_ratio=101").contains("expected 0%..=100%"), "{}", error("dirty_ratio=101"));
         assert!(error("memory=lots").contains("expected 64m..=64g"), "{}", error("memory=lots"));
         assert!(error("memory").contains("`` is not a value for memory"));
+    }
+
+    #[test]
+    fn the_table_shows_the_defaults_in_use() {
+        let knobs = HostKnobs::default();
+        for knob in HostKnobs::KNOBS {
+            assert_eq!(knobs.get(knob.name), Some(knob.default), "{}", knob.name);
+        }
     }
 
     #[test]

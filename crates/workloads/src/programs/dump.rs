@@ -218,6 +218,7 @@ mod tests {
                         readers[to.0 as usize].delivered(Instant::ZERO, Delivered::Told { from, word });
                     }
                     Emission::Waits | Emission::Exit => {}
+                    other => panic!("it goes past the page cache: {other:?}"),
                 }
             }
         }

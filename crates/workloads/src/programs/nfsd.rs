@@ -188,6 +188,7 @@ mod tests {
                             self.sources[to.0 as usize].delivered(self.now, told);
                         }
                         Emission::Waits | Emission::Exit => {}
+                        other => panic!("it goes past the page cache: {other:?}"),
                     }
                 }
             }
