@@ -180,9 +180,9 @@ pub struct Catalogue {
 impl Catalogue {
     /// What this crate brings.
     pub fn builtin() -> Catalogue {
-        use crate::elevators::{anticipatory, cfq, deadline, kyber, mq_deadline, none, noop};
+        use crate::elevators::{anticipatory, bfq, cfq, deadline, kyber, mq_deadline, none, noop};
         let historical = [noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY];
-        let present = [none::ENTRY, mq_deadline::ENTRY, kyber::ENTRY];
+        let present = [none::ENTRY, mq_deadline::ENTRY, kyber::ENTRY, bfq::ENTRY];
         Catalogue { entries: historical.into_iter().chain(present).collect() }
     }
 

@@ -1,6 +1,7 @@
 //! The schedulers, one folder each.
 
 pub mod anticipatory;
+pub mod bfq;
 pub mod cfq;
 pub mod deadline;
 pub mod kyber;

@@ -7,10 +7,12 @@ use crate::elevator::{IdleFor, Run};
 use crate::request::{Class, Dir, RequestId, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
 
+mod budget;
 mod class;
 mod domain;
 mod service;
 
+pub use budget::{Injected, Raised, RaisingEnd};
 pub use class::ClassTurn;
 pub use domain::{DepthChange, Domain, DomainTurn, Latency};
 pub use service::{DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
@@ -388,6 +390,82 @@ pub enum Reason {
     QueueSplit {
         /// Who.
         submitter: SubmitterId,
+    },
+
+    // ---- decisions: budgets and weights (BFQ)
+    /// How much a queue may be served in its next turn.
+    BudgetAssigned {
+        /// Whose.
+        owner: SubmitterId,
+        /// Its own requests, or write-back of its priority level.
+        waiter: Waiter,
+        /// The budget \[sectors\].
+        sectors: i64,
+    },
+    /// A queue that was slow pays for the time that it had the disk, beyond what it moved.
+    ChargedForTime {
+        /// Whose queue.
+        owner: SubmitterId,
+        /// What it pays on top \[sectors\].
+        sectors: i64,
+    },
+    /// A queue's weight is raised, or raised for another reason now.
+    WeightRaised {
+        /// Whose.
+        owner: SubmitterId,
+        /// Its own requests, or write-back of its priority level.
+        waiter: Waiter,
+        /// As what.
+        why: Raised,
+        /// To so many times its own.
+        times: u32,
+    },
+    /// A queue has its own weight again.
+    RaisingEnded {
+        /// Whose.
+        owner: SubmitterId,
+        /// Why.
+        why: RaisingEnd,
+    },
+    /// A queue was made among many others: it is not raised.
+    InLargeBurst {
+        /// Whose.
+        owner: SubmitterId,
+    },
+    /// The next request is somebody else's, while the disk is one's that has nothing queued.
+    Injected {
+        /// Whose disk it is.
+        into: SubmitterId,
+        /// Whose request goes.
+        from: SubmitterId,
+        /// Why.
+        why: Injected,
+    },
+    /// How many requests the device may have while a queue has the disk and is empty.
+    InjectionLimit {
+        /// Whose queue.
+        owner: SubmitterId,
+        /// Requests.
+        limit: u32,
+    },
+    /// A process sends its requests whenever one of another's has come back.
+    WakerFound {
+        /// Who.
+        owner: SubmitterId,
+        /// Who wakes it.
+        waker: SubmitterId,
+    },
+    /// How fast the device is when it works in order, and what follows for budgets.
+    PeakRate {
+        /// Sectors per second.
+        sectors_per_s: u64,
+        /// The greatest budget \[sectors\].
+        max_budget: i64,
+    },
+    /// Whether the device works on several requests at a time.
+    DiskQueues {
+        /// It does.
+        queues: bool,
     },
 
     // ---- decisions: priority classes (mq-deadline), said while requests of more than one class are under way

@@ -15,4 +15,4 @@ pub use forest::{Forest, Root};
 pub use hash::EndHash;
 pub use list::List;
 pub use lists::{Chain, Lists};
-pub use tree::Tree;
+pub use tree::{Summary, Tree};

@@ -24,6 +24,8 @@ pub enum Unit {
     Percent,
     /// KiB.
     Kib,
+    /// 512-byte sectors.
+    Sectors,
     /// Requests.
     Requests,
     /// Times that something may happen.
@@ -44,6 +46,7 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Percent => "%",
             Unit::Kib => "KiB",
+            Unit::Sectors => "sectors",
             Unit::Requests => "requests",
             Unit::Times => "times",
             Unit::Cost => "cost",

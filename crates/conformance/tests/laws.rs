@@ -64,6 +64,7 @@ keeps_the_laws! {
     none_keeps_the_laws: "none";
     mq_deadline_keeps_the_laws: "mq-deadline";
     kyber_keeps_the_laws: "kyber";
+    bfq_keeps_the_laws: "bfq";
 }
 
 #[test]

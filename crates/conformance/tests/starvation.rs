@@ -8,7 +8,7 @@ use blksched_conformance::driver::Script;
 use blksched_conformance::laws;
 
 const VICTIM: u64 = u64::MAX;
-const IDLE: Priority = Priority { class: Class::Idle, level: 7 };
+const REAL_TIME: Priority = Priority { class: Class::RealTime, level: 4 };
 const ISSUES: u32 = 20_000;
 /// The stream keeps so many requests queued, all on the near side of the victim.
 const AHEAD: u32 = 200;
@@ -23,22 +23,21 @@ fn others_before_the_victim(name: &str, dir: Dir) -> Option<u32> {
     others.into_iter().try_fold(0, |most, others| Some(most.max(others?)))
 }
 
-/// How many others go before one far request of the idle class, while a stream of its own direction never ends;
+/// How many others go before one far request of best effort, while a real-time stream of its direction never ends;
 /// `None`: it starves.
 fn others_at_a_pace(name: &str, dir: Dir, pace: Span) -> Option<u32> {
     let built = Catalogue::builtin().build(name).unwrap();
     let mut queue = BlockQueue::new(QueueConfig::default(), built.elevator);
     let (op, waiter) = if dir == Dir::Read { (Op::Read, Waiter::Sync) } else { (Op::Write, Waiter::Async) };
     let bio = |tag, start| Bio { op, tag: Tag(tag), waiter, ..Bio::read(0, SubmitterId(1), Sector(start), 8) };
-    // Where there are classes, the victim is of the idle one.
-    let victim = Bio { submitter: SubmitterId(2), priority: IDLE, ..bio(VICTIM, 1 << 40) };
+    let victim = Bio { submitter: SubmitterId(2), priority: Priority::NORMAL, ..bio(VICTIM, 1 << 40) };
     queue.submit(Instant::ZERO, victim);
     let mut now = Instant::ZERO;
     let mut streamed = 0;
     for issued in 0..ISSUES {
         while queue.queued() < AHEAD {
             streamed += 1;
-            queue.submit(now, bio(streamed, streamed * 64));
+            queue.submit(now, Bio { priority: REAL_TIME, ..bio(streamed, streamed * 64) });
         }
         let Next::Issue(command) = queue.next(now) else { panic!("the stream never ends") };
         if command.start == Sector(1 << 40) {

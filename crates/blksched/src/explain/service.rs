@@ -14,6 +14,8 @@ pub enum SliceStart {
 pub enum SliceEnd {
     /// Its time was up.
     Used,
+    /// Its next request does not fit into what is left of its budget.
+    BudgetUsed,
     /// It had nothing queued and was not worth waiting for.
     NothingQueued,
     /// A cooperator goes on where it stopped.
@@ -51,6 +53,14 @@ pub enum Preempt {
     FellowSeeker,
     /// The disk idles, and this one is close by.
     Close,
+    /// This one had budget left and comes back in time.
+    WaitedFor,
+    /// This one is of a higher class.
+    HigherClass,
+    /// This one weighs more.
+    Heavier,
+    /// Nobody would idle for that one anyway.
+    NotWorthIdling,
 }
 
 /// Why the disk was not left idle for a queue that ran empty.

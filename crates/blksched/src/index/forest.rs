@@ -4,7 +4,7 @@
 //! comes; here a tree is a [`Root`] of twelve bytes that its owner keeps, and nothing is allocated once the table has
 //! grown.
 
-use super::tree::{Tree, member};
+use super::tree::{Summary, Tree, member};
 
 /// One tree of a [`Forest`]; of no use with another forest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,11 @@ impl Root {
         member(self.first)
     }
 
+    /// The member at its top.
+    pub fn top(self) -> Option<u32> {
+        member(self.root)
+    }
+
     /// How many members it has.
     pub fn len(self) -> u32 {
         self.len
@@ -33,14 +38,14 @@ impl Root {
 
 /// The nodes of many trees. Shapes and order of equals are those of [`Tree`].
 #[derive(Clone, Debug, Default)]
-pub struct Forest<K: Copy + Default + Ord> {
+pub struct Forest<K: Copy + Default + Ord, S: Summary<K> = ()> {
     /// Its own root means nothing between calls.
-    tree: Tree<K>,
+    tree: Tree<K, S>,
 }
 
-impl<K: Copy + Default + Ord> Forest<K> {
+impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// No nodes yet.
-    pub fn new() -> Forest<K> {
+    pub fn new() -> Forest<K, S> {
         Forest::default()
     }
 
@@ -62,6 +67,16 @@ impl<K: Copy + Default + Ord> Forest<K> {
     /// As [`Tree::rekey`].
     pub fn rekey(&mut self, id: u32, key: K) {
         self.tree.rekey(id, key);
+    }
+
+    /// What is kept of the subtree whose top is the member `id`.
+    pub fn summary(&self, id: u32) -> S {
+        self.tree.summary(id)
+    }
+
+    /// The members at the tops of the subtrees below `id`, lower keys first.
+    pub fn below(&self, id: u32) -> [Option<u32>; 2] {
+        self.tree.below(id)
     }
 
     /// The member behind `id` in its tree.
@@ -110,7 +125,7 @@ impl<K: Copy + Default + Ord> Forest<K> {
         core::iter::successors(of.first(), |&id| self.next(id))
     }
 
-    fn within<T>(&mut self, root: &mut Root, work: impl FnOnce(&mut Tree<K>) -> T) -> T {
+    fn within<T>(&mut self, root: &mut Root, work: impl FnOnce(&mut Tree<K, S>) -> T) -> T {
         (self.tree.root, self.tree.first, self.tree.len) = (root.root, root.first, root.len);
         let result = work(&mut self.tree);
         *root = Root { root: self.tree.root, first: self.tree.first, len: self.tree.len };
@@ -124,7 +139,7 @@ mod tests {
 
     #[test]
     fn trees_over_one_table_do_not_disturb_each_other() {
-        let mut forest = Forest::new();
+        let mut forest = Forest::<u32>::new();
         let mut roots = [Root::default(); 3];
         for id in 0..60u32 {
             forest.insert(&mut roots[id as usize % 3], id, (id * 37) % 50);
@@ -132,7 +147,7 @@ mod tests {
         for id in (0..60).step_by(4) {
             forest.remove(&mut roots[id as usize % 3], id);
         }
-        let mut alone = Tree::new();
+        let mut alone = Tree::<u32>::new();
         let members = |which: u32| (0..60).filter(move |id| id % 3 == which);
         members(1).for_each(|id| {
             alone.insert(id, (id * 37) % 50);

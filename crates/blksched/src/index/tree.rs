@@ -6,11 +6,28 @@
 //! which node a failed search visits last. Kernels use this very tree, so these decisions replay. It also counts its
 //! comparisons (the mail of 2002-11-01 is about them) and allocates nothing once its table has grown.
 
+/// What a tree keeps of each subtree: made anew, whenever the subtree changes, from the key at its top and what is kept
+/// of the two below.
+pub trait Summary<K>: Copy + Default {
+    /// Is anything kept at all?
+    const KEPT: bool;
+
+    /// Of a subtree with `own` at its top.
+    fn of(own: K, below: [Option<Self>; 2]) -> Self;
+}
+
+/// Nothing is kept.
+impl<K> Summary<K> for () {
+    const KEPT: bool = false;
+
+    fn of(_own: K, _below: [Option<()>; 2]) {}
+}
+
 /// A sorted set of small numbered things (requests, queues), each with a key.
 #[derive(Clone, Debug)]
-pub struct Tree<K> {
+pub struct Tree<K, S = ()> {
     /// Slot 0 is the sentinel that stands for every missing child; thing `i` is in slot `i + 1`.
-    nodes: Vec<Node<K>>,
+    nodes: Vec<Node<K, S>>,
     pub(super) root: u32,
     pub(super) first: u32,
     pub(super) len: u32,
@@ -30,8 +47,9 @@ struct Gap<K> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node<K> {
+struct Node<K, S> {
     key: K,
+    summary: S,
     parent: u32,
     child: [u32; 2],
     colour: Colour,
@@ -49,16 +67,18 @@ const NIL: u32 = 0;
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 
-impl<K: Copy + Default + Ord> Default for Tree<K> {
-    fn default() -> Tree<K> {
+impl<K: Copy + Default + Ord, S: Summary<K>> Default for Tree<K, S> {
+    fn default() -> Tree<K, S> {
         Tree::new()
     }
 }
 
-impl<K: Copy + Default + Ord> Tree<K> {
+impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     /// An empty tree.
-    pub fn new() -> Tree<K> {
-        let sentinel = Node { key: K::default(), parent: NIL, child: [NIL; 2], colour: Colour::Black };
+    pub fn new() -> Tree<K, S> {
+        let nothing = S::default();
+        let sentinel =
+            Node { key: K::default(), summary: nothing, parent: NIL, child: [NIL; 2], colour: Colour::Black };
         Tree { nodes: vec![sentinel], root: NIL, first: NIL, len: 0, gap: None }
     }
 
@@ -92,6 +112,17 @@ impl<K: Copy + Default + Ord> Tree<K> {
     pub fn rekey(&mut self, id: u32, key: K) {
         assert!(self.contains(id), "{id} is not in the tree");
         self.nodes[id as usize + 1].key = key;
+        self.summarise_up(id + 1);
+    }
+
+    /// What is kept of the subtree whose top is the member `id`.
+    pub fn summary(&self, id: u32) -> S {
+        self.nodes[id as usize + 1].summary
+    }
+
+    /// The members at the tops of the subtrees below `id`.
+    pub(super) fn below(&self, id: u32) -> [Option<u32>; 2] {
+        self.nodes[id as usize + 1].child.map(member)
     }
 
     /// The member with the smallest key; of equals the one put in first.
@@ -200,13 +231,15 @@ impl<K: Copy + Default + Ord> Tree<K> {
     pub fn insert(&mut self, id: u32, key: K) -> u32 {
         let slot = id + 1;
         if slot as usize >= self.nodes.len() {
-            let out = Node { key, parent: NIL, child: [NIL; 2], colour: Colour::Out };
+            let nothing = S::default();
+            let out = Node { key, summary: nothing, parent: NIL, child: [NIL; 2], colour: Colour::Out };
             self.nodes.resize(slot as usize + 1, out);
         }
         assert!(self.nodes[slot as usize].colour == Colour::Out, "{id} is already in the tree");
         let Gap { parent, side, comparisons, .. } = self.known_gap(key).unwrap_or_else(|| self.descend(key));
         self.gap = None;
-        self.nodes[slot as usize] = Node { key, parent, child: [NIL; 2], colour: Colour::Red };
+        let summary = S::default();
+        self.nodes[slot as usize] = Node { key, summary, parent, child: [NIL; 2], colour: Colour::Red };
         match parent {
             NIL => self.root = slot,
             parent => self.nodes[parent as usize].child[side] = slot,
@@ -215,6 +248,7 @@ impl<K: Copy + Default + Ord> Tree<K> {
             self.first = slot;
         }
         self.len += 1;
+        self.summarise_up(slot);
         self.fix_insertion(slot);
         comparisons
     }
@@ -232,6 +266,8 @@ impl<K: Copy + Default + Ord> Tree<K> {
         }
         let [left, right] = self.nodes[z as usize].child;
         let mut removed = self.colour(z);
+        // The lowest member whose subtree is another one afterwards.
+        let mut lowest = self.parent(z);
         let x;
         if left == NIL || right == NIL {
             x = if left == NIL { right } else { left };
@@ -240,9 +276,11 @@ impl<K: Copy + Default + Ord> Tree<K> {
             let y = self.extreme(right, LEFT);
             removed = self.colour(y);
             x = self.nodes[y as usize].child[RIGHT];
+            lowest = y;
             if self.nodes[y as usize].parent == z {
                 self.nodes[x as usize].parent = y;
             } else {
+                lowest = self.parent(y);
                 self.transplant(y, x);
                 self.adopt(y, RIGHT, right);
             }
@@ -252,6 +290,7 @@ impl<K: Copy + Default + Ord> Tree<K> {
         }
         self.nodes[z as usize].colour = Colour::Out;
         self.len -= 1;
+        self.summarise_up(lowest);
         if removed == Colour::Black {
             self.fix_removal(x);
         }
@@ -315,6 +354,25 @@ impl<K: Copy + Default + Ord> Tree<K> {
         }
         self.replace_below_parent(at, up);
         self.adopt(up, side, at);
+        if S::KEPT {
+            self.summarise(at);
+            self.summarise(up);
+        }
+    }
+
+    /// Make anew what is kept of the subtree at `at`.
+    fn summarise(&mut self, at: u32) {
+        let Node { key, child, .. } = self.nodes[at as usize];
+        let below = child.map(|slot| member(slot).map(|id| self.summary(id)));
+        self.nodes[at as usize].summary = S::of(key, below);
+    }
+
+    /// The same for every subtree that `at` is in.
+    fn summarise_up(&mut self, mut at: u32) {
+        while S::KEPT && at != NIL {
+            self.summarise(at);
+            at = self.parent(at);
+        }
     }
 
     /// Hang `by` where `at` hangs.
@@ -433,7 +491,7 @@ mod tests {
 
     #[test]
     fn equal_keys_stand_in_the_order_of_insertion() {
-        let mut tree = Tree::new();
+        let mut tree = Tree::<u32>::new();
         for id in 0..20 {
             tree.insert(id, id % 3);
             tree.check();
@@ -445,7 +503,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_sorted_set_over_many_random_changes() {
-        let (mut tree, mut model) = (Tree::new(), std::collections::BTreeSet::new());
+        let (mut tree, mut model) = (Tree::<u64>::new(), std::collections::BTreeSet::new());
         let mut random = 1u64;
         for step in 0..20_000u32 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -467,9 +525,40 @@ mod tests {
         }
     }
 
+    /// The greatest id that is kept of a subtree, wherever keys put it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    struct Greatest(u64);
+
+    impl Summary<(u64, u64)> for Greatest {
+        const KEPT: bool = true;
+
+        fn of(own: (u64, u64), below: [Option<Greatest>; 2]) -> Greatest {
+            Greatest(below.into_iter().flatten().fold(own.1, |most, Greatest(there)| most.max(there)))
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_subtree_is_true_after_any_change() {
+        let mut tree: Tree<(u64, u64), Greatest> = Tree::new();
+        let mut random = 3u64;
+        for step in 0..5_000u32 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let id = (random >> 33) as u32 % 100;
+            match tree.contains(id) {
+                true if step % 5 == 0 => tree.rekey(id, (tree.key(id).0, random >> 20)),
+                true => tree.remove(id),
+                false => _ = tree.insert(id, ((random >> 40) % 50, random >> 20)),
+            }
+            for member in tree.iter().collect::<Vec<_>>() {
+                let below = tree.below(member).map(|child| child.map(|child| tree.summary(child)));
+                assert_eq!(tree.summary(member), Greatest::of(tree.key(member), below));
+            }
+        }
+    }
+
     #[test]
     fn searches_before_insertions_change_neither_shape_nor_count() {
-        let (mut searched, mut plain) = (Tree::new(), Tree::new());
+        let (mut searched, mut plain) = (Tree::<u64>::new(), Tree::<u64>::new());
         let mut random = 7u64;
         for _ in 0..20_000 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -492,7 +581,7 @@ mod tests {
 
     #[test]
     fn a_failed_search_ends_beside_the_key_and_a_search_counts_its_comparisons() {
-        let mut tree = Tree::new();
+        let mut tree = Tree::<u32>::new();
         for id in 0..7u32 {
             tree.insert(id, id * 10);
         }

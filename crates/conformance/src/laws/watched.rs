@@ -2,8 +2,8 @@
 
 use blksched::merge::Merging;
 use blksched::{
-    Admission, Bio, Cx, Dispatch, Elevator, End, Insert, Instant, Lookup, Neighbours, RequestId, Requests, Run,
-    SubmitterId, Tunables,
+    Admission, Bio, Cx, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, Lookup, Neighbours, RequestId,
+    Requests, Run, SubmitterId, Tunables,
 };
 
 use super::calls::Calls;
@@ -115,6 +115,14 @@ impl Elevator for Watched {
 
     fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
         self.changes(cx, |inner, cx| inner.forget(cx, submitter))
+    }
+
+    fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
+        self.inner.group(cx, id, group);
+    }
+
+    fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
+        self.inner.ungroup(cx, id);
     }
 
     fn tunables(&self) -> &dyn Tunables {

@@ -155,7 +155,11 @@ fn raw_value(header: &Header, knob: &Knob, shown: i64) -> i64 {
     match header.raw.get(knob.name) {
         Some(&ticks) if in_ticks => Jiffies::new(header.hz).span(ticks as u64).as_ns() as i64,
         Some(&ns) => ns,
-        None if knob.unit == blksched::Unit::Ms => Span::from_ms(shown as u64).as_ns() as i64,
+        None if knob.unit == blksched::Unit::Ms => {
+            // Beside some, sysfs shows the same quantity in a finer unit.
+            let fine = header.tunables.get(&format!("{}_us", knob.name)).map(|&us| Span::from_us(us as u64));
+            fine.unwrap_or(Span::from_ms(shown as u64)).as_ns() as i64
+        }
         None => shown,
     }
 }

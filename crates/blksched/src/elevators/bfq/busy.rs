@@ -1,0 +1,186 @@
+//! A queue becomes busy, and stops being so.
+//!
+//! **Rule** Who comes back within three idle times keeps what was left of its budget and may preempt; else it begins
+//! with the budget that feedback assigned. Who begins something new, or came in time, is raised (file `raising`). It
+//! preempts the queue in service if it was waited for, is of a higher class or weight, or if nobody would idle for that one.
+//! **Origin** note B6; the counters B5, "Busy count per class", with their trap: a class that changes in between makes
+//! them wrap.
+
+use super::Bfq;
+use super::entity::Node;
+use super::expire::{Until, Why};
+use super::priority::USUAL_WEIGHT;
+use super::queue::Qid;
+use super::raising::{Awakening, Kind, on_awakening};
+use super::terms::Call;
+use super::wf2q::{Return, Turn};
+use crate::explain::{Preempt, Raised};
+
+/// Who comes back within so many idle times has been thinking.
+const IN_TIME: u64 = 3;
+
+/// A queue that was waited for has something to say about its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Came {
+    InTime,
+    Anew,
+}
+
+impl Bfq {
+    /// A request has come to a queue that had none; true if it was found to begin something new.
+    pub(super) fn awaken(&mut self, call: &mut Call<'_, '_>, q: Qid) -> bool {
+        let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q));
+        let at = self.look_at(call, q);
+        self.leave_old_burst(call, q);
+        let came = self.renew_budget(call, q, cost);
+        self.queues[q].birth.is_new = false;
+        if self.knobs.low_latency && call.now > self.queues[q].birth.split + self.terms.new_start {
+            self.raise(call, q, at);
+        }
+        let queue = &mut self.queues[q];
+        queue.turn.busy_since = call.now;
+        queue.turn.served = 0;
+        queue.raising.soft_is_open = false;
+        self.join_service_trees(call, q);
+        self.preempt(call, q, came);
+        at.interactive
+    }
+
+    fn look_at(&self, call: &Call<'_, '_>, q: Qid) -> Awakening {
+        let queue = &self.queues[q];
+        let in_large_burst = queue.birth.in_large_burst;
+        let usual = self.entity(q).wanted_weight == USUAL_WEIGHT;
+        let settled = !in_large_burst && queue.in_device == 0 && usual;
+        let interactive = settled && call.now > queue.turn.expires + self.terms.new_start;
+        let soft_real_time = settled && !queue.seeks.is_totally_seeky() && call.now > queue.raising.soft_from;
+        let merged_for_good = || {
+            let context = queue.next.map(|next| self.rows[next].context);
+            context.is_some_and(|context| self.contexts[context].is_merged_for_good)
+        };
+        let may_be_raised = queue.is_sync() && (queue.sharing.sole.is_some() || merged_for_good());
+        Awakening {
+            now: call.now,
+            lasts: self.interactive_lasts(),
+            in_large_burst,
+            interactive,
+            soft_real_time,
+            deserves: may_be_raised && (interactive || soft_real_time),
+        }
+    }
+
+    fn leave_old_burst(&mut self, call: &Call<'_, '_>, q: Qid) {
+        let queue = &mut self.queues[q];
+        let forgotten = call.now > queue.turn.expires + self.terms.burst_forgotten;
+        if !queue.birth.is_new && queue.in_device == 0 && forgotten {
+            queue.birth.in_large_burst = false;
+            self.burst.leave(q);
+        }
+    }
+
+    fn renew_budget(&mut self, call: &Call<'_, '_>, q: Qid, cost: i64) -> Came {
+        let within_ns = IN_TIME * self.slice_idle();
+        let queue = &mut self.queues[q];
+        let in_time = call.ns <= queue.habits.last_end_ns + within_ns;
+        let entity = &mut self.entities[Node::queue(q)];
+        let left = entity.left();
+        entity.service = 0;
+        if queue.turn.keeps_budget && in_time && left > 0 {
+            entity.budget = left.min(queue.turn.assigned);
+            return Came::InTime;
+        }
+        queue.turn.keeps_budget = false;
+        entity.budget = queue.turn.assigned.max(cost);
+        Came::Anew
+    }
+
+    fn raise(&mut self, call: &mut Call<'_, '_>, q: Qid, at: Awakening) {
+        let old = self.queues[q].raising;
+        let new = on_awakening(old, at, &self.terms);
+        self.set_raising(q, new);
+        if !old.is_raised() && new.is_raised() {
+            let most = 2 * self.min_budget();
+            let entity = self.entity_mut(q);
+            entity.budget = entity.budget.min(most);
+        }
+        if new.kind == old.kind {
+            return;
+        }
+        self.entity_mut(q).is_changing = true;
+        match new.kind {
+            Kind::Interactive => self.say_raised(call, q, Raised::Interactive),
+            Kind::SoftRealTime => self.say_raised(call, q, Raised::SoftRealTime),
+            Kind::None => {
+                let owner = self.queues[q].owner;
+                call.explain(crate::Reason::RaisingEnded { owner, why: crate::RaisingEnd::LargeBurst });
+            }
+        }
+    }
+
+    fn preempt(&mut self, call: &mut Call<'_, '_>, q: Qid, came: Came) {
+        let Some(served) = self.in_service else { return };
+        let (new, old) = (self.entity(q), self.entity(served));
+        let times = |q: Qid| self.queues[q].raising.times();
+        let why = if came == Came::InTime && times(q) >= times(served) {
+            Preempt::WaitedFor
+        } else if new.class < old.class {
+            Preempt::HigherClass
+        } else if self.weighs_more(q, served) {
+            Preempt::Heavier
+        } else if !self.idling_is_better(served) {
+            Preempt::NotWorthIdling
+        } else {
+            return;
+        };
+        if self.levels[old.level].next != Some(Node::queue(served)) {
+            self.expire(call, served, Why::Preempted(why), Until::Now);
+        }
+    }
+
+    /// By their own weights within a group, else by those of the groups that compete with each other.
+    fn weighs_more(&self, q: Qid, served: Qid) -> bool {
+        let path = |q| {
+            core::iter::successors(Some(Node::queue(q)), |&n| self.group_above(self.entities[n].level))
+                .map(|n| self.entities[n])
+        };
+        let rivals = path(q).find_map(|a| path(served).find(|b| b.level == a.level).map(|b| (a, b)));
+        rivals.is_some_and(|(a, b)| a.weight > b.weight)
+    }
+
+    pub(super) fn busy_queues(&self) -> i64 {
+        self.busy.iter().sum()
+    }
+
+    /// It wants service from now on.
+    fn join_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let kept = core::mem::take(&mut self.queues[q].turn.keeps_budget);
+        self.stand_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Turn::GoesOn);
+        self.queues[q].busy = true;
+        let entity = self.entity(q);
+        let (class, level) = (entity.class as usize, entity.level);
+        self.busy[class] += 1;
+        self.levels[level].busy += 1;
+        self.busy_groups += u32::from(self.levels[level].busy == 1);
+        let queue = &self.queues[q];
+        if queue.is_raised() {
+            self.raised_busy += 1;
+        } else if queue.in_device == 0 {
+            self.count_weight(q);
+        }
+        self.was_woken(q);
+    }
+
+    /// It wants none any more.
+    pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid, turn: Turn) {
+        self.queues[q].busy = false;
+        let entity = self.entity(q);
+        let (class, level) = (entity.class as usize, entity.level);
+        self.busy[class] -= 1;
+        self.levels[level].busy -= 1;
+        self.busy_groups -= u32::from(self.levels[level].busy == 0);
+        self.raised_busy -= i64::from(self.queues[q].is_raised());
+        self.retire_queue(call, q, turn);
+        if self.queues[q].in_device == 0 {
+            self.stop_counting(q);
+        }
+    }
+}

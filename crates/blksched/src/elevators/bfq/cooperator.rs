@@ -1,0 +1,197 @@
+//! Close cooperators: queues that go on near each other become one.
+//!
+//! **What for** Readers of one file from several processes (QEMU's I/O threads, dump, NFS servers) are one stream.
+//! **Rule** A queue joins the one in service if its request begins within 8192 sectors of where that one is, or one
+//! whose next request begins within 8192 sectors of its own. Both must be of one class and group, somebody must wait
+//! for both, neither may seek, and neither may have been served for more than 100 ms since it became busy.
+//! Not on a disk without an arm that queues.
+//! **Origin** note B9. **Costs when wrong** of two close queues on either side the shape of the tree of positions
+//! decides. It compares where queues are *now*, though a queue moves only when it is put in again.
+
+use super::Bfq;
+use super::context::Cid;
+use super::priority::Rank;
+use super::queue::Qid;
+use super::terms::Call;
+use crate::explain::Reason;
+use crate::index::{Forest, Root};
+use crate::request::{RequestId, Sector};
+
+/// Two requests are close within this \[sectors\].
+const CLOSE: u64 = 8192;
+
+/// Where queues are: at most one per sector, by group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Positions {
+    forest: Forest<Sector>,
+    /// One tree per level.
+    roots: Vec<Root>,
+}
+
+impl Positions {
+    pub(super) fn reserve(&mut self, queues: usize) {
+        self.forest.reserve(queues);
+        self.roots.reserve(1);
+    }
+
+    fn root(&mut self, level: usize) -> &mut Root {
+        if level >= self.roots.len() {
+            self.roots.resize(level + 1, Root::default());
+        }
+        &mut self.roots[level]
+    }
+
+    fn add(&mut self, level: usize, q: Qid, at: Sector) {
+        let mut root = *self.root(level);
+        if self.forest.find(root, at).0.is_none() {
+            self.forest.insert(&mut root, q, at);
+        }
+        *self.root(level) = root;
+    }
+
+    fn remove(&mut self, level: usize, q: Qid) {
+        if self.forest.contains(q) {
+            let mut root = *self.root(level);
+            self.forest.remove(&mut root, q);
+            *self.root(level) = root;
+        }
+    }
+
+    /// The queue at `at`, or the nearer neighbours that a search for it meets, if close.
+    fn closest(&self, level: usize, at: Sector) -> Option<Qid> {
+        let met = self.forest.last_visited(*self.roots.get(level)?, at)?;
+        let start = self.forest.key(met);
+        if start.distance(at) <= CLOSE {
+            return Some(met);
+        }
+        let other = if start < at { self.forest.next(met) } else { self.forest.previous(met) }?;
+        (self.forest.key(other).distance(at) <= CLOSE).then_some(other)
+    }
+}
+
+impl Bfq {
+    /// Put a queue where its next request is, if it may be found at all; where another one is already, it is left out.
+    pub(super) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
+        if self.ncq.is_flash_that_queues() {
+            return;
+        }
+        self.position_remove(q);
+        let Some(next) = self.queues[q].next else { return };
+        if !self.was_served_for_long(call, q) && !self.is_idle_class(q) {
+            let level = self.entity(q).level;
+            self.positions.add(level, q, call.rq(next).start);
+        }
+    }
+
+    pub(super) fn position_remove(&mut self, q: Qid) {
+        let level = self.entity(q).level;
+        self.positions.remove(level, q);
+    }
+
+    /// Its next request begins elsewhere now, but it stays where it is in its tree.
+    pub(super) fn position_moved(&mut self, q: Qid, to: Sector) {
+        if self.positions.forest.contains(q) {
+            self.positions.forest.rekey(q, to);
+        }
+    }
+
+    /// It is too late to merge: a queue served for so long has its own pace.
+    fn was_served_for_long(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+        let turn = &self.queues[q].turn;
+        turn.served > 0 && call.now > turn.first_served + self.terms.merging
+    }
+
+    fn are_compatible(&self, call: &Call<'_, '_>, q: Qid, other: Qid) -> bool {
+        let (a, b) = (&self.queues[q], &self.queues[other]);
+        let class = self.entity(q).class;
+        !self.was_served_for_long(call, other)
+            && class == self.entity(other).class
+            && class != Rank::Idle
+            && self.same_group(q, other)
+            && !a.seeks.is_seeky()
+            && !b.seeks.is_seeky()
+            && a.is_sync()
+            && b.is_sync()
+    }
+
+    /// The queue that a process's next request, at `at`, belongs to instead of `q`.
+    pub(super) fn cooperator(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, at: Sector) -> Option<Qid> {
+        if self.queues[q].sharing.target.is_some() {
+            return Some(self.end_of_chain(q));
+        }
+        let flash = self.ncq.is_flash_that_queues();
+        if !flash && self.is_time_for_stable_merge(call, q) {
+            if let Some(target) = self.contexts[context].stable_target.take() {
+                return self.join_for_good(call, context, q, target);
+            }
+        }
+        if flash || self.was_served_for_long(call, q) || self.busy_queues() == 1 {
+            return None;
+        }
+        let close_to_served = at.distance(self.served_position) <= CLOSE;
+        if let Some(served) = self.in_service.filter(|&served| served != q && close_to_served)
+            && self.are_compatible(call, q, served)
+            && let Some(planned) = self.plan_merge(call, q, served)
+        {
+            return Some(planned);
+        }
+        let found = self.positions.closest(self.entity(q).level, at)?;
+        if found == q || !self.are_compatible(call, q, found) {
+            return None;
+        }
+        self.plan_merge(call, q, found)
+    }
+
+    /// The request, which is with a queue already, belongs to its cooperator.
+    pub(super) fn move_request(&mut self, call: &mut Call<'_, '_>, rq: RequestId, from: Qid, into: Qid) {
+        let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
+        self.queues[into].held_by.requests += 1;
+        self.queues[from].birth.is_new = false;
+        if self.contexts[context].queues[waiter] == Some(from) {
+            self.redirect(call, context, from, into);
+        }
+        self.drop_request(from);
+        self.rows[rq].queue = into;
+    }
+
+    pub(super) fn end_of_chain(&self, q: Qid) -> Qid {
+        let mut at = q;
+        while let Some(target) = self.queues[at].sharing.target {
+            at = target;
+        }
+        at
+    }
+
+    /// `q`'s processes are to change to `other`, or where that one's do.
+    pub(super) fn plan_merge(&mut self, call: &mut Call<'_, '_>, q: Qid, other: Qid) -> Option<Qid> {
+        if self.queues[other].held_by.processes == 0 {
+            return None;
+        }
+        let into = self.end_of_chain(other);
+        let (leaving, there) = (self.queues[q].held_by.processes, self.queues[into].held_by.processes);
+        if into == q || leaving == 0 || there == 0 {
+            return None;
+        }
+        self.queues[q].sharing.target = Some(into);
+        self.queues[into].held_by.processes += leaving;
+        call.explain(Reason::MergePlanned { from: self.queues[q].owner, into: self.queues[into].owner });
+        Some(into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_found_within_8192_sectors_on_either_side() {
+        let mut positions = Positions::default();
+        positions.add(0, 1, Sector(100_000));
+        positions.add(0, 2, Sector(200_000));
+        positions.add(0, 3, Sector(200_000));
+        let closest = |at| positions.closest(0, Sector(at));
+        assert_eq!([91_808, 100_000, 108_192].map(closest), [Some(1); 3]);
+        assert_eq!([91_807, 108_193, 150_000].map(closest), [None; 3]);
+        assert_eq!((closest(199_999), positions.closest(1, Sector(200_000))), (Some(2), None));
+    }
+}

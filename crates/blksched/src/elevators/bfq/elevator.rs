@@ -1,0 +1,198 @@
+//! BFQ as an elevator: each call of the contract, and which mechanisms it sets in motion.
+
+use super::Bfq;
+use super::queue::Qid;
+use super::terms::Call;
+use crate::elevator::{Admission, Cx, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::explain::End;
+use crate::group::Group;
+use crate::queue::merge::Merging;
+use crate::request::{Bio, GroupId, Op, RequestId, Requests, SubmitterId, Waiter};
+use crate::time::Instant;
+use crate::tunables::Tunables;
+
+/// Sixteenths of the tags that writes may use: write-back and others, while nobody raised is busy, and then.
+const SHARES: [[u32; 2]; 2] = [[8, 12], [3, 6]];
+
+impl Elevator for Bfq {
+    fn attach(&mut self, cx: &mut Cx<'_>) {
+        let call = self.call(cx);
+        self.meet_device(&call);
+    }
+
+    /// Reads take what there is; writes leave some, more if somebody raised is busy. (Note B2.2.)
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        if bio.op == Op::Read {
+            return Admission::Unlimited;
+        }
+        let share = SHARES[usize::from(self.raised_busy > 0)][usize::from(bio.waiter == Waiter::Sync)];
+        Admission::Shallow((cx.device.tags_per_word * share / 16).max(1))
+    }
+
+    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let mut call = self.call(cx);
+        self.prepared(&mut call, rq);
+    }
+
+    fn unprepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.finished(rq);
+    }
+
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+        let mut call = self.call(cx);
+        self.arrived(&mut call, rq);
+        Run::No
+    }
+
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        let mut call = self.call(cx);
+        if let Some(rq) = self.handed_back.pop_front() {
+            let q = self.rows[rq].queue;
+            self.queues[q].in_device += 1;
+            self.in_device += 1;
+            return Dispatch::Issue(rq);
+        }
+        let one_at_a_time = self.knobs.strict_guarantees && self.in_device > 0;
+        if self.busy_queues() > 0 && !one_at_a_time && self.queued > 0 {
+            if let Some(q) = self.select(&mut call) {
+                let rq = self.serve(&mut call, q);
+                self.in_device += 1;
+                return Dispatch::Issue(rq);
+            }
+        }
+        self.nothing_to_issue()
+    }
+
+    fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        let mut call = self.call(cx);
+        self.completed(&mut call, rq);
+        self.finished(rq);
+        Run::Soon
+    }
+
+    fn has_work(&self) -> bool {
+        self.queued > 0 || !self.handed_back.is_empty()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.idling.until
+    }
+
+    fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
+        let mut call = self.call(cx);
+        self.idling_is_over(&mut call)
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::LINUX_6_1
+    }
+
+    /// Asked of each candidate: here queues of cooperators become one, whether the bio merges or not.
+    fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {
+        if bio.waiter == Waiter::Sync && cx.rq(rq).waiter == Waiter::Async {
+            return false;
+        }
+        let mut call = self.call(cx);
+        let Some((context, q)) = self.queue_of(bio.submitter, bio.waiter) else { return false };
+        let mut own = q;
+        if let Some(into) = self.cooperator(&mut call, context, q, bio.start) {
+            self.redirect(&mut call, context, q, into);
+            own = into;
+        }
+        self.rows[rq].queue == own
+    }
+
+    fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
+        let q = self.queue_of(bio.submitter, bio.waiter).map(|(_, q)| q);
+        let found = q.and_then(|q| self.sorted.find(self.queues[q].sorted, bio.end()).0);
+        found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        let slot = rq.index() as u32;
+        Neighbours {
+            before: self.sorted.previous(slot).map(RequestId::from_index),
+            behind: self.sorted.next(slot).map(RequestId::from_index),
+        }
+    }
+
+    fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
+        if end == End::Front {
+            let mut call = self.call(cx);
+            self.begins_earlier(&mut call, rq);
+        }
+    }
+
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        let mut call = self.call(cx);
+        self.inherit_age(into, victim);
+        let q = self.rows[victim].queue;
+        if self.rows[into].queue == q && self.queues[q].next == Some(victim) {
+            self.queues[q].next = Some(into);
+        }
+        self.remove(&mut call, victim);
+        self.finished(victim);
+    }
+
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let call = self.call(cx);
+        let q = self.rows[rq].queue;
+        self.left_device(&call, q);
+        self.handed_back.push_front(rq);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        let mut call = self.call(cx);
+        self.process_gone(&mut call, submitter)
+    }
+
+    fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
+        let call = self.call(cx);
+        self.group_changed(&call, id, group);
+    }
+
+    fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
+        let mut call = self.call(cx);
+        self.group_gone(&mut call, id);
+    }
+
+    fn tunables(&self) -> &dyn Tunables {
+        self
+    }
+
+    fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
+        Some(self)
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.check_books(requests);
+    }
+}
+
+impl Bfq {
+    /// A bio joined a request in front. It is put in anew only if it has passed another one.
+    fn begins_earlier(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
+        let (q, slot, start): (Qid, u32, _) = (self.rows[rq].queue, rq.index() as u32, call.rq(rq).start);
+        if self.queues[q].next == Some(rq) {
+            self.position_moved(q, start);
+        }
+        if self.sorted.previous(slot).is_none_or(|before| start >= self.sorted.key(before)) {
+            return self.sorted.rekey(slot, start);
+        }
+        self.sorted.remove(&mut self.queues[q].sorted, slot);
+        self.sort_in(call, q, rq);
+        if self.reconsider(call, q, rq) {
+            self.fit_budget(call, q);
+            self.position_add(call, q);
+        }
+    }
+
+    /// Why nothing is issued.
+    fn nothing_to_issue(&self) -> Dispatch {
+        match (self.idling.until, self.in_service) {
+            _ if self.queued == 0 => Dispatch::Empty,
+            (Some(until), Some(q)) => Dispatch::Idle { until, why: IdleFor::Submitter(self.queues[q].owner) },
+            _ => Dispatch::Wait,
+        }
+    }
+}

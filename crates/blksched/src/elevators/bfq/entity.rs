@@ -1,0 +1,232 @@
+//! What competes for service: a queue or a group, with its weight, its budget and its timestamps.
+//!
+//! **Rule** Service is counted in sectors. An entity with weight `w` that is to get `s` sectors from virtual time `S`
+//! on finishes at `F = S + s·2²²/w`, rounded down. Virtual times wrap, so they are compared by their difference.
+//! **Origin** note B5; Valente, Checconi, *High Throughput Disk Scheduling with Fair Bandwidth Distribution*, 2010.
+
+use core::cmp::Ordering;
+
+use super::priority::Rank;
+use super::queue::Qid;
+use crate::index::Summary;
+
+/// A moment of a service tree's virtual time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Virtual(pub(super) u64);
+
+impl Ord for Virtual {
+    fn cmp(&self, other: &Virtual) -> Ordering {
+        (self.0.wrapping_sub(other.0) as i64).cmp(&0)
+    }
+}
+
+impl PartialOrd for Virtual {
+    fn partial_cmp(&self, other: &Virtual) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Virtual {
+    /// This moment, `sectors` of service at `weight` later.
+    pub(super) fn after(self, sectors: i64, weight: i64) -> Virtual {
+        Virtual(self.0.wrapping_add(((sectors as u64) << 22) / (weight as u64)))
+    }
+
+    /// How far `earlier` lies back, a part of it.
+    pub(super) fn part_since(self, earlier: Virtual, parts: i64) -> u64 {
+        self.0.wrapping_sub(earlier.0) / parts as u64
+    }
+
+    pub(super) fn later_by(self, lag: u64) -> Virtual {
+        Virtual(self.0.wrapping_add(lag))
+    }
+}
+
+/// An entity's number: a queue's or a group's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Node(u32);
+
+impl Node {
+    pub(super) fn queue(q: Qid) -> Node {
+        Node(2 * q)
+    }
+
+    pub(super) fn group(level: usize) -> Node {
+        Node(2 * level as u32 + 1)
+    }
+
+    pub(super) fn of(id: u32) -> Node {
+        Node(id)
+    }
+
+    pub(super) fn id(self) -> u32 {
+        self.0
+    }
+
+    pub(super) fn as_queue(self) -> Option<Qid> {
+        self.0.is_multiple_of(2).then_some(self.0 / 2)
+    }
+
+    /// The level inside a group.
+    pub(super) fn as_group(self) -> Option<usize> {
+        (!self.0.is_multiple_of(2)).then_some(self.0 as usize / 2)
+    }
+}
+
+/// Where an entity is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On no tree, and its weight counts nowhere.
+    #[default]
+    Out,
+    /// Waits for service.
+    Active,
+    /// Being served, or between two trees.
+    Served,
+    /// Wants no service, but has had more than its share and is remembered.
+    Idle,
+}
+
+/// One entity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entity {
+    /// The group that it is in: an index of levels.
+    pub(super) level: usize,
+    pub(super) place: Place,
+    pub(super) start: Virtual,
+    pub(super) finish: Virtual,
+    /// How much it may be served before others are asked again \[sectors\].
+    pub(super) budget: i64,
+    /// How much of that it has had.
+    pub(super) service: i64,
+    pub(super) class: Rank,
+    /// As it counts now, raised or not.
+    pub(super) weight: i64,
+    /// Without raising.
+    pub(super) own_weight: i64,
+    /// Class and weight that it takes the next time it enters a tree, if that is to be looked at.
+    pub(super) wanted_class: Rank,
+    pub(super) wanted_weight: i64,
+    pub(super) is_changing: bool,
+}
+
+impl Entity {
+    pub(super) fn new(level: usize, class: Rank, weight: i64) -> Entity {
+        Entity {
+            level,
+            place: Place::Out,
+            start: Virtual(0),
+            finish: Virtual(0),
+            budget: 0,
+            service: 0,
+            class,
+            weight,
+            own_weight: weight,
+            wanted_class: class,
+            wanted_weight: weight,
+            is_changing: true,
+        }
+    }
+
+    /// What is left of its budget.
+    pub(super) fn left(&self) -> i64 {
+        self.budget - self.service
+    }
+
+    pub(super) fn stamps(&self) -> Stamps {
+        Stamps { start: self.start, finish: self.finish }
+    }
+}
+
+/// The key of a service tree: trees are ordered by finish, and keep the earliest start of each subtree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamps {
+    pub(super) start: Virtual,
+    pub(super) finish: Virtual,
+}
+
+impl PartialEq for Stamps {
+    fn eq(&self, other: &Stamps) -> bool {
+        self.finish == other.finish
+    }
+}
+
+impl Eq for Stamps {}
+
+impl Ord for Stamps {
+    fn cmp(&self, other: &Stamps) -> Ordering {
+        self.finish.cmp(&other.finish)
+    }
+}
+
+impl PartialOrd for Stamps {
+    fn partial_cmp(&self, other: &Stamps) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The earliest start of a subtree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Earliest(pub(super) Virtual);
+
+impl Summary<Stamps> for Earliest {
+    const KEPT: bool = true;
+
+    fn of(own: Stamps, below: [Option<Earliest>; 2]) -> Earliest {
+        let earliest = below.into_iter().flatten().map(|Earliest(start)| start).fold(own.start, Virtual::min);
+        Earliest(earliest)
+    }
+}
+
+/// Every entity, by number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entities(Vec<Entity>);
+
+impl Entities {
+    pub(super) fn reserve(&mut self, queues: usize) {
+        self.0.reserve(2 * queues);
+    }
+
+    /// There is room for this one from now on.
+    pub(super) fn make_room(&mut self, n: Node) {
+        if n.0 as usize >= self.0.len() {
+            self.0.resize(n.0 as usize + 1, Entity::new(0, Rank::BestEffort, 1));
+        }
+    }
+
+    pub(super) fn set(&mut self, n: Node, entity: Entity) {
+        self.make_room(n);
+        self[n] = entity;
+    }
+}
+
+impl core::ops::Index<Node> for Entities {
+    type Output = Entity;
+    fn index(&self, n: Node) -> &Entity {
+        &self.0[n.0 as usize]
+    }
+}
+
+impl core::ops::IndexMut<Node> for Entities {
+    fn index_mut(&mut self, n: Node) -> &mut Entity {
+        &mut self.0[n.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_time_wraps() {
+        let late = Virtual(u64::MAX - 5);
+        assert!(late < late.after(8, 40) && Virtual(3) > late);
+        assert_eq!(late.after(40, 40), Virtual((1 << 22) - 6));
+    }
+
+    #[test]
+    fn twice_the_weight_finishes_twice_as_fast() {
+        let start = Virtual(1000);
+        assert_eq!(start.after(160, 20).part_since(start, 2), start.after(160, 40).part_since(start, 1));
+    }
+}

@@ -1,0 +1,174 @@
+//! A queue's habits: how long it thinks, whether it seeks, whether it keeps the disk busy.
+//!
+//! **Rule** *Think time*: from the moment nothing of it is left until its next request, no longer than two idle times
+//! each; short unless its mean is over half an idle time. *Seeks*: of the last 32 requests more than 19 began farther
+//! than 800 sectors from the end of the one before (and were small, if the disk does not rotate). *I/O-bound*: at least
+//! four fifths of the time it had something to do.
+//! **Origin** notes B2.5 and B2.6. **Costs when wrong** every idle decision, and every merge of queues.
+
+use super::Bfq;
+use super::queue::Qid;
+use super::terms::Call;
+use crate::estimate::ThinkTime;
+use crate::explain::RaisingEnd;
+use crate::request::{RequestId, Sector, Waiter};
+
+/// A jump over more than this is a seek \[sectors\].
+const SEEK: u64 = 800;
+/// Without an arm, large requests do not seek \[sectors\].
+pub(super) const LARGE: u32 = 64;
+/// More of 32 than this, and the queue seeks.
+const SEEKY: u32 = 19;
+/// The window over which idle time is compared with the rest.
+const WINDOW_NS: u64 = 200_000_000;
+
+/// When a queue works and when it thinks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Habits {
+    /// When a request of it last came back.
+    pub(super) last_end_ns: u64,
+    pub(super) think: ThinkTime,
+    /// It thinks shortly.
+    pub(super) thinks_shortly: bool,
+    pub(super) is_io_bound: bool,
+    pub(super) window_from_ns: u64,
+    /// How long it had nothing to do since then.
+    pub(super) idle_ns: u64,
+}
+
+impl Habits {
+    pub(super) fn new(ns: u64, waiter: Waiter) -> Habits {
+        Habits {
+            // Ahead of now: the first think time is as long as can be.
+            last_end_ns: ns + 1,
+            think: ThinkTime::default(),
+            thinks_shortly: waiter == Waiter::Sync,
+            is_io_bound: true,
+            window_from_ns: ns,
+            idle_ns: 0,
+        }
+    }
+
+    /// A request has come; `ran_empty`: it had nothing to do until now.
+    fn watch(&mut self, ns: u64, ran_empty: bool, is_new: bool) {
+        let window = ns - self.window_from_ns;
+        if ran_empty {
+            self.idle_ns = self.idle_ns.wrapping_add(ns.wrapping_sub(self.last_end_ns));
+        }
+        if is_new {
+            return;
+        }
+        self.is_io_bound = self.idle_ns.wrapping_mul(5) <= window;
+        if window > WINDOW_NS {
+            self.window_from_ns = ns - window / 2;
+            self.idle_ns /= 2;
+        }
+    }
+}
+
+/// The last 32 requests, and where the last one ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seeks {
+    history: u32,
+    last_end: Sector,
+}
+
+impl Seeks {
+    pub(super) fn new() -> Seeks {
+        Seeks { history: 1, last_end: Sector(0) }
+    }
+
+    pub(super) fn is_seeky(self) -> bool {
+        self.history.count_ones() > SEEKY
+    }
+
+    pub(super) fn is_totally_seeky(self) -> bool {
+        self.history == u32::MAX
+    }
+}
+
+/// Is it a seek from `last` to `start`? From nowhere it is none.
+pub(super) fn seeks(last: Sector, start: Sector, sectors: u32, rotational: bool) -> bool {
+    last != Sector(0) && start.distance(last) > SEEK && (rotational || sectors < LARGE)
+}
+
+impl Bfq {
+    /// A request has come to a queue.
+    pub(super) fn note_think_time(&mut self, call: &Call<'_, '_>, q: Qid) {
+        let idle = self.slice_idle();
+        let queue = &mut self.queues[q];
+        if queue.in_device == 0 && !queue.busy {
+            queue.habits.think.add(call.ns.wrapping_sub(queue.habits.last_end_ns), idle);
+        }
+    }
+
+    /// Does it think shortly? Injection begins anew if that has changed.
+    pub(super) fn judge_think_time(&mut self, call: &Call<'_, '_>, q: Qid, process_is_gone: bool) {
+        let idle = self.slice_idle();
+        let queue = &self.queues[q];
+        let watched = call.now > queue.birth.split + self.terms.new_start;
+        if !queue.is_sync() || self.is_idle_class(q) || idle == 0 || !watched {
+            return;
+        }
+        let too_long = queue.habits.think.believed().is_some_and(|mean| mean > idle / 2);
+        let shortly = !(process_is_gone || too_long);
+        if shortly == queue.habits.thinks_shortly {
+            return;
+        }
+        let settled = call.now >= queue.injection.decreased + self.terms.injection_settles;
+        let unknown = queue.injection.alone_ns == 0;
+        self.queues[q].habits.thinks_shortly = shortly;
+        if unknown && (settled || !shortly) {
+            self.reset_injection(call, q);
+        }
+    }
+
+    /// Does it seek? Who does nothing else is no video player.
+    pub(super) fn note_seek(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+        let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
+        let seek = seeks(self.queues[q].seeks.last_end, start, sectors, self.rate.is_rotational());
+        let queue = &mut self.queues[q];
+        queue.seeks.history = queue.seeks.history << 1 | u32::from(seek);
+        if queue.raising.is_soft_real_time() && queue.seeks.is_totally_seeky() {
+            self.end_soft_real_time(call, q, RaisingEnd::Seeks);
+        }
+    }
+
+    pub(super) fn note_position(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) {
+        self.queues[q].seeks.last_end = call.rq(rq).end();
+    }
+
+    pub(super) fn watch_intensity(&mut self, call: &Call<'_, '_>, q: Qid) {
+        let queue = &mut self.queues[q];
+        let ran_empty = queue.is_empty() && queue.in_device == 0;
+        queue.habits.watch(call.ns, ran_empty, queue.birth.is_new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seek_is_far_and_without_an_arm_small_too() {
+        let far = |sectors, rotational| seeks(Sector(1), Sector(900), sectors, rotational);
+        assert!(far(64, true) && far(63, false) && !far(64, false));
+        assert!(!seeks(Sector(100), Sector(900), 8, true) && !seeks(Sector(0), Sector(900), 8, true));
+    }
+
+    #[test]
+    fn twenty_of_32_make_a_seeker() {
+        let history = |bits: u32| Seeks { history: (1 << bits) - 1, last_end: Sector(0) };
+        assert!(!history(19).is_seeky() && history(20).is_seeky() && !history(20).is_totally_seeky());
+    }
+
+    #[test]
+    fn who_thinks_a_quarter_of_the_time_is_not_io_bound() {
+        let mut habits = Habits::new(0, Waiter::Sync);
+        habits.last_end_ns = 0;
+        habits.watch(10_000_000, true, false);
+        assert!(!habits.is_io_bound);
+        habits.watch(60_000_000, false, false);
+        assert!(habits.is_io_bound);
+    }
+}

@@ -1,0 +1,17 @@
+//! What a queue has to do with other queues, and with whom it is shared.
+
+use super::queue::Qid;
+use crate::request::SubmitterId;
+
+/// A queue's ties.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sharing {
+    /// The one process that has it.
+    pub(super) sole: Option<SubmitterId>,
+    /// Its processes change to this queue.
+    pub(super) target: Option<Qid>,
+    /// Several processes have been brought together in it.
+    pub(super) is_shared: bool,
+    /// It seeks now, so each of them gets its own again.
+    pub(super) splits: bool,
+}

@@ -1,0 +1,137 @@
+//! BFQ's clocks: nanoseconds and the kernel's tick, and its terms, which count in ticks.
+//!
+//! **Rule** A term of `n` ms is `n · HZ / 1000` ticks, rounded up.
+//! **Origin** note B0.
+
+use crate::elevator::Cx;
+use crate::explain::Reason;
+use crate::request::{Request, RequestId};
+use crate::time::{Instant, Jiffies};
+
+/// A moment of the kernel's tick. Signed, because some things happened long before the clock began.
+pub(super) type Jiffy = i64;
+
+/// So long ago that every term has passed since.
+pub(super) const LONG_AGO: Jiffy = i64::MIN / 4;
+
+/// One call of the contract: its context, and the moment by both clocks.
+pub(super) struct Call<'c, 'a> {
+    pub(super) cx: &'c mut Cx<'a>,
+    /// Nanoseconds.
+    pub(super) ns: u64,
+    /// Ticks.
+    pub(super) now: Jiffy,
+}
+
+impl Call<'_, '_> {
+    pub(super) fn rq(&self, id: RequestId) -> &Request {
+        self.cx.rq(id)
+    }
+
+    pub(super) fn explain(&mut self, reason: Reason) {
+        self.cx.explain(reason);
+    }
+}
+
+/// The tick, remembered: most calls fall into the one of the call before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    jiffies: Jiffies,
+    tick: Jiffy,
+    from: Instant,
+    until: Instant,
+}
+
+impl Clock {
+    pub(super) fn new(hz: u32) -> Clock {
+        Clock { jiffies: Jiffies::new(hz), tick: 0, from: Instant::ZERO, until: Instant::ZERO }
+    }
+
+    pub(super) fn tick(&mut self, now: Instant) -> Jiffy {
+        if !(self.from..self.until).contains(&now) {
+            let tick = self.jiffies.tick(now);
+            (self.from, self.until) = (self.jiffies.instant(tick), self.jiffies.instant(tick + 1));
+            self.tick = tick as Jiffy;
+        }
+        self.tick
+    }
+
+    /// The tick of the last call.
+    pub(super) fn latest(&self) -> Jiffy {
+        self.tick
+    }
+
+    pub(super) fn jiffies(&self) -> Jiffies {
+        self.jiffies
+    }
+}
+
+/// Terms \[ticks\].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// A second.
+    pub(super) second: Jiffy,
+    /// A queue served for longer than this is not merged any more.
+    pub(super) merging: Jiffy,
+    /// The idle class is served at least this often.
+    pub(super) idle_class: Jiffy,
+    /// How long soft real-time raising lasts without being renewed.
+    pub(super) soft_real_time: Jiffy,
+    /// Who was idle for longer than this begins something new; also: who was split is watched as long.
+    pub(super) new_start: Jiffy,
+    /// Who was idle for longer than this leaves its burst.
+    pub(super) burst_forgotten: Jiffy,
+    /// The least time between two raises of write-back.
+    pub(super) write_back: Jiffy,
+    /// Queues made within this belong to one burst, or are likely to cooperate.
+    pub(super) burst: Jiffy,
+    /// Queues made within this of each other may merge for good.
+    pub(super) stable: Jiffy,
+    /// Who was split within this is no newcomer to a burst; also: the least time between two samples of injection.
+    pub(super) just_split: Jiffy,
+    /// A think time that changes within this of the last decrease does not reset injection.
+    pub(super) injection_settles: Jiffy,
+    /// Injection is tried anew after this.
+    pub(super) injection_forgotten: Jiffy,
+    /// Interactive raising on the reference disk: rotating, other.
+    pub(super) interactive: [Jiffy; 2],
+    /// The bounds of interactive raising.
+    pub(super) interactive_bounds: [Jiffy; 2],
+}
+
+impl Terms {
+    pub(super) fn new(hz: u32) -> Terms {
+        let hz = Jiffy::from(hz);
+        let ms = |ms: Jiffy| (ms * hz + 999) / 1000;
+        Terms {
+            second: hz,
+            merging: hz / 10,
+            idle_class: hz / 5,
+            soft_real_time: ms(300),
+            new_start: ms(2000),
+            burst_forgotten: ms(10_000),
+            write_back: ms(500),
+            burst: ms(180),
+            stable: ms(600),
+            just_split: ms(10),
+            injection_settles: ms(100),
+            injection_forgotten: ms(1000),
+            interactive: [ms(7000), ms(2500)],
+            interactive_bounds: [ms(3000), ms(25_000)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_the_same_whether_remembered_or_not() {
+        let mut clock = Clock::new(300);
+        for ns in [0, 1, 3_333_333, 3_333_334, 10_000_000, 9_999_999] {
+            assert_eq!(clock.tick(Instant::from_ns(ns)), Jiffies::new(300).tick(Instant::from_ns(ns)) as Jiffy);
+        }
+        assert_eq!(clock.latest(), 2);
+    }
+}

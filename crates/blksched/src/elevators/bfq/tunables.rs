@@ -1,0 +1,86 @@
+//! BFQ's knobs, with sysfs's names and units.
+
+use super::Bfq;
+use crate::kernel::{Kernel, Kernels};
+use crate::time::{Jiffies, Span};
+use crate::tunables;
+use crate::tunables::{Knob, KnobError, Tunables};
+
+pub(super) const V6_1: Kernel = Kernel::new(6, 1, 0);
+const MS: i64 = 1_000_000;
+const INT_MAX: i64 = i32::MAX as i64;
+/// Strict guarantees need at least this much idling.
+const STRICT_IDLE: Span = Span::from_ms(8);
+
+tunables! {
+    /// BFQ's knobs.
+    pub struct BfqTunables {
+        /// Age at which a request somebody waits for goes first when its queue's turn begins.
+        fifo_expire_sync: Span [Ms] = Span::from_ms(125), 0..=INT_MAX * MS, Kernels::since(V6_1),
+            sweep [50 * MS, 125 * MS, 500 * MS];
+        /// Age at which write-back goes first when its queue's turn begins.
+        fifo_expire_async: Span [Ms] = Span::from_ms(250), 0..=INT_MAX * MS, Kernels::since(V6_1),
+            sweep [125 * MS, 250 * MS, 1000 * MS];
+        /// How far back a request may lie and still be next.
+        back_seek_max: u32 [Kib] = 16384, 0..=INT_MAX, Kernels::since(V6_1), sweep [0, 1024, 16384];
+        /// How many times its distance a seek back costs.
+        back_seek_penalty: u32 [Cost] = 2, 1..=INT_MAX, Kernels::since(V6_1), sweep [1, 2, 8];
+        /// How long the disk waits for the next request of the queue being served. 0 turns idling off, and with it much
+        /// of fairness. (`slice_idle_us` is the same in microseconds; here any time may have a fraction.)
+        slice_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V6_1),
+            sweep [0, 2 * MS, 8 * MS, 16 * MS];
+        /// The most that a queue is served in one turn. 0: what the disk moves in `timeout_sync`, found out by itself.
+        max_budget: u32 [Sectors] = 0, 0..=INT_MAX, Kernels::since(V6_1), sweep [0, 1024, 16384];
+        /// How long a queue may take for its budget. Rounded up to the kernel's tick.
+        timeout_sync: Span [Ms] = Span::from_ms(124), 1..=INT_MAX * MS, Kernels::since(V6_1),
+            sweep [50 * MS, 124 * MS, 300 * MS];
+        /// One request at a time, and always idle: exact shares, at any price in throughput.
+        strict_guarantees: bool [Switch] = false, 0..=1, Kernels::since(V6_1), sweep [0, 1];
+        /// Whoever starts something, or needs little but in time, goes first: interactive and soft real-time queues have
+        /// their weights raised.
+        low_latency: bool [Switch] = true, 0..=1, Kernels::since(V6_1), sweep [0, 1];
+    }
+}
+
+impl BfqTunables {
+    /// A kernel's defaults; one is a division of HZ that rounds down.
+    pub(super) fn defaults(kernel: Kernel, hz: u32) -> BfqTunables {
+        let timeout_sync = Jiffies::new(hz).span(u64::from(hz / 8));
+        BfqTunables { timeout_sync, ..BfqTunables::of(kernel) }
+    }
+}
+
+/// Writing a knob is an event even if the value stays.
+impl Tunables for Bfq {
+    fn knobs(&self) -> Vec<&'static Knob> {
+        self.knobs.knobs()
+    }
+
+    fn get(&self, name: &str) -> Option<i64> {
+        self.knobs.get(name)
+    }
+
+    fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError> {
+        let before = self.knobs;
+        self.knobs.set(name, raw)?;
+        match name {
+            "max_budget" => self.recompute_max_budget(),
+            "timeout_sync" if self.knobs.max_budget == 0 => self.recompute_max_budget(),
+            "strict_guarantees" if !before.strict_guarantees && self.knobs.strict_guarantees => {
+                self.knobs.slice_idle = self.knobs.slice_idle.max(STRICT_IDLE);
+            }
+            "low_latency" if before.low_latency && !self.knobs.low_latency => self.lower_all(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Bfq {
+    /// No queue is raised any more. MEMORY: kernels do this when `low_latency` is turned off.
+    fn lower_all(&mut self) {
+        let now = self.clock.latest();
+        let raised: Vec<_> = self.queues.iter().filter(|(_, queue)| queue.is_raised()).map(|(q, _)| q).collect();
+        raised.into_iter().for_each(|q| self.lower(now, q));
+    }
+}

@@ -1,0 +1,116 @@
+//! Wakers: a process that sends a request whenever a certain other's has come back depends on that one.
+//!
+//! **What for** Idling for the one while the other has the request that it waits for would be for nothing: the waker's
+//! request is injected.
+//! **Rule** Three times within 128 idle times the same queue's request has come back less than 4 ms before one of this
+//! queue comes, which thinks long otherwise. Who is woken is remembered newest first.
+//! **Origin** note B8.
+
+use super::Bfq;
+use super::links::Head;
+use super::queue::Qid;
+use super::terms::Call;
+use crate::explain::Reason;
+
+const CLOSE_NS: u64 = 4_000_000;
+const TIMES: u32 = 3;
+const WITHIN_IDLE_TIMES: u64 = 128;
+
+/// Who wakes a queue, and whom it wakes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waking {
+    pub(super) waker: Option<Qid>,
+    /// Those whose waker it is.
+    pub(super) woken: Head,
+    suspect: Suspect,
+}
+
+/// Who may be a waker; named by its serial number, because the queue may be gone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Suspect {
+    serial: Option<u64>,
+    times: u32,
+    since_ns: u64,
+}
+
+impl Suspect {
+    /// True if that makes it the waker.
+    fn again(&mut self, serial: u64, ns: u64, within_ns: u64) -> bool {
+        if self.serial == Some(serial) && ns <= self.since_ns + within_ns {
+            self.times += 1;
+        } else {
+            *self = Suspect { serial: Some(serial), times: 1, since_ns: ns };
+        }
+        let proven = self.times == TIMES;
+        if proven {
+            self.serial = None;
+        }
+        proven
+    }
+}
+
+impl Bfq {
+    /// A request of `q` has come: right behind whose?
+    pub(super) fn look_for_waker(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
+        let long_ago = self.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);
+        if self.queues[q].habits.thinks_shortly || long_ago {
+            return;
+        }
+        let serial = self.queues[last].serial;
+        let within_ns = WITHIN_IDLE_TIMES * self.slice_idle();
+        if self.queues[q].waking.suspect.again(serial, call.ns, within_ns) {
+            self.set_waker(q, Some(last));
+            let (owner, waker) = (self.queues[q].owner, self.queues[last].owner);
+            call.explain(Reason::WakerFound { owner, waker });
+        }
+    }
+
+    /// `q` is among those that its waker wakes, and only there.
+    pub(super) fn set_waker(&mut self, q: Qid, waker: Option<Qid>) {
+        if let Some(old) = core::mem::replace(&mut self.queues[q].waking.waker, waker) {
+            self.woken_links.remove(&mut self.queues[old].waking.woken, q);
+        }
+        if let Some(waker) = waker {
+            self.woken_links.push_front(&mut self.queues[waker].waking.woken, q);
+        }
+    }
+
+    /// A merged queue goes on with the waker of one that joined it.
+    pub(super) fn inherit_waker(&mut self, q: Qid, from: Qid) {
+        let waker = self.queues[from].waking.waker;
+        if waker.is_some() && waker != Some(q) && self.queues[q].waking.waker.is_none() {
+            self.set_waker(q, waker);
+            self.queues[q].waking.suspect.serial = None;
+        }
+    }
+
+    /// `q` is busy: it is the one woken last.
+    pub(super) fn was_woken(&mut self, q: Qid) {
+        if let Some(waker) = self.queues[q].waking.waker {
+            self.set_waker(q, Some(waker));
+        }
+    }
+
+    /// The queue is gone: nobody is woken by it, and it by nobody.
+    pub(super) fn forget_waking(&mut self, q: Qid) {
+        self.set_waker(q, None);
+        while let Some(woken) = self.queues[q].waking.woken.first() {
+            self.set_waker(woken, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_times_in_time_is_no_accident() {
+        let mut suspect = Suspect::default();
+        let again = |suspect: &mut Suspect, serial, ns| suspect.again(serial, ns, 100);
+        assert!(!again(&mut suspect, 7, 0) && !again(&mut suspect, 7, 50) && again(&mut suspect, 7, 100));
+        assert!(!again(&mut suspect, 7, 110) && !again(&mut suspect, 8, 120) && !again(&mut suspect, 7, 130));
+        assert!(!again(&mut suspect, 7, 140) && !again(&mut suspect, 7, 231), "too late for the third");
+    }
+}

@@ -1,0 +1,244 @@
+//! B-WF2Q+: entities enter and leave service trees, virtual time passes as they are served.
+//!
+//! **Rule** Who comes to an idle tree starts now (`S = V`), unless it left with a finish still to come, which it then
+//! starts from; who is served again starts where its last service ended. One who ran empty for a moment and was waited
+//! for may start in the past, by as much as its weight was raised. Virtual time passes by `2²²·sectors/weights`, and
+//! jumps to the earliest start when nobody else could go.
+//! **Origin** note B5.
+
+use super::Bfq;
+use super::entity::{Node, Place};
+use super::priority::Rank;
+use super::service_tree::{ServiceTree, earliest, first_started};
+use super::terms::Call;
+
+/// Does who comes to a tree start where it left off, although that has passed?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Return {
+    /// It starts now.
+    Now,
+    /// It ran empty for a moment only.
+    WaitedFor,
+}
+
+/// Is the entity being served about to be no longer?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    GoesOn,
+    Ends,
+}
+
+impl Bfq {
+    fn tree_of(&mut self, n: Node) -> &mut ServiceTree {
+        let entity = &self.entities[n];
+        &mut self.levels[entity.level].classes[entity.class as usize]
+    }
+
+    /// Class and weight become what was asked for.
+    pub(super) fn apply_priority(&mut self, n: Node, class_too: bool) {
+        if !self.entities[n].is_changing {
+            return;
+        }
+        let (old_class, old_weight) = (self.entities[n].class, self.entities[n].weight);
+        self.tree_of(n).weight -= old_weight;
+        let times = n.as_queue().map_or(1, |q| self.queues[q].raising.times());
+        let entity = &mut self.entities[n];
+        entity.own_weight = entity.wanted_weight;
+        if class_too {
+            entity.class = entity.wanted_class;
+        }
+        entity.is_changing = entity.class != entity.wanted_class;
+        entity.weight = entity.own_weight * times;
+        let weight = entity.weight;
+        if let Some(q) = n.as_queue().filter(|_| weight != old_weight) {
+            self.stop_counting(q);
+            if times == 1 {
+                self.count_weight(q);
+            }
+        }
+        let tree = self.tree_of(n);
+        tree.weight += weight;
+        let now = tree.time;
+        if self.entities[n].class != old_class {
+            self.entities[n].start = now;
+        }
+    }
+
+    /// Into the tree of those that wait.
+    fn enqueue(&mut self, n: Node, back_shifted: bool) {
+        self.apply_priority(n, true);
+        let now = self.tree_of(n).time;
+        let times = n.as_queue().map_or(1, |q| self.queues[q].raising.times());
+        let entity = &mut self.entities[n];
+        entity.finish = entity.start.after(entity.budget, entity.weight);
+        if back_shifted && now > entity.finish {
+            let lag = now.part_since(entity.finish, times);
+            (entity.start, entity.finish) = (entity.start.later_by(lag), entity.finish.later_by(lag));
+        }
+        entity.place = Place::Active;
+        let stamps = entity.stamps();
+        let tree = &mut self.levels[entity.level].classes[entity.class as usize];
+        self.trees.insert(&mut tree.active, n.id(), stamps);
+        if let Some(q) = n.as_queue() {
+            self.active_links.push_front(&mut self.active, q);
+        }
+    }
+
+    /// Out of the tree of those that wait.
+    pub(super) fn extract(&mut self, n: Node) {
+        let entity = &mut self.entities[n];
+        entity.place = Place::Served;
+        let tree = &mut self.levels[entity.level].classes[entity.class as usize];
+        self.trees.remove(&mut tree.active, n.id());
+        if let Some(q) = n.as_queue() {
+            self.active_links.remove(&mut self.active, q);
+        }
+    }
+
+    /// It was on no tree of those that wait, and wants service.
+    fn come(&mut self, n: Node, how: Return) {
+        let now = self.tree_of(n).time;
+        let finish = self.entities[n].finish;
+        let back_shifted = how == Return::WaitedFor && now > finish;
+        let earliest = if back_shifted { finish } else { now };
+        if self.entities[n].place == Place::Idle {
+            let entity = &self.entities[n];
+            let tree = &mut self.levels[entity.level].classes[entity.class as usize];
+            self.trees.remove(&mut tree.idle, n.id());
+            self.entities[n].start = earliest.max(finish);
+        } else {
+            self.entities[n].start = earliest;
+            let weight = self.entities[n].weight;
+            self.tree_of(n).weight += weight;
+        }
+        self.entities[n].place = Place::Served;
+        self.enqueue(n, back_shifted);
+    }
+
+    /// It wants service, or its budget is another one now.
+    pub(super) fn stand(&mut self, call: &Call<'_, '_>, n: Node, how: Return, turn: Turn) {
+        let level = self.entities[n].level;
+        if self.levels[level].in_service == Some(n) {
+            let entity = &mut self.entities[n];
+            entity.finish = entity.start.after(entity.service, entity.weight);
+            entity.start = entity.finish;
+            self.enqueue(n, false);
+        } else if self.entities[n].place == Place::Active {
+            self.extract(n);
+            self.enqueue(n, false);
+        } else {
+            self.come(n, how);
+        }
+        self.update_next(call, level, Some(n), turn);
+    }
+
+    /// It wants no service any more.
+    pub(super) fn retire(&mut self, call: &mut Call<'_, '_>, n: Node, turn: Turn) {
+        let entity = &mut self.entities[n];
+        let level = entity.level;
+        entity.finish = entity.start.after(entity.service, entity.weight);
+        if self.levels[level].in_service == Some(n) {
+            self.levels[level].in_service = None;
+        } else {
+            entity.service = 0;
+        }
+        let entity = &mut self.entities[n];
+        let tree = &mut self.levels[level].classes[entity.class as usize];
+        match entity.place {
+            Place::Active => self.extract(n),
+            Place::Idle => self.trees.remove(&mut tree.idle, n.id()),
+            Place::Out | Place::Served => {}
+        }
+        let entity = &mut self.entities[n];
+        let tree = &mut self.levels[level].classes[entity.class as usize];
+        if entity.finish > tree.time {
+            entity.place = Place::Idle;
+            self.trees.insert(&mut tree.idle, n.id(), entity.stamps());
+        } else {
+            self.forget_entity(n);
+        }
+        if self.levels[level].next == Some(n) {
+            self.update_next(call, level, None, turn);
+        }
+    }
+
+    /// Its past is no longer of interest.
+    fn forget_entity(&mut self, n: Node) {
+        let weight = self.entities[n].weight;
+        self.tree_of(n).weight -= weight;
+        self.entities[n].place = Place::Out;
+        if let Some(q) = n.as_queue() {
+            self.release_if_unused(q);
+        }
+    }
+
+    /// Virtual time has moved: one of those that want no service may be forgotten.
+    fn forget_idle(&mut self, level: usize, class: Rank) {
+        let tree = &mut self.levels[level].classes[class as usize];
+        let Some(first) = tree.idle.first() else { return };
+        if tree.active.is_empty() {
+            let last = self.trees.last(tree.idle).expect("it has a first");
+            let finish = self.trees.key(last).finish;
+            if finish <= tree.time {
+                tree.time = finish;
+            }
+        }
+        if self.trees.key(first).finish <= tree.time {
+            self.trees.remove(&mut tree.idle, first);
+            self.forget_entity(Node::of(first));
+        }
+    }
+
+    fn update_next(&mut self, call: &Call<'_, '_>, level: usize, new: Option<Node>, turn: Turn) {
+        let next = self.levels[level].next;
+        if let Some(n) = new.filter(|_| new != next) {
+            let entity = &self.entities[n];
+            let goes_first = next.is_none_or(|next| {
+                let tree = &self.levels[level].classes[entity.class as usize];
+                let other = &self.entities[next];
+                entity.class == other.class && entity.start <= tree.time && entity.finish < other.finish
+            });
+            if goes_first {
+                self.levels[level].next = new;
+                return;
+            }
+        }
+        self.levels[level].next = self.look_up_next(call, level, turn);
+    }
+
+    /// Who of a group goes next: classes in their order, but the idle class now and then.
+    pub(super) fn look_up_next(&mut self, call: &Call<'_, '_>, level: usize, turn: Turn) -> Option<Node> {
+        let idle_class = self.terms.idle_class;
+        let at = &mut self.levels[level];
+        let waits = |class: Rank| !at.classes[class as usize].active.is_empty();
+        let mut class = Rank::ALL.into_iter().find(|&class| waits(class));
+        if call.now > at.idle_class_at + idle_class {
+            if waits(Rank::Idle) {
+                class = Some(Rank::Idle);
+            }
+            at.idle_class_at = call.now;
+        }
+        let class = class?;
+        let tree = &mut at.classes[class as usize];
+        let now = tree.time.max(earliest(&self.trees, tree.active)?);
+        if (at.in_service.is_none() || turn == Turn::Ends) && now > tree.time {
+            tree.time = now;
+            self.forget_idle(level, class);
+        }
+        first_started(&self.trees, self.levels[level].classes[class as usize].active, now)
+    }
+
+    /// An entity, and every group that it is in, has had so many sectors.
+    pub(super) fn serve_entity(&mut self, n: Node, sectors: i64) {
+        let mut at = Some(n);
+        while let Some(n) = at {
+            let entity = &mut self.entities[n];
+            entity.service += sectors;
+            let (level, class) = (entity.level, entity.class);
+            let tree = &mut self.levels[level].classes[class as usize];
+            tree.time = tree.time.after(sectors, tree.weight);
+            self.forget_idle(level, class);
+            at = self.group_above(level);
+        }
+    }
+}
