@@ -182,9 +182,9 @@ fn one_at_100_ms_and_the_rest_at_120(rig: &mut Rig) {
     rig.now = at_ms(120);
 }
 
-/// Knobs that are shown elsewhere: CFQ's in `cfq_knobs`, the others in the elevator's own file.
+/// Knobs that are shown elsewhere: CFQ's in `cfq_knobs`, BFQ's in `bfq_knobs`, the others in the elevator's own file.
 fn is_shown_elsewhere(elevator: &str, knob: &str) -> bool {
-    matches!((elevator, knob), ("cfq" | "kyber", _) | ("mq-deadline", "async_depth"))
+    matches!((elevator, knob), ("cfq" | "kyber" | "bfq", _) | ("mq-deadline", "async_depth"))
 }
 
 /// Play a scenario with the knob at `from`, and at `to` once the first request is issued.

@@ -9,6 +9,9 @@ use blksched_conformance::laws;
 
 const VICTIM: u64 = u64::MAX;
 const REAL_TIME: Priority = Priority { class: Class::RealTime, level: 4 };
+const IDLE: Priority = Priority { class: Class::Idle, level: 7 };
+/// Of the stream and of the victim: which class is neglected differs.
+const PRIORITIES: [(Priority, Priority); 2] = [(Priority::NORMAL, IDLE), (REAL_TIME, Priority::NORMAL)];
 const ISSUES: u32 = 20_000;
 /// The stream keeps so many requests queued, all on the near side of the victim.
 const AHEAD: u32 = 200;
@@ -17,27 +20,31 @@ const AHEAD: u32 = 200;
 /// so has aged in an elevator whose ageing takes 10.
 const PACES: [u64; 2] = [1, 60];
 
-/// As [`others_at_a_pace`], at the pace that is worst for it.
+/// As [`others_at_a_pace`], at the pace and with the classes that are worst for it.
 fn others_before_the_victim(name: &str, dir: Dir) -> Option<u32> {
-    let others = PACES.map(|ms| others_at_a_pace(name, dir, Span::from_ms(ms)));
-    others.into_iter().try_fold(0, |most, others| Some(most.max(others?)))
+    let mut most = 0;
+    for priorities in PRIORITIES {
+        for ms in PACES {
+            most = most.max(others_at_a_pace(name, dir, Span::from_ms(ms), priorities)?);
+        }
+    }
+    Some(most)
 }
 
-/// How many others go before one far request of best effort, while a real-time stream of its direction never ends;
-/// `None`: it starves.
-fn others_at_a_pace(name: &str, dir: Dir, pace: Span) -> Option<u32> {
+/// How many others go before one far request, while a stream of its direction never ends; `None`: it starves.
+fn others_at_a_pace(name: &str, dir: Dir, pace: Span, (stream, victim): (Priority, Priority)) -> Option<u32> {
     let built = Catalogue::builtin().build(name).unwrap();
     let mut queue = BlockQueue::new(QueueConfig::default(), built.elevator);
     let (op, waiter) = if dir == Dir::Read { (Op::Read, Waiter::Sync) } else { (Op::Write, Waiter::Async) };
     let bio = |tag, start| Bio { op, tag: Tag(tag), waiter, ..Bio::read(0, SubmitterId(1), Sector(start), 8) };
-    let victim = Bio { submitter: SubmitterId(2), priority: Priority::NORMAL, ..bio(VICTIM, 1 << 40) };
+    let victim = Bio { submitter: SubmitterId(2), priority: victim, ..bio(VICTIM, 1 << 40) };
     queue.submit(Instant::ZERO, victim);
     let mut now = Instant::ZERO;
     let mut streamed = 0;
     for issued in 0..ISSUES {
         while queue.queued() < AHEAD {
             streamed += 1;
-            queue.submit(now, Bio { priority: REAL_TIME, ..bio(streamed, streamed * 64) });
+            queue.submit(now, Bio { priority: stream, ..bio(streamed, streamed * 64) });
         }
         let Next::Issue(command) = queue.next(now) else { panic!("the stream never ends") };
         if command.start == Sector(1 << 40) {

@@ -15,7 +15,7 @@ pub struct Turns {
     pub merged: u64,
     /// Processes that have a queue of their own again.
     pub split: u64,
-    ended: [u64; 10],
+    ended: [u64; 11],
     not_idled: [u64; 5],
     held_back: [u64; 4],
 }
@@ -63,6 +63,7 @@ fn end(why: SliceEnd) -> usize {
         SliceEnd::RealTimeWaits => 7,
         SliceEnd::Preempted(_) => 8,
         SliceEnd::Gone => 9,
+        SliceEnd::BudgetUsed => 10,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Large bursts: many queues made at once are one application's parallel start, or a service's, and nothing that
 //! somebody waits for on its own.
 //!
-//! **Rule** Queues made within 180 ms of each other are a burst; at the eighth it is a large one, and none of its queues
-//! is raised. Who was idle for 10 s leaves its burst.
+//! **Rule** Queues made within 180 ms of each other are a burst; at the eighth it is a large one, and none of its
+//! queues is raised. Who was idle for 10 s leaves its burst.
 //! **Origin** note B10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
 //! **Costs when wrong** a shell script's helpers are each served as if somebody waited for them.
 

@@ -2,7 +2,8 @@
 //!
 //! **Rule** Who comes back within three idle times keeps what was left of its budget and may preempt; else it begins
 //! with the budget that feedback assigned. Who begins something new, or came in time, is raised (file `raising`). It
-//! preempts the queue in service if it was waited for, is of a higher class or weight, or if nobody would idle for that one.
+//! preempts the queue in service if it was waited for, is of a higher class or weight, or if nobody would idle for that
+//! one.
 //! **Origin** note B6; the counters B5, "Busy count per class", with their trap: a class that changes in between makes
 //! them wrap.
 

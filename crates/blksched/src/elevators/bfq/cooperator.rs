@@ -120,10 +120,11 @@ impl Bfq {
             return Some(self.end_of_chain(q));
         }
         let flash = self.ncq.is_flash_that_queues();
-        if !flash && self.is_time_for_stable_merge(call, q) {
-            if let Some(target) = self.contexts[context].stable_target.take() {
-                return self.join_for_good(call, context, q, target);
-            }
+        if !flash
+            && self.is_time_for_stable_merge(call, q)
+            && let Some(target) = self.contexts[context].stable_target.take()
+        {
+            return self.join_for_good(call, context, q, target);
         }
         if flash || self.was_served_for_long(call, q) || self.busy_queues() == 1 {
             return None;

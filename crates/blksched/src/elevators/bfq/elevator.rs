@@ -53,12 +53,13 @@ impl Elevator for Bfq {
             return Dispatch::Issue(rq);
         }
         let one_at_a_time = self.knobs.strict_guarantees && self.in_device > 0;
-        if self.busy_queues() > 0 && !one_at_a_time && self.queued > 0 {
-            if let Some(q) = self.select(&mut call) {
-                let rq = self.serve(&mut call, q);
-                self.in_device += 1;
-                return Dispatch::Issue(rq);
-            }
+        if !one_at_a_time
+            && self.queued > 0
+            && let Some(q) = self.select(&mut call)
+        {
+            let rq = self.serve(&mut call, q);
+            self.in_device += 1;
+            return Dispatch::Issue(rq);
         }
         self.nothing_to_issue()
     }

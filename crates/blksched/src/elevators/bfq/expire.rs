@@ -62,11 +62,10 @@ struct Pace {
 }
 
 fn pace(us: i64, seeks: bool, below_half: bool, rotational: bool) -> Pace {
-    match us {
-        ..SHORTEST_US => Pace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] },
-        ..=LONG_US => Pace { is_slow: seeks, ms: us / 1000 },
-        _ => Pace { is_slow: below_half, ms: us / 1000 },
+    if us < SHORTEST_US {
+        return Pace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] };
     }
+    Pace { is_slow: if us > LONG_US { below_half } else { seeks }, ms: us / 1000 }
 }
 
 impl Bfq {

@@ -2,9 +2,9 @@
 //!
 //! **What for** A tenant gets the share that its weight says, however many processes it has, and its processes share
 //! that among themselves.
-//! **Rule** A group stands on its parent's tree of best effort with its weight, and with the budget of whoever goes next
-//! in it, as long as anybody in it wants service. Who is served is found from the top down; what is served counts on
-//! every level. Classes, raising and levels of ionice count inside a group only. Queues merge within a group only.
+//! **Rule** A group stands on its parent's tree of best effort with its weight, and with the budget of whoever goes
+//! next in it, as long as anybody in it wants service. Who is served is found from the top down; what is served counts
+//! on every level. Classes, raising and levels of ionice count inside a group only. Queues merge within a group only.
 //! **Origin** kernel documentation, `block/bfq-iosched.rst`, "Per-process ioprio and weight" and "Group scheduling";
 //! Valente, Checconi 2010, section on hierarchies. Not decision-checked: no recording covers groups. Weights above
 //! 1000 count as they are (the kernel squeezes io.weight into 1..1000); `leaf_weight` is CFQ's and is not looked at.

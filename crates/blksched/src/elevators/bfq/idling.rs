@@ -1,7 +1,8 @@
 //! Leaving the disk idle for the next request of the queue being served.
 //!
 //! **What for** A process that waits for each request before it sends the next has nothing queued in between. Giving
-//! the disk away at that moment costs a seek there and back, and, worse, costs the process the share that its weight says.
+//! the disk away at that moment costs a seek there and back, and, worse, costs the process the share that its weight
+//! says.
 //! **Rule** Idle if that raises throughput (a rotating disk that does not queue, or one that reads in order and thinks
 //! shortly; nobody raised is busy), or if guarantees need it (it is raised and others are there, weights or classes
 //! differ, or it is alone). 8 ms (`slice_idle`); 2 ms for who seeks while all are alike; 20 ms for who is raised.

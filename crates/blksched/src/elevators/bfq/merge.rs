@@ -1,9 +1,9 @@
 //! Queues become one: a process leaves its queue for the one that a merge was planned with.
 //!
 //! **Rule** What the process was like alone is saved; the shared queue takes over raising, the waker, and being
-//! I/O-bound. *Stable merges*: a new queue joins the one made last, of the same level, class and group, if that was made
-//! within 180 ms: at once on a disk without an arm that queues, else once both are older than 600 ms and idling for the
-//! new one would not be faster. Such queues do not split.
+//! I/O-bound. *Stable merges*: a new queue joins the one made last, of the same level, class and group, if that was
+//! made within 180 ms: at once on a disk without an arm that queues, else once both are older than 600 ms and idling
+//! for the new one would not be faster. Such queues do not split.
 //! **Origin** note B9.
 
 use super::Bfq;

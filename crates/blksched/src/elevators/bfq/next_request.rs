@@ -2,8 +2,8 @@
 //! the oldest, if its time is up.
 //!
 //! **Rule** A request somebody waits for before one nobody does; then the smaller cost: the distance ahead, or the
-//! distance back × `back_seek_penalty` if it is at most `back_seek_max`; beyond that it counts as wrapped, and the lowest
-//! of those goes last. Once a request is taken, from its own start: the one behind it, or the one before it.
+//! distance back × `back_seek_penalty` if it is at most `back_seek_max`; beyond that it counts as wrapped, and the
+//! lowest of those goes last. Once a request is taken, from its own start: the one behind it, or the one before it.
 //! **Origin** note B4.
 
 use super::Bfq;

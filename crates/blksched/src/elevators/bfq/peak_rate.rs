@@ -3,8 +3,9 @@
 //! **What for** The greatest budget is what the disk can move within `timeout_sync`, and interactive raising lasts as
 //! long as an application's start takes on a disk of this speed.
 //! **Rule** Intervals of at least 300 ms and 32 requests, closed at the first dispatch after 1 s, by a silence of more
-//! than 100 ms, or if the device looks idle. An interval's rate counts if three of four requests were in order or it is higher
-//! than the estimate, and if it is below 20 sectors/µs. It weighs more the more it was in order and the longer it was.
+//! than 100 ms, or if the device looks idle. An interval's rate counts if three of four requests were in order or it is
+//! higher than the estimate, and if it is below 20 sectors/µs. It weighs more the more it was in order and the longer
+//! it was.
 //! **Origin** note B12; sectors/µs times 2¹⁶.
 
 use super::Bfq;

@@ -12,7 +12,7 @@ pub const ENTRY: Entry = Entry {
     summary: "a budget of sectors and a share of the throughput per process, by weight; whoever starts goes first",
     presets: &[Preset {
         kernel: V6_1,
-        source: "recordings of 6.1, without groups; what later kernels are known to decide differently stands in the README",
+        source: "recordings of 6.1 (without groups); later kernels differ as the README says",
         row: &[("groups", "on"), ("hz", "250")],
         plugging: Plugging::LINUX_3,
         slots: Slots::LINUX_5,

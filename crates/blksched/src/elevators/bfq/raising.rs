@@ -3,9 +3,9 @@
 //!
 //! **What for** An application starts, and a video plays, as fast as on an idle disk, whatever else is going on.
 //! **Rule** *Interactive*: who wants service after 2 s without, for as long as an application of some size takes to
-//! load on this disk (3 s to 25 s), or until it has had 120,000 sectors. *Soft real-time*: who came no earlier than 7000
-//! sectors per second would have let it, for 300 ms, renewed as long as that holds. *Write-back*: after 500 ms without.
-//! Ends early in a large burst.
+//! load on this disk (3 s to 25 s), or until it has had 120,000 sectors. *Soft real-time*: who came no earlier than
+//! 7000 sectors per second would have let it, for 300 ms, renewed as long as that holds. *Write-back*: after 500 ms
+//! without. Ends early in a large burst.
 //! **Origin** notes B6 and B10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
 //! **Costs when wrong** Whoever pretends to start for ever gets 30 times its share.
 

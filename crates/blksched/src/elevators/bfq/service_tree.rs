@@ -97,18 +97,14 @@ mod tests {
     #[test]
     fn the_search_does_not_look_to_the_right_of_a_child_that_has_not_started() {
         let (mut trees, mut tree) = (Trees::new(), Root::default());
-        // The shape of seven insertions in order: 3 on top, 1 and 5 below.
-        for id in 0..7u32 {
+        // 3 on top, 1 and 5 below it, 0 and 2 below 1.
+        for id in [3, 1, 5, 0, 2] {
             let start = if matches!(id, 2 | 3) { 0 } else { 100 };
             trees.insert(&mut tree, 2 * id, stamps(start, u64::from(id)));
         }
         assert_eq!(tree.top(), Some(6));
-        assert_eq!(first_started(&trees, tree, Virtual(0)), Some(Node::queue(2)));
-        let (mut trees, mut tree) = (Trees::new(), Root::default());
-        for (id, start) in [(3, 0), (1, 100), (2, 0)] {
-            trees.insert(&mut tree, 2 * id, stamps(start, u64::from(id)));
-        }
-        // 2 went on top by a double rotation, so it is met.
-        assert_eq!(first_started(&trees, tree, Virtual(0)), Some(Node::queue(2)));
+        // 2 has started and would finish earlier.
+        assert_eq!(first_started(&trees, tree, Virtual(0)), Some(Node::queue(3)));
+        assert_eq!(first_started(&trees, tree, Virtual(100)), Some(Node::queue(0)));
     }
 }
