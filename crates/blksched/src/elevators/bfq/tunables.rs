@@ -32,7 +32,7 @@ tunables! {
         /// The most that a queue is served in one turn. 0: what the disk moves in `timeout_sync`, found out by itself.
         max_budget: u32 [Sectors] = 0, 0..=INT_MAX, Kernels::since(V6_1), sweep [0, 1024, 16384];
         /// How long a queue may take for its budget. Rounded up to the kernel's tick.
-        timeout_sync: Span [Ms] = Span::from_ms(124), 1..=INT_MAX * MS, Kernels::since(V6_1),
+        timeout_sync: Span [Ms] = Span::from_ms(124), MS..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [50 * MS, 124 * MS, 300 * MS];
         /// One request at a time, and always idle: exact shares, at any price in throughput.
         strict_guarantees: bool [Switch] = false, 0..=1, Kernels::since(V6_1), sweep [0, 1];
