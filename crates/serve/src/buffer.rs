@@ -88,6 +88,11 @@ impl Pool {
         self.ceiling
     }
 
+    /// A buffer that no pool knows.
+    pub fn apart(length: usize) -> Buffer {
+        Buffer::of(1 << class(length))
+    }
+
     /// Give a buffer back.
     pub fn give(&mut self, buffer: Buffer) {
         self.kept[class(buffer.capacity())].push(buffer);
@@ -99,6 +104,12 @@ impl Pool {
         let wanted = count.saturating_sub(self.kept[class].len()) * (PAGE << class);
         let idle: usize = (0..CLASSES).filter(|&other| other != class).map(|other| self.idle(other)).sum();
         self.existing.saturating_sub(idle) + wanted <= self.ceiling
+    }
+
+    /// What could still be taken \[bytes\].
+    pub fn free(&self) -> usize {
+        let idle: usize = (0..CLASSES).map(|class| self.idle(class)).sum();
+        self.ceiling.saturating_sub(self.existing.saturating_sub(idle))
     }
 
     fn idle(&self, class: usize) -> usize {

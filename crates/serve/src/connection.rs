@@ -7,7 +7,7 @@ use std::sync::Arc;
 use blksched::{Instant, SubmitterId};
 use blksched_nbd::{Errno, Request, RequestReader};
 
-use crate::buffer::{Buffer, Pool};
+use crate::buffer::Buffer;
 use crate::mail::Mail;
 
 /// How much is received at a time \[bytes\].
@@ -29,12 +29,20 @@ pub struct Connection {
     pub inbox: Inbox,
     /// What comes next.
     pub reading: Reading,
+    /// Why nothing more of the inbox is understood.
+    pub waits_for: WaitsFor,
     /// What is to go out next; none while it is under way.
     pub mail: Option<Mail>,
     /// Requests that are done and not yet answered.
     pub ready: VecDeque<u32>,
     /// Requests under way, those in `ready` included.
     pub under_way: u32,
+    /// Memory of its tenant that its requests hold, replies that are not sent included \[bytes\].
+    pub held: u64,
+    /// How much of that is freed by the send under way \[bytes\].
+    pub sending: u64,
+    /// When the send under way began.
+    pub sent_at: Instant,
     /// How far it is.
     pub phase: Phase,
     /// When something last came in.
@@ -50,6 +58,16 @@ pub enum Phase {
     Leaving,
     /// Nobody is there any more: answers are dropped.
     Gone,
+}
+
+/// Why a connection does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// The next request is not all there.
+    Bytes,
+    /// It is there, and must wait for memory, or for replies to be sent. Until then nothing more is received: its bytes
+    /// would be lent with the inbox.
+    Room,
 }
 
 /// What comes next on a connection.
@@ -124,13 +142,6 @@ impl Inbox {
     pub fn is_lent(&self) -> bool {
         self.buffer.is_none()
     }
-
-    /// The end: the buffer goes back.
-    pub fn dissolve(self, pool: &mut Pool) {
-        if let Some(buffer) = self.buffer {
-            pool.give(buffer);
-        }
-    }
 }
 
 impl Connection {
@@ -148,6 +159,7 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Pool;
 
     #[test]
     fn an_inbox_keeps_what_is_not_understood_while_more_comes() {

@@ -199,7 +199,8 @@ impl Shard {
         let now = self.now;
         let gates = self.tenants.iter_mut().filter(|tenant| !tenant.gate.is_empty());
         let gate = gates.filter_map(|tenant| tenant.caps.opens(now)).min();
-        let stalled = self.connections.iter().any(|(_, connection)| connection.reading != Reading::Header);
+        let mid_data = |(_, connection): (_, &Connection)| connection.reading != Reading::Header;
+        let stalled = !self.starved.is_empty() || self.connections.iter().any(mid_data);
         let stall = stalled.then(|| now + STALL);
         let model = self.model.as_ref().and_then(|model| model.next());
         let wakes = [self.queue.deadline(), gate, model, stall, self.ending.map(|ending| ending.by)];
@@ -294,17 +295,18 @@ impl Shard {
         self.connections.iter().map(|(at, _)| at).collect()
     }
 
-    /// A client that stopped in the middle of its data holds memory that others need.
+    /// A client that stopped in the middle of its data, or takes no replies, holds memory that others need.
     fn cut_off_the_stalled(&mut self) {
         let now = self.now;
         let stalled = self.connections.iter().filter(|(_, connection)| {
-            connection.reading != Reading::Header
-                && connection.phase == Phase::Open
-                && connection.takes_more()
-                && now.since(connection.heard_at) >= STALL
+            let waits_for_data = connection.reading != Reading::Header;
+            let takes_nothing = connection.mail.is_none() && !self.starved.is_empty();
+            connection.phase == Phase::Open
+                && ((waits_for_data && now.since(connection.heard_at) >= STALL)
+                    || (takes_nothing && now.since(connection.sent_at) >= STALL))
         });
         for at in stalled.map(|(at, _)| at).collect::<Vec<_>>() {
-            self.lose(at, "it stopped in the middle of a request");
+            self.lose(at, "it has stopped in the middle of a request or a reply");
         }
     }
 
@@ -314,3 +316,6 @@ impl Shard {
         submitter
     }
 }
+
+#[cfg(test)]
+mod tests;

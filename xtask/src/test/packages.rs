@@ -27,6 +27,8 @@ pub enum Shows {
     Program(&'static str),
     /// A folder with something in it.
     Folder(&'static str),
+    /// A file.
+    File(&'static str),
 }
 
 /// Every package, and nothing of it anywhere else.
@@ -42,6 +44,36 @@ pub const PACKAGES: &[Package] = &[
         shows: Shows::Folder("/usr/share/doc/fio/examples"),
         needed_for: "tests that read the job files that come with fio",
         variable: Some("BLKSCHED_REQUIRE_FIO"),
+    },
+    Package {
+        name: "libnbd-bin",
+        shows: Shows::Program("nbdcopy"),
+        needed_for: "tests of the server with nbdinfo, nbdcopy and nbdfuse",
+        variable: Some("BLKSCHED_REQUIRE_NBD"),
+    },
+    Package {
+        name: "qemu-utils",
+        shows: Shows::Program("qemu-io"),
+        needed_for: "tests of the server with qemu-img and qemu-io",
+        variable: Some("BLKSCHED_REQUIRE_NBD"),
+    },
+    Package {
+        name: "python3-libnbd",
+        shows: Shows::File("/usr/lib/python3/dist-packages/nbd.py"),
+        needed_for: "tests of the server with a client in Python",
+        variable: Some("BLKSCHED_REQUIRE_NBD"),
+    },
+    Package {
+        name: "e2fsprogs",
+        shows: Shows::Program("mkfs.ext4"),
+        needed_for: "the test of a file system on the server",
+        variable: Some("BLKSCHED_REQUIRE_NBD"),
+    },
+    Package {
+        name: "fuse3",
+        shows: Shows::Program("fusermount3"),
+        needed_for: "the test of a file system on the server",
+        variable: Some("BLKSCHED_REQUIRE_NBD"),
     },
     Package {
         name: "valgrind",
@@ -62,6 +94,7 @@ impl Package {
     pub fn is_here(&self) -> bool {
         match self.shows {
             Shows::Program(name) => shell::find_program(name).is_some(),
+            Shows::File(path) => fs::metadata(path).is_ok(),
             Shows::Folder(path) => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()),
         }
     }

@@ -10,14 +10,15 @@ use rustix::net::Shutdown;
 use super::work::{DISCARD, Piece, Work};
 use super::{Shard, Token};
 use crate::backend::SECTOR;
-use crate::connection::{Connection, INBOX, Inbox, Phase, Reading};
+use crate::buffer::Pool;
+use crate::connection::{Connection, INBOX, Inbox, Phase, Reading, WaitsFor};
 use crate::engine::{Event, Io};
 use crate::mail::Mail;
 use crate::orders::Client;
 use crate::tenant::Tenant;
 
-/// What one request may need beside inboxes \[bytes\].
-const ONE_REQUEST: usize = (blksched_nbd::LARGEST_PAYLOAD as usize) + (1 << 20);
+/// Inboxes may take so much beside a tenant's memory, as a part of it.
+const INBOXES: usize = 4;
 
 impl Shard {
     /// A new client.
@@ -26,14 +27,13 @@ impl Shard {
         let submitter = self.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
         let inboxes = (tenant.connections as usize + 1) * INBOX;
-        let fits = ahead.len() <= INBOX && inboxes + ONE_REQUEST <= tenant.pool.ceiling();
-        let Some(buffer) = Some(INBOX).filter(|_| fits).and_then(|length| tenant.pool.take(length)) else {
+        if ahead.len() > INBOX || inboxes > tenant.pool.ceiling() / INBOXES {
             // Its socket closes; the client may come again.
             tracing::warn!(export = tenant.export.name, "no memory for another client");
             return;
-        };
+        }
         tenant.connections += 1;
-        let mut inbox = Inbox::new(buffer);
+        let mut inbox = Inbox::new(Pool::apart(INBOX));
         inbox.preload(&ahead);
         let reader = RequestReader::new(session.framing, Limits::of(&tenant.export, session.allocation));
         let at = self.connections.insert(Connection {
@@ -43,9 +43,13 @@ impl Shard {
             submitter,
             inbox,
             reading: Reading::Header,
+            waits_for: WaitsFor::Bytes,
             mail: Some(Mail::default()),
             ready: VecDeque::new(),
             under_way: 0,
+            held: 0,
+            sending: 0,
+            sent_at: self.now,
             phase: Phase::Open,
             heard_at: self.now,
         });
@@ -85,7 +89,9 @@ impl Shard {
 
     fn header(&mut self, at: usize) -> bool {
         let connection = &mut self.connections[at];
+        connection.waits_for = WaitsFor::Bytes;
         if !connection.takes_more() {
+            connection.waits_for = WaitsFor::Room;
             return false;
         }
         let (used, parsed) = match connection.reader.read(connection.inbox.unread()) {
@@ -103,6 +109,7 @@ impl Shard {
             }
             Parsed::Request(request, payload) => {
                 if !self.has_memory_for(at, &request) {
+                    self.connections[at].waits_for = WaitsFor::Room;
                     self.starved.push(at);
                     return false;
                 }
@@ -113,13 +120,18 @@ impl Shard {
         true
     }
 
-    /// A request is taken on only with all the memory that it needs, so that none waits for another.
+    /// A request is taken on only with all the memory that it needs, so that none waits for another; and a client may
+    /// hold no more than it leaves to others, so that none who stalls stops the rest.
     fn has_memory_for(&self, at: usize, request: &Request) -> bool {
         let moves_data = matches!(request.command, Command::Read | Command::Write(_));
         if !moves_data {
             return true;
         }
-        let pool = &self.tenants[self.connections[at].tenant].pool;
+        let Connection { tenant, held, .. } = self.connections[at];
+        let pool = &self.tenants[tenant].pool;
+        if held > 0 && held + request.length > pool.free() as u64 {
+            return false;
+        }
         let (whole, rest) =
             (request.length as usize / self.largest_piece, request.length as usize % self.largest_piece);
         if whole == 0 {
@@ -159,7 +171,10 @@ impl Shard {
     /// Cut a work into pieces, each with its buffer.
     fn cut(&mut self, number: u32, op: Op) {
         let Request { offset, length, .. } = self.works[number as usize].request;
-        let tenant = self.connections[self.works[number as usize].connection].tenant;
+        let connection = &mut self.connections[self.works[number as usize].connection];
+        let tenant = connection.tenant;
+        connection.held += length;
+        self.works[number as usize].holds = length;
         let mut done = 0;
         while done < length {
             let count = (length - done).min(self.largest_piece as u64);
@@ -338,7 +353,7 @@ impl Shard {
     /// Receive more, if there is a reason to.
     pub(super) fn receive_more(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        if connection.phase != Phase::Open || !connection.takes_more() {
+        if connection.phase != Phase::Open || connection.waits_for == WaitsFor::Room {
             return;
         }
         if let Some((buffer, from)) = connection.inbox.lend() {

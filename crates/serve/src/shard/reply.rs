@@ -58,6 +58,7 @@ impl Shard {
             self.connections[at].mail = Some(mail);
             return;
         }
+        self.connections[at].sent_at = self.now;
         let io = Io::Send(self.connections[at].socket.clone(), mail);
         self.engine.submit(Token::Send(at).pack(), io);
     }
@@ -77,7 +78,9 @@ impl Shard {
                 used.reads += 1;
                 used.bytes_read += request.length;
                 mail.head(|out| reply::data(framing, &request, out));
-                let mut next = self.works[number as usize].first;
+                let work = &mut self.works[number as usize];
+                self.connections[at].sending += core::mem::take(&mut work.holds);
+                let mut next = work.first;
                 while let Some(piece) = next {
                     let piece: &mut Piece = &mut self.pieces[piece as usize];
                     next = piece.next;
@@ -109,8 +112,10 @@ impl Shard {
     pub(super) fn sent(&mut self, at: usize, event: Event) {
         let Io::Send(_, mut mail) = event.io else { unreachable!("a send came back as something else") };
         let whole = mail.len();
-        mail.clear(&mut self.tenants[self.connections[at].tenant].pool);
-        self.connections[at].mail = Some(mail);
+        let connection = &mut self.connections[at];
+        mail.clear(&mut self.tenants[connection.tenant].pool);
+        connection.mail = Some(mail);
+        connection.held -= core::mem::take(&mut connection.sending);
         self.dirty.push(at);
         if event.result != Ok(whole) && self.connections[at].phase != Phase::Gone {
             self.lose(at, "it takes no more replies");
@@ -127,6 +132,7 @@ impl Shard {
         let work = self.works.remove(number as usize);
         let connection = &mut self.connections[work.connection];
         connection.under_way -= 1;
+        connection.held -= work.holds;
         let tenant = connection.tenant;
         let mut next = work.first;
         while let Some(piece) = next {
@@ -140,9 +146,8 @@ impl Shard {
 
     /// Nothing of a connection is left.
     fn remove(&mut self, at: usize) {
-        let Connection { tenant, submitter, inbox, .. } = self.connections.remove(at);
+        let Connection { tenant, submitter, .. } = self.connections.remove(at);
         self.tenants[tenant].connections -= 1;
-        inbox.dissolve(&mut self.tenants[tenant].pool);
         self.queue.forget(self.now, submitter);
     }
 }

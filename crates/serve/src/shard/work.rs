@@ -23,13 +23,15 @@ pub struct Work {
     pub left: u32,
     /// How far a discard has come \[bytes\].
     pub covered: u64,
+    /// Memory that it holds \[bytes\].
+    pub holds: u64,
     /// What went wrong.
     pub error: Option<Errno>,
 }
 
 impl Work {
     pub fn new(connection: usize, request: Request) -> Work {
-        Work { connection, request, first: None, last: None, left: 0, covered: 0, error: None }
+        Work { connection, request, first: None, last: None, left: 0, covered: 0, holds: 0, error: None }
     }
 
     /// Must it be stable before the reply?

@@ -1,0 +1,270 @@
+//! A server as a process, and a plain client of it.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use blksched_nbd::{
+    Chunk, ClientHandshake, ClientStep, Command as Asked, Errno, Framing, Opened, Persist, ReplyReader, Request, Wish,
+};
+
+/// The program under test.
+pub const BLKSCHED: &str = env!("CARGO_BIN_EXE_blksched");
+/// Both ways in which I/O is done.
+pub const ENGINES: [&str; 2] = ["io_uring", "threads"];
+
+/// A directory that goes with the test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("blksched-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        // A socket's path must be short, and O_DIRECT needs a real file system.
+        let base = [Path::new("/var/tmp"), Path::new("/tmp")].into_iter().find(|path| path.is_dir());
+        let path = base.unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR"))).join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// A sparse file.
+    pub fn file(&self, name: &str, size: u64) -> String {
+        std::fs::File::create(self.path(name)).unwrap().set_len(size).unwrap();
+        self.text(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server that runs.
+pub struct Server {
+    pub child: Child,
+    socket: PathBuf,
+    pub control: PathBuf,
+    _folder: Folder,
+}
+
+/// Is io_uring forbidden here?
+pub fn works(engine: &str) -> bool {
+    let status = Command::new(BLKSCHED)
+        .args(["serve", "--export", "m=mem:1M", "--engine", engine, "--run", "true"])
+        .stderr(Stdio::null())
+        .status();
+    let works = status.unwrap().success();
+    if !works {
+        println!("skipped: the engine {engine} does not work here");
+    }
+    works
+}
+
+impl Server {
+    pub fn start(arguments: &[&str]) -> Server {
+        let folder = Folder::new();
+        let (socket, control) = (folder.path("s"), folder.path("c"));
+        let child = Command::new(BLKSCHED)
+            .arg("serve")
+            .args(arguments)
+            .arg("--unix")
+            .arg(&socket)
+            .arg("--control")
+            .arg(&control)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Server { child, socket, control, _folder: folder };
+        for _ in 0..3000 {
+            if UnixStream::connect(&server.socket).is_ok() {
+                return server;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the server does not start");
+    }
+
+    pub fn raw(&self) -> UnixStream {
+        let stream = UnixStream::connect(&self.socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        stream
+    }
+
+    pub fn open(&self, export: &str) -> Client {
+        self.open_as(Wish { framing: Framing::Extended, allocation: true, ..Wish::open(export) }).unwrap()
+    }
+
+    pub fn open_as(&self, wish: Wish) -> Result<Client, String> {
+        Client::open(self.raw(), wish)
+    }
+
+    pub fn ctl(&self, words: &[&str]) -> Result<String, String> {
+        let output = Command::new(BLKSCHED).arg("ctl").arg(&self.control).args(words).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();
+        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    }
+
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([format!("-{name}"), pid]).status().unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Run a captive command; answers whether it succeeded and what was printed.
+pub fn captive(arguments: &[&str], command: &str) -> (bool, String) {
+    let output = Command::new(BLKSCHED).arg("serve").args(arguments).args(["--run", command]).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (output.status.success(), text)
+}
+
+/// One connection.
+pub struct Client {
+    pub stream: UnixStream,
+    pub opened: Opened,
+    input: Vec<u8>,
+    asked: Vec<(u64, u64)>,
+    next: u64,
+}
+
+pub type Answer = Result<Vec<u8>, Errno>;
+
+impl Client {
+    fn open(mut stream: UnixStream, wish: Wish) -> Result<Client, String> {
+        let mut handshake = ClientHandshake::new(wish);
+        let (mut input, mut output) = (Vec::new(), Vec::new());
+        loop {
+            let (used, step) = handshake.receive(&input, &mut output).map_err(|error| error.to_string())?;
+            input.drain(..used);
+            stream.write_all(&output).map_err(|error| error.to_string())?;
+            output.clear();
+            match step {
+                ClientStep::Enter(opened) => {
+                    return Ok(Client { stream, opened, input, asked: Vec::new(), next: 1 });
+                }
+                ClientStep::More if used > 0 => {}
+                ClientStep::More => read_some(&mut stream, &mut input)?,
+            }
+        }
+    }
+
+    /// Send a request and do not wait; answers its cookie.
+    pub fn send(&mut self, command: Asked, offset: u64, length: u64, data: &[u8]) -> std::io::Result<u64> {
+        let request = Request { cookie: self.next, command, offset, length };
+        self.next += 1;
+        let mut bytes = Vec::new();
+        request.encode(self.opened.framing, &mut bytes);
+        bytes.extend_from_slice(data);
+        self.asked.push((request.cookie, if command == Asked::Read { length } else { 0 }));
+        self.stream.write_all(&bytes)?;
+        Ok(request.cookie)
+    }
+
+    /// The next reply.
+    pub fn receive(&mut self) -> Result<(u64, Answer), String> {
+        let reader = ReplyReader::new(self.opened.framing);
+        loop {
+            let asked = &self.asked;
+            let find = |cookie| asked.iter().find(|(own, _)| *own == cookie).map(|(_, length)| *length);
+            let Some((used, cookie, chunk)) = reader.read(&self.input, find).map_err(|error| error.to_string())? else {
+                read_some(&mut self.stream, &mut self.input)?;
+                continue;
+            };
+            let answer = match chunk {
+                Chunk::Data { length, .. } => {
+                    while self.input.len() < used + length as usize {
+                        read_some(&mut self.stream, &mut self.input)?;
+                    }
+                    let data = self.input[used..used + length as usize].to_vec();
+                    self.input.drain(..length as usize);
+                    Ok(data)
+                }
+                Chunk::Done(None) => Ok(Vec::new()),
+                Chunk::Done(Some(errno)) => Err(errno),
+                Chunk::Extents { extents, .. } => Ok(extents
+                    .iter()
+                    .flat_map(|e| [e.length, u64::from(e.state.bits())])
+                    .flat_map(u64::to_le_bytes)
+                    .collect()),
+                other => return Err(format!("{other:?}")),
+            };
+            self.input.drain(..used);
+            self.asked.retain(|(own, _)| *own != cookie);
+            return Ok((cookie, answer));
+        }
+    }
+
+    fn ask(&mut self, command: Asked, offset: u64, length: u64, data: &[u8]) -> Answer {
+        let sent = self.send(command, offset, length, data).unwrap();
+        let (cookie, answer) = self.receive().unwrap();
+        assert_eq!(cookie, sent);
+        answer
+    }
+
+    pub fn read(&mut self, offset: u64, length: u64) -> Answer {
+        self.ask(Asked::Read, offset, length, &[])
+    }
+
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> Answer {
+        self.ask(Asked::Write(Persist::Lazily), offset, data.len() as u64, data)
+    }
+
+    pub fn command(&mut self, command: Asked, offset: u64, length: u64) -> Answer {
+        self.ask(command, offset, length, &[])
+    }
+
+    pub fn flush(&mut self) -> Answer {
+        self.ask(Asked::Flush, 0, 0, &[])
+    }
+
+    /// Say goodbye; the server closes.
+    pub fn leave(mut self) {
+        self.send(Asked::Disconnect, 0, 0, &[]).unwrap();
+        let mut rest = Vec::new();
+        self.stream.read_to_end(&mut rest).unwrap();
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+fn read_some(stream: &mut UnixStream, input: &mut Vec<u8>) -> Result<(), String> {
+    let mut chunk = [0; 65536];
+    match stream.read(&mut chunk) {
+        Ok(0) => Err("the server has closed the connection".to_owned()),
+        Ok(count) => {
+            input.extend_from_slice(&chunk[..count]);
+            Ok(())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A generator of numbers that depend on nothing but its seed (xorshift).
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}

@@ -1,0 +1,11 @@
+//! `blksched serve` from outside: its promises, real clients, crashes, recordings. Nothing here depends on speed.
+
+#![cfg(all(feature = "serve", target_os = "linux"))]
+
+mod control;
+mod crash;
+mod hostile;
+mod interop;
+mod kit;
+mod promises;
+mod record;

@@ -1,0 +1,155 @@
+//! What a client may rely on.
+
+use blksched_nbd::{Command, Errno, Framing, Holes, Persist, Speed, Wish};
+
+use crate::kit::{ENGINES, Folder, Numbers, Server, works};
+
+#[test]
+fn what_is_written_reads_back_on_every_engine_store_and_framing() {
+    let folder = Folder::new();
+    let file = format!("f={}", folder.file("f.img", 8 << 20));
+    for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
+        for (export, caching) in [(&file, None), (&file, Some("--page-cache")), (&"f=mem:8M".to_owned(), None)] {
+            let mut arguments = vec!["--engine", engine, "--export", export];
+            arguments.extend(caching);
+            let server = Server::start(&arguments);
+            for framing in [Framing::Simple, Framing::Structured, Framing::Extended] {
+                let open = || server.open_as(Wish { framing, ..Wish::open("f") }).unwrap();
+                random_writes(&mut [open(), open()], framing as u64 + 1);
+            }
+        }
+    }
+}
+
+/// Random writes, zeroes and trims on two connections; what was acknowledged on one reads so on the other.
+fn random_writes(clients: &mut [crate::kit::Client; 2], seed: u64) {
+    let mut numbers = Numbers(seed);
+    let mut model = vec![0u8; 8 << 20];
+    clients[0].write(0, &model).unwrap();
+    let zero = Command::WriteZeroes { persist: Persist::Lazily, holes: Holes::Allowed, speed: Speed::Any };
+    for _ in 0..60 {
+        let most = if numbers.below(8) == 0 { 3000 } else { 40 };
+        let length = 512 * (1 + numbers.below(most));
+        let offset = 512 * numbers.below(((8 << 20) - length) / 512 + 1);
+        let range = offset as usize..(offset + length) as usize;
+        let (mine, other) = (numbers.below(2) as usize, numbers.below(2) as usize);
+        match numbers.below(8) {
+            0 => {
+                clients[mine].command(zero, offset, length).unwrap();
+                model[range.clone()].fill(0);
+            }
+            1 => drop(clients[mine].flush().unwrap()),
+            2 => drop(clients[mine].command(Command::Cache, offset, length).unwrap()),
+            _ => {
+                let byte = numbers.below(255) as u8 + 1;
+                clients[mine].write(offset, &vec![byte; length as usize]).unwrap();
+                model[range.clone()].fill(byte);
+            }
+        }
+        assert_eq!(clients[other].read(offset, length).unwrap(), model[range]);
+    }
+    let whole = clients[1].read(0, 8 << 20).unwrap();
+    assert!(whole == model, "the whole disk differs");
+}
+
+#[test]
+fn the_largest_request_passes_and_a_larger_one_closes_the_connection() {
+    let server = Server::start(&["--export", "m=mem:64M"]);
+    let mut client = server.open("m");
+    let data: Vec<u8> = (0..32 << 20).map(|at: u32| (at / 512) as u8).collect();
+    client.write(0, &data).unwrap();
+    assert!(client.read(0, 32 << 20).unwrap() == data);
+    assert_eq!(client.read(0, 33 << 20), Err(Errno::Inval));
+    client.send(Command::Write(Persist::Lazily), 0, 33 << 20, &[0; 512]).unwrap();
+    assert!(client.receive().is_err());
+    server.open("m").read(0, 512).unwrap();
+}
+
+#[test]
+fn holes_are_told_and_zeroes_without_holes_keep_their_place() {
+    let folder = Folder::new();
+    let file = format!("f={}", folder.file("f.img", 1 << 20));
+    for export in [file.as_str(), "f=mem:1M"] {
+        let server = Server::start(&["--export", export]);
+        let mut client = server.open("f");
+        let extents = |client: &mut crate::kit::Client| {
+            let all = Command::BlockStatus { extents: blksched_nbd::Extents::Many };
+            let bytes = client.command(all, 0, 1 << 20).unwrap();
+            let numbers: Vec<u64> = bytes.chunks(8).map(|b| u64::from_le_bytes(b.try_into().unwrap())).collect();
+            numbers
+        };
+        assert_eq!(extents(&mut client), [1 << 20, 3]);
+        client.write(256 << 10, &vec![1; 128 << 10]).unwrap();
+        assert_eq!(extents(&mut client), [256 << 10, 3, 128 << 10, 0, 640 << 10, 3]);
+        client.command(Command::Trim(Persist::Lazily), 256 << 10, 128 << 10).unwrap();
+        assert_eq!(extents(&mut client), [1 << 20, 3]);
+    }
+}
+
+#[test]
+fn a_disk_that_fails_now_and_then_fails_the_right_requests_and_no_others() {
+    let folder = Folder::new();
+    let model = folder.path("faulty.toml");
+    std::fs::write(&model, faulty()).unwrap();
+    let server = Server::start(&["--export", "m=mem:1M", "--model", model.to_str().unwrap(), "--elevator", "noop"]);
+    let mut client = server.open("m");
+    let outcomes: Vec<bool> = (0..12).map(|_| client.read(0, 512).is_ok()).collect();
+    let failed = outcomes.iter().filter(|ok| !**ok).count();
+    assert_eq!(failed, 1, "{outcomes:?}");
+    assert!(!outcomes[4], "the fifth");
+    assert!(server.ctl(&["get", "tenants/m/stat"]).unwrap().contains("errors=1"));
+}
+
+/// A disk that is quick, and whose fifth command fails once.
+fn faulty() -> String {
+    include_str!("faulty.toml").to_owned()
+}
+
+#[test]
+fn a_stop_by_signal_serves_what_is_under_way() {
+    for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
+        // A disk so slow that requests are surely under way.
+        let mut server = Server::start(&["--export", "m=mem:1M", "--model", "ide-2002", "--engine", engine]);
+        let mut client = server.open("m");
+        let sent: Vec<u64> = (0..8).map(|n| client.send(Command::Read, n * 65536, 4096, &[]).unwrap()).collect();
+        // They have surely been read once the first is answered.
+        let mut told = vec![client.receive().unwrap().0];
+        server.signal("TERM");
+        while told.len() < sent.len() {
+            let (cookie, answer) = client.receive().unwrap();
+            assert_eq!(answer.unwrap(), vec![0; 4096]);
+            told.push(cookie);
+        }
+        told.sort_unstable();
+        assert_eq!(told, sent);
+        assert!(client.receive().is_err(), "then the connection ends");
+        assert!(server.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn several_exports_of_one_file_do_not_touch_each_other() {
+    let folder = Folder::new();
+    let file = folder.file("f.img", 4 << 20);
+    let (a, b) = (format!("a={file},size=1M"), format!("b={file},offset=1M,size=1M,ro"));
+    let server = Server::start(&["--export", &a, "--export", &b]);
+    let (mut a, mut b) = (server.open("a"), server.open("b"));
+    a.write(0, &vec![7; 1 << 20]).unwrap();
+    assert_eq!(b.read(0, 1 << 20).unwrap(), vec![0; 1 << 20]);
+    assert_eq!(b.write(0, &[1; 512]), Err(Errno::Perm));
+    assert_eq!(a.write(1 << 20, &[1; 512]), Err(Errno::NoSpc));
+    assert_eq!(a.read((1 << 20) - 512, 1024), Err(Errno::Inval));
+}
+
+#[test]
+fn a_client_that_is_not_on_the_list_finds_nothing() {
+    let me = std::process::Command::new("id").arg("-u").output().unwrap().stdout;
+    let me = String::from_utf8(me).unwrap();
+    let mine = format!("{}:mine", me.trim());
+    let exports = ["--export", "mine=mem:1M", "--export", "other=mem:1M"];
+    let server = Server::start(&[&exports[..], &["--allow", &mine, "--allow", "4000000000:other"]].concat());
+    server.open("mine").read(0, 512).unwrap();
+    let refused = server.open_as(Wish::open("other")).err().unwrap();
+    assert!(refused.contains("no such export"), "{refused}");
+    assert_eq!(server.open_as(Wish::open("")).unwrap().opened.export.size, 1 << 20, "the only one that it may open");
+}

@@ -1,0 +1,54 @@
+//! Recording: what a real run decided replays decision for decision.
+
+use std::path::Path;
+
+use blksched::Catalogue;
+use blksched_nbd::{Command, Persist};
+
+use crate::kit::{Folder, Numbers, Server};
+
+#[test]
+fn a_recorded_run_replays_decision_for_decision() {
+    for elevator in Catalogue::builtin().entries().iter().map(|entry| entry.name) {
+        let folder = Folder::new();
+        let exports = ["--export", "a=mem:4M,weight=200,iops=2000", "--export", "b=mem:4M,level=1"];
+        let others = ["--model", "nvme-ssd", "--elevator", elevator, "--record"];
+        let record = folder.text("record");
+        let mut server = Server::start(&[&exports[..], &others[..], &[&record]].concat());
+        work(&server);
+        server.ctl(&["set", "queue/scheduler", "mq-deadline"]).unwrap();
+        server.ctl(&["set", "queue/iosched/fifo_batch", "2"]).unwrap();
+        server.ctl(&["set", "tenants/a/weight", "50"]).unwrap();
+        work(&server);
+        server.signal("TERM");
+        assert!(server.child.wait().unwrap().success());
+        replay(&Path::new(&record).join("memory.calls.jsonl"), elevator);
+    }
+}
+
+/// Two clients of each tenant, reads and writes and flushes.
+fn work(server: &Server) {
+    let mut numbers = Numbers(5);
+    let mut clients = ["a", "a", "b", "b"].map(|export| server.open(export));
+    for client in &mut clients {
+        for _ in 0..30 {
+            let offset = 4096 * numbers.below(1000);
+            match numbers.below(5) {
+                0 => client.send(Command::Flush, 0, 0, &[]),
+                1 | 2 => client.send(Command::Write(Persist::First), offset, 4096, &[1; 4096]),
+                _ => client.send(Command::Read, offset, 8192, &[]),
+            }
+            .unwrap();
+        }
+    }
+    for client in &mut clients {
+        (0..30).for_each(|_| drop(client.receive().unwrap().1.unwrap()));
+    }
+}
+
+fn replay(log: &Path, elevator: &str) {
+    let log = blksched_traces::call_log::CallLog::open(log).unwrap();
+    assert!(log.records.len() > 500, "{elevator}: {} records", log.records.len());
+    let report = blksched_conformance::calls::replay(&log, &Catalogue::builtin()).unwrap();
+    assert!(report.divergence.is_none(), "{elevator}: {report:?}");
+}
