@@ -137,6 +137,11 @@ impl Choice {
         self.kernel() >= Kernel::new(5, 0, 0)
     }
 
+    /// Has this era such a mechanism?
+    pub fn has(&self, mechanism: &str) -> bool {
+        self.row.iter().any(|(name, _)| *name == mechanism)
+    }
+
     /// Ticks per second, from the mechanism `hz`.
     pub fn hz(&self) -> u32 {
         self.variant("hz").parse().expect("a variant of `hz` is a number")

@@ -4,7 +4,7 @@
 //! waited behind) are derived from this stream; elevators keep no counters for show. A listener changes nothing.
 
 use crate::elevator::{IdleFor, Run};
-use crate::request::{Class, Dir, RequestId, SubmitterId, Waiter};
+use crate::request::{Class, Dir, GroupId, RequestId, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
 
 mod budget;
@@ -15,7 +15,7 @@ mod service;
 pub use budget::{Injected, Raised, RaisingEnd};
 pub use class::ClassTurn;
 pub use domain::{DepthChange, Domain, DomainTurn, Latency};
-pub use service::{DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
+pub use service::{Charged, DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
 
 /// Hears every reason, in the order in which things happen.
 pub trait Listener {
@@ -480,6 +480,27 @@ pub enum Reason {
     ClassBlocks {
         /// Which.
         class: Class,
+    },
+
+    // ---- decisions: groups
+    /// Another group has the disk: it has had least of what it is due.
+    GroupServed {
+        /// Which.
+        group: GroupId,
+    },
+    /// A turn of one of its queues is over, and the group moves back by what it had, over its share.
+    GroupCharged {
+        /// Which.
+        group: GroupId,
+        /// For what.
+        charged: Charged,
+        /// Its share of the disk among the groups that were active, of 4096.
+        fraction: u32,
+    },
+    /// A group's only queue is empty, and the disk is left alone: what the group has in flight will bring more.
+    GroupKeepsDisk {
+        /// Which.
+        group: GroupId,
     },
 
     // ---- decisions: tokens (Kyber)

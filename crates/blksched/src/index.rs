@@ -1,4 +1,4 @@
-//! Orders over requests and queues: the FIFO, the sorted tree, the merge hash.
+//! Orders over requests and queues: the FIFO, the sorted tree, the merge hash; and places by number.
 //!
 //! All of them are intrusive in spirit: links live in tables beside the arena, indexed by
 //! [`RequestId`](crate::RequestId), so that nothing is allocated once the tables have grown, and a request's place is
@@ -9,10 +9,12 @@ mod forest;
 mod hash;
 mod list;
 mod lists;
+mod numbers;
 mod tree;
 
 pub use forest::{Forest, Root};
 pub use hash::EndHash;
 pub use list::List;
 pub use lists::{Chain, Lists};
+pub use numbers::Numbers;
 pub use tree::{Summary, Tree};

@@ -54,9 +54,9 @@ pub mod tunables;
 pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 pub use explain::{
-    BatchEnd, BatchStart, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index, Injected,
-    Latency, Listener, NotIdled, Preempt, Raised, RaisingEnd, Reason, ServiceType, Silence, SliceEnd, SliceStart,
-    Unplug, WaitEnd,
+    BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
+    Injected, Latency, Listener, NotIdled, Preempt, Raised, RaisingEnd, Reason, ServiceType, Silence, SliceEnd,
+    SliceStart, Unplug, WaitEnd,
 };
 pub use group::{Group, GroupError, Groups};
 pub use kernel::{Kernel, KernelError, Kernels};

@@ -229,6 +229,9 @@ pub struct Jiffies {
 pub type Tick = u64;
 
 impl Jiffies {
+    /// No grain at all: a tick is a nanosecond, as in the eras that count in them.
+    pub const NANOSECONDS: Jiffies = Jiffies::new(NS_PER_S as u32);
+
     /// A kernel built with `hz` ticks per second (100, 250, 300, 1000…).
     ///
     /// # Panics
@@ -250,11 +253,17 @@ impl Jiffies {
 
     /// The moment a tick begins, rounded down to the nanosecond.
     pub fn instant(self, tick: Tick) -> Instant {
+        if self.tick_ns != 0 {
+            return Instant(tick.wrapping_mul(u64::from(self.tick_ns)));
+        }
         Instant((u128::from(tick) * u128::from(NS_PER_S) / u128::from(self.hz)) as u64)
     }
 
     /// `span` in ticks, rounded up: how the kernel turns a knob's milliseconds into jiffies.
     pub fn ticks(self, span: Span) -> Tick {
+        if self.tick_ns == 1 {
+            return span.0;
+        }
         if self.tick_ns != 0 {
             return span.0.div_ceil(u64::from(self.tick_ns));
         }
@@ -267,6 +276,9 @@ impl Jiffies {
     }
 
     fn floor(self, ns: u64) -> Tick {
+        if self.tick_ns == 1 {
+            return ns;
+        }
         if self.tick_ns != 0 {
             return ns / u64::from(self.tick_ns);
         }

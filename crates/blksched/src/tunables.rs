@@ -14,6 +14,8 @@ use crate::time::Span;
 pub enum Unit {
     /// Milliseconds, as sysfs shows them; kept in nanoseconds.
     Ms,
+    /// Microseconds, as sysfs shows them; kept in nanoseconds.
+    Us,
     /// Nanoseconds, shown as such (Kyber).
     Ns,
     /// Hundredths of a second, as /proc/sys/vm shows them; kept in nanoseconds.
@@ -41,6 +43,7 @@ impl Unit {
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Ms => "ms",
+            Unit::Us => "us",
             Unit::Ns => "ns",
             Unit::Centisecs => "1/100 s",
             Unit::Bytes => "bytes",
@@ -59,6 +62,7 @@ impl Unit {
         match self {
             Unit::Ms => 1_000_000,
             Unit::Centisecs => 10_000_000,
+            Unit::Us => 1_000,
             _ => 1,
         }
     }
@@ -71,8 +75,8 @@ impl Unit {
     /// A raw value as sysfs would print it, with the unit's suffix for times; finer than sysfs shows, in its own unit.
     pub fn show(self, raw: i64) -> String {
         match self {
-            Unit::Ms if raw % self.scale() == 0 => format!("{}ms", raw / self.scale()),
-            Unit::Ms => Span::from_ns(raw.max(0) as u64).to_string(),
+            Unit::Ms | Unit::Us if raw % self.scale() == 0 => format!("{}{}", raw / self.scale(), self.symbol()),
+            Unit::Ms | Unit::Us => Span::from_ns(raw.max(0) as u64).to_string(),
             Unit::Centisecs if raw % self.scale() == 0 => (raw / self.scale()).to_string(),
             Unit::Centisecs => Span::from_ns(raw.max(0) as u64).to_string(),
             Unit::Bytes => show_bytes(raw),
@@ -122,7 +126,7 @@ pub struct Knob {
 }
 
 impl Knob {
-    /// A value as a user writes it: `16`, `8ms`, `0.5ms`; a time without a unit counts milliseconds, as in sysfs.
+    /// A value as a user writes it: `16`, `8ms`, `0.5ms`; a time without a unit counts the knob's own, as in sysfs.
     ///
     /// # Errors
     /// If it is no number of this knob's kind, or out of its range.
@@ -133,7 +137,7 @@ impl Knob {
             (Some(raw), _) => Some(raw),
             (None, Unit::Bytes) => parse_bytes(text),
             (None, Unit::Percent) => text.strip_suffix('%').and_then(|text| text.trim_end().parse().ok()),
-            (None, Unit::Ms | Unit::Ns | Unit::Centisecs) => {
+            (None, Unit::Ms | Unit::Us | Unit::Ns | Unit::Centisecs) => {
                 text.parse::<Span>().ok().and_then(|span| i64::try_from(span.as_ns()).ok())
             }
             (None, _) => None,
@@ -309,7 +313,8 @@ impl KnobValue for bool {
 /// [`Tunables`].
 ///
 /// A line reads: documentation; `name: Type [Unit] = default, range, kernels, sweep [values];` with the default in the
-/// field's type and range and sweep in raw values.
+/// field's type and range and sweep in raw values. A block `also { … }` behind the lines gives times a second name in
+/// another unit (`slice_idle_us`): `name [Unit] = field, range, kernels;`.
 #[macro_export]
 macro_rules! tunables {
     (
@@ -321,6 +326,12 @@ macro_rules! tunables {
                     $default:expr, $range:expr, $kernels:expr, sweep [$($sweep:expr),*];
             )+
         }
+        $(also {
+            $(
+                $(#[doc = $also_doc:literal])+
+                $also:ident [$also_unit:ident] = $of:ident, $also_range:expr, $also_kernels:expr;
+            )+
+        })?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -343,7 +354,18 @@ macro_rules! tunables {
                     sweep: &[$($sweep),*],
                     doc: concat!($($doc),+),
                 },
-            )+];
+            )+ $($(
+                $crate::Knob {
+                    name: stringify!($also),
+                    unit: $crate::Unit::$also_unit,
+                    default: $name::of($crate::Kernel::new(0, 0, 0)).$of.as_ns() as i64,
+                    min: *{ const RANGE: core::ops::RangeInclusive<i64> = $also_range; RANGE }.start(),
+                    max: *{ const RANGE: core::ops::RangeInclusive<i64> = $also_range; RANGE }.end(),
+                    kernels: $also_kernels,
+                    sweep: &[],
+                    doc: concat!($($also_doc),+),
+                },
+            )+)?];
 
             /// The newest defaults, showing the knobs that `kernel` has.
             pub const fn of(kernel: $crate::Kernel) -> $name {
@@ -360,6 +382,7 @@ macro_rules! tunables {
                 self.find(name).ok()?;
                 match name {
                     $( stringify!($field) => Some($crate::KnobValue::to_raw(self.$field)), )+
+                    $($( stringify!($also) => Some($crate::KnobValue::to_raw(self.$of)), )+)?
                     _ => None,
                 }
             }
@@ -368,6 +391,7 @@ macro_rules! tunables {
                 self.find(name)?.check(raw)?;
                 match name {
                     $( stringify!($field) => self.$field = $crate::KnobValue::from_raw(raw), )+
+                    $($( stringify!($also) => self.$of = $crate::KnobValue::from_raw(raw), )+)?
                     _ => {}
                 }
                 Ok(())

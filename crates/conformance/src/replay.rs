@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use blksched::{Catalogue, KnobError, SpecError};
+use blksched::{Catalogue, GroupError, KnobError, SpecError};
 use blksched_traces::call_log::{self, CallLog};
 use blksched_traces::elevator_transcript::{Event, ReadError, Transcript};
 
@@ -16,7 +16,7 @@ mod expect;
 mod inputs;
 mod setup;
 
-pub use setup::Setup;
+pub use setup::{Setup, SetupError};
 
 /// What a replay came to.
 #[derive(Clone, Debug)]
@@ -93,6 +93,14 @@ pub enum ReplayError {
         path: PathBuf,
         /// Why it refuses.
         source: Box<KnobError>,
+    },
+    /// The header has a group that cannot be.
+    #[error("{}:1: {source}", path.display())]
+    Group {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: GroupError,
     },
 }
 

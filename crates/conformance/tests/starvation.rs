@@ -61,7 +61,8 @@ fn others_at_a_pace(name: &str, dir: Dir, pace: Span, (stream, victim): (Priorit
 fn exactly_what_has_no_bound_starves() {
     let catalogue = Catalogue::builtin();
     let tree = "deadline@2.5.45+order=tree".to_owned();
-    for name in catalogue.eras().into_iter().chain([tree]) {
+    let groups = "cfq@4.20+groups".to_owned();
+    for name in catalogue.eras().into_iter().chain([tree, groups]) {
         let choice = catalogue.parse(&name).unwrap();
         let bound = (choice.entry.bound)(&choice);
         for (dir, wait) in [(Dir::Read, bound.reads), (Dir::Write, bound.writes)] {

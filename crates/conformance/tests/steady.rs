@@ -13,7 +13,8 @@ fn count(work: &mut dyn FnMut()) -> u64 {
 fn no_elevator_of_the_catalogue_allocates_in_steady_state() {
     let catalogue = Catalogue::builtin();
     let tree = "deadline@2.5.45+order=tree".to_owned();
-    for name in catalogue.eras().into_iter().chain([tree]) {
+    let groups = "cfq@4.20+groups".to_owned();
+    for name in catalogue.eras().into_iter().chain([tree, groups]) {
         let make = || -> Box<dyn Elevator> { catalogue.build(&name).unwrap().elevator };
         assert_eq!(check_steady(&make, &count), Ok(()), "{name}");
     }

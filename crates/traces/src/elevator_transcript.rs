@@ -40,7 +40,10 @@ pub struct Header {
     /// BFQ: values in force at the start.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial: BTreeMap<String, i64>,
-    /// 4.20: groups at the start.
+    /// 4.20: do groups count?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_scheduling: Option<bool>,
+    /// 4.20: groups at the start, a parent ahead of its children.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
     /// The outcome depends on the shape of a red-black tree (2.x, 4.20).

@@ -1,5 +1,7 @@
 //! Words for reasons of schedulers that give each process slices of the disk's time.
 
+use crate::time::Span;
+
 /// Why a queue became the one being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceStart {
@@ -51,6 +53,8 @@ pub enum Preempt {
     RealTime,
     /// Both queues seek, nobody else is in their tree, and that one is empty.
     FellowSeeker,
+    /// That queue is empty and not worth idling for (4.20).
+    Abandoned,
     /// The disk idles, and this one is close by.
     Close,
     /// This one had budget left and comes back in time.
@@ -76,6 +80,8 @@ pub enum NotIdled {
     Gone,
     /// Its slice ends before it will have thought.
     SliceTooShort,
+    /// The disk would idle for its group, but that has other queues (4.20).
+    NotAloneInGroup,
 }
 
 /// Why the queue being served may not send a request although it has one.
@@ -89,6 +95,17 @@ pub enum HeldBack {
     Quantum,
     /// As much write-back is in flight as may be.
     AsyncDepth,
+    /// What is in flight will take the rest of its slice (4.20).
+    SliceShort,
+}
+
+/// What a group was charged for a turn of one of its queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charged {
+    /// The time that it had.
+    Time(Span),
+    /// The requests that it sent: the disk neither idles nor takes one at a time.
+    Requests(u32),
 }
 
 /// Which formula said how much write-back may be in flight.

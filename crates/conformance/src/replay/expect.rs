@@ -12,6 +12,7 @@ pub(super) struct Said {
     pub(super) run: Run,
     /// The last deadline armed.
     pub(super) armed: Option<Instant>,
+    /// None was armed again after one was cancelled.
     pub(super) cancelled: bool,
     /// 2.5: so many requests were moved.
     pub(super) moved: Option<u32>,
@@ -35,10 +36,7 @@ impl Said {
                     said.armed = Some(until);
                     said.cancelled = false;
                 }
-                Reason::Cancelled => {
-                    said.cancelled = true;
-                    said.armed = None;
-                }
+                Reason::Cancelled => said.cancelled = true,
                 Reason::BatchMoved { requests, .. } => said.moved = Some(requests),
                 Reason::TokenTaken { token, .. } => said.token = Some(token),
                 Reason::Limited { per_word } => said.shallow = per_word,
@@ -107,8 +105,10 @@ pub(super) fn run_and_timer(
         return Err(format!("recorded kick {:?}, but here {kick:?}", event.kick));
     }
     let armed = event.idle_until.map(instant);
-    if armed != said.armed {
-        return Err(format!("recorded idle_until {armed:?}, but here {:?}", said.armed));
+    // 2.x and 4.20 tell what was armed even if it was cancelled within the event.
+    let here = said.armed.filter(|_| outputs == Outputs::Kicks || !said.cancelled);
+    if armed != here {
+        return Err(format!("recorded idle_until {armed:?}, but here {here:?}"));
     }
     let cancelled = event.idle_cancel.is_some();
     if outputs == Outputs::Cancels && cancelled != said.cancelled {

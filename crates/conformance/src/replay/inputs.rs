@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blksched::{
-    Bio, BlockQueue, Class, Durability, GroupId, Hints, Instant, Next, Op, Outcome, Priority, Reason, RequestId,
+    Bio, BlockQueue, Class, Durability, Group, GroupId, Hints, Instant, Next, Op, Outcome, Priority, Reason, RequestId,
     Sector, Stage, SubmitterId, Tag, Waiter,
 };
 use blksched_traces::elevator_transcript::{Add, Event, Got, OpLetter, What};
@@ -112,12 +112,21 @@ impl Replayer {
                 self.queue.forget(now, SubmitterId(*pid));
                 Ok(self.said())
             }
-            What::Weight { group, .. } => {
-                Err(format!("the weight of group {group} changed, but there are no groups here"))
-            }
+            What::Weight { group, weight, leaf_weight } => self.weigh(now, *group, *weight, *leaf_weight),
             // A priority travels on the requests that follow.
             What::Ioprio { .. } | What::Coalesce { .. } | What::KickEnd {} | What::End { .. } => Ok(Said::default()),
         }
+    }
+
+    /// A group's weights are written: those that are named.
+    fn weigh(&mut self, now: Instant, id: u32, weight: Option<u32>, leaf: Option<u32>) -> Result<Said, String> {
+        let id = GroupId(id);
+        let present = self.queue.groups().get(id).copied();
+        let present = present.ok_or_else(|| format!("the weight of group {} changed, but it does not exist", id.0))?;
+        let weight = weight.unwrap_or(present.weight);
+        let leaf_weight = leaf.unwrap_or(present.leaf_weight);
+        let written = self.queue.set_group(now, id, Group { weight, leaf_weight, ..present });
+        written.map(|()| self.said()).map_err(|error| error.to_string())
     }
 
     fn add(&mut self, now: Instant, add: &Add) -> Result<Said, String> {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use blksched::{
-    BlockQueue, Catalogue, Elevator, Instant, Jiffies, Knob, KnobError, Limits, QueueConfig, Reason, Slots, Span,
+    BlockQueue, Catalogue, Elevator, Group, GroupError, GroupId, Instant, Jiffies, Knob, KnobError, Limits,
+    QueueConfig, Reason, Slots, Span,
 };
 use blksched_traces::elevator_transcript::Header;
 
@@ -45,6 +46,17 @@ pub(super) enum Outputs {
     Cancels,
 }
 
+/// Why an elevator is not as the header describes it.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// It has no such knob, or refuses the value.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// There cannot be such a group.
+    #[error(transparent)]
+    Group(#[from] GroupError),
+}
+
 impl Setup {
     /// The elevator of the catalogue that a recording names.
     ///
@@ -65,15 +77,17 @@ impl Setup {
         let built = catalogue
             .build(&name)
             .map_err(|source| ReplayError::Spec { path: path.to_owned(), source: Box::new(source) })?;
-        let setup = Setup::with(&name, built.elevator, header);
-        setup.map_err(|source| ReplayError::Knob { path: path.to_owned(), source: Box::new(source) })
+        Setup::with(&name, built.elevator, header).map_err(|error| match error {
+            SetupError::Knob(source) => ReplayError::Knob { path: path.to_owned(), source: Box::new(source) },
+            SetupError::Group(source) => ReplayError::Group { path: path.to_owned(), source },
+        })
     }
 
     /// An elevator of your own, on a queue as the header describes it.
     ///
     /// # Errors
-    /// If it has no knob that the header sets.
-    pub fn with(name: &str, elevator: Box<dyn Elevator>, header: &Header) -> Result<Setup, KnobError> {
+    /// If it has no knob that the header sets, or the header's groups cannot be.
+    pub fn with(name: &str, elevator: Box<dyn Elevator>, header: &Header) -> Result<Setup, SetupError> {
         let limits = Limits {
             max_sectors: header.queue.max_sectors,
             max_segments: header.queue.max_segments.unwrap_or(u16::MAX),
@@ -90,6 +104,7 @@ impl Setup {
         let config = QueueConfig { born, limits, depth: header.queue.depth, slots, ..QueueConfig::default() };
         let mut queue = BlockQueue::with_listener(config, elevator, Vec::new());
         let mut values = Vec::new();
+        // The same times in microseconds, rounded down.
         for (name, &shown) in header.tunables.iter().filter(|(name, _)| !name.ends_with("_us")) {
             let knob = queue.elevator().tunables().find(name)?;
             let raw = raw_value(header, knob, shown);
@@ -100,6 +115,12 @@ impl Setup {
         }
         for (name, raw) in values {
             queue.set(born, name, raw)?;
+        }
+        // A parent stands ahead of its children.
+        for group in &header.groups {
+            let parent = GroupId(u32::try_from(group.parent).unwrap_or(GroupId::ROOT.0));
+            let shares = Group { parent, weight: group.weight, leaf_weight: group.leaf_weight };
+            queue.set_group(born, GroupId(group.id), shares)?;
         }
         let outputs = if header.ktime0.is_some() { Outputs::Cancels } else { Outputs::Kicks };
         Ok(Setup { name: name.to_owned(), queue, clock, outputs })
@@ -140,7 +161,9 @@ fn elevator_name(header: &Header) -> String {
         "cfq" if header.kernel.ends_with("+async-rampup") => {
             format!("cfq@{kernel}+async_depth=remaining_slice+hz={hz}")
         }
-        "cfq" if header.kernel.ends_with("+groups") => format!("cfq@{kernel}+groups+hz={hz}"),
+        "cfq" if header.group_scheduling == Some(true) || header.kernel.ends_with("+groups") => {
+            format!("cfq@{kernel}+groups+hz={hz}")
+        }
         "deadline-list" => format!("deadline@{kernel}+hz={hz}"),
         "deadline-rb-2.5" => format!("deadline@{kernel}+order=tree+hz={hz}"),
         // 2.6.31, 2.6.32 and 2.6.33 decide alike (note D26).

@@ -16,8 +16,8 @@ pub struct Turns {
     /// Processes that have a queue of their own again.
     pub split: u64,
     ended: [u64; 11],
-    not_idled: [u64; 5],
-    held_back: [u64; 4],
+    not_idled: [u64; 6],
+    held_back: [u64; 5],
 }
 
 impl Turns {

@@ -2,13 +2,14 @@
 //!
 //! **Rule** If the disk idles for this very queue: run at once if the request is larger than 4 KiB or others wait, else
 //! let the timer run out for more to merge. If another queue is served: `preempt`.
-//! **Origin** notes C4, C5, C7 and S4; [`WhileIdling`] says what differs.
+//! **Origin** notes C4, C5, C7, E10 and S4; X18 and E420.2 of 4.20; [`WhileIdling`] and [`Alias`] say what differs.
 
 use super::Cfq;
+use super::cooperator::Seeks;
 use super::queue::Qid;
 use crate::elevator::{Cx, Run};
 use crate::explain::Reason;
-use crate::request::RequestId;
+use crate::request::{RequestId, Sector};
 
 /// When a queue that was idled for is marked to survive the end of its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +20,24 @@ pub enum WhileIdling {
     MarkOrRun,
 }
 
+/// What becomes of requests with one first sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alias {
+    /// The older one is forced out, past all limits (2.6.31 to 2.6.33).
+    Forced,
+    /// The newer one goes behind it (4.20).
+    Behind,
+}
+
 /// Up to so many bytes wait for more to merge.
 const SMALL_BYTES: u64 = 4096;
 
 impl Cfq {
-    /// Into the queue's order by sector; whoever starts at the same sector is forced out first.
+    /// Into the queue's order by sector.
     pub(super) fn sort_in(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
         let start = cx.rq(rq).start;
-        while let Some(alias) = self.sorted.find(self.queues[q].sorted, start).0 {
-            let alias = RequestId::from_index(alias);
-            cx.explain(Reason::AliasForced { rq: alias });
-            self.move_to_chosen(cx, alias);
-            cx.seal(alias);
+        if self.rules.alias == Alias::Forced {
+            self.force_aliases_out(cx, q, start);
         }
         self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);
         self.join(cx, q);
@@ -42,18 +49,30 @@ impl Cfq {
         }
     }
 
+    fn force_aliases_out(&mut self, cx: &mut Cx<'_>, q: Qid, start: Sector) {
+        while let Some(alias) = self.sorted.find(self.queues[q].sorted, start).0 {
+            let alias = RequestId::from_index(alias);
+            cx.explain(Reason::AliasForced { rq: alias });
+            self.move_to_chosen(cx, alias);
+            cx.seal(alias);
+        }
+    }
+
     /// What an arrival says about its process and its queue.
     pub(super) fn learn(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        let (now, idle) = (self.now(cx), self.ticks().slice_idle);
-        let request = cx.rq(rq);
-        let (pid, start, end) = (request.submitter, request.start, request.end());
-        let process = self.process_mut(pid);
-        process.think.add(now - process.last_end, idle);
-        process.seeks.add(start);
-        self.queues[q].seeks.add(start);
-        self.look_at_habits(pid, q);
-        self.process_mut(pid).seeks.ended(end);
-        self.queues[q].seeks.ended(end);
+        self.pauses_end(cx, q, rq);
+        let (pid, request) = (self.rows[rq].process, cx.rq(rq));
+        match self.rules.seeks {
+            Seeks::PerProcess => self.processes[pid].seeks.add(request.start),
+            Seeks::PerQueue => self.queues[q].seeks.add(request.start),
+            Seeks::History => self.queues[q].history.add(request.start, request.sectors, cx.device.rotational),
+        }
+        self.look_at_habits(cx, pid, q);
+        match self.rules.seeks {
+            Seeks::PerProcess => self.processes[pid].seeks.ended(request.end()),
+            Seeks::PerQueue => self.queues[q].seeks.ended(request.end()),
+            Seeks::History => self.queues[q].history.ended(request.end()),
+        }
     }
 
     /// An arrival and the queue being served.

@@ -1,17 +1,15 @@
 //! CFQ's books: what its mechanisms share, and the invariants between them.
 
-use std::collections::BTreeMap;
-
-use super::context::Process;
+use super::context::{Pid, Processes};
 use super::cooperator::Positions;
+use super::groups::{Grouping, Groups};
+use super::mechanisms::Mechanisms;
 use super::ncq::NcqWatch;
-use super::presets::Mechanisms;
-use super::priority::Standing;
 use super::queue::{Qid, Queues};
 use super::service_tree::ServiceTrees;
 use super::tunables::{CfqTunables, Ticks};
 use super::workload::Workload;
-use crate::elevator::{Cx, Run};
+use crate::elevator::{IdleFor, Run};
 use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::index::{Forest, Lists};
 use crate::request::{PerWaiter, Requests, Sector, SubmitterId, Table};
@@ -21,6 +19,8 @@ use crate::time::{Jiffies, Tick};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     pub(super) queue: Qid,
+    /// Whose it is.
+    pub(super) process: Pid,
     /// When it goes out of turn ([`Fifo::SinceInserted`](super::Fifo)).
     pub(super) expires: Tick,
 }
@@ -29,13 +29,19 @@ pub(super) struct Row {
 #[derive(Debug)]
 pub struct Cfq {
     pub(super) knobs: CfqTunables,
+    /// The times among them, in units of the clock.
+    pub(super) ticks: Ticks,
     pub(super) rules: Mechanisms,
-    pub(super) jiffies: Jiffies,
+    /// What time is counted in.
+    pub(super) unit: Jiffies,
+    /// A jiffy in that unit.
+    pub(super) jiffy: Tick,
+    /// Added to service keys ([`Clock::head_start`](super::Clock)).
+    pub(super) head_start: i64,
 
-    pub(super) processes: BTreeMap<SubmitterId, Process>,
+    pub(super) processes: Processes,
     pub(super) queues: Queues,
-    /// The write-back queue of each class and level.
-    pub(super) write_back: BTreeMap<Standing, Qid>,
+    pub(super) groups: Groups,
     pub(super) rows: Table<Row>,
     /// Each queue's requests by sector.
     pub(super) sorted: Forest<Sector>,
@@ -49,17 +55,19 @@ pub struct Cfq {
     /// The queue being served.
     pub(super) active: Option<Qid>,
     /// Whose request was the first of this turn: the process that the disk idles for.
-    pub(super) active_process: Option<SubmitterId>,
+    pub(super) active_process: Option<Pid>,
     /// Until when the disk idles.
     pub(super) timer: Option<Tick>,
+    /// For whom.
+    pub(super) idles_for: IdleFor,
     /// The queue to be marked once the run that its arrival set off is over.
     pub(super) pending: Option<Qid>,
 
     /// Requests in all queues.
     pub(super) queued: u32,
     pub(super) in_driver: PerWaiter<u32>,
-    /// Requests of processes' own queues, chosen and not yet back.
-    pub(super) sync_in_flight: u32,
+    /// Chosen and not yet back.
+    pub(super) in_flight: PerWaiter<u32>,
     pub(super) ncq: NcqWatch,
     /// Behind the last request that the driver took.
     pub(super) head: Sector,
@@ -73,13 +81,17 @@ pub struct Cfq {
 impl Cfq {
     /// CFQ with these knobs and mechanisms, on a kernel with `hz` ticks per second.
     pub fn new(knobs: CfqTunables, rules: Mechanisms, hz: u32) -> Cfq {
+        let unit = rules.clock.unit(hz);
         Cfq {
             knobs,
+            ticks: Ticks::of(&knobs, unit),
             rules,
-            jiffies: Jiffies::new(hz),
-            processes: BTreeMap::new(),
+            unit,
+            jiffy: rules.clock.jiffy(hz),
+            head_start: 0,
+            processes: Processes::default(),
             queues: Queues::default(),
-            write_back: BTreeMap::new(),
+            groups: Groups::new(0),
             rows: Table::new(),
             sorted: Forest::new(),
             fifos: Lists::new(),
@@ -90,10 +102,11 @@ impl Cfq {
             active: None,
             active_process: None,
             timer: None,
+            idles_for: IdleFor::Submitter(SubmitterId(0)),
             pending: None,
             queued: 0,
             in_driver: PerWaiter::default(),
-            sync_in_flight: 0,
+            in_flight: PerWaiter::default(),
             ncq: NcqWatch::new(rules.ncq),
             head: Sector(0),
             last_sync: 0,
@@ -105,7 +118,8 @@ impl Cfq {
     /// Room for so many requests, within reason, and for the queues of a usual load; more have room made for them when
     /// they come.
     pub(super) fn reserve(&mut self, requests: usize) {
-        let (requests, queues) = (requests.min(4096), 64);
+        let (requests, queues) = (requests.min(4096), 256);
+        self.processes.reserve(queues);
         self.queues.reserve(queues);
         self.service.reserve(queues);
         self.positions.reserve(queues);
@@ -113,14 +127,6 @@ impl Cfq {
         self.sorted.reserve(requests);
         self.fifos.reserve(requests);
         self.chosen.reserve(requests);
-    }
-
-    pub(super) fn now(&self, cx: &Cx<'_>) -> Tick {
-        self.jiffies.tick(cx.now)
-    }
-
-    pub(super) fn ticks(&self) -> Ticks {
-        Ticks::of(&self.knobs, self.jiffies)
     }
 
     /// Wish to be run later, if there is anything to run for.
@@ -134,8 +140,7 @@ impl Cfq {
 
     /// The invariants between the books.
     pub(super) fn check_books(&self, requests: &Requests) {
-        let mut queued = 0;
-        let mut waiting = 0;
+        let (mut queued, mut waiting, mut reading) = (0, 0, 0);
         for (q, queue) in self.queues.iter() {
             let members = self.sorted.iter(queue.sorted);
             members.for_each(|slot| assert!(requests.is_live(crate::RequestId::from_index(slot))));
@@ -147,8 +152,18 @@ impl Cfq {
             assert!(queue.held_by.requests > 0 || idle || self.active == Some(q), "queue {q} lives for nothing");
             queued += queue.sorted.len();
             waiting += u32::from(queue.served_in.is_some());
+            reading += u32::from(queue.served_in.is_some() && queue.is_sync());
         }
-        assert_eq!((self.queued, self.service.busy()), (queued, waiting));
+        assert_eq!((self.queued, self.service.busy(), self.service.busy_sync()), (queued, waiting, reading));
+        let counts = self.rules.groups == Grouping::On;
+        let (mut in_groups, mut in_flight) = (0, 0);
+        for (g, group) in self.groups.iter() {
+            let queues = self.service.in_group(g);
+            assert_eq!(counts && queues > 0, self.groups.is_waiting(g), "group {g} waits exactly if its queues do");
+            in_groups += queues;
+            in_flight += group.in_flight;
+        }
+        assert_eq!((in_groups, in_flight), (self.service.busy(), self.in_flight.sync + self.in_flight.async_));
         assert!(self.active.is_some() || self.active_process.is_none());
     }
 }

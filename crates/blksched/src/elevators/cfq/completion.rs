@@ -1,24 +1,28 @@
 //! A request comes back: the slice starts, ends, or the disk idles for its queue.
 //!
-//! **Origin** notes C14 and C33.6.
+//! **Origin** notes C14 and C33.6; X9 of 4.20.
 
 use super::Cfq;
 use super::cooperator::Search;
+use super::idle::Idling;
 use super::ncq::Moment;
 use super::queue::Qid;
 use super::service_tree::Trees;
-use super::slice::{Progress, Rest};
+use super::slice::Rest;
 use crate::elevator::{Cx, Run};
 use crate::explain::{ServiceType, SliceEnd};
 use crate::request::{RequestId, Waiter};
 
 impl Cfq {
     pub(super) fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        let (q, waiter, pid) = (self.rows[rq].queue, cx.rq(rq).waiter, cx.rq(rq).submitter);
+        let (q, waiter) = (self.rows[rq].queue, cx.rq(rq).waiter);
         self.watch_depth();
         self.in_driver[waiter] -= 1;
-        self.queues[q].dispatched -= 1;
-        self.sync_in_flight -= u32::from(self.queues[q].is_sync());
+        let queue = &mut self.queues[q];
+        queue.dispatched -= 1;
+        self.in_flight[queue.waiter] -= 1;
+        self.groups[queue.group].in_flight -= 1;
+        self.pauses_begin(cx, q, rq);
         if waiter == Waiter::Sync {
             self.note_sync_end(cx, rq);
         }
@@ -28,9 +32,7 @@ impl Cfq {
         if self.in_driver.sync + self.in_driver.async_ == 0 {
             self.wish_run();
         }
-        self.drop_request(cx, q);
-        self.process_mut(pid).requests -= 1;
-        self.forget_if_unused(pid);
+        self.drop_request(cx, rq);
         self.take_wish()
     }
 
@@ -45,10 +47,9 @@ impl Cfq {
 
     fn note_sync_end(&mut self, cx: &Cx<'_>, rq: RequestId) {
         let now = self.now(cx);
-        self.process_mut(cx.rq(rq).submitter).last_end = now;
         self.last_sync = now;
-        let made = self.jiffies.tick(cx.rq(rq).queued_at);
-        if made + self.jiffies.ticks(self.knobs.fifo_expire_sync) <= now {
+        let made = self.unit.tick(cx.rq(rq).queued_at);
+        if made + self.ticks.fifo_expire.sync <= now {
             self.last_delayed_sync = now;
         }
     }
@@ -57,7 +58,7 @@ impl Cfq {
         let (sync, no_idle) = (cx.rq(rq).waiter == Waiter::Sync, cx.rq(rq).hints.no_idle);
         let now = self.now(cx);
         self.start_slice(cx, q);
-        if self.rules.trees == Trees::ByWorkload {
+        if self.rules.trees != Trees::Single {
             self.wait_while_alone(cx, q);
         }
         let queue = &self.queues[q];
@@ -73,25 +74,13 @@ impl Cfq {
 
     /// Idling is for this queue, not for its whole tree. By workload a request that more will follow speaks for all.
     fn is_served_alone(&mut self, no_idle: bool) -> bool {
+        if self.rules.idling == Idling::TreeThinks {
+            return true;
+        }
         if self.rules.trees == Trees::Single {
             return !no_idle;
         }
         self.workload.idled_for_all |= !no_idle;
         self.workload.kind == ServiceType::Sync || self.workload.idled_for_all || self.service.busy() == 1
-    }
-
-    /// Nobody else waits and the slice is about over: wait for the next request all the same, beyond the slice.
-    fn wait_while_alone(&mut self, cx: &Cx<'_>, q: Qid) {
-        let now = self.now(cx);
-        let left = self.queues[q].slice.left_unsigned(now);
-        let process = self.active_process.and_then(|pid| self.processes.get(&pid));
-        let think = process.and_then(|process| process.think.believed());
-        let about_over = self.queues[q].slice.is_used(now) || think.is_some_and(|think| left < think) || left == 1;
-        if self.service.busy() == 1 && about_over {
-            let end = now + self.ticks().slice_idle;
-            let slice = &mut self.queues[q].slice;
-            slice.progress = Progress::Until(end);
-            slice.waits_while_alone = true;
-        }
     }
 }

@@ -1,28 +1,46 @@
 //! Processes: what is known of each, and which queues it uses.
 //!
 //! **Rule** A process has one queue for requests it waits for and shares one for write-back with all processes of its
-//! class and level. Priority travels on requests; a change is noticed at the next insertion.
-//! **Origin** notes C1 and C17. **Quirk, kept** If no write-back queue of the new level exists yet, the process's
-//! present one becomes the new level's too, so two levels share a queue of the old one.
+//! group, class and level. Priority and group travel on requests; a change is noticed at the next insertion. A process
+//! whose group changes leaves both queues behind; merges planned out of them stay counted.
+//! **Origin** notes C1 and C17; P2 and G6 of 4.20. **Quirks, kept** [`WriteBack`].
 
 use super::Cfq;
+use super::groups::Gid;
 use super::priority::Standing;
 use super::queue::Qid;
 use super::slice::Rest;
+use super::think::Pauses;
 use crate::elevator::{Cx, Run};
-use crate::estimate::{SeekDistance, ThinkTime};
+use crate::estimate::SeekDistance;
 use crate::explain::SliceEnd;
+use crate::index::Numbers;
 use crate::request::{PerWaiter, RequestId, SubmitterId, Waiter};
 use crate::time::Tick;
+
+/// What becomes of a process's write-back queue when its priority changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteBack {
+    /// It changes to the new level's. If there is none, its present one becomes the new level's too, so two levels share
+    /// a queue of the old one (2.6.31 to 2.6.33).
+    Moves,
+    /// It looks up the queue of the priority that it *had*, which after one change is its present one (4.20).
+    LagsBehind,
+}
+
+/// A process's place in the table; reused.
+pub(super) type Pid = u32;
 
 /// What is known of a process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Process {
+    pub(super) id: SubmitterId,
     standing: Standing,
+    /// Whose share its last inserted request was.
+    group: Gid,
     pub(super) queues: PerWaiter<Option<Qid>>,
-    /// When a request that it waited for last came back; at first when it came.
-    pub(super) last_end: Tick,
-    pub(super) think: ThinkTime,
+    /// At first since it came.
+    pub(super) pauses: Pauses,
     pub(super) seeks: SeekDistance,
     /// It has exited; it is remembered until its last request is back.
     pub(super) gone: bool,
@@ -30,82 +48,183 @@ pub(super) struct Process {
     pub(super) requests: u32,
 }
 
-impl Process {
-    fn new(standing: Standing, now: Tick) -> Process {
-        Process {
+/// Every process, in slots that are reused.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Processes {
+    slots: Vec<Process>,
+    free: Vec<Pid>,
+    by_id: Numbers,
+}
+
+impl Processes {
+    pub(super) fn reserve(&mut self, processes: usize) {
+        self.slots.reserve(processes);
+        self.free.reserve(processes);
+        self.by_id.reserve(processes);
+    }
+
+    pub(super) fn of(&self, id: SubmitterId) -> Option<Pid> {
+        self.by_id.get(id.0)
+    }
+
+    fn make(&mut self, id: SubmitterId, group: Gid, standing: Standing, now: Tick) -> Pid {
+        let process = Process {
+            id,
             standing,
+            group,
             queues: PerWaiter::default(),
-            last_end: now,
-            think: ThinkTime::default(),
+            pauses: Pauses::since(now),
             seeks: SeekDistance::default(),
             gone: false,
             requests: 0,
-        }
+        };
+        let pid = match self.free.pop() {
+            Some(pid) => {
+                self[pid] = process;
+                pid
+            }
+            None => {
+                self.slots.push(process);
+                (self.slots.len() - 1) as Pid
+            }
+        };
+        self.by_id.insert(id.0, pid);
+        pid
+    }
+
+    fn remove(&mut self, pid: Pid) {
+        self.by_id.remove(self[pid].id.0);
+        self.free.push(pid);
+    }
+}
+
+impl core::ops::Index<Pid> for Processes {
+    type Output = Process;
+    fn index(&self, pid: Pid) -> &Process {
+        &self.slots[pid as usize]
+    }
+}
+
+impl core::ops::IndexMut<Pid> for Processes {
+    fn index_mut(&mut self, pid: Pid) -> &mut Process {
+        &mut self.slots[pid as usize]
     }
 }
 
 impl Cfq {
-    pub(super) fn process_mut(&mut self, pid: SubmitterId) -> &mut Process {
-        self.processes.get_mut(&pid).expect("a process is remembered while it has requests or queues")
-    }
-
     /// The queue for a new request; process and queue are made if there are none.
     pub(super) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
-        let (pid, waiter, standing) = (request.submitter, request.waiter, Standing::of(request.priority));
+        let (submitter, waiter, standing) = (request.submitter, request.waiter, Standing::of(request.priority));
+        let (group, prefers) = (self.group_of(request.group), request.hints.meta);
         let now = self.now(cx);
-        let process = self.processes.entry(pid).or_insert_with(|| Process::new(standing, now));
-        process.requests += 1;
-        process.gone = false;
-        self.notice_priority(pid, standing);
-        let present = self.processes[&pid].queues[waiter];
+        let known = self.processes.of(submitter);
+        let pid = known.unwrap_or_else(|| self.processes.make(submitter, group, standing, now));
+        self.processes[pid].requests += 1;
+        self.processes[pid].gone = false;
+        self.boost(pid, waiter, prefers);
+        self.notice_priority(pid, standing, group);
+        self.notice_group(cx, pid, group);
+        let present = self.processes[pid].queues[waiter];
         let q = present.and_then(|q| self.part_or_join(cx, pid, waiter, q));
-        let q = q.unwrap_or_else(|| self.new_queue(pid, waiter, standing));
+        let q = q.unwrap_or_else(|| self.new_queue(pid, waiter));
         self.queues[q].held_by.requests += 1;
-        self.rows.row(rq).queue = q;
+        let row = self.rows.row(rq);
+        (row.queue, row.process) = (q, pid);
     }
 
-    fn notice_priority(&mut self, pid: SubmitterId, standing: Standing) {
-        let process = self.process_mut(pid);
+    /// A process sends a request: its queue is served as if better, or no longer.
+    fn boost(&mut self, pid: Pid, waiter: Waiter, prefers: bool) {
+        let process = &self.processes[pid];
+        if let Some(q) = process.queues[waiter] {
+            let (queue, standing) = (&mut self.queues[q], process.standing);
+            if self.rules.boost.is_on() && queue.priority_is_old {
+                queue.take(standing);
+            }
+            queue.standing = self.rules.boost.standing(queue.own_standing, prefers);
+        }
+    }
+
+    fn notice_priority(&mut self, pid: Pid, standing: Standing, group: Gid) {
+        let process = &mut self.processes[pid];
         if process.standing == standing {
             return;
         }
-        process.standing = standing;
+        let old = core::mem::replace(&mut process.standing, standing);
         let PerWaiter { sync, async_ } = process.queues;
+        let present_group = process.group;
         if let Some(present) = async_ {
-            let new = *self.write_back.entry(standing).or_insert(present);
-            self.process_mut(pid).queues.async_ = Some(new);
+            let new = match self.rules.write_back {
+                WriteBack::Moves => *self.groups[present_group].write_back(standing).get_or_insert(present),
+                WriteBack::LagsBehind => self.write_back_of(pid, group, old),
+            };
+            self.processes[pid].queues.async_ = Some(new);
         }
         if let Some(sync) = sync {
             self.queues[sync].priority_is_old = true;
         }
     }
 
-    fn new_queue(&mut self, pid: SubmitterId, waiter: Waiter, standing: Standing) -> Qid {
+    fn notice_group(&mut self, cx: &mut Cx<'_>, pid: Pid, group: Gid) {
+        let process = &mut self.processes[pid];
+        if process.group == group {
+            return;
+        }
+        process.group = group;
+        if let Some(sync) = core::mem::take(&mut process.queues).sync {
+            self.drop_process(cx, sync);
+        }
+    }
+
+    /// The processes of a group that is gone use its queues no more.
+    pub(super) fn leave_queues_of(&mut self, cx: &mut Cx<'_>, group: Gid) {
+        for pid in 0..self.processes.slots.len() as Pid {
+            let process = &mut self.processes[pid];
+            // A slot that is free has no queues.
+            if process.group == group
+                && let Some(sync) = core::mem::take(&mut process.queues).sync
+            {
+                self.drop_process(cx, sync);
+            }
+        }
+    }
+
+    fn new_queue(&mut self, pid: Pid, waiter: Waiter) -> Qid {
+        let Process { id, group, standing, .. } = self.processes[pid];
         let q = match waiter {
-            Waiter::Sync => self.queues.make(pid, waiter, standing),
-            Waiter::Async => match self.write_back.get(&standing) {
-                Some(&q) => q,
-                None => {
-                    let q = self.queues.make(pid, waiter, standing);
-                    self.write_back.insert(standing, q);
-                    q
-                }
-            },
+            Waiter::Sync => {
+                self.groups.used(group);
+                self.queues.make(id, waiter, group, standing)
+            }
+            Waiter::Async => self.write_back_of(pid, group, standing),
         };
-        self.process_mut(pid).queues[waiter] = Some(q);
+        self.processes[pid].queues[waiter] = Some(q);
+        q
+    }
+
+    /// The write-back queue of a group, class and level.
+    fn write_back_of(&mut self, pid: Pid, group: Gid, standing: Standing) -> Qid {
+        if let Some(q) = *self.groups[group].write_back(standing) {
+            return q;
+        }
+        let q = self.queues.make(self.processes[pid].id, Waiter::Async, group, standing);
+        self.groups.used(group);
+        *self.groups[group].write_back(standing) = Some(q);
         q
     }
 
     /// The queue that a process's next request would go into.
-    pub(super) fn queue_of(&self, pid: SubmitterId, waiter: Waiter) -> Option<Qid> {
-        self.processes.get(&pid).and_then(|process| process.queues[waiter])
+    pub(super) fn queue_of(&self, submitter: SubmitterId, waiter: Waiter) -> Option<Qid> {
+        self.processes.of(submitter).and_then(|pid| self.processes[pid].queues[waiter])
     }
 
-    /// A request of a queue is no more.
-    pub(super) fn drop_request(&mut self, cx: &mut Cx<'_>, q: Qid) {
+    /// A request is no more.
+    pub(super) fn drop_request(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let (q, pid) = (self.rows[rq].queue, self.rows[rq].process);
         self.queues[q].held_by.requests -= 1;
         self.release_if_unused(cx, q);
+        self.processes[pid].requests -= 1;
+        self.forget_if_unused(pid);
     }
 
     /// A process, or a merge planned for one, leaves a queue.
@@ -123,11 +242,13 @@ impl Cfq {
             self.expire(cx, Rest::Dropped, SliceEnd::Gone);
             self.wish_run();
         }
+        self.groups.unused(self.queues[q].own_group);
         self.queues.release(q);
     }
 
-    pub(super) fn process_gone(&mut self, cx: &mut Cx<'_>, pid: SubmitterId) -> Run {
-        let Some(process) = self.processes.get_mut(&pid) else { return Run::No };
+    pub(super) fn process_gone(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        let Some(pid) = self.processes.of(submitter) else { return Run::No };
+        let process = &mut self.processes[pid];
         process.gone = true;
         let PerWaiter { sync, async_ } = core::mem::take(&mut process.queues);
         for q in [async_, sync].into_iter().flatten() {
@@ -145,10 +266,15 @@ impl Cfq {
     }
 
     /// A process that is gone is remembered only while it has requests or is the one idled for.
-    pub(super) fn forget_if_unused(&mut self, pid: SubmitterId) {
-        let unused = self.processes.get(&pid).is_some_and(|process| process.gone && process.requests == 0);
-        if unused && self.active_process != Some(pid) {
-            self.processes.remove(&pid);
+    pub(super) fn forget_if_unused(&mut self, pid: Pid) {
+        let process = &self.processes[pid];
+        if process.gone && process.requests == 0 && self.active_process != Some(pid) && self.knows(pid) {
+            self.processes.remove(pid);
         }
+    }
+
+    /// It is in the table still.
+    fn knows(&self, pid: Pid) -> bool {
+        self.processes.of(self.processes[pid].id) == Some(pid)
     }
 }

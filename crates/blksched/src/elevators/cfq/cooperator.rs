@@ -6,17 +6,19 @@
 //! position, or the last one that a search for it visits, or that one's neighbour on the other side, if it is close: no
 //! farther than the mean seek of the process being served (8192 sectors while that is unknown; by queue also at most
 //! that, except to preempt).
-//! **Origin** note C9; `jump` 2.6.31 and 2.6.32, `merge_split` 2.6.33 (file `merge_split`).
+//! **Origin** note C9; `jump` 2.6.31 and 2.6.32, `merge_split` 2.6.33 (file `merge_split`); X1, X6 and X7 of 4.20: only in
+//! one group, and close is 8192 sectors, always.
 //! **Costs when wrong** which of two close queues is met depends on the tree's shape. Trees compare where queues are
 //! *now*, though a queue moves only when it is put in again.
 
 use super::Cfq;
+use super::context::Pid;
 use super::queue::Qid;
 use crate::elevator::Cx;
-use crate::estimate::{SEEKY, SeekDistance};
+use crate::estimate::SEEKY;
 use crate::explain::Reason;
 use crate::index::{Forest, Root};
-use crate::request::{RequestId, Sector, SubmitterId};
+use crate::request::{RequestId, Sector};
 
 /// What becomes of a close cooperator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +31,23 @@ pub enum Cooperation {
     MergeSplit,
 }
 
-/// Whose seeks are averaged.
+/// What says who seeks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seeks {
-    /// Each process's, reads and write-back together (2.6.31, 2.6.32).
+    /// The mean distance of each process, reads and write-back together (2.6.31, 2.6.32).
     PerProcess,
-    /// Each queue's (2.6.33).
+    /// The mean distance of each queue (2.6.33).
     PerQueue,
+    /// Each queue's last 32 requests (4.20).
+    History,
+}
+
+/// Whether somebody seeks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seekiness {
+    pub(super) is_seeky: bool,
+    /// And enough is known to believe it.
+    pub(super) is_surely: bool,
 }
 
 /// What a queue has to do with others.
@@ -86,7 +98,7 @@ impl Cfq {
         self.position_remove(q);
         let queue = &mut self.queues[q];
         let Some(next) = queue.next.filter(|_| !queue.is_idle_class()) else { return };
-        let (start, level) = (cx.rq(next).start, queue.standing.level);
+        let (start, level) = (cx.rq(next).start, queue.own_standing.level);
         let root = &mut self.positions.roots[usize::from(level)];
         if self.positions.forest.find(*root, start).0.is_none() {
             self.positions.forest.insert(root, q, start);
@@ -113,19 +125,26 @@ impl Cfq {
         }
     }
 
-    /// The seeks that count for a queue.
-    pub(super) fn seeks_of(&self, q: Qid, process: Option<SubmitterId>) -> SeekDistance {
-        match self.rules.seeks {
-            Seeks::PerQueue => self.queues[q].seeks,
-            Seeks::PerProcess => {
-                let known = process.and_then(|pid| self.processes.get(&pid));
-                known.map_or(self.queues[q].seeks, |process| process.seeks)
+    /// The seeks that count for a queue, used by this process.
+    pub(super) fn seeks_of(&self, q: Qid, process: Option<Pid>) -> Seekiness {
+        let queue = &self.queues[q];
+        let mean = match (self.rules.seeks, process) {
+            (Seeks::History, _) => {
+                let is_seeky = queue.history.is_seeky();
+                return Seekiness { is_seeky, is_surely: is_seeky };
             }
-        }
+            (Seeks::PerProcess, Some(pid)) => self.processes[pid].seeks,
+            (Seeks::PerProcess, None) | (Seeks::PerQueue, _) => queue.seeks,
+        };
+        Seekiness { is_seeky: mean.is_seeky(), is_surely: mean.is_surely_seeky() }
     }
 
     pub(super) fn is_seeky(&self, q: Qid) -> bool {
-        self.seeks_of(q, Some(self.queues[q].owner)).is_seeky()
+        let owner = match self.rules.seeks {
+            Seeks::PerProcess => self.processes.of(self.queues[q].owner),
+            Seeks::PerQueue | Seeks::History => None,
+        };
+        self.seeks_of(q, owner).is_seeky
     }
 
     /// Is `start` close to the disk's position, for the queue being served?
@@ -133,10 +152,11 @@ impl Cfq {
         let Some(active) = self.active else { return false };
         let believed = match self.rules.seeks {
             Seeks::PerProcess => {
-                let Some(process) = self.active_process.and_then(|pid| self.processes.get(&pid)) else { return false };
-                process.seeks.believed()
+                let Some(pid) = self.active_process else { return false };
+                self.processes[pid].seeks.believed()
             }
             Seeks::PerQueue => self.queues[active].seeks.believed(),
+            Seeks::History => None,
         };
         let reach = match (believed, self.rules.seeks, asking) {
             (None, _, _) => SEEKY,
@@ -166,17 +186,20 @@ impl Cfq {
 
     fn may_jump(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
         self.active_process?;
-        self.closest(cx, self.queues[q].standing.level).filter(|&found| !self.queues[found].sharing.cooperates)
+        let group = self.queues[q].group;
+        let fits = |&found: &Qid| !self.queues[found].sharing.cooperates && self.queues[found].group == group;
+        self.closest(cx, self.queues[q].own_standing.level).filter(fits)
     }
 
     fn may_join(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
-        if !self.queues[q].is_sync() || self.is_seeky(q) || self.service.busy() <= 1 {
+        if !self.queues[q].is_sync() || self.is_seeky(q) || self.service.in_group(self.queues[q].group) <= 1 {
             return None;
         }
-        let found = self.closest(cx, self.queues[q].standing.level)?;
+        let queue = &self.queues[q];
+        let found = self.closest(cx, queue.own_standing.level)?;
         let other = &self.queues[found];
-        let fits = other.is_sync() && !self.is_seeky(found) && other.is_real_time() == self.queues[q].is_real_time();
-        fits.then_some(found)
+        let alike = other.group == queue.group && other.is_real_time() == queue.is_real_time();
+        (alike && other.is_sync() && !self.is_seeky(found)).then_some(found)
     }
 
     fn start_of(&self, cx: &Cx<'_>, q: Qid) -> Sector {

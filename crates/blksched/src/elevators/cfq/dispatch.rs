@@ -2,14 +2,14 @@
 //!
 //! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk
 //! away after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
-//! **Origin** note C13.
+//! **Origin** note C13; X15 and X17 of 4.20.
 
 use super::Cfq;
 use super::next_request::{self, Candidate, Chosen, NextRequest};
 use super::queue::Qid;
 use super::service_tree::Trees;
 use super::slice::Rest;
-use crate::elevator::{Cx, Dispatch, IdleFor};
+use crate::elevator::{Cx, Dispatch};
 use crate::explain::SliceEnd;
 use crate::request::{RequestId, Sector};
 
@@ -26,12 +26,14 @@ impl Cfq {
             return false;
         }
         let Some(q) = self.select(cx) else { return false };
+        let late = self.overdue(cx, q);
         if !self.may_dispatch(cx, q) {
             return false;
         }
-        let rq = self.expired(cx, q).or(self.queues[q].next).expect("a queue that is selected has requests");
+        let rq = late.or_else(|| self.expired(cx, q)).or(self.queues[q].next);
+        let rq = rq.expect("a queue that is selected has requests");
         self.move_to_chosen(cx, rq);
-        self.active_process = self.active_process.or(Some(cx.rq(rq).submitter));
+        self.active_process = self.active_process.or(Some(self.rows[rq].process));
         let (contended, per_level) = (self.service.busy() > 1, self.knobs.slice_async_rq);
         let queue = &mut self.queues[q];
         queue.slice.dispatched += 1;
@@ -53,8 +55,10 @@ impl Cfq {
             self.set_next(cx, q, next);
         }
         self.take_out(cx, q, rq);
-        self.queues[q].dispatched += 1;
-        self.sync_in_flight += u32::from(self.queues[q].is_sync());
+        let queue = &mut self.queues[q];
+        queue.dispatched += 1;
+        self.in_flight[queue.waiter] += 1;
+        self.groups[queue.group].in_flight += 1;
         self.chosen.insert(cx, rq);
     }
 
@@ -103,7 +107,7 @@ impl Cfq {
         if queue.is_empty() {
             match self.rules.trees {
                 Trees::Single => self.leave(q),
-                Trees::ByWorkload => self.position_remove(q),
+                Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
             }
         }
     }
@@ -112,10 +116,7 @@ impl Cfq {
     pub(super) fn nothing_to_issue(&self) -> Dispatch {
         match self.timer {
             _ if self.queued == 0 => Dispatch::Empty,
-            Some(until) => {
-                let why = IdleFor::Submitter(self.active_process.unwrap_or_default());
-                Dispatch::Idle { until: self.jiffies.instant(until), why }
-            }
+            Some(until) => Dispatch::Idle { until: self.unit.instant(until), why: self.idles_for },
             None => Dispatch::Wait,
         }
     }

@@ -1,20 +1,29 @@
 //! CFQ as an elevator: each call of the contract, and which mechanisms it sets in motion.
 
 use super::Cfq;
+use super::groups::Groups;
 use super::next_request::NextRequest;
 use super::service_tree::Trees;
+use super::tunables::{Ticks, V4_20};
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
 use crate::explain::End;
+use crate::group::Group;
 use crate::queue::merge::Merging;
-use crate::request::{Bio, RequestId, Requests, SubmitterId, Waiter};
-use crate::time::Instant;
-use crate::tunables::Tunables;
+use crate::request::{Bio, GroupId, RequestId, Requests, SubmitterId, Waiter};
+use crate::time::{Instant, Span};
+use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Cfq {
     fn attach(&mut self, cx: &mut Cx<'_>) {
         let now = self.now(cx);
         self.last_sync = now;
-        self.last_delayed_sync = now.wrapping_sub(u64::from(self.jiffies.hz()));
+        self.last_delayed_sync = now.wrapping_sub(self.second());
+        self.head_start = self.rules.clock.head_start(cx.now);
+        self.groups = Groups::new(now);
+        if self.knobs.kernel >= V4_20 && !cx.device.rotational {
+            self.knobs.slice_idle = Span::ZERO;
+            self.ticks = Ticks::of(&self.knobs, self.unit);
+        }
         // 2.6 lets a woken submitter have a batch beyond the limit: one and a half times, in each direction.
         self.reserve((3 * cx.device.nr_requests as usize).saturating_add(cx.device.depth as usize));
     }
@@ -25,10 +34,7 @@ impl Elevator for Cfq {
     }
 
     fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let (q, pid) = (self.rows[rq].queue, cx.rq(rq).submitter);
-        self.drop_request(cx, q);
-        self.process_mut(pid).requests -= 1;
-        self.forget_if_unused(pid);
+        self.drop_request(cx, rq);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
@@ -42,7 +48,9 @@ impl Elevator for Cfq {
         self.queued += 1;
         self.queues[q].meta += u32::from(cx.rq(rq).hints.meta);
         self.learn(cx, q, rq);
-        self.meet_active(cx, q, rq)
+        let run = self.meet_active(cx, q, rq);
+        // The queue that was served may have ended when its last process left it (`prepare`).
+        run.max(self.take_wish())
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
@@ -64,13 +72,13 @@ impl Elevator for Cfq {
     fn has_work(&self) -> bool {
         let queued = match self.rules.trees {
             Trees::Single => self.service.busy() > 0,
-            Trees::ByWorkload => self.queued > 0,
+            Trees::ByWorkload | Trees::InGroups => self.queued > 0,
         };
         queued || !self.chosen.is_empty()
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.timer.map(|at| self.jiffies.instant(at))
+        self.timer.map(|at| self.unit.instant(at))
     }
 
     fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
@@ -111,15 +119,13 @@ impl Elevator for Cfq {
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        let (q, pid) = (self.rows[victim].queue, cx.rq(victim).submitter);
+        let q = self.rows[victim].queue;
         self.inherit_age(q, into, victim);
         if self.rules.next_request == NextRequest::FromTaken && self.queues[q].next == Some(victim) {
             self.set_next(cx, q, Some(into));
         }
         self.take_out(cx, q, victim);
-        self.drop_request(cx, q);
-        self.process_mut(pid).requests -= 1;
-        self.forget_if_unused(pid);
+        self.drop_request(cx, victim);
     }
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
@@ -132,16 +138,45 @@ impl Elevator for Cfq {
         self.process_gone(cx, submitter)
     }
 
+    fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
+        self.settle();
+        self.announce(cx, id, group);
+    }
+
+    fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
+        self.settle();
+        self.group_gone(cx, id);
+        let run = self.take_wish();
+        cx.wish(run);
+    }
+
     fn tunables(&self) -> &dyn Tunables {
         &self.knobs
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
-        Some(&mut self.knobs)
+        Some(self)
     }
 
     fn check(&self, requests: &Requests) {
         self.check_books(requests);
         self.chosen.check(requests);
+    }
+}
+
+/// Turning a knob also turns what is kept of it in units of the clock.
+impl Tunables for Cfq {
+    fn knobs(&self) -> Vec<&'static Knob> {
+        self.knobs.knobs()
+    }
+
+    fn get(&self, name: &str) -> Option<i64> {
+        self.knobs.get(name)
+    }
+
+    fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError> {
+        self.knobs.set(name, raw)?;
+        self.ticks = Ticks::of(&self.knobs, self.unit);
+        Ok(())
     }
 }

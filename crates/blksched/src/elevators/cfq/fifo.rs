@@ -2,7 +2,7 @@
 //!
 //! **Rule** Looked at once per turn, at its first dispatch. The time is `fifo_expire_sync` or `fifo_expire_async`;
 //! [`Fifo`] says from when it counts.
-//! **Origin** note C13.
+//! **Origin** note C13; X15 of 4.20.
 //! **Costs when wrong** a request at the far end of a busy queue waits for ever.
 
 /// From when a request's age counts.
@@ -12,26 +12,20 @@ pub enum Fifo {
     SinceMade,
     /// From when it was inserted, by the knob of the *request*; absorbing an older one takes over its place (2.6.32).
     SinceInserted,
+    /// The same, and a request that is late goes past all limits on how many may be in flight (4.20).
+    PastLimits,
 }
 
 use super::Cfq;
 use super::queue::Qid;
 use crate::elevator::Cx;
 use crate::explain::Reason;
-use crate::request::{RequestId, Waiter};
-use crate::time::Tick;
+use crate::request::RequestId;
 
 impl Cfq {
-    fn fifo_expire(&self, waiter: Waiter) -> Tick {
-        self.jiffies.ticks(match waiter {
-            Waiter::Sync => self.knobs.fifo_expire_sync,
-            Waiter::Async => self.knobs.fifo_expire_async,
-        })
-    }
-
     /// Put a new request behind the others.
     pub(super) fn queue_by_age(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        self.rows[rq].expires = self.now(cx) + self.fifo_expire(cx.rq(rq).waiter);
+        self.rows[rq].expires = self.now(cx) + self.ticks.fifo_expire[cx.rq(rq).waiter];
         let mut fifo = self.queues[q].fifo;
         self.fifos.push_back(&mut fifo, rq);
         self.queues[q].fifo = fifo;
@@ -56,6 +50,16 @@ impl Cfq {
         self.queues[q].fifo = fifo;
     }
 
+    /// The oldest request, if its time is up and nothing may keep it back: looked at before limits are.
+    pub(super) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
+        if self.rules.fifo != Fifo::PastLimits {
+            return None;
+        }
+        let rq = self.expired(cx, q)?;
+        self.queues[q].slice.must_dispatch = true;
+        Some(rq)
+    }
+
     /// The oldest request, if its time is up and this turn has not looked yet.
     pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
         if core::mem::replace(&mut self.queues[q].slice.looked_at_age, true) {
@@ -63,11 +67,11 @@ impl Cfq {
         }
         let rq = self.queues[q].fifo.head()?;
         let expires = match self.rules.fifo {
-            Fifo::SinceMade => self.jiffies.tick(cx.rq(rq).queued_at) + self.fifo_expire(self.queues[q].waiter),
-            Fifo::SinceInserted => self.rows[rq].expires,
+            Fifo::SinceMade => self.unit.tick(cx.rq(rq).queued_at) + self.ticks.fifo_expire[self.queues[q].waiter],
+            Fifo::SinceInserted | Fifo::PastLimits => self.rows[rq].expires,
         };
         let late = self.now(cx).checked_sub(expires)?;
-        cx.explain(Reason::TookOldest { rq, late: self.jiffies.span(late) });
+        cx.explain(Reason::TookOldest { rq, late: self.unit.span(late) });
         Some(rq)
     }
 }

@@ -8,11 +8,12 @@
 //! **Shown by** the recordings of 2.6.33 with interleaved readers.
 
 use super::Cfq;
+use super::context::Pid;
 use super::cooperator::Cooperation;
 use super::queue::Qid;
 use crate::elevator::Cx;
 use crate::explain::Reason;
-use crate::request::{SubmitterId, Waiter};
+use crate::request::Waiter;
 
 impl Cfq {
     /// `q` ran empty and `found` goes on: plan that they become one.
@@ -56,24 +57,24 @@ impl Cfq {
 
     /// The queue that a process uses from its next request on: its present one, the one it merges into, or `None`: a
     /// new one.
-    pub(super) fn part_or_join(&mut self, cx: &mut Cx<'_>, pid: SubmitterId, waiter: Waiter, q: Qid) -> Option<Qid> {
-        let sharing = self.queues[q].sharing;
+    pub(super) fn part_or_join(&mut self, cx: &mut Cx<'_>, pid: Pid, waiter: Waiter, q: Qid) -> Option<Qid> {
+        let (sharing, submitter) = (self.queues[q].sharing, self.processes[pid].id);
         if sharing.splits && sharing.cooperates {
-            cx.explain(Reason::QueueSplit { submitter: pid });
+            cx.explain(Reason::QueueSplit { submitter });
             if self.queues[q].held_by.processes > 1 {
-                self.process_mut(pid).queues[waiter] = None;
+                self.processes[pid].queues[waiter] = None;
                 self.drop_plans(cx, q);
                 self.drop_process(cx, q);
                 return None;
             }
             let queue = &mut self.queues[q];
-            queue.owner = pid;
+            queue.owner = submitter;
             (queue.sharing.cooperates, queue.sharing.splits) = (false, false);
         }
         let Some(target) = self.queues[q].sharing.target else { return Some(q) };
-        self.process_mut(pid).queues[waiter] = Some(target);
+        self.processes[pid].queues[waiter] = Some(target);
         self.queues[target].sharing.cooperates = true;
-        cx.explain(Reason::QueueMerged { submitter: pid, into: self.queues[target].owner });
+        cx.explain(Reason::QueueMerged { submitter, into: self.queues[target].owner });
         self.drop_process(cx, q);
         Some(target)
     }

@@ -1,7 +1,7 @@
 //! A request that goes first: when an arrival takes the disk from the queue being served.
 //!
 //! **Rule** the ladder in [`why`], which differs by era ([`Preemption`]).
-//! **Origin** note C8. **Costs when wrong** real time waits for a slice of 100 ms, or slices end for nothing.
+//! **Origin** note C8; X19 of 4.20. **Costs when wrong** real time waits for a slice of 100 ms, or slices end for nothing.
 
 use super::Cfq;
 use super::cooperator::Asking;
@@ -21,6 +21,9 @@ pub enum Preemption {
     CloseOnce,
     /// Classes first; a seeky queue that shares its tree with one other (2.6.33).
     ClassFirst,
+    /// The same, but only of the group being served or one above it, or over write-back that does not have to go. Any
+    /// seeky queue over one that is empty; and anybody over one that is empty and not worth idling for (4.20).
+    SameGroup,
 }
 
 /// What the ladder looks at.
@@ -32,15 +35,19 @@ pub(super) struct Arrival<'a> {
     pub(super) meta: bool,
     /// The active queue's time is up.
     pub(super) slice_used: bool,
-    /// Both queues seek and share their tree with nobody.
+    /// The new queue's group is neither the active one's nor above it.
+    pub(super) foreign: bool,
+    /// Both queues seek (until 2.6.33: and share their tree with nobody), and the active one is empty.
     pub(super) fellow_seekers: bool,
+    /// The active queue is empty and not worth idling for.
+    pub(super) abandoned: bool,
     /// The disk idles, and the request is close by.
     pub(super) close: bool,
 }
 
 /// The first rung that says yes.
 pub(super) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
-    let Arrival { active, new, waiter, meta, slice_used, fellow_seekers, close } = *arrival;
+    let Arrival { active, new, waiter, meta, slice_used, foreign, fellow_seekers, abandoned, close } = *arrival;
     let sync_over_async = waiter == Waiter::Sync && !active.is_sync();
     let metadata = (meta && active.meta == 0, Preempt::Metadata);
     let real_time = (new.is_real_time() && !active.is_real_time(), Preempt::RealTime);
@@ -59,7 +66,7 @@ pub(super) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             }
             first(&[idle_class, sync, metadata, real_time, close])
         }
-        Preemption::ClassFirst => {
+        Preemption::ClassFirst | Preemption::SameGroup => {
             if new.is_idle_class() {
                 return None;
             }
@@ -69,7 +76,17 @@ pub(super) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if active.is_real_time() && !new.is_real_time() {
                 return None;
             }
-            first(&[sync, used, (fellow_seekers, Preempt::FellowSeeker), metadata, real_time, close])
+            let fellow = (fellow_seekers, Preempt::FellowSeeker);
+            if rule == Preemption::ClassFirst {
+                return first(&[sync, used, fellow, metadata, real_time, close]);
+            }
+            if sync_over_async && !active.slice.must_dispatch {
+                return Some(Preempt::SyncOverAsync);
+            }
+            if foreign {
+                return None;
+            }
+            first(&[used, real_time, fellow, metadata, (abandoned, Preempt::Abandoned), close])
         }
     }
 }
@@ -88,6 +105,8 @@ impl Cfq {
             waiter: request.waiter,
             meta: request.hints.meta,
             slice_used: active.slice.is_used(self.now(cx)),
+            foreign: !self.groups.is_within(active.group, new.group),
+            abandoned: active.is_empty() && !self.should_idle(cx, a),
             fellow_seekers: self.are_fellow_seekers(active, new),
             close: close && once,
         };
@@ -100,16 +119,22 @@ impl Cfq {
     }
 
     fn are_fellow_seekers(&self, active: &CfqQueue, new: &CfqQueue) -> bool {
-        self.rules.trees == Trees::ByWorkload
+        let pair = self.rules.preemption == Preemption::SameGroup
+            || new.served_in.is_some_and(|tree| self.service.count(tree) == 2);
+        self.rules.trees != Trees::Single
             && self.workload.kind == ServiceType::SyncNoIdle
             && kind(new) == ServiceType::SyncNoIdle
-            && new.served_in.is_some_and(|tree| self.service.count(tree) == 2)
+            && pair
             && active.is_empty()
     }
 
     /// The queue being served gives way to `n`.
     pub(super) fn preempt(&mut self, cx: &mut Cx<'_>, n: Qid, why: Preempt) {
+        let old_kind = self.active.map(|a| kind(&self.queues[a]));
         self.expire(cx, Rest::Kept, SliceEnd::Preempted(why));
+        if self.rules.preemption == Preemption::SameGroup && old_kind != Some(kind(&self.queues[n])) {
+            self.groups[self.queues[n].group].saved = None;
+        }
         self.service_add(cx, n, Entrance::Front);
         self.queues[n].slice.progress = Progress::Fresh;
     }

@@ -2,7 +2,10 @@
 //!
 //! **Rule** Real time before best effort before idle. A process that never set a priority is best effort, level 4. The
 //! idle class has one level, 7.
-//! **Origin** note C1.
+//! **Boost** Since 4.20 a request marked as worth a preference (metadata, [`Hints::meta`](crate::Hints)) lifts its
+//! process's queue to best effort, level 4, until the process's next request without the mark, so that nobody waits for
+//! a journal that the idle class holds.
+//! **Origin** note C1; P3 of 4.20.
 
 use crate::request::{Class, Priority};
 
@@ -45,9 +48,44 @@ impl Standing {
     }
 }
 
+/// Whether requests marked as worth a preference lift their queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boost {
+    /// They do not (2.6.31 to 2.6.33).
+    Off,
+    /// To best effort, level 4 (4.20).
+    On,
+}
+
+impl Boost {
+    pub(super) fn is_on(self) -> bool {
+        self == Boost::On
+    }
+
+    /// As which a queue is served whose process sends a request.
+    pub(super) fn standing(self, own: Standing, prefers: bool) -> Standing {
+        if self == Boost::Off || !prefers {
+            return own;
+        }
+        Standing { rank: own.rank.min(Rank::BestEffort), level: own.level.min(4) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_preferred_request_lifts_the_idle_class_and_low_levels_to_the_middle_of_best_effort() {
+        let of = |class, level| Standing::of(Priority { class, level });
+        let lifted = |class, level| Boost::On.standing(of(class, level), true);
+        assert_eq!(lifted(Class::Idle, 0), of(Class::BestEffort, 4));
+        assert_eq!(lifted(Class::BestEffort, 7), of(Class::BestEffort, 4));
+        assert_eq!(lifted(Class::BestEffort, 1), of(Class::BestEffort, 1));
+        assert_eq!(lifted(Class::RealTime, 6), of(Class::RealTime, 4));
+        assert_eq!(Boost::On.standing(of(Class::Idle, 7), false), of(Class::Idle, 7));
+        assert_eq!(Boost::Off.standing(of(Class::Idle, 7), true), of(Class::Idle, 7));
+    }
 
     #[test]
     fn whoever_never_set_a_priority_is_in_the_middle_of_best_effort() {

@@ -3,13 +3,14 @@
 //!
 //! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists; the
 //! write-back of a level lives for ever. Queues are numbered, and numbers are reused.
-//! **Origin** note C1.
+//! **Origin** note C1; groups note G6 of 4.20.
 
 use super::cooperator::Sharing;
+use super::groups::Gid;
 use super::priority::Standing;
 use super::service_tree::TreeAt;
 use super::slice::Slice;
-use crate::estimate::SeekDistance;
+use crate::estimate::{SeekDistance, SeekHistory};
 use crate::index::{Chain, Root};
 use crate::request::{RequestId, SubmitterId, Waiter};
 
@@ -22,7 +23,14 @@ pub(super) struct CfqQueue {
     /// Who made it, for reasons.
     pub(super) owner: SubmitterId,
     pub(super) waiter: Waiter,
+    /// Whose share it has.
+    pub(super) own_group: Gid,
+    /// For whom it counts now: mostly that group (`isolation`).
+    pub(super) group: Gid,
+    /// As which it is served.
     pub(super) standing: Standing,
+    /// Its process's: `standing` may be better for a while (`priority`).
+    pub(super) own_standing: Standing,
     /// Its process's priority changed; it is read at the next insertion.
     pub(super) priority_is_old: bool,
 
@@ -45,6 +53,7 @@ pub(super) struct CfqQueue {
     pub(super) slice: Slice,
     pub(super) idling: IdleWindow,
     pub(super) seeks: SeekDistance,
+    pub(super) history: SeekHistory,
     pub(super) sharing: Sharing,
     pub(super) held_by: Holders,
 }
@@ -68,11 +77,14 @@ pub(super) struct Holders {
 }
 
 impl CfqQueue {
-    fn new(owner: SubmitterId, waiter: Waiter, standing: Standing) -> CfqQueue {
+    fn new(owner: SubmitterId, waiter: Waiter, group: Gid, standing: Standing) -> CfqQueue {
         let mut queue = CfqQueue {
             owner,
             waiter,
+            own_group: group,
+            group,
             standing,
+            own_standing: standing,
             priority_is_old: false,
             sorted: Root::default(),
             fifo: Chain::default(),
@@ -84,6 +96,7 @@ impl CfqQueue {
             slice: Slice::default(),
             idling: IdleWindow { open: waiter == Waiter::Sync, deep: false },
             seeks: SeekDistance::default(),
+            history: SeekHistory::default(),
             sharing: Sharing::default(),
             held_by: Holders { processes: 1, requests: 0 },
         };
@@ -93,7 +106,7 @@ impl CfqQueue {
 
     /// A process's priority becomes the queue's.
     pub(super) fn take(&mut self, standing: Standing) {
-        self.standing = standing;
+        (self.standing, self.own_standing) = (standing, standing);
         self.priority_is_old = false;
         if self.is_idle_class() {
             self.idling.open = false;
@@ -131,8 +144,8 @@ impl Queues {
         self.free.reserve(queues);
     }
 
-    pub(super) fn make(&mut self, owner: SubmitterId, waiter: Waiter, standing: Standing) -> Qid {
-        let queue = CfqQueue::new(owner, waiter, standing);
+    pub(super) fn make(&mut self, owner: SubmitterId, waiter: Waiter, group: Gid, standing: Standing) -> Qid {
+        let queue = CfqQueue::new(owner, waiter, group, standing);
         if let Some(q) = self.free.pop() {
             self.slots[q as usize] = queue;
             return q;

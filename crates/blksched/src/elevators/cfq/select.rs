@@ -2,7 +2,7 @@
 //!
 //! **Rule** see [`choose`] and the README's picture. Looking and doing are apart: `choose` only looks; `Cfq::select`
 //! looks for a cooperator where the ladder says so, ends turns and begins them.
-//! **Origin** notes S2 and C33.7.
+//! **Origin** notes S2 and C33.7; X13 of 4.20.
 
 use super::Cfq;
 use super::cooperator::{Cooperation, Search};
@@ -29,6 +29,8 @@ struct Ladder {
     /// No other queue waits.
     alone: bool,
     should_idle: bool,
+    /// 4.20: it is its group's last queue, and what is in flight of the group will bring more.
+    group_waits: bool,
     /// 2.6.31: it is not real time, and a real-time queue waits.
     yields_to_real_time: bool,
 }
@@ -40,6 +42,8 @@ enum Rung {
     Keep,
     /// Leave the disk alone.
     Hold,
+    /// Leave the disk alone, for the group's sake.
+    HoldForGroup,
     /// Its turn ends.
     Expire(Rest, SliceEnd),
     /// A cooperator goes on, if there is one; else hold if the disk idles or waits, else its turn ends.
@@ -47,7 +51,7 @@ enum Rung {
 }
 
 fn choose(at: Ladder) -> Rung {
-    let by_workload = at.trees == Trees::ByWorkload;
+    let by_workload = at.trees != Trees::Single;
     if by_workload && !at.any_queued {
         return Rung::Hold;
     }
@@ -56,7 +60,11 @@ fn choose(at: Ladder) -> Rung {
     }
     if at.used {
         let last_one = by_workload && at.alone && at.empty && at.in_flight && at.should_idle;
-        return if last_one { Rung::Hold } else { Rung::Expire(Rest::Dropped, SliceEnd::Used) };
+        return match (last_one, at.group_waits) {
+            (true, _) => Rung::Hold,
+            (false, true) => Rung::HoldForGroup,
+            (false, false) => Rung::Expire(Rest::Dropped, SliceEnd::Used),
+        };
     }
     if at.yields_to_real_time {
         return Rung::Expire(Rest::Kept, SliceEnd::RealTimeWaits);
@@ -71,6 +79,7 @@ impl Cfq {
         match choose(self.ladder(cx, a)) {
             Rung::Keep => Some(a),
             Rung::Hold => None,
+            Rung::HoldForGroup => self.hold_for_group(cx, a),
             Rung::Expire(rest, why) => {
                 self.expire(cx, rest, why);
                 self.serve_first(cx)
@@ -81,7 +90,7 @@ impl Cfq {
 
     fn ladder(&self, cx: &Cx<'_>, a: Qid) -> Ladder {
         let queue = &self.queues[a];
-        let first = self.service.first().filter(|_| self.rules.trees == Trees::Single);
+        let first = self.service.first(queue.group).filter(|_| self.rules.trees == Trees::Single);
         let real_time_waits = first.is_some_and(|first| self.queues[first].is_real_time());
         Ladder {
             trees: self.rules.trees,
@@ -90,8 +99,9 @@ impl Cfq {
             in_flight: queue.dispatched > 0,
             used: queue.slice.is_used(self.now(cx)) && !queue.slice.must_dispatch,
             waits_while_alone: queue.slice.waits_while_alone,
-            alone: self.service.busy() == 1,
+            alone: self.service.in_group(queue.group) == 1,
             should_idle: self.should_idle(cx, a),
+            group_waits: self.group_waits(a),
             yields_to_real_time: self.rules.preemption == Preemption::Close
                 && queue.standing.rank != Rank::RealTime
                 && real_time_waits,
@@ -105,25 +115,42 @@ impl Cfq {
             self.activate(cx, found, SliceStart::Cooperator);
             return Some(found);
         }
-        if self.timer.is_some() || self.queues[a].dispatched > 0 && self.should_idle(cx, a) {
+        if self.timer.is_some() {
             return None;
+        }
+        self.give_up_deep_seeker(cx, a);
+        if self.queues[a].dispatched > 0 && self.should_idle(cx, a) {
+            return None;
+        }
+        if self.group_waits(a) {
+            return self.hold_for_group(cx, a);
         }
         self.expire(cx, Rest::Dropped, SliceEnd::NothingQueued);
         self.serve_first(cx)
     }
 
+    fn hold_for_group(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
+        cx.explain(Reason::GroupKeepsDisk { group: self.groups[self.queues[a].group].id });
+        None
+    }
+
     fn serve_first(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let q = match self.rules.trees {
-            Trees::Single => self.service.first(),
-            Trees::ByWorkload => self.first_of_workload(cx),
+            _ if self.service.busy() == 0 => None,
+            Trees::Single => {
+                let group = self.due_group();
+                self.service.first(group)
+            }
+            Trees::ByWorkload | Trees::InGroups => self.first_of_workload(cx),
         }?;
         self.activate(cx, q, SliceStart::InOrder);
         Some(q)
     }
 
     fn activate(&mut self, cx: &mut Cx<'_>, q: Qid, why: SliceStart) {
+        let now = self.now(cx);
         let queue = &mut self.queues[q];
-        queue.slice.activate();
+        queue.slice.activate(now);
         if self.rules.cooperation == Cooperation::Jump {
             if why == SliceStart::InOrder && !queue.sharing.preempted {
                 queue.sharing.cooperates = false;
@@ -142,16 +169,16 @@ impl Cfq {
         if self.queues[q].slice.waits_for_request {
             self.cancel_timer(cx);
         }
-        let now = self.now(cx);
         self.mark_split(q);
         let queue = &mut self.queues[q];
         queue.slice.waits_for_request = false;
         queue.slice.waits_while_alone = false;
-        if let (Rest::Kept, super::slice::Progress::Until(end)) = (rest, queue.slice.progress) {
-            queue.slice.residual = end.wrapping_sub(now) as i64;
-        }
         cx.explain(Reason::SliceEnded { owner: queue.owner, waiter: queue.waiter, why });
-        self.workload.save(now);
+        if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_turn(cx, q)).flatten() {
+            self.queues[q].slice.residual = left;
+        }
+        self.pay(cx, q);
+        self.save_workload(cx, q);
         if self.queues[q].is_empty() {
             self.leave(q);
         } else {
@@ -177,6 +204,7 @@ mod tests {
         waits_while_alone: false,
         alone: false,
         should_idle: true,
+        group_waits: false,
         yields_to_real_time: false,
     };
 
@@ -193,6 +221,13 @@ mod tests {
         let last = Ladder { alone: true, empty: true, in_flight: true, ..used };
         assert_eq!(choose(last), Rung::Hold);
         assert_eq!(choose(Ladder { trees: Trees::Single, ..last }), Rung::Expire(Rest::Dropped, SliceEnd::Used));
+    }
+
+    #[test]
+    fn a_groups_last_queue_keeps_the_disk_while_more_may_come_of_what_is_in_flight() {
+        let last = Ladder { group_waits: true, used: true, ..SERVED };
+        assert_eq!(choose(last), Rung::HoldForGroup);
+        assert_eq!(choose(Ladder { used: false, ..last }), Rung::Keep);
     }
 
     #[test]

@@ -3,11 +3,13 @@
 //! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], n the queues that
 //! wait: the shorter its slice, the later its turn. The idle class comes 200 ms after everybody else of it; who
 //! preempts comes first. Equal keys in the order of arrival.
-//! **Origin** notes C10, S1, C33.1 and C33.2. With one tree ([`Trees::Single`]) the product is unsigned and 32 bits
-//! wide: an async slice longer than sync slices makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not count
-//! the queue that joins, so the first one's offset is negative.
+//! **Origin** notes C10, S1, C33.1 and C33.2; X8 of 4.20. With one tree ([`Trees::Single`]) the product is unsigned and
+//! 32 bits wide: an async slice longer than sync slices makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not
+//! count the queue that joins, so the first one's offset is negative. With groups, n counts the queues of the group.
 
 use super::Cfq;
+use super::clock::Clock;
+use super::groups::{Gid, Grouping, ROOT};
 use super::preempt::Preemption;
 use super::priority::Rank;
 use super::queue::{CfqQueue, Qid};
@@ -15,6 +17,7 @@ use super::slice::{Residual, by_level};
 use crate::elevator::Cx;
 use crate::explain::ServiceType;
 use crate::index::{Forest, Root};
+use crate::request::Waiter;
 
 /// How many service trees there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,33 +27,68 @@ pub enum Trees {
     /// One per class and kind of load, which share the time (`workload`); a queue leaves when its turn ends and it is
     /// empty (2.6.33).
     ByWorkload,
+    /// So many in each group, and turns are parts of `target_latency` (4.20).
+    InGroups,
 }
+
+/// How many trees a group has.
+pub(super) const TREES: usize = 7;
 
 /// One of the trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TreeAt(u8);
+pub(super) struct TreeAt {
+    group: Gid,
+    nth: u8,
+}
 
 const TYPES: [ServiceType; 3] = [ServiceType::Async, ServiceType::SyncNoIdle, ServiceType::Sync];
 
 impl TreeAt {
-    const SINGLE: TreeAt = TreeAt(0);
+    /// The only one of a group.
+    fn single(group: Gid) -> TreeAt {
+        TreeAt { group, nth: 0 }
+    }
 
-    /// The tree of a class and a kind of load; the idle class has one.
-    pub(super) fn of(rank: Rank, kind: ServiceType) -> TreeAt {
-        let kind = kind as u8;
-        match rank {
-            Rank::RealTime => TreeAt(kind),
-            Rank::BestEffort => TreeAt(3 + kind),
-            Rank::Idle => TreeAt(6),
-        }
+    /// A group's tree of a class and a kind of load; the idle class has one.
+    pub(super) fn of(group: Gid, rank: Rank, kind: ServiceType) -> TreeAt {
+        let nth = match rank {
+            Rank::RealTime => kind as u8,
+            Rank::BestEffort => 3 + kind as u8,
+            Rank::Idle => 6,
+        };
+        TreeAt { group, nth }
+    }
+
+    pub(super) fn group(self) -> Gid {
+        self.group
+    }
+
+    /// Which of its group's.
+    pub(super) fn nth(self) -> usize {
+        usize::from(self.nth)
     }
 }
 
+/// A group's trees.
+#[derive(Clone, Copy, Debug, Default)]
+struct Branch {
+    roots: [Root; TREES],
+    queues: u32,
+}
+
 /// The queues that wait for a turn or have it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct ServiceTrees {
     forest: Forest<(Rank, i64)>,
-    roots: [Root; 7],
+    branches: Vec<Branch>,
+    busy: u32,
+    busy_sync: u32,
+}
+
+impl Default for ServiceTrees {
+    fn default() -> ServiceTrees {
+        ServiceTrees { forest: Forest::new(), branches: vec![Branch::default()], busy: 0, busy_sync: 0 }
+    }
 }
 
 impl ServiceTrees {
@@ -58,46 +96,72 @@ impl ServiceTrees {
         self.forest.reserve(queues);
     }
 
+    /// Trees for so many groups.
+    pub(super) fn make_room(&mut self, groups: usize) {
+        self.branches.resize(groups.max(self.branches.len()), Branch::default());
+    }
+
     /// How many queues there are in all.
     pub(super) fn busy(&self) -> u32 {
-        self.roots.iter().map(|root| root.len()).sum()
+        self.busy
+    }
+
+    /// How many of them hold requests that somebody waits for.
+    pub(super) fn busy_sync(&self) -> u32 {
+        self.busy_sync
+    }
+
+    /// How many queues of a group there are.
+    pub(super) fn in_group(&self, g: Gid) -> u32 {
+        self.branches[g as usize].queues
     }
 
     /// Of one class (by workload).
-    pub(super) fn busy_of(&self, rank: Rank) -> u32 {
+    pub(super) fn busy_of(&self, g: Gid, rank: Rank) -> u32 {
         match rank {
-            Rank::Idle => self.count(TreeAt::of(rank, ServiceType::Async)),
-            _ => TYPES.iter().map(|&kind| self.count(TreeAt::of(rank, kind))).sum(),
+            Rank::Idle => self.count(TreeAt::of(g, rank, ServiceType::Async)),
+            _ => TYPES.iter().map(|&kind| self.count(TreeAt::of(g, rank, kind))).sum(),
         }
     }
 
+    /// The group has queues that are neither write-back nor of the idle class (by workload).
+    pub(super) fn has_sync(&self, g: Gid) -> bool {
+        let none = |rank| self.count(TreeAt::of(g, rank, ServiceType::Async));
+        self.in_group(g) > none(Rank::RealTime) + none(Rank::BestEffort) + none(Rank::Idle)
+    }
+
+    fn root(&self, tree: TreeAt) -> Root {
+        self.branches[tree.group as usize].roots[tree.nth()]
+    }
+
     pub(super) fn count(&self, tree: TreeAt) -> u32 {
-        self.roots[usize::from(tree.0)].len()
+        self.root(tree).len()
     }
 
     pub(super) fn first_of(&self, tree: TreeAt) -> Option<Qid> {
-        self.roots[usize::from(tree.0)].first()
+        self.root(tree).first()
     }
 
-    /// The first of the single tree.
-    pub(super) fn first(&self) -> Option<Qid> {
-        self.first_of(TreeAt::SINGLE)
+    /// The first of a group's single tree.
+    pub(super) fn first(&self, g: Gid) -> Option<Qid> {
+        self.first_of(TreeAt::single(g))
     }
 
+    /// As the tree keeps it ([`Clock::stored`]).
     pub(super) fn key(&self, q: Qid) -> i64 {
         self.forest.key(q).1
     }
 
     fn last_of(&self, tree: TreeAt) -> Option<Qid> {
-        self.forest.last(self.roots[usize::from(tree.0)])
+        self.forest.last(self.root(tree))
     }
 
     fn insert(&mut self, tree: TreeAt, q: Qid, rank: Rank, key: i64) {
-        self.forest.insert(&mut self.roots[usize::from(tree.0)], q, (rank, key));
+        self.forest.insert(&mut self.branches[tree.group as usize].roots[tree.nth()], q, (rank, key));
     }
 
     fn remove(&mut self, tree: TreeAt, q: Qid) {
-        self.forest.remove(&mut self.roots[usize::from(tree.0)], q);
+        self.forest.remove(&mut self.branches[tree.group as usize].roots[tree.nth()], q);
     }
 }
 
@@ -122,50 +186,57 @@ pub(super) fn kind(queue: &CfqQueue) -> ServiceType {
 impl Cfq {
     /// The tree that a queue goes into now.
     fn tree_for(&self, q: Qid) -> TreeAt {
+        let queue = &self.queues[q];
         match self.rules.trees {
-            Trees::Single => TreeAt::SINGLE,
-            Trees::ByWorkload => TreeAt::of(self.queues[q].standing.rank, kind(&self.queues[q])),
+            Trees::Single => TreeAt::single(queue.group),
+            _ => TreeAt::of(queue.group, queue.standing.rank, kind(queue)),
         }
     }
 
     fn service_key(&mut self, cx: &Cx<'_>, q: Qid, tree: TreeAt, entrance: Entrance) -> i64 {
-        let (now, hz) = (self.now(cx) as i64, i64::from(self.jiffies.hz()));
+        let (clock, second) = (self.rules.clock, self.second() as i64);
+        let now = (self.now(cx) as i64).wrapping_add(self.head_start);
         if self.queues[q].is_idle_class() {
-            let last = self.service.last_of(tree).filter(|&last| last != q);
-            return hz / 5 + last.map_or(now, |last| self.service.key(last));
+            let last = self.service.last_of(tree).filter(|&last| last != q && clock == Clock::Jiffies);
+            return second / 5 + last.map_or(now, |last| self.service.key(last));
         }
         if entrance == Entrance::Front {
             return match self.rules.preemption {
                 Preemption::Close => 0,
-                _ => self.service.first_of(tree).map_or(now, |first| self.service.key(first)) - hz,
+                _ => {
+                    let first = self.service.first_of(tree).map(|first| clock.stored(self.service.key(first)));
+                    first.unwrap_or(now).wrapping_sub(second)
+                }
             };
         }
-        let key = now + self.slice_offset(q);
+        let key = now.wrapping_add(self.slice_offset(q));
         let residual = core::mem::take(&mut self.queues[q].slice.residual);
         match self.rules.residual {
-            Residual::Added => key + residual,
-            Residual::Subtracted => key - residual,
+            Residual::Added => key.wrapping_add(residual),
+            Residual::Subtracted | Residual::Whole => key.wrapping_sub(residual),
         }
     }
 
     /// How much later than the best a queue's turn comes.
     fn slice_offset(&self, q: Qid) -> i64 {
-        let (queue, ticks) = (&self.queues[q], self.ticks());
-        let best = by_level(crate::request::Waiter::Sync, 0, &ticks);
+        let (queue, ticks) = (&self.queues[q], self.ticks);
+        let best = by_level(Waiter::Sync, 0, &ticks);
         let gap = best - by_level(queue.waiter, queue.standing.level, &ticks);
-        let others = i64::from(self.service.busy()) - 1;
+        let others = i64::from(self.service.in_group(queue.group)) - 1;
         match self.rules.trees {
             Trees::Single => {
                 let others = others + i64::from(queue.served_in.is_none());
-                i64::from((others as u32).wrapping_mul(gap as u32))
+                let jiffy = self.jiffy as i64;
+                i64::from((others as u32).wrapping_mul((gap / jiffy) as u32)) * jiffy
             }
-            Trees::ByWorkload => others * gap,
+            _ => others.wrapping_mul(gap),
         }
     }
 
     pub(super) fn service_add(&mut self, cx: &Cx<'_>, q: Qid, entrance: Entrance) {
         let tree = self.tree_for(q);
         let key = self.service_key(cx, q, tree, entrance);
+        let key = self.rules.clock.stored(key);
         if let Some(present) = self.queues[q].served_in {
             if present == tree && self.service.key(q) == key {
                 return;
@@ -178,7 +249,12 @@ impl Cfq {
 
     /// A queue that waits already gets the place that it would get now.
     pub(super) fn resort(&mut self, cx: &Cx<'_>, q: Qid) {
-        if self.queues[q].served_in.is_some() {
+        if self.queues[q].served_in.is_none() {
+            return;
+        }
+        if self.change_group(q) {
+            self.join(cx, q);
+        } else {
             self.service_add(cx, q, Entrance::InOrder);
             self.position_add(cx, q);
         }
@@ -186,19 +262,45 @@ impl Cfq {
 
     /// A queue has a request: it waits for a turn from now on.
     pub(super) fn join(&mut self, cx: &Cx<'_>, q: Qid) {
-        if self.queues[q].served_in.is_none() {
-            self.service_add(cx, q, Entrance::InOrder);
-            self.position_add(cx, q);
+        if self.queues[q].served_in.is_some() {
+            return;
+        }
+        self.change_group(q);
+        self.service_add(cx, q, Entrance::InOrder);
+        self.position_add(cx, q);
+        let (group, sync) = (self.queues[q].group, self.queues[q].is_sync());
+        self.service.busy += 1;
+        self.service.busy_sync += u32::from(sync);
+        let branch = &mut self.service.branches[group as usize];
+        branch.queues += 1;
+        if branch.queues == 1 && self.rules.groups == Grouping::On {
+            let delay = self.newcomers_delay();
+            self.groups.join(group, delay);
         }
     }
 
     pub(super) fn leave(&mut self, q: Qid) {
-        if let Some(tree) = self.queues[q].served_in.take() {
-            self.service.remove(tree, q);
-        }
         self.position_remove(q);
-        if self.service.busy() == 0 {
-            self.workload.nobody_waits();
+        let Some(tree) = self.queues[q].served_in.take() else { return };
+        self.service.remove(tree, q);
+        let (group, sync) = (self.queues[q].group, self.queues[q].is_sync());
+        self.service.busy -= 1;
+        self.service.busy_sync -= u32::from(sync);
+        let branch = &mut self.service.branches[group as usize];
+        branch.queues -= 1;
+        if branch.queues == 0 {
+            self.groups[group].saved = None;
+            if self.rules.groups == Grouping::On {
+                self.groups.quit(group);
+            }
+        }
+    }
+
+    /// The group that is to be served next.
+    pub(super) fn due_group(&mut self) -> Gid {
+        match self.rules.groups {
+            Grouping::Off => ROOT,
+            Grouping::On => self.groups.due().expect("a queue waits, so its group does"),
         }
     }
 }

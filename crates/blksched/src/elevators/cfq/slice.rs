@@ -2,8 +2,9 @@
 //!
 //! **Rule** `length = base + base/5 · (4 − level)`, base `slice_sync` or `slice_async`. It runs from the first
 //! *completion* of the turn. With `low_latency` and service trees by workload (2.6.33) it shrinks so that all processes
-//! of the class have a turn within 300 ms. What is left of it, or what was taken too much, moves the next turn.
-//! **Origin** notes C10, C12 and C33.5; the sign of the residual is a bug of 2.6.31 ([`Residual`]).
+//! of the class have a turn within 300 ms; in 4.20 all of the group within the group's part of `target_latency`. What is
+//! left of it, or what was taken too much, moves the next turn.
+//! **Origin** notes C10, C12 and C33.5; X10 and X12 of 4.20; the sign of the residual is a bug of 2.6.31 ([`Residual`]).
 //! **Shown by** shares of readers of different priorities. **Costs when wrong** fairness.
 
 use super::Cfq;
@@ -22,6 +23,8 @@ pub enum Residual {
     Added,
     /// The queue comes earlier (2.6.32).
     Subtracted,
+    /// The same, and a turn that ends before its first completion leaves all of itself (4.20).
+    Whole,
 }
 
 /// How far a turn is.
@@ -37,6 +40,12 @@ pub(super) enum Progress {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice {
     pub(super) progress: Progress,
+    /// When the turn began.
+    pub(super) activated: Tick,
+    /// When its first request came back.
+    pub(super) started: Option<Tick>,
+    /// How long it was to be, from then on.
+    pub(super) allocated: Tick,
     /// Requests sent.
     pub(super) dispatched: u32,
     /// The oldest request was looked at.
@@ -55,6 +64,9 @@ impl Default for Slice {
     fn default() -> Slice {
         Slice {
             progress: Progress::Fresh,
+            activated: 0,
+            started: None,
+            allocated: 0,
             dispatched: 0,
             looked_at_age: false,
             waits_for_request: false,
@@ -67,8 +79,8 @@ impl Default for Slice {
 
 impl Slice {
     /// Begin a turn.
-    pub(super) fn activate(&mut self) {
-        *self = Slice { residual: self.residual, ..Slice::default() };
+    pub(super) fn activate(&mut self, now: Tick) {
+        *self = Slice { residual: self.residual, activated: now, ..Slice::default() };
     }
 
     /// Its time is up.
@@ -82,6 +94,17 @@ impl Slice {
             Progress::Fresh => 0u64.wrapping_sub(now),
             Progress::Until(end) => end.wrapping_sub(now),
         }
+    }
+
+    /// Less than half of it is over.
+    pub(super) fn is_young(&self, now: Tick) -> bool {
+        self.progress == Progress::Fresh
+            || self.started.is_some_and(|started| self.left_unsigned(now) > now.wrapping_sub(started))
+    }
+
+    /// It has begun, and goes on for so long at least.
+    pub(super) fn lasts(&self, now: Tick, for_: Tick) -> bool {
+        matches!(self.progress, Progress::Until(end) if now.saturating_add(for_) <= end)
     }
 
     /// What is left; 0 before the first completion.
@@ -132,22 +155,35 @@ fn shortened(slice: i64, average: u64, target: u64, ticks: &Ticks) -> i64 {
 impl Cfq {
     /// The turn's first request came back: how long it goes on \[ticks\].
     pub(super) fn slice_length(&mut self, q: Qid) -> i64 {
-        let ticks = self.ticks();
+        let ticks = self.ticks;
         let queue = &self.queues[q];
+        let group = queue.group;
         let slice = by_level(queue.waiter, queue.standing.level, &ticks);
         if self.rules.trees == Trees::Single || !self.knobs.low_latency {
             return slice;
         }
         // The idle class counts among best effort here.
         let rank = if queue.is_real_time() { Rank::RealTime } else { Rank::BestEffort };
-        let busy = u64::from(self.service.busy_of(rank));
-        shortened(slice, self.workload.averaged(rank, busy), self.target(), &ticks)
+        let busy = u64::from(self.service.busy_of(group, rank));
+        let target = self.group_target(group);
+        shortened(slice, self.groups[group].averaged(rank, busy), target, &ticks)
     }
 
     pub(super) fn start_slice(&mut self, cx: &Cx<'_>, q: Qid) {
         if self.queues[q].slice.progress == Progress::Fresh {
-            let end = self.now(cx).wrapping_add_signed(self.slice_length(q));
-            self.queues[q].slice.progress = Progress::Until(end);
+            let (now, length) = (self.now(cx), self.slice_length(q));
+            let slice = &mut self.queues[q].slice;
+            slice.progress = Progress::Until(now.wrapping_add_signed(length));
+            (slice.started, slice.allocated) = (Some(now), length.max(0) as Tick);
+        }
+    }
+
+    /// What a turn that ends now leaves for the next one; `None`: it counts no more than the last one did.
+    pub(super) fn rest_of_turn(&mut self, cx: &Cx<'_>, q: Qid) -> Option<i64> {
+        match (self.queues[q].slice.progress, self.rules.residual) {
+            (Progress::Until(end), _) => Some(end.wrapping_sub(self.now(cx)) as i64),
+            (Progress::Fresh, Residual::Whole) => Some(self.slice_length(q)),
+            (Progress::Fresh, _) => None,
         }
     }
 }
@@ -155,8 +191,16 @@ impl Cfq {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::PerWaiter;
 
-    const TICKS: Ticks = Ticks { slice_sync: 100, slice_async: 40, slice_idle: 8 };
+    const TICKS: Ticks = Ticks {
+        slice_sync: 100,
+        slice_async: 40,
+        slice_idle: 8,
+        group_idle: 8,
+        target_latency: 300,
+        fifo_expire: PerWaiter { sync: 125, async_: 250 },
+    };
 
     #[test]
     fn three_readers_keep_their_slices_and_ten_share_300_ms() {
@@ -167,6 +211,12 @@ mod tests {
     #[test]
     fn a_slice_does_not_shrink_below_twice_the_idle_time() {
         assert_eq!(shortened(100, 100, 300, &TICKS), 16);
+    }
+
+    #[test]
+    fn a_turn_is_young_until_half_of_it_is_over() {
+        let slice = Slice { progress: Progress::Until(200), started: Some(100), ..Slice::default() };
+        assert!(Slice::default().is_young(7) && slice.is_young(149) && !slice.is_young(150));
     }
 
     #[test]

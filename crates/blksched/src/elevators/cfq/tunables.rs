@@ -1,20 +1,23 @@
 //! CFQ's knobs, with sysfs's names and units.
 
 use crate::kernel::{Kernel, Kernels};
-use crate::time::{Jiffies, Span};
+use crate::request::PerWaiter;
+use crate::time::{Jiffies, Span, Tick};
 use crate::tunables;
 
 pub(super) const V2_6_31: Kernel = Kernel::new(2, 6, 31);
 pub(super) const V2_6_32: Kernel = Kernel::new(2, 6, 32);
 pub(super) const V2_6_33: Kernel = Kernel::new(2, 6, 33);
+pub(super) const V4_20: Kernel = Kernel::new(4, 20, 0);
 const MS: i64 = 1_000_000;
+const US: i64 = 1_000;
 const INT_MAX: i64 = i32::MAX as i64;
 
 tunables! {
     /// CFQ's knobs.
     pub struct CfqTunables {
-        /// How many requests of one queue may be in flight while other queues wait.
-        quantum: i32 [Requests] = 4, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 4, 8, 16];
+        /// How many requests of one queue may be in flight while other queues wait. 4.20: half of it at once.
+        quantum: i32 [Requests] = 8, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 4, 8, 16];
         /// Age at which a request somebody waits for goes first when its queue's turn begins.
         fifo_expire_sync: Span [Ms] = Span::from_ms(125), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [50 * MS, 125 * MS, 500 * MS];
@@ -33,7 +36,8 @@ tunables! {
             sweep [10 * MS, 40 * MS, 100 * MS];
         /// How many requests of write-back per slice and level, times two.
         slice_async_rq: i32 [Requests] = 2, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 2, 8];
-        /// How long the disk waits for the next request of the queue being served. 0 turns idling off.
+        /// How long the disk waits for the next request of the queue being served. 0 turns idling off, as it is on a
+        /// disk without an arm since 4.20.
         slice_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [0, 2 * MS, 4 * MS, 8 * MS, 16 * MS];
         /// Latency before throughput: write-back keeps few requests in flight; since 2.6.33 slices also shrink when
@@ -41,16 +45,39 @@ tunables! {
         low_latency: bool [Switch] = true, 0..=1, Kernels::since(V2_6_32), sweep [0, 1];
         /// Idle for processes that seek, even if the disk queues (the patch of the mail of 2009-09-03).
         fairness: bool [Switch] = false, 0..=1, Kernels::between(V2_6_31, V2_6_31), sweep [0, 1];
-        /// Whether processes that seek stay in their own group's tree. There are no groups here, so it does nothing.
+        /// Whether processes that seek stay in their own group (`+groups`) instead of counting for the root.
         group_isolation: bool [Switch] = false, 0..=1, Kernels::between(V2_6_33, V2_6_33), sweep [0, 1];
+        /// How long the disk waits for the next request of a group whose last queue ran empty. Without groups it is 0.
+        group_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V4_20),
+            sweep [0, 2 * MS, 8 * MS, 16 * MS];
+        /// Within how long every process of a group should have a turn; a group has its part of it.
+        target_latency: Span [Ms] = Span::from_ms(300), 1..=INT_MAX * MS, Kernels::since(V4_20),
+            sweep [10 * MS, 50 * MS, 300 * MS];
+    }
+    also {
+        /// `slice_sync` in microseconds.
+        slice_sync_us [Us] = slice_sync, US..=INT_MAX * US, Kernels::since(V4_20);
+        /// `slice_async` in microseconds.
+        slice_async_us [Us] = slice_async, US..=INT_MAX * US, Kernels::since(V4_20);
+        /// `slice_idle` in microseconds.
+        slice_idle_us [Us] = slice_idle, 0..=INT_MAX * US, Kernels::since(V4_20);
+        /// `group_idle` in microseconds.
+        group_idle_us [Us] = group_idle, 0..=INT_MAX * US, Kernels::since(V4_20);
+        /// `target_latency` in microseconds.
+        target_latency_us [Us] = target_latency, US..=INT_MAX * US, Kernels::since(V4_20);
     }
 }
 
 impl CfqTunables {
-    /// A kernel's defaults, which are divisions of HZ that round down: at 100 ticks per second the disk never idles.
+    /// A kernel's defaults. Until 2.6.33 they are divisions of HZ that round down: at 100 ticks per second the disk never
+    /// idles.
     pub(super) fn defaults(kernel: Kernel, hz: u32) -> CfqTunables {
+        if kernel >= V4_20 {
+            return CfqTunables::of(kernel);
+        }
         let span = |ticks: u32| Jiffies::new(hz).span(u64::from(ticks));
         CfqTunables {
+            quantum: 4,
             fifo_expire_sync: span(hz / 8),
             fifo_expire_async: span(hz / 4),
             slice_sync: span(hz / 10),
@@ -61,20 +88,29 @@ impl CfqTunables {
     }
 }
 
-/// The knobs in ticks, made anew for each call: a knob may change at any time.
+/// The times among the knobs in units of the clock, made anew whenever a knob is turned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticks {
-    pub(super) slice_sync: u64,
-    pub(super) slice_async: u64,
-    pub(super) slice_idle: u64,
+    pub(super) slice_sync: Tick,
+    pub(super) slice_async: Tick,
+    pub(super) slice_idle: Tick,
+    pub(super) group_idle: Tick,
+    pub(super) target_latency: Tick,
+    pub(super) fifo_expire: PerWaiter<Tick>,
 }
 
 impl Ticks {
-    pub(super) fn of(knobs: &CfqTunables, jiffies: Jiffies) -> Ticks {
+    pub(super) fn of(knobs: &CfqTunables, unit: Jiffies) -> Ticks {
         Ticks {
-            slice_sync: jiffies.ticks(knobs.slice_sync),
-            slice_async: jiffies.ticks(knobs.slice_async),
-            slice_idle: jiffies.ticks(knobs.slice_idle),
+            slice_sync: unit.ticks(knobs.slice_sync),
+            slice_async: unit.ticks(knobs.slice_async),
+            slice_idle: unit.ticks(knobs.slice_idle),
+            group_idle: unit.ticks(knobs.group_idle),
+            target_latency: unit.ticks(knobs.target_latency),
+            fifo_expire: PerWaiter {
+                sync: unit.ticks(knobs.fifo_expire_sync),
+                async_: unit.ticks(knobs.fifo_expire_async),
+            },
         }
     }
 }

@@ -2,22 +2,25 @@
 //!
 //! **What for** Processes that seek would cost an idle time each; served together they keep the disk's queue full, and
 //! the disk idles for all of them at once.
-//! **Rule** Real time, then best effort, then the idle class. Within the class the kind whose first queue has the
-//! smallest key, for `300 ms · queues of this kind / queues of the class`, write-back scaled down by
-//! `slice_async/slice_sync`; what a turn leaves is kept when a queue's turn ends.
-//! **Origin** note C33.3 (2.6.33).
+//! **Rule** Of the group that is due: real time, then best effort, then the idle class. Within the class the kind whose
+//! first queue has the smallest key, for `target · queues of this kind / queues of the class`, write-back scaled down by
+//! `slice_async/slice_sync`; what a turn leaves is kept, group by group, when a queue's turn ends. `target` is 300 ms, in
+//! 4.20 the group's part of `target_latency`.
+//! **Origin** note C33.3 (2.6.33); X14 and G5 of 4.20.
 
 use super::Cfq;
+use super::groups::{CfqGroup, Gid, ROOT};
 use super::priority::Rank;
 use super::queue::Qid;
-use super::service_tree::TreeAt;
+use super::service_tree::{TreeAt, Trees};
+use super::vdisktime::WHOLE;
 use crate::elevator::Cx;
 use crate::explain::{Reason, ServiceType};
 use crate::time::Tick;
 
 /// What is left of a kind's turn.
 #[derive(Clone, Copy, Debug)]
-struct Saved {
+pub(super) struct Saved {
     left: Tick,
     rank: Rank,
     kind: ServiceType,
@@ -26,54 +29,31 @@ struct Saved {
 /// The kind of load being served.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Workload {
-    pub(super) rank: Rank,
+    /// Whose.
+    group: Gid,
+    rank: Rank,
     pub(super) kind: ServiceType,
     expires: Tick,
-    saved: Option<Saved>,
-    /// How many queues wait, in the mean: real time and best effort.
-    average: [u64; 2],
     /// Somebody in this turn sent a request after which more is to come.
     pub(super) idled_for_all: bool,
 }
 
 impl Default for Workload {
     fn default() -> Workload {
-        Workload {
-            rank: Rank::BestEffort,
-            kind: ServiceType::Async,
-            expires: 0,
-            saved: None,
-            average: [0; 2],
-            idled_for_all: false,
-        }
+        Workload { group: ROOT, rank: Rank::BestEffort, kind: ServiceType::Async, expires: 0, idled_for_all: false }
     }
 }
 
 impl Workload {
-    fn average(&mut self, rank: Rank) -> &mut u64 {
-        &mut self.average[usize::from(rank == Rank::RealTime)]
-    }
-
-    /// The mean of the queues of a class, with `busy` of them now: it rises fast and falls slowly.
-    pub(super) fn averaged(&mut self, rank: Rank, busy: u64) -> u64 {
-        let average = self.average(rank);
-        *average = (3 * (*average).max(busy) + (*average).min(busy) + 2) / 4;
-        *average
-    }
-
-    pub(super) fn nobody_waits(&mut self) {
-        self.saved = None;
-    }
-
-    /// A queue's turn ends: its kind may go on later.
-    pub(super) fn save(&mut self, now: Tick) {
+    /// What is left of its turn now.
+    fn rest(&self, now: Tick) -> Option<Saved> {
         let left = self.expires.wrapping_sub(now);
         let Workload { rank, kind, .. } = *self;
-        self.saved = ((left as i64) > 0).then_some(Saved { left, rank, kind });
+        ((left as i64) > 0).then_some(Saved { left, rank, kind })
     }
 
-    fn resume(&mut self, now: Tick) {
-        match self.saved {
+    fn resume(&mut self, now: Tick, saved: Option<Saved>) {
+        match saved {
             Some(Saved { left, rank, kind }) => {
                 (self.expires, self.rank, self.kind) = (now.wrapping_add(left), rank, kind);
             }
@@ -86,63 +66,97 @@ impl Workload {
     }
 }
 
+impl CfqGroup {
+    /// The mean of the queues of a class, with `busy` of them now: it rises fast and falls slowly.
+    pub(super) fn averaged(&mut self, rank: Rank, busy: u64) -> u64 {
+        let average = &mut self.average[usize::from(rank == Rank::RealTime)];
+        *average = (3 * (*average).max(busy) + (*average).min(busy) + 2) / 4;
+        *average
+    }
+}
+
 impl Cfq {
-    /// All processes of a class should have a turn within so many ticks.
-    pub(super) fn target(&self) -> Tick {
-        u64::from(self.jiffies.hz()) * 3 / 10
+    /// All processes of a class should have a turn within so much time.
+    fn target(&self) -> Tick {
+        match self.rules.trees {
+            Trees::InGroups => self.ticks.target_latency,
+            _ => self.second() * 3 / 10,
+        }
     }
 
-    /// Whose turn is it, kind by kind?
+    /// The same for one group: its part of it.
+    pub(super) fn group_target(&self, g: Gid) -> Tick {
+        match self.rules.trees {
+            Trees::InGroups => self.target().saturating_mul(self.groups[g].share.fraction()) / WHOLE,
+            _ => self.target(),
+        }
+    }
+
+    /// A queue's turn ends: its kind may go on later.
+    pub(super) fn save_workload(&mut self, cx: &Cx<'_>, q: Qid) {
+        self.groups[self.queues[q].group].saved = self.workload.rest(self.now(cx));
+    }
+
+    /// Whose turn is it, group by group and kind by kind?
     pub(super) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
-        let now = self.now(cx);
-        self.workload.resume(now);
+        let (now, g) = (self.now(cx), self.due_group());
+        if g != self.workload.group {
+            cx.explain(Reason::GroupServed { group: self.groups[g].id });
+            self.workload.group = g;
+        }
+        self.workload.resume(now, self.groups[g].saved);
+        let before = self.workload.rank;
         let ranks = [Rank::RealTime, Rank::BestEffort].into_iter();
-        self.workload.rank = ranks.into_iter().find(|&rank| self.service.busy_of(rank) > 0).unwrap_or(Rank::Idle);
-        let rank = self.workload.rank;
-        let tree = TreeAt::of(rank, self.workload.kind);
+        let rank = ranks.into_iter().find(|&rank| self.service.busy_of(g, rank) > 0).unwrap_or(Rank::Idle);
+        self.workload.rank = rank;
+        let tree = TreeAt::of(g, rank, self.workload.kind);
+        let goes_on = (rank == before || self.rules.trees == Trees::ByWorkload)
+            && self.service.count(tree) > 0
+            && !self.workload.is_over(now);
         if rank == Rank::Idle {
-            self.workload.expires = now.wrapping_add(1);
-        } else if self.service.count(tree) == 0 || self.workload.is_over(now) {
+            self.workload.expires = now.wrapping_add(self.jiffy);
+        } else if !goes_on {
             self.next_kind(cx, now);
         }
         if self.queued == 0 {
             return None;
         }
-        self.service.first_of(TreeAt::of(rank, self.workload.kind))
+        self.service.first_of(TreeAt::of(g, rank, self.workload.kind))
     }
 
     fn next_kind(&mut self, cx: &mut Cx<'_>, now: Tick) {
-        let rank = self.workload.rank;
+        let Workload { group, rank, .. } = self.workload;
         let mut best: Option<(i64, ServiceType)> = None;
         for kind in [ServiceType::Async, ServiceType::SyncNoIdle, ServiceType::Sync] {
-            let first = self.service.first_of(TreeAt::of(rank, kind)).map(|first| self.service.key(first));
+            let first = self.service.first_of(TreeAt::of(group, rank, kind)).map(|first| self.service.key(first));
             if let Some(key) = first.filter(|&key| best.is_none_or(|(least, _)| key < least)) {
                 best = Some((key, kind));
             }
         }
         let kind = best.map_or(ServiceType::SyncNoIdle, |(_, kind)| kind);
-        let length = self.kind_length(rank, kind);
+        let length = self.kind_length(group, rank, kind);
         self.workload.kind = kind;
         self.workload.expires = now.wrapping_add(length);
         self.workload.idled_for_all = false;
-        let length = self.jiffies.span(length);
+        let length = self.unit.span(length);
         cx.explain(Reason::WorkloadBegan { class: rank.class(), kind, length });
     }
 
-    /// How long a kind of load has the disk \[ticks\].
-    fn kind_length(&mut self, rank: Rank, kind: ServiceType) -> Tick {
-        let (target, ticks) = (self.target(), self.ticks());
-        let count = |rank, kind| u64::from(self.service.count(TreeAt::of(rank, kind)));
-        let class = (*self.workload.average(rank)).max(u64::from(self.service.busy_of(rank)));
-        let share = target * count(rank, kind) / class.max(1);
+    /// How long a kind of load has the disk.
+    fn kind_length(&self, g: Gid, rank: Rank, kind: ServiceType) -> Tick {
+        let (target, ticks) = (self.group_target(g), self.ticks);
+        let count = |rank, kind| u64::from(self.service.count(TreeAt::of(g, rank, kind)));
+        let average = self.groups[g].average[usize::from(rank == Rank::RealTime)];
+        let class = average.max(u64::from(self.service.busy_of(g, rank)));
+        let share = target.saturating_mul(count(rank, kind)) / class.max(1);
         let length = match kind {
             ServiceType::Async => {
                 let writers = count(Rank::RealTime, kind) + count(Rank::BestEffort, kind);
-                let of_all = target * writers / u64::from(self.service.busy()).max(1);
-                share.min(of_all) * ticks.slice_async / ticks.slice_sync.max(1)
+                let of_all = self.target().saturating_mul(writers) / u64::from(self.service.busy()).max(1);
+                share.min(of_all).saturating_mul(ticks.slice_async) / ticks.slice_sync.max(1)
             }
             ServiceType::SyncNoIdle | ServiceType::Sync => share.max(2 * ticks.slice_idle),
         };
-        length.max(2)
+        length.max(2 * self.jiffy)
     }
 }

@@ -1,0 +1,262 @@
+//! Groups: cgroups or tenants, each with service trees, write-back queues and a share of its own.
+//!
+//! **Rule** Bios say whose share they are ([`GroupId`]). A process whose bios move to another group leaves its queues
+//! behind (file `context`). Cooperation and merging stay inside a group; how deep the disk may be used, and whether it
+//! queues, are asked for the whole disk.
+//! **Origin** notes G1 to G9 of 4.20. Without groups everything is in one, the root.
+
+use super::Cfq;
+use super::priority::{Rank, Standing};
+use super::queue::Qid;
+use super::service_tree::{TREES, TreeAt};
+use super::think::Pauses;
+use super::vdisktime::{Share, VirtualTime};
+use super::workload::Saved;
+use crate::elevator::Cx;
+use crate::group::Group;
+use crate::index::Tree;
+use crate::request::GroupId;
+use crate::time::Tick;
+
+/// Do groups count?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// Everything is one group.
+    Off,
+    /// Each bio's group does (4.20).
+    On,
+}
+
+/// A group's place in the table; the root's is 0. Reused once a group is gone and its last queue too.
+pub(super) type Gid = u32;
+pub(super) const ROOT: Gid = 0;
+const NOWHERE: Gid = Gid::MAX;
+/// Real time and best effort have eight levels each, the idle class one.
+const LEVELS: usize = 17;
+
+/// What is kept of each group.
+#[derive(Clone, Debug)]
+pub(super) struct CfqGroup {
+    pub(super) id: GroupId,
+    pub(super) share: Share,
+    pub(super) pauses: Pauses,
+    trees: [Pauses; TREES],
+    /// How many queues wait, in the mean: real time and best effort.
+    pub(super) average: [u64; 2],
+    /// What was left of the turn of the kind of load that it served last.
+    pub(super) saved: Option<Saved>,
+    /// Requests of it, chosen and not yet back.
+    pub(super) in_flight: u32,
+    /// The write-back queue of each class and level.
+    write_back: [Option<Qid>; LEVELS],
+    /// Queues and child groups.
+    users: u32,
+    /// Announced, and not gone.
+    exists: bool,
+}
+
+fn level(standing: Standing) -> usize {
+    match standing.rank {
+        Rank::RealTime => usize::from(standing.level),
+        Rank::BestEffort => 8 + usize::from(standing.level),
+        Rank::Idle => LEVELS - 1,
+    }
+}
+
+impl CfqGroup {
+    fn new(id: GroupId, share: Share, now: Tick) -> CfqGroup {
+        CfqGroup {
+            id,
+            share,
+            pauses: Pauses::since(now),
+            trees: [Pauses::since(now); TREES],
+            average: [0; 2],
+            saved: None,
+            in_flight: 0,
+            write_back: [None; LEVELS],
+            users: 0,
+            exists: true,
+        }
+    }
+
+    /// The write-back queue of a class and level.
+    pub(super) fn write_back(&mut self, standing: Standing) -> &mut Option<Qid> {
+        &mut self.write_back[level(standing)]
+    }
+}
+
+/// The groups there are.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    table: Vec<CfqGroup>,
+    free: Vec<Gid>,
+    by_id: Vec<Gid>,
+    /// Those with queues that wait for a turn, by virtual time.
+    pub(super) waiting: Tree<VirtualTime>,
+    /// No group that waits is before this.
+    pub(super) least: VirtualTime,
+}
+
+impl Groups {
+    /// The root alone.
+    pub(super) fn new(now: Tick) -> Groups {
+        let root = CfqGroup::new(GroupId::ROOT, Share::new(None, Group::ROOT.weight, Group::ROOT.leaf_weight), now);
+        Groups {
+            table: vec![root],
+            free: Vec::new(),
+            by_id: vec![ROOT],
+            waiting: Tree::new(),
+            least: VirtualTime::default(),
+        }
+    }
+
+    pub(super) fn of(&self, id: GroupId) -> Option<Gid> {
+        self.by_id.get(id.0 as usize).copied().filter(|&g| g != NOWHERE)
+    }
+
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Gid, &CfqGroup)> {
+        (0..).zip(&self.table).filter(|(_, group)| group.exists || group.users > 0)
+    }
+
+    /// A group is made, or its weights are written.
+    pub(super) fn announce(&mut self, id: GroupId, group: Group, now: Tick) -> Gid {
+        if let Some(g) = self.of(id) {
+            self[g].share.write(group.weight, group.leaf_weight);
+            return g;
+        }
+        let parent = self.of(group.parent).expect("a parent is announced ahead of its children");
+        self[parent].users += 1;
+        let made = CfqGroup::new(id, Share::new(Some(parent), group.weight, group.leaf_weight), now);
+        let g = match self.free.pop() {
+            Some(g) => {
+                self[g] = made;
+                g
+            }
+            None => {
+                self.table.push(made);
+                (self.table.len() - 1) as Gid
+            }
+        };
+        let index = id.0 as usize;
+        if index >= self.by_id.len() {
+            self.by_id.resize(index + 1, NOWHERE);
+        }
+        self.by_id[index] = g;
+        self.waiting.reserve(self.table.len());
+        g
+    }
+
+    /// A queue of it is made.
+    pub(super) fn used(&mut self, g: Gid) {
+        self[g].users += 1;
+    }
+
+    /// A queue or a child group of it is no more.
+    pub(super) fn unused(&mut self, g: Gid) {
+        let group = &mut self[g];
+        group.users -= 1;
+        if group.users > 0 || group.exists {
+            return;
+        }
+        let parent = group.share.parent;
+        self.free.push(g);
+        if let Some(parent) = parent {
+            self.unused(parent);
+        }
+    }
+
+    /// Is `g` the group `above`, or below it?
+    pub(super) fn is_within(&self, g: Gid, above: Gid) -> bool {
+        core::iter::successors(Some(g), |&g| self[g].share.parent).any(|g| g == above)
+    }
+
+    pub(super) fn pauses_of(&mut self, tree: TreeAt) -> &mut Pauses {
+        &mut self[tree.group()].trees[tree.nth()]
+    }
+
+    pub(super) fn tree_pauses_are_long(&self, tree: TreeAt, idle: Tick) -> bool {
+        self[tree.group()].trees[tree.nth()].are_long(idle)
+    }
+}
+
+impl core::ops::Index<Gid> for Groups {
+    type Output = CfqGroup;
+    fn index(&self, g: Gid) -> &CfqGroup {
+        &self.table[g as usize]
+    }
+}
+
+impl core::ops::IndexMut<Gid> for Groups {
+    fn index_mut(&mut self, g: Gid) -> &mut CfqGroup {
+        &mut self.table[g as usize]
+    }
+}
+
+impl Cfq {
+    /// The group that a bio counts for.
+    pub(super) fn group_of(&self, id: GroupId) -> Gid {
+        match self.rules.groups {
+            Grouping::Off => ROOT,
+            Grouping::On => self.groups.of(id).expect("a group is announced ahead of its bios"),
+        }
+    }
+
+    pub(super) fn announce(&mut self, cx: &Cx<'_>, id: GroupId, group: Group) {
+        if self.rules.groups == Grouping::On {
+            let now = self.now(cx);
+            self.groups.announce(id, group, now);
+            self.service.make_room(self.groups.places());
+        }
+    }
+
+    /// A group is gone: its write-back queues and its processes' own end with their last request.
+    pub(super) fn group_gone(&mut self, cx: &mut Cx<'_>, id: GroupId) {
+        let Some(g) = self.groups.of(id).filter(|_| self.rules.groups == Grouping::On) else { return };
+        self.leave_queues_of(cx, g);
+        let mut dropped = core::mem::take(&mut self.groups[g].write_back);
+        // Two levels may share one (`context`).
+        dropped.sort_unstable();
+        let mut last = None;
+        for q in dropped.into_iter().flatten() {
+            if last.replace(q) != Some(q) {
+                self.drop_process(cx, q);
+            }
+        }
+        self.groups.by_id[id.0 as usize] = NOWHERE;
+        self.groups[g].exists = false;
+        // As if it had been in use by itself.
+        self.groups.used(g);
+        self.groups.unused(g);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_reused_once_a_group_is_gone_and_its_last_queue_too() {
+        let mut groups = Groups::new(0);
+        let a = groups.announce(GroupId(7), Group::default(), 0);
+        groups.used(a);
+        groups.by_id[7] = NOWHERE;
+        groups[a].exists = false;
+        assert_ne!(groups.announce(GroupId(8), Group::default(), 0), a);
+        groups.unused(a);
+        assert_eq!(groups.announce(GroupId(9), Group::default(), 0), a);
+        assert_eq!((groups.of(GroupId(7)), groups.iter().count()), (None, 3));
+    }
+
+    #[test]
+    fn each_class_and_level_has_a_write_back_queue_of_its_own() {
+        let all = |rank| (0..8).map(move |n| level(Standing { rank, level: n }));
+        let mut seen: Vec<usize> = all(Rank::RealTime).chain(all(Rank::BestEffort)).collect();
+        seen.push(level(Standing { rank: Rank::Idle, level: 7 }));
+        assert!(seen.into_iter().eq(0..LEVELS));
+    }
+}
