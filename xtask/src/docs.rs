@@ -177,6 +177,7 @@ mod tests {
             kernels: Kernels::since(Kernel::new(2, 6, 33)),
             sweep: &[],
             doc: " How long|\n a read waits. ",
+            same_as: None,
         };
         let row = row(&knob);
         assert!(row.starts_with("| `read_expire` | ms | 500ms | 0"), "{row}");

@@ -123,6 +123,8 @@ pub struct Knob {
     pub sweep: &'static [i64],
     /// What it does, in a sentence or two.
     pub doc: &'static str,
+    /// The knob whose value this one shows in another unit.
+    pub same_as: Option<&'static str>,
 }
 
 impl Knob {
@@ -353,6 +355,7 @@ macro_rules! tunables {
                     kernels: $kernels,
                     sweep: &[$($sweep),*],
                     doc: concat!($($doc),+),
+                    same_as: None,
                 },
             )+ $($(
                 $crate::Knob {
@@ -364,6 +367,7 @@ macro_rules! tunables {
                     kernels: $also_kernels,
                     sweep: &[],
                     doc: concat!($($also_doc),+),
+                    same_as: Some(stringify!($of)),
                 },
             )+)?];
 

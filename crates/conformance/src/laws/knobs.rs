@@ -41,7 +41,7 @@ fn keeps(tunables: &mut dyn Tunables, knobs: &[&Knob], knob: &Knob, raw: i64) ->
     let mut expected = values(tunables, knobs);
     tunables.set(knob.name, raw).map_err(|error| broken(error.to_string()))?;
     for (value, other) in expected.iter_mut().zip(knobs) {
-        if other.name == knob.name {
+        if value_of(other) == value_of(knob) {
             *value = Some(raw);
         }
     }
@@ -50,6 +50,11 @@ fn keeps(tunables: &mut dyn Tunables, knobs: &[&Knob], knob: &Knob, raw: i64) ->
         return Ok(());
     }
     Err(broken(format!("{}={raw} left the knobs at {kept:?}, not {expected:?}", knob.name)))
+}
+
+/// The knob whose value it is.
+fn value_of(knob: &Knob) -> &'static str {
+    knob.same_as.unwrap_or(knob.name)
 }
 
 fn refuses(tunables: &mut dyn Tunables, knobs: &[&Knob], name: &str, raw: i64) -> Result<(), Violation> {

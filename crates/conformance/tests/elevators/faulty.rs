@@ -193,6 +193,7 @@ const WISH: Knob = Knob {
     kernels: blksched::Kernels::since(blksched::Kernel::new(2, 5, 38)),
     sweep: &[1, 2, 4, 8],
     doc: "Nothing comes of it.",
+    same_as: None,
 };
 
 impl Tunables for Wish {

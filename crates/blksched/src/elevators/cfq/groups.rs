@@ -198,11 +198,11 @@ impl core::ops::IndexMut<Gid> for Groups {
 }
 
 impl Cfq {
-    /// The group that a bio counts for.
+    /// The group that a bio counts for; the root, if it was on its way when its group went.
     pub(super) fn group_of(&self, id: GroupId) -> Gid {
         match self.rules.groups {
             Grouping::Off => ROOT,
-            Grouping::On => self.groups.of(id).expect("a group is announced ahead of its bios"),
+            Grouping::On => self.groups.of(id).unwrap_or(ROOT),
         }
     }
 
