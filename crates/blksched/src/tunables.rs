@@ -144,14 +144,18 @@ impl Knob {
             }
             (None, _) => None,
         };
-        let raw = raw.ok_or_else(|| KnobError::Malformed { knob: *self, text: text.to_owned() })?;
+        let raw = raw.ok_or_else(|| KnobError::Malformed { knob: Box::new(*self), text: text.to_owned() })?;
         self.check(raw).map(|()| raw)
     }
 
     /// # Errors
     /// If `raw` is out of range.
     pub fn check(&self, raw: i64) -> Result<(), KnobError> {
-        if (self.min..=self.max).contains(&raw) { Ok(()) } else { Err(KnobError::OutOfRange { knob: *self, raw }) }
+        if (self.min..=self.max).contains(&raw) {
+            Ok(())
+        } else {
+            Err(KnobError::OutOfRange { knob: Box::new(*self), raw })
+        }
     }
 
     /// Its range as printed: `0ms..=2147483s`.
@@ -173,14 +177,14 @@ pub enum KnobError {
     /// Not a number of its kind.
     Malformed {
         /// The knob.
-        knob: Knob,
+        knob: Box<Knob>,
         /// The value as given.
         text: String,
     },
     /// A number outside its range.
     OutOfRange {
         /// The knob.
-        knob: Knob,
+        knob: Box<Knob>,
         /// The raw value.
         raw: i64,
     },
