@@ -39,7 +39,8 @@ impl Clock {
         }
     }
 
-    /// A service key as its tree keeps it, and back: nanoseconds sort as unsigned numbers, so a key before 0 comes last.
+    /// A service key as its tree keeps it, and back: nanoseconds sort as unsigned numbers, so a key before 0 comes
+    /// last.
     pub(super) fn stored(self, key: i64) -> i64 {
         match self {
             Clock::Jiffies => key,

@@ -21,8 +21,8 @@ use crate::time::Tick;
 /// What becomes of a process's write-back queue when its priority changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBack {
-    /// It changes to the new level's. If there is none, its present one becomes the new level's too, so two levels share
-    /// a queue of the old one (2.6.31 to 2.6.33).
+    /// It changes to the new level's. If there is none, its present one becomes the new level's too, so two levels
+    /// share a queue of the old one (2.6.31 to 2.6.33).
     Moves,
     /// It looks up the queue of the priority that it *had*, which after one change is its present one (4.20).
     LagsBehind,

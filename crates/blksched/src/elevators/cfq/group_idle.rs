@@ -1,7 +1,7 @@
 //! Idling for a group: its last queue runs empty, and its next request decides whether the group keeps its turn.
 //!
-//! **What for** A group leaves the tree of groups the moment nothing of it is queued, and what it had is forgotten. On a
-//! disk that is not idled for processes (a solid-state disk) a group that sends one request at a time would never get
+//! **What for** A group leaves the tree of groups the moment nothing of it is queued, and what it had is forgotten. On
+//! a disk that is not idled for processes (a solid-state disk) a group that sends one request at a time would never get
 //! its share.
 //! **Rule** If the queue that ran empty is the only one of its group, and the group does not pause for longer than
 //! `group_idle`: wait so long. Also wait for what the group has in flight, without a timer; and if its slice is over,

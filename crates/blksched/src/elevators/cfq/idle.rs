@@ -29,8 +29,8 @@ pub enum Idling {
     SeekyShortly,
     /// Not for who seeks, unless it has four requests queued at once (2.6.33).
     UnlessSeekyAndShallow,
-    /// The same; nor after a write that says that none follows, nor for the last of a tree that thinks too long. And for
-    /// groups (4.20).
+    /// The same; nor after a write that says that none follows, nor for the last of a tree that thinks too long. And
+    /// for groups (4.20).
     TreeThinks,
 }
 

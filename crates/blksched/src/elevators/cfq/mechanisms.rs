@@ -247,78 +247,52 @@ pub(super) const MECHANISMS: &[Mechanism] = &[
 
 /// What a parsed name says of each mechanism.
 pub(super) fn chosen(choice: &Choice) -> Mechanisms {
-    let is = |mechanism, variant| choice.variant(mechanism) == variant;
+    // Eras without groups have no row for them.
+    let has = |mechanism, variant| choice.has(mechanism) && choice.variant(mechanism) == variant;
     Mechanisms {
-        cooperation: match choice.variant("cooperation") {
-            "none" => Cooperation::None,
-            "jump" => Cooperation::Jump,
-            _ => Cooperation::MergeSplit,
-        },
-        seeks: match choice.variant("seeks") {
-            "per_process" => Seeks::PerProcess,
-            "per_queue" => Seeks::PerQueue,
-            _ => Seeks::History,
-        },
-        async_depth: match choice.variant("async_depth") {
-            "unlimited" => AsyncDepth::Unlimited,
-            "since_last_sync" => AsyncDepth::SinceLastSync,
-            "since_delayed_sync" => AsyncDepth::SinceDelayedSync,
-            _ => AsyncDepth::RemainingSlice,
-        },
-        trees: match choice.variant("trees") {
-            "single" => Trees::Single,
-            "by_workload" => Trees::ByWorkload,
-            _ => Trees::InGroups,
-        },
-        residual: match choice.variant("residual") {
-            "added" => Residual::Added,
-            "subtracted" => Residual::Subtracted,
-            _ => Residual::Whole,
-        },
-        idling: match choice.variant("idling") {
-            "unless_seeky" => Idling::UnlessSeeky,
-            "seeky_shortly" => Idling::SeekyShortly,
-            "unless_shallow" => Idling::UnlessSeekyAndShallow,
-            _ => Idling::TreeThinks,
-        },
-        preemption: match choice.variant("preempt") {
-            "close" => Preemption::Close,
-            "close_once" => Preemption::CloseOnce,
-            "class_first" => Preemption::ClassFirst,
-            _ => Preemption::SameGroup,
-        },
-        depth: match choice.variant("depth") {
-            "quantum" => Depth::Quantum,
-            "drain" => Depth::Drain,
-            "drain_or_alone" => Depth::DrainOrAlone,
-            _ => Depth::WhileSliceLasts,
-        },
-        next_request: match choice.variant("next") {
-            "kept" => NextRequest::Kept,
-            "from_disk" => NextRequest::FromDisk,
-            _ => NextRequest::FromTaken,
-        },
-        fifo: match choice.variant("fifo") {
-            "since_made" => Fifo::SinceMade,
-            "since_inserted" => Fifo::SinceInserted,
-            _ => Fifo::PastLimits,
-        },
-        ncq: if is("ncq", "recurring") { Ncq::Recurring } else { Ncq::UntilYes },
-        while_idling: if is("while_idling", "mark_or_run") {
-            WhileIdling::MarkOrRun
-        } else {
-            WhileIdling::MarkAfterRun
-        },
-        clock: if is("clock", "jiffies") { Clock::Jiffies } else { Clock::Nanoseconds },
-        think: if is("think", "per_process") { Think::PerProcess } else { Think::ThreeLevels },
-        alias: if is("alias", "forced") { Alias::Forced } else { Alias::Behind },
-        write_back: if is("write_back", "moves") { WriteBack::Moves } else { WriteBack::LagsBehind },
-        boost: if is("boost", "off") { Boost::Off } else { Boost::On },
-        groups: if choice.has("groups") && is("groups", "on") { Grouping::On } else { Grouping::Off },
-        charge: if choice.has("charge") && is("charge", "requests") {
-            Charge::RequestsWithoutIdling
-        } else {
-            Charge::Time
-        },
+        cooperation: one_of(choice, "cooperation", [Cooperation::None, Cooperation::Jump, Cooperation::MergeSplit]),
+        seeks: one_of(choice, "seeks", [Seeks::PerProcess, Seeks::PerQueue, Seeks::History]),
+        async_depth: one_of(
+            choice,
+            "async_depth",
+            [
+                AsyncDepth::Unlimited,
+                AsyncDepth::SinceLastSync,
+                AsyncDepth::SinceDelayedSync,
+                AsyncDepth::RemainingSlice,
+            ],
+        ),
+        trees: one_of(choice, "trees", [Trees::Single, Trees::ByWorkload, Trees::InGroups]),
+        residual: one_of(choice, "residual", [Residual::Added, Residual::Subtracted, Residual::Whole]),
+        idling: one_of(
+            choice,
+            "idling",
+            [Idling::UnlessSeeky, Idling::SeekyShortly, Idling::UnlessSeekyAndShallow, Idling::TreeThinks],
+        ),
+        preemption: one_of(
+            choice,
+            "preempt",
+            [Preemption::Close, Preemption::CloseOnce, Preemption::ClassFirst, Preemption::SameGroup],
+        ),
+        depth: one_of(choice, "depth", [Depth::Quantum, Depth::Drain, Depth::DrainOrAlone, Depth::WhileSliceLasts]),
+        next_request: one_of(choice, "next", [NextRequest::Kept, NextRequest::FromDisk, NextRequest::FromTaken]),
+        fifo: one_of(choice, "fifo", [Fifo::SinceMade, Fifo::SinceInserted, Fifo::PastLimits]),
+        ncq: one_of(choice, "ncq", [Ncq::Recurring, Ncq::UntilYes]),
+        while_idling: one_of(choice, "while_idling", [WhileIdling::MarkAfterRun, WhileIdling::MarkOrRun]),
+        clock: one_of(choice, "clock", [Clock::Jiffies, Clock::Nanoseconds]),
+        think: one_of(choice, "think", [Think::PerProcess, Think::ThreeLevels]),
+        alias: one_of(choice, "alias", [Alias::Forced, Alias::Behind]),
+        write_back: one_of(choice, "write_back", [WriteBack::Moves, WriteBack::LagsBehind]),
+        boost: one_of(choice, "boost", [Boost::Off, Boost::On]),
+        groups: if has("groups", "on") { Grouping::On } else { Grouping::Off },
+        charge: if has("charge", "requests") { Charge::RequestsWithoutIdling } else { Charge::Time },
     }
+}
+
+/// The way that was chosen of all of a mechanism's, in the order of [`MECHANISMS`].
+fn one_of<T: Copy, const N: usize>(choice: &Choice, mechanism: &str, ways: [T; N]) -> T {
+    let variants = MECHANISMS.iter().find(|known| known.name == mechanism).map_or(&[][..], |known| known.variants);
+    assert_eq!(variants.len(), N, "every way of `{mechanism}` has a name");
+    let at = variants.iter().position(|variant| variant.name == choice.variant(mechanism));
+    ways[at.expect("a parsed name has known variants")]
 }

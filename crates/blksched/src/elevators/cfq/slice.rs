@@ -2,9 +2,10 @@
 //!
 //! **Rule** `length = base + base/5 · (4 − level)`, base `slice_sync` or `slice_async`. It runs from the first
 //! *completion* of the turn. With `low_latency` and service trees by workload (2.6.33) it shrinks so that all processes
-//! of the class have a turn within 300 ms; in 4.20 all of the group within the group's part of `target_latency`. What is
-//! left of it, or what was taken too much, moves the next turn.
-//! **Origin** notes C10, C12 and C33.5; X10 and X12 of 4.20; the sign of the residual is a bug of 2.6.31 ([`Residual`]).
+//! of the class have a turn within 300 ms; in 4.20 all of the group within the group's part of `target_latency`. What
+//! is left of it, or what was taken too much, moves the next turn.
+//! **Origin** notes C10, C12 and C33.5; X10 and X12 of 4.20; the sign of the residual is a bug of 2.6.31
+//! ([`Residual`]).
 //! **Shown by** shares of readers of different priorities. **Costs when wrong** fairness.
 
 use super::Cfq;

@@ -69,8 +69,8 @@ tunables! {
 }
 
 impl CfqTunables {
-    /// A kernel's defaults. Until 2.6.33 they are divisions of HZ that round down: at 100 ticks per second the disk never
-    /// idles.
+    /// A kernel's defaults. Until 2.6.33 they are divisions of HZ that round down: at 100 ticks per second the disk
+    /// never idles.
     pub(super) fn defaults(kernel: Kernel, hz: u32) -> CfqTunables {
         if kernel >= V4_20 {
             return CfqTunables::of(kernel);

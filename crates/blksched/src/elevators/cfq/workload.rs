@@ -3,9 +3,9 @@
 //! **What for** Processes that seek would cost an idle time each; served together they keep the disk's queue full, and
 //! the disk idles for all of them at once.
 //! **Rule** Of the group that is due: real time, then best effort, then the idle class. Within the class the kind whose
-//! first queue has the smallest key, for `target · queues of this kind / queues of the class`, write-back scaled down by
-//! `slice_async/slice_sync`; what a turn leaves is kept, group by group, when a queue's turn ends. `target` is 300 ms, in
-//! 4.20 the group's part of `target_latency`.
+//! first queue has the smallest key, for `target · queues of this kind / queues of the class`, write-back scaled down
+//! by `slice_async/slice_sync`; what a turn leaves is kept, group by group, when a queue's turn ends. `target` is 300
+//! ms, in 4.20 the group's part of `target_latency`.
 //! **Origin** note C33.3 (2.6.33); X14 and G5 of 4.20.
 
 use super::Cfq;
