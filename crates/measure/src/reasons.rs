@@ -88,7 +88,7 @@ impl Listener for Reasons {
             _ => {}
         }
         self.batches.hear(reason, &self.tables.queued);
-        self.turns.hear(reason);
+        self.turns.hear(at, reason);
     }
 }
 
@@ -109,6 +109,7 @@ impl Reasons {
     pub fn settle(&mut self, now: Instant) {
         self.disk.advance(now, self.resting());
         self.submitters.settle(now);
+        self.turns.settle(now);
     }
 
     /// How requests of this direction waited; those that wait still are not in it.

@@ -16,6 +16,7 @@ fn value(answered: &Answered) -> Value {
         "experiment": answered.experiment.name,
         "source": answered.experiment.source,
         "rows": answered.answer.rows().map(row).collect::<Vec<_>>(),
+        "show": answered.answer.shows,
         "why": answered.answer.why,
     })
 }

@@ -47,6 +47,9 @@ fn page(answered: &Answered, vmstat: Vmstat) -> String {
         text += &paint(experiment, table);
         text += "\n";
     }
+    for show in &answer.shows {
+        text += &format!("{}\n\n", show.trim_end());
+    }
     for sentence in &answer.why {
         text += &output::paragraph(sentence);
     }

@@ -1,9 +1,11 @@
 //! What turns at the disk were like (CFQ and its kin): why they ended, who cooperated, whose queues became one.
 
-use blksched::{HeldBack, NotIdled, Reason, SliceEnd};
+use std::collections::BTreeMap;
+
+use blksched::{HeldBack, Instant, NotIdled, Reason, SliceEnd, Span, SubmitterId, Waiter};
 
 /// Turns of a scheduler that gives each process the disk for a while.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turns {
     /// How many began.
     pub began: u64,
@@ -18,6 +20,9 @@ pub struct Turns {
     ended: [u64; 11],
     not_idled: [u64; 6],
     held_back: [u64; 5],
+    /// Whose turn it is, and since when.
+    current: Option<(SubmitterId, Waiter, Instant)>,
+    served: BTreeMap<SubmitterId, Span>,
 }
 
 impl Turns {
@@ -36,10 +41,36 @@ impl Turns {
         self.held_back[why as usize]
     }
 
-    pub(super) fn hear(&mut self, reason: Reason) {
+    /// How long the queue of this process was the one being served, idling for it included; write-back is not in it.
+    /// A shared queue is its first owner's.
+    pub fn served(&self, owner: SubmitterId) -> Span {
+        self.served.get(&owner).copied().unwrap_or_default()
+    }
+
+    /// Count the present turn up to `now`.
+    pub(super) fn settle(&mut self, now: Instant) {
+        let Some((owner, waiter, since)) = self.current else { return };
+        self.close(now);
+        self.current = Some((owner, waiter, since.max(now)));
+    }
+
+    fn close(&mut self, now: Instant) {
+        if let Some((owner, Waiter::Sync, since)) = self.current.take() {
+            *self.served.entry(owner).or_default() += now.since(since);
+        }
+    }
+
+    pub(super) fn hear(&mut self, at: Instant, reason: Reason) {
         match reason {
-            Reason::SliceBegan { .. } => self.began += 1,
-            Reason::SliceEnded { why, .. } => self.ended[end(why)] += 1,
+            Reason::SliceBegan { owner, waiter, .. } => {
+                self.close(at);
+                self.current = Some((owner, waiter, at));
+                self.began += 1;
+            }
+            Reason::SliceEnded { why, .. } => {
+                self.close(at);
+                self.ended[end(why)] += 1;
+            }
             Reason::NotIdled { why, .. } => self.not_idled[why as usize] += 1,
             Reason::HeldBack { why, .. } => self.held_back[why as usize] += 1,
             Reason::CooperatorFound { .. } => self.cooperators += 1,
@@ -69,7 +100,7 @@ fn end(why: SliceEnd) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{Preempt, SubmitterId, Waiter};
+    use blksched::{Preempt, SliceStart};
 
     use super::*;
 
@@ -85,10 +116,24 @@ mod tests {
             Reason::QueueMerged { submitter: owner, into: SubmitterId(2) },
             Reason::NotIdled { owner, why: NotIdled::DiskBusy },
         ] {
-            turns.hear(reason);
+            turns.hear(Instant::ZERO, reason);
         }
         assert_eq!(turns.ended(SliceEnd::Preempted(Preempt::Metadata)), 2);
         assert_eq!((turns.ended(SliceEnd::IdledInVain), turns.ended(SliceEnd::Used)), (1, 0));
         assert_eq!((turns.merged, turns.split, turns.not_idled(NotIdled::DiskBusy)), (1, 0, 1));
+    }
+
+    #[test]
+    fn a_process_is_served_from_the_beginning_of_its_turns_to_their_end() {
+        let (a, b, at) = (SubmitterId(1), SubmitterId(2), Instant::from_ns);
+        let began = |owner| Reason::SliceBegan { owner, waiter: Waiter::Sync, why: SliceStart::InOrder };
+        let ended = |owner| Reason::SliceEnded { owner, waiter: Waiter::Sync, why: SliceEnd::Used };
+        let mut turns = Turns::default();
+        for (when, reason) in [(5, began(a)), (9, ended(a)), (20, began(b)), (21, ended(b)), (30, began(a))] {
+            turns.hear(at(when), reason);
+        }
+        turns.settle(at(36));
+        turns.settle(at(40));
+        assert_eq!((turns.served(a), turns.served(b)), (Span::from_ns(14), Span::from_ns(1)));
     }
 }

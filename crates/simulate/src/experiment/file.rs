@@ -8,7 +8,7 @@ use super::reader::{ExperimentError, Located, Place, Section, Source};
 use super::scene::{Director, RESERVED, Setting, WorkloadSpec, kind};
 use super::spec::{Experiment, Fit, Part, Row, Run, Sentence, Statistic, TableSpec};
 
-const TOP: [&str; 14] = [
+const TOP: [&str; 15] = [
     "title",
     "source",
     "seeds",
@@ -17,6 +17,7 @@ const TOP: [&str; 14] = [
     "workload",
     "run",
     "table",
+    "show",
     "why",
     "fit",
     "elevator",
@@ -66,7 +67,8 @@ impl Experiment {
             first_seed: count(&top, "first_seed", 1, 0..=u64::MAX)?,
             fits: fits_of(&top, &specs)?,
             tables: top.tables("table", Some(&TABLE))?.iter().map(|t| reader.table(t)).collect::<Result<_, _>>()?,
-            whys: top.tables("why", Some(&["run", "say"]))?.iter().map(|w| reader.why(w)).collect::<Result<_, _>>()?,
+            shows: reader.sentences(&top, "show")?,
+            whys: reader.sentences(&top, "why")?,
             runs,
         })
     }
@@ -255,7 +257,12 @@ impl Rows<'_> {
         Ok(Row { label, run, expression, unit, mail, low, high, covers_mail, each_seed, claimed, statistic })
     }
 
-    fn why(&self, section: &Section<'_>) -> Result<Sentence, ExperimentError> {
+    /// Every `[[why]]`, or every `[[show]]`.
+    fn sentences(&self, top: &Section<'_>, name: &'static str) -> Result<Vec<Sentence>, ExperimentError> {
+        top.tables(name, Some(&["run", "say"]))?.iter().map(|section| self.sentence(section)).collect()
+    }
+
+    fn sentence(&self, section: &Section<'_>) -> Result<Sentence, ExperimentError> {
         let (run, say) = (section.text("run")?, section.needs_text("say")?);
         let mut sentence =
             Sentence { run: run.as_ref().map(|run| run.value.clone()).unwrap_or_default(), parts: Vec::new() };

@@ -43,6 +43,8 @@ pub struct ProcessOutcome {
     pub reads_us: Vec<u32>,
     /// How long it wanted the disk, and how long it had it.
     pub share: Share,
+    /// How long its queue was the one being served.
+    pub served: Span,
     /// What the disk's mechanism did for it.
     pub activity: Activity,
 }
@@ -57,6 +59,7 @@ impl ProcessOutcome {
             latency: PerDir::default(),
             reads_us: Vec::new(),
             share: Share::default(),
+            served: Span::ZERO,
             activity: Activity::default(),
         }
     }

@@ -9,6 +9,8 @@ use super::spec::{Experiment, Part, Row, Sentence, TableSpec};
 pub struct Answer {
     /// Table by table.
     pub tables: Vec<TableAnswer>,
+    /// What is printed as the source printed it.
+    pub shows: Vec<String>,
     /// Why, in sentences.
     pub why: Vec<String>,
 }
@@ -68,7 +70,8 @@ pub(super) fn answer(experiment: &Experiment, outcomes: &[Outcome]) -> Answer {
     };
     Answer {
         tables: experiment.tables.iter().map(table).collect(),
-        why: experiment.whys.iter().map(|sentence| seen.sentence(sentence)).collect(),
+        shows: experiment.shows.iter().map(|sentence| seen.sentence(sentence, 1)).collect(),
+        why: experiment.whys.iter().map(|sentence| seen.sentence(sentence, seeds)).collect(),
     }
 }
 
@@ -106,11 +109,13 @@ impl Seen<'_> {
         }
     }
 
-    fn sentence(&self, sentence: &Sentence) -> String {
+    /// Its numbers are means over the first `seeds` seeds.
+    fn sentence(&self, sentence: &Sentence, seeds: usize) -> String {
         let part = |part: &Part| match part {
             Part::Words(words) => words.clone(),
             Part::Number(expression, places) => {
                 let values = self.per_seed(&sentence.run, expression);
+                let values = &values[..seeds.min(values.len())];
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
                 places.map_or_else(|| short(mean), |places| format!("{mean:.places$}"))
             }

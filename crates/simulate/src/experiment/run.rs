@@ -50,6 +50,7 @@ fn outcome(mut world: World<Ear, Clerk>) -> Outcome {
     let ledger = world.disk().ledger();
     for (nth, process) in processes.iter_mut().enumerate() {
         process.activity = ledger.of(submitter(nth));
+        process.served = ear.reasons.turns().served(submitter(nth));
     }
     for time in ear.reasons.submitters() {
         if let Some(process) = processes.get_mut(time.submitter.0 as usize) {

@@ -22,6 +22,8 @@ pub struct Experiment {
     pub runs: Vec<Run>,
     /// What is printed.
     pub tables: Vec<TableSpec>,
+    /// What is printed as the source printed it: lines kept, numbers of the first seed.
+    pub shows: Vec<Sentence>,
     /// And the reasons below it.
     pub whys: Vec<Sentence>,
 }

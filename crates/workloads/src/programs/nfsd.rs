@@ -65,7 +65,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     };
     let mut processes: Vec<Process> = (0..threads).map(thread).collect();
     let source = Box::new(Stepper::new(launch.submitter(threads), launch.at, machine));
-    processes.push(Process { name: format!("{}-client", launch.name), source });
+    processes.push(Process { name: format!("client-{}", launch.name), source });
     Ok(processes)
 }
 

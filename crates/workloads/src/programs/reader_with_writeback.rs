@@ -8,9 +8,9 @@
 //! **Origin** memory coupling readers to write-back: the mail of 2009-11-26, on a machine with 512 MB.
 //! **Left out** the memory itself: which pages are dirty, reclaim's scan, swapping.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use blksched::{Instant, Span, SubmitterId};
+use blksched::{Instant, Span, SubmitterId, Tag};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
@@ -88,7 +88,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
         processes.push(Process { name: launch.process_name(nth, readers), source });
     }
     let source = Box::new(Stepper::new(launch.submitter(readers), launch.at, flusher));
-    processes.push(Process { name: format!("{}-flusher", launch.name), source });
+    processes.push(Process { name: format!("flusher-{}", launch.name), source });
     Ok(processes)
 }
 
@@ -224,6 +224,11 @@ struct Flusher {
     cursor: u64,
     depth: u64,
     in_flight: u64,
+    /// Where it writes at random at this moment, by the tags of the writes: memory on its way to the disk is not
+    /// written a second time meanwhile.
+    places: BTreeMap<Tag, u64>,
+    /// The stepper numbers its writes so.
+    writes: u64,
     /// To be told that memory is theirs.
     awake: VecDeque<SubmitterId>,
     readers: core::ops::Range<u32>,
@@ -238,14 +243,20 @@ impl Flusher {
         let bytes = |name| settings.sectors(name) * 512;
         let limits =
             DirtyLimits { background: bytes("background"), limit: bytes("limit"), hysteresis: bytes("hysteresis") };
+        let region = Region::of(launch, "write_at", "write_within", "write")?;
+        if region.sectors / u64::from(region.piece) <= settings.count("depth") {
+            return Err("`write_within` has no room for `depth` writes at a time".to_owned());
+        }
         Ok(Flusher {
             pool: DirtyPool::new(limits),
             endless: settings.word("endless") == "yes",
-            region: Region::of(launch, "write_at", "write_within", "write")?,
+            region,
             gap: (settings.word("order") == "ascending").then(|| settings.sectors("gap")),
             cursor: 0,
             depth: settings.count("depth").max(1),
             in_flight: 0,
+            places: BTreeMap::new(),
+            writes: 0,
             awake: VecDeque::new(),
             readers: launch.first.0..launch.first.0 + readers,
             alive: readers,
@@ -263,11 +274,21 @@ impl Flusher {
     }
 
     fn place(&mut self) -> u64 {
-        let Some(gap) = self.gap else { return self.region.any(&mut self.random) };
+        let Some(gap) = self.gap else { return self.any_place() };
         let size = u64::from(self.region.piece);
         let at = if self.cursor + size > self.region.sectors { 0 } else { self.cursor };
         self.cursor = at + size + self.random.random_range(0..=2 * gap / 8) * 8;
         self.region.start + at
+    }
+
+    fn any_place(&mut self) -> u64 {
+        let taken = |place: u64, places: &BTreeMap<Tag, u64>| places.values().any(|other| *other == place);
+        let mut place = self.region.any(&mut self.random);
+        while taken(place, &self.places) {
+            place = self.region.any(&mut self.random);
+        }
+        self.places.insert(Tag(self.writes), place);
+        place
     }
 
     fn dirtied(&mut self, who: SubmitterId, bytes: u64) {
@@ -277,8 +298,9 @@ impl Flusher {
         self.awake.push_back(who);
     }
 
-    fn written(&mut self) {
+    fn written(&mut self, tag: Tag) {
         self.in_flight -= 1;
+        self.places.remove(&tag);
         if self.endless {
             return;
         }
@@ -299,14 +321,16 @@ impl Steps for Flusher {
             if !self.endless {
                 self.pool.submitted(self.write_bytes());
             }
-            return Step::Start(Io::write(self.place(), self.region.piece));
+            let place = self.place();
+            self.writes += 1;
+            return Step::Start(Io::write(place, self.region.piece));
         }
         if self.alive == 0 && self.in_flight == 0 { Step::Exit } else { Step::Listen }
     }
 
     fn hear(&mut self, what: Delivered) {
         match what {
-            Delivered::Done { .. } => self.written(),
+            Delivered::Done { tag, .. } => self.written(tag),
             Delivered::Told { from, word } if self.endless || self.pool.has_room(word) => self.dirtied(from, word),
             Delivered::Told { from, word } => self.pool.sleep((from, word)),
             Delivered::Exited(who) => self.alive -= u32::from(self.readers.contains(&who.0)),
@@ -317,8 +341,6 @@ impl Steps for Flusher {
 
 #[cfg(test)]
 mod tests {
-    use blksched::Tag;
-
     use super::*;
     use crate::programs::Settings;
 

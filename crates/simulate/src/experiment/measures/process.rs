@@ -52,6 +52,13 @@ pub(super) const MEASURES: &[Measure] = &[
         values: |outcome, words| each(outcome, &words[0], |p| p.share.given.as_secs_f64()),
     },
     Measure {
+        name: "served",
+        arguments: PROCESS,
+        unit: "s",
+        doc: "how long its queue was the one being served, idling for it included (CFQ; write-back is not in it)",
+        values: |outcome, words| each(outcome, &words[0], |p| p.served.as_secs_f64()),
+    },
+    Measure {
         name: "asked",
         arguments: PROCESS,
         unit: "s",
