@@ -89,6 +89,7 @@ fn cells(row: &RowAnswer) -> [String; 7] {
     let unit = if row.unit.is_empty() { String::new() } else { format!(" [{}]", row.unit) };
     let ratio = row.mail.filter(|mail| *mail != 0.0).map_or("-".to_owned(), |mail| short(row.ours / mail));
     let bound = match (row.low, row.high) {
+        (None, None) if row.covers_mail => "min–max holds it".to_owned(),
         (None, None) => "-".to_owned(),
         (Some(low), None) => format!("≥ {}", short(low)),
         (None, Some(high)) => format!("≤ {}", short(high)),

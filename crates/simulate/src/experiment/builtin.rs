@@ -24,7 +24,7 @@ macro_rules! builtins {
 }
 
 /// All of them, in the order in which they are listed.
-pub const BUILTINS: &[Builtin] = builtins!["horror"];
+pub const BUILTINS: &[Builtin] = builtins!["horror", "dump", "nfs", "four-dd", "fairness-fio", "async-ramp-up"];
 
 impl Builtin {
     /// It, read.

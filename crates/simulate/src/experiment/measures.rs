@@ -5,6 +5,7 @@ mod arrivals;
 mod disk;
 mod process;
 mod scheduler;
+mod turns;
 
 use super::expression::Misunderstood;
 use super::outcome::Outcome;
@@ -27,7 +28,12 @@ pub struct Measure {
 
 /// Every measure.
 pub fn measures() -> impl Iterator<Item = &'static Measure> {
-    process::MEASURES.iter().chain(disk::MEASURES).chain(scheduler::MEASURES).chain(arrivals::MEASURES)
+    process::MEASURES
+        .iter()
+        .chain(disk::MEASURES)
+        .chain(scheduler::MEASURES)
+        .chain(arrivals::MEASURES)
+        .chain(turns::MEASURES)
 }
 
 pub(super) fn measure_of(name: &str) -> Option<&'static Measure> {

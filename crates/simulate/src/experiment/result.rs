@@ -43,6 +43,8 @@ pub struct RowAnswer {
     pub low: Option<f64>,
     /// The bound.
     pub high: Option<f64>,
+    /// The published value must lie between our least and our greatest.
+    pub covers_mail: bool,
     /// Is ours inside? `None` if there is no bound.
     pub inside: Option<bool>,
     /// Is it an error if it is not?
@@ -105,6 +107,7 @@ impl Seen<'_> {
             ours_max,
             low: row.low,
             high: row.high,
+            covers_mail: row.covers_mail,
             claimed: row.claimed,
         }
     }
