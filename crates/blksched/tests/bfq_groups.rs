@@ -1,0 +1,127 @@
+//! BFQ under random use with groups of groups: made, weighed anew, removed, processes that change theirs, exits,
+//! merges, requeues, knobs. Every invariant holds after every step, and every request comes back.
+
+use blksched::{
+    Bio, BlockQueue, Catalogue, Class, Delivery, Group, GroupId, Instant, Limits, Next, Outcome, Priority, QueueConfig,
+    RequestId, Sector, Span, SubmitterId,
+};
+
+const STEPS: u32 = 4000;
+
+struct Use {
+    queue: BlockQueue,
+    now: Instant,
+    random: u64,
+    flying: Vec<RequestId>,
+    out: u64,
+    tags: u64,
+    /// Processes below this are gone.
+    gone: u32,
+}
+
+impl Use {
+    fn new(seed: u64) -> Use {
+        let elevator = Catalogue::builtin().build("bfq").unwrap().elevator;
+        let limits = Limits { rotational: !seed.is_multiple_of(3), max_sectors: 64, ..Limits::default() };
+        let config = QueueConfig { limits, depth: 1 + (seed % 6) as u32, ..QueueConfig::default() };
+        let queue = BlockQueue::new(config, elevator);
+        Use { queue, now: Instant::ZERO, random: seed, flying: Vec::new(), out: 0, tags: 0, gone: 0 }
+    }
+
+    fn draw(&mut self, below: u64) -> u64 {
+        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.random >> 33) % below
+    }
+
+    fn step(&mut self) {
+        let us = [0, 0, 10, 1000, 9000, 400_000][self.draw(6) as usize];
+        self.now += Span::from_us(us);
+        match self.draw(16) {
+            0..=7 if self.out < 100 => self.submit(),
+            8..=11 => self.return_one(),
+            12 => self.weigh(),
+            13 => {
+                let id = GroupId(1 + self.draw(5) as u32);
+                // It may not exist, or have groups of its own.
+                _ = self.queue.remove_group(self.now, id);
+            }
+            14 if self.draw(8) == 0 => {
+                self.queue.forget(self.now, SubmitterId(self.gone));
+                self.gone += 1;
+            }
+            15 if self.draw(10) == 0 => self.turn_a_knob(),
+            _ => self.queue.elapse(self.now),
+        }
+        self.queue.check();
+        while let Next::Issue(command) = self.queue.next(self.now) {
+            self.flying.push(command.rq);
+            self.queue.check();
+        }
+    }
+
+    fn submit(&mut self) {
+        let submitter = SubmitterId(self.gone + self.draw(6) as u32);
+        let start = Sector(if self.draw(2) == 0 { self.draw(64) * 8 } else { self.draw(1 << 20) * 8 });
+        self.tags += 1;
+        self.out += 1;
+        let bio = match self.draw(3) {
+            0 => Bio::write_back(self.tags, submitter, start, 8),
+            _ => Bio::read(self.tags, submitter, start, 8),
+        };
+        // Most stay where they are.
+        let group = if self.draw(10) == 0 { self.draw(6) as u32 } else { submitter.0 % 6 };
+        let class = [Class::None, Class::None, Class::BestEffort, Class::RealTime, Class::Idle][self.draw(5) as usize];
+        let class = if submitter.0.is_multiple_of(3) { class } else { Class::None };
+        let priority = Priority { class, level: 2 };
+        self.queue.submit(self.now, Bio { group: GroupId(group), priority, ..bio });
+    }
+
+    fn return_one(&mut self) {
+        if self.flying.is_empty() {
+            return;
+        }
+        let at = self.draw(self.flying.len() as u64) as usize;
+        let rq = self.flying.swap_remove(at);
+        if self.draw(20) == 0 {
+            self.queue.requeue(self.now, rq);
+        } else {
+            self.queue.complete(self.now, rq, Outcome::Ok);
+        }
+        let done = |delivery: &Delivery| matches!(delivery, Delivery::Done { .. });
+        self.out -= self.queue.deliveries().filter(done).count() as u64;
+    }
+
+    fn weigh(&mut self) {
+        let id = 1 + self.draw(5) as u32;
+        let known = self.queue.groups().get(GroupId(id)).map(|group| group.parent);
+        let parent = known.unwrap_or(GroupId(self.draw(u64::from(id)) as u32));
+        let weight = [1, 50, 100, 1000, 10_000][self.draw(5) as usize];
+        // Its parent may not exist (any more).
+        _ = self.queue.set_group(self.now, GroupId(id), Group { parent, weight, ..Group::default() });
+    }
+
+    fn turn_a_knob(&mut self) {
+        let knobs = [("low_latency", 0), ("low_latency", 1), ("slice_idle", 0), ("slice_idle", 8_000_000)];
+        let more = [("max_budget", 1), ("max_budget", 0), ("strict_guarantees", 1), ("strict_guarantees", 0)];
+        let (knob, raw) = if self.draw(2) == 0 { knobs } else { more }[self.draw(4) as usize];
+        self.queue.set(self.now, knob, raw).unwrap();
+    }
+}
+
+#[test]
+fn every_invariant_holds_under_random_use_and_every_request_comes_back() {
+    for seed in 1..=12 {
+        let mut used = Use::new(seed);
+        (0..STEPS).for_each(|_| used.step());
+        let mut rounds = 0;
+        while used.out > 0 {
+            used.now += Span::from_ms(50);
+            while let Next::Issue(command) = used.queue.next(used.now) {
+                used.flying.push(command.rq);
+            }
+            (0..8).for_each(|_| used.return_one());
+            rounds += 1;
+            assert!(rounds < 10_000, "seed {seed}: {} requests never come back", used.out);
+        }
+    }
+}
