@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     let scene = &arguments.scene;
     let elevators = if arguments.elevators.is_empty() { usual(catalogue) } else { arguments.elevators.clone() };
     let contenders = contenders(&elevators, &scene.set, catalogue)?;
-    let stage = Stage::load(scene)?;
+    let (stage, no_logs) = Stage::load(scene)?.without_logs();
     if scene.parse_only {
         let notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
         return Ok(output::print(&notes)?);
@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         text += "With --emit udev this becomes a rule for your system.\n";
     }
     text += &notes(arguments, &stage, &measured);
+    text += &no_logs.map(|note| format!("note: {note}\n")).unwrap_or_default();
     Ok(output::print(&text)?)
 }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Choice, nearest};
 use blksched_disks::DiskSpec;
-use blksched_simulate::{Surroundings, Trial};
+use blksched_simulate::{Findings, Surroundings, Trial};
+use blksched_workloads::GaveUp;
 use blksched_workloads::fio::{Host, JobFile, Note, Plan, Style, Text};
 use blksched_workloads::{BUILTINS, builtin};
 
@@ -40,6 +41,28 @@ impl Stage {
     pub(crate) fn notes(&self) -> Vec<String> {
         let say = |note: &Note| format!("{}: {}: {}", self.file.locate(&note.place), note.option, note.why);
         self.file.notes().iter().chain(&self.plan.notes).map(say).collect()
+    }
+
+    /// For runs of which nobody would know which one's logs are left.
+    pub(crate) fn without_logs(mut self) -> (Stage, Option<&'static str>) {
+        let mut any = false;
+        for job in &mut Arc::make_mut(&mut self.plan).jobs {
+            any |= std::mem::take(&mut job.report.logs).any();
+        }
+        (self, any.then_some("the job file's logs are written by `blksched simulate`, not by `compare`"))
+    }
+
+    /// Which jobs ended before their time, and why.
+    pub(crate) fn gave_up(&self, findings: &Findings) -> Vec<String> {
+        let why = |why: GaveUp| match why {
+            GaveUp::Io => "an I/O failed",
+            GaveUp::RateMin => "it was slower than rate_min or rate_iops_min",
+            GaveUp::MaxLatency => "an I/O took longer than max_latency",
+        };
+        let jobs = self.plan.jobs.iter().zip(&findings.jobs);
+        let told = jobs.filter_map(|(job, outcome)| Some((job, outcome.trouble.gave_up?)));
+        told.map(|(job, gave_up)| format!("job {} (process {}) gave up: {}", job.name, job.number, why(gave_up)))
+            .collect()
     }
 
     /// One trial of one elevator.

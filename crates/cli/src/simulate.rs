@@ -2,6 +2,7 @@
 //! the disk did.
 
 mod fio_output;
+mod logs;
 mod report;
 
 use blksched::Catalogue;
@@ -16,12 +17,15 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     let mut contenders = contenders(std::slice::from_ref(&arguments.elevator), &scene.set, catalogue)?;
     let contender = contenders.remove(0);
     let stage = Stage::load(scene)?;
-    let notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
+    let mut notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
     if scene.parse_only {
         return Ok(output::print(&notes)?);
     }
     let trial = stage.trial(scene, contender.choice.clone(), contender.knobs.clone());
     let findings = trial.simulate().map_err(Failure::input)?;
+    for note in logs::write(&stage.plan, &findings)?.into_iter().chain(stage.gave_up(&findings)) {
+        notes += &format!("note: {note}\n");
+    }
     let text = match arguments.output_format {
         OutputFormat::Normal => report::text(&contender, &stage, scene, &findings) + &notes,
         OutputFormat::Json => fio_output::text(&stage, &findings),

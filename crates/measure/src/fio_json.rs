@@ -7,9 +7,11 @@
 mod job;
 mod parts;
 mod print;
+mod work;
 
-pub use job::{Job, Work};
-pub use parts::{Clat, DiskUtil, Latency, Pairs, Steps};
+pub use job::{Job, Sync};
+pub use parts::{DiskUtil, Latency, Pairs, Percentiled, Steps};
+pub use work::{Prio, Work};
 
 use serde::Serialize;
 

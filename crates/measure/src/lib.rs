@@ -29,8 +29,9 @@ pub use reasons::{
     Sleeps, SubmitterTime, Turns, Waiting,
 };
 pub use record::{
-    Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobRecord, LATENCY_BOUNDS_NS, LatencyBuckets,
-    Rate, RateSummary, Recorder, Work,
+    Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobLog, JobRecord, LATENCY_BOUNDS_NS,
+    LatencyBuckets, LogColumns, LogKind, LogPlan, LogValue, OnError, Priorities, Rate, RateSummary, Recorder, Report,
+    Shown, Unified, Work,
 };
 pub use spread::{Difference, Spread, geometric_mean};
 pub use table::{Align, Borders, Cell, Column, Table};

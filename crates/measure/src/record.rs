@@ -5,14 +5,19 @@
 mod buckets;
 mod depth;
 mod direction;
+mod log;
 mod rate;
 mod recorder;
+mod report;
 
 pub use buckets::{LATENCY_BOUNDS_NS, LatencyBuckets};
 pub use depth::{DEPTH_BOUNDS, DepthLevels};
 pub use direction::Direction;
+pub(crate) use log::class_number;
+pub use log::{JobLog, LogColumns, LogKind, LogPlan, LogValue};
 pub use rate::{Rate, RateSummary};
 pub use recorder::{Completion, Recorder};
+pub use report::{OnError, Priorities, Report, Shown, Unified};
 
 use blksched::{Instant, Op, Span};
 
@@ -32,7 +37,7 @@ pub enum Engine {
 }
 
 /// A job before its run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     /// The name of its section.
     pub name: String,
@@ -42,6 +47,8 @@ pub struct Job {
     pub depth: u32,
     /// How it submits.
     pub engine: Engine,
+    /// How it wants its results.
+    pub report: Report,
 }
 
 /// What fio keeps apart: the three directions, and flushes.
@@ -96,6 +103,12 @@ pub struct JobRecord {
     pub job_runtime: Span,
     /// When it ended, for fio's `elapsed`.
     pub ended: Instant,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Why it gave up, as an error number; 0 if it did not. Of merged jobs the first.
+    pub error: i32,
+    /// Its logs, if it has any; those of merged jobs stay with them.
+    pub log: Option<Box<JobLog>>,
     /// Reads.
     pub read: Direction,
     /// Writes.
@@ -118,6 +131,9 @@ impl JobRecord {
             runtime: Span::ZERO,
             job_runtime: Span::ZERO,
             ended: Instant::ZERO,
+            errors: 0,
+            error: 0,
+            log: None,
             read: Direction::default(),
             write: Direction::default(),
             trim: Direction::rare(),
@@ -163,6 +179,8 @@ impl JobRecord {
         self.runtime = self.runtime.max(other.runtime);
         self.job_runtime += other.job_runtime;
         self.ended = self.ended.max(other.ended);
+        self.errors += other.errors;
+        self.error = if self.error == 0 { other.error } else { self.error };
         for work in Work::ALL {
             self.work_mut(work).merge(other.work(work));
         }

@@ -1,6 +1,6 @@
 //! Our JSON beside a recording of fio's own: same keys, same order, same kinds of values.
 
-use blksched::{Instant, Op, Span, SubmitterId, Tag};
+use blksched::{Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_measure::fio_json::{DiskUtil, Output};
 use blksched_measure::{Completion, Engine, FIO_PERCENTILES, Job, JobRecord, Recorder};
 
@@ -13,7 +13,7 @@ fn at(us: u64) -> Instant {
 /// 2.001 s in which `mixed` reads and writes 4 KiB at a time and `streaming` writes 64 KiB at a time.
 fn records() -> Vec<JobRecord> {
     let mut recorder = Recorder::new();
-    let job = |name: &str, depth| Job { name: name.into(), group: 0, depth, engine: Engine::Queueing };
+    let job = |name: &str, depth| Job { name: name.into(), depth, engine: Engine::Queueing, ..Job::default() };
     let jobs = [recorder.add_job(job("mixed", 8)), recorder.add_job(job("streaming", 1))];
     let (mixed, streaming) = (SubmitterId(1), SubmitterId(2));
     recorder.owns(jobs[0], mixed);
@@ -22,7 +22,9 @@ fn records() -> Vec<JobRecord> {
     let mut one = |submitter, tag, op, bytes, us: u64, took: u64| {
         recorder.submitted(at(us), submitter, op);
         let (submitted_at, queued_at, issued_at) = (at(us), at(us), at(us + took / 2));
-        let done = Completion { submitter, tag: Tag(tag), op, bytes, submitted_at, queued_at, issued_at };
+        let (start, priority) = (Sector(0), Priority::default());
+        let done =
+            Completion { submitter, tag: Tag(tag), op, start, bytes, priority, submitted_at, queued_at, issued_at };
         recorder.completed(at(us + took), &done);
     };
     for nth in 0..2000 {

@@ -7,6 +7,7 @@
 //!
 //! Nothing here decides: elevators do, disks do, sources do.
 
+mod clerk;
 pub mod experiment;
 mod grid;
 mod hash;

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Instant, KnobError, Limits, Op, Plugging, QueueConfig, Slots, Span, SubmitterId,
+    BlockQueue, Built, Choice, Instant, KnobError, Limits, Plugging, QueueConfig, Slots, Span, SubmitterId,
 };
 use blksched_disks::{Activity, Disk, DiskSpec, Facts};
-use blksched_measure::{Completion, Engine, Job, JobId, JobRecord, Reasons, Recorder, Share};
-use blksched_workloads::fio::Plan;
+use blksched_measure::{JobRecord, Reasons, Share};
+use blksched_workloads::fio::{JobPlan, Plan};
 use blksched_workloads::host::{HostKnobs, HostReport};
+use blksched_workloads::{GaveUp, Trouble};
 
+use crate::clerk::Clerk;
 use crate::hash::TraceHash;
-use crate::world::{Observer, World};
+use crate::world::World;
 
 /// What stands around an elevator; `None`: as its era and the disk have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +77,8 @@ pub struct JobOutcome {
     pub record: JobRecord,
     /// How long it wanted the disk, and how long it had it.
     pub share: Share,
+    /// What went wrong with it.
+    pub trouble: Trouble,
     /// What the disk's mechanism did for it.
     pub activity: Activity,
 }
@@ -127,12 +131,13 @@ impl Trial {
         let share_of = |submitter: SubmitterId| {
             reasons.submitters().find(|time| time.submitter == submitter).map_or(Share::default(), |time| time.share)
         };
-        let jobs = clerk.finish(end).into_iter().zip(&self.plan.jobs).map(|(record, job)| JobOutcome {
-            record,
-            share: share_of(job.submitter),
-            activity: ledger.of(job.submitter),
-        });
-        let jobs = jobs.collect();
+        let outcome = |(index, (mut record, job)): (usize, (JobRecord, &JobPlan))| {
+            let trouble = world.trouble(index);
+            record.errors = trouble.errors;
+            record.error = trouble.gave_up.map_or(0, GaveUp::errno);
+            JobOutcome { record, share: share_of(job.submitter), trouble, activity: ledger.of(job.submitter) }
+        };
+        let jobs = clerk.finish(end).into_iter().zip(&self.plan.jobs).enumerate().map(outcome).collect();
         let activity = *ledger.total();
         let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
         let had_any = reasons.disk().busy().as_secs_f64();
@@ -163,51 +168,5 @@ pub(crate) fn queue_config(built: &Built, surroundings: &Surroundings, facts: &F
         plugging: surroundings.plugging.unwrap_or(built.plugging),
         slots,
         born: Instant::ZERO,
-    }
-}
-
-/// Keeps the records of a run's jobs.
-#[derive(Debug, Default)]
-struct Clerk {
-    recorder: Recorder,
-    /// When each source exited.
-    exited: Vec<Option<Instant>>,
-    submitters: Vec<SubmitterId>,
-}
-
-impl Clerk {
-    fn new(plan: &Plan) -> Clerk {
-        let mut recorder = Recorder::new();
-        for job in &plan.jobs {
-            let engine = if job.depth > 1 { Engine::Queueing } else { Engine::Blocking };
-            let id = recorder.add_job(Job { name: job.name.clone(), group: job.group, depth: job.depth, engine });
-            recorder.owns(id, job.submitter);
-        }
-        let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
-        Clerk { recorder, exited: vec![None; submitters.len()], submitters }
-    }
-
-    fn finish(mut self, end: Instant) -> Vec<JobRecord> {
-        for (job, exited) in self.exited.iter().enumerate() {
-            if exited.is_none() {
-                self.recorder.ended(JobId(job), end);
-            }
-        }
-        self.recorder.into_records()
-    }
-}
-
-impl Observer for Clerk {
-    fn submitted(&mut self, now: Instant, source: usize, op: Op, _bytes: u64) {
-        self.recorder.submitted(now, self.submitters[source], op);
-    }
-
-    fn completed(&mut self, now: Instant, _source: usize, done: &Completion) {
-        self.recorder.completed(now, done);
-    }
-
-    fn exited(&mut self, now: Instant, source: usize) {
-        self.exited[source] = Some(now);
-        self.recorder.ended(JobId(source), now);
     }
 }

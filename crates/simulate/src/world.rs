@@ -6,12 +6,13 @@
 //! which they asked for the moment.
 
 use blksched::{
-    Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Request, Span, SubmitterId, Tag,
+    Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, Sector, Span,
+    SubmitterId, Tag,
 };
 use blksched_disks::{Disk, Finished};
 use blksched_measure::Completion;
 use blksched_workloads::host::{Call, Host, HostKnobs};
-use blksched_workloads::{Delivered, Emission, Source};
+use blksched_workloads::{Delivered, Emission, Source, Trouble};
 
 use crate::hash::TraceHash;
 use crate::wakes::Wakes;
@@ -49,7 +50,9 @@ struct Flight {
     owner: Owner,
     tag: Tag,
     op: Op,
+    start: Sector,
     bytes: u64,
+    priority: Priority,
     submitted_at: Instant,
 }
 
@@ -147,6 +150,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// True once every source has exited and nothing is queued.
     pub fn is_finished(&self) -> bool {
         self.alive == 0 && self.queue.requests().is_empty()
+    }
+
+    /// What went wrong with source number `source` so far.
+    pub fn trouble(&self, source: usize) -> Trouble {
+        self.sources[source].trouble()
     }
 
     /// The queue, to look at or to change between two moments.
@@ -272,14 +280,14 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
-        let Flight { owner, tag, op, bytes, submitted_at } = self.flights[place.0 as usize];
+        let Flight { owner, tag, op, start, bytes, priority, submitted_at } = self.flights[place.0 as usize];
         self.free.push(place.0 as u32);
         let source = match owner {
             Owner::Source(source) => source as usize,
             Owner::Host => return self.host.completed(self.now, tag, outcome == Outcome::Failed, issued_at),
         };
         let submitter = self.sources[source].submitter();
-        let done = Completion { submitter, tag, op, bytes, submitted_at, queued_at, issued_at };
+        let done = Completion { submitter, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at };
         self.observer.completed(self.now, source, &done);
         self.tell(source, Delivered::Done { tag, failed: outcome == Outcome::Failed });
     }
@@ -296,14 +304,16 @@ impl<L: Listener, O: Observer> World<L, O> {
         for emission in emissions.drain(..) {
             match emission {
                 Emission::Submit(bio) => {
-                    let bio = Bio { tag: self.embark(index, bio.tag, bio.op, u64::from(bio.sectors) * 512), ..bio };
+                    let (bytes, priority) = (u64::from(bio.sectors) * 512, bio.priority);
+                    let bio = Bio { tag: self.embark(index, bio.tag, (bio.op, bio.start, bytes), priority), ..bio };
                     match self.host.concerns(&bio) {
                         true => self.host.bypass(self.now, bio),
                         false => self.submit(index, bio),
                     }
                 }
                 Emission::Call(call) => {
-                    let tag = self.embark(index, call.tag, call.op(), call.bytes());
+                    let what = (call.op(), call.start(), call.bytes());
+                    let tag = self.embark(index, call.tag, what, call.priority);
                     self.host.call(self.now, Call { tag, ..call });
                 }
                 Emission::Remember { file, memory } => {
@@ -324,9 +334,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// Source number `index` submits something; answers the world's name for it.
-    fn embark(&mut self, index: usize, tag: Tag, op: Op, bytes: u64) -> Tag {
+    fn embark(&mut self, index: usize, tag: Tag, what: (Op, Sector, u64), priority: Priority) -> Tag {
+        let (op, start, bytes) = what;
         self.observer.submitted(self.now, index, op, bytes);
-        self.board(Flight { owner: Owner::Source(index as u32), tag, op, bytes, submitted_at: self.now })
+        let owner = Owner::Source(index as u32);
+        self.board(Flight { owner, tag, op, start, bytes, priority, submitted_at: self.now })
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {

@@ -95,6 +95,7 @@ pub use options::{is_option, supported_options};
 pub use place::Place;
 pub use plan::{JobPlan, Plan};
 use sections::JobSection;
+pub use settings::{Latency, LogNames, LogValue, Logs, Reporting, Unified};
 use texts::{MOST_BYTES, Texts};
 pub use texts::{Reader, Text};
 

@@ -14,4 +14,4 @@ pub mod programs;
 mod source;
 
 pub use builtin::{BUILTINS, Builtin, builtin};
-pub use source::{Delivered, Emission, Source};
+pub use source::{Delivered, Emission, GaveUp, Source, Trouble};

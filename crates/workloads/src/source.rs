@@ -34,6 +34,41 @@ pub trait Source: Send {
 
     /// Whose bios these are.
     fn submitter(&self) -> SubmitterId;
+
+    /// What went wrong with it so far.
+    fn trouble(&self) -> Trouble {
+        Trouble::default()
+    }
+}
+
+/// What went wrong with a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Why it ended before its time, if it did.
+    pub gave_up: Option<GaveUp>,
+}
+
+/// Why a source ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GaveUp {
+    /// An I/O failed.
+    Io,
+    /// It fell below fio's `rate_min` or `rate_iops_min`.
+    RateMin,
+    /// An I/O took longer than fio's `max_latency`.
+    MaxLatency,
+}
+
+impl GaveUp {
+    /// The error number that fio reports: EIO, or ETIMEDOUT (tried).
+    pub fn errno(self) -> i32 {
+        match self {
+            GaveUp::Io | GaveUp::RateMin => 5,
+            GaveUp::MaxLatency => 110,
+        }
+    }
 }
 
 /// What a source does.

@@ -64,9 +64,13 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("file_service_type=randm", "4:19", &["did you mean `random`?"]),
     ("file_service_type=random:0", "4:19", &["from 1"]),
     ("file_service_type=zipf:x", "4:19", &["a number from"]),
-    ("ramp_time=5", "4:1", &["`ramp_time` is not supported yet"]),
+    ("steadystate=iops:10%", "4:1", &["`steadystate` is not supported yet"]),
     ("trim_backlog=8", "4:1", &["`trim_backlog` is not supported yet", "about the same thing: rw, direct"]),
-    ("ratemin=8", "4:1", &["`rate_min` is not supported yet"]),
+    ("rate=1m\nrate_min=2m", "5:1", &["`rate_min` of job `j` exceeds its `rate`", "at most 1048576"]),
+    ("flow=1\nnumjobs=65", "4:1", &["flow 0 has more than 64 processes"]),
+    ("continue_on_error=reed", "4:19", &["did you mean `read`?"]),
+    ("ignore_error=eio", "4:14", &["by symbol or number"]),
+    ("exit_what=everything", "4:11", &["expected one of group, stonewall, all"]),
     ("bs_unaligned", "4:1", &["`bs_unaligned`", "nearest supported option is `bs"]),
     ("include other.fio", "4:9", &["`other.fio` cannot be included"]),
     ("include", "4:1", &["`include` needs a file"]),
@@ -97,7 +101,7 @@ fn each_error_says_where_and_what_and_what_would_be_right() {
 
 #[test]
 fn all_errors_of_a_file_come_together_in_the_order_of_its_lines() {
-    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\ninvalidate=2\n[c]\nrw=raed\ndirect=1\nflow=1\n[d\n";
+    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\ninvalidate=2\n[c]\nrw=raed\ndirect=1\natomic=1\n[d\n";
     let errors = JobFile::parse(text, "my.fio").unwrap_err();
     let places: Vec<String> = errors.problems.iter().map(|p| p.place.to_string()).collect();
     assert_eq!(places, ["2:6", "6:12", "8:4", "10:1", "11:1"]);

@@ -12,7 +12,12 @@ const MIB: u64 = 1024 * KIB;
 
 #[test]
 fn every_supported_option_has_a_test_of_its_own_here() {
-    let files = [include_str!("options.rs"), include_str!("options_files.rs")];
+    let files = [
+        include_str!("options.rs"),
+        include_str!("options_files.rs"),
+        include_str!("options_pace.rs"),
+        include_str!("options_report.rs"),
+    ];
     for option in supported_options() {
         let test = format!("\nfn option_{}_", option.name);
         assert!(files.iter().any(|file| file.contains(&test)), "no test of {}", option.name);

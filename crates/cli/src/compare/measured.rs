@@ -91,6 +91,7 @@ impl Measured {
             let priority = dues.as_ref().map(|dues| priority(plan, &members, dues));
             JobMeasure { priority, ..JobMeasure::of(&members, runs) }
         };
+        let shown = |row: &u32| plan.jobs.iter().any(|job| job.row == *row && job.report.shown);
         let show = |(name, raw): &(String, i64)| match contender.choice.build().elevator.tunables().find(name) {
             Ok(knob) => format!("{name}={}", knob.unit.show(*raw)),
             Err(_) => format!("{name}={raw}"),
@@ -107,7 +108,7 @@ impl Measured {
             controls: controls(contender),
             misplaced: dues.as_ref().map(elsewhere),
             knobs: contender.knobs.iter().map(show).collect(),
-            jobs: (0..plan.rows()).map(row).collect(),
+            jobs: (0..plan.rows()).filter(shown).map(row).collect(),
             busy: over(runs, |run| run.disk.busy),
             seeking: over(runs, |run| run.disk.seeking),
             in_disk: runs.iter().map(|run| run.disk.depth).sum::<f64>() / runs.len() as f64,

@@ -21,7 +21,7 @@ pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings
     );
     let reasons = &findings.reasons;
     let tables =
-        [jobs(&findings.jobs), reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue(reasons)];
+        [jobs(stage, &findings.jobs), reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue(reasons)];
     for table in tables.iter().filter(|table| !table.rows.is_empty()) {
         text += &render(table, Look::Text);
         text += "\n";
@@ -32,7 +32,7 @@ pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings
     text
 }
 
-fn jobs(jobs: &[JobOutcome]) -> Table {
+fn jobs(stage: &Stage, jobs: &[JobOutcome]) -> Table {
     let mut table = Table::new(
         "what the jobs saw",
         vec![
@@ -51,7 +51,8 @@ fn jobs(jobs: &[JobOutcome]) -> Table {
             Column::numbers("service", "with the disk", Quantity::Time),
         ],
     );
-    for JobOutcome { record, .. } in jobs {
+    let shown = stage.plan.jobs.iter().zip(jobs).filter(|(job, _)| job.report.shown);
+    for (_, JobOutcome { record, .. }) in shown {
         for (work, name) in [(Work::Read, "read"), (Work::Write, "write"), (Work::Trim, "trim"), (Work::Sync, "flush")]
         {
             let done = record.work(work);

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::parts::{Clat, Latency, Pairs, Steps, steps};
-use crate::record::{DEPTH_BOUNDS, Direction, Engine, JobRecord, LATENCY_BOUNDS_NS, Work as Kind};
+use super::parts::{Pairs, Percentiled, Steps, steps};
+use super::work::Work;
+use crate::record::{DEPTH_BOUNDS, Direction, JobRecord, LATENCY_BOUNDS_NS, OnError, Shown, Unified, Work as Kind};
 
 /// A job, or a group of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,7 +13,7 @@ pub struct Job {
     pub jobname: String,
     /// Its reporting group.
     pub groupid: u32,
-    /// The first error it met: none.
+    /// Why it gave up: an error number, 0 if it did not.
     pub error: i32,
     /// Seconds to go: none.
     pub eta: u32,
@@ -21,14 +22,21 @@ pub struct Job {
     /// Options of its section, as written.
     #[serde(rename = "job options")]
     pub options: Pairs<String>,
-    /// Reads.
-    pub read: Work,
+    /// Reads, unless only the mix is reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Work>,
     /// Writes.
-    pub write: Work,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<Work>,
     /// Discards.
-    pub trim: Work,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Work>,
     /// Flushes.
-    pub sync: Sync,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<Sync>,
+    /// Reads, writes and discards as one, if asked for (`unified_rw_reporting`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<Work>,
     /// Runtimes of all its jobs together \[ms\].
     pub job_runtime: u64,
     /// Processor time in user mode \[%\]: 0.
@@ -53,6 +61,12 @@ pub struct Job {
     pub latency_us: Steps,
     /// Completion latencies from there \[%\].
     pub latency_ms: Steps,
+    /// I/Os that failed, if they do not end the job (`continue_on_error`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_err: Option<u64>,
+    /// The first error's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_error: Option<i32>,
     /// Its `iodepth`.
     pub latency_depth: u32,
     /// `latency_target`: unset.
@@ -61,57 +75,9 @@ pub struct Job {
     pub latency_percentile: f64,
     /// `latency_window`: unset.
     pub latency_window: u64,
-}
-
-/// Reads, writes or discards.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Work {
-    /// Bytes transferred.
-    pub io_bytes: u64,
-    /// The same \[KiB\].
-    pub io_kbytes: u64,
-    /// Bandwidth over the runtime \[bytes/s\].
-    pub bw_bytes: u64,
-    /// The same \[KiB/s\].
-    pub bw: u64,
-    /// I/Os per second over the runtime.
-    pub iops: f64,
-    /// The runtime \[ms\]; 0 if there was no I/O of this kind.
-    pub runtime: u64,
-    /// I/Os completed.
-    pub total_ios: u64,
-    /// I/Os that transferred less than asked: none.
-    pub short_ios: u64,
-    /// I/Os that failed: none.
-    pub drop_ios: u64,
-    /// Submission latency.
-    pub slat_ns: Latency,
-    /// Completion latency.
-    pub clat_ns: Clat,
-    /// Both together.
-    pub lat_ns: Latency,
-    /// Bandwidth samples \[KiB/s\].
-    pub bw_min: u64,
-    /// Greatest.
-    pub bw_max: u64,
-    /// Their mean in percent of the whole group's bandwidth, at most 100.
-    pub bw_agg: f64,
-    /// Mean.
-    pub bw_mean: f64,
-    /// Standard deviation.
-    pub bw_dev: f64,
-    /// How many.
-    pub bw_samples: u64,
-    /// Samples of I/Os per second.
-    pub iops_min: u64,
-    /// Greatest.
-    pub iops_max: u64,
-    /// Mean.
-    pub iops_mean: f64,
-    /// Standard deviation.
-    pub iops_stddev: f64,
-    /// How many.
-    pub iops_samples: u64,
+    /// Its `description`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub desc: Option<String>,
 }
 
 /// Flushes.
@@ -120,25 +86,30 @@ pub struct Sync {
     /// How many.
     pub total_ios: u64,
     /// How long they took.
-    pub lat_ns: Clat,
+    pub lat_ns: Percentiled,
 }
 
 impl Job {
     /// One record, with the bandwidth \[bytes/s\] of its whole group by kind of work.
     pub fn new(record: &JobRecord, options: Vec<(String, String)>, group_bw: impl Fn(Kind) -> f64) -> Job {
-        let work = |kind| Work::new(record, kind, group_bw(kind));
+        let report = &record.job.report;
+        let apart = report.unified != Unified::Mixed;
+        let work = |kind| apart.then(|| Work::new(record, record.work(kind), group_bw(kind)));
+        let mixed = (report.unified != Unified::Apart).then(|| mixed(record, &group_bw));
+        let counted = (report.on_error == OnError::Counts).then_some(record.errors);
         let [latency_ns, latency_us, latency_ms] = latencies(record);
         Job {
             jobname: record.job.name.clone(),
             groupid: record.job.group,
-            error: 0,
+            error: record.error,
             eta: 0,
             elapsed: record.ended.as_ns() / 1_000_000_000 + 1,
             options: Pairs(options),
             read: work(Kind::Read),
             write: work(Kind::Write),
             trim: work(Kind::Trim),
-            sync: Sync { total_ios: record.sync.ios, lat_ns: (&record.sync.clat).into() },
+            sync: apart.then(|| Sync::new(record)),
+            mixed,
             job_runtime: record.job_runtime.as_ns() / 1_000_000,
             usr_cpu: 0.0,
             sys_cpu: 0.0,
@@ -151,53 +122,36 @@ impl Job {
             latency_ns,
             latency_us,
             latency_ms,
+            total_err: counted,
+            first_error: counted.map(|errors| if errors > 0 { EIO } else { 0 }),
             latency_depth: record.job.depth,
-            latency_target: 0,
-            latency_percentile: 100.0,
-            latency_window: 0,
+            latency_target: report.latency_target.0.as_ns() / 1_000,
+            latency_percentile: report.latency_target.2,
+            latency_window: report.latency_target.1.as_ns() / 1_000,
+            desc: report.description.clone(),
         }
     }
 }
 
-impl Work {
-    fn new(record: &JobRecord, kind: Kind, group_bw: f64) -> Work {
-        let direction = record.work(kind);
-        let ran = direction.ios > 0;
-        let (bw, iops) = (direction.rate.bandwidth(), direction.rate.iops());
-        let bw_bytes = record.bandwidth(kind) as u64;
-        Work {
-            io_bytes: direction.bytes,
-            io_kbytes: direction.bytes / 1024,
-            bw_bytes,
-            bw: bw_bytes / 1024,
-            iops: record.iops(kind),
-            runtime: if ran { record.runtime.as_ns() / 1_000_000 } else { 0 },
-            total_ios: direction.ios,
-            short_ios: 0,
-            drop_ios: 0,
-            slat_ns: slat(record, direction),
-            clat_ns: (&direction.clat).into(),
-            lat_ns: (&direction.lat).into(),
-            bw_min: bw.min,
-            bw_max: bw.max,
-            bw_agg: if group_bw > 0.0 { (bw.mean * 1024.0 / group_bw * 100.0).min(100.0) } else { 0.0 },
-            bw_mean: bw.mean,
-            bw_dev: bw.stddev,
-            bw_samples: bw.samples,
-            iops_min: iops.min,
-            iops_max: iops.max,
-            iops_mean: iops.mean,
-            iops_stddev: iops.stddev,
-            iops_samples: iops.samples,
-        }
+/// The only error of a simulated disk.
+const EIO: i32 = 5;
+
+impl Sync {
+    fn new(record: &JobRecord) -> Sync {
+        let (clat, report) = (&record.sync.clat, &record.job.report);
+        // As observed: percentiles of either kind bring those of flushes along.
+        let shown = report.clat == Shown::Percentiles || report.lat == Shown::Percentiles;
+        let histogram = shown.then_some(clat);
+        Sync { total_ios: record.sync.ios, lat_ns: Percentiled::new(clat.moments(), histogram, &report.percentiles) }
     }
 }
 
-fn slat(record: &JobRecord, direction: &Direction) -> Latency {
-    match record.job.engine {
-        Engine::Blocking => Latency::default(),
-        Engine::Queueing => (&direction.slat).into(),
-    }
+/// All directions as one.
+fn mixed(record: &JobRecord, group_bw: impl Fn(Kind) -> f64) -> Work {
+    let kinds = [Kind::Read, Kind::Write, Kind::Trim];
+    let mut all = Direction::default();
+    kinds.iter().for_each(|kind| all.merge(record.work(*kind)));
+    Work::new(record, &all, kinds.into_iter().map(group_bw).sum())
 }
 
 /// `1`, `2`, … `>=64`.

@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::histogram::{FIO_PERCENTILES, Histogram};
+use crate::histogram::Histogram;
 use crate::moments::Moments;
 
 /// An object whose keys keep their order.
@@ -63,20 +63,23 @@ impl From<&Moments> for Latency {
 
 /// A kind of latency with its percentiles \[ns\].
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Clat {
+pub struct Percentiled {
     /// In short.
     #[serde(flatten)]
     pub latency: Latency,
-    /// fio's percentiles; left out if there was no I/O.
+    /// Left out if there was no I/O, or none are asked for.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub percentile: Pairs<u64>,
 }
 
-impl From<&Histogram> for Clat {
-    fn from(histogram: &Histogram) -> Clat {
-        let percentile = |p: f64| (format!("{p:.6}"), histogram.percentile(p).as_ns());
-        let percentiles = if histogram.is_empty() { Vec::new() } else { FIO_PERCENTILES.map(percentile).into() };
-        Clat { latency: histogram.moments().into(), percentile: Pairs(percentiles) }
+impl Percentiled {
+    /// These moments, and of the histogram, if there is one, these percentiles.
+    pub(super) fn new(moments: &Moments, histogram: Option<&Histogram>, percents: &[f64]) -> Percentiled {
+        let of = |histogram: &Histogram| {
+            percents.iter().map(|&p| (format!("{p:.6}"), histogram.percentile(p).as_ns())).collect()
+        };
+        let histogram = histogram.filter(|histogram| !histogram.is_empty());
+        Percentiled { latency: moments.into(), percentile: Pairs(histogram.map_or_else(Vec::new, of)) }
     }
 }
 

@@ -1,6 +1,8 @@
 //! One job's work in one direction.
 
-use blksched::Span;
+use std::collections::BTreeMap;
+
+use blksched::{Priority, Span};
 
 use super::rate::Rate;
 use crate::histogram::Histogram;
@@ -28,6 +30,12 @@ pub struct Direction {
     pub service: Moments,
     /// Bandwidth and I/Os per second over time.
     pub rate: Rate,
+    /// Every submission latency; none unless percentiles of it are reported.
+    pub slats: Option<Box<Histogram>>,
+    /// Every latency; none unless percentiles of it are reported.
+    pub lats: Option<Box<Histogram>>,
+    /// Completion latencies by priority; empty unless they are reported apart.
+    pub by_priority: BTreeMap<Priority, Histogram>,
 }
 
 impl Default for Direction {
@@ -52,10 +60,13 @@ impl Direction {
             waiting: Moments::default(),
             service: Moments::default(),
             rate: Rate::default(),
+            slats: None,
+            lats: None,
+            by_priority: BTreeMap::new(),
         }
     }
 
-    pub(super) fn merge(&mut self, other: &Direction) {
+    pub(crate) fn merge(&mut self, other: &Direction) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.slat.merge(&other.slat);
@@ -64,5 +75,11 @@ impl Direction {
         self.waiting.merge(&other.waiting);
         self.service.merge(&other.service);
         self.rate.merge(&other.rate);
+        for (ours, theirs) in [(&mut self.slats, &other.slats), (&mut self.lats, &other.lats)] {
+            theirs.iter().for_each(|theirs| ours.get_or_insert_default().merge(theirs));
+        }
+        for (priority, clat) in &other.by_priority {
+            self.by_priority.entry(*priority).or_default().merge(clat);
+        }
     }
 }

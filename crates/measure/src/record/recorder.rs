@@ -2,11 +2,11 @@
 //!
 //! Nothing is kept per I/O in flight (a completion brings its moments along), so that nothing allocates meanwhile.
 
-use blksched::{Instant, Op, Span, SubmitterId, Tag};
+use blksched::{Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use rustc_hash::FxHashMap; // tidy: never iterated
 
 use super::rate::Windows;
-use super::{Engine, Job, JobId, JobRecord, Work};
+use super::{Engine, Job, JobId, JobLog, JobRecord, Priorities, Shown, Work};
 
 /// A finished I/O, as the queue delivers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,12 @@ pub struct Completion {
     pub tag: Tag,
     /// What it did.
     pub op: Op,
+    /// Where it began.
+    pub start: Sector,
     /// How much it transferred.
     pub bytes: u64,
+    /// Its priority.
+    pub priority: Priority,
     /// When it was submitted.
     pub submitted_at: Instant,
     /// When its request was queued (which is earlier than the submission, if it joined a request already there).
@@ -78,7 +82,11 @@ impl Recorder {
     pub fn submitted(&mut self, now: Instant, submitter: SubmitterId, op: Op) {
         let Some(&job) = self.owners.get(&submitter) else { return self.strangers += 1 };
         let running = &mut self.jobs[job.0];
-        running.started.get_or_insert(now);
+        let started = *running.started.get_or_insert(now);
+        if let Some(plan) = running.record.job.report.log.take() {
+            running.record.log = Some(Box::new(JobLog::new(plan, started)));
+        }
+        running.leave_ramp(now);
         running.in_flight += 1;
         if Work::from(op) != Work::Sync {
             running.record.depths.record(running.in_flight);
@@ -94,6 +102,7 @@ impl Recorder {
         let running = &mut self.jobs[job.0];
         assert!(running.in_flight > 0, "{:?} completed unsubmitted", done.tag);
         running.in_flight -= 1;
+        running.leave_ramp(now);
         running.close_windows(now);
         running.record.complete(now, done);
     }
@@ -101,6 +110,7 @@ impl Recorder {
     /// `job` ends now: its runtime is complete.
     pub fn ended(&mut self, job: JobId, now: Instant) {
         let running = &mut self.jobs[job.0];
+        running.leave_ramp(now);
         running.close_windows(now);
         let runtime = running.started.map_or(Span::ZERO, |started| now.since(started));
         running.record.runtime = runtime;
@@ -125,9 +135,21 @@ impl Recorder {
 }
 
 impl Running {
+    /// What was before the ramp's end does not count.
+    fn leave_ramp(&mut self, now: Instant) {
+        let ramp = self.record.job.report.ramp;
+        let Some(started) = self.started.filter(|started| !ramp.is_zero() && now >= *started + ramp) else { return };
+        let mut job = core::mem::take(&mut self.record.job);
+        job.report.ramp = Span::ZERO;
+        let log = self.record.log.take().map(|log| Box::new(log.starting(started + ramp)));
+        self.record = JobRecord { log, ..JobRecord::new(job) };
+        self.windows = Windows::default();
+        self.started = Some(started + ramp);
+    }
+
     /// Completions before `now` go into the windows that have passed by then.
     fn close_windows(&mut self, now: Instant) {
-        let Some(started) = self.started else { return };
+        let Some(started) = self.started.filter(|_| self.record.job.report.samples != Shown::Nothing) else { return };
         let passed = self.windows.passed(started, now);
         if passed == 0 {
             return;
@@ -148,18 +170,38 @@ impl JobRecord {
             Engine::Queueing => queued,
         };
         let (work, queueing) = (Work::from(done.op), self.job.engine == Engine::Queueing);
-        let clat = now.since(accepted);
+        let (slat, clat, lat) = (accepted.since(submitted), now.since(accepted), now.since(submitted));
+        self.note_latencies(work, queueing.then_some(slat), clat, lat);
+        if let Some(log) = &mut self.log {
+            log.completed(now, done, (queueing.then_some(slat), clat, lat));
+        }
+        if self.job.report.priorities == Priorities::Apart && work != Work::Sync {
+            self.work_mut(work).by_priority.entry(done.priority).or_default().record(clat);
+        }
         let direction = self.work_mut(work);
         direction.ios += 1;
         direction.bytes += done.bytes;
-        if queueing {
-            direction.slat.record(accepted.since(submitted).as_ns());
-        }
-        direction.clat.record(clat);
-        direction.lat.record(now.since(submitted).as_ns());
         direction.waiting.record(done.issued_at.since(queued).as_ns());
         direction.service.record(now.since(done.issued_at.max(queued)).as_ns());
         direction.rate.completed(done.bytes);
+    }
+
+    /// As far as they are reported.
+    fn note_latencies(&mut self, work: Work, slat: Option<Span>, clat: Span, lat: Span) {
+        let (slats, clats, lats) = (self.job.report.slat, self.job.report.clat, self.job.report.lat);
+        let direction = self.work_mut(work);
+        if let Some(slat) = slat.filter(|_| slats != Shown::Nothing) {
+            direction.slat.record(slat.as_ns());
+            (slats == Shown::Percentiles).then(|| direction.slats.get_or_insert_default().record(slat));
+        }
+        if lats != Shown::Nothing {
+            direction.lat.record(lat.as_ns());
+            (lats == Shown::Percentiles).then(|| direction.lats.get_or_insert_default().record(lat));
+        }
+        if clats == Shown::Nothing {
+            return;
+        }
+        direction.clat.record(clat);
         if work != Work::Sync {
             self.latencies.record(clat.as_ns());
         }
@@ -178,14 +220,24 @@ mod tests {
 
     fn recorder(engine: Engine) -> (Recorder, JobId) {
         let mut recorder = Recorder::new();
-        let job = recorder.add_job(Job { name: "j".into(), group: 0, depth: 4, engine });
+        let job = recorder.add_job(Job { name: "j".into(), depth: 4, engine, ..Job::default() });
         recorder.owns(job, WHO);
         (recorder, job)
     }
 
     fn read(tag: u64, submitted_us: u64, queued_us: u64, issued_us: u64) -> Completion {
         let (submitted_at, queued_at, issued_at) = (at(submitted_us), at(queued_us), at(issued_us));
-        Completion { submitter: WHO, tag: Tag(tag), op: Op::Read, bytes: 4096, submitted_at, queued_at, issued_at }
+        Completion {
+            submitter: WHO,
+            tag: Tag(tag),
+            op: Op::Read,
+            start: Sector(0),
+            bytes: 4096,
+            priority: Priority::default(),
+            submitted_at,
+            queued_at,
+            issued_at,
+        }
     }
 
     /// Submitted at 10 µs, slept until 15, issued at 40, done at 100.
@@ -217,6 +269,24 @@ mod tests {
         assert_eq!(record.runtime, Span::from_ms(1));
         assert_eq!((record.bandwidth(Work::Read), record.iops(Work::Read)), (4_096_000.0, 1000.0));
         assert_eq!(record.bandwidth(Work::Write), 0.0);
+    }
+
+    #[test]
+    fn what_completes_in_the_ramp_does_not_count_unless_the_job_ends_in_it() {
+        let run = |ramp: Span| {
+            let (mut recorder, job) = recorder(Engine::Queueing);
+            recorder.jobs[job.0].record.job.report.ramp = ramp;
+            for (tag, us) in [(1, 0), (2, 400)] {
+                recorder.submitted(at(us), WHO, Op::Read);
+                recorder.completed(at(us + 300), &read(tag, us, us, us + 1));
+            }
+            recorder.ended(job, at(1000));
+            let record = recorder.into_records().remove(0);
+            (record.read.ios, record.runtime, record.latencies.total())
+        };
+        assert_eq!(run(Span::ZERO), (2, Span::from_us(1000), 2));
+        assert_eq!(run(Span::from_us(600)), (1, Span::from_us(400), 1));
+        assert_eq!(run(Span::from_us(5000)), (2, Span::from_us(1000), 2));
     }
 
     #[test]

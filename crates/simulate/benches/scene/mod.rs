@@ -114,7 +114,7 @@ struct Keeper(Recorder);
 impl Keeper {
     fn new(depth: u32) -> Keeper {
         let mut recorder = Recorder::new();
-        let job = recorder.add_job(Job { name: "j".to_owned(), group: 0, depth, engine: Engine::Queueing });
+        let job = recorder.add_job(Job { name: "j".to_owned(), depth, engine: Engine::Queueing, ..Job::default() });
         recorder.owns(job, SubmitterId(0));
         Keeper(recorder)
     }

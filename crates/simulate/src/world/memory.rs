@@ -44,7 +44,8 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     fn submit_for_host(&mut self, bio: Bio) {
         let bytes = u64::from(bio.sectors) * 512;
-        let flight = Flight { owner: Owner::Host, tag: bio.tag, op: bio.op, bytes, submitted_at: self.now };
+        let (op, start, priority, submitted_at) = (bio.op, bio.start, bio.priority, self.now);
+        let flight = Flight { owner: Owner::Host, tag: bio.tag, op, start, bytes, priority, submitted_at };
         let tag = self.board(flight);
         if self.queue.submit(self.now, Bio { tag, ..bio }) == Submitted::Asleep {
             self.host.fell_asleep(bio.submitter);

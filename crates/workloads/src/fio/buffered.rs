@@ -11,7 +11,7 @@ use std::sync::Arc;
 use blksched::{Bio, Instant, Op, SubmitterId, Tag};
 
 use crate::host::{Call, Memory, OpenFile, Stable, Work};
-use crate::{Delivered, Emission, Source};
+use crate::{Delivered, Emission, Source, Trouble};
 
 /// How a job uses the page cache.
 #[derive(Clone, Debug)]
@@ -126,6 +126,10 @@ impl<S: Source> Source for Buffered<S> {
 
     fn is_finished(&self) -> bool {
         self.process.is_finished()
+    }
+
+    fn trouble(&self) -> Trouble {
+        self.process.trouble()
     }
 
     fn submitter(&self) -> SubmitterId {

@@ -1,9 +1,11 @@
 //! Stage 3: does each job make sense by itself? What needs the disk's size comes with the plan.
 
-use crate::fio::ddir::Ddir;
+use std::collections::BTreeMap;
+
 use blksched::nearest;
 
 use super::blocks::Blocks;
+use super::ddir::{Ddir, PerDdir};
 use super::errors::Problem;
 use super::names::names_in;
 use super::options::{MAX_FILES, MAX_PROCESSES};
@@ -24,12 +26,13 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
     problems.extend(waited_for(jobs));
     problems.extend(too_many(jobs));
     problems.extend(too_many_files(jobs));
+    problems.extend(too_wide_flows(jobs));
     problems
 }
 
 type Rule = fn(&JobSection, &Settings) -> Option<Problem>;
 
-const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, two_command_priorities];
+const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, two_command_priorities, floor_above_rate];
 
 fn endless(job: &JobSection, s: &Settings) -> Option<Problem> {
     let place = s.place_of("time_based", &job.place);
@@ -103,6 +106,37 @@ fn filename(job: &JobSection, s: &Settings) -> Option<Problem> {
     let problem = Problem::new(s.place_of("filename", &job.place), title, "expected files or /dev/…");
     names.iter().any(|name| name == "-").then_some(problem)
 }
+
+/// As fio does (tried).
+fn floor_above_rate(job: &JobSection, s: &Settings) -> Option<Problem> {
+    let pairs =
+        [("rate_min", &s.pace.rate_min, &s.pace.rate), ("rate_iops_min", &s.pace.rate_iops_min, &s.pace.rate_iops)];
+    let above = |least: Option<u64>, most: Option<u64>| {
+        Some(most?).filter(|most| *most > 0 && least.is_some_and(|least| least > *most))
+    };
+    let found = |(option, least, most): (&'static str, &PerDdir<Option<u64>>, &PerDdir<Option<u64>>)| {
+        let most = s.dirs().iter().find_map(|ddir| above(least[*ddir], most[*ddir]))?;
+        let title = format!("`{option}` of job `{}` exceeds its `{}`", job.name, option.replace("_min", ""));
+        Some(Problem::new(s.place_of(option, &job.place), title, format!("at most {most}")))
+    };
+    pairs.into_iter().find_map(found)
+}
+
+/// Each member of a flow tells all others of each I/O.
+fn too_wide_flows(jobs: &[JobSection]) -> Option<Problem> {
+    let mut members: BTreeMap<u64, u64> = BTreeMap::new();
+    let wide = |job: &&JobSection| {
+        let pace = &job.settings.pace;
+        let count = members.entry(pace.flow_id).or_default();
+        *count += if pace.flow.is_some() { job.settings.numjobs } else { 0 };
+        *count > MOST_IN_A_FLOW
+    };
+    let job = jobs.iter().find(wide)?;
+    let title = format!("flow {} has more than {MOST_IN_A_FLOW} processes", job.settings.pace.flow_id);
+    Some(Problem::new(job.settings.place_of("flow", &job.place), title, "fewer, or flows of their own by `flow_id`"))
+}
+
+const MOST_IN_A_FLOW: u64 = 64;
 
 /// Memory for the files of a run is bounded.
 fn too_many_files(jobs: &[JobSection]) -> Option<Problem> {

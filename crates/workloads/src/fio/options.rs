@@ -14,12 +14,14 @@ use blksched::{Span, nearest};
 use super::settings::Settings;
 use super::values::{self, Bare, Extent, ValueError};
 
+mod ending;
 mod engine;
 mod files;
 mod notes;
 mod pattern;
 mod process;
 mod rate;
+mod report;
 mod target;
 mod unsupported;
 mod workload;
@@ -104,6 +106,8 @@ pub(crate) enum Kind {
         set: fn(&mut Settings, &str) -> Result<(), &'static str>,
     },
     Text(Set<String>),
+    /// Nothing means an empty text.
+    OptionalText(Set<String>),
     /// A little language of its own.
     Own {
         form: &'static str,
@@ -133,7 +137,9 @@ const TABLES: &[&[OptionEntry]] = &[
     target::OPTIONS,
     files::OPTIONS,
     rate::OPTIONS,
+    ending::OPTIONS,
     process::OPTIONS,
+    report::OPTIONS,
     notes::OPTIONS,
     unsupported::OPTIONS,
 ];
@@ -233,6 +239,7 @@ impl Kind {
             Kind::TimeRange(_) => "time or time-time [s]".to_owned(),
             Kind::Word { words, .. } => words.join("|"),
             Kind::Text(_) => "text".to_owned(),
+            Kind::OptionalText(_) => "nothing or text".to_owned(),
         }
     }
 
@@ -240,6 +247,10 @@ impl Kind {
     pub fn apply(self, settings: &mut Settings, text: Option<&str>) -> Result<(), ValueError> {
         if let (Kind::Flag(set), None) = (self, text) {
             set(settings, true);
+            return Ok(());
+        }
+        if let Kind::OptionalText(set) = self {
+            set(settings, text.unwrap_or_default().to_owned());
             return Ok(());
         }
         let Some(text) = text else { return values::expected(format!("`=` and a value: {}", self.describe())) };
@@ -257,7 +268,7 @@ impl Kind {
             Kind::Word { words, set } => {
                 set(settings, values::word(text, words)?).or_else(values::expected)?;
             }
-            Kind::Text(set) => set(settings, text.to_owned()),
+            Kind::Text(set) | Kind::OptionalText(set) => set(settings, text.to_owned()),
         }
         Ok(())
     }

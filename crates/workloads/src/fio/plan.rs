@@ -1,5 +1,7 @@
 //! Stage 5: one process per clone of each job, with its region of the disk.
 
+mod company;
+
 use core::ops::Range;
 use std::collections::BTreeMap;
 
@@ -10,10 +12,12 @@ use super::buffered::{Buffered, Buffering};
 use super::errors::{Note, Problem};
 use super::files::{Clone, Files, does_not_fit};
 use super::layout;
-use super::process::{Area, Batch, Command, FileArea, FileSet, Limit, Pattern, Process, Script, Seeds, Sizes};
+use super::process::{
+    Area, Batch, Command, Ends, FileArea, FileSet, Limit, Pattern, Process, RateFloor, Script, Seeds, Sizes, ThinkTime,
+};
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
-use super::settings::{Engine, Hint, Mix, Order, Settings};
+use super::settings::{Engine, Hint, Mix, Order, Reporting, Settings};
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
 
@@ -49,6 +53,8 @@ pub struct JobPlan {
     pub depth: u32,
     /// The options of its own section, as written.
     pub options: Vec<(String, String)>,
+    /// How it wants its results.
+    pub report: Reporting,
     script: Script,
     /// Of a job that goes through the page cache.
     buffering: Option<Buffering>,
@@ -129,7 +135,11 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
             Err(problem) => problems.push(problem),
         }
     }
-    if problems.is_empty() { Ok(plan) } else { Err(problems) }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    company::acquaint(&clones, &mut plan.jobs);
+    Ok(plan)
 }
 
 /// What depends on the jobs before: groups, rows, whom to wait for.
@@ -177,6 +187,7 @@ impl Succession {
             start: regions.all[0].start,
             sectors: regions.all[0].sectors,
             depth: script.batch.depth,
+            report: reporting(s),
             script,
             buffering: None,
         }
@@ -280,6 +291,7 @@ fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
 
 fn batch(s: &Settings) -> Batch {
     let depth = match s.engine {
+        Engine::Synchronous if s.offload => return Batch::of_one(s.iodepth as u32),
         Engine::Synchronous => return Batch::of_one(1),
         Engine::AsynchronousIfDirect if goes_through_memory(s) => return Batch::of_one(1),
         Engine::Asynchronous | Engine::AsynchronousIfDirect => s.iodepth as u32,
@@ -312,6 +324,16 @@ fn pattern(s: &Settings) -> Pattern {
     }
 }
 
+fn reporting(s: &Settings) -> Reporting {
+    let commands = commands(s);
+    Reporting {
+        ramp: s.ending.ramp_time,
+        counts_errors: Ddir::ALL.into_iter().any(|ddir| s.ending.continues[ddir]),
+        by_priority: Ddir::ALL.into_iter().any(|ddir| !commands[ddir].is_empty()),
+        ..s.report.clone()
+    }
+}
+
 fn file_set(s: &Settings, regions: &Regions) -> FileSet {
     let area = |region: &Region| FileArea {
         area: Area { start: region.start, sectors: region.sectors, reach: region.reach },
@@ -324,12 +346,36 @@ fn file_set(s: &Settings, regions: &Regions) -> FileSet {
     }
 }
 
-fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
-    let limit = |dir| match (s.rate[dir], s.rate_iops[dir]) {
+fn think_time(s: &Settings) -> ThinkTime {
+    let p = &s.pace;
+    let unless_said = if p.thinktime_iotime.is_zero() { 1 } else { u64::MAX };
+    ThinkTime {
+        time: p.thinktime,
+        blocks: p.thinktime_blocks.unwrap_or(unless_said),
+        after: p.thinks_after,
+        iotime: p.thinktime_iotime,
+        rates: p.after_thinking,
+    }
+}
+
+fn limit(bytes: Option<u64>, ios: Option<u64>) -> Limit {
+    match (bytes, ios) {
         (Some(bytes), _) if bytes > 0 => Limit::BytesPerSecond(bytes),
         (_, Some(ios)) if ios > 0 => Limit::IosPerSecond(ios),
         _ => Limit::None,
-    };
+    }
+}
+
+fn rate_floor(s: &Settings) -> Option<RateFloor> {
+    let least = PerDdir::from_fn(|ddir| match s.dirs().contains(&ddir) {
+        true => limit(s.pace.rate_min[ddir], s.pace.rate_iops_min[ddir]),
+        false => Limit::None,
+    });
+    let said = Ddir::ALL.into_iter().any(|ddir| least[ddir] != Limit::None);
+    said.then_some(RateFloor { least, cycle: s.pace.rate_cycle })
+}
+
+fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
     // What is trimmed is written as well (tried).
     let passes = if s.mix == Mix::TrimWrite { 2 } else { 1 };
     Script {
@@ -354,10 +400,15 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         durable: s.sync,
         flush_after: [s.fsync, s.fdatasync].into_iter().filter(|writes| *writes > 0).min(),
         flush_at_end: (s.end_fsync || s.fsync_on_close) && s.mix != Mix::Read,
-        thinktime: s.thinktime,
-        thinktime_blocks: s.thinktime_blocks,
-        limits: PerDdir::from_fn(limit),
-        rate_process: s.rate_process,
+        think: think_time(s),
+        floor: rate_floor(s),
+        max_latency: s.pace.max_latency,
+        flow: None,
+        ramp: s.ending.ramp_time,
+        ends: Ends::default(),
+        tolerates: PerDdir::from_fn(|ddir| s.ending.continues[ddir] || s.ending.ignores[ddir]),
+        limits: PerDdir::from_fn(|ddir| limit(s.pace.rate[ddir], s.pace.rate_iops[ddir])),
+        rate_process: s.pace.rate_process,
         seeds: Seeds { randseed: s.randseed, offsets_repeat: s.randrepeat == Some(true), all_repeat: s.allrandrepeat },
     }
 }

@@ -9,6 +9,8 @@ use rand_pcg::Pcg64Mcg;
 
 mod command;
 mod files;
+mod floor;
+mod flow;
 mod offsets;
 mod pace;
 mod permutation;
@@ -16,12 +18,18 @@ mod reap;
 mod seeds;
 mod sizes;
 mod skew;
+mod think;
+mod trouble;
 
 use super::settings::{Durable, Mix, RateProcess};
-use crate::{Delivered, Emission, Source};
+use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use command::Command;
 pub(crate) use files::{FileArea, FileSet};
 use files::{FileSeeds, Files};
+use floor::Floor;
+pub(crate) use floor::RateFloor;
+use flow::Flow;
+pub(crate) use flow::{FlowPlan, MAX_WEIGHT};
 pub(crate) use offsets::{Area, Pattern};
 pub(crate) use pace::Limit;
 use pace::Pace;
@@ -30,6 +38,10 @@ pub(crate) use reap::Batch;
 use reap::Reaper;
 pub(crate) use seeds::Seeds;
 pub(crate) use sizes::Sizes;
+pub(crate) use think::ThinkTime;
+use think::Thinking;
+use trouble::Ages;
+pub(crate) use trouble::Ends;
 
 /// What a process is to do: a job's settings with everything resolved.
 #[derive(Clone, Debug)]
@@ -57,8 +69,15 @@ pub(crate) struct Script {
     pub flush_after: Option<u64>,
     /// And one at the end.
     pub flush_at_end: bool,
-    pub thinktime: Span,
-    pub thinktime_blocks: u64,
+    pub think: ThinkTime,
+    pub floor: Option<RateFloor>,
+    pub max_latency: Option<Span>,
+    pub flow: Option<FlowPlan>,
+    /// Results, and `number_ios`, count from then on.
+    pub ramp: Span,
+    pub ends: Ends,
+    /// Directions in which errors end nothing.
+    pub tolerates: PerDdir<bool>,
     pub limits: PerDdir<Limit>,
     pub rate_process: RateProcess,
     pub seeds: Seeds,
@@ -108,11 +127,16 @@ pub(crate) struct Process {
     trimmed: Option<(Sector, u32)>,
     writes_since_flush: u64,
     flushed_at_end: bool,
-    failed: bool,
+    trouble: Trouble,
+    ages: Ages,
+    floor: Option<Floor>,
+    flow: Option<Flow>,
+    /// When results begin to count.
+    counts: Instant,
     next_tag: u64,
     submitted_ios: u64,
     submitted_bytes: u64,
-    since_thinking: u64,
+    thinking: Thinking,
 }
 
 impl Process {
@@ -149,19 +173,27 @@ impl Process {
             trimmed: None,
             writes_since_flush: 0,
             flushed_at_end: false,
-            failed: false,
+            trouble: Trouble::default(),
+            ages: Ages::default(),
+            floor: script.floor.map(Floor::new),
+            flow: script.flow.clone().map(|flow| Flow::new(flow, script.submitter)),
+            counts: Instant::NEVER,
             next_tag: 0,
             submitted_ios: 0,
             submitted_bytes: 0,
-            since_thinking: 0,
+            thinking: Thinking::new(script.think),
             script,
         }
     }
 
-    fn begin(&mut self, now: Instant) {
+    fn begin(&mut self, now: Instant, out: &mut Vec<Emission>) {
         self.phase = Phase::Running;
-        self.end = now + self.script.runtime;
+        self.counts = now + self.script.ramp;
+        self.end = self.counts + self.script.runtime;
         self.ready = now;
+        self.thinking.begin(now);
+        self.floor.iter_mut().for_each(|floor| floor.begin(now));
+        self.flow.iter_mut().for_each(|flow| flow.begin(out));
         for ddir in Ddir::ALL {
             self.pace[ddir].begin(now);
         }
@@ -188,20 +220,20 @@ impl Process {
 
     /// All is done but the flush at the end.
     fn flushes_at_end(&self) -> bool {
-        self.script.flush_at_end && !self.flushed_at_end && !self.failed
+        self.script.flush_at_end && !self.flushed_at_end && self.trouble.gave_up.is_none()
     }
 
     /// When the next I/O may go, if that does not hang on a completion.
     fn may_submit_at(&self) -> Option<Instant> {
-        let thinks = !self.script.thinktime.is_zero() && self.since_thinking >= self.script.thinktime_blocks;
-        if self.asleep || thinks || self.call.is_some() || !self.reaper.has_room() {
+        if self.asleep || self.thinking.is_due() || self.call.is_some() || !self.reaper.has_room() {
             return None;
         }
         if self.wants_flush() {
             return Some(self.ready);
         }
         let due = self.choices().iter().map(|ddir| self.pace[*ddir].due()).min();
-        Some(due.map_or(self.ready, |due| due.max(self.ready)))
+        let flow = self.flow.as_ref().map_or(Some(Instant::ZERO), Flow::may_go_at)?;
+        Some(due.map_or(self.ready, |due| due.max(self.ready)).max(flow))
     }
 
     /// Drawn by the mix; but a direction whose rate says wait lets the other go first.
@@ -236,11 +268,16 @@ impl Process {
         let priority =
             command::priority(&self.script.commands, (dir, sectors), self.script.priority, &mut self.priorities);
         self.reaper.submitted();
+        if now >= self.counts {
+            // Those before were the ramp's (tried).
+            (self.submitted_ios, self.counts) = (0, Instant::NEVER);
+        }
         self.submitted_ios += 1;
         self.submitted_bytes = self.submitted_bytes.saturating_add(bytes);
-        self.since_thinking += 1;
+        self.thinking.submitted(now);
         self.pace[dir].submitted(bytes);
         let bio = Bio { priority, ..Bio::read(self.tag(), self.script.submitter, start, sectors) };
+        self.ages.submitted(&self.script, bio.tag, (now, dir, bytes));
         match dir {
             Ddir::Read => return bio,
             Ddir::Write => self.writes_since_flush += 1,
@@ -259,9 +296,9 @@ impl Process {
     }
 
     fn done(&mut self, now: Instant, tag: Tag, failed: bool) {
-        self.failed |= failed;
-        self.stopped |= failed || now >= self.end;
+        self.stopped |= now >= self.end;
         self.ready = self.ready.max(now);
+        self.judge(now, tag, failed);
         if let Some((call, _)) = self.call.take_if(|(_, awaited)| *awaited == tag)
             && call == Call::Flush
         {
@@ -270,11 +307,16 @@ impl Process {
         let known = tag.0 < self.next_tag && !self.reaper.is_idle();
         assert!(known, "{tag:?} was never submitted, or twice completed");
         self.reaper.completed();
-        let thinks = !self.script.thinktime.is_zero() && self.since_thinking >= self.script.thinktime_blocks;
-        if thinks && self.reaper.is_idle() && !self.submits_no_more() {
-            self.since_thinking = 0;
-            self.ready = now + self.script.thinktime;
+        self.thinking.look(now);
+        if self.thinking.is_due() && self.reaper.is_idle() && !self.submits_no_more() {
+            self.think(now);
         }
+    }
+
+    fn think(&mut self, now: Instant) {
+        let (awake, moved) = self.thinking.think(now);
+        self.ready = awake;
+        Ddir::ALL.into_iter().for_each(|ddir| self.pace[ddir].moved(moved));
     }
 
     /// Nothing is left but to flush, or to exit.
@@ -284,6 +326,8 @@ impl Process {
             out.extend([Emission::Submit(self.flush()), Emission::Waits]);
         } else {
             self.phase = Phase::Finished;
+            self.flow.iter_mut().for_each(|flow| flow.leave(out));
+            self.script.ends.tell(self.script.submitter, self.trouble, out);
             out.push(Emission::Exit);
         }
     }
@@ -303,6 +347,10 @@ impl Process {
             } else {
                 self.burst = if self.burst == 0 { self.script.batch.submit } else { self.burst } - 1;
                 out.push(Emission::Submit(self.submit(now)));
+                self.flow.iter_mut().for_each(|flow| flow.submitted(now, out));
+                if self.thinking.is_due_at_once() {
+                    self.think(now);
+                }
             }
         }
         let ends = self.burst == 0 || self.wants_flush() || !self.may_submit(now) || !self.reaper.is_filling();
@@ -346,8 +394,9 @@ impl Source for Process {
             return;
         }
         if matches!(self.phase, Phase::Begins(_)) {
-            self.begin(now);
+            self.begin(now, out);
         }
+        self.flow.iter_mut().for_each(|flow| flow.look(now));
         self.stopped |= now >= self.end;
         if self.is_over() {
             self.end(out);
@@ -363,7 +412,7 @@ impl Source for Process {
                 self.asleep = false;
                 self.ready = self.ready.max(now);
             }
-            Delivered::Told { .. } => {}
+            Delivered::Told { word, .. } => self.told(now, word),
             Delivered::Exited(other) => {
                 if let Phase::Behind(left) = self.phase
                     && self.script.awaits(other)
@@ -386,5 +435,9 @@ impl Source for Process {
 
     fn submitter(&self) -> SubmitterId {
         self.script.submitter
+    }
+
+    fn trouble(&self) -> Trouble {
+        self.trouble
     }
 }

@@ -1,6 +1,9 @@
 //! What a section says, typed: the defaults of `[global]` with the job's own options on top.
 
+mod ending;
 mod files;
+mod pace;
+mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +14,11 @@ use super::blocks::Blocks;
 use super::distribution::Distribution;
 use super::place::Place;
 use super::values::{Extent, KbBase};
+pub(crate) use ending::{EndSettings, ExitWhat};
 pub(crate) use files::{FileSettings, Service, Turn};
+pub use pace::RateProcess;
+pub(crate) use pace::{AfterThinking, PaceSettings, ThinksAfter};
+pub use report::{Latency, LogNames, LogValue, Logs, Reporting, Unified};
 
 /// How offsets follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,15 +84,6 @@ pub enum Durable {
     Yes,
 }
 
-/// When rated I/O arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateProcess {
-    /// Evenly.
-    Linear,
-    /// At random, independently of one another.
-    Poisson,
-}
-
 /// I/O of one size that has a priority of its own, by `cmdprio_bssplit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommandShare {
@@ -123,12 +121,6 @@ pub(crate) struct Settings {
     pub pre_read: bool,
     pub fadvise_hint: Hint,
     pub rwmixread_percent: u64,
-    pub thinktime: Span,
-    pub thinktime_blocks: u64,
-    /// \[bytes/s\]
-    pub rate: PerDdir<Option<u64>>,
-    /// \[1/s\]
-    pub rate_iops: PerDdir<Option<u64>>,
     pub prio: Option<u64>,
     pub prioclass: Option<u64>,
     pub randrepeat: Option<bool>,
@@ -136,6 +128,11 @@ pub(crate) struct Settings {
     pub randseed: Option<u64>,
     pub norandommap: bool,
     pub files: FileSettings,
+    pub pace: PaceSettings,
+    pub ending: EndSettings,
+    pub report: Reporting,
+    /// Threads of its own submit for it.
+    pub offload: bool,
     pub name: Option<String>,
     pub description: Option<String>,
     pub kb_base: KbBase,
@@ -166,7 +163,6 @@ pub(crate) struct Settings {
     pub iodepth_batch_complete_min: u64,
     pub iodepth_batch_complete_max: Option<u64>,
     pub iodepth_low: Option<u64>,
-    pub rate_process: RateProcess,
     pub nice: i64,
     /// \[%\]
     pub cmdprio_percentage: PerDdir<u64>,
@@ -208,10 +204,6 @@ impl Default for Settings {
             pre_read: false,
             fadvise_hint: Hint::Own,
             rwmixread_percent: 50,
-            thinktime: Span::ZERO,
-            thinktime_blocks: 1,
-            rate: PerDdir::default(),
-            rate_iops: PerDdir::default(),
             prio: None,
             prioclass: None,
             randrepeat: None,
@@ -219,6 +211,10 @@ impl Default for Settings {
             randseed: None,
             norandommap: false,
             files: FileSettings::default(),
+            pace: PaceSettings::default(),
+            ending: EndSettings::default(),
+            report: Reporting::default(),
+            offload: false,
             name: None,
             description: None,
             kb_base: KbBase::Binary,
@@ -240,7 +236,6 @@ impl Default for Settings {
             iodepth_batch_complete_min: 1,
             iodepth_batch_complete_max: None,
             iodepth_low: None,
-            rate_process: RateProcess::Linear,
             nice: 0,
             cmdprio_percentage: PerDdir::default(),
             cmdprio_class: PerDdir::default(),

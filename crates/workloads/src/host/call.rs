@@ -87,6 +87,14 @@ impl Call {
         }
     }
 
+    /// Where it begins; an fsync at its file's first sector.
+    pub fn start(&self) -> Sector {
+        match self.work {
+            Work::Read { start, .. } | Work::Write { start, .. } => start,
+            Work::Sync => self.file.start,
+        }
+    }
+
     /// How much it transfers \[bytes\].
     pub fn bytes(&self) -> u64 {
         match self.work {

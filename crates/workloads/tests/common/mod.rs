@@ -158,7 +158,12 @@ impl Loop {
     fn take(&mut self, now: Instant, index: usize, emission: Emission) {
         let submitter = self.sources[index].submitter();
         match emission {
-            Emission::Waits | Emission::Tell { .. } => {}
+            Emission::Waits => {}
+            Emission::Tell { to, word } => {
+                let told = Delivered::Told { from: submitter, word };
+                let other = self.sources.iter_mut().find(|other| other.submitter() == to && !other.is_finished());
+                other.into_iter().for_each(|other| other.delivered(now, told));
+            }
             Emission::Exit => {
                 self.result.exits.insert(submitter.0, now);
                 for source in &mut self.sources {

@@ -31,6 +31,11 @@ fn read_command_split(settings: &mut Settings, text: &str) -> Result<(), ValueEr
     Ok(())
 }
 
+fn set_submit_mode(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.offload = word == "offload";
+    Ok(())
+}
+
 const MOST: u64 = 65_536;
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
@@ -57,6 +62,12 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_low = Some(n) },
         "a full queue drains to this depth before it is filled again",
+    ),
+    entry(
+        "io_submit_mode",
+        &[],
+        Kind::Word { words: &["inline", "offload"], set: set_submit_mode },
+        "with offload a pool of threads submits: synchronous engines keep iodepth in flight too",
     ),
     entry(
         "cmdprio_percentage",

@@ -22,7 +22,7 @@ const VERIFY: &str = "blocks have no content to verify; fio's pass of reads afte
 const FILES: &str = "files exist before the simulation begins and cost nothing to make or remove";
 const CLOCK: &str = "simulated time is exact and costs nothing to read";
 const REPORT: &str = "it only changes what fio prints";
-const LOG: &str = "log files are not written yet";
+const LOG: &str = "bandwidth, I/O and latency logs are written, histograms and compressed logs are not";
 const HINT: &str = "it is a hint that no simulated disk or scheduler takes";
 const TRUST: &str = "nothing real is read or written";
 const CALL: &str = "the processor's time for system calls is not simulated";
@@ -51,7 +51,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("gid", Host, "group to run as", TRUST),
     note("allow_mounted_write", Target, "write to mounted devices", TRUST),
     note("clocksource", Host, "clock to read", CLOCK),
-    note("gtod_reduce", Host, "read the clock less often", CLOCK),
     note("gtod_cpu", Host, "processor that reads the clock", CLOCK),
     note("verify", Host, "check what was written", VERIFY),
     note("do_verify", Host, "run the verifying pass", VERIFY),
@@ -99,42 +98,18 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("fixedbufs", Engine, "register blocks with the kernel", CALL),
     note("registerfiles", Engine, "register files with the kernel", CALL),
     note("nonvectored", Engine, "plain calls instead of vectored ones", CALL),
-    aliased(
-        "rate_cycle",
-        &["ratecycle"],
-        Category::Rate,
-        "window of rate_min",
-        "it is the window of rate_min, which is not supported",
-    ),
     note("exec_prerun", Host, "program to run before", "no program is run"),
     note("exec_postrun", Host, "program to run after", "no program is run"),
     note("thinktime_spin", Category::Rate, "busy part of thinktime", CPU),
-    note("disable_lat", Report, "no latency", REPORT),
-    note("disable_clat", Report, "no completion latency", REPORT),
-    note("disable_slat", Report, "no submission latency", REPORT),
-    aliased("disable_bw_measurement", &["disable_bw"], Report, "no bandwidth", REPORT),
-    note("clat_percentiles", Report, "percentiles of completion latency", REPORT),
-    note("lat_percentiles", Report, "percentiles of latency", REPORT),
-    note("slat_percentiles", Report, "percentiles of submission latency", REPORT),
-    note("percentile_list", Report, "which percentiles", REPORT),
     note("significant_figures", Report, "digits to print", REPORT),
-    note("unified_rw_reporting", Report, "reads and writes as one", REPORT),
     note("disk_util", Report, "use of the disk", REPORT),
     note("unit_base", Report, "bits or bytes", REPORT),
     note("bwavgtime", Report, "window of bandwidth", REPORT),
     note("iopsavgtime", Report, "window of IOPS", REPORT),
-    note("per_job_logs", Report, "a log per process", LOG),
-    note("write_bw_log", Report, "log bandwidth", LOG),
-    note("write_lat_log", Report, "log latency", LOG),
-    note("write_iops_log", Report, "log IOPS", LOG),
     note("write_hist_log", Report, "log histograms", LOG),
     note("log_entries", Report, "first size of a log", LOG),
-    note("log_avg_msec", Report, "average logs over this time", LOG),
     note("log_hist_msec", Report, "log histograms this often", LOG),
     note("log_hist_coarseness", Report, "bins of histograms", LOG),
-    note("log_max_value", Report, "log the largest, not the mean", LOG),
-    note("log_offset", Report, "log offsets", LOG),
-    note("log_prio", Report, "log priorities", LOG),
     note("log_compression", Report, "compress logs", LOG),
     note("log_compression_cpus", Report, "processors that compress", LOG),
     note("log_store_compressed", Report, "keep logs compressed", LOG),

@@ -1,42 +1,114 @@
-//! Options about pace: think time and rates.
+//! Options about pace: think time, rates, what a job gives up at, flows.
+
+use blksched::Span;
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
-use crate::fio::settings::{RateProcess, Settings};
+use crate::fio::process::MAX_WEIGHT;
+use crate::fio::settings::{AfterThinking, RateProcess, Settings, ThinksAfter};
 use crate::fio::values::Bare;
 
-const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases: &[], category: Category::Rate, doc, support: Support::Supported(Takes(kind)) }
+const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
+    OptionEntry { name, aliases, category: Category::Rate, doc, support: Support::Supported(Takes(kind)) }
 }
 
 fn set_process(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
-    settings.rate_process = if word == "poisson" { RateProcess::Poisson } else { RateProcess::Linear };
+    settings.pace.rate_process = if word == "poisson" { RateProcess::Poisson } else { RateProcess::Linear };
     Ok(())
 }
+
+fn set_thinks_after(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.pace.thinks_after = if word == "issue" { ThinksAfter::Submission } else { ThinksAfter::Completion };
+    Ok(())
+}
+
+const MICROSECONDS: Bare = Bare::Microseconds;
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "thinktime",
-        Kind::Time { bare: Bare::Microseconds, set: |s, span| s.thinktime = span },
+        &[],
+        Kind::Time { bare: MICROSECONDS, set: |s, span| s.pace.thinktime = span },
         "pause after an I/O has completed, before the next",
     ),
     entry(
         "thinktime_blocks",
-        Kind::Int { min: 1, max: u64::MAX, set: |s, blocks| s.thinktime_blocks = blocks },
+        &[],
+        Kind::Int { min: 1, max: u64::MAX, set: |s, blocks| s.pace.thinktime_blocks = Some(blocks) },
         "I/Os between two pauses of thinktime",
     ),
     entry(
+        "thinktime_blocks_type",
+        &[],
+        Kind::Word { words: &["complete", "issue"], set: set_thinks_after },
+        "a pause begins when I/Os are complete, or when they were submitted",
+    ),
+    entry(
+        "thinktime_iotime",
+        &[],
+        Kind::Time { bare: Bare::Seconds, set: |s, span| s.pace.thinktime_iotime = span },
+        "time between two pauses of thinktime",
+    ),
+    entry(
         "rate",
-        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.rate = rate },
+        &[],
+        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.pace.rate = rate },
         "most bytes per second, for reads, writes, trims",
     ),
     entry(
         "rate_iops",
-        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.rate_iops = rate },
+        &[],
+        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.pace.rate_iops = rate },
         "most I/Os per second, for reads, writes, trims",
     ),
     entry(
         "rate_process",
+        &[],
         Kind::Word { words: &["linear", "poisson"], set: set_process },
         "rated I/O arrives evenly, or as a Poisson process",
+    ),
+    entry(
+        "rate_ignore_thinktime",
+        &[],
+        Kind::Bool(|s, on| {
+            s.pace.after_thinking = if on { AfterThinking::GoesOn } else { AfterThinking::CatchesUp };
+        }),
+        "a rated job does not catch up after thinktime",
+    ),
+    entry(
+        "rate_min",
+        &["ratemin"],
+        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.pace.rate_min = rate },
+        "give up below so many bytes per second, for reads, writes, trims",
+    ),
+    entry(
+        "rate_iops_min",
+        &[],
+        Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.pace.rate_iops_min = rate },
+        "give up below so many I/Os per second, for reads, writes, trims",
+    ),
+    entry(
+        "rate_cycle",
+        &["ratecycle"],
+        Kind::Int { min: 1, max: 86_400_000, set: |s, ms| s.pace.rate_cycle = Span::from_ms(ms) },
+        "over how long rate_min is averaged [ms]",
+    ),
+    entry(
+        "max_latency",
+        &[],
+        Kind::Time { bare: MICROSECONDS, set: |s, span| s.pace.max_latency = (!span.is_zero()).then_some(span) },
+        "give up when an I/O takes longer",
+    ),
+    entry(
+        "flow",
+        &[],
+        Kind::Int { min: 0, max: MAX_WEIGHT, set: |s, weight| s.pace.flow = (weight > 0).then_some(weight) },
+        "weight among the jobs of a flow, which go in step",
+    ),
+    entry("flow_id", &[], Kind::Int { min: 0, max: u64::MAX, set: |s, id| s.pace.flow_id = id }, "which flow"),
+    entry(
+        "flow_sleep",
+        &[],
+        Kind::Int { min: 0, max: 3_600_000_000, set: |s, us| s.pace.flow_sleep = Span::from_us(us) },
+        "how long a job that is ahead of its flow sleeps [us]",
     ),
 ];

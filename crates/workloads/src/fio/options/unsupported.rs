@@ -22,13 +22,11 @@ const SYNC: &str = "flushes from a job file";
 const TRIM: &str = "trims";
 const ZONES: &str = "zones";
 const REPLAY: &str = "replay of recorded I/O";
-const EXIT: &str = "jobs that end other jobs";
 const FEEDBACK: &str = "jobs that adapt to their results";
 const FAULTS: &str = "disks that fail";
 const GROUPS: &str = "cgroups";
-const FLOW: &str = "jobs paced by one another";
 
-use Category::{Engine, Host, Pattern, Process, Rate, Report, Size, Target, Time};
+use Category::{Engine, Host, Pattern, Process, Rate, Report, Size, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     aliased("bs_unaligned", &["blocksize_unaligned"], Size, "block sizes that are no multiples", SIZES),
@@ -42,16 +40,9 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("trim_verify_zero", Pattern, "check trimmed blocks", TRIM),
     later("trim_backlog", Pattern, "trim after so many writes", TRIM),
     later("trim_backlog_batch", Pattern, "trim so many at once", TRIM),
-    later("io_submit_mode", Engine, "who submits", "submission by other threads"),
     later("serialize_overlap", Engine, "wait for overlapping I/O", "waiting for overlapping I/O"),
     later("hipri", Engine, "poll for completions", "polled completions"),
     later("sqthread_poll", Engine, "a kernel thread submits", "submission by other threads"),
-    later("thinktime_blocks_type", Rate, "what thinktime_blocks counts", "think time after submission"),
-    later("thinktime_iotime", Rate, "think after so much time", "think time after a time"),
-    aliased("rate_min", &["ratemin"], Rate, "give up below this rate", FEEDBACK),
-    later("rate_iops_min", Rate, "give up below this rate", FEEDBACK),
-    later("rate_ignore_thinktime", Rate, "do not catch up after thinking", "rates that forget"),
-    later("max_latency", Rate, "give up above this latency", FEEDBACK),
     later("latency_target", Rate, "raise the depth up to this latency", FEEDBACK),
     later("latency_window", Rate, "for how long", FEEDBACK),
     later("latency_percentile", Rate, "for which share of I/Os", FEEDBACK),
@@ -59,18 +50,9 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     aliased("steadystate", &["ss"], Rate, "stop when results are steady", FEEDBACK),
     aliased("steadystate_duration", &["ss_dur"], Rate, "for how long", FEEDBACK),
     aliased("steadystate_ramp_time", &["ss_ramp"], Rate, "after how long", FEEDBACK),
-    later("flow", Rate, "weight in a flow", FLOW),
-    later("flow_id", Rate, "which flow", FLOW),
-    later("flow_sleep", Rate, "how long a flow waits", FLOW),
-    later("ramp_time", Time, "time before results count", "results that begin late"),
-    later("exitall", Process, "end all jobs with the first", EXIT),
-    later("exit_what", Process, "which jobs to end", EXIT),
-    later("exitall_on_error", Process, "end all jobs at an error", EXIT),
     later("cgroup", Process, "cgroup to run in", GROUPS),
     later("cgroup_weight", Process, "its weight", GROUPS),
     later("cgroup_nodelete", Process, "keep it", GROUPS),
-    later("continue_on_error", Host, "go on after errors", FAULTS),
-    later("ignore_error", Host, "errors to ignore", FAULTS),
     later("block_error_percentiles", Report, "errors per block", FAULTS),
     later("verify_only", Host, "read what was written before", "reads that verify"),
     later("verify_async", Host, "threads that verify", "reads that verify"),
@@ -100,6 +82,5 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("ignore_zone_limits", Target, "ignore the limits on zones", ZONES),
     later("zone_reset_threshold", Target, "when to reset zones", ZONES),
     later("zone_reset_frequency", Target, "how often to reset zones", ZONES),
-    later("stats", Report, "whether the job is reported", "jobs that are left out of reports"),
     later("profile", Host, "a built-in test of fio's", "fio's profiles"),
 ];

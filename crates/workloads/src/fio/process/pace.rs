@@ -65,6 +65,14 @@ impl Pace {
         }
     }
 
+    /// The schedule goes on so much later.
+    pub fn moved(&mut self, by: Span) {
+        self.began += by;
+        if let Some(arrivals) = &mut self.poisson {
+            arrivals.next += by;
+        }
+    }
+
     /// When its next I/O may go.
     pub fn due(&self) -> Instant {
         let Some(rate) = self.limit.rate() else { return Instant::ZERO };

@@ -1,0 +1,99 @@
+//! How a job wants its results: from when on, which latencies, which percentiles.
+
+use blksched::Span;
+
+use super::log::LogPlan;
+use crate::histogram::FIO_PERCENTILES;
+
+/// How much is reported of one kind of latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// Nothing (fio's `disable_…`): all is 0.
+    Nothing,
+    /// Least, greatest, mean, deviation.
+    #[default]
+    Summary,
+    /// And percentiles.
+    Percentiles,
+}
+
+/// Whether reads, writes and trims are reported apart (fio's `unified_rw_reporting`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unified {
+    /// Each by itself.
+    #[default]
+    Apart,
+    /// Only together, as `mixed`.
+    Mixed,
+    /// Each, and `mixed`.
+    Both,
+}
+
+/// Whether an error ends the job (fio's `continue_on_error`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The first is the last.
+    #[default]
+    Ends,
+    /// Errors are counted.
+    Counts,
+}
+
+/// Whether completion latencies are reported by I/O priority too, as fio does of jobs with `cmdprio_…`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priorities {
+    /// Together.
+    #[default]
+    Together,
+    /// And each by itself.
+    Apart,
+}
+
+/// A job's wishes; the default is fio's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Nothing counts before so much of the job has passed. A job that ends before is reported in full, as fio does
+    /// (observed).
+    pub ramp: Span,
+    /// Submission latency.
+    pub slat: Shown,
+    /// Completion latency.
+    pub clat: Shown,
+    /// Both together.
+    pub lat: Shown,
+    /// Samples of bandwidth and I/Os per second.
+    pub samples: Shown,
+    /// Which percentiles \[%\], ascending.
+    pub percentiles: Vec<f64>,
+    /// Its logs.
+    pub log: Option<LogPlan>,
+    /// Directions apart or together.
+    pub unified: Unified,
+    /// Priorities together or apart.
+    pub priorities: Priorities,
+    /// What an error does.
+    pub on_error: OnError,
+    /// The job's text about itself.
+    pub description: Option<String>,
+    /// fio's `latency_target`, `latency_window`, `latency_percentile`, as said.
+    pub latency_target: (Span, Span, f64),
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report {
+            ramp: Span::ZERO,
+            slat: Shown::Summary,
+            clat: Shown::Percentiles,
+            lat: Shown::Summary,
+            samples: Shown::Summary,
+            percentiles: FIO_PERCENTILES.to_vec(),
+            log: None,
+            unified: Unified::Apart,
+            priorities: Priorities::Together,
+            on_error: OnError::Ends,
+            description: None,
+            latency_target: (Span::ZERO, Span::ZERO, 100.0),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Keeps the records of a trial's jobs, each as its job wants it.
+
+use blksched::{Instant, Op, SubmitterId};
+use blksched_measure::{
+    Completion, Engine, FIO_PERCENTILES, Job, JobId, JobRecord, LogColumns, LogPlan, OnError, Priorities, Recorder,
+    Report, Shown, Unified,
+};
+use blksched_workloads::fio::{self, JobPlan, Plan};
+
+use crate::world::Observer;
+
+/// The observer of a trial.
+#[derive(Debug, Default)]
+pub(crate) struct Clerk {
+    recorder: Recorder,
+    /// When each source exited.
+    exited: Vec<Option<Instant>>,
+    submitters: Vec<SubmitterId>,
+}
+
+impl Clerk {
+    pub(crate) fn new(plan: &Plan) -> Clerk {
+        let mut recorder = Recorder::new();
+        for job in &plan.jobs {
+            let engine = if job.depth > 1 { Engine::Queueing } else { Engine::Blocking };
+            let (name, group, depth, report) = (job.name.clone(), job.group, job.depth, report(job));
+            let id = recorder.add_job(Job { name, group, depth, engine, report });
+            recorder.owns(id, job.submitter);
+        }
+        let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
+        Clerk { recorder, exited: vec![None; submitters.len()], submitters }
+    }
+
+    pub(crate) fn finish(mut self, end: Instant) -> Vec<JobRecord> {
+        for (job, exited) in self.exited.iter().enumerate() {
+            if exited.is_none() {
+                self.recorder.ended(JobId(job), end);
+            }
+        }
+        self.recorder.into_records()
+    }
+}
+
+impl Observer for Clerk {
+    fn submitted(&mut self, now: Instant, source: usize, op: Op, _bytes: u64) {
+        self.recorder.submitted(now, self.submitters[source], op);
+    }
+
+    fn completed(&mut self, now: Instant, _source: usize, done: &Completion) {
+        self.recorder.completed(now, done);
+    }
+
+    fn exited(&mut self, now: Instant, source: usize) {
+        self.exited[source] = Some(now);
+        self.recorder.ended(JobId(source), now);
+    }
+}
+
+/// A job file's wishes in the words of the measures.
+fn report(job: &JobPlan) -> Report {
+    let said = &job.report;
+    let shown = |latency: fio::Latency| match (latency.measured, latency.percentiles) {
+        (false, _) => Shown::Nothing,
+        (true, false) => Shown::Summary,
+        (true, true) => Shown::Percentiles,
+    };
+    Report {
+        ramp: said.ramp,
+        slat: shown(said.slat),
+        clat: shown(said.clat),
+        lat: shown(said.lat),
+        samples: if said.samples { Shown::Summary } else { Shown::Nothing },
+        percentiles: if said.percentiles.is_empty() { FIO_PERCENTILES.to_vec() } else { said.percentiles.clone() },
+        log: said.logs.any().then(|| log(&said.logs)),
+        unified: match said.unified {
+            fio::Unified::Apart => Unified::Apart,
+            fio::Unified::Mixed => Unified::Mixed,
+            fio::Unified::Both => Unified::Both,
+        },
+        priorities: if said.by_priority { Priorities::Apart } else { Priorities::Together },
+        on_error: if said.counts_errors { OnError::Counts } else { OnError::Ends },
+        description: job.description.clone(),
+        ..Report::default()
+    }
+}
+
+fn log(logs: &fio::Logs) -> LogPlan {
+    LogPlan {
+        window: logs.window,
+        value: match logs.value {
+            fio::LogValue::Mean => blksched_measure::LogValue::Mean,
+            fio::LogValue::Greatest => blksched_measure::LogValue::Greatest,
+        },
+        columns: LogColumns { offset: logs.offset, prio: logs.prio },
+    }
+}

@@ -1,0 +1,97 @@
+//! Options about when results begin to count, whom a job's end ends, and errors.
+
+use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::ddir::PerDdir;
+use crate::fio::settings::{ExitWhat, Settings};
+use crate::fio::values::{Bare, ValueError, expected};
+
+const fn entry(name: &'static str, category: Category, kind: Kind, doc: &'static str) -> OptionEntry {
+    OptionEntry { name, aliases: &[], category, doc, support: Support::Supported(Takes(kind)) }
+}
+
+fn set_exit_what(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.ending.exit_what = match word {
+        "stonewall" => ExitWhat::Stonewall,
+        "all" => ExitWhat::All,
+        _ => ExitWhat::Group,
+    };
+    Ok(())
+}
+
+const ERRORS: &[&str] = &["none", "read", "write", "io", "verify", "all", "0", "1"];
+
+fn set_continue(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    let (read, write) = match word {
+        "none" | "0" | "verify" => (false, false),
+        "read" => (true, false),
+        "write" => (false, true),
+        _ => (true, true),
+    };
+    // A trim counts as a write.
+    settings.ending.continues = PerDdir { read, write, trim: write };
+    Ok(())
+}
+
+/// `EIO,ENOSPC:5`: for reads, writes and verification. Of these errors a simulated disk knows one, EIO, which is 5.
+fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let lists = text.split(',').map(errors).collect::<Result<Vec<_>, _>>()?;
+    if lists.len() > 3 {
+        return expected("at most three lists, for reads, writes and verification");
+    }
+    let ignored = |list: usize| lists.get(list).is_some_and(|list| *list);
+    settings.ending.ignores = PerDdir { read: ignored(0), write: ignored(1), trim: ignored(1) };
+    Ok(())
+}
+
+/// Is EIO among them?
+fn errors(list: &str) -> Result<bool, ValueError> {
+    let mut eio = false;
+    for error in list.split(':').map(str::trim).filter(|error| !error.is_empty()) {
+        let symbol = error.starts_with('E') && error.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+        let number = error.bytes().all(|byte| byte.is_ascii_digit());
+        if !symbol && !number {
+            return expected("errors by symbol or number, as in EIO:ENOSPC,5");
+        }
+        eio |= matches!(error, "EIO" | "5");
+    }
+    Ok(eio)
+}
+
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "ramp_time",
+        Category::Time,
+        Kind::Time { bare: Bare::Seconds, set: |s, span| s.ending.ramp_time = span },
+        "run so long before results count; runtime comes on top",
+    ),
+    entry(
+        "exitall",
+        Category::Process,
+        Kind::Flag(|s, on| s.ending.exitall = on),
+        "when a process of this job exits, others end too",
+    ),
+    entry(
+        "exit_what",
+        Category::Process,
+        Kind::Word { words: &["group", "stonewall", "all"], set: set_exit_what },
+        "which others exitall ends: the reporting group, those up to the next stonewall, all",
+    ),
+    entry(
+        "exitall_on_error",
+        Category::Process,
+        Kind::Flag(|s, on| s.ending.exitall_on_error = on),
+        "when a process of this job gives up, all others end too",
+    ),
+    entry(
+        "continue_on_error",
+        Category::Host,
+        Kind::Word { words: ERRORS, set: set_continue },
+        "failed I/O of these kinds does not end the job",
+    ),
+    entry(
+        "ignore_error",
+        Category::Host,
+        Kind::Own { form: "errors:…[,errors:…]", read: read_ignored },
+        "these errors of reads, of writes do not end the job",
+    ),
+];

@@ -1,0 +1,62 @@
+//! `rate_min` and `rate_iops_min`: a job that is slower gives up.
+//!
+//! **Rule** The first two seconds do not count (tried). From then on, at the first completion after each `rate_cycle`,
+//! what was completed in it is held against the least.
+
+use blksched::{Instant, Span};
+
+use super::pace::Limit;
+use crate::fio::ddir::{Ddir, PerDdir};
+
+const SETTLES: Span = Span::from_secs(2);
+
+/// As said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RateFloor {
+    pub least: PerDdir<Limit>,
+    pub cycle: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Floor {
+    said: RateFloor,
+    /// When the cycle began.
+    began: Instant,
+    done: PerDdir<u64>,
+}
+
+impl Floor {
+    pub fn new(said: RateFloor) -> Floor {
+        Floor { said, began: Instant::NEVER, done: PerDdir::default() }
+    }
+
+    pub fn begin(&mut self, now: Instant) {
+        self.began = now + SETTLES;
+    }
+
+    /// An I/O is complete. Is the job too slow?
+    pub fn completed(&mut self, now: Instant, ddir: Ddir, bytes: u64) -> bool {
+        if now < self.began {
+            return false;
+        }
+        self.done[ddir] += match self.said.least[ddir] {
+            Limit::None => 0,
+            Limit::IosPerSecond(_) => 1,
+            Limit::BytesPerSecond(_) => bytes,
+        };
+        let span = now.since(self.began);
+        if span < self.said.cycle || span.is_zero() {
+            return false;
+        }
+        let short = |ddir: Ddir| {
+            let least = match self.said.least[ddir] {
+                Limit::None => 0,
+                Limit::IosPerSecond(least) | Limit::BytesPerSecond(least) => least,
+            };
+            u128::from(self.done[ddir]) * 1_000_000_000 < u128::from(least) * u128::from(span.as_ns())
+        };
+        let slow = Ddir::ALL.into_iter().any(short);
+        (self.began, self.done) = (now, PerDdir::default());
+        slow
+    }
+}

@@ -1,0 +1,31 @@
+//! What a job says of its end, of the others' end, and of errors.
+
+use blksched::Span;
+
+use crate::fio::ddir::PerDdir;
+
+/// Whom a job's exit ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ExitWhat {
+    /// The jobs of its reporting group.
+    #[default]
+    Group,
+    /// Those between the same two stonewalls.
+    Stonewall,
+    /// All of the run, those to come too.
+    All,
+}
+
+/// The fields carry the names of fio's options.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct EndSettings {
+    /// Results count from then on.
+    pub ramp_time: Span,
+    pub exitall: bool,
+    pub exit_what: ExitWhat,
+    pub exitall_on_error: bool,
+    /// Directions in which an error ends nothing.
+    pub continues: PerDdir<bool>,
+    /// And these, by `ignore_error`.
+    pub ignores: PerDdir<bool>,
+}

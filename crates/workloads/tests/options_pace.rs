@@ -1,0 +1,184 @@
+//! Options about pace, ends and errors: each flipped.
+
+mod common;
+
+use blksched::{Dir, Instant, Span, Tag};
+use blksched_workloads::{Delivered, Emission, GaveUp};
+use common::{job, plan, run, run_job};
+
+const KIB: u64 = 1024;
+
+/// Two jobs, `a` with these options and `b`, each one read a millisecond; `b` would take 100.
+fn pair(a: &str, b: &str) -> common::Run {
+    let lines = |options: &str| options.replace(' ', "\n");
+    run(&format!("[global]\ndirect=1\n[a]\nsize=40k\n{}\n[b]\nsize=400k\n{}\n", lines(a), lines(b)), 1)
+}
+
+fn ends_ms(run: &common::Run) -> Vec<u64> {
+    run.exits.values().map(|at| at.as_ns() / 1_000_000).collect()
+}
+
+#[test]
+fn option_ramp_time_comes_on_top_of_runtime_and_number_ios() {
+    let runtime = |options: &str| run_job(&format!("size=1m time_based runtime=20ms {options}")).end_ms();
+    assert_eq!((runtime(""), runtime("ramp_time=30ms")), (20, 50));
+    // Tried: number_ios counts from the ramp's end, size from the beginning.
+    assert_eq!(run_job("size=1m number_ios=10 ramp_time=5ms").submitted.len(), 15);
+    assert_eq!(run_job("size=40k ramp_time=5ms").submitted.len(), 10);
+}
+
+#[test]
+fn option_exitall_ends_the_reporting_group_unless_exit_what_says_otherwise() {
+    assert_eq!(ends_ms(&pair("", "")), [10, 100]);
+    assert_eq!(ends_ms(&pair("exitall", "")), [10, 10]);
+    assert_eq!(ends_ms(&pair("exitall=1", "new_group")), [10, 100]);
+}
+
+#[test]
+fn option_exit_what_reaches_other_groups_and_jobs_to_come() {
+    assert_eq!(ends_ms(&pair("exitall exit_what=group", "new_group")), [10, 100]);
+    assert_eq!(ends_ms(&pair("exitall exit_what=stonewall", "new_group")), [10, 10]);
+    assert_eq!(ends_ms(&pair("exitall exit_what=stonewall", "stonewall")), [10, 110]);
+    let all = pair("exitall exit_what=all", "stonewall");
+    assert_eq!((ends_ms(&all), all.of(1).len()), (vec![10, 10], 0));
+    assert_eq!(pair("exitall exit_what=all", "startdelay=50ms").of(1).len(), 0);
+}
+
+#[test]
+fn option_rate_min_ends_a_job_that_is_too_slow() {
+    let end = |options: &str| run_job(&format!("size=40m runtime=10s {options}")).end_ms();
+    // A read a millisecond is 4000 KiB/s. The first two seconds do not count (tried).
+    assert_eq!((end("rate_min=3m"), end("rate_min=5m"), end("ratemin=0")), (10_000, 3_000, 10_000));
+    assert_eq!(end("rate_min=0,5m"), 10_000, "of writes");
+}
+
+#[test]
+fn option_rate_iops_min_counts_ios() {
+    let end = |options: &str| run_job(&format!("size=40m runtime=10s {options}")).end_ms();
+    assert_eq!((end("rate_iops_min=900"), end("rate_iops_min=1100")), (10_000, 3_000));
+}
+
+#[test]
+fn option_rate_cycle_is_how_long_the_rate_is_averaged() {
+    let end = |options: &str| run_job(&format!("size=40m runtime=10s rate_min=5m {options}")).end_ms();
+    assert_eq!((end("rate_cycle=500"), end("ratecycle=4000")), (2_500, 6_000));
+}
+
+#[test]
+fn option_max_latency_ends_a_job_at_the_first_io_that_takes_longer() {
+    assert_eq!(run_job("size=40k max_latency=500us").submitted.len(), 1);
+    assert_eq!(run_job("size=40k max_latency=1500").submitted.len(), 10);
+}
+
+#[test]
+fn option_thinktime_blocks_type_issue_thinks_while_io_is_in_flight() {
+    let times = |options: &str| {
+        run_job(&format!("size=24k ioengine=libaio iodepth=8 thinktime=5ms thinktime_blocks=2 {options}")).times_ms()
+    };
+    assert_eq!(times(""), [0, 0, 6, 6, 12, 12]);
+    assert_eq!(times("thinktime_blocks_type=complete"), [0, 0, 6, 6, 12, 12]);
+    assert_eq!(times("thinktime_blocks_type=issue"), [0, 0, 5, 5, 10, 10]);
+}
+
+#[test]
+fn option_thinktime_iotime_thinks_after_a_time() {
+    let times = |options: &str| run_job(&format!("size=20k thinktime=5ms {options}")).times_ms();
+    assert_eq!(times(""), [0, 6, 12, 18, 24]);
+    assert_eq!(times("thinktime_iotime=2ms"), [0, 1, 7, 8, 14]);
+    assert_eq!(times("thinktime_iotime=2ms thinktime_blocks=1"), [0, 6, 12, 18, 24], "whichever comes first");
+}
+
+#[test]
+fn option_rate_ignore_thinktime_does_not_catch_up() {
+    let times = |options: &str| {
+        run_job(&format!("size=24k rate_iops=100 thinktime=50ms thinktime_blocks=3 {options}")).times_ms()
+    };
+    assert_eq!(times(""), [0, 10, 20, 71, 72, 73]);
+    assert_eq!(times("rate_ignore_thinktime=1"), [0, 10, 20, 80, 90, 100]);
+}
+
+#[test]
+fn option_flow_keeps_jobs_in_proportion() {
+    let shares = |a: &str, b: &str| {
+        let text = format!("[global]\ndirect=1\nsize=4m\nruntime=300ms\n[a]\n{a}\n[b]\n{b}\n");
+        let run = run(&text, 1);
+        (run.of(0).len(), run.of(1).len())
+    };
+    assert_eq!(shares("", ""), (300, 300));
+    let (a, b) = shares("flow=1", "flow=8");
+    assert!(b == 300 && a.abs_diff(300 / 8) <= 2, "{a} {b}");
+    // One that has exited holds nobody up.
+    let text = "[global]\ndirect=1\nsize=40k\nflow=1\n[a]\n[b]\nsize=400k\n";
+    assert_eq!(run(text, 1).of(1).len(), 100);
+}
+
+#[test]
+fn option_flow_id_parts_flows() {
+    let text =
+        |id: u64| format!("[global]\ndirect=1\nsize=4m\nruntime=300ms\n[a]\nflow=1\n[b]\nflow=8\nflow_id={id}\n");
+    assert!(run(&text(0), 1).of(0).len() < 50);
+    assert_eq!(run(&text(1), 1).of(0).len(), 300);
+}
+
+#[test]
+fn option_flow_sleep_is_how_long_a_job_that_is_ahead_sleeps() {
+    let text = |sleep: &str| {
+        format!(
+            "[global]\ndirect=1\nsize=4m\nruntime=300ms\nflow_sleep={sleep}\n[a]\nflow=1\n[b]\nflow=1\nrate_iops=500\n"
+        )
+    };
+    let counts = |sleep: &str| run(&text(sleep), 1).of(0).len();
+    assert!(counts("0").abs_diff(150) <= 2, "{}", counts("0"));
+    assert!(counts("50000") < 30, "it sleeps through its turns: {}", counts("50000"));
+}
+
+#[test]
+fn option_io_submit_mode_offload_gives_synchronous_engines_a_depth() {
+    let depth = |options: &str| run_job(&format!("size=64k iodepth=4 {options}")).depth[&0];
+    assert_eq!((depth(""), depth("io_submit_mode=inline"), depth("io_submit_mode=offload")), (1, 1, 4));
+}
+
+/// Fails the second I/O of a job.
+fn fail_second(options: &str) -> (usize, blksched_workloads::Trouble) {
+    let mut source = plan(&job(options)).sources(1).remove(0);
+    let (mut now, mut submitted) = (Instant::ZERO, 0);
+    while !source.is_finished() {
+        let mut out = Vec::new();
+        source.emit(now, &mut out);
+        for emission in out {
+            if let Emission::Submit(bio) = emission {
+                submitted += 1;
+                now += Span::from_ms(1);
+                source.delivered(now, Delivered::Done { tag: Tag(bio.tag.0), failed: submitted == 2 });
+            }
+        }
+    }
+    (submitted, source.trouble())
+}
+
+#[test]
+fn option_continue_on_error_goes_on_after_failed_io() {
+    let (ios, trouble) = fail_second("size=16k");
+    assert_eq!((ios, trouble.errors, trouble.gave_up), (2, 1, Some(GaveUp::Io)));
+    let (ios, trouble) = fail_second("size=16k continue_on_error=read");
+    assert_eq!((ios, trouble.errors, trouble.gave_up), (4, 1, None));
+    assert_eq!(fail_second("size=16k continue_on_error=write").0, 2);
+    assert_eq!(fail_second("size=16k rw=write continue_on_error=all").0, 4);
+    assert_eq!(fail_second("size=16k continue_on_error=none").0, 2);
+}
+
+#[test]
+fn option_ignore_error_names_the_errors() {
+    assert_eq!(fail_second("size=16k ignore_error=EIO").0, 4);
+    assert_eq!(fail_second("size=16k ignore_error=ENOSPC:5").0, 4);
+    assert_eq!(fail_second("size=16k ignore_error=,EIO").0, 2);
+    assert_eq!(fail_second("size=16k ignore_error=ENOSPC").0, 2);
+}
+
+#[test]
+fn option_exitall_on_error_takes_the_others_along() {
+    let slow = "max_latency=1us";
+    assert_eq!(ends_ms(&pair(slow, "")), [1, 100]);
+    assert_eq!(ends_ms(&pair(&format!("{slow} exitall_on_error"), "new_group")), [1, 1]);
+    assert_eq!(pair("exitall_on_error", "").bytes(Dir::Read), 440 * KIB, "without an error nothing ends");
+}
