@@ -6,12 +6,15 @@
 //! * `bless`: renews golden files and generated documents
 //! * `transcripts PATH…`: replays recorded decisions and reports where ours differ
 //! * `bench [--gate]`: times for people, instruction counts for the gate
+//! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
 //! * `audit`: licences and advisories of the dependencies
 
 mod audit;
 mod bench;
 mod bless;
 mod docs;
+#[cfg(target_os = "linux")]
+mod live_kernel;
 mod shell;
 mod test;
 mod tidy;
@@ -63,6 +66,9 @@ enum Verb {
         #[arg(long, requires = "gate")]
         bless: bool,
     },
+    /// Compare the running kernel's decisions with ours on a loop device (needs root; skipped by name elsewhere)
+    #[cfg(target_os = "linux")]
+    LiveKernel,
     /// Check the dependencies' licences and advisories with cargo deny
     Audit,
 }
@@ -78,6 +84,8 @@ fn main() -> ExitCode {
         Verb::Bench { gate: true, bless } => {
             bench::gate::run(if bless { bench::gate::Baseline::Renew } else { bench::gate::Baseline::Compare })
         }
+        #[cfg(target_os = "linux")]
+        Verb::LiveKernel => live_kernel::run(),
         Verb::Audit => audit::run(),
     };
     match result {

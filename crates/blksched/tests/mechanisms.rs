@@ -26,6 +26,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "arm", eras: OLD, decide: a_request_between_the_issued_and_the_chosen },
     Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
+    Scenario { mechanism: "onward", eras: MQ, decide: a_read_close_behind_the_last_one_and_an_older_one_far_away },
     Scenario { mechanism: "hz", eras: KYBER, decide: moments_at_which_latencies_are_looked_at },
     Scenario { mechanism: "hz", eras: MQ, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "hz", eras: ALL, decide: moments_at_which_a_read_is_late },
@@ -43,6 +44,15 @@ fn requests_behind_the_arm(spec: &str) -> Vec<u64> {
     rig.new_read(40, 8);
     rig.serve();
     rig.reads([300, 100, 10]);
+    rig.drain()
+}
+
+/// Nothing was queued behind the last read when it was taken.
+fn a_read_close_behind_the_last_one_and_an_older_one_far_away(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(40, 8);
+    rig.serve();
+    rig.reads([10, 100, 300]);
     rig.drain()
 }
 
@@ -190,6 +200,10 @@ fn the_scenarios_decide_as_the_notes_say() {
     let first_late = |spec: &str| moments_at_which_a_read_is_late(spec)[0];
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@2.6.33+hz={hz}"))), [20, 12, 10, 7]);
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@4.20+hz={hz}"))), [10, 8, 7, 6]);
+    let onward =
+        |variant| a_read_close_behind_the_last_one_and_an_older_one_far_away(&format!("mq-deadline+onward={variant}"));
+    assert_eq!(onward("request"), [10, 100, 300]);
+    assert_eq!(onward("place"), [100, 300, 10]);
     assert_eq!([250, 1000].map(|hz| first_late(&format!("mq-deadline+hz={hz}"))), [8, 6]);
     assert_eq!(moments_at_which_latencies_are_looked_at("kyber")[..5], [100_000, 100_000, 100_000, 104_000, 104_000]);
     let idle = |hz| moments_at_which_the_disk_is_left_idle(&format!("anticipatory+hz={hz}"));

@@ -5,14 +5,15 @@
 //! other is remembered until the other sends it too, and is not counted again.
 //!
 //! A trace does not show everything. A request may have grown by bios whose merges are no events; moments are
-//! microseconds; inserts of another CPU may stand behind a decision that was made without them. So each difference is
-//! classified, and only what the trace determines counts against us.
+//! microseconds; inserts of another CPU may stand behind a decision that was made without them; and a kernel whose
+//! device has no tag left may take a request from the elevator all the same, and hold it until a tag is free. So each
+//! difference is classified, and only what the trace determines counts against us.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blksched::{
     Bio, BlockQueue, Choice, Class, Durability, Instant, KnobError, Limits, Next, Op, Outcome, Priority, QueueConfig,
-    RequestId, Sector, Slots, Submitted, SubmitterId, Tag, Waiter,
+    RequestId, Sector, Slots, Stage, Submitted, SubmitterId, Tag, Waiter,
 };
 use blksched_traces::tracefs::{Event, Line};
 
@@ -21,6 +22,8 @@ use blksched_traces::tracefs::{Event, Line};
 pub struct Recorded {
     /// Its `nr_requests`.
     pub nr_requests: u32,
+    /// How many requests its device takes at a time (`nr_tags`).
+    pub tags: u32,
     /// Did it say that it turns?
     pub rotational: bool,
     /// Its knobs, raw, where they differ from the elevator's defaults.
@@ -39,6 +42,9 @@ pub struct Agreement {
     /// The trace does not show which came first, within [`RACE_US`]: two CPUs' issues, or another CPU's insert and the
     /// decision.
     pub raced: u32,
+    /// Taken while the device had no tag left, at an earlier moment that the trace does not show: asked then, ours
+    /// chose the same.
+    pub held: u32,
     /// Issued without an insert that the trace holds (the recording began later, or it passed the elevator).
     pub unseen: u32,
     /// Differences that nothing in the trace explains.
@@ -60,6 +66,8 @@ pub struct Difference {
 
 /// Two CPUs' events closer than this may stand in the other order than they happened \[us\].
 pub const RACE_US: u64 = 50;
+/// So many requests may wait for a tag at a time, one per queue run that found none.
+const SWAPPED: u32 = 4;
 
 impl Agreement {
     /// The part of the decisions that the trace determines on which both agree.
@@ -74,9 +82,86 @@ impl Agreement {
 /// # Errors
 /// If the elevator has no such knob.
 pub fn compare(lines: &[Line], elevator: &Choice, recorded: &Recorded) -> Result<Agreement, KnobError> {
+    let mut taken = Taken::new();
+    let mut unexplained = BTreeSet::new();
+    loop {
+        let mut agreement = play(lines, elevator, recorded, &taken)?;
+        let next = agreement.ours.iter().map(|difference| difference.line).find(|line| !unexplained.contains(line));
+        let Some(line) = next.filter(|_| unexplained.len() < ENOUGH) else {
+            agreement.held += taken.len() as u32;
+            agreement.agreed -= taken.len() as u32;
+            return Ok(agreement);
+        };
+        if !explain(lines, elevator, recorded, line, &mut taken)? {
+            unexplained.insert(line);
+        }
+    }
+}
+
+/// Issues by their line, and the line behind which each was taken from the elevator.
+type Taken = BTreeMap<usize, usize>;
+
+/// After so many differences without an explanation the others are left alone: they follow from these.
+const ENOUGH: usize = 10;
+/// How many moments are tried for one issue: from the request's own insert on, when it is most likely taken.
+const MOMENTS: usize = 24;
+
+/// Is there a moment at which the elevator, asked then, would have chosen what the kernel issued in `line`? It lies
+/// behind the last decision, while the device had no tag left. If so it is put into `taken`.
+fn explain(
+    lines: &[Line],
+    elevator: &Choice,
+    recorded: &Recorded,
+    line: usize,
+    taken: &mut Taken,
+) -> Result<bool, KnobError> {
+    let flying = in_flight(&lines[..line]);
+    let issued = &lines[line - 1];
+    let within = issued.sector..issued.sector + u64::from(issued.sectors.max(1));
+    let is_theirs = |nth: &usize| lines[nth - 1].event == Event::Insert && within.contains(&lines[nth - 1].sector);
+    let Some(inserted) = (1..line).rev().find(is_theirs) else { return Ok(false) };
+    let before = (1..line).rev().find(|nth| lines[nth - 1].event == Event::Issue).unwrap_or(1);
+    let decided = taken.get(&before).copied().unwrap_or(before);
+    // Only an insert can have changed what was chosen.
+    let changes = |&nth: &usize| lines[nth].event == Event::Insert && flying[nth - 1] >= recorded.tags;
+    let moments = (inserted.max(decided)..line - 1).filter(changes).take(MOMENTS);
+    for moment in moments {
+        taken.insert(line, moment);
+        let again = play(&lines[..line], elevator, recorded, taken)?;
+        if again.ours.last().is_none_or(|difference| difference.line != line) {
+            return Ok(true);
+        }
+    }
+    taken.remove(&line);
+    Ok(false)
+}
+
+/// How many requests the device has behind each line.
+fn in_flight(lines: &[Line]) -> Vec<u32> {
+    let count = |flying: &mut u32, line: &Line| {
+        *flying = match line.event {
+            Event::Issue => *flying + 1,
+            Event::Complete => flying.saturating_sub(1),
+            _ => *flying,
+        };
+        Some(*flying)
+    };
+    lines.iter().scan(0, count).collect()
+}
+
+/// Play the lines once.
+fn play(lines: &[Line], elevator: &Choice, recorded: &Recorded, taken: &Taken) -> Result<Agreement, KnobError> {
+    let mut early: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (&issued, &behind) in taken {
+        early.entry(behind).or_default().push(issued);
+    }
     let mut player = Player::new(lines, elevator, recorded)?;
-    for (nth, line) in lines.iter().enumerate() {
-        player.step(nth + 1, line);
+    for (nth, line) in (1..).zip(lines) {
+        player.step(nth, line);
+        for &issued in early.get(&nth).into_iter().flatten() {
+            let answer = player.queue.next(player.clock);
+            player.held.insert(issued, answer);
+        }
     }
     Ok(player.agreement)
 }
@@ -90,6 +175,11 @@ struct Player {
     /// What we have issued and the kernel has not, and the other way round.
     ahead: Vec<Ahead>,
     behind: Vec<RequestId>,
+    tags: u32,
+    /// Issued by the kernel and not completed.
+    in_flight: u32,
+    /// What was answered before its time, by the line in which the kernel issued something.
+    held: BTreeMap<usize, Next>,
     agreement: Agreement,
     clock: Instant,
 }
@@ -98,8 +188,9 @@ struct Player {
 #[derive(Clone, Copy)]
 struct Ahead {
     rq: RequestId,
-    /// Where and when, and which CPU decided.
+    /// Where and when, which issue it was, and which CPU decided.
     line: usize,
+    nth: u32,
     time_us: u64,
     cpu: u32,
 }
@@ -128,6 +219,9 @@ impl Player {
             inserted: BTreeMap::new(),
             ahead: Vec::new(),
             behind: Vec::new(),
+            tags: recorded.tags,
+            in_flight: 0,
+            held: BTreeMap::new(),
             agreement: Agreement::default(),
             clock: born,
         })
@@ -138,8 +232,14 @@ impl Player {
         self.clock = self.clock.max(Instant::from_ns(line.time_us * 1000));
         match line.event {
             Event::Insert => self.insert(nth, line),
-            Event::Issue => self.issue(nth, line),
-            Event::Complete => self.complete(line),
+            Event::Issue => {
+                self.issue(nth, line);
+                self.in_flight += 1;
+            }
+            Event::Complete => {
+                self.in_flight = self.in_flight.saturating_sub(1);
+                self.complete(line);
+            }
             Event::BioQueue | Event::Merge | Event::Requeue => {}
         }
         self.queue.deliveries().for_each(drop);
@@ -167,7 +267,8 @@ impl Player {
             return;
         }
         loop {
-            let ours = match self.queue.next(self.clock) {
+            let answer = self.held.remove(&nth).unwrap_or_else(|| self.queue.next(self.clock));
+            let ours = match answer {
                 Next::Issue(command) if command.rq == theirs => {
                     self.agreement.agreed += 1;
                     return;
@@ -189,7 +290,13 @@ impl Player {
         match ours {
             Ok(rq) => {
                 let Inserted { sector, time_us, cpu } = self.inserted[&rq];
-                self.ahead.push(Ahead { rq, line: nth, time_us: line.time_us, cpu: line.cpu });
+                self.ahead.push(Ahead {
+                    rq,
+                    line: nth,
+                    nth: self.agreement.issued,
+                    time_us: line.time_us,
+                    cpu: line.cpu,
+                });
                 if cpu != line.cpu && line.time_us.saturating_sub(time_us) <= RACE_US {
                     self.agreement.raced += 1;
                 } else {
@@ -201,22 +308,31 @@ impl Player {
     }
 
     /// The kernel has issued what we had issued before it. If another CPU did so a moment later, the two only stand in
-    /// the other order in the trace.
+    /// the other order in the trace; if it was among the next few, and the device had no tag left but the one that came
+    /// free, both had been taken before and were sent in the other order.
     fn settle(&mut self, ahead: &Ahead, line: &Line) {
-        if ahead.cpu != line.cpu && line.time_us.saturating_sub(ahead.time_us) <= RACE_US {
-            let before = self.agreement.ours.len();
-            self.agreement.ours.retain(|difference| difference.line != ahead.line);
-            self.agreement.raced += (before - self.agreement.ours.len()) as u32;
+        let raced = ahead.cpu != line.cpu && line.time_us.saturating_sub(ahead.time_us) <= RACE_US;
+        let swapped = self.agreement.issued - ahead.nth <= SWAPPED && self.in_flight + 1 >= self.tags;
+        if !raced && !swapped {
+            return;
         }
+        let before = self.agreement.ours.len();
+        self.agreement.ours.retain(|difference| difference.line != ahead.line);
+        let explained = (before - self.agreement.ours.len()) as u32;
+        *(if raced { &mut self.agreement.raced } else { &mut self.agreement.held }) += explained;
     }
 
     /// A completed request that we have not issued yet goes first, so that the books stay even.
     fn complete(&mut self, line: &Line) {
         let Some(rq) = self.request(line) else { return };
+        if self.queue.requests()[rq].stage == Stage::Queued && !self.behind.contains(&rq) {
+            // Two requests at one place: the trace does not say which of them this is.
+            return;
+        }
         while self.behind.contains(&rq) {
             let Next::Issue(command) = self.queue.next(self.clock) else { return };
             if !take(&mut self.behind, command.rq) {
-                self.ahead.push(Ahead { rq: command.rq, line: 0, time_us: line.time_us, cpu: line.cpu });
+                self.ahead.push(Ahead { rq: command.rq, line: 0, nth: 0, time_us: line.time_us, cpu: line.cpu });
             }
         }
         self.queue.complete(self.clock, rq, Outcome::Ok);

@@ -34,7 +34,9 @@ fn in_code(file: &RustFile) -> Vec<Finding> {
         let message = format!("{word}! is banned: {instead}");
         found.extend(lines_with(&file.tokens, &[word, "!"]).map(|line| file.finding(line, "words", message.clone())));
     }
-    let fields = file.tokens.windows(3).filter(|w| is_flags(&w[0].text) && w[1].text == ":" && w[2].text != ":");
+    // A literal (which has no text) gives a value to somebody else's field.
+    let declares = |word: &str| !matches!(word, ":" | "");
+    let fields = file.tokens.windows(3).filter(|w| is_flags(&w[0].text) && w[1].text == ":" && declares(&w[2].text));
     let message = "a field of flags is banned: name its states in an enum";
     found.extend(fields.map(|window| file.finding(window[0].line, "words", message)));
     found

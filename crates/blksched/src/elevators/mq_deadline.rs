@@ -7,6 +7,7 @@
 //! | says which class a request belongs to, and keeps a class's requests? | `class` |
 //! | lets a request of a lower class go first when it has waited long enough? | `ageing` |
 //! | lets a batch go on, or begins another? | `batch` |
+//! | remembers where a direction goes on? | `onward` |
 //! | ends a batch, and chooses between reads and writes? | [`deadline`](super::deadline)'s `batch` and `direction` |
 //! | says that a request's time is up? | [`deadline`](super::deadline)'s `expiry` |
 //! | holds writes back from a device's last tags? | `depth` |
@@ -20,6 +21,7 @@ mod batch;
 mod class;
 mod depth;
 mod merge;
+mod onward;
 mod presets;
 mod scheduler;
 mod tunables;

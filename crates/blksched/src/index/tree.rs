@@ -224,6 +224,20 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         member(last)
     }
 
+    /// The first member in order whose key is `key` or greater.
+    pub fn at_or_behind(&self, key: K) -> Option<u32> {
+        let (mut at, mut found) = (self.root, NIL);
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            let side = usize::from(key > node.key);
+            if side == LEFT {
+                found = at;
+            }
+            at = node.child[side];
+        }
+        member(found)
+    }
+
     /// Put `id` in, behind its equals; says how many comparisons that took.
     ///
     /// # Panics

@@ -55,7 +55,7 @@ impl Batch {
         jiffies: Jiffies,
     ) -> Option<Candidate> {
         let goes_on = goes_on(self.taken, tunables.fifo_batch);
-        if let Some(rq) = class.next[self.dir].filter(|_| goes_on) {
+        if let Some(rq) = class.next(self.dir).filter(|_| goes_on) {
             return Some(Candidate { dir: self.dir, rq, why: Why::Continues });
         }
         let (reads, writes) = (class.has(Dir::Read), class.has(Dir::Write));
@@ -77,7 +77,7 @@ impl Batch {
 
 fn begin(cx: &Cx<'_>, class: &ClassQueue, dir: Dir, jiffies: Jiffies) -> (RequestId, BatchStart) {
     let oldest = class.aged[dir].head().expect("this direction waits");
-    match (class.aged[dir].late(cx.now, jiffies, Expiry::At), class.next[dir]) {
+    match (class.aged[dir].late(cx.now, jiffies, Expiry::At), class.next(dir)) {
         (Some(late), _) => (oldest, BatchStart::Expired { late }),
         (None, Some(next)) => (next, BatchStart::NextInOrder),
         (None, None) => (oldest, BatchStart::Oldest),

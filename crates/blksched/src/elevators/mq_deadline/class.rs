@@ -9,6 +9,7 @@
 
 use core::ops::{Index, IndexMut};
 
+use super::onward::Onward;
 use crate::elevators::deadline::Fifo;
 use crate::index::Tree;
 use crate::request::{Class, Dir, PerDir, Priority, RequestId, Sector};
@@ -43,10 +44,14 @@ impl Rank {
 }
 
 /// One `T` per class.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PerRank<T>([T; 3]);
 
 impl<T> PerRank<T> {
+    pub(super) fn from_fn(make: impl Fn() -> T) -> PerRank<T> {
+        PerRank(core::array::from_fn(|_| make()))
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
@@ -66,17 +71,32 @@ impl<T> IndexMut<Rank> for PerRank<T> {
 }
 
 /// One class's requests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ClassQueue {
     pub(super) sorted: PerDir<Tree<Sector>>,
     pub(super) aged: PerDir<Fifo>,
-    /// The request behind the last one taken, per direction.
-    pub(super) next: PerDir<Option<RequestId>>,
+    /// Where each direction goes on.
+    pub(super) onward: PerDir<Onward>,
     /// Requests queued or in flight.
     pub(super) unfinished: u32,
 }
 
 impl ClassQueue {
+    /// Nothing queued; `onward`: what is remembered before anything was taken.
+    pub(super) fn new(onward: Onward) -> ClassQueue {
+        ClassQueue {
+            sorted: PerDir::default(),
+            aged: PerDir::default(),
+            onward: PerDir { read: onward, write: onward },
+            unfinished: 0,
+        }
+    }
+
+    /// The request with which a direction goes on.
+    pub(super) fn next(&self, dir: Dir) -> Option<RequestId> {
+        self.onward[dir].request(&self.sorted[dir])
+    }
+
     pub(super) fn has(&self, dir: Dir) -> bool {
         self.aged[dir].head().is_some()
     }
@@ -89,14 +109,9 @@ impl ClassQueue {
         self.unfinished > 0
     }
 
-    /// The request behind `rq` in sector order.
-    pub(super) fn behind(&self, dir: Dir, rq: RequestId) -> Option<RequestId> {
-        self.sorted[dir].next(rq.index() as u32).map(RequestId::from_index)
-    }
-
     /// `rq` is chosen: the direction would go on behind it.
     pub(super) fn take(&mut self, dir: Dir, rq: RequestId) {
-        self.next[dir] = self.behind(dir, rq);
+        self.onward[dir].took(&self.sorted[dir], rq);
         self.drop(dir, rq);
     }
 
@@ -111,8 +126,7 @@ impl ClassQueue {
             self.sorted[dir].check();
             self.aged[dir].check(requests);
             assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
-            let next = self.next[dir].map(|rq| rq.index() as u32);
-            assert!(next.is_none_or(|rq| self.sorted[dir].contains(rq)), "a batch would go on with what is gone");
+            self.onward[dir].check(&self.sorted[dir]);
         }
         assert!(self.unfinished >= self.sorted.read.len() + self.sorted.write.len());
     }

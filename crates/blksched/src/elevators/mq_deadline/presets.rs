@@ -1,5 +1,6 @@
 //! mq-deadline in the catalogue.
 
+use super::onward::Onward;
 use super::scheduler::MqDeadline;
 use super::tunables::{MqDeadlineTunables, V6_1};
 use crate::catalogue::{Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
@@ -11,25 +12,47 @@ pub const ENTRY: Entry = Entry {
     summary: "deadline for each priority class, higher classes first; who waits too long goes first all the same",
     presets: &[Preset {
         kernel: V6_1,
-        source: "recordings of 6.1.192; a 6.18 decides alike. 6.5 to 6.9 go on from a position (MEMORY): not here",
-        row: &[("hz", "250")],
+        source: "recordings of 6.1.192; 6.5 and later decide as with +onward=place",
+        row: &[("onward", "request"), ("hz", "250")],
         plugging: Plugging::LINUX_3,
         slots: Slots::LINUX_5,
         max_sectors: 2560,
     }],
-    mechanisms: &[Mechanism {
-        name: "hz",
-        doc: "the kernel's ticks per second: what expiry times are rounded to",
-        variants: &[
-            Variant { name: "100", doc: "10 ms ticks" },
-            Variant { name: "250", doc: "4 ms ticks: Debian" },
-            Variant { name: "300", doc: "3.3 ms ticks" },
-            Variant { name: "1000", doc: "1 ms ticks: desktops" },
-        ],
-    }],
+    mechanisms: &[
+        Mechanism {
+            name: "onward",
+            doc: "where a direction goes on",
+            variants: &[
+                Variant {
+                    name: "request",
+                    doc: "with the request that was behind the last one when that was taken: 6.1",
+                },
+                Variant {
+                    name: "place",
+                    doc: "with whatever is first behind its place: 6.5 and later (MEMORY; a 6.18 decides so)",
+                },
+            ],
+        },
+        Mechanism {
+            name: "hz",
+            doc: "the kernel's ticks per second: what expiry times are rounded to",
+            variants: &[
+                Variant { name: "100", doc: "10 ms ticks" },
+                Variant { name: "250", doc: "4 ms ticks: Debian" },
+                Variant { name: "300", doc: "3.3 ms ticks" },
+                Variant { name: "1000", doc: "1 ms ticks: desktops" },
+            ],
+        },
+    ],
     knobs: MqDeadlineTunables::KNOBS,
     bound,
-    build: |choice: &Choice| Box::new(MqDeadline::new(MqDeadlineTunables::of(choice.kernel()), choice.hz())),
+    build: |choice: &Choice| {
+        Box::new(MqDeadline::new(
+            MqDeadlineTunables::of(choice.kernel()),
+            choice.hz(),
+            Onward::of(choice.variant("onward")),
+        ))
+    },
 };
 
 /// Within a class waits are bounded as deadline's are (a test holds it to that). Between classes they are not.

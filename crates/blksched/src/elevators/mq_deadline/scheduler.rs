@@ -9,6 +9,7 @@ use super::ageing::{self, Age, MAY_AGE};
 use super::batch::Batch;
 use super::class::{ClassQueue, PerRank, Rank};
 use super::depth;
+use super::onward::Onward;
 use super::tunables::MqDeadlineTunables;
 use crate::elevator::{Admission, Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
 use crate::explain::{ClassTurn, End, Reason};
@@ -30,11 +31,11 @@ pub struct MqDeadline {
 }
 
 impl MqDeadline {
-    pub(super) fn new(tunables: MqDeadlineTunables, hz: u32) -> MqDeadline {
+    pub(super) fn new(tunables: MqDeadlineTunables, hz: u32, onward: Onward) -> MqDeadline {
         MqDeadline {
             tunables,
             jiffies: Jiffies::new(hz),
-            classes: PerRank::default(),
+            classes: PerRank::from_fn(|| ClassQueue::new(onward)),
             batch: Batch::default(),
             handed_back: List::new(),
         }

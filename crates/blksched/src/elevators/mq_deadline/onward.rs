@@ -1,0 +1,84 @@
+//! Where a direction goes on: what is remembered of the last request taken.
+//!
+//! **Rule** 6.1 remembers, when it takes a request, the one then behind it. Later kernels remember the place, and go on
+//! with whatever is first there when they come to choose: a request that came in between, close behind the last one, is
+//! not left for the next sweep.
+//! **Origin** notes, mq-deadline "State" and "pick". The place: kernels from 6.5 on (MEMORY), held to what a 6.18
+//! decided (`testdata/traces`, `cargo xtask live-kernel`).
+//! **Costs when wrong** Whoever had nothing queued behind its last request starts again with the oldest one instead of
+//! going on.
+
+use crate::index::Tree;
+use crate::request::{RequestId, Sector};
+
+/// What is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Onward {
+    /// The request that was behind the last one (6.1).
+    Request(Option<RequestId>),
+    /// Where the last one began (6.5 and later).
+    Place(Sector),
+}
+
+impl Onward {
+    /// Before anything was taken.
+    pub(super) fn of(variant: &str) -> Onward {
+        if variant == "place" { Onward::Place(Sector(0)) } else { Onward::Request(None) }
+    }
+
+    /// The request with which the direction goes on.
+    pub(super) fn request(self, sorted: &Tree<Sector>) -> Option<RequestId> {
+        match self {
+            Onward::Request(next) => next,
+            Onward::Place(place) => sorted.at_or_behind(place).map(RequestId::from_index),
+        }
+    }
+
+    /// `rq` is taken; it is still in the order.
+    pub(super) fn took(&mut self, sorted: &Tree<Sector>, rq: RequestId) {
+        match self {
+            Onward::Request(next) => *next = behind(sorted, rq),
+            Onward::Place(place) => *place = sorted.key(rq.index() as u32),
+        }
+    }
+
+    /// `rq` is absorbed by another; it is still in the order.
+    pub(super) fn lost(&mut self, sorted: &Tree<Sector>, rq: RequestId) {
+        if *self == Onward::Request(Some(rq)) {
+            *self = Onward::Request(behind(sorted, rq));
+        }
+    }
+
+    pub(super) fn check(self, sorted: &Tree<Sector>) {
+        if let Onward::Request(Some(rq)) = self {
+            assert!(sorted.contains(rq.index() as u32), "a batch would go on with what is gone");
+        }
+    }
+}
+
+/// The request behind `rq` in sector order.
+fn behind(sorted: &Tree<Sector>, rq: RequestId) -> Option<RequestId> {
+    sorted.next(rq.index() as u32).map(RequestId::from_index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_place_sees_what_came_close_behind_the_last_one() {
+        let mut sorted = Tree::new();
+        sorted.insert(0, Sector(8));
+        sorted.insert(1, Sector(80));
+        let (mut request, mut place) = (Onward::of("request"), Onward::of("place"));
+        assert_eq!(request.request(&sorted), None);
+        assert_eq!(place.request(&sorted), Some(RequestId::from_index(0)));
+        for onward in [&mut request, &mut place] {
+            onward.took(&sorted, RequestId::from_index(0));
+        }
+        sorted.remove(0);
+        sorted.insert(2, Sector(16));
+        assert_eq!(request.request(&sorted), Some(RequestId::from_index(1)));
+        assert_eq!(place.request(&sorted), Some(RequestId::from_index(2)));
+    }
+}

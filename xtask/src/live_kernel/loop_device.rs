@@ -1,0 +1,85 @@
+//! A loop device, its scheduler and its knobs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell;
+
+/// A loop device of ours; detached when dropped.
+pub struct LoopDevice {
+    path: PathBuf,
+    queue: PathBuf,
+}
+
+impl LoopDevice {
+    /// A free loop device over `file`.
+    pub fn over(file: PathBuf) -> Result<LoopDevice> {
+        let mut losetup = Command::new("losetup");
+        losetup.args(["--find", "--show", "--direct-io=on"]).arg(&file);
+        let made = shell::capture(losetup)?;
+        if !made.good {
+            bail!("losetup: {}", made.output.trim());
+        }
+        let path = PathBuf::from(made.output.lines().last().unwrap_or_default().trim());
+        let name = path.file_name().context("losetup names the device")?.to_owned();
+        Ok(LoopDevice { path, queue: Path::new("/sys/block").join(name).join("queue") })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The schedulers that this kernel offers for it.
+    pub fn schedulers(&self) -> Result<Vec<String>> {
+        let text = self.read("scheduler")?;
+        Ok(text.split_whitespace().map(|name| name.trim_matches(['[', ']']).to_owned()).collect())
+    }
+
+    pub fn choose(&self, scheduler: &str) -> Result<()> {
+        fs::write(self.queue.join("scheduler"), scheduler).with_context(|| format!("choosing {scheduler}"))
+    }
+
+    /// A knob's text, if this kernel has it.
+    pub fn knob(&self, name: &str) -> Result<Option<String>> {
+        let path = self.queue.join("iosched").join(name);
+        if path.exists() { Ok(Some(fs::read_to_string(path)?.trim().to_owned())) } else { Ok(None) }
+    }
+
+    /// A number of the queue's own.
+    pub fn number_in(&self, name: &str) -> Result<u32> {
+        let text = self.read(name)?;
+        text.trim().parse().with_context(|| format!("{name} is `{}`", text.trim()))
+    }
+
+    /// How many requests the driver takes at a time.
+    pub fn tags(&self) -> Result<u32> {
+        let path = self.queue.with_file_name("mq").join("0/nr_tags");
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        text.trim().parse().with_context(|| format!("nr_tags is `{}`", text.trim()))
+    }
+
+    /// Its number as traces filter by it: major << 20 | minor.
+    pub fn number(&self) -> Result<u32> {
+        let text = fs::read_to_string(self.queue.with_file_name("dev"))?;
+        let (major, minor) = text.trim().split_once(':').context("a device's number is major:minor")?;
+        Ok(major.parse::<u32>()? << 20 | minor.parse::<u32>()?)
+    }
+
+    fn read(&self, name: &str) -> Result<String> {
+        let path = self.queue.join(name);
+        fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let mut losetup = Command::new("losetup");
+        losetup.arg("--detach").arg(&self.path);
+        if !shell::capture(losetup).is_ok_and(|done| done.good) {
+            eprintln!("{} stays attached: losetup --detach {}", self.path.display(), self.path.display());
+        }
+    }
+}
