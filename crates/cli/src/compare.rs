@@ -3,6 +3,7 @@
 mod action;
 mod json;
 mod measured;
+mod memory;
 mod tables;
 mod udev;
 mod verdict;
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     }
     let look = if arguments.markdown { Look::Markdown } else { Look::Text };
     let mut text = heading(arguments, &stage);
-    for table in [tables::jobs(&measured), tables::disk(&measured)] {
+    for table in [tables::jobs(&measured), tables::disk(&measured)].into_iter().chain(memory::table(&measured)) {
         text += &output::render(&table, look);
         text += "\n";
     }

@@ -303,3 +303,53 @@ fn help_has_examples() {
         assert!(done(arguments).contains("Examples:"));
     }
 }
+
+/// A small machine, so that a short run shows all that memory does.
+const SMALL: [&str; 6] = ["--host", "memory=64m", "--seeds", "2", "--elevators", "noop,deadline"];
+
+#[test]
+fn buffered_writers_and_what_throttles_them_stand_in_tables_and_json() {
+    let job = ["--name=w", "--rw=write", "--bs=64k", "--size=1g", "--name=r", "--rw=randread", "--size=64m"];
+    let text = compare(&[&SMALL[..], &job].concat());
+    assert!(text.contains("writers throttled") && text.contains("left dirty"), "{text}");
+    let json = compare(&[&SMALL[..], &job, &["--json"]].concat());
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let memory = &value["elevators"][0]["page_cache"];
+    assert!(memory["writers_throttled"]["mean"].as_f64() > Some(0.0), "{memory}");
+    assert!(memory["throttled_per_write"]["mean"].as_f64() > Some(0.0), "{memory}");
+    let one = done(&[&["simulate"], &SHORT[..], &SMALL[..2], &job].concat());
+    assert!(one.contains("dirty memory to fall below its limit") && one.contains("pages from the disk"), "{one}");
+    assert!(one.contains("written back above the background limit, in bursts"), "{one}");
+}
+
+#[test]
+fn what_memory_hides_from_every_scheduler_is_said() {
+    let cached = compare(&[&SMALL[2..], &["--name=r", "--rw=randread", "--size=8m", "--pre_read=1"]].concat());
+    assert!(cached.contains("all of what is read comes from memory"), "{cached}");
+    let written = compare(&[&SMALL[2..], &["--name=w", "--rw=write", "--size=8m"]].concat());
+    assert!(written.contains("no write waits for the disk"), "{written}");
+    let direct = compare(&[&SMALL[2..], &["--name=w", "--rw=write", "--size=8m", "--direct=1"]].concat());
+    assert!(!direct.contains("memory"), "{direct}");
+}
+
+#[test]
+fn the_hosts_parameters_are_listed_and_wrong_ones_told() {
+    let list = done(&["list", "host"]);
+    for name in ["memory", "read_ahead_kb", "dirty_background_ratio", "dirty_expire_centisecs", "4g", "64m..=64g"] {
+        assert!(list.contains(name), "{name}\n{list}");
+    }
+    let wrong = refused(&["compare", "--host", "dirty_ration=4"]);
+    assert!(wrong.contains("the nearest is `dirty_ratio`"), "{wrong}");
+    let large = refused(&["compare", "--host", "dirty_ratio=400"]);
+    assert!(large.contains("expected 0%..=100%"), "{large}");
+}
+
+#[test]
+fn job_files_see_the_hosts_memory() {
+    let name = job_file("memory.fio", "[a]\nrw=write\nbs=1m\nsize=$mb_memory*1m\n");
+    let text = compare(&["--host", "memory=64m", "--seeds", "1", "--elevators", "noop", &name]);
+    assert!(text.contains("written to memory"), "{text}");
+    let json = compare(&["--host", "memory=64m", "--seeds", "1", "--elevators", "noop", "--json", &name]);
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(value["elevators"][0]["page_cache"]["written_to_memory"]["mean"], 64.0 * 1024.0 * 1024.0);
+}

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::action::Action;
 use super::measured::{JobMeasure, Measured};
+use super::memory::MemoryMeasure;
 use crate::args::CompareArguments;
 use crate::input::Stage;
 
@@ -73,6 +74,7 @@ fn elevator(measured: &Measured) -> Value {
         "jain": spread(measured.jain, Quantity::Ratio),
         "in_present_kernels": measured.is_present,
         "misplaced_by_priority": measured.misplaced.map(|part| spread(part, Quantity::Fraction)),
+        "page_cache": measured.memory.as_ref().map(MemoryMeasure::json),
         "trace_hashes": measured.hashes,
         "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
     })
@@ -100,7 +102,7 @@ fn job(job: &JobMeasure) -> Value {
 }
 
 /// Mean and spread over the seeds, with the unit; `null` if nothing was measured.
-fn spread(spread: Spread, unit: Quantity) -> Value {
+pub(super) fn spread(spread: Spread, unit: Quantity) -> Value {
     if spread.count == 0 {
         return Value::Null;
     }

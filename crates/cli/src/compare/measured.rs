@@ -4,7 +4,9 @@ use blksched::{Class, Dir, Span};
 use blksched_measure::{Cause, Claim, Direction, Share, Spread, Work, due, fairness, misplaced};
 use blksched_simulate::{Findings, JobOutcome};
 use blksched_workloads::fio::{JobPlan, Plan};
+use blksched_workloads::host::WaitsFor;
 
+use super::memory::{self, MemoryMeasure};
 use crate::input::Contender;
 
 /// One scheduler.
@@ -28,6 +30,8 @@ pub(crate) struct Measured {
     pub(crate) jain: Spread,
     /// The part of the disk's time that went to others than the priorities ask for; none: they ask for nothing.
     pub(crate) misplaced: Option<Spread>,
+    /// What the page cache did; none: nothing went through it.
+    pub(crate) memory: Option<MemoryMeasure>,
     /// Of all reads, of all writes.
     pub(crate) totals: [(Dir, Total); 2],
     /// Did every job of every run end by itself?
@@ -80,6 +84,8 @@ pub(crate) struct Total {
     pub(crate) waited: Vec<(Cause, f64)>,
     /// How long the disk had it \[ns, mean\].
     pub(crate) service: f64,
+    /// If its I/O went through the page cache, what its calls waited for there \[ns, mean per call\].
+    pub(crate) in_memory: Option<Vec<(WaitsFor, f64)>>,
 }
 
 impl Measured {
@@ -113,6 +119,7 @@ impl Measured {
             seeking: over(runs, |run| run.disk.seeking),
             in_disk: runs.iter().map(|run| run.disk.depth).sum::<f64>() / runs.len() as f64,
             jain: over(runs, jain),
+            memory: MemoryMeasure::of(runs),
             totals: Dir::BOTH.map(|dir| (dir, Total::of(dir, runs))),
             finished: runs.iter().all(|run| run.finished),
             hashes: runs.iter().map(|run| run.hash.to_string()).collect(),
@@ -222,6 +229,7 @@ impl Total {
             sum / requests.max(1) as f64
         };
         let served: u64 = records.iter().map(|record| record.work(work).service.count()).sum();
+        let ios = records.iter().map(|record| record.work(work).ios).sum();
         let service: f64 = records.iter().map(|record| record.work(work).service.sum() as f64).sum();
         Total {
             bandwidth: over(runs, |run| run.jobs.iter().map(|job| job.record.bandwidth(work)).sum()),
@@ -230,6 +238,7 @@ impl Total {
             slept: records.iter().map(|record| record.work(work).slat.mean()).sum::<f64>() / records.len() as f64,
             waited: Cause::all().map(|cause| (cause, per_request(cause))).collect(),
             service: service / served.max(1) as f64,
+            in_memory: memory::waits(dir, ios, runs),
         }
     }
 }

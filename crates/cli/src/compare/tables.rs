@@ -57,7 +57,7 @@ fn asks_for_priorities(measured: &[Measured]) -> bool {
 }
 
 /// A line before the first scheduler that no present kernel has, if those before are of present kernels.
-fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize) {
+pub(super) fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize) {
     if nth > 0 && measured[nth - 1].is_present && !measured[nth].is_present {
         let mut cells = vec![Cell::Text(String::new()); table.columns.len()];
         cells[0] = "── historical".into();

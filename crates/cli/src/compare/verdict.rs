@@ -29,7 +29,8 @@ pub(super) enum What {
 pub(super) fn sentences(measured: &[Measured]) -> Vec<String> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
     let mut sentences: Vec<String> = others.iter().map(|here| paragraph(here, base)).collect();
-    sentences.extend(Dir::BOTH.into_iter().filter_map(|dir| beyond_reach(measured, dir)));
+    let reach = |dir| super::memory::beyond_reach(measured, dir).or_else(|| beyond_reach(measured, dir));
+    sentences.extend(Dir::BOTH.into_iter().filter_map(reach));
     sentences
 }
 
@@ -157,20 +158,14 @@ impl Contrast {
 /// The part of a request's way that changed most in the direction of the difference.
 fn reason(difference: &Contrast, here: &Total, base: &Total) -> String {
     let dir = difference.dir;
-    let mut parts: Vec<(String, f64, f64)> = Vec::new();
-    for (&(cause, h), &(_, b)) in here.waited.iter().zip(&base.waited) {
-        let seen = cause.seen_by(dir);
-        match parts.iter_mut().find(|(known, _, _)| *known == seen) {
-            Some(part) => (part.1, part.2) = (part.1 + h, part.2 + b),
-            None => parts.push((seen, h, b)),
-        }
-    }
-    parts.push(("a request slot".to_owned(), here.slept, base.slept));
+    let parts = parts(dir, here, base);
     let wanted = if difference.is_longer() { 1.0 } else { -1.0 };
     let waits = parts.into_iter().max_by(|x, y| (wanted * (x.1 - x.2)).total_cmp(&(wanted * (y.1 - y.2))));
     let Some((seen, h, b)) = waits else { return String::new() };
     let time = |ns: f64| Quantity::Time.show(ns.round());
-    if wanted * (here.service - base.service) > wanted * (h - b) {
+    let is_in_memory = |total: &Total| dir == Dir::Write && total.in_memory.is_some();
+    let to_disk = !is_in_memory(here) && !is_in_memory(base);
+    if to_disk && wanted * (here.service - base.service) > wanted * (h - b) {
         return format!(" Why: the disk has a {dir} for {}, not {}.", time(here.service), time(base.service));
     }
     match (wanted * (h - b) > 0.0, h < 0.5, b < 0.5) {
@@ -179,4 +174,24 @@ fn reason(difference: &Contrast, here: &Total, base: &Total) -> String {
         (true, _, true) => format!(" Why: a {dir} waits {} for {seen}; there none does.", time(h)),
         (true, _, _) => format!(" Why: a {dir} waits {} for {seen}, not {}.", time(h), time(b)),
     }
+}
+
+/// What an I/O waited for, here and there. Nobody waits for the requests that writes to memory become.
+fn parts(dir: Dir, here: &Total, base: &Total) -> Vec<(String, f64, f64)> {
+    let mut parts: Vec<(String, f64, f64)> = Vec::new();
+    if let (Some(here), Some(base)) = (&here.in_memory, &base.in_memory) {
+        parts.extend(here.iter().zip(base).map(|((what, h), (_, b))| (what.words().to_owned(), *h, *b)));
+        if dir == Dir::Write {
+            return parts;
+        }
+    }
+    for (&(cause, h), &(_, b)) in here.waited.iter().zip(&base.waited) {
+        let seen = cause.seen_by(dir);
+        match parts.iter_mut().find(|(known, _, _)| *known == seen) {
+            Some(part) => (part.1, part.2) = (part.1 + h, part.2 + b),
+            None => parts.push((seen, h, b)),
+        }
+    }
+    parts.push(("a request slot".to_owned(), here.slept, base.slept));
+    parts
 }

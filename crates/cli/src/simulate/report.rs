@@ -1,5 +1,7 @@
 //! The tables of a single run.
 
+mod memory;
+
 use blksched::Dir;
 use blksched_measure::{BeganBy, Cell, Column, Quantity, Reasons, Table, Work};
 use blksched_simulate::{Findings, JobOutcome};
@@ -22,7 +24,7 @@ pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings
     let reasons = &findings.reasons;
     let tables =
         [jobs(stage, &findings.jobs), reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue(reasons)];
-    for table in tables.iter().filter(|table| !table.rows.is_empty()) {
+    for table in memory::tables(&findings.host).iter().chain(&tables).filter(|table| !table.rows.is_empty()) {
         text += &render(table, Look::Text);
         text += "\n";
     }

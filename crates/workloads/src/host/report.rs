@@ -68,7 +68,7 @@ pub struct HostReport {
     pub writes: Calls,
     /// `fsync`, `fdatasync`.
     pub syncs: Calls,
-    /// Pages that a reader found in memory.
+    /// Pages that a reader found in memory, be it that they were read ahead in time.
     pub hits: u64,
     /// Pages that a reader found on their way from the disk already.
     pub under_way: u64,
@@ -96,6 +96,16 @@ impl HostReport {
     /// Did anything go through the page cache?
     pub fn is_used(&self) -> bool {
         self.reads.returned + self.writes.returned + self.syncs.returned + self.hits + self.asked + self.dirtied > 0
+    }
+
+    /// Pages that readers got in all.
+    pub fn delivered(&self) -> u64 {
+        self.hits + self.under_way + self.asked
+    }
+
+    /// Of these, those that cost no disk I/O in this run.
+    pub fn from_memory(&self) -> u64 {
+        self.delivered().saturating_sub(self.asked + self.read_ahead)
     }
 
     /// The calls recorded as this operation.
