@@ -28,7 +28,18 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "priorities": "three equal readers, one real time, one best effort, one idle: are classes kept?";
     "think-time": "a reader that thinks 2 ms between blocks beside one that never does: is idling worth it?";
     "paced-writers": "a rated log writer beside bulk writers: does its latency hold?";
+    "throughput": "ten readers and writers at once: how much does the disk do for all together?";
+    "start-up": "an application starts while others read and write: how long does it take?";
+    "fairness": "readers in order and at random at two levels of best effort: does each get its share?";
+    "clients": "a client with modest needs among greedy ones: which bandwidth and latency is it guaranteed?";
+    "interleaved": "five processes read one image piece by piece in turn: is it seen that they belong together?";
+    "video": "a video of 25 frames a second while others read and write: which frames take longer than 40 ms?";
+    "development": "a compiler and a checkout while others read and write: how long do they take?";
 };
+
+/// Those that ask the questions of the benchmark suite S (<https://github.com/Algodev-github/S>), with direct I/O:
+/// its throughput, start-up times, fairness, per-client guarantees, interleaved I/O, video playing and development tasks.
+pub const SUITE: [&str; 7] = ["throughput", "start-up", "fairness", "clients", "interleaved", "video", "development"];
 
 /// The built-in workload called `name`.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
@@ -45,6 +56,11 @@ impl Builtin {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_suite_is_built_in() {
+        assert!(SUITE.iter().all(|name| builtin(name).is_some()));
+    }
 
     #[test]
     fn every_built_in_loads_without_a_note_and_fits_on_the_smallest_disk_preset() {

@@ -13,5 +13,5 @@ pub mod host;
 pub mod programs;
 mod source;
 
-pub use builtin::{BUILTINS, Builtin, builtin};
+pub use builtin::{BUILTINS, Builtin, SUITE, builtin};
 pub use source::{Delivered, Emission, GaveUp, Source, Trouble};
