@@ -37,8 +37,8 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "development": "a compiler and a checkout while others read and write: how long do they take?";
 };
 
-/// Those that ask the questions of the benchmark suite S (<https://github.com/Algodev-github/S>), with direct I/O:
-/// its throughput, start-up times, fairness, per-client guarantees, interleaved I/O, video playing and development tasks.
+/// Those that ask the questions of the benchmark suite S (<https://github.com/Algodev-github/S>), with direct I/O: its
+/// throughput, start-up times, fairness, per-client guarantees, interleaved I/O, video playing and development tasks.
 pub const SUITE: [&str; 7] = ["throughput", "start-up", "fairness", "clients", "interleaved", "video", "development"];
 
 /// The built-in workload called `name`.
