@@ -23,6 +23,7 @@ mod parameter;
 mod reader_with_writeback;
 mod settings;
 mod stepper;
+mod tiobench;
 mod tree;
 mod tree_readers;
 mod units;
@@ -67,6 +68,7 @@ pub const PROGRAMS: &[Program] = &[
     dump::PROGRAM,
     nfsd::PROGRAM,
     reader_with_writeback::PROGRAM,
+    tiobench::PROGRAM,
     tree_readers::PROGRAM,
 ];
 
