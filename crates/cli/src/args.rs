@@ -237,7 +237,7 @@ Exit code 1 says that a row which is claimed lies outside of its bound.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// `elevators`, `disks`, `workloads`, `fio`, `host`, or the name of
+    /// `elevators`, `disks`, `workloads`, `fio`, `host`, `programs`, `measures`, or the name of
     /// an elevator or a disk [default: the first three]
     pub(crate) what: Option<String>,
     /// Print JSON instead of tables

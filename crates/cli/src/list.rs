@@ -1,5 +1,7 @@
 //! `blksched list`: what there is, from the same descriptions that everything else reads.
 
+mod programs;
+
 use blksched::{Catalogue, Entry, Preset, nearest};
 use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{self, FigureUnit};
@@ -21,6 +23,8 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("workloads") => vec![workloads()],
         Some("fio") => vec![fio()],
         Some("host") => vec![host()],
+        Some("programs") => vec![programs::programs()],
+        Some("measures") => vec![programs::measures()],
         Some(name) => one(name, catalogue)?,
     };
     if arguments.json {
@@ -114,7 +118,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     if name.contains(['/', '\\', ':']) || name.ends_with(".toml") || disks.iter().any(|disk| disk == name) {
         return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
     }
-    let topics = ["elevators", "disks", "workloads", "fio", "host"];
+    let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "measures"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
     let known: Vec<&str> = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).collect();
     let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));

@@ -5,10 +5,10 @@ use blksched_simulate::experiment::{Experiment, Outcome, Second};
 /// The timer of 2.5 on a PC interrupts so often a second; vmstat counts it in.
 const TIMER: u64 = 1000;
 
-const HEAD: &str = "\
-   procs                      memory      swap          io     system         cpu
- r  b  w   swpd   free   buff  cache   si   so    bi    bo   in    cs  us  sy  id
-";
+const HEAD: &str = concat!(
+    "   procs                      memory      swap          io     system         cpu\n",
+    " r  b  w   swpd   free   buff  cache   si   so    bi    bo   in    cs  us  sy  id\n",
+);
 
 /// The first seed's runs.
 pub(super) fn text(experiment: &Experiment, outcomes: &[Outcome], seeds: usize) -> String {

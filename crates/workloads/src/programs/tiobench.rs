@@ -1,9 +1,9 @@
 //! tiobench: many threads, each with a file of its own, that write at random and then read at random.
 //!
-//! **Model** Each thread writes `writes` blocks anywhere in its file, then reads `reads`. A write only makes a page
-//! dirty; but all threads together may have `dirty` bytes unwritten, and a thread that has its share of them writes back
-//! itself, one for each that it dirties, and whosever comes first (as `balance_dirty_pages` of 2.5 did: MEMORY), so
-//! blocks of any file. Reads are of its own file, and waited for.
+//! **Model** Each thread writes `writes` blocks, then reads `reads`. A write only makes a page dirty; but all threads
+//! together may have `dirty` bytes unwritten, and a thread that has its share of them writes back itself, one block for
+//! each that it dirties, and whosever comes first (as `balance_dirty_pages` of 2.5 did: MEMORY), so blocks of any file.
+//! Reads are of its own file, and waited for.
 //! **Left out** the sequential phases: their requests merge at once, and no order is searched for them.
 
 use blksched::Instant;

@@ -1,0 +1,56 @@
+//! Every experiment that comes with the program, run as a user runs it: all that is claimed holds, and the output is
+//! what `experiments/NAME/expected.txt` says. The simulations are too many for a build without optimisation, so a
+//! release build does them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Run the release build's command.
+fn released(arguments: &[&str]) -> Output {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root()).args(["run", "--quiet", "--release", "--package", "blksched-cli", "--"]);
+    command.args(arguments).output().expect("cargo runs")
+}
+
+fn experiments() -> Vec<String> {
+    let folders = fs::read_dir(root().join("experiments")).expect("experiments/ is there");
+    let mut names: Vec<String> = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_claimed_holds_and_every_table_is_as_expected() {
+    for name in experiments() {
+        let output = released(&["experiment", &name]);
+        let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{name}: {complaint}\n{text}");
+        let golden = root().join("experiments").join(&name).join("expected.txt");
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&golden, text.as_bytes()).unwrap();
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(text, expected, "{name}: `cargo xtask bless` renews it");
+    }
+}
+
+#[test]
+fn every_folder_is_an_experiment_that_is_listed_and_says_what_it_does_not_claim() {
+    let list = Command::new(env!("CARGO_BIN_EXE_blksched")).arg("experiment").output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    for name in experiments() {
+        assert!(list.contains(&format!(" {name} ")), "{name} is not listed:\n{list}");
+        let readme = fs::read_to_string(root().join("experiments").join(&name).join("README.md")).unwrap_or_default();
+        for heading in
+            ["## The claim", "## What is reproduced", "## What is not", "## Fitted"]
+        {
+            assert!(readme.contains(heading), "experiments/{name}/README.md lacks `{heading}`");
+        }
+    }
+}
