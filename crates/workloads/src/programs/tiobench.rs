@@ -139,7 +139,7 @@ mod tests {
                 Step::Start(io) => seen += if io.dir == Dir::Write { "w" } else { "r" },
                 Step::Await(most) => seen += &most.to_string(),
                 Step::Exit => break,
-                Step::Think(_) => unreachable!("it never thinks"),
+                other => unreachable!("it neither thinks nor listens: {other:?}"),
             }
         }
         assert_eq!(seen, "w4w0r0");
