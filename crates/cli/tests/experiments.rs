@@ -47,9 +47,7 @@ fn every_folder_is_an_experiment_that_is_listed_and_says_what_it_does_not_claim(
     for name in experiments() {
         assert!(list.contains(&format!(" {name} ")), "{name} is not listed:\n{list}");
         let readme = fs::read_to_string(root().join("experiments").join(&name).join("README.md")).unwrap_or_default();
-        for heading in
-            ["## The claim", "## What is reproduced", "## What is not", "## Fitted"]
-        {
+        for heading in ["## The claim", "## What is reproduced", "## What is not", "## Fitted"] {
             assert!(readme.contains(heading), "experiments/{name}/README.md lacks `{heading}`");
         }
     }

@@ -24,16 +24,8 @@ macro_rules! builtins {
 }
 
 /// All of them, in the order in which they are listed.
-pub const BUILTINS: &[Builtin] = builtins![
-    "horror",
-    "readers-vs-dd",
-    "rbtree-scores",
-    "dump",
-    "nfs",
-    "four-dd",
-    "fairness-fio",
-    "async-ramp-up"
-];
+pub const BUILTINS: &[Builtin] =
+    builtins!["horror", "readers-vs-dd", "rbtree-scores", "dump", "nfs", "four-dd", "fairness-fio", "async-ramp-up"];
 
 impl Builtin {
     /// It, read.
