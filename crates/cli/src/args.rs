@@ -41,6 +41,9 @@ pub(crate) enum Verb {
     /// Look at and change a server that runs.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Ctl(crate::serve::CtlArguments),
+    /// Put a load on any NBD server, or on several side by side, and measure what a request costs.
+    #[cfg(all(feature = "serve", target_os = "linux"))]
+    Load(crate::load::LoadArguments),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -12,6 +12,8 @@ mod failure;
 mod generate;
 mod input;
 mod list;
+#[cfg(all(feature = "serve", target_os = "linux"))]
+mod load;
 mod output;
 mod progress;
 #[cfg(all(feature = "serve", target_os = "linux"))]
@@ -52,6 +54,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Serve(arguments) => serve::run(arguments, catalogue),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Ctl(arguments) => serve::ctl(arguments),
+        #[cfg(all(feature = "serve", target_os = "linux"))]
+        Verb::Load(arguments) => load::run(arguments),
         Verb::Completions { shell } => generate::completions(*shell),
         Verb::Man { directory } => generate::man_pages(directory),
     }

@@ -99,7 +99,7 @@ fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
 }
 
 /// A directory that only we can enter.
-fn private_directory() -> Result<PathBuf, Failure> {
+pub(crate) fn private_directory() -> Result<PathBuf, Failure> {
     use std::os::unix::fs::DirBuilderExt;
     let base = std::env::temp_dir();
     for nth in 0..1000u32 {

@@ -14,7 +14,7 @@ use crate::buffer::LARGEST;
 use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::engine;
 use crate::orders::Desk;
-use crate::record::{self, Log};
+use crate::record::{self, Log, Trace};
 use crate::shard::{Parts, Shard};
 use crate::tenant::Tenant;
 
@@ -134,6 +134,7 @@ impl Plan {
             queue.limits.max_sectors = queue.limits.max_sectors.min(facts.max_sectors);
             queue.limits.rotational = facts.rotational;
         }
+        let trace = config.record.as_deref().map(|directory| Trace::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
         let (desk, orders, bell) = Desk::new().map_err(ServeError::system("making an eventfd"))?;
         let (elevator, knobs) = (config.elevator.clone(), config.knobs.clone());
@@ -153,6 +154,7 @@ impl Plan {
                 engine,
                 model,
                 largest_piece,
+                trace,
                 orders,
                 bell,
                 patience,

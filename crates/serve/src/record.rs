@@ -1,16 +1,50 @@
-//! Recording a disk: the call log that replays decision for decision, a line per call of the block queue.
+//! Recording a disk, in two files: the call log, which replays decision for decision, and a trace in blktrace's binary
+//! format, which blkparse, btt and their like read.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use blksched::{Bio, Command, Durability, End, Instant, Op, Request, Sector, Submitted, SubmitterId};
 use blksched_conformance::calls::LoggedQueue;
+use blksched_traces::blktrace::{Action, Event, Kind};
 
 use crate::ServeError;
+use crate::backend::SECTOR;
 
-/// A file that the log of a disk goes to, its header written as soon as there is one.
+/// The major number of network block devices.
+const NBD_MAJOR: u32 = 43;
+
+/// The call log: its header written as soon as there is one, then a line per call.
 pub struct Log {
+    file: Lasting,
+}
+
+/// A file that is written as long as that works.
+struct Lasting {
     file: BufWriter<File>,
+    path: PathBuf,
+    /// The disk is full, say: the record ends there, and the server goes on.
+    ended: bool,
+}
+
+impl Lasting {
+    fn create(directory: &Path, name: String) -> Result<Lasting, ServeError> {
+        let path = directory.join(name);
+        let made = std::fs::create_dir_all(directory).and_then(|()| File::create(&path));
+        let file = made.map_err(ServeError::system(format!("recording to {}", path.display())))?;
+        Ok(Lasting { file: BufWriter::with_capacity(1 << 20, file), path, ended: false })
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) {
+        if self.ended {
+            return;
+        }
+        if let Err(error) = write(&mut self.file) {
+            tracing::warn!(%error, path = %self.path.display(), "the record ends here");
+            self.ended = true;
+        }
+    }
 }
 
 impl Log {
@@ -19,22 +53,109 @@ impl Log {
     /// # Errors
     /// If it cannot be written.
     pub fn begin(directory: &Path, disk: &str) -> Result<Log, ServeError> {
-        let path = directory.join(format!("{}.calls.jsonl", disk.replace('/', "-")));
-        let made = std::fs::create_dir_all(directory).and_then(|()| File::create(&path));
-        let file = made.map_err(ServeError::system(format!("recording to {}", path.display())))?;
-        Ok(Log { file: BufWriter::with_capacity(1 << 20, file) })
+        Ok(Log { file: Lasting::create(directory, format!("{}.calls.jsonl", plain(disk)))? })
     }
 
     /// A line.
     pub fn line(&mut self, line: &str) {
-        // A disk that is full must not stop the server; the log then ends there.
-        if let Err(error) = writeln!(self.file, "{line}") {
-            tracing::warn!(%error, "the record is not complete");
-        }
+        self.file.write(|file| writeln!(file, "{line}"));
     }
+}
+
+/// A disk's name without what a file's name cannot have.
+fn plain(disk: &str) -> String {
+    disk.replace(['/', ':'], "-")
 }
 
 /// The queue's own header.
 pub fn header(queue: &LoggedQueue) -> String {
     serde_json::to_string(queue.header()).unwrap_or_default()
+}
+
+/// A trace as blktrace would have made it.
+pub struct Trace {
+    file: Lasting,
+    sequence: u32,
+}
+
+impl Trace {
+    /// Begin `DISK.blktrace.0` in `directory`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin(directory: &Path, disk: &str) -> Result<Trace, ServeError> {
+        Ok(Trace { file: Lasting::create(directory, format!("{}.blktrace.0", plain(disk)))?, sequence: 0 })
+    }
+
+    /// A client is from now on `name`.
+    pub fn process(&mut self, now: Instant, submitter: SubmitterId, name: &str) {
+        let event = Event::process(now.as_ns(), submitter.0, name);
+        self.file.write(|file| event.write(file));
+    }
+
+    /// A bio was submitted, and this became of it.
+    pub fn submitted(&mut self, now: Instant, bio: &Bio, became: Submitted) {
+        let steps: &[Action] = match became {
+            Submitted::Inserted(_) => &[Action::Queue, Action::GetRequest, Action::Insert],
+            Submitted::Merged { end: End::Back, .. } | Submitted::MergedOnInsert { .. } => {
+                &[Action::Queue, Action::BackMerge]
+            }
+            Submitted::Merged { end: End::Front, .. } => &[Action::Queue, Action::FrontMerge],
+            Submitted::Asleep => &[Action::Queue, Action::SleepRequest],
+            Submitted::Held | Submitted::Done => &[Action::Queue],
+        };
+        for &action in steps {
+            self.note(now, action, kind(bio.op, bio.durability), bio.start, bio.sectors, bio.submitter, 0);
+        }
+    }
+
+    /// The device has a command.
+    pub fn issued(&mut self, now: Instant, command: &Command) {
+        let durability = Durability { preflush: false, fua: command.fua };
+        let Command { op, start, sectors, submitter, .. } = *command;
+        self.note(now, Action::Issue, kind(op, durability), start, sectors, submitter, 0);
+    }
+
+    /// The device is done with a request.
+    pub fn completed(&mut self, now: Instant, request: &Request, error: u16) {
+        let Request { op, start, sectors, submitter, durability, .. } = *request;
+        self.note(now, Action::Complete, kind(op, durability), start, sectors, submitter, error);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn note(
+        &mut self,
+        now: Instant,
+        action: Action,
+        kind: Kind,
+        start: Sector,
+        sectors: u32,
+        submitter: SubmitterId,
+        error: u16,
+    ) {
+        self.sequence += 1;
+        let event = Event {
+            sequence: self.sequence,
+            time: now.as_ns(),
+            sector: start.0,
+            bytes: u32::try_from(u64::from(sectors) * SECTOR).unwrap_or(u32::MAX),
+            action,
+            kind,
+            pid: submitter.0,
+            device: NBD_MAJOR << 20,
+            error,
+            ..Event::default()
+        };
+        self.file.write(|file| event.write(file));
+    }
+}
+
+fn kind(op: Op, durability: Durability) -> Kind {
+    let fua = if durability.fua { Kind::FUA } else { 0 };
+    Kind(match op {
+        Op::Read => Kind::READ | Kind::SYNC,
+        Op::Write => Kind::WRITE | Kind::SYNC | fua,
+        Op::Discard => Kind::WRITE | Kind::DISCARD | fua,
+        Op::Flush => Kind::WRITE | Kind::FLUSH,
+    })
 }

@@ -19,6 +19,7 @@ use slab::Slab;
 use crate::connection::{Connection, Phase, Reading};
 use crate::engine::{Engine, Event, Io, Part};
 use crate::orders::Order;
+use crate::record::Trace;
 use crate::tenant::Tenant;
 
 mod finish;
@@ -64,6 +65,8 @@ pub struct Shard {
     starved: Vec<usize>,
     next_submitter: u32,
     largest_piece: usize,
+    /// Who writes down what happens.
+    trace: Option<Trace>,
     orders: Receiver<Order>,
     bell: Arc<OwnedFd>,
     ending: Option<Ending>,
@@ -116,6 +119,7 @@ pub(crate) struct Parts {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) model: Option<Box<dyn Disk>>,
     pub(crate) largest_piece: usize,
+    pub(crate) trace: Option<Trace>,
     pub(crate) orders: Receiver<Order>,
     pub(crate) bell: Arc<OwnedFd>,
     pub(crate) patience: Span,
@@ -123,7 +127,8 @@ pub(crate) struct Parts {
 
 impl Shard {
     pub(crate) fn new(parts: Parts) -> Shard {
-        let Parts { queue, elevator, catalogue, tenants, engine, model, largest_piece, orders, bell, patience } = parts;
+        let Parts { queue, elevator, catalogue, tenants, engine, model, largest_piece, trace, orders, bell, patience } =
+            parts;
         let mut shard = Shard {
             queue,
             tenants,
@@ -146,6 +151,7 @@ impl Shard {
             starved: Vec::new(),
             next_submitter: 1,
             largest_piece,
+            trace,
             orders,
             bell,
             ending: None,

@@ -14,7 +14,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "NAME=PATH[,OPTION]…", required = true)]
     pub(crate) export: Vec<String>,
     /// The scheduler, name[@kernel][+mechanism=variant]
-    #[arg(long, value_name = "NAME", default_value = "mq-deadline")]
+    #[arg(long, value_name = "NAME", default_value = "bfq")]
     pub(crate) elevator: String,
     /// Turn a knob, as in bfq.slice_idle=0; may be repeated
     #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use blksched::Catalogue;
 use blksched_nbd::{Command, Persist};
+use blksched_traces::blktrace::{self, Action, Kind};
 
 use crate::kit::{Folder, Numbers, Server};
 
@@ -22,6 +23,7 @@ fn a_recorded_run_replays_decision_for_decision() {
         work(&server);
         server.signal("TERM");
         assert!(server.child.wait().unwrap().success());
+        trace(&Path::new(&record).join("memory.blktrace.0"));
         replay(&Path::new(&record).join("memory.calls.jsonl"), elevator);
     }
 }
@@ -44,6 +46,18 @@ fn work(server: &Server) {
     for client in &mut clients {
         (0..30).for_each(|_| drop(client.receive().unwrap().1.unwrap()));
     }
+}
+
+/// What the device was given it has done, and it was given all that was inserted.
+fn trace(path: &Path) {
+    let events = blktrace::read(std::fs::File::open(path).unwrap()).unwrap();
+    // A flush has no request of the elevator's.
+    let data = || events.iter().filter(|event| event.kind.0 & Kind::FLUSH == 0);
+    let count = |action| data().filter(|event| event.action == action).count();
+    assert_eq!(count(Action::Queue), count(Action::GetRequest) + count(Action::BackMerge) + count(Action::FrontMerge));
+    assert_eq!(count(Action::Issue), count(Action::Complete));
+    assert!(count(Action::Insert) >= count(Action::Issue) && count(Action::Issue) > 0);
+    assert!(events.iter().filter(|event| event.payload.starts_with(b"a\0")).count() >= 4, "clients have names");
 }
 
 fn replay(log: &Path, elevator: &str) {

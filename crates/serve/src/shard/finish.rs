@@ -161,6 +161,10 @@ impl Shard {
     pub(super) fn complete(&mut self, rq: RequestId) {
         let Some(flight) = self.flights[rq.index()].take() else { return };
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
+        if let Some(trace) = &mut self.trace {
+            let error = flight.error.map_or(0, |errno| errno.code() as u16);
+            trace.completed(self.now, &self.queue.queue().requests()[rq], error);
+        }
         self.queue.complete(self.now, rq, outcome);
         self.hand_out();
     }

@@ -36,6 +36,9 @@ pub enum Modelled {
 impl Shard {
     /// Send a command to the device.
     pub(super) fn start(&mut self, command: Command) {
+        if let Some(trace) = &mut self.trace {
+            trace.issued(self.now, &command);
+        }
         let at = command.rq.index();
         if at >= self.flights.len() {
             self.flights.resize_with(at + 1, || None);

@@ -33,6 +33,9 @@ impl Shard {
             return;
         }
         tenant.connections += 1;
+        if let Some(trace) = &mut self.trace {
+            trace.process(self.now, submitter, &tenant.export.name);
+        }
         let mut inbox = Inbox::new(Pool::apart(INBOX));
         inbox.preload(&ahead);
         let reader = RequestReader::new(session.framing, Limits::of(&tenant.export, session.allocation));
@@ -278,6 +281,9 @@ impl Shard {
         let submitter = self.connections[work.connection].submitter;
         let bio = piece.bio(number, submitter, group, share.priority, work.persist());
         let submitted = self.queue.submit(self.now, bio);
+        if let Some(trace) = &mut self.trace {
+            trace.submitted(self.now, &bio, submitted);
+        }
         if submitted == Submitted::Done {
             self.hand_out();
         }

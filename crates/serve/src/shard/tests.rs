@@ -89,6 +89,7 @@ impl Rig {
             engine: Box::new(Fake(hand.clone())),
             model: None,
             largest_piece: 512 << 10,
+            trace: None,
             orders,
             bell,
             patience: Span::from_secs(10),

@@ -1,0 +1,184 @@
+//! `blksched load`: a lean load for any NBD server, and servers side by side.
+
+use std::path::{Path, PathBuf};
+
+use blksched::Span;
+use blksched_measure::{Column, Table};
+use blksched_nbd::Uri;
+use blksched_serve::load::{LoadPlan, LoadReport, Order, load};
+use blksched_serve::peers::Peer;
+use blksched_serve::sizes;
+use clap::{Args, ValueEnum};
+
+use crate::failure::Failure;
+use crate::output::{self, Look, render};
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LoadArguments {
+    /// The server and its export, as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock
+    #[arg(value_name = "URI", required_unless_present = "peers", conflicts_with = "peers")]
+    uri: Option<Uri>,
+    /// Measure this server, nbdkit and qemu-nbd with the same file, one after the other
+    #[arg(long, value_name = "FILE")]
+    peers: Option<PathBuf>,
+    /// The scheduler of this server among the peers
+    #[arg(long, value_name = "NAME", default_value = "mq-deadline")]
+    elevator: String,
+    /// The order of the requests
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t = Pattern::Random)]
+    order: Pattern,
+    /// Of 100 requests so many read; the others write, with whatever content
+    #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100))]
+    reads: u32,
+    /// How large a request is
+    #[arg(long, value_name = "SIZE", default_value = "4K")]
+    block: String,
+    /// How many requests each connection keeps under way
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    depth: u32,
+    /// How many connections
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    clients: u32,
+    /// For how long
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    time: Span,
+    /// The seed of the random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// The order of the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Pattern {
+    /// Anywhere.
+    Random,
+    /// One behind the other, each connection from a place of its own.
+    Sequential,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blksched load nbd://localhost/disk
+  blksched load nbd://localhost/disk --reads 70 --block 64K --depth 8 --clients 2 --time 30s
+  blksched load --peers cached.img          processor time and system calls per request, beside nbdkit and qemu-nbd";
+
+pub(crate) fn run(arguments: &LoadArguments) -> Result<(), Failure> {
+    let block = sizes::parse(&arguments.block).and_then(|block| u32::try_from(block).ok());
+    let block = block.filter(|block| (512..=32 << 20).contains(block) && block.is_multiple_of(512));
+    let error = || Failure::Input(format!("--block {}: expected 512 to 32M, in whole sectors", arguments.block));
+    let uri = arguments.uri.clone();
+    let plan = LoadPlan {
+        uri: uri
+            .clone()
+            .unwrap_or(Uri { address: blksched_nbd::Address::Unix { path: String::new() }, export: String::new() }),
+        order: if arguments.order == Pattern::Random { Order::Random } else { Order::Sequential },
+        reads: arguments.reads,
+        block: block.ok_or_else(error)?,
+        depth: arguments.depth,
+        clients: arguments.clients,
+        time: arguments.time,
+        seed: arguments.seed,
+    };
+    let mut table = table(arguments);
+    match (&arguments.peers, uri) {
+        (Some(file), _) => peers(arguments, &plan, file, &mut table)?,
+        (None, _) => {
+            let report = load(&plan).map_err(Failure::Outside)?;
+            row(&mut table, &plan.uri.to_string(), &plan, &report, None, None);
+        }
+    }
+    if arguments.json {
+        let value = serde_json::json!({ "schema": "blksched/load/1", "table": table.json() });
+        return Ok(output::print(&format!("{value:#}\n"))?);
+    }
+    Ok(output::print(&render(&table, Look::Text))?)
+}
+
+/// Each server in turn, in a folder of its own.
+fn peers(arguments: &LoadArguments, plan: &LoadPlan, file: &Path, table: &mut Table) -> Result<(), Failure> {
+    let own = std::env::current_exe().map_err(|error| Failure::Outside(error.to_string()))?;
+    let words = format!(
+        "serve --export file={{file}} --page-cache --unix {{socket}} --depth 32 --elevator {}",
+        arguments.elevator
+    );
+    let mut all = vec![Peer {
+        name: format!("blksched, {}", arguments.elevator),
+        program: own.display().to_string(),
+        arguments: words.split(' ').map(str::to_owned).collect(),
+    }];
+    all.extend(Peer::known());
+    let folder = crate::serve::private_directory()?;
+    let measured: Result<Vec<_>, _> = all.iter().map(|peer| peer.measure(plan, file, &folder)).collect();
+    let _ = std::fs::remove_dir_all(&folder);
+    for (peer, cost) in all.iter().zip(measured.map_err(Failure::Outside)?) {
+        match cost {
+            Some(cost) => row(table, &peer.name, plan, &cost.report, Some(cost.cpu_ns), cost.system_calls),
+            None => {
+                table.note(format!("{}: {} is not here", peer.name, peer.program));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn table(arguments: &LoadArguments) -> Table {
+    let columns = [
+        ("server", "server"),
+        ("iops", "requests/s"),
+        ("bandwidth", "MiB/s"),
+        ("p50", "p50"),
+        ("p99", "p99"),
+        ("max", "max"),
+        ("errors", "errors"),
+        ("client_cpu", "client's CPU/request"),
+        ("server_cpu", "server's CPU/request"),
+        ("system_calls", "its system calls/request"),
+    ];
+    let shown = columns.into_iter().filter(|(key, _)| arguments.peers.is_some() || !SERVERS_OWN.contains(key));
+    let title = format!(
+        "{} connections, {} requests under way on each, {} of {}, {}% reads, for {}",
+        arguments.clients,
+        arguments.depth,
+        if arguments.order == Pattern::Random { "random" } else { "sequential" },
+        arguments.block,
+        arguments.reads,
+        arguments.time
+    );
+    Table::new(&title, shown.map(|(key, header)| Column::words(key, header)).collect())
+}
+
+/// What only the peers' table can have.
+const SERVERS_OWN: [&str; 2] = ["server_cpu", "system_calls"];
+
+fn row(
+    table: &mut Table,
+    name: &str,
+    plan: &LoadPlan,
+    report: &LoadReport,
+    cpu_ns: Option<f64>,
+    system_calls: Option<f64>,
+) {
+    let seconds = report.elapsed.as_secs_f64();
+    let rate = report.requests as f64 / seconds;
+    let us = |span: Span| format!("{:.0}us", span.as_ns() as f64 / 1e3);
+    let own = report.own_cpu.as_ns() as f64 / report.requests.max(1) as f64;
+    let mut cells = vec![
+        name.to_owned(),
+        format!("{rate:.0}"),
+        format!("{:.1}", rate * f64::from(plan.block) / f64::from(1 << 20)),
+        us(report.latency.percentile(50.0)),
+        us(report.latency.percentile(99.0)),
+        us(report.latency.max()),
+        report.errors.to_string(),
+        format!("{:.2}us", own / 1e3),
+    ];
+    if let Some(cpu) = cpu_ns {
+        cells.push(format!("{:.2}us", cpu / 1e3));
+        cells.push(system_calls.map_or_else(|| "-".to_owned(), |calls| format!("{calls:.2}")));
+    }
+    table.row(cells.into_iter().map(Into::into));
+}
