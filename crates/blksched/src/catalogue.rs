@@ -156,7 +156,10 @@ impl fmt::Display for Choice {
             text += &format!("@{}", self.preset.kernel);
         }
         for (mechanism, variant) in self.row.iter().filter(|pair| !self.preset.row.contains(pair)) {
-            text += &format!("+{mechanism}={variant}");
+            match *variant {
+                "on" => text += &format!("+{mechanism}"),
+                variant => text += &format!("+{mechanism}={variant}"),
+            }
         }
         f.pad(&text)
     }

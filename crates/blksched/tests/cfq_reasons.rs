@@ -63,7 +63,7 @@ impl Rig {
     }
 }
 
-const ERAS: [&str; 3] = ["cfq@2.6.31", "cfq@2.6.32", "cfq@2.6.33"];
+const ERAS: [&str; 5] = ["cfq@2.6.31", "cfq@2.6.32", "cfq@2.6.33", "cfq@4.20", "cfq@4.20+groups"];
 
 #[test]
 fn a_reader_that_runs_empty_is_idled_for_and_the_timer_ends_its_slice() {
@@ -84,6 +84,8 @@ fn without_slice_idle_nobody_is_idled_for_and_it_says_so() {
     for era in ERAS {
         let mut rig = Rig::new(era);
         rig.queue.set(rig.now, "slice_idle", 0).unwrap();
+        // Groups are idled for, too, where there are any.
+        let _without_groups = rig.queue.set(rig.now, "group_idle", 0);
         rig.read(1, 8000);
         rig.bio(2, 1 << 30, 4);
         assert!(rig.issue().is_some(), "{era}");
@@ -101,8 +103,8 @@ fn a_read_preempts_write_back_and_says_why() {
         let wanted = SliceEnd::Preempted(Preempt::SyncOverAsync);
         assert!(rig.said(|reason| matches!(reason, Reason::SliceEnded { why, .. } if *why == wanted)), "{era}");
         rig.complete(write);
-        // In 2.6.33 the time of write-back as a kind of load goes on.
-        if era != "cfq@2.6.33" {
+        // Since 2.6.33 the time of write-back as a kind of load goes on.
+        if era < "cfq@2.6.33" {
             let read = rig.issue().unwrap();
             assert_eq!(rig.queue.requests()[read].waiter, Waiter::Sync, "{era}");
         }
@@ -156,11 +158,46 @@ fn equal_readers_get_equal_shares_within_one_slice() {
 
 #[test]
 fn readers_of_other_levels_share_as_their_slices_say() {
-    for era in ["cfq@2.6.32", "cfq@2.6.33"] {
+    for era in ["cfq@2.6.32", "cfq@2.6.33", "cfq@4.20", "cfq@4.20+groups"] {
         let done = shares(era, &[0, 4, 7]);
         let per_ms = |process: usize, slice: f64| f64::from(done[process]) / slice;
         let (first, middle, last) = (per_ms(0, 180.0), per_ms(1, 100.0), per_ms(2, 40.0));
         assert!(done[0] > done[1] && done[1] > done[2], "{era}: {done:?}");
         assert!((first / middle - 1.0).abs() < 0.35 && (last / middle - 1.0).abs() < 0.35, "{era}: {done:?}");
+    }
+}
+
+#[test]
+fn a_priority_changed_while_running_counts_from_the_next_request_on() {
+    for era in ERAS {
+        let mut rig = Rig::new(era);
+        rig.read(1, 0);
+        rig.wait(Span::from_ms(20));
+        rig.read(2, 1 << 30);
+        let mut class_of = |process: u32, start: u64, class| {
+            rig.tags += 1;
+            let priority = Priority { class, level: 0 };
+            rig.queue.submit(rig.now, Bio { priority, ..Bio::read(rig.tags, SubmitterId(process), Sector(start), 8) });
+        };
+        // The disk idles for the second; the first becomes real time, and far away.
+        class_of(1, 1 << 40, Class::RealTime);
+        let first = rig.issue().unwrap_or_else(|| panic!("{era}: real time does not wait for best effort"));
+        assert_eq!(rig.queue.requests()[first].submitter, SubmitterId(1), "{era}");
+        let wanted = SliceEnd::Preempted(Preempt::RealTime);
+        assert!(rig.said(|reason| matches!(reason, Reason::SliceEnded { why, .. } if *why == wanted)), "{era}");
+    }
+}
+
+#[test]
+fn nobody_is_idled_for_who_exits() {
+    for era in ERAS {
+        let mut rig = Rig::new(era);
+        rig.read(1, 0);
+        assert!(rig.queue.deadline().is_some(), "{era}: the disk idles for the first");
+        rig.bio(2, 1 << 30, 4);
+        rig.queue.forget(rig.now, SubmitterId(1));
+        assert!(rig.said(|reason| matches!(reason, Reason::SliceEnded { why: SliceEnd::Gone, .. })), "{era}");
+        let next = rig.issue().unwrap_or_else(|| panic!("{era}: the second may go"));
+        assert_eq!(rig.queue.requests()[next].submitter, SubmitterId(2), "{era}");
     }
 }
