@@ -10,7 +10,8 @@ use blksched::{
 
 const MS: i64 = 1_000_000;
 
-/// A disk with an arm (one request at a time, 8 ms for a seek to another reader's place, 2 ms for one within its own) or without (eight at a time).
+/// A disk with an arm (one request at a time, 8 ms for a seek to another reader's place, 2 ms for one within its own)
+/// or without (eight at a time).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Disk {
     Hdd,
