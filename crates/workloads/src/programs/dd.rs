@@ -29,7 +29,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let sectors = |name| launch.settings.sectors(name);
     let (size, run) = (sectors("size"), sectors("run").max(8));
     let breaks = size / run;
-    let at = launch.room("at", size + breaks * sectors("gap"))?;
+    let at = launch.room("at", size.saturating_add(breaks.saturating_mul(sectors("gap"))))?;
     let bio = u32::try_from(sectors("bio").clamp(8, run)).map_err(|_| "`bio` is too large".to_owned())?;
     let steps = Backlog { at, left: size, bio, run, left_of_run: run, gap: sectors("gap") };
     let source = Stepper::new(launch.submitter(0), launch.at, steps);

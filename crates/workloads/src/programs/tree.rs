@@ -76,7 +76,7 @@ impl Shape {
             return Err("`first` and `ahead` must be at least 4KiB and at most 512MiB".to_owned());
         }
         Ok(Shape {
-            files: settings.count("files").max(1),
+            files: settings.count("files").clamp(1, 1 << 32),
             sizes: libm::log(smallest as f64)..libm::log(largest as f64),
             inodes: settings.count("inodes").max(1),
             away: settings.sectors("away"),
@@ -89,7 +89,8 @@ impl Shape {
     /// The largest that a directory can be \[sectors\].
     pub(super) fn most(&self) -> u64 {
         let largest = (libm::exp(self.sizes.end) as u64).next_multiple_of(BLOCK);
-        BLOCK + self.away + self.files.div_ceil(self.inodes) * BLOCK + self.files * (largest + BLOCK)
+        let data = self.files.saturating_mul(largest + BLOCK);
+        data.saturating_add(BLOCK + self.away + self.files.div_ceil(self.inodes) * BLOCK)
     }
 
     /// A file's size \[sectors, whole blocks\].

@@ -30,7 +30,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     if tree < shape.most() {
         return Err(format!("`tree` is smaller than one directory may be ({} KiB)", shape.most() / 2));
     }
-    let at = launch.room("at", u64::from(trees - 1) * apart + tree)?;
+    let at = launch.room("at", (u64::from(trees - 1) * apart).saturating_add(tree))?;
     let process = |nth: u32| {
         let from = at + u64::from(nth) * apart;
         let places = Scattered { from, to: from + tree - shape.most() };

@@ -53,7 +53,6 @@ impl Argument {
         match self {
             Argument::Process => "process".to_owned(),
             Argument::Window => "from..to".to_owned(),
-            Argument::Decision => "decision".to_owned(),
             other => other.words().unwrap_or_default().join("|"),
         }
     }
