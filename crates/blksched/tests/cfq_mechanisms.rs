@@ -24,6 +24,7 @@ const SCENARIOS: &[(&str, Decide)] = &[
     ("next", requests_around_one_whose_time_is_up),
     ("cooperation", reads_of_two_side_by_side),
     ("seeks", idling_for_who_seeks_one_way_or_the_other),
+    ("first_seek", idling_for_who_has_just_begun_far_out),
     ("trees", real_time_after_best_effort_and_a_lone_seeker),
     ("residual", write_back_that_was_preempted),
     ("idling", idling_for_four_kinds_of_process),
@@ -69,6 +70,15 @@ fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
         matches!(rig.next(), Next::Idle { .. })
     };
     (0..20).filter(is_idle_after).collect()
+}
+
+/// Whether the disk is left idle for a reader in order after its first request, far from the disk's beginning.
+fn idling_for_who_has_just_begun_far_out(spec: &str) -> Vec<u64> {
+    let mut rig = rig(&format!("{spec}+seeks=per_process+idling=unless_seeky"));
+    rig.new_read(FAR, 8);
+    rig.serve();
+    rig.read_by(YOU, 10_000_000, 8);
+    vec![u64::from(matches!(rig.next(), Next::Idle { .. }))]
 }
 
 /// And how many late writes go past a read in flight.

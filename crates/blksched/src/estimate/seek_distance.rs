@@ -29,6 +29,12 @@ impl SeekDistance {
         self.mean = self.recent.mean(self.recent.samples() / 2);
     }
 
+    /// The same of a kernel in which the first request is a seek too, from the beginning of the disk.
+    pub fn add_first_too(&mut self, start: Sector) {
+        self.last = self.last.or(Some(Sector(0)));
+        self.add(start);
+    }
+
     /// Where the next request would be no seek.
     pub fn ended(&mut self, end: Sector) {
         self.last = Some(end).filter(|&end| end != Sector(0));
@@ -80,5 +86,17 @@ mod tests {
         starts.push(1 << 40);
         starts.extend((1..12).map(|n| (1 << 40) + n * 8));
         assert!(!reader(&starts).is_seeky());
+    }
+
+    #[test]
+    fn if_the_first_request_counts_too_a_sequential_reader_far_out_begins_as_a_seeky_one() {
+        let mut seeks = SeekDistance::default();
+        seeks.add_first_too(Sector(1 << 30));
+        assert!(seeks.is_seeky() && !seeks.is_surely_seeky());
+        for n in 1..60 {
+            seeks.ended(Sector((1 << 30) + n * 8));
+            seeks.add_first_too(Sector((1 << 30) + n * 8));
+        }
+        assert!(!seeks.is_seeky(), "it is forgotten");
     }
 }

@@ -63,8 +63,8 @@ impl Cfq {
         self.pauses_end(cx, q, rq);
         let (pid, request) = (self.rows[rq].process, cx.rq(rq));
         match self.rules.seeks {
-            Seeks::PerProcess => self.processes[pid].seeks.add(request.start),
-            Seeks::PerQueue => self.queues[q].seeks.add(request.start),
+            Seeks::PerProcess => self.rules.first_seek.add(&mut self.processes[pid].seeks, request.start),
+            Seeks::PerQueue => self.rules.first_seek.add(&mut self.queues[q].seeks, request.start),
             Seeks::History => self.queues[q].history.add(request.start, request.sectors, cx.device.rotational),
         }
         self.look_at_habits(cx, pid, q);

@@ -15,7 +15,7 @@ use super::Cfq;
 use super::context::Pid;
 use super::queue::Qid;
 use crate::elevator::Cx;
-use crate::estimate::SEEKY;
+use crate::estimate::{SEEKY, SeekDistance};
 use crate::explain::Reason;
 use crate::index::{Forest, Root};
 use crate::request::{RequestId, Sector};
@@ -40,6 +40,25 @@ pub enum Seeks {
     PerQueue,
     /// Each queue's last 32 requests (4.20).
     History,
+}
+
+/// Whether a first request is a seek, where distances are averaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstSeek {
+    /// It is none.
+    None,
+    /// It is one, from the beginning of the disk: before the fix that the mail of 2009-09-03 speaks of (MEMORY; no
+    /// recording has it).
+    FromZero,
+}
+
+impl FirstSeek {
+    pub(super) fn add(self, seeks: &mut SeekDistance, start: Sector) {
+        match self {
+            FirstSeek::None => seeks.add(start),
+            FirstSeek::FromZero => seeks.add_first_too(start),
+        }
+    }
 }
 
 /// Whether somebody seeks.

@@ -5,7 +5,7 @@ use super::async_ramp::AsyncDepth;
 use super::charge::Charge;
 use super::clock::Clock;
 use super::context::WriteBack;
-use super::cooperator::{Cooperation, Seeks};
+use super::cooperator::{Cooperation, FirstSeek, Seeks};
 use super::depth::Depth;
 use super::fifo::Fifo;
 use super::groups::Grouping;
@@ -26,6 +26,8 @@ pub struct Mechanisms {
     pub cooperation: Cooperation,
     /// What says who seeks.
     pub seeks: Seeks,
+    /// Whether a first request is a seek.
+    pub first_seek: FirstSeek,
     /// How deep write-back may go.
     pub async_depth: AsyncDepth,
     /// How many service trees there are.
@@ -84,6 +86,14 @@ pub(super) const MECHANISMS: &[Mechanism] = &[
             variant("per_process", "each process's mean distance, with its write-back: 2.6.31, 2.6.32"),
             variant("per_queue", "each queue's mean distance: 2.6.33"),
             variant("history", "each queue's last 32 requests, one bit each: 4.20"),
+        ],
+    },
+    Mechanism {
+        name: "first_seek",
+        doc: "whether a process's or queue's first request is a seek, where mean distances say who seeks",
+        variants: &[
+            variant("none", "it is none: 2.6.31 to 2.6.33"),
+            variant("from_zero", "it is one, from the disk's beginning: before the fix of 2009 (MEMORY; not recorded)"),
         ],
     },
     Mechanism {
@@ -252,6 +262,7 @@ pub(super) fn chosen(choice: &Choice) -> Mechanisms {
     Mechanisms {
         cooperation: one_of(choice, "cooperation", [Cooperation::None, Cooperation::Jump, Cooperation::MergeSplit]),
         seeks: one_of(choice, "seeks", [Seeks::PerProcess, Seeks::PerQueue, Seeks::History]),
+        first_seek: if has("first_seek", "from_zero") { FirstSeek::FromZero } else { FirstSeek::None },
         async_depth: one_of(
             choice,
             "async_depth",

@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
             row: &[
                 ("cooperation", "jump"),
                 ("seeks", "per_process"),
+                ("first_seek", "none"),
                 ("async_depth", "unlimited"),
                 ("trees", "single"),
                 ("residual", "added"),
@@ -46,6 +47,7 @@ pub const ENTRY: Entry = Entry {
             row: &[
                 ("cooperation", "jump"),
                 ("seeks", "per_process"),
+                ("first_seek", "none"),
                 ("async_depth", "since_last_sync"),
                 ("trees", "single"),
                 ("residual", "subtracted"),
@@ -73,6 +75,7 @@ pub const ENTRY: Entry = Entry {
             row: &[
                 ("cooperation", "merge_split"),
                 ("seeks", "per_queue"),
+                ("first_seek", "none"),
                 ("async_depth", "since_delayed_sync"),
                 ("trees", "by_workload"),
                 ("residual", "subtracted"),
