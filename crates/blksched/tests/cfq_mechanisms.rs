@@ -74,7 +74,7 @@ fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
 
 /// Whether the disk is left idle for a reader in order after its first request, far from the disk's beginning.
 fn idling_for_who_has_just_begun_far_out(spec: &str) -> Vec<u64> {
-    let mut rig = rig(&format!("{spec}+seeks=per_process+idling=unless_seeky"));
+    let mut rig = rig(&format!("{spec}+seeks=per_process+idling=unless_seeky+trees=single"));
     rig.new_read(FAR, 8);
     rig.serve();
     rig.read_by(YOU, 10_000_000, 8);
