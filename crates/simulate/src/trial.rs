@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Instant, KnobError, Limits, Plugging, QueueConfig, Slots, Span, SubmitterId,
+    BlockQueue, Built, Choice, Group, GroupId, Instant, KnobError, Limits, Plugging, QueueConfig, Slots, Span,
+    SubmitterId,
 };
 use blksched_disks::{Activity, Disk, DiskSpec, Facts};
 use blksched_measure::{JobRecord, Reasons, Share};
@@ -106,6 +107,11 @@ impl Trial {
         let mut queue = self.queue(&*disk);
         for (knob, raw) in &self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
+        }
+        for (nth, (_, weight)) in self.plan.groups.iter().enumerate() {
+            let group = Group { weight: *weight, ..Group::default() };
+            let made = queue.set_group(Instant::ZERO, GroupId(nth as u32 + 1), group);
+            made.expect("a plan has few groups, with weights that were checked");
         }
         let clerk = Clerk::new(&self.plan);
         let config = queue_config(&self.elevator.build(), &self.surroundings, &disk.facts());

@@ -78,6 +78,14 @@ nice=-3
 wait_for=c
 filename_format=$jobname.$jobnum
 [e]
+cgroup=a
+cgroup_weight=300
+cmd_type=nvme
+sg_write_mode=verify_bytchk_01
+zonemode=none
+zonesize=1m
+zonerange=2m
+zoneskip=3m
 nrfiles=3
 ramp_time=1ms
 exitall=0
@@ -179,6 +187,42 @@ proptest! {
         for value in [value, number.to_string(), format!("{number}-{number}"), format!("{number}k,{}", number >> 40)] {
             fuzz_parse(format!("[global]\ndirect=1\n[j]\nsize=64k\n{name}={value}\n").as_bytes());
             fuzz_parse(format!("[j]\nfilename=/dev/sda\n{name}={value}\ndirect=1\n").as_bytes());
+        }
+    }
+}
+
+/// The examples of the Debian package `fio-examples`; none, saying so, where it is not installed.
+fn examples() -> Vec<String> {
+    let folders = ["/usr/share/doc/fio/examples", "/usr/share/doc/fio-examples/examples"];
+    let Some(entries) = folders.iter().find_map(|folder| std::fs::read_dir(folder).ok()) else {
+        assert!(std::env::var_os("BLKSCHED_REQUIRE_FIO").is_none(), "no fio-examples here");
+        println!("skipped: no job files here (Debian package fio-examples)");
+        return Vec::new();
+    };
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "fio"));
+    paths.sort();
+    paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+}
+
+#[test]
+fn mangled_examples_never_panic() {
+    let examples = examples();
+    // A generator of its own, for the examples are not there on every machine.
+    let mut state = 1u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    for round in 0..4 {
+        for (nth, text) in examples.iter().enumerate() {
+            let edits: Vec<_> = (0..=round).map(|_| (draw(), draw() as u8, draw() as u8)).collect();
+            let mut mangled = mutate(text, &edits);
+            if round == 3 {
+                // Two examples as one.
+                mangled.extend(examples[(nth + 1 + draw()) % examples.len()].bytes());
+            }
+            fuzz_parse(&mangled);
         }
     }
 }

@@ -135,3 +135,36 @@ fn option_create_only_does_no_io() {
     let behind = run("[a]\ndirect=1\nsize=4k\ncreate_only=1\n[b]\nstonewall\ndirect=1\nsize=4k\n", 1);
     assert_eq!(behind.times_ms(), [0]);
 }
+
+#[test]
+fn option_zonemode_strided_uses_stretches_of_the_file() {
+    let strided = "size=64k bs=4k zonemode=strided zonesize=8k zoneskip=8k";
+    assert_eq!(kib(strided), [0, 4, 16, 20, 32, 36, 48, 52]);
+    assert_eq!(kib(&strided.replace("=strided", "=none")), kib("size=64k"));
+    let mut random = kib(&format!("rw=randread {strided}"));
+    assert!(random.chunks(2).enumerate().all(|(zone, two)| two.iter().all(|at| at / 16 == zone as u64)), "{random:?}");
+    random.sort_unstable();
+    assert_eq!(random, kib(strided));
+}
+
+#[test]
+fn option_zonesize_is_how_much_goes_to_a_zone() {
+    assert_eq!(kib("size=32k zonemode=strided zonesize=4k zonerange=16k"), [0, 16]);
+    assert_eq!(kib("size=32k zonemode=strided zonesize=8k zonerange=16k"), [0, 4, 16, 20]);
+}
+
+#[test]
+fn option_zonerange_is_a_zones_length() {
+    assert_eq!(kib("size=32k zonemode=strided zonesize=8k"), kib("size=32k"));
+    assert_eq!(kib("size=32k zonemode=strided zonesize=8k zonerange=8k"), kib("size=32k"));
+    assert_eq!(
+        kib("size=32k zonemode=strided zonesize=8k zonerange=4k"),
+        [0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28]
+    );
+}
+
+#[test]
+fn option_zoneskip_is_the_gap_between_zones() {
+    assert_eq!(kib("size=24k zonemode=strided zonesize=4k zoneskip=4k"), [0, 8, 16]);
+    assert_eq!(kib("size=24k zonemode=strided zonesize=4k zoneskip=50%"), [0, 16]);
+}

@@ -182,3 +182,46 @@ fn option_exitall_on_error_takes_the_others_along() {
     assert_eq!(ends_ms(&pair(&format!("{slow} exitall_on_error"), "new_group")), [1, 1]);
     assert_eq!(pair("exitall_on_error", "").bytes(Dir::Read), 440 * KIB, "without an error nothing ends");
 }
+
+#[test]
+fn option_cgroup_puts_processes_into_groups() {
+    let text = |lines: &str| format!("[global]\ndirect=1\nsize=4k\n[a]\ncgroup=x\n[b]\n{lines}\n[c]\n");
+    assert_eq!(plan(&text("cgroup=x")).groups, [("x".to_owned(), 100)]);
+    assert_eq!(plan(&text("cgroup=y")).groups.len(), 2);
+    let groups = |text: &str| {
+        let mut found = Vec::new();
+        for mut source in plan(text).sources(1) {
+            let mut out = Vec::new();
+            source.emit(Instant::ZERO, &mut out);
+            found.extend(
+                out.iter().filter_map(|e| if let Emission::Submit(bio) = e { Some(bio.group.0) } else { None }),
+            );
+        }
+        found
+    };
+    assert_eq!(groups(&text("cgroup=y")), [1, 2, 0], "a job without one is in the root");
+}
+
+#[test]
+fn option_cgroup_weight_is_its_groups() {
+    let text = "[a]\ndirect=1\nsize=4k\ncgroup=x\ncgroup_weight=300\n";
+    assert_eq!(plan(text).groups, [("x".to_owned(), 300)]);
+}
+
+#[test]
+fn option_cmd_type_and_engines_that_send_commands_need_no_direct() {
+    let depth = |options: &str| run(&format!("[j]\nfilename=/dev/sda\nsize=64k\niodepth=4\n{options}\n"), 1).depth[&0];
+    assert_eq!(depth("ioengine=io_uring_cmd\ncmd_type=nvme"), 4);
+    assert_eq!(depth("ioengine=sg"), 1);
+    let notes = plan("[j]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\n").notes;
+    assert!(notes.iter().any(|note| note.why.contains("past its scheduler")));
+}
+
+#[test]
+fn option_sg_write_mode_may_read_the_medium_instead() {
+    let letters =
+        |mode: &str| run(&format!("[j]\nfilename=/dev/sda\nsize=8k\nrw=write\nioengine=sg\n{mode}\n"), 1).letters();
+    assert_eq!(letters(""), "ww");
+    assert_eq!(letters("sg_write_mode=verify_bytchk_01"), "rr");
+    assert_eq!(letters("sg_write_mode=write_same_ndob"), "ww");
+}

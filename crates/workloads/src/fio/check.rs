@@ -32,7 +32,8 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
 
 type Rule = fn(&JobSection, &Settings) -> Option<Problem>;
 
-const RULES: &[Rule] = &[endless, two_rates, block_size, offset, filename, two_command_priorities, floor_above_rate];
+const RULES: &[Rule] =
+    &[endless, two_rates, block_size, offset, filename, two_command_priorities, floor_above_rate, zones_of_one_file];
 
 fn endless(job: &JobSection, s: &Settings) -> Option<Problem> {
     let place = s.place_of("time_based", &job.place);
@@ -105,6 +106,23 @@ fn filename(job: &JobSection, s: &Settings) -> Option<Problem> {
     let title = format!("`filename` of job `{}` is standard input or output", job.name);
     let problem = Problem::new(s.place_of("filename", &job.place), title, "expected files or /dev/…");
     names.iter().any(|name| name == "-").then_some(problem)
+}
+
+fn zones_of_one_file(job: &JobSection, s: &Settings) -> Option<Problem> {
+    let files = s.files.filename.as_deref().map_or(s.files.nrfiles, |names| names_in(names).len() as u64);
+    let place = s.place_of("zonemode", &job.place);
+    match () {
+        () if !s.zones.strided => None,
+        () if s.zones.size.is_none() && !s.unreadable.contains("zonesize") => {
+            let title = format!("`zonemode=strided` of job `{}` needs `zonesize`", job.name);
+            Some(Problem::new(place, title, "how much to transfer in each zone?"))
+        }
+        () if files > 1 => {
+            let title = format!("`zonemode=strided` of job `{}` has several files", job.name);
+            Some(Problem::new(place, title, "expected one file"))
+        }
+        () => None,
+    }
 }
 
 /// As fio does (tried).

@@ -25,6 +25,7 @@ mod report;
 mod target;
 mod unsupported;
 mod workload;
+mod zones;
 
 pub(crate) use files::MAX_FILES;
 pub(crate) use process::MAX_PROCESSES;
@@ -139,6 +140,7 @@ const TABLES: &[&[OptionEntry]] = &[
     rate::OPTIONS,
     ending::OPTIONS,
     process::OPTIONS,
+    zones::OPTIONS,
     report::OPTIONS,
     notes::OPTIONS,
     unsupported::OPTIONS,

@@ -6,7 +6,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::fio::ddir::{Ddir, PerDdir};
-use blksched::{Class, Priority, Sector, Span, SubmitterId};
+use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
 
 use super::buffered::{Buffered, Buffering};
 use super::errors::{Note, Problem};
@@ -17,7 +17,7 @@ use super::process::{
 };
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
-use super::settings::{Engine, Hint, Mix, Order, Reporting, Settings};
+use super::settings::{Engine, Hint, Mix, Order, Reporting, Service, Settings, Turn};
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
 
@@ -83,6 +83,8 @@ pub struct Plan {
     pub jobs: Vec<JobPlan>,
     /// What was assumed about files.
     pub notes: Vec<Note>,
+    /// Control groups below the root, name and weight; the first is number 1.
+    pub groups: Vec<(String, u32)>,
 }
 
 impl Plan {
@@ -118,7 +120,7 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
     }
     let extents =
         layout::lay_out(&files.needs, &files.lots, disk).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
-    let mut plan = Plan { jobs: Vec::new(), notes: files.notes(&clones) };
+    let mut plan = Plan { jobs: Vec::new(), notes: files.notes(&clones), groups: Vec::new() };
     let mut order = Succession::default();
     for clone in &clones {
         match regions(clone, &extents) {
@@ -127,6 +129,7 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
                 let place = |file: &usize| open_file(s, extents[*file], files.needs[*file]);
                 let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.bytes);
                 plan.notes.extend(no_depth(clone.job, clone.number));
+                plan.notes.extend(through_the_scheduler(clone.job, clone.number));
                 let job = order.next(clone, &files.names[clone.files[0]], &regions);
                 plan.jobs.push(JobPlan { buffering, ..job });
             }
@@ -139,6 +142,7 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
         return Err(problems);
     }
     company::acquaint(&clones, &mut plan.jobs);
+    plan.groups = company::group(&clones, &mut plan.jobs);
     Ok(plan)
 }
 
@@ -183,7 +187,7 @@ impl Succession {
             submitter,
             priority: priority(s),
             file: file.to_owned(),
-            files: regions.all.len() as u32,
+            files: clone.files.len() as u32,
             start: regions.all[0].start,
             sectors: regions.all[0].sectors,
             depth: script.batch.depth,
@@ -245,7 +249,8 @@ fn commands(s: &Settings) -> PerDdir<Vec<Command>> {
 }
 
 fn goes_through_memory(s: &Settings) -> bool {
-    !s.direct && s.mix != Mix::Trim
+    let commands = matches!(s.engine, Engine::SynchronousCommands | Engine::AsynchronousCommands);
+    !s.direct && s.mix != Mix::Trim && !commands
 }
 
 fn open_file(s: &Settings, place: layout::Extent, need: layout::Need) -> OpenFile {
@@ -279,6 +284,17 @@ fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffer
 }
 
 /// An `iodepth` that has no effect is said once, at the job's first process.
+fn through_the_scheduler(job: &JobSection, number: u64) -> Option<Note> {
+    let s = &job.settings;
+    let commands = matches!(s.engine, Engine::SynchronousCommands | Engine::AsynchronousCommands);
+    (number == 0 && commands).then(|| Note {
+        place: s.place_of("ioengine", &job.place),
+        option: "ioengine",
+        why: "Linux sends such commands past its scheduler; here they go through it, or nothing could be compared"
+            .to_owned(),
+    })
+}
+
 fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
     let s = &job.settings;
     let idle = number == 0 && s.engine == Engine::AsynchronousIfDirect && s.iodepth > 1 && goes_through_memory(s);
@@ -292,9 +308,9 @@ fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
 fn batch(s: &Settings) -> Batch {
     let depth = match s.engine {
         Engine::Synchronous if s.offload => return Batch::of_one(s.iodepth as u32),
-        Engine::Synchronous => return Batch::of_one(1),
+        Engine::Synchronous | Engine::SynchronousCommands => return Batch::of_one(1),
         Engine::AsynchronousIfDirect if goes_through_memory(s) => return Batch::of_one(1),
-        Engine::Asynchronous | Engine::AsynchronousIfDirect => s.iodepth as u32,
+        Engine::Asynchronous | Engine::AsynchronousCommands | Engine::AsynchronousIfDirect => s.iodepth as u32,
     };
     let upto_depth = |n: u64| (n as u32).min(depth);
     let submit = if s.iodepth_batch == 0 { depth } else { upto_depth(s.iodepth_batch) };
@@ -342,7 +358,10 @@ fn file_set(s: &Settings, regions: &Regions) -> FileSet {
     FileSet {
         files: regions.all.iter().map(area).collect(),
         open: s.files.openfiles.map_or(regions.all.len(), |open| open as usize),
-        service: s.files.service.clone(),
+        service: match s.zones.strided {
+            true => Service { turn: Turn::Sequential, every: 1 },
+            false => s.files.service.clone(),
+        },
     }
 }
 
@@ -383,6 +402,8 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         behind: 0,
         wait_for: 0..0,
         priority: priority(s),
+        group: GroupId::ROOT,
+        written_as: if s.sg_verifies && s.engine == Engine::SynchronousCommands { Op::Read } else { Op::Write },
         commands: commands(s),
         pattern: pattern(s),
         files: file_set(s, regions),

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::fio::ddir::{Ddir, PerDdir};
-use blksched::{Bio, Durability, Instant, Priority, Sector, Span, SubmitterId, Tag};
+use blksched::{Bio, Durability, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -52,6 +52,9 @@ pub(crate) struct Script {
     /// And so must these.
     pub wait_for: Range<u32>,
     pub priority: Priority,
+    pub group: GroupId,
+    /// What a write is to the disk.
+    pub written_as: Op,
     pub commands: PerDdir<Vec<Command>>,
     pub pattern: Pattern,
     pub files: FileSet,
@@ -276,15 +279,17 @@ impl Process {
         self.submitted_bytes = self.submitted_bytes.saturating_add(bytes);
         self.thinking.submitted(now);
         self.pace[dir].submitted(bytes);
-        let bio = Bio { priority, ..Bio::read(self.tag(), self.script.submitter, start, sectors) };
+        let group = self.script.group;
+        let bio = Bio { priority, group, ..Bio::read(self.tag(), self.script.submitter, start, sectors) };
         self.ages.submitted(&self.script, bio.tag, (now, dir, bytes));
         match dir {
             Ddir::Read => return bio,
             Ddir::Write => self.writes_since_flush += 1,
             Ddir::Trim => self.call = Some((Call::Trim, bio.tag)),
         }
-        let fua = dir == Ddir::Write && self.script.durable == Durable::Yes;
-        Bio { op: dir.op(), durability: Durability { fua, ..Durability::default() }, ..bio }
+        let fua = dir == Ddir::Write && self.script.written_as == Op::Write && self.script.durable == Durable::Yes;
+        let op = if dir == Ddir::Write { self.script.written_as } else { dir.op() };
+        Bio { op, durability: Durability { fua, ..Durability::default() }, ..bio }
     }
 
     /// The process sleeps until it is done; asynchronous I/O goes on meanwhile.
@@ -292,7 +297,8 @@ impl Process {
         self.writes_since_flush = 0;
         let tag = self.tag();
         self.call = Some((Call::Flush, Tag(tag)));
-        Bio { priority: self.script.priority, ..Bio::flush(tag, self.script.submitter) }
+        let (priority, group) = (self.script.priority, self.script.group);
+        Bio { priority, group, ..Bio::flush(tag, self.script.submitter) }
     }
 
     fn done(&mut self, now: Instant, tag: Tag, failed: bool) {

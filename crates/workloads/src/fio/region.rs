@@ -7,6 +7,7 @@ use super::ddir::PerDdir;
 use super::errors::Problem;
 use super::files::{Clone, share_of};
 use super::layout;
+use super::options::MAX_FILES;
 use super::sections::JobSection;
 use super::settings::{Order, Settings};
 use super::values::Extent;
@@ -44,6 +45,7 @@ pub(super) fn regions(clone: &Clone<'_>, files: &[layout::Extent]) -> Result<Reg
     let share = clone.files.len() as u64;
     let each = |file: &usize| region(clone.job, (clone.number, share), files[*file]);
     let all = clone.files.iter().map(each).collect::<Result<Vec<_>, _>>()?;
+    let all = if s.zones.strided { zones(clone.job, &all[0])? } else { all };
     let whole = clone.files.iter().fold(0u64, |sum, file| sum.saturating_add(files[*file].length));
     let bytes = match (s.io_size, s.size) {
         (Some(extent), _) if extent != Extent::Bytes(0) => in_blocks(resolve(extent, whole), s),
@@ -82,6 +84,39 @@ fn region(job: &JobSection, (number, share): (u64, u64), file: layout::Extent) -
     let start = Sector((file.start + offset) / SECTOR_BYTES);
     let reach = PerDdir::from_fn(|dir| reach[dir] / SECTOR_BYTES);
     Ok(Region { start, reach, bytes: in_blocks(size, s), sectors: size / SECTOR_BYTES })
+}
+
+/// The stretches of a region that `zonemode=strided` uses, each of `zonerange` and with `zoneskip` behind it; what is
+/// left at the end is too short for one and is not used.
+fn zones(job: &JobSection, region: &Region) -> Result<Vec<Region>, Problem> {
+    let s = &job.settings;
+    let whole = region.sectors * SECTOR_BYTES;
+    let of_file = |extent: Option<Extent>| extent.map(|extent| resolve(extent, whole)).filter(|bytes| *bytes > 0);
+    let size = of_file(s.zones.size).unwrap_or(whole);
+    let (range, skip) = (of_file(s.zones.range).unwrap_or(size), of_file(s.zones.skip).unwrap_or(0));
+    let unit = s.max_bs().max(SECTOR_BYTES);
+    let place = s.place_of(if s.zones.range.is_some() { "zonerange" } else { "zonesize" }, &job.place);
+    let refuse = |what: String| {
+        let title = format!("the zones of job `{}` cannot be used", job.name);
+        Err(Problem::new(place.clone(), title, what))
+    };
+    if range % SECTOR_BYTES != 0 || skip % SECTOR_BYTES != 0 || range < unit || range > whole {
+        return refuse(format!("zones of multiples of 512 bytes, from {unit} bytes to the {whole} of the region"));
+    }
+    let count = (whole - range) / range.saturating_add(skip) + 1;
+    if count > MAX_FILES {
+        return refuse(format!("{count} zones, and at most {MAX_FILES} are possible"));
+    }
+    let zone = |nth: u64| {
+        let start = region.start.0 + nth * (range + skip) / SECTOR_BYTES;
+        let reach = PerDdir::from_fn(|ddir| match s.blocks(ddir) {
+            Blocks::One(bs) => range - range % bs,
+            _ => range,
+        });
+        let reach = PerDdir::from_fn(|ddir| reach[ddir] / SECTOR_BYTES);
+        Region { start: Sector(start), reach, bytes: in_blocks(size, s), sectors: range / SECTOR_BYTES }
+    };
+    Ok((0..count).map(zone).collect())
 }
 
 fn too_small(job: &JobSection, (offset, left, size): (u64, u64, u64)) -> Problem {

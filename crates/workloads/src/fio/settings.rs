@@ -4,6 +4,7 @@ mod ending;
 mod files;
 mod pace;
 mod report;
+mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,7 @@ pub(crate) use files::{FileSettings, Service, Turn};
 pub use pace::RateProcess;
 pub(crate) use pace::{AfterThinking, PaceSettings, ThinksAfter};
 pub use report::{Latency, LogNames, LogValue, Logs, Reporting, Unified};
+pub(crate) use zones::Zones;
 
 /// How offsets follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,10 @@ pub enum Engine {
     Synchronous,
     /// Up to `iodepth` in flight.
     Asynchronous,
+    /// One command past the page cache at a time, which returns when it is done.
+    SynchronousCommands,
+    /// Up to `iodepth` of them in flight.
+    AsynchronousCommands,
     /// That for direct I/O; submitting buffered I/O sleeps until it is done (`libaio`).
     AsynchronousIfDirect,
 }
@@ -130,6 +136,9 @@ pub(crate) struct Settings {
     pub files: FileSettings,
     pub pace: PaceSettings,
     pub ending: EndSettings,
+    /// `sg` sends verifications for writes.
+    pub sg_verifies: bool,
+    pub zones: Zones,
     pub report: Reporting,
     /// Threads of its own submit for it.
     pub offload: bool,
@@ -213,6 +222,8 @@ impl Default for Settings {
             files: FileSettings::default(),
             pace: PaceSettings::default(),
             ending: EndSettings::default(),
+            sg_verifies: false,
+            zones: Zones::default(),
             report: Reporting::default(),
             offload: false,
             name: None,

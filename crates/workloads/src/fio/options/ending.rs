@@ -1,4 +1,4 @@
-//! Options about when results begin to count, whom a job's end ends, and errors.
+//! Options about when results begin to count, whom a job's end ends, errors, and the group that shares are by.
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::ddir::PerDdir;
@@ -81,6 +81,18 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Category::Process,
         Kind::Flag(|s, on| s.ending.exitall_on_error = on),
         "when a process of this job gives up, all others end too",
+    ),
+    entry(
+        "cgroup",
+        Category::Process,
+        Kind::Text(|s, name| s.ending.cgroup.name = Some(name)),
+        "group whose share of the disk it is, below the root; bfq and cfq heed groups",
+    ),
+    entry(
+        "cgroup_weight",
+        Category::Process,
+        Kind::Int { min: 1, max: 10_000, set: |s, weight| s.ending.cgroup.weight = Some(weight as u32) },
+        "that group's weight",
     ),
     entry(
         "continue_on_error",

@@ -24,9 +24,8 @@ const ZONES: &str = "zones";
 const REPLAY: &str = "replay of recorded I/O";
 const FEEDBACK: &str = "jobs that adapt to their results";
 const FAULTS: &str = "disks that fail";
-const GROUPS: &str = "cgroups";
 
-use Category::{Engine, Host, Pattern, Process, Rate, Report, Size, Target};
+use Category::{Engine, Host, Pattern, Rate, Report, Size, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     aliased("bs_unaligned", &["blocksize_unaligned"], Size, "block sizes that are no multiples", SIZES),
@@ -41,8 +40,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("trim_backlog", Pattern, "trim after so many writes", TRIM),
     later("trim_backlog_batch", Pattern, "trim so many at once", TRIM),
     later("serialize_overlap", Engine, "wait for overlapping I/O", "waiting for overlapping I/O"),
-    later("hipri", Engine, "poll for completions", "polled completions"),
-    later("sqthread_poll", Engine, "a kernel thread submits", "submission by other threads"),
     later("latency_target", Rate, "raise the depth up to this latency", FEEDBACK),
     later("latency_window", Rate, "for how long", FEEDBACK),
     later("latency_percentile", Rate, "for which share of I/Os", FEEDBACK),
@@ -50,15 +47,8 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     aliased("steadystate", &["ss"], Rate, "stop when results are steady", FEEDBACK),
     aliased("steadystate_duration", &["ss_dur"], Rate, "for how long", FEEDBACK),
     aliased("steadystate_ramp_time", &["ss_ramp"], Rate, "after how long", FEEDBACK),
-    later("cgroup", Process, "cgroup to run in", GROUPS),
-    later("cgroup_weight", Process, "its weight", GROUPS),
-    later("cgroup_nodelete", Process, "keep it", GROUPS),
     later("block_error_percentiles", Report, "errors per block", FAULTS),
     later("verify_only", Host, "read what was written before", "reads that verify"),
-    later("verify_async", Host, "threads that verify", "reads that verify"),
-    later("verify_async_cpus", Host, "their processors", "reads that verify"),
-    later("verify_backlog", Host, "verify after so many writes", "reads that verify"),
-    later("verify_backlog_batch", Host, "verify so many at once", "reads that verify"),
     later("read_iolog", Target, "replay a log", REPLAY),
     later("read_iolog_chunked", Target, "read the log bit by bit", REPLAY),
     later("write_iolog", Target, "write a log", REPLAY),
@@ -71,11 +61,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("replay_align", Target, "align offsets", REPLAY),
     later("replay_time_scale", Target, "scale time", REPLAY),
     later("replay_skip", Target, "leave out directions", REPLAY),
-    later("zonemode", Target, "how zones are used", ZONES),
-    later("zonesize", Target, "length of a zone", ZONES),
-    later("zonerange", Target, "from zone to zone", ZONES),
     later("zonecapacity", Target, "usable length of a zone", ZONES),
-    later("zoneskip", Target, "gap between zones", ZONES),
     later("read_beyond_wp", Target, "read beyond the write pointer", ZONES),
     later("max_open_zones", Target, "open zones", ZONES),
     later("job_max_open_zones", Target, "open zones of a job", ZONES),

@@ -1,9 +1,9 @@
-//! Who knows whom: whom a process ends when it exits, and with whom it goes in step.
+//! Who knows whom: whom a process ends when it exits, with whom it goes in step, and in whose group it is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use blksched::SubmitterId;
+use blksched::{Group, GroupId, SubmitterId};
 
 use super::JobPlan;
 use crate::fio::files::Clone;
@@ -36,6 +36,22 @@ pub(super) fn acquaint(clones: &[Clone<'_>], jobs: &mut [JobPlan]) {
             |(weight, id): (u64, u64)| FlowPlan { weight, sleep: s.pace.flow_sleep, members: flows[&id].clone() };
         script.flow = s.pace.flow.zip(flow_of(clone)).map(plan);
     }
+}
+
+/// Puts processes into their control groups; answers name and weight of each. The last weight said of a group holds.
+pub(super) fn group(clones: &[Clone<'_>], jobs: &mut [JobPlan]) -> Vec<(String, u32)> {
+    let mut groups: Vec<(String, u32)> = Vec::new();
+    for (clone, job) in clones.iter().zip(jobs) {
+        let said = &clone.job.settings.ending.cgroup;
+        let Some(name) = said.name.as_ref() else { continue };
+        let number = groups.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            groups.push((name.clone(), Group::default().weight));
+            groups.len() - 1
+        });
+        groups[number].1 = said.weight.unwrap_or(groups[number].1);
+        job.script.group = GroupId(number as u32 + 1);
+    }
+    groups
 }
 
 fn gathered(jobs: &[JobPlan], key: impl Fn(&JobPlan) -> u64) -> BTreeMap<u64, Arc<[SubmitterId]>> {

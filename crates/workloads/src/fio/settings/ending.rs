@@ -1,4 +1,4 @@
-//! What a job says of its end, of the others' end, and of errors.
+//! What a job says of its end, of the others' end, of errors, and of the group it runs in.
 
 use blksched::Span;
 
@@ -16,6 +16,15 @@ pub(crate) enum ExitWhat {
     All,
 }
 
+/// The control group of a job's processes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cgroup {
+    /// None: the root.
+    pub name: Option<String>,
+    /// None: the default.
+    pub weight: Option<u32>,
+}
+
 /// The fields carry the names of fio's options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct EndSettings {
@@ -28,4 +37,5 @@ pub(crate) struct EndSettings {
     pub continues: PerDdir<bool>,
     /// And these, by `ignore_error`.
     pub ignores: PerDdir<bool>,
+    pub cgroup: Cgroup,
 }

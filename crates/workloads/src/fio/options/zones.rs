@@ -1,0 +1,27 @@
+//! `zonemode` and its companions.
+
+use super::{Category, Kind, OptionEntry, Support, Takes};
+use crate::fio::settings::Settings;
+
+const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
+    OptionEntry { name, aliases: &[], category: Category::Target, doc, support: Support::Supported(Takes(kind)) }
+}
+
+fn set_mode(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    match word {
+        "zbd" => return Err("none or strided: no simulated disk has zones that must be written in order"),
+        word => settings.zones.strided = word == "strided",
+    }
+    Ok(())
+}
+
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "zonemode",
+        Kind::Word { words: &["none", "strided", "zbd"], set: set_mode },
+        "strided: zone by zone, with gaps",
+    ),
+    entry("zonesize", Kind::Extent(|s, size| s.zones.size = Some(size)), "how much to transfer in a zone"),
+    entry("zonerange", Kind::Extent(|s, range| s.zones.range = Some(range)), "length of a zone, if not zonesize"),
+    entry("zoneskip", Kind::Extent(|s, skip| s.zones.skip = Some(skip)), "gap between zones"),
+];

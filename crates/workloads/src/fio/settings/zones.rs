@@ -1,0 +1,15 @@
+//! What a job says of zones.
+
+use crate::fio::values::Extent;
+
+/// `zonemode=strided`: only so much of the file, stretch by stretch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Zones {
+    pub strided: bool,
+    /// To transfer in a zone, of the file.
+    pub size: Option<Extent>,
+    /// The zone's length, if not that.
+    pub range: Option<Extent>,
+    /// From a zone's end to the next.
+    pub skip: Option<Extent>,
+}
