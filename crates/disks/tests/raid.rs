@@ -17,7 +17,7 @@ fn array(level: Level, members: u32, change: impl FnOnce(&mut RaidSpec)) -> Disk
     let member = parse("member", member).unwrap();
     let members = vec![member; members as usize];
     let (reads, max_sectors) = (MirrorReads::Balanced, 65_536);
-    let mut raid = RaidSpec { level, chunk_sectors: CHUNK, max_sectors, depth: 64, reads, members };
+    let mut raid = RaidSpec { level, chunk_sectors: CHUNK, max_sectors, depth: 64, reads, members, failed: 0 };
     change(&mut raid);
     DiskSpec {
         name: "array".into(),
@@ -233,4 +233,65 @@ fn what_is_wrong_with_an_array_is_told_with_its_place() {
     assert!(file("[[member]]\nkind = \"nul\"").starts_with("my.toml:5:8: `nul` is not a kind of disk"));
     let unit = file("members = [\"fixed\", \"fixed\"]\nchunk = \"64\"");
     assert!(unit.starts_with("my.toml:5:9: \"64\" is no value for `chunk`"), "{unit}");
+}
+
+/// The same array with its last members gone.
+fn degraded(level: Level, members: u32, failed: u32) -> DiskSpec {
+    array(level, members, |raid| raid.failed = failed)
+}
+
+#[test]
+fn a_read_of_a_failed_member_reads_the_rest_of_its_stripe() {
+    // In stripe 0 of level 5 the last member has the parity; in stripe 1 it has the last column.
+    let stripe = 4 * CHUNK;
+    let of = |failed, start| services(&degraded(Level::Raid5, 5, failed), read(start, 8));
+    assert_eq!((of(0, stripe), of(1, 0)), ((1, 1), (1, 1)));
+    let costs: Vec<(u64, u64)> = (0..4).map(|column| of(1, stripe + column * CHUNK)).collect();
+    assert_eq!(costs.iter().filter(|cost| **cost == (1, 4)).count(), 1, "{costs:?}");
+    assert_eq!(costs.iter().filter(|cost| **cost == (1, 1)).count(), 3, "{costs:?}");
+    let six: u64 = (0..4).map(|column| services(&degraded(Level::Raid6, 6, 2), read(column * CHUNK, 8)).1).sum();
+    assert_eq!(six, 7, "a parity of stripe 0 is gone, and a column: that one costs the other three and a parity");
+    let whole = services(&degraded(Level::Raid5, 5, 1), read(stripe, stripe as u32));
+    assert_eq!(whole, (1, 4), "of a whole stripe nothing is read twice");
+}
+
+#[test]
+fn a_degraded_array_writes_without_its_failed_members() {
+    let all = |failed, start| services(&degraded(Level::Raid5, 5, failed), write(start, 8)).1;
+    assert_eq!((all(0, 0), all(1, 0)), (4, 1), "the parity is gone: nothing to read or to keep");
+    let stripe: Vec<u64> = (0..4).map(|column| all(1, 4 * CHUNK + column * CHUNK)).collect();
+    let mut sorted = stripe.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, [4, 4, 4, 4], "read-modify-write of the three; the gone one: three others, then the parity");
+    assert_eq!(services(&degraded(Level::Raid1, 3, 2), write(0, 8)), (1, 1));
+    assert_eq!(services(&degraded(Level::Raid10, 4, 2), write(0, 8)), (1, 1));
+}
+
+#[test]
+fn a_degraded_array_does_everything_that_it_is_asked_only_slower() {
+    for (level, members, failed) in
+        [(Level::Raid1, 2, 1), (Level::Raid5, 4, 1), (Level::Raid6, 6, 1), (Level::Raid6, 6, 2), (Level::Raid10, 6, 3)]
+    {
+        for op in [Op::Read, Op::Write] {
+            let (whole, rest) = (array(level, members, |_| ()), degraded(level, members, failed));
+            let (whole, rest) = (random_rate(&whole, 32, op), random_rate(&rest, 32, op));
+            assert!(rest > 0.0 && (op == Op::Write || rest < whole), "{level:?} {op:?}: {rest} of {whole}");
+        }
+    }
+}
+
+#[test]
+fn the_short_name_says_how_many_have_failed() {
+    let spec = load("raid5:4xhdd-7200,failed=1").unwrap();
+    assert!(spec.description.ends_with("1 failed"));
+    assert!(matches!(spec.model, Model::Raid(RaidSpec { failed: 1, .. })));
+    for (name, problem) in [
+        ("raid5:4xhdd-7200,failed=2", "4 of this level can do without 1 at most"),
+        ("raid0:2xnull,failed=1", "can do without 0 at most"),
+        ("raid5:4xhdd-7200,fail=1", "expected `failed=`"),
+        ("raid5:4xhdd-7200,failed=one", "expected `failed=`"),
+    ] {
+        let error = load(name).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
 }

@@ -14,6 +14,8 @@ pub(super) struct Layout {
     pub(super) chunk: u64,
     /// What each member gives \[512-byte sectors\].
     member_sectors: u64,
+    /// How many members have failed.
+    pub(super) failed: u32,
 }
 
 /// A part of a command that lies in one chunk: on which of the stripe's data chunks, and where on the member.
@@ -31,7 +33,20 @@ impl Layout {
         let member_sectors = if level == Level::Raid1 { smallest } else { smallest / chunk * chunk };
         // A mirror is one chunk.
         let chunk = if level == Level::Raid1 { smallest } else { chunk };
-        Layout { level, members, chunk, member_sectors }
+        Layout { level, members, chunk, member_sectors, failed: 0 }
+    }
+
+    /// The same with so many failed members.
+    pub(super) fn without(self, failed: u32) -> Layout {
+        Layout { failed, ..self }
+    }
+
+    /// Has this member failed? The last ones have; of pairs of mirrors the second of each, from the last pair on.
+    pub(super) fn has_failed(&self, member: u32) -> bool {
+        match self.level {
+            Level::Raid10 => member % 2 == 1 && member / 2 >= self.members / 2 - self.failed,
+            _ => member >= self.members - self.failed,
+        }
     }
 
     /// Data chunks in a stripe.

@@ -6,10 +6,11 @@
 //!
 //! Neighbouring pieces on a member go as one command. A command ends with its last piece; a write with parity reads
 //! first, and then writes. Two such writes to the same stripe go one after the other, in order of arrival. A flush goes
-//! to every member. A discard goes to members without parity, and is ignored with it.
+//! to every member. A discard goes to members without parity, and is ignored with it. Members that have failed get
+//! nothing: mirrors are read elsewhere, and what lay on one with parity is worked out from the rest of its stripe.
 //!
 //! **Limits**: parity costs no time of its own; writes to a stripe are not collected to full stripes; a piece that
-//! fails lets the command fail, redundancy or not: the array is a healthy one.
+//! fails lets the command fail, redundancy or not; nothing is rebuilt.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -79,6 +80,7 @@ impl Raid {
         let facts = || members.iter().map(|member| member.disk.facts());
         let smallest = facts().map(|facts| facts.sectors).min().expect("an array has members");
         let layout = Layout::new(spec.level, members.len() as u32, spec.chunk_sectors, smallest);
+        let layout = layout.without(spec.failed);
         Raid {
             facts: Facts {
                 sectors: layout.sectors(),
@@ -112,7 +114,10 @@ impl Raid {
         self.pieces.clear();
         match command.op {
             Op::Write if self.layout.parities() > 0 => return self.begin_parity(now, job, Phase::Reading),
-            Op::Flush => self.pieces.extend((0..self.layout.members).map(|member| Piece { member, start: 0, end: 0 })),
+            Op::Flush => {
+                let alive = (0..self.layout.members).filter(|member| !self.layout.has_failed(*member));
+                self.pieces.extend(alive.map(|member| Piece { member, start: 0, end: 0 }));
+            }
             Op::Discard if self.layout.parities() > 0 => {}
             Op::Read => self.cut_read(&command),
             Op::Write | Op::Discard => self.cut_mirrored(&command),
@@ -143,10 +148,17 @@ impl Raid {
     fn cut_read(&mut self, command: &Command) {
         for part in self.layout.parts(command.start.0, end(command)) {
             let first = self.layout.data(part.stripe, part.column);
+            if self.layout.parities() > 0 && self.layout.has_failed(first) {
+                parity::rebuild(&self.layout, &part, &mut self.pieces);
+                continue;
+            }
             let start = part.stripe * self.layout.chunk + part.low;
             let piece = Piece { member: self.mirror(first, start), start, end: start + part.high - part.low };
             self.members[piece.member as usize].head_to(piece.end);
             self.pieces.push(piece);
+        }
+        if self.layout.failed > 0 {
+            parity::read_once(&mut self.pieces);
         }
     }
 
@@ -154,7 +166,8 @@ impl Raid {
         for part in self.layout.parts(command.start.0, end(command)) {
             let first = self.layout.data(part.stripe, part.column);
             let start = part.stripe * self.layout.chunk + part.low;
-            for member in first..first + self.layout.mirrors() {
+            let mirrors = first..first + self.layout.mirrors();
+            for member in mirrors.filter(|member| !self.layout.has_failed(*member)) {
                 let piece = Piece { member, start, end: start + part.high - part.low };
                 self.members[member as usize].head_to(piece.end);
                 self.pieces.push(piece);
@@ -164,14 +177,14 @@ impl Raid {
 
     /// The mirror to read `sector` from, among those from `first` on.
     fn mirror(&self, first: u32, sector: u64) -> u32 {
-        let mirrors = first..first + self.layout.mirrors();
+        let mut mirrors = (first..first + self.layout.mirrors()).filter(|member| !self.layout.has_failed(*member));
         let key = |&index: &u32| {
             let member = &self.members[index as usize];
             let distance = member.distance(sector);
             (distance > 0, member.busy(), distance)
         };
         match self.reads {
-            MirrorReads::First => first,
+            MirrorReads::First => mirrors.next().unwrap_or(first),
             MirrorReads::Balanced => mirrors.min_by_key(key).unwrap_or(first),
         }
     }

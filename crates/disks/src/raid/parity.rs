@@ -2,7 +2,8 @@
 //!
 //! **Rule**: the new parity is worked out from the old data, the old parity and the new data (read-modify-write), or
 //! from the stripe's other data and the new data (reconstruct-write), whichever reads fewer pieces, the latter if
-//! equal. A write of a full stripe has no other data, and so reads nothing.
+//! equal. A write of a full stripe has no other data, and so reads nothing. With failed members only a way that reads
+//! none of them will do; if neither does, all that is left of the stripe is read. Without any parity left nothing is.
 //!
 //! **Origin**: MEMORY, as Linux's md counts.
 
@@ -32,8 +33,43 @@ fn piece(layout: &Layout, stripe: u64, member: u32, low: u64, high: u64) -> Piec
     Piece { member, start: stripe * layout.chunk + low, end: stripe * layout.chunk + high }
 }
 
-/// Data and parity that a write of `parts`, all of one stripe, writes.
+/// Data and parity that a write of `parts`, all of one stripe, writes; failed members are left out.
 pub(super) fn writes(layout: &Layout, parts: &[Part], out: &mut Vec<Piece>) {
+    let begin = out.len();
+    write_all(layout, parts, out);
+    let mut at = 0;
+    out.retain(|piece| {
+        at += 1;
+        at <= begin || !layout.has_failed(piece.member)
+    });
+}
+
+/// The data of a failed member, from what is left of its stripe.
+pub(super) fn rebuild(layout: &Layout, part: &Part, out: &mut Vec<Piece>) {
+    let chunk = |member| piece(layout, part.stripe, member, part.low, part.high);
+    out.extend(left_of(layout, part.stripe).take(layout.columns() as usize).map(chunk));
+}
+
+/// What several parts of a command need is read once.
+pub(super) fn read_once(pieces: &mut Vec<Piece>) {
+    pieces.sort_by_key(|piece| (piece.member, piece.start));
+    pieces.dedup_by(|next, piece| {
+        let overlap = next.member == piece.member && next.start < piece.end;
+        if overlap {
+            piece.end = piece.end.max(next.end);
+        }
+        overlap
+    });
+}
+
+/// The members of a stripe that have not failed, data first.
+fn left_of(layout: &Layout, stripe: u64) -> impl Iterator<Item = u32> + '_ {
+    let data = (0..layout.columns()).map(move |column| layout.data(stripe, column));
+    let parity = (0..layout.parities()).map(move |which| layout.parity(stripe, which));
+    data.chain(parity).filter(|member| !layout.has_failed(*member))
+}
+
+fn write_all(layout: &Layout, parts: &[Part], out: &mut Vec<Piece>) {
     for part in parts {
         out.push(piece(layout, part.stripe, layout.data(part.stripe, part.column), part.low, part.high));
     }
@@ -67,9 +103,33 @@ pub(super) fn reads(layout: &Layout, parts: &[Part], out: &mut Vec<Piece>) {
     let reconstruct = out.len() - begin;
     let mut modify = Vec::new();
     writes(layout, parts, &mut modify);
+    if layout.failed > 0 {
+        return reads_degraded(layout, parts, (begin, modify), out);
+    }
     if modify.len() < reconstruct {
         out.truncate(begin);
         out.append(&mut modify);
+    }
+}
+
+/// `out` has the pieces for a reconstruct-write from `begin` on, `modify` those of a read-modify-write.
+fn reads_degraded(layout: &Layout, parts: &[Part], (begin, modify): (usize, Vec<Piece>), out: &mut Vec<Piece>) {
+    let stripe = parts[0].stripe;
+    let has_parity = (0..layout.parities()).any(|which| !layout.has_failed(layout.parity(stripe, which)));
+    if !has_parity {
+        return out.truncate(begin);
+    }
+    let reconstructs = !out[begin..].iter().any(|piece| layout.has_failed(piece.member));
+    let modifies = !parts.iter().any(|part| layout.has_failed(layout.data(stripe, part.column)));
+    if reconstructs && (!modifies || out.len() - begin <= modify.len()) {
+        return;
+    }
+    out.truncate(begin);
+    if modifies {
+        return out.extend(modify);
+    }
+    for (low, high) in touched(parts).into_iter().filter(|(low, high)| low < high) {
+        out.extend(left_of(layout, stripe).map(|member| piece(layout, stripe, member, low, high)));
     }
 }
 

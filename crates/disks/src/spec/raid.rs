@@ -22,6 +22,8 @@ pub struct RaidSpec {
     pub reads: MirrorReads,
     /// The disks. Each gives as much as the smallest.
     pub members: Vec<DiskSpec>,
+    /// How many of them have failed: the last ones, of pairs of mirrors one each.
+    pub failed: u32,
 }
 
 /// How an array lays out data.
@@ -40,6 +42,17 @@ pub enum Level {
 }
 
 impl Level {
+    /// How many of so many members may fail without loss.
+    pub fn most_failed(self, members: u32) -> u32 {
+        match self {
+            Level::Raid0 => 0,
+            Level::Raid1 => members - 1,
+            Level::Raid5 => 1,
+            Level::Raid6 => 2,
+            Level::Raid10 => members / 2,
+        }
+    }
+
     /// The fewest members.
     pub fn least_members(self) -> u32 {
         match self {
@@ -70,6 +83,7 @@ pub(super) const KEYS: &[&str] = &[
     "mirror_reads",
     "members",
     "member",
+    "failed",
     "fault",
     "delay",
     "tracer",
@@ -94,8 +108,11 @@ pub(super) fn read(top: &Section<'_>) -> Result<RaidSpec, DiskError> {
     };
     check_count(level, count).map_err(|problem| top.invalid(place, problem))?;
     let reads = [("first", MirrorReads::First), ("balanced", MirrorReads::Balanced)];
+    let failed = if top.has("failed") { top.count("failed", 0..=65_536)? } else { 0 };
+    check_failed(level, count, failed).map_err(|problem| top.invalid(top.at(), problem))?;
     Ok(RaidSpec {
         level,
+        failed,
         chunk_sectors: if top.has("chunk") { top.sectors("chunk", 8..=65_536)?.value } else { CHUNK_SECTORS },
         max_sectors: if top.has("max_command") { super::max_command(top)? } else { MAX_SECTORS },
         depth: if top.has("depth") { top.count("depth", 1..=65_536)? } else { usual_depth(&members) },
@@ -113,6 +130,12 @@ fn check_count(level: Level, count: u32) -> Result<(), String> {
         return Err(format!("{count} members: mirrors come in pairs, expected an even number"));
     }
     Ok(())
+}
+
+fn check_failed(level: Level, members: u32, failed: u32) -> Result<(), String> {
+    let most = level.most_failed(members);
+    let problem = || format!("{failed} failed members: {members} of this level can do without {most} at most");
+    if failed > most { Err(problem()) } else { Ok(()) }
 }
 
 /// What all members take together.
@@ -149,7 +172,8 @@ fn not_a_preset(name: &str) -> String {
     format!("`{name}` is not a preset: expected one of {}, or a table [[member]]", known.join(", "))
 }
 
-/// `raid5:4xhdd-7200`: level, number, preset; `None` if the text does not begin so.
+/// `raid5:4xhdd-7200`, `raid5:4xhdd-7200,failed=1`: level, number, preset, failed members;
+/// `None` if the text does not begin so.
 pub(super) fn short(text: &str) -> Option<Result<DiskSpec, DiskError>> {
     let (level, rest) = text.strip_prefix("raid")?.split_once(':')?;
     Some(read_short(text, level, rest))
@@ -168,13 +192,27 @@ fn read_short(text: &str, level: &str, rest: &str) -> Result<DiskSpec, DiskError
     };
     check_count(known, count).map_err(|problem| wrong(behind, problem))?;
     let at = text.len() - name.len();
+    let (name, change) = name.split_once(',').map_or((name, None), |(name, change)| (name, Some(change)));
+    let failed = match change.map(|change| (change, change.strip_prefix("failed=").map(str::parse::<u32>))) {
+        None => 0,
+        Some((_, Some(Ok(failed)))) => failed,
+        Some((change, _)) => {
+            let problem = format!("`{change}`: expected `failed=` and how many members have failed");
+            return Err(wrong(text.len() - change.len(), problem));
+        }
+    };
+    check_failed(known, count, failed).map_err(|problem| wrong(at, problem))?;
     let member = preset(name).map_err(|nearest| source.invalid(at..at, not_a_preset(name), nearest))?;
     let members = vec![member; count as usize];
     Ok(DiskSpec {
         name: text.to_owned(),
-        description: format!("{count} {name} as RAID {level}, chunks of 512 KiB"),
+        description: match failed {
+            0 => format!("{count} {name} as RAID {level}, chunks of 512 KiB"),
+            failed => format!("{count} {name} as RAID {level}, chunks of 512 KiB, {failed} failed"),
+        },
         model: Model::Raid(RaidSpec {
             level: known,
+            failed,
             chunk_sectors: CHUNK_SECTORS,
             max_sectors: MAX_SECTORS,
             depth: usual_depth(&members),
