@@ -17,12 +17,25 @@ fn bench(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(1));
         for elevator in elevators() {
             for &queued in lengths {
-                let mut load = Load::new(&elevator, queued, keys);
+                let mut load = Load::new(&elevator, queued, keys, 1);
                 group.bench_function(BenchmarkId::new(&elevator, queued), |bencher| bencher.iter(|| load.step()));
             }
         }
     }
 }
 
-criterion_group!(benches, bench);
+/// CFQ keeps books of each process.
+fn processes(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("processes");
+    group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+    group.throughput(Throughput::Elements(1));
+    for elevator in elevators().into_iter().filter(|name| name.starts_with("cfq")) {
+        for processes in [8, 128] {
+            let mut load = Load::new(&elevator, 4096, Keys::Random, processes);
+            group.bench_function(BenchmarkId::new(&elevator, processes), |bencher| bencher.iter(|| load.step()));
+        }
+    }
+}
+
+criterion_group!(benches, bench, processes);
 criterion_main!(benches);

@@ -8,11 +8,15 @@ use load::{Keys, Load, elevators};
 /// Queue lengths of the random cases.
 const QUEUED: [u32; 2] = [128, 4096];
 
+/// How many processes there are in CFQ's other cases.
+const PROCESSES: [u32; 2] = [8, 128];
+
 struct Case {
     name: String,
     elevator: String,
     queued: u32,
     keys: Keys,
+    processes: u32,
 }
 
 fn main() {
@@ -30,7 +34,7 @@ fn main() {
 }
 
 fn run(case: &Case, times: u64) {
-    let mut load = Load::new(&case.elevator, case.queued, case.keys);
+    let mut load = Load::new(&case.elevator, case.queued, case.keys, case.processes);
     for _ in 0..times {
         load.step();
     }
@@ -43,16 +47,26 @@ fn cases() -> Vec<Case> {
             cases.push(Case::new(&elevator, queued, Keys::Random));
         }
         cases.push(Case::new(&elevator, QUEUED[0], Keys::Sequential));
+        if elevator.starts_with("cfq") {
+            cases.extend(PROCESSES.map(|processes| Case::with(&elevator, processes)));
+        }
     }
     cases
 }
 
 impl Case {
+    /// Random requests of several processes, in the longest queue.
+    fn with(elevator: &str, processes: u32) -> Case {
+        let queued = QUEUED[QUEUED.len() - 1];
+        let name = format!("{elevator}/processes/{processes}");
+        Case { name, elevator: elevator.to_owned(), queued, keys: Keys::Random, processes }
+    }
+
     fn new(elevator: &str, queued: u32, keys: Keys) -> Case {
         let word = match keys {
             Keys::Random => "random",
             Keys::Sequential => "sequential",
         };
-        Case { name: format!("{elevator}/{word}/{queued}"), elevator: elevator.to_owned(), queued, keys }
+        Case { name: format!("{elevator}/{word}/{queued}"), elevator: elevator.to_owned(), queued, keys, processes: 1 }
     }
 }

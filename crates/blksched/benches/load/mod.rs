@@ -6,7 +6,6 @@ use blksched::{Bio, BlockQueue, Built, Catalogue, Instant, Next, Outcome, QueueC
 const SECTORS: u32 = 8;
 /// Positions that keys are drawn from: 8 TiB of blocks, so that random ones hardly ever touch.
 const BLOCKS: u64 = 1 << 31;
-const WHO: SubmitterId = SubmitterId(1);
 
 /// Where the next bio goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +24,21 @@ pub struct Load {
     now: Instant,
     random: u64,
     position: u64,
+    /// So many submit, in turn.
+    processes: u32,
+    submitted: u32,
 }
 
 impl Load {
-    /// A queue with the elevator `name` (as the catalogue parses it) that holds `queued` requests.
-    pub fn new(name: &str, queued: u32, keys: Keys) -> Load {
+    /// A queue with the elevator `name` (as the catalogue parses it) that holds `queued` requests of `processes`.
+    pub fn new(name: &str, queued: u32, keys: Keys, processes: u32) -> Load {
         let built = Catalogue::builtin().build(name).expect("the catalogue lists it");
         let scans = scans_a_list(&built);
         let slots = built.slots.with_nr_requests(queued + 1);
         let config = QueueConfig { slots, ..QueueConfig::default() };
         let queue = BlockQueue::new(config, built.elevator);
-        let mut load = Load { queue, queued, keys, now: Instant::ZERO, random: 1, position: 0 };
+        let mut load =
+            Load { queue, queued, keys, now: Instant::ZERO, random: 1, position: 0, processes, submitted: 0 };
         load.fill(scans);
         load
     }
@@ -61,7 +64,14 @@ impl Load {
         };
         self.submit(block);
         if self.queue.queued() > self.queued {
-            let Next::Issue(command) = self.queue.next(self.now) else { panic!("requests are queued") };
+            let command = loop {
+                match self.queue.next(self.now) {
+                    Next::Issue(command) => break command,
+                    // With several processes CFQ leaves the disk idle for one that ran empty.
+                    Next::Idle { until, .. } => self.now = until,
+                    other => panic!("{other:?}, but requests are queued"),
+                }
+            };
             assert_eq!(self.queue.next(self.now), Next::Full);
             self.queue.complete(self.now, command.rq, Outcome::Ok);
             assert!(self.queue.deliveries().count() > 0);
@@ -70,9 +80,11 @@ impl Load {
 
     fn submit(&mut self, block: u64) {
         self.position = block;
+        self.submitted += 1;
+        let who = SubmitterId(1 + self.submitted % self.processes);
         let start = Sector(block * u64::from(SECTORS));
         let reads = self.keys == Keys::Sequential || self.draw() % 10 < 7;
-        let bio = if reads { Bio::read(block, WHO, start, SECTORS) } else { Bio::write(block, WHO, start, SECTORS) };
+        let bio = if reads { Bio::read(block, who, start, SECTORS) } else { Bio::write(block, who, start, SECTORS) };
         self.queue.submit(self.now, bio);
     }
 
