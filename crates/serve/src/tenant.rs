@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use blksched::{GroupId, Instant, Sector};
+use blksched::{GroupId, Instant, Sector, Span};
 use blksched_nbd::{BlockSize, Export, Features, LARGEST_PAYLOAD};
 
 use crate::backend::{Backend, SECTOR};
@@ -72,6 +72,8 @@ pub struct Used {
     pub flushes: u64,
     /// Requests that failed in the back end.
     pub errors: u64,
+    /// How long the device had commands of it, summed over the commands; at depth 1 the disk's time that it got.
+    pub in_device: Span,
 }
 
 impl Tenant {

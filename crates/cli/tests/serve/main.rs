@@ -4,6 +4,7 @@
 
 mod control;
 mod crash;
+mod fairness;
 mod hostile;
 mod interop;
 mod kit;

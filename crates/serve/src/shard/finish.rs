@@ -161,6 +161,11 @@ impl Shard {
     pub(super) fn complete(&mut self, rq: RequestId) {
         let Some(flight) = self.flights[rq.index()].take() else { return };
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
+        // A flush may be of several.
+        if flight.command.op != Op::Flush {
+            let tenant = self.tenant_of_piece(self.piece_of(rq));
+            self.tenants[tenant].used.in_device += self.now.since(flight.since);
+        }
         if let Some(trace) = &mut self.trace {
             let error = flight.error.map_or(0, |errno| errno.code() as u16);
             trace.completed(self.now, &self.queue.queue().requests()[rq], error);

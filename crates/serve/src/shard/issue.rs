@@ -1,6 +1,6 @@
 //! The way to the device: a command of the queue becomes I/O on a back end.
 
-use blksched::{Command, Op, RequestId};
+use blksched::{Command, Instant, Op, RequestId};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
 use super::{Shard, Token};
@@ -12,6 +12,8 @@ use crate::tenant::Tenant;
 pub struct Flight {
     /// What it is.
     pub command: Command,
+    /// When the device got it.
+    pub since: Instant,
     /// Operations of the engine that are not done.
     pub left: u32,
     /// Is the disk model still busy with it?
@@ -51,7 +53,7 @@ impl Shard {
             None => Modelled::Through,
         };
         let flushes = if command.op == Op::Flush { core::mem::take(&mut self.wished) } else { Vec::new() };
-        self.flights[at] = Some(Flight { command, left: 0, modelled, error: None, tried: 0, flushes });
+        self.flights[at] = Some(Flight { command, since: self.now, left: 0, modelled, error: None, tried: 0, flushes });
         match command.op {
             Op::Read | Op::Write => self.transfer(command),
             Op::Discard => self.discard(command),

@@ -167,11 +167,12 @@ fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
         "iops" => limit(share.ops, |limit| limit.rate),
         "burst_ops" => limit(share.ops, |limit| limit.burst),
         "stat" => {
-            let Used { reads, bytes_read, writes, bytes_written, flushes, errors } = used;
+            let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device } = used;
             format!(
                 "clients={} rios={reads} rbytes={bytes_read} wios={writes} wbytes={bytes_written} flushes={flushes} \
-                 errors={errors}",
-                tenant.connections
+                 errors={errors} device_us={}",
+                tenant.connections,
+                in_device.as_ns() / 1000
             )
         }
         _ => return None,

@@ -1,0 +1,95 @@
+//! Shares of one slow disk, between clients that always have something to ask.
+//!
+//! The disk is a simulated one in real time, so slow that the server is idle nearly always, and a share is its part of
+//! the disk's time: neither depends on how fast this machine is.
+
+use blksched_measure::jain;
+use blksched_serve::load::{LoadPlan, Order, load};
+
+use blksched::Span;
+
+use crate::kit::Server;
+
+/// What a tenant asks.
+#[derive(Clone, Copy)]
+struct Demand {
+    weight: u32,
+    order: Order,
+    reads: u32,
+    block: u32,
+    depth: u32,
+    clients: u32,
+}
+
+const DEEP: Demand = Demand { weight: 100, order: Order::Random, reads: 100, block: 4096, depth: 16, clients: 1 };
+
+/// The disk's time that each tenant got while all of them asked \[µs\].
+fn device_time(elevator: &[&str], demands: &[Demand]) -> Vec<f64> {
+    let exports: Vec<String> =
+        demands.iter().enumerate().map(|(at, demand)| format!("t{at}=mem:1G,weight={}", demand.weight)).collect();
+    let mut arguments = vec!["--model", "sata-2009", "--depth", "1"];
+    arguments.extend(elevator);
+    exports.iter().for_each(|export| arguments.extend(["--export", export.as_str()]));
+    let server = Server::start(&arguments);
+    let socket = server.control.with_file_name("s");
+    std::thread::scope(|scope| {
+        for (at, demand) in demands.iter().enumerate() {
+            let Demand { order, reads, block, depth, clients, .. } = *demand;
+            let uri = format!("nbd+unix:///t{at}?socket={}", socket.display()).parse().unwrap();
+            let plan = LoadPlan { uri, order, reads, block, depth, clients, time: Span::from_secs(8), seed: 1 };
+            scope.spawn(move || assert_eq!(load(&plan).unwrap().errors, 0));
+        }
+        // The beginning is not looked at, nor is the end: there not everybody asks.
+        let second = std::time::Duration::from_secs(1);
+        std::thread::sleep(second);
+        let before = times(&server, demands.len());
+        std::thread::sleep(6 * second);
+        times(&server, demands.len()).iter().zip(before).map(|(after, before)| after - before).collect()
+    })
+}
+
+fn times(server: &Server, tenants: usize) -> Vec<f64> {
+    let stat = |at: usize| server.ctl(&["get", &format!("tenants/t{at}/stat")]).unwrap();
+    let time = |stat: String| stat.split("device_us=").nth(1).unwrap().trim().parse().unwrap();
+    (0..tenants).map(|at| time(stat(at))).collect()
+}
+
+const BFQ: [&str; 4] = ["--elevator", "bfq", "--set", "bfq.low_latency=0"];
+
+#[test]
+fn tenants_share_a_disk_by_weight() {
+    let times = device_time(&BFQ, &[Demand { weight: 200, ..DEEP }, DEEP]);
+    let ratio = times[0] / times[1];
+    println!("2:1 came out as {ratio:.2}");
+    assert!((1.5..2.7).contains(&ratio), "{times:?}");
+}
+
+#[test]
+fn ten_connections_get_what_one_gets() {
+    let times = device_time(&BFQ, &[DEEP, Demand { clients: 10, ..DEEP }]);
+    let ratio = times[1] / times[0];
+    println!("ten connections got {ratio:.2} of what one got");
+    assert!((0.7..1.4).contains(&ratio), "{times:?}");
+    // The control: a scheduler without groups gives by the number of requests.
+    let times = device_time(&["--elevator", "noop"], &[DEEP, Demand { clients: 10, ..DEEP }]);
+    assert!(times[1] / times[0] > 4.0, "{times:?}");
+}
+
+#[test]
+fn streams_random_reads_and_writers_share_alike() {
+    let stream = Demand { order: Order::Sequential, block: 65536, depth: 4, ..DEEP };
+    let mixed = [stream, Demand { depth: 32, ..DEEP }, Demand { reads: 0, ..DEEP }];
+    let fair = jain(&device_time(&BFQ, &mixed));
+    println!("Jain's index of the disk's time: {fair:.3}");
+    assert!(fair > 0.9, "{fair}");
+}
+
+#[test]
+fn a_flood_of_a_light_tenant_does_not_ruin_a_heavy_one() {
+    let steady = Demand { weight: 1000, depth: 4, ..DEEP };
+    let flood = Demand { weight: 100, depth: 128, clients: 2, ..DEEP };
+    let times = device_time(&BFQ, &[steady, flood]);
+    let part = times[0] / (times[0] + times[1]);
+    println!("1000 of 1100 came out as {part:.2}");
+    assert!(part > 0.7, "{times:?}");
+}
