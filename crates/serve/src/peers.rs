@@ -69,6 +69,7 @@ impl Peer {
         let address = Address::Unix { path: socket.display().to_string() };
         let plan = LoadPlan { uri: Uri { address, export: export.to_owned() }, ..plan.clone() };
         // Once to fill the page cache and every pool.
+        fs::File::open(file).and_then(|mut file| io::copy(&mut file, &mut io::sink())).map_err(|e| e.to_string())?;
         load(&LoadPlan { time: Span::from_ms(300), ..plan.clone() })?;
         let before = child.cpu_ns();
         let report = load(&plan)?;

@@ -23,6 +23,7 @@ use crate::record::Trace;
 use crate::tenant::Tenant;
 
 mod finish;
+mod flush;
 mod issue;
 mod knobs;
 mod receive;
@@ -205,11 +206,13 @@ impl Shard {
         let now = self.now;
         let gates = self.tenants.iter_mut().filter(|tenant| !tenant.gate.is_empty());
         let gate = gates.filter_map(|tenant| tenant.caps.opens(now)).min();
+        let holders = self.tenants.iter().filter(|tenant| !tenant.held_flushes.is_empty());
+        let flush = holders.map(|tenant| tenant.flushes_from).min();
         let mid_data = |(_, connection): (_, &Connection)| connection.reading != Reading::Header;
         let stalled = !self.starved.is_empty() || self.connections.iter().any(mid_data);
         let stall = stalled.then(|| now + STALL);
         let model = self.model.as_ref().and_then(|model| model.next());
-        let wakes = [self.queue.deadline(), gate, model, stall, self.ending.map(|ending| ending.by)];
+        let wakes = [self.queue.deadline(), gate, flush, model, stall, self.ending.map(|ending| ending.by)];
         let next = wakes.into_iter().flatten().min()?;
         let elapsed = Instant::from_ns(self.born.elapsed().as_nanos() as u64);
         Some(Duration::from_nanos(next.since(elapsed).as_ns()))
@@ -227,6 +230,7 @@ impl Shard {
     fn let_time_pass(&mut self) {
         for at in 0..self.tenants.len() {
             self.open_gate(at);
+            self.release_flushes(at);
         }
         self.finish_modelled();
         if self.queue.deadline().is_some_and(|deadline| deadline <= self.now) {

@@ -30,6 +30,10 @@ pub struct Tenant {
     pub pool: Pool,
     /// What must be made stable.
     pub stability: Stability,
+    /// When its next flush may go, while others want the disk.
+    pub flushes_from: Instant,
+    /// Flushes that wait for that moment.
+    pub held_flushes: Vec<u32>,
     /// Its clients.
     pub connections: u32,
     /// What it has had.
@@ -92,6 +96,8 @@ impl Tenant {
             gate: VecDeque::new(),
             pool: Pool::new(memory),
             stability: Stability::AT_START,
+            flushes_from: Instant::ZERO,
+            held_flushes: Vec::new(),
             connections: 0,
             used: Used::default(),
         }

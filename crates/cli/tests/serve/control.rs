@@ -8,7 +8,8 @@ use crate::kit::{BLKSCHED, Server, captive};
 
 #[test]
 fn values_are_listed_read_and_changed_while_it_runs() {
-    let server = Server::start(&["--export", "a=mem:1M,weight=200,class=be,level=2", "--export", "b=mem:1M"]);
+    let exports = ["--export", "a=mem:1M,weight=200,class=be,level=2", "--export", "b=mem:1M"];
+    let server = Server::start(&[&exports[..], &["--elevator", "mq-deadline"]].concat());
     assert_eq!(server.ctl(&["get", "tenants/a/weight"]).unwrap(), "200");
     server.ctl(&["set", "tenants/a/weight", "300"]).unwrap();
     server.ctl(&["set", "tenants/b/bps", "10M"]).unwrap();
@@ -58,7 +59,7 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
         (&["--export", "a=mem:1M", "--export", "a=mem:1M"], "two exports are called `a`"),
         (&["--export", "a=mem:1M,wieght=3"], "the nearest is `weight`"),
         (&["--export", "a=mem:1M", "--elevator", "mq-deadlin"], "mq-deadline"),
-        (&["--export", "a=mem:1M", "--set", "mq-deadline.fifo_bach=1"], "fifo_batch"),
+        (&["--export", "a=mem:1M", "--elevator", "mq-deadline", "--set", "mq-deadline.fifo_bach=1"], "fifo_batch"),
         (&["--export", "a=mem:1M", "--tcp", "0.0.0.0:0"], "--plain-tcp-beyond-loopback"),
         (&["--export", "a=mem:1M", "--allow", "1000:b"], "no export is called `b`"),
         (&["--export", "a=mem:1M", "--memory", "1M"], "at least 40M"),

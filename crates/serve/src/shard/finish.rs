@@ -6,9 +6,9 @@ use blksched::{Op, Outcome, RequestId};
 use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
-use super::Shard;
 use super::issue::{Flight, Modelled};
 use super::work::Piece;
+use super::{Shard, flush};
 use crate::backend::Store;
 use crate::engine::{Allocation, Event, Io, Part};
 
@@ -114,6 +114,9 @@ impl Shard {
         stability.syncing -= 1;
         stability.broken |= failed.is_some();
         let failed = failed.or(stability.broken.then_some(Errno::Io));
+        let Some(flight) = &self.flights[rq.index()] else { return };
+        let took = self.now.since(flight.since);
+        self.tenants[at].flushes_from = self.now + flush::pause(took, self.tenants[at].share.weight, self.rivals(at));
         let Some(flight) = &self.flights[rq.index()] else { return };
         for number in flight.flushes.clone() {
             if failed.is_some() && self.tenant_of_piece(number) == at {

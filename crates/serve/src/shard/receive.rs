@@ -274,7 +274,7 @@ impl Shard {
         }
     }
 
-    fn enqueue(&mut self, number: u32, tenant: usize) -> Submitted {
+    pub(super) fn enqueue(&mut self, number: u32, tenant: usize) -> Submitted {
         let piece = &self.pieces[number as usize];
         let work = &self.works[piece.work as usize];
         let Tenant { group, share, .. } = self.tenants[tenant];
@@ -300,9 +300,9 @@ impl Shard {
         let start = self.tenants[tenant].base;
         let piece = Piece { work: number, next: None, op: Op::Flush, start, sectors: 0, buffer: None };
         let piece = self.add_piece(number, piece);
-        // Caps do not hold it up: it would hold up what others have been told.
-        self.wished.push(piece);
-        self.enqueue(piece, tenant);
+        // Caps do not hold it up, but others' shares may.
+        self.tenants[tenant].held_flushes.push(piece);
+        self.release_flushes(tenant);
     }
 
     /// The next stretch of a discard; true if there was one.

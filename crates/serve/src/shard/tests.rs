@@ -325,6 +325,36 @@ fn flushes_of_several_clients_and_tenants_coalesce() {
 }
 
 #[test]
+fn a_tenant_that_flushes_in_a_loop_waits_while_others_want_the_disk() {
+    let mut rig = settled("noop", 1);
+    let (flusher, other) = (rig.client(0), rig.client(1));
+    let flush = |rig: &mut Rig, cookie: u64| {
+        rig.shard.tenants[0].stability.unsynced = true;
+        rig.ask(flusher, cookie, Command::Flush, 0, 0);
+    };
+    // Alone: one after the other, without a pause.
+    for cookie in 1..4 {
+        flush(&mut rig, cookie);
+        assert!(rig.end(Ok(0), is_sync));
+    }
+    flush(&mut rig, 4);
+    rig.ask(other, 5, Command::Read, 0, 512);
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(rig.end(Ok(0), is_sync));
+    let until = rig.shard.tenants[0].flushes_from;
+    assert!(until >= rig.shard.now + Span::from_ms(25), "as long as the flush took, at equal weights");
+    flush(&mut rig, 6);
+    assert_eq!((rig.shard.wished.len(), rig.under_way(is_sync)), (0, 0), "the read is under way, the flush waits");
+    rig.let_disk_work();
+    rig.turn();
+    rig.told(other);
+    rig.turn();
+    assert_eq!(rig.under_way(is_sync), 1, "nobody else wants the disk any more");
+    rig.let_disk_work();
+    assert_eq!(rig.told(flusher).last(), Some(&(6, None)));
+}
+
+#[test]
 fn a_sync_that_failed_is_never_forgotten_and_hits_nobody_else() {
     let mut rig = settled("noop", 4);
     let (unlucky, lucky) = (rig.client(0), rig.client(1));

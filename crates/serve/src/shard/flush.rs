@@ -1,0 +1,51 @@
+//! Flushes are paid for: a tenant that flushes in a loop gets its share of the disk's time for that, and no more.
+//!
+//! **Rule** A flush goes ahead of everything the elevator holds, and keeps the disk from all others while it lasts. So
+//! after one that took so long, the tenant's next waits `took × weights of the others that want the disk / own weight`.
+//! Whoever is alone waits for nothing. Flushes that wait together are one.
+
+use blksched::Span;
+
+use super::Shard;
+
+/// How long a tenant's next flush waits after one that took `took`.
+pub(super) fn pause(took: Span, own: u32, others: u32) -> Span {
+    let ns = u128::from(took.as_ns()) * u128::from(others) / u128::from(own.max(1));
+    Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+impl Shard {
+    /// The weights of the other tenants that want the disk now.
+    pub(super) fn rivals(&self, tenant: usize) -> u32 {
+        let wants = |at: usize| {
+            self.connections.iter().any(|(_, connection)| connection.tenant == at && connection.under_way > 0)
+        };
+        let others = (0..self.tenants.len()).filter(|&at| at != tenant && wants(at));
+        others.map(|at| self.tenants[at].share.weight).sum()
+    }
+
+    /// Let the flushes go that have waited long enough, or for nobody.
+    pub(super) fn release_flushes(&mut self, tenant: usize) {
+        let early = self.now < self.tenants[tenant].flushes_from;
+        if self.tenants[tenant].held_flushes.is_empty() || (early && self.rivals(tenant) > 0) {
+            return;
+        }
+        for piece in core::mem::take(&mut self.tenants[tenant].held_flushes) {
+            self.wished.push(piece);
+            self.enqueue(piece, tenant);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flushes_in_a_loop_take_no_more_than_their_share() {
+        let took = Span::from_ms(10);
+        assert_eq!(pause(took, 100, 0), Span::ZERO);
+        assert_eq!(pause(took, 100, 300), Span::from_ms(30), "a quarter of the time for a quarter of the weight");
+        assert_eq!(pause(Span::MAX, 1, u32::MAX), Span::MAX);
+    }
+}
