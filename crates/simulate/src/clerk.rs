@@ -80,7 +80,7 @@ fn report(job: &JobPlan) -> Report {
         priorities: if said.by_priority { Priorities::Apart } else { Priorities::Together },
         on_error: if said.counts_errors { OnError::Counts } else { OnError::Ends },
         description: job.description.clone(),
-        ..Report::default()
+        latency_target: said.latency_target,
     }
 }
 

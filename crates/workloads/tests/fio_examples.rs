@@ -35,7 +35,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("ftruncate.fio", "ioengine"),
     ("gfapi.fio", "ioengine"),
     ("ime.fio", "ioengine"),
-    ("latency-profile.fio", "latency_target"),
     ("libhdfs.fio", "ioengine"),
     ("libiscsi.fio", "ioengine"),
     ("libpmem.fio", "ioengine"),

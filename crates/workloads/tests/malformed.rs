@@ -76,6 +76,8 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("zonemode=strided\nzonesize=4k\nfilename=a:b", "4:1", &["has several files"]),
     ("cgroup_weight=0", "4:15", &["from 1 to 10000"]),
     ("ioengine=net", "4:10", &["`net` is not a value for `ioengine`", "expected one of sync, psync"]),
+    ("latency_target=1ms", "4:1", &["`latency_target` of job `j` needs `latency_window`"]),
+    ("latency_percentile=101", "4:20", &["at most 100"]),
     ("exit_what=everything", "4:11", &["expected one of group, stonewall, all"]),
     ("bs_unaligned", "4:1", &["`bs_unaligned`", "nearest supported option is `bs"]),
     ("include other.fio", "4:9", &["`other.fio` cannot be included"]),

@@ -225,3 +225,36 @@ fn option_sg_write_mode_may_read_the_medium_instead() {
     assert_eq!(letters("sg_write_mode=verify_bytchk_01"), "rr");
     assert_eq!(letters("sg_write_mode=write_same_ndob"), "ww");
 }
+
+/// Depth and end [ms] of a job that looks for its depth; every I/O takes 1 ms.
+fn profiled(options: &str) -> (usize, u64) {
+    let run = run_job(&format!("size=4m ioengine=libaio iodepth=16 runtime=200ms {options}"));
+    (run.depth[&0], run.end_ms())
+}
+
+#[test]
+fn option_latency_target_looks_for_the_greatest_depth_and_ends() {
+    assert_eq!(profiled("").0, 16);
+    // Good at every depth: 1, 2, 4, 8, 16, a window each.
+    assert_eq!(profiled("latency_target=1ms latency_window=10ms"), (16, 50));
+    // Bad at depth 1: nothing is left to try.
+    assert_eq!(profiled("latency_target=900us latency_window=10ms"), (1, 10));
+}
+
+#[test]
+fn option_latency_window_is_how_long_each_depth_is_tried() {
+    assert_eq!(profiled("latency_target=900us latency_window=20ms"), (1, 20));
+}
+
+#[test]
+fn option_latency_percentile_lets_some_be_late() {
+    assert_eq!(profiled("latency_target=900us latency_window=10ms latency_percentile=100").1, 10);
+    // All are late, and none need be on time but one in a hundred thousand.
+    assert_eq!(profiled("latency_target=900us latency_window=10ms latency_percentile=0.001").1, 10);
+    assert_eq!(profiled("latency_target=1ms latency_window=10ms latency_percentile=50").0, 16);
+}
+
+#[test]
+fn option_latency_run_goes_on_at_that_depth() {
+    assert_eq!(profiled("latency_target=900us latency_window=10ms latency_run=1"), (1, 200));
+}

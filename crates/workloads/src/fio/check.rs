@@ -32,8 +32,17 @@ pub(crate) fn check(jobs: &[JobSection]) -> Vec<Problem> {
 
 type Rule = fn(&JobSection, &Settings) -> Option<Problem>;
 
-const RULES: &[Rule] =
-    &[endless, two_rates, block_size, offset, filename, two_command_priorities, floor_above_rate, zones_of_one_file];
+const RULES: &[Rule] = &[
+    endless,
+    two_rates,
+    block_size,
+    offset,
+    filename,
+    two_command_priorities,
+    floor_above_rate,
+    zones_of_one_file,
+    target_without_window,
+];
 
 fn endless(job: &JobSection, s: &Settings) -> Option<Problem> {
     let place = s.place_of("time_based", &job.place);
@@ -106,6 +115,13 @@ fn filename(job: &JobSection, s: &Settings) -> Option<Problem> {
     let title = format!("`filename` of job `{}` is standard input or output", job.name);
     let problem = Problem::new(s.place_of("filename", &job.place), title, "expected files or /dev/…");
     names.iter().any(|name| name == "-").then_some(problem)
+}
+
+fn target_without_window(job: &JobSection, s: &Settings) -> Option<Problem> {
+    let lacks = s.pace.latency_target.is_some() && s.pace.latency_window.is_zero();
+    let title = format!("`latency_target` of job `{}` needs `latency_window`", job.name);
+    (lacks && !s.unreadable.contains("latency_window"))
+        .then(|| Problem::new(s.place_of("latency_target", &job.place), title, "how long to try each depth?"))
 }
 
 fn zones_of_one_file(job: &JobSection, s: &Settings) -> Option<Problem> {

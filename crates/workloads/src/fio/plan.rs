@@ -13,7 +13,8 @@ use super::errors::{Note, Problem};
 use super::files::{Clone, Files, does_not_fit};
 use super::layout;
 use super::process::{
-    Area, Batch, Command, Ends, FileArea, FileSet, Limit, Pattern, Process, RateFloor, Script, Seeds, Sizes, ThinkTime,
+    Area, Batch, Command, Ends, FileArea, FileSet, Found, LatencyTarget, Limit, Pattern, Process, RateFloor, Script,
+    Seeds, Sizes, ThinkTime,
 };
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
@@ -344,6 +345,7 @@ fn reporting(s: &Settings) -> Reporting {
     let commands = commands(s);
     Reporting {
         ramp: s.ending.ramp_time,
+        latency_target: (s.pace.latency_target.unwrap_or(Span::ZERO), s.pace.latency_window, s.pace.latency_percentile),
         counts_errors: Ddir::ALL.into_iter().any(|ddir| s.ending.continues[ddir]),
         by_priority: Ddir::ALL.into_iter().any(|ddir| !commands[ddir].is_empty()),
         ..s.report.clone()
@@ -385,6 +387,17 @@ fn limit(bytes: Option<u64>, ios: Option<u64>) -> Limit {
     }
 }
 
+fn profile(s: &Settings) -> Option<LatencyTarget> {
+    let then = if s.pace.latency_run { Found::GoesOn } else { Found::Ends };
+    Some(LatencyTarget {
+        target: s.pace.latency_target?,
+        window: s.pace.latency_window,
+        percentile: s.pace.latency_percentile,
+        most: batch(s).depth,
+        then,
+    })
+}
+
 fn rate_floor(s: &Settings) -> Option<RateFloor> {
     let least = PerDdir::from_fn(|ddir| match s.dirs().contains(&ddir) {
         true => limit(s.pace.rate_min[ddir], s.pace.rate_iops_min[ddir]),
@@ -424,6 +437,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         think: think_time(s),
         floor: rate_floor(s),
         max_latency: s.pace.max_latency,
+        profile: profile(s),
         flow: None,
         ramp: s.ending.ramp_time,
         ends: Ends::default(),

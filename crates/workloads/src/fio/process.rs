@@ -14,6 +14,7 @@ mod flow;
 mod offsets;
 mod pace;
 mod permutation;
+mod profile;
 mod reap;
 mod seeds;
 mod sizes;
@@ -34,6 +35,8 @@ pub(crate) use offsets::{Area, Pattern};
 pub(crate) use pace::Limit;
 use pace::Pace;
 pub(super) use permutation::mix;
+use profile::Profile;
+pub(crate) use profile::{Found, LatencyTarget};
 pub(crate) use reap::Batch;
 use reap::Reaper;
 pub(crate) use seeds::Seeds;
@@ -75,6 +78,7 @@ pub(crate) struct Script {
     pub think: ThinkTime,
     pub floor: Option<RateFloor>,
     pub max_latency: Option<Span>,
+    pub profile: Option<LatencyTarget>,
     pub flow: Option<FlowPlan>,
     /// Results, and `number_ios`, count from then on.
     pub ramp: Span,
@@ -133,6 +137,7 @@ pub(crate) struct Process {
     trouble: Trouble,
     ages: Ages,
     floor: Option<Floor>,
+    profile: Option<Profile>,
     flow: Option<Flow>,
     /// When results begin to count.
     counts: Instant,
@@ -179,6 +184,7 @@ impl Process {
             trouble: Trouble::default(),
             ages: Ages::default(),
             floor: script.floor.map(Floor::new),
+            profile: script.profile.map(Profile::new),
             flow: script.flow.clone().map(|flow| Flow::new(flow, script.submitter)),
             counts: Instant::NEVER,
             next_tag: 0,
@@ -196,6 +202,10 @@ impl Process {
         self.ready = now;
         self.thinking.begin(now);
         self.floor.iter_mut().for_each(|floor| floor.begin(now));
+        if let Some(profile) = &mut self.profile {
+            profile.begin(now);
+            self.reaper.set_depth(1);
+        }
         self.flow.iter_mut().for_each(|flow| flow.begin(out));
         for ddir in Ddir::ALL {
             self.pace[ddir].begin(now);

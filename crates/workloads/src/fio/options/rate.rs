@@ -5,7 +5,7 @@ use blksched::Span;
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::process::MAX_WEIGHT;
 use crate::fio::settings::{AfterThinking, RateProcess, Settings, ThinksAfter};
-use crate::fio::values::Bare;
+use crate::fio::values::{Bare, ValueError, expected};
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
     OptionEntry { name, aliases, category: Category::Rate, doc, support: Support::Supported(Takes(kind)) }
@@ -18,6 +18,14 @@ fn set_process(settings: &mut Settings, word: &str) -> Result<(), &'static str> 
 
 fn set_thinks_after(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
     settings.pace.thinks_after = if word == "issue" { ThinksAfter::Submission } else { ThinksAfter::Completion };
+    Ok(())
+}
+
+fn read_percentile(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    match text.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => settings.pace.latency_percentile = percent,
+        _ => return expected("a percentage above 0, at most 100"),
+    }
     Ok(())
 }
 
@@ -97,6 +105,30 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Kind::Time { bare: MICROSECONDS, set: |s, span| s.pace.max_latency = (!span.is_zero()).then_some(span) },
         "give up when an I/O takes longer",
+    ),
+    entry(
+        "latency_target",
+        &[],
+        Kind::Time { bare: MICROSECONDS, set: |s, span| s.pace.latency_target = (!span.is_zero()).then_some(span) },
+        "find the greatest depth at which I/O takes no longer",
+    ),
+    entry(
+        "latency_window",
+        &[],
+        Kind::Time { bare: MICROSECONDS, set: |s, span| s.pace.latency_window = span },
+        "how long latency_target tries each depth",
+    ),
+    entry(
+        "latency_percentile",
+        &[],
+        Kind::Own { form: "%", read: read_percentile },
+        "share of I/O that latency_target is for",
+    ),
+    entry(
+        "latency_run",
+        &[],
+        Kind::Bool(|s, on| s.pace.latency_run = on),
+        "go on when latency_target has found its depth",
     ),
     entry(
         "flow",

@@ -38,6 +38,20 @@ impl Reaper {
         Reaper { batch, out: 0, complete: 0, draining: false }
     }
 
+    /// How many may be out.
+    pub fn depth(&self) -> u32 {
+        self.batch.depth
+    }
+
+    /// From now on, at most so many.
+    pub fn set_depth(&mut self, depth: u32) {
+        let lower = |n: u32| n.min(depth).max(1);
+        let Batch { submit, complete_min, complete_max, .. } = self.batch;
+        let (submit, complete_min) = (lower(submit), lower(complete_min));
+        self.batch = Batch { depth, submit, complete_min, complete_max: complete_max.max(complete_min), low: depth };
+        self.draining = self.out >= depth;
+    }
+
     pub fn submitted(&mut self) {
         self.out += 1;
         self.draining |= self.out >= self.batch.depth;

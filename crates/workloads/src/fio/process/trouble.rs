@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use blksched::{Instant, SubmitterId, Tag};
 
+use super::profile::Verdict;
 use super::{Ddir, Phase, Process, Script};
 use crate::{Emission, GaveUp, Trouble};
 
@@ -35,7 +36,7 @@ pub(super) struct Ages(BTreeMap<Tag, (Instant, Ddir, u64)>);
 impl Ages {
     pub fn submitted(&mut self, script: &Script, tag: Tag, what: (Instant, Ddir, u64)) {
         let tolerant = Ddir::ALL.into_iter().any(|ddir| script.tolerates[ddir]);
-        if script.max_latency.is_some() || script.floor.is_some() || tolerant {
+        if script.max_latency.is_some() || script.floor.is_some() || script.profile.is_some() || tolerant {
             self.0.insert(tag, what);
         }
     }
@@ -52,6 +53,11 @@ impl Process {
         let Some((since, ddir, bytes)) = what else { return };
         if self.script.max_latency.is_some_and(|most| now.since(since) > most) {
             self.give_up(GaveUp::MaxLatency);
+        }
+        match self.profile.as_mut().map(|profile| profile.completed(now, now.since(since))) {
+            Some(Verdict::Depth(depth)) if depth != self.reaper.depth() => self.reaper.set_depth(depth),
+            Some(Verdict::Ends) => self.stopped = true,
+            _ => {}
         }
         if self.floor.as_mut().is_some_and(|floor| floor.completed(now, ddir, bytes)) {
             self.give_up(GaveUp::RateMin);

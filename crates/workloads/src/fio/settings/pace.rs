@@ -53,6 +53,11 @@ pub(crate) struct PaceSettings {
     pub rate_iops_min: PerDdir<Option<u64>>,
     pub rate_cycle: Span,
     pub max_latency: Option<Span>,
+    pub latency_target: Option<Span>,
+    pub latency_window: Span,
+    /// \[%\]
+    pub latency_percentile: f64,
+    pub latency_run: bool,
     /// Weight; none: not in a flow.
     pub flow: Option<u64>,
     pub flow_id: u64,
@@ -74,6 +79,10 @@ impl Default for PaceSettings {
             rate_iops_min: PerDdir::default(),
             rate_cycle: Span::from_secs(1),
             max_latency: None,
+            latency_target: None,
+            latency_window: Span::ZERO,
+            latency_percentile: 100.0,
+            latency_run: false,
             flow: None,
             flow_id: 0,
             flow_sleep: Span::ZERO,

@@ -84,6 +84,8 @@ pub struct Reporting {
     pub lat: Latency,
     /// Are bandwidth and I/Os per second sampled (not after `disable_bw_measurement`)?
     pub samples: bool,
+    /// `latency_target`, `latency_window` and `latency_percentile` \[%\].
+    pub latency_target: (Span, Span, f64),
     /// `percentile_list` \[%\], ascending; empty: fio's own.
     pub percentiles: Vec<f64>,
     /// `unified_rw_reporting`.
@@ -107,6 +109,7 @@ impl Default for Reporting {
             clat: Latency { measured: true, percentiles: true },
             lat: Latency { measured: true, percentiles: false },
             samples: true,
+            latency_target: (Span::ZERO, Span::ZERO, 100.0),
             percentiles: Vec::new(),
             unified: Unified::Apart,
             counts_errors: false,
