@@ -78,6 +78,18 @@ fn priorities_of_the_jobs_are_held_against_what_they_got() {
 }
 
 #[test]
+fn weights_of_groups_are_held_against_what_they_got() {
+    let global = "[global]\ndirect=1\nrw=randread\nbs=16k\nsize=1g\nioengine=libaio\niodepth=4\n";
+    let jobs = "[web]\ncgroup=web\ncgroup_weight=300\n[batch]\ncgroup=batch\n";
+    let path = job_file("groups.fio", &format!("{global}{jobs}"));
+    // In its first seconds bfq takes new processes for interactive ones.
+    let text = done(&["compare", &path, "--seeds", "2", "--elevators", "none,bfq", "--time", "10s"]);
+    for words in ["prio, weight", "none web=300", "none batch=100", "are kept by bfq (", "not kept by none ("] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
 fn udev_gets_a_rule_with_what_applies_and_undoes_it_and_the_evidence_as_comments() {
     let set = ["--set", "mq-deadline.prio_aging_expire=1m", "--set", "mq-deadline.fifo_batch=8"];
     let wrong = refused(&[&["compare"], &set[..]].concat());

@@ -1,12 +1,15 @@
-//! What priorities ask for: how the disk's time would be split if they were kept to the letter.
+//! What priorities and weights ask for: how the disk's time would be split if they were kept to the letter.
 //!
-//! **Rule** Real time before best effort before idle, each class getting what those before it leave. Within a class by
-//! weight, 8 less the level. Nobody gets more than it asked for; what it does not take goes to the others.
-//! Who never set a priority counts as best effort, level 4.
+//! **Rule** Groups share by weight; those in no group count together as one of weight 100. Within a group real time
+//! goes before best effort before idle, each class getting what those before it leave; within a class by weight, 8 less
+//! the level. Nobody gets more than it asked for; what it does not take goes to the others. Who never set a priority
+//! counts as best effort, level 4.
 //! **Origin** `ioprio_set(2)` for the classes; for the weights kernel documentation of BFQ, which makes
 //! (8 − level) × 10 of a level.
 
-use blksched::{Class, Priority};
+use std::collections::BTreeSet;
+
+use blksched::{Class, Group, GroupId, Priority};
 
 /// What somebody asks of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,9 +18,16 @@ pub struct Claim {
     pub priority: Priority,
     /// How much of the disk's time it wants, in any unit.
     pub asked: f64,
+    /// Its group, and that group's weight.
+    pub group: (GroupId, u32),
 }
 
 impl Claim {
+    /// In no group.
+    pub fn new(priority: Priority, asked: f64) -> Claim {
+        Claim { priority, asked, group: (GroupId::ROOT, Group::default().weight) }
+    }
+
     fn weight(&self) -> f64 {
         match self.priority.class {
             Class::None => 4.0,
@@ -33,18 +43,36 @@ impl Claim {
 /// ```
 /// use blksched::{Class, Priority};
 /// use blksched_measure::{Claim, due};
-/// let claim = |class, asked| Claim { priority: Priority { class, level: 4 }, asked };
+/// let claim = |class, asked| Claim::new(Priority { class, level: 4 }, asked);
 /// let claims = [claim(Class::Idle, 1.0), claim(Class::RealTime, 0.25), claim(Class::BestEffort, 1.0)];
 /// assert_eq!(due(&claims, 1.0), [0.0, 0.25, 0.75]);
 /// ```
 pub fn due(claims: &[Claim], total: f64) -> Vec<f64> {
     let mut due = vec![0.0; claims.len()];
-    let mut left = total;
-    for class in [&[Class::RealTime][..], &[Class::None, Class::BestEffort], &[Class::Idle]] {
-        let members = (0..claims.len()).filter(|&nth| class.contains(&claims[nth].priority.class));
-        left -= fill(claims, &members.collect::<Vec<_>>(), left, &mut due);
+    let groups: BTreeSet<(GroupId, u32)> = claims.iter().map(|claim| claim.group).collect();
+    let members = |group: (GroupId, u32)| (0..claims.len()).filter(move |&nth| claims[nth].group == group);
+    let wants = |&group: &(GroupId, u32)| Want {
+        weight: f64::from(group.1),
+        asked: members(group).map(|nth| claims[nth].asked).sum(),
+    };
+    let parts = fill(&groups.iter().map(wants).collect::<Vec<_>>(), total);
+    for (&group, part) in groups.iter().zip(parts) {
+        within_a_group(claims, &members(group).collect::<Vec<_>>(), part, &mut due);
     }
     due
+}
+
+/// Class by class.
+fn within_a_group(claims: &[Claim], members: &[usize], total: f64, due: &mut [f64]) {
+    let mut left = total;
+    for class in [&[Class::RealTime][..], &[Class::None, Class::BestEffort], &[Class::Idle]] {
+        let of_class = |nth: &&usize| class.contains(&claims[**nth].priority.class);
+        let of_class: Vec<usize> = members.iter().filter(of_class).copied().collect();
+        let want = |&nth: &usize| Want { weight: claims[nth].weight(), asked: claims[nth].asked };
+        let parts = fill(&of_class.iter().map(want).collect::<Vec<_>>(), left);
+        left -= parts.iter().sum::<f64>();
+        of_class.iter().zip(parts).for_each(|(&nth, part)| due[nth] = part);
+    }
 }
 
 /// The part of `given` that went to others than it was due to, between 0 and 1.
@@ -54,34 +82,57 @@ pub fn misplaced(due: &[f64], given: &[f64]) -> f64 {
     if total > 0.0 { (too_much / total).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// Split `left` by weight, nobody above what it asked; says how much was taken.
-fn fill(claims: &[Claim], members: &[usize], left: f64, due: &mut [f64]) -> f64 {
-    let mut open = members.to_vec();
-    let mut rest = left.max(0.0);
+/// Somebody with a weight.
+#[derive(Clone, Copy)]
+struct Want {
+    weight: f64,
+    asked: f64,
+}
+
+/// Split `total` by weight, nobody above what it asked.
+fn fill(wants: &[Want], total: f64) -> Vec<f64> {
+    let mut parts = vec![0.0; wants.len()];
+    let mut open: Vec<usize> = (0..wants.len()).collect();
+    let mut rest = total.max(0.0);
     while !open.is_empty() {
-        let weights: f64 = open.iter().map(|&nth| claims[nth].weight()).sum();
-        let per_weight = rest / weights;
-        let is_content = |nth: &usize| claims[*nth].asked <= per_weight * claims[*nth].weight();
+        let per_weight = rest / open.iter().map(|&nth| wants[nth].weight).sum::<f64>();
+        let is_content = |nth: &usize| wants[*nth].asked <= per_weight * wants[*nth].weight;
         let (content, others): (Vec<usize>, Vec<usize>) = open.iter().copied().partition(is_content);
         if content.is_empty() {
-            others.iter().for_each(|&nth| due[nth] = per_weight * claims[nth].weight());
-            return left.max(0.0);
+            others.iter().for_each(|&nth| parts[nth] = per_weight * wants[nth].weight);
+            break;
         }
         for nth in content {
-            due[nth] = claims[nth].asked;
-            rest -= claims[nth].asked;
+            parts[nth] = wants[nth].asked;
+            rest -= wants[nth].asked;
         }
         open = others;
     }
-    left.max(0.0) - rest
+    parts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// To a billionth: which fraction is last rounded is of no interest.
+    fn due(claims: &[Claim], total: f64) -> Vec<f64> {
+        super::due(claims, total).into_iter().map(|part| (part * 1e9).round() / 1e9).collect()
+    }
+
     fn claim(class: Class, level: u8, asked: f64) -> Claim {
-        Claim { priority: Priority { class, level }, asked }
+        Claim::new(Priority { class, level }, asked)
+    }
+
+    #[test]
+    fn groups_share_by_weight_and_those_in_none_are_one_of_weight_100() {
+        let of = |id, weight, asked| Claim { group: (GroupId(id), weight), ..claim(Class::None, 0, asked) };
+        assert_eq!(due(&[of(1, 300, 1.0), claim(Class::None, 0, 1.0)], 0.8), [0.6, 0.2]);
+        // A class is first within its group only.
+        let idle = Claim { group: (GroupId(1), 300), ..claim(Class::Idle, 0, 1.0) };
+        assert_eq!(due(&[idle, claim(Class::RealTime, 0, 1.0)], 1.0), [0.75, 0.25]);
+        // What a group does not want goes to the others.
+        assert_eq!(due(&[of(1, 300, 0.1), of(2, 100, 1.0)], 1.0), [0.1, 0.9]);
     }
 
     #[test]
@@ -102,8 +153,7 @@ mod tests {
     fn what_somebody_does_not_want_goes_to_its_equals_and_then_down() {
         let claims = [claim(Class::BestEffort, 4, 0.1), claim(Class::BestEffort, 4, 0.3), claim(Class::Idle, 0, 1.0)];
         let shares = due(&claims, 1.0);
-        assert_eq!(shares[..2], [0.1, 0.3]);
-        assert!((shares[2] - 0.6).abs() < 1e-12, "{shares:?}");
+        assert_eq!(shares, [0.1, 0.3, 0.6]);
     }
 
     #[test]

@@ -144,8 +144,8 @@ pub(super) fn priorities(measured: &[Measured]) -> Option<String> {
     };
     (!parts.is_empty()).then(|| {
         format!(
-            "Priorities (in brackets: the part of the disk's time that went to others than they ask for) are kept by \
-             {}; not kept by {}.",
+            "Priorities and weights (in brackets: the part of the disk's time that went to others than they ask for) \
+             are kept by {}; not kept by {}.",
             list(true),
             list(false)
         )

@@ -162,9 +162,9 @@ fn controls(contender: &Contender) -> Vec<Control> {
     contender.knobs.iter().map(control).collect()
 }
 
-/// Does anybody ask for another priority than the others?
+/// Does anybody ask for another priority or weight than the others?
 fn asks_for_priorities(plan: &Plan) -> bool {
-    plan.jobs.windows(2).any(|pair| pair[0].priority != pair[1].priority)
+    !plan.groups.is_empty() || plan.jobs.windows(2).any(|pair| pair[0].priority != pair[1].priority)
 }
 
 /// The parts of the run that each process had the disk.
@@ -174,12 +174,18 @@ fn givens(run: &Findings) -> Vec<f64> {
 
 /// The parts of the run that each process should have had the disk, of the time that anybody had it.
 fn dues(plan: &Plan, run: &Findings) -> Vec<f64> {
-    let claim = |(job, outcome): (&JobPlan, &JobOutcome)| Claim {
-        priority: job.priority,
-        asked: part_of_run(run, outcome.share.asked),
+    let claim = |(job, outcome): (&JobPlan, &JobOutcome)| {
+        let claim = Claim::new(job.priority, part_of_run(run, outcome.share.asked));
+        let own = group_of(plan, job);
+        own.map_or(claim, |(_, weight)| Claim { group: (job.cgroup(), *weight), ..claim })
     };
     let claims: Vec<Claim> = plan.jobs.iter().zip(&run.jobs).map(claim).collect();
     due(&claims, givens(run).iter().sum())
+}
+
+/// Name and weight of a job's group, unless that is the root.
+fn group_of<'a>(plan: &'a Plan, job: &JobPlan) -> Option<&'a (String, u32)> {
+    plan.groups.get((job.cgroup().0 as usize).checked_sub(1)?)
 }
 
 fn part_of_run(run: &Findings, span: Span) -> f64 {
@@ -187,14 +193,18 @@ fn part_of_run(run: &Findings, span: Span) -> f64 {
 }
 
 fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Spread) {
-    let own = plan.jobs[members[0]].priority;
-    let alike = members.iter().all(|&job| plan.jobs[job].priority == own);
-    let name = match own.class {
-        _ if !alike => "several".to_owned(),
+    let first = &plan.jobs[members[0]];
+    let own = first.priority;
+    let alike = |job: &usize| plan.jobs[*job].priority == own && plan.jobs[*job].cgroup() == first.cgroup();
+    let mut name = match own.class {
+        _ if !members.iter().all(alike) => "several".to_owned(),
         Class::None => "none".to_owned(),
         Class::Idle => "idle".to_owned(),
         _ => own.to_string(),
     };
+    if let Some((group, weight)) = group_of(plan, first).filter(|_| members.iter().all(alike)) {
+        name += &format!(" {group}={weight}");
+    }
     (name, over(dues, |due| members.iter().map(|&job| due[job]).sum()))
 }
 

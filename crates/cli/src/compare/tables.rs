@@ -23,7 +23,7 @@ pub(super) fn jobs(measured: &[Measured]) -> Table {
     ];
     if asks {
         columns.push(Column::numbers("due", "due", Quantity::Fraction));
-        columns.insert(2, Column::words("prio", "prio"));
+        columns.insert(2, Column::words("prio", "prio, weight"));
     }
     let mut table = Table::new("", columns);
     for (nth, elevator) in measured.iter().enumerate() {

@@ -62,6 +62,11 @@ pub struct JobPlan {
 }
 
 impl JobPlan {
+    /// Its control group; 0 is the root.
+    pub fn cgroup(&self) -> GroupId {
+        self.script.group
+    }
+
     /// Does it go through the host's page cache?
     pub fn is_buffered(&self) -> bool {
         self.buffering.is_some()
