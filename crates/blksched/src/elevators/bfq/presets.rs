@@ -12,9 +12,7 @@ pub const ENTRY: Entry = Entry {
     summary: "a budget of sectors and a share of the throughput per process, by weight; whoever starts goes first",
     presets: &[Preset {
         kernel: V6_1,
-        source: "recordings of 6.1.192, without groups. Later kernels decide otherwise on disks with several \
-                 actuators: since 6.3 each has queues of its own, and injection fills idle ones (commit messages of \
-                 2023-01-03); on other disks nothing else is known (MEMORY)",
+        source: "recordings of 6.1.192, without groups; since 6.3 disks with several actuators differ (README)",
         row: &[("groups", "on"), ("hz", "250")],
         plugging: Plugging::LINUX_3,
         slots: Slots::LINUX_5,
