@@ -12,20 +12,33 @@ pub struct Builtin {
     pub name: &'static str,
     /// Its `experiment.toml`.
     pub text: &'static str,
+    /// The job files beside it, by name.
+    pub files: &'static [(&'static str, &'static str)],
 }
 
 macro_rules! builtins {
-    ($($name:literal),+ $(,)?) => {
+    ($($name:literal $(with $file:literal)*),+ $(,)?) => {
         &[$(Builtin {
             name: $name,
             text: include_str!(concat!("../../../../experiments/", $name, "/experiment.toml")),
+            files: &[$(($file, include_str!(concat!("../../../../experiments/", $name, "/", $file)))),*],
         }),+]
     };
 }
 
 /// All of them, in the order in which they are listed.
-pub const BUILTINS: &[Builtin] =
-    builtins!["horror", "readers-vs-dd", "rbtree-scores", "dump", "nfs", "four-dd", "fairness-fio", "async-ramp-up"];
+pub const BUILTINS: &[Builtin] = builtins![
+    "horror",
+    "readers-vs-dd",
+    "rbtree-scores",
+    "dump",
+    "nfs",
+    "four-dd",
+    "fairness-fio",
+    "async-ramp-up",
+    "cfq-on-ssd" with "random-reads.fio",
+    "bfq-doc" with "load.fio",
+];
 
 impl Builtin {
     /// It, read.
@@ -34,8 +47,11 @@ impl Builtin {
     /// If `catalogue` lacks a scheduler that it needs.
     pub fn load(&self, catalogue: &Catalogue) -> Result<Experiment, ExperimentError> {
         let file = format!("experiments/{}/experiment.toml", self.name);
-        let no_files = |name: &str| Err(format!("a built-in experiment has no file `{name}`"));
-        Experiment::parse(self.name, &file, self.text, catalogue, &no_files)
+        let beside = |name: &str| {
+            let found = self.files.iter().find(|(file, _)| *file == name);
+            found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("this experiment has no file `{name}`"))
+        };
+        Experiment::parse(self.name, &file, self.text, catalogue, &beside)
     }
 }
 
