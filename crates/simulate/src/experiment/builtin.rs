@@ -38,6 +38,7 @@ pub const BUILTINS: &[Builtin] = builtins![
     "async-ramp-up",
     "cfq-on-ssd" with "random-reads.fio",
     "bfq-doc" with "load.fio",
+    "bfq-video" with "load.fio",
 ];
 
 impl Builtin {

@@ -24,6 +24,8 @@ pub(in crate::experiment) enum Argument {
     Decision,
     /// Seconds of the run: `10s..60s`.
     Window,
+    /// How long: `40ms`.
+    Time,
 }
 
 pub(super) const STATISTICS: &[&str] = &["mean", "p50", "p99", "max"];
@@ -36,7 +38,7 @@ const CAUSES: &[&str] = &["own", "moved", "starved", "alone", "expired", "turn",
 impl Argument {
     fn words(self) -> Option<&'static [&'static str]> {
         match self {
-            Argument::Process | Argument::Window => None,
+            Argument::Process | Argument::Window | Argument::Time => None,
             Argument::Dir => Some(DIRS),
             Argument::Word(words) => Some(words),
             Argument::Cause => Some(CAUSES),
@@ -53,6 +55,7 @@ impl Argument {
         match self {
             Argument::Process => "process".to_owned(),
             Argument::Window => "from..to".to_owned(),
+            Argument::Time => "time".to_owned(),
             other => other.words().unwrap_or_default().join("|"),
         }
     }
@@ -61,14 +64,24 @@ impl Argument {
         let known = match self.words() {
             Some(words) if words.contains(&word) => return Ok(()),
             Some(words) => words.to_vec(),
-            None if self == Argument::Process || window(word).is_some() => return Ok(()),
+            None if self.takes(word) => return Ok(()),
             None => Vec::new(),
         };
         let problem = match self {
             Argument::Window => format!("`{word}` is no stretch of time: expected one as in 10s..60s"),
+            Argument::Time => format!("`{word}` is no time: expected one as in 40ms"),
             _ => format!("`{word}` does not fit there"),
         };
         Err(Misunderstood { problem, known, word: word.to_owned() })
+    }
+
+    /// Whether `word` will do, where no list says so.
+    fn takes(self, word: &str) -> bool {
+        match self {
+            Argument::Window => window(word).is_some(),
+            Argument::Time => word.parse::<Span>().is_ok(),
+            _ => true,
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a process saw: how long it ran, how fast, how long its I/Os took. One value per process that is meant.
 
+use blksched::Span;
+
 use super::Measure;
 use super::argument::{Argument, STATISTICS, processes};
 use crate::experiment::outcome::{Outcome, ProcessOutcome};
@@ -43,6 +45,16 @@ pub(super) const MEASURES: &[Measure] = &[
         unit: "ms",
         doc: "of its reads, from submission to completion",
         values: |outcome, words| each(outcome, &words[0], |p| latency(p, &words[1])),
+    },
+    Measure {
+        name: "late",
+        arguments: &[Argument::Process, Argument::Time],
+        unit: "",
+        doc: "how many of its reads took longer than this, from submission to completion: frames dropped",
+        values: |outcome, words| {
+            let limit: Span = words[1].parse().unwrap_or(Span::MAX);
+            each(outcome, &words[0], |p| late(&p.reads_us, limit) as f64)
+        },
     },
     Measure {
         name: "given",
@@ -98,6 +110,11 @@ fn percentile(all_us: &[u32], percent: usize) -> f64 {
     sorted.get(rank - 1).map_or(f64::NAN, |&us| f64::from(us) / 1e3)
 }
 
+/// How many took longer than `limit`.
+fn late(all_us: &[u32], limit: Span) -> usize {
+    all_us.iter().filter(|&&us| u64::from(us) * 1000 > limit.as_ns()).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +123,10 @@ mod tests {
     fn a_percentile_is_one_of_the_values_and_nothing_of_none() {
         assert_eq!((percentile(&[4000, 1000, 3000, 2000], 50), percentile(&[1000], 99)), (2.0, 1.0));
         assert!(percentile(&[], 50).is_nan());
+    }
+
+    #[test]
+    fn late_is_what_took_longer_than_the_limit_and_not_what_took_just_as_long() {
+        assert_eq!(late(&[39_999, 40_000, 40_001, u32::MAX], Span::from_ms(40)), 2);
     }
 }
