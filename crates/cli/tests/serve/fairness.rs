@@ -10,7 +10,7 @@ use blksched_serve::load::{LoadPlan, Order, load};
 
 use blksched::Span;
 
-use crate::kit::Server;
+use crate::kit::{Numbers, Server};
 
 /// What a tenant asks.
 #[derive(Clone, Copy)]
@@ -32,6 +32,16 @@ fn device_time(elevator: &[&str], demands: &[Demand]) -> Vec<f64> {
 
 /// The same on any disk that takes one request at a time; and the longest that 99 % of some tenant's requests took.
 fn shares(model: &str, elevator: &[&str], demands: &[Demand]) -> (Vec<f64>, Span) {
+    shares_beside(model, elevator, demands, |_| {})
+}
+
+/// The same beside somebody who does as they like.
+fn shares_beside(
+    model: &str,
+    elevator: &[&str],
+    demands: &[Demand],
+    beside: impl FnOnce(&Server) + Send,
+) -> (Vec<f64>, Span) {
     let exports: Vec<String> =
         demands.iter().enumerate().map(|(at, demand)| format!("t{at}=mem:1G,weight={}", demand.weight)).collect();
     let mut arguments = vec!["--model", model, "--depth", "1"];
@@ -52,6 +62,7 @@ fn shares(model: &str, elevator: &[&str], demands: &[Demand]) -> (Vec<f64>, Span
                 waited.lock().unwrap().push(found.latency.percentile(99.0));
             });
         }
+        scope.spawn(|| beside(&server));
         // The beginning is not looked at, nor is the end: there not everybody asks.
         let second = std::time::Duration::from_secs(1);
         std::thread::sleep(second);
@@ -123,4 +134,30 @@ fn a_flood_of_a_light_tenant_does_not_ruin_a_heavy_one() {
     let part = times[0] / (times[0] + times[1]);
     println!("1000 of 1100 came out as {part:.2}");
     assert!(part > 0.7, "{times:?}");
+}
+
+/// Writes a block and flushes, again and again, until the others have been looked at.
+fn flush_in_a_loop(server: &Server) {
+    let (mut client, mut place) = (server.open("t3"), Numbers(1));
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(8);
+    let mut flushes = 0;
+    while std::time::Instant::now() < end {
+        assert_eq!(client.write(place.below(200_000) * 4096, &[7; 4096]), Ok(Vec::new()));
+        assert_eq!(client.flush(), Ok(Vec::new()));
+        flushes += 1;
+    }
+    println!("{flushes} flushes");
+    client.leave();
+}
+
+#[test]
+fn a_tenant_that_flushes_in_a_loop_leaves_the_others_their_shares() {
+    // The fourth's export is there; nobody but the loop asks anything of it.
+    let silent = Demand { clients: 0, ..DEEP };
+    let (times, _) = shares_beside("sata-2009", &BFQ, &[DEEP, DEEP, DEEP, silent], flush_in_a_loop);
+    let all: f64 = times.iter().sum();
+    let least = times[..3].iter().fold(f64::MAX, |least, &time| least.min(time / all));
+    println!("of a quarter of the disk's time the others had at least {:.0} %", 400.0 * least);
+    assert!(least >= 0.8 * 0.25, "{times:?}");
+    assert!(times[3] > 0.0, "the loop got nothing: {times:?}");
 }
