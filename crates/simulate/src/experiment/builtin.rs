@@ -39,6 +39,11 @@ pub const BUILTINS: &[Builtin] = builtins![
     "cfq-on-ssd" with "random-reads.fio",
     "bfq-doc" with "load.fio",
     "bfq-video" with "load.fio",
+    "suite-throughput",
+    "suite-fairness",
+    "suite-clients",
+    "suite-interleaved",
+    "suite-development",
 ];
 
 impl Builtin {
