@@ -66,10 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_loads_claims_something_and_says_why() {
+    fn every_built_in_loads_says_why_and_claims_something_if_anything_was_published() {
         for builtin in BUILTINS {
             let experiment = builtin.load(&Catalogue::builtin()).unwrap_or_else(|e| panic!("{e}"));
-            assert!(experiment.tables.iter().flat_map(|table| &table.rows).any(|row| row.claimed), "{}", builtin.name);
+            let claims = experiment.tables.iter().flat_map(|table| &table.rows).any(|row| row.claimed);
+            // The S suite asks questions; no figure of it could stand beside ours.
+            assert_eq!(claims, !builtin.name.starts_with("suite-"), "{}", builtin.name);
             assert!(!experiment.whys.is_empty(), "{}", builtin.name);
         }
     }
