@@ -50,6 +50,7 @@ mod queue;
 mod request;
 mod time;
 pub mod tunables;
+mod utf8;
 
 pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
@@ -70,3 +71,4 @@ pub use request::{
 };
 pub use time::{Instant, Jiffies, Span, SpanError, Tick};
 pub use tunables::{Knob, KnobError, KnobValue, Tunables, Unit};
+pub use utf8::{NotUtf8, utf8};

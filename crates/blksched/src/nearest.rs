@@ -2,17 +2,18 @@
 
 /// The candidate that `word` most likely meant, or `None` if nothing is near.
 ///
-/// Near is at most a third of the word's letters changed, added, dropped or swapped.
+/// Near is at most a third of the word's letters changed, added, dropped or swapped, capitals or not.
 ///
 /// ```
 /// assert_eq!(blksched::nearest("fifo_bacth", ["fifo_batch", "read_expire"]), Some("fifo_batch"));
+/// assert_eq!(blksched::nearest("BFQ", ["cfq", "bfq"]), Some("bfq"));
 /// assert_eq!(blksched::nearest("bananas", ["fifo_batch", "read_expire"]), None);
 /// ```
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = word.chars().count().div_ceil(3);
     candidates
         .into_iter()
-        .map(|candidate| (distance(word, candidate), candidate))
+        .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
         .filter(|&(changes, _)| changes <= limit)
         .min_by_key(|&(changes, _)| changes)
         .map(|(_, candidate)| candidate)

@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::elevator_transcript::{self, ReadError};
+use crate::lines::Lines;
 
 /// The format's name and version, the header's first field.
 pub const FORMAT: &str = "blksched-calls/1";
@@ -354,20 +355,20 @@ impl CallLog {
     ///
     /// # Errors
     /// If `input` cannot be read, or a line is no record.
-    pub fn read(mut input: impl BufRead, path: &Path) -> Result<CallLog, ReadError> {
+    pub fn read(input: impl BufRead, path: &Path) -> Result<CallLog, ReadError> {
         let wrong = |line: usize, column: usize, message: String| ReadError::Line {
             path: path.to_owned(),
             line,
             column: column.max(1),
             message,
         };
-        let (mut header, mut records, mut text) = (None, Vec::new(), String::new());
-        for line in 1.. {
-            text.clear();
-            let read = input.read_line(&mut text).map_err(|source| ReadError::Io { path: path.to_owned(), source });
-            if read? == 0 || !text.ends_with('\n') {
+        let (mut header, mut records) = (None, Vec::new());
+        let mut lines = Lines::of(input, path);
+        while let Some((line, bytes)) = lines.bytes()? {
+            if !bytes.ends_with(b"\n") {
                 break;
             }
+            let text = lines.text(bytes)?;
             let error = |error: serde_json::Error| wrong(line, error.column(), error.to_string());
             if header.is_none() {
                 header = Some(serde_json::from_str::<Header>(&text).map_err(error)?);
@@ -453,6 +454,9 @@ mod tests {
         let text = written();
         let cut = CallLog::read(&text[..text.len() - 20], Path::new("calls.jsonl")).unwrap();
         assert_eq!(cut.records, log().records[..5]);
+        // Inside a character, too.
+        let cut = [&text[..], &b"{\"t\":8,\"call\":\"set\",\"knob\":\"\xc3"[..]].concat();
+        assert_eq!(CallLog::read(&cut[..], Path::new("calls.jsonl")).unwrap(), log());
     }
 
     #[test]
@@ -462,5 +466,8 @@ mod tests {
         assert!(error.starts_with("calls.jsonl:3:") && error.contains("expected one of"), "{error}");
         let error = CallLog::read(&b"{\"format\":\"x\"}\n"[..], Path::new("calls.jsonl")).unwrap_err().to_string();
         assert!(error.starts_with("calls.jsonl:1:"), "{error}");
+        let garbage = [&written()[..], b"\x80\n"].concat();
+        let error = CallLog::read(&garbage[..], Path::new("calls.jsonl")).unwrap_err().to_string();
+        assert!(error.starts_with("calls.jsonl:8:1: the byte 0x80"), "{error}");
     }
 }

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::lines::Lines;
+
 /// What a case was recorded from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
@@ -325,11 +327,11 @@ impl Transcript {
     pub fn read(input: impl BufRead, path: &Path) -> Result<Transcript, ReadError> {
         let mut header = None;
         let mut events = Vec::new();
-        for (nth, line) in input.lines().enumerate() {
-            let text = line.map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+        for line in Lines::of(input, path) {
+            let (line, text) = line?;
             let error = |error: serde_json::Error| ReadError::Line {
                 path: path.to_owned(),
-                line: nth + 1,
+                line,
                 column: error.column().max(1),
                 message: error.to_string(),
             };
@@ -391,5 +393,8 @@ mod tests {
         let error = Transcript::read(unknown.as_bytes(), Path::new("case.jsonl")).unwrap_err().to_string();
         assert!(error.contains("unknown variant `exti`, expected one of"), "{error}");
         assert!(Transcript::read(&b""[..], Path::new("x")).is_err());
+        let garbage = [CASE.as_bytes(), b"{\"\xff\n"].concat();
+        let error = Transcript::read(&garbage[..], Path::new("case.jsonl")).unwrap_err().to_string();
+        assert_eq!(error, "case.jsonl:12:3: the byte 0xff is not UTF-8: expected a text");
     }
 }

@@ -7,4 +7,5 @@
 pub mod blktrace;
 pub mod call_log;
 pub mod elevator_transcript;
+mod lines;
 pub mod tracefs;

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use crate::elevator_transcript::ReadError;
+use crate::lines::Lines;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,8 +118,8 @@ impl fmt::Display for Line {
 /// If `input` cannot be read, or a line of one of the known events is not as the kernel writes it.
 pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
     let mut lines = Vec::new();
-    for (nth, text) in input.lines().enumerate() {
-        let text = text.map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+    for line in Lines::of(input, path) {
+        let (line, text) = line?;
         if text.starts_with('#') || text.trim().is_empty() {
             continue;
         }
@@ -128,7 +129,7 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
             Err((word, expected)) => {
                 let column = text.find(word).filter(|_| !word.is_empty()).map_or(text.len(), |at| at) + 1;
                 let message = format!("`{word}` is not {expected}");
-                return Err(ReadError::Line { path: path.to_owned(), line: nth + 1, column, message });
+                return Err(ReadError::Line { path: path.to_owned(), line, column, message });
             }
         }
     }

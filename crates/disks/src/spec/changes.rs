@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::DiskError;
 use super::reader::Source;
-use super::{DiskSpec, PRESETS, read_disk};
+use super::{DiskSpec, PRESETS, read_disk, text_of};
 
 /// A preset (or a TOML file, by its path) with some keys changed: `("write_cache.order", "off")`, the values as they
 /// would stand in the file, without quotes. A list of changes that contradict each other only in between is fine.
@@ -21,14 +21,7 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
     let preset = PRESETS.iter().find(|(name, _)| *name == name_or_path);
     let text = match preset {
         Some((_, text)) => (*text).to_owned(),
-        // What cannot be read as a file is complained of as ever; a RAID named in short has no keys to change.
-        None => match std::fs::read_to_string(name_or_path) {
-            Ok(text) => text,
-            Err(error) => {
-                super::load(name_or_path)?;
-                return Err(DiskError::Unreadable { file: name_or_path.to_owned(), reason: error.to_string() });
-            }
-        },
+        None => text_of(name_or_path)?,
     };
     let source = Source { file: name_or_path, text: &text };
     let snippets: Vec<String> = changes.iter().map(|(_, value)| snippet(value)).collect();

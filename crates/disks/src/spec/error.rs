@@ -45,7 +45,7 @@ impl fmt::Display for DiskError {
                 if let Some(nearest) = nearest {
                     write!(f, "; did you mean `{nearest}`?")?;
                 }
-                write!(f, " The presets are {}; a path to a TOML file works too", known.join(", "))
+                write!(f, " (known: {}; the path of a TOML file works too)", known.join(", "))
             }
             DiskError::Unreadable { file, reason } => write!(f, "{file}: {reason}"),
             DiskError::Invalid { file, line, column, problem, nearest } => {

@@ -7,7 +7,7 @@
 //! `[[published]]` quotes what others say of it, and changes nothing.
 //! `presets/` holds examples with the source of every number.
 
-use blksched::{Span, nearest};
+use blksched::{Span, nearest, utf8};
 
 use crate::Disk;
 use crate::fixed::Fixed;
@@ -205,15 +205,27 @@ pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     if let Some(raid) = raid::short(name_or_path) {
         return raid;
     }
-    match std::fs::read_to_string(name_or_path) {
-        Ok(text) => parse(name_or_path, &text),
-        Err(_) if !name_or_path.contains(['/', '\\']) && !name_or_path.ends_with(".toml") => {
+    parse(name_or_path, &text_of(name_or_path)?)
+}
+
+/// All of a TOML file.
+fn text_of(path: &str) -> Result<String, DiskError> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        let is_name = !path.contains(['/', '\\']) && !path.ends_with(".toml");
+        if error.kind() == std::io::ErrorKind::NotFound && is_name {
             let known: Vec<&str> = preset_names().collect();
-            let nearest = nearest(name_or_path, known.iter().copied());
-            Err(DiskError::UnknownDisk { name: name_or_path.to_owned(), nearest, known })
+            let nearest = nearest(path, known.iter().copied());
+            return DiskError::UnknownDisk { name: path.to_owned(), nearest, known };
         }
-        Err(error) => Err(DiskError::Unreadable { file: name_or_path.to_owned(), reason: error.to_string() }),
-    }
+        DiskError::Unreadable { file: path.to_owned(), reason: error.to_string() }
+    })?;
+    utf8(bytes).map_err(|not| DiskError::Invalid {
+        file: path.to_owned(),
+        line: not.line,
+        column: not.column,
+        problem: not.problem(),
+        nearest: None,
+    })
 }
 
 /// A disk from the text of a TOML file; `file` is what complaints call it.

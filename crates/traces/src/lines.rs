@@ -1,0 +1,61 @@
+//! A text line by line, and the place of what is none.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use blksched::utf8;
+
+use crate::elevator_transcript::ReadError;
+
+/// The lines of an input, counted.
+pub(crate) struct Lines<'p, I> {
+    input: I,
+    /// For errors.
+    path: &'p Path,
+    /// How many lines were read.
+    read: usize,
+}
+
+impl<'p, I: BufRead> Lines<'p, I> {
+    pub fn of(input: I, path: &'p Path) -> Lines<'p, I> {
+        Lines { input, path, read: 0 }
+    }
+
+    /// The next line's number, from 1, and its bytes with the end of line, if it has one; `None` behind the last.
+    pub fn bytes(&mut self) -> Result<Option<(usize, Vec<u8>)>, ReadError> {
+        let mut bytes = Vec::new();
+        let read = self.input.read_until(b'\n', &mut bytes);
+        let read = read.map_err(|source| ReadError::Io { path: self.path.to_owned(), source })?;
+        self.read += 1;
+        Ok((read > 0).then_some((self.read, bytes)))
+    }
+
+    /// The bytes of the line last read, as text.
+    pub fn text(&self, bytes: Vec<u8>) -> Result<String, ReadError> {
+        utf8(bytes).map_err(|not| ReadError::Line {
+            path: self.path.to_owned(),
+            line: self.read,
+            column: not.column,
+            message: not.problem(),
+        })
+    }
+}
+
+/// Number and text of each line, without its end.
+impl<I: BufRead> Iterator for Lines<'_, I> {
+    type Item = Result<(usize, String), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (line, mut bytes) = match self.bytes() {
+            Ok(Some(read)) => read,
+            Ok(None) => return None,
+            Err(error) => return Some(Err(error)),
+        };
+        for end in [b'\n', b'\r'] {
+            if bytes.last() == Some(&end) {
+                bytes.pop();
+            }
+        }
+        Some(self.text(bytes).map(|text| (line, text)))
+    }
+}
