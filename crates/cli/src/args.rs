@@ -25,6 +25,15 @@ Examples:
   blksched list deadline                            its kernels, mechanisms and knobs
   blksched list hdd-7200                            a disk's data sheet: our model beside its source";
 
+/// A length of time that something can happen in.
+pub(crate) fn some_time(text: &str) -> Result<Span, String> {
+    match text.parse::<Span>() {
+        Ok(Span::ZERO) => Err("nothing happens in no time: expected more than 0s, as in 30s".to_owned()),
+        Ok(span) => Ok(span),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run one workload under several schedulers, and say what differs and why.
@@ -70,7 +79,7 @@ pub(crate) struct Scene {
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200")]
     pub(crate) disk: String,
     /// End each run after so much simulated time, if its jobs have not ended
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) time: Span,
     /// Turn a knob, as in deadline.fifo_batch=16, deadline@2.6.33.read_expire=100ms; may be repeated
     #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
@@ -97,7 +106,7 @@ pub(crate) struct Scene {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES)]
+#[command(after_help = COMPARE_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(crate) scene: Scene,
@@ -176,6 +185,7 @@ Examples:
   blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";
 
 #[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
 pub(crate) struct SimulateArguments {
     #[command(flatten)]
     pub(crate) scene: Scene,
@@ -197,7 +207,7 @@ pub(crate) enum OutputFormat {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = EXPERIMENT_EXAMPLES)]
+#[command(after_help = EXPERIMENT_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct ExperimentArguments {
     /// Experiments that come with the program, or TOML files of your own (docs/experiments.md shows how)
     #[arg(value_name = "NAME|FILE")]
@@ -241,7 +251,7 @@ Exit code 1 says that a row which is claimed lies outside of its bound.";
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
     /// `elevators`, `disks`, `workloads`, `fio`, `host`, `programs`, `measures`, or the name of
-    /// an elevator or a disk [default: the first three]
+    /// an elevator (name[@kernel]) or a disk [default: the first three]
     pub(crate) what: Option<String>,
     /// Print JSON instead of tables
     #[arg(long)]

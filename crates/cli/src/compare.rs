@@ -22,7 +22,7 @@ use measured::Measured;
 pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
     let elevators = if arguments.elevators.is_empty() { usual(catalogue) } else { arguments.elevators.clone() };
-    let contenders = contenders(&elevators, &scene.set, catalogue)?;
+    let contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     let (stage, no_logs) = Stage::load(scene)?.without_logs();
     if scene.parse_only {
         let notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         return Ok(output::print(&udev::rules(&heading(arguments, &stage), &sentences, action, rotational))?);
     }
     let look = if arguments.markdown { Look::Markdown } else { Look::Text };
-    let mut text = heading(arguments, &stage);
+    let mut text = output::paragraph(&heading(arguments, &stage)) + "\n";
     for table in [tables::jobs(&measured), tables::disk(&measured)].into_iter().chain(memory::table(&measured)) {
         text += &output::render(&table, look);
         text += "\n";
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         text += "With --emit udev this becomes a rule for your system.\n";
     }
     text += &notes(arguments, &stage, &measured);
-    text += &no_logs.map(|note| format!("note: {note}\n")).unwrap_or_default();
+    text += &no_logs.map(|note| output::paragraph(&format!("note: {note}"))).unwrap_or_default();
     Ok(output::print(&text)?)
 }
 
@@ -88,7 +88,7 @@ fn heading(arguments: &CompareArguments, stage: &Stage) -> String {
         n => format!("{n} seeds from {}", scene.seed),
     };
     format!(
-        "{} on {}, {seeds}; each run ends after {} of simulated time or when its jobs do\n\n",
+        "{} on {}, {seeds}; each run ends after {} of simulated time or when its jobs do",
         stage.workload, stage.disk.name, scene.time
     )
 }
@@ -107,5 +107,5 @@ fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured]) -> 
     } else if measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished) {
         notes.push(format!("some runs were cut off after {time}; --time makes them longer"));
     }
-    notes.iter().map(|note| format!("note: {note}\n")).collect()
+    notes.iter().map(|note| output::paragraph(&format!("note: {note}"))).collect()
 }

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::args::ExperimentArguments;
 use crate::failure::Failure;
+use crate::input::{text_beside, text_of};
 use crate::output;
 use crate::progress::Progress;
 
@@ -71,9 +72,9 @@ fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
         let known = known.join(", ");
         return Err(Failure::Input(format!("`{name}` is neither a file nor an experiment{hint} (known: {known})")));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    let text = text_of(name, std::fs::read(path))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string());
+    let read = |file: &str| text_beside(&folder.join(file));
     Experiment::parse(&title_of(path), name, &text, catalogue, &read).map_err(Failure::input)
 }
 

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Failure {
     /// The input was not understood; the text says where and what was expected.
     Input(String),
+    /// The same, laid out with excerpts of the input: whatever stands there already says that it is an error.
+    Excerpts(String),
     /// Something outside failed.
     Outside(String),
     /// A command that was run for the user ended with this code; it has said why itself.
@@ -24,27 +26,24 @@ impl Failure {
 
     /// Say it, and end with its code.
     pub(crate) fn report(&self) -> ExitCode {
-        match self {
-            Failure::Input(text) => {
-                let prefix = if text.trim_start_matches("\u{1b}[").contains("error") { "" } else { "error: " };
-                anstream::eprintln!("{prefix}{text}");
-                ExitCode::from(2)
-            }
-            Failure::Outside(text) => {
-                anstream::eprintln!("error: {text}");
-                ExitCode::from(1)
-            }
-            Failure::Command(code) => ExitCode::from(*code),
-            Failure::NobodyReads => ExitCode::SUCCESS,
-        }
+        let (text, code) = match self {
+            Failure::Input(text) => (format!("error: {text}"), 2),
+            Failure::Excerpts(text) => (text.clone(), 2),
+            Failure::Outside(text) => (format!("error: {text}"), 1),
+            Failure::Command(code) => return ExitCode::from(*code),
+            Failure::NobodyReads => return ExitCode::SUCCESS,
+        };
+        anstream::eprintln!("{text}");
+        ExitCode::from(code)
     }
 }
 
+/// What became of our own output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::NobodyReads,
-            _ => Failure::Outside(error.to_string()),
+            _ => Failure::Outside(format!("standard output: {error}")),
         }
     }
 }

@@ -2,11 +2,11 @@
 //! before anything runs.
 
 use std::fs;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use blksched::{Catalogue, Choice, nearest};
+use blksched::{Catalogue, Choice, nearest, utf8};
 use blksched_disks::DiskSpec;
 use blksched_simulate::{Findings, Surroundings, Trial};
 use blksched_workloads::GaveUp;
@@ -33,7 +33,7 @@ impl Stage {
         let disk = blksched_disks::load(&scene.disk).map_err(Failure::input)?;
         let (workload, file) = job_files(scene)?;
         let sectors = disk.build(scene.seed).facts().sectors;
-        let plan = file.plan(sectors).map_err(|errors| Failure::Input(errors.render(style())))?;
+        let plan = file.plan(sectors).map_err(|errors| Failure::Excerpts(errors.render(style())))?;
         Ok(Stage { workload, file, plan: Arc::new(plan), disk: Arc::new(disk) })
     }
 
@@ -89,16 +89,16 @@ impl Stage {
 fn job_files(scene: &Scene) -> Result<(String, JobFile), Failure> {
     let names: Vec<&str> = scene.jobs.iter().map(String::as_str).collect();
     let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_WORKLOAD] } else { names };
-    let alone = (names.len() == 1 && scene.typed.is_none()).then(|| names[0]);
-    if let Some(known) = alone.filter(|name| !Path::new(name).exists()).and_then(builtin) {
-        return Ok((known.name.to_owned(), known.job_file()));
+    if names.iter().filter(|name| **name == "-").count() > 1 {
+        return Err(Failure::Input("`-` stands there twice: standard input can be read once".to_owned()));
     }
-    let mut texts = names.iter().map(|name| job_text(name)).collect::<Result<Vec<Text>, Failure>>()?;
+    let texts = names.iter().map(|name| job_text(name, scene.typed.is_some()));
+    let mut texts = texts.collect::<Result<Vec<Text>, Failure>>()?;
     let typed = scene.typed.iter().map(|text| Text { name: COMMAND_LINE.to_owned(), text: text.clone() });
     texts.extend(typed);
-    let mut read = |name: &str| fs::read_to_string(name).map_err(|error| error.to_string());
+    let mut read = |name: &str| text_beside(Path::new(name));
     let host = Host { mb_memory: scene.host.memory_mib(), ..Host::with_environment() };
-    let file = JobFile::read(&host, &texts, &mut read).map_err(|errors| Failure::Input(errors.render(style())))?;
+    let file = JobFile::read(&host, &texts, &mut read).map_err(|errors| Failure::Excerpts(errors.render(style())))?;
     let workload = texts.iter().map(|text| text.name.as_str()).collect::<Vec<_>>().join(" ");
     Ok((workload, file))
 }
@@ -106,21 +106,36 @@ fn job_files(scene: &Scene) -> Result<(String, JobFile), Failure> {
 /// What the options typed as fio's are called in messages.
 const COMMAND_LINE: &str = "command line";
 
-/// A job file's text; `-` is standard input.
-fn job_text(name: &str) -> Result<Text, Failure> {
-    let failed = |error: std::io::Error| Failure::Input(format!("{name}: {error}"));
+/// All of a file; `name` is for the error.
+pub(crate) fn text_of(name: &str, read: std::io::Result<Vec<u8>>) -> Result<String, Failure> {
+    let bytes = read.map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    utf8(bytes).map_err(|error| Failure::Input(format!("{name}:{error}")))
+}
+
+/// All of a file that another one names: whoever reads that one says where.
+pub(crate) fn text_beside(path: &Path) -> Result<String, String> {
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    utf8(bytes).map_err(|error| error.to_string())
+}
+
+/// A job file's text; `-` is standard input. Are there options of fio's on the command line?
+fn job_text(name: &str, typed: bool) -> Result<Text, Failure> {
     if name == "-" {
-        let text = std::io::read_to_string(std::io::stdin()).map_err(failed)?;
-        return Ok(Text { name: "standard input".to_owned(), text });
+        let (name, mut bytes) = ("standard input", Vec::new());
+        let read = std::io::stdin().read_to_end(&mut bytes).map(|_| bytes);
+        return Ok(Text { name: name.to_owned(), text: text_of(name, read)? });
     }
     if Path::new(name).exists() {
-        let text = fs::read_to_string(name).map_err(failed)?;
-        return Ok(Text { name: name.to_owned(), text });
+        return Ok(Text { name: name.to_owned(), text: text_of(name, fs::read(name))? });
+    }
+    if let Some(known) = builtin(name) {
+        return Ok(Text { name: name.to_owned(), text: known.text.to_owned() });
     }
     let names: Vec<&str> = BUILTINS.iter().map(|known| known.name).collect();
     let hint = nearest(name, names.iter().copied()).map(|near| format!("; the nearest workload is `{near}`"));
+    let value = if typed { "; the value of an option of fio's stands behind `=`, as in --rw=read" } else { "" };
     Err(Failure::Input(format!(
-        "`{name}` is neither a file nor a built-in workload{} (known: {})",
+        "`{name}` is neither a file nor a built-in workload{}{value} (known: {})",
         hint.unwrap_or_default(),
         names.join(", ")
     )))
@@ -138,18 +153,22 @@ pub(crate) struct Contender {
     pub(crate) knobs: Vec<(String, i64)>,
 }
 
-/// Understand `--elevators` and `--set` together. Each `--set` must turn something.
-pub(crate) fn contenders(typed: &[String], set: &[String], catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
+/// Understand the elevators that `option` names and `--set` together. Each `--set` must turn something.
+pub(crate) fn contenders(
+    option: &str,
+    typed: &[String],
+    set: &[String],
+    catalogue: &Catalogue,
+) -> Result<Vec<Contender>, Failure> {
     let mut contenders: Vec<Contender> = Vec::new();
     for text in typed {
         let text = text.trim();
-        let choice = catalogue.parse(text).map_err(|error| Failure::Input(format!("--elevators {text}:{error}")))?;
+        let choice = catalogue.parse(text).map_err(|error| Failure::Input(format!("{option} {text}:{error}")))?;
         let twins = contenders.iter().filter(|other| other.choice.to_string() == choice.to_string()).count();
         let name = if twins == 0 { choice.to_string() } else { format!("{choice} ({})", twins + 1) };
         contenders.push(Contender { name, choice, knobs: Vec::new() });
     }
-    for text in set {
-        let (target, knob, value) = split_setting(text)?;
+    for Setting { text, target, knob, value } in settings(set)? {
         let error = |what: String| Failure::Input(format!("--set {text}: {what}"));
         let mut turned = 0;
         for contender in contenders.iter_mut().filter(|contender| is_meant(contender, target)) {
@@ -162,22 +181,54 @@ pub(crate) fn contenders(typed: &[String], set: &[String], catalogue: &Catalogue
             turned += 1;
         }
         if turned == 0 {
-            let names: Vec<&str> = contenders.iter().map(|contender| contender.choice.entry.name).collect();
-            let near = nearest(target, names.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
-            return Err(error(format!("no elevator `{target}` is being run{}", near.unwrap_or_default())));
+            let run: Vec<String> = contenders.iter().map(|contender| contender.choice.to_string()).collect();
+            let names = contenders.iter().map(|contender| contender.choice.entry.name);
+            let near = nearest(target, names.chain(run.iter().map(String::as_str)));
+            let near = near.map_or(String::new(), |near| format!("; the nearest is `{near}`"));
+            return Err(error(format!("no elevator `{target}` is being run{near} (being run: {})", run.join(", "))));
         }
     }
     Ok(contenders)
 }
 
+/// A `--set`.
+#[derive(Clone, Copy)]
+struct Setting<'t> {
+    text: &'t str,
+    target: &'t str,
+    knob: &'t str,
+    value: &'t str,
+}
+
+/// Every `--set`; those of a whole name first, so that those of one elevator of that name go before them.
+fn settings(set: &[String]) -> Result<Vec<Setting<'_>>, Failure> {
+    let mut settings: Vec<Setting<'_>> = Vec::new();
+    for text in set {
+        let setting = Setting::read(text)?;
+        let twin = |other: &&Setting<'_>| (other.target, other.knob) == (setting.target, setting.knob);
+        if let Some(other) = settings.iter().find(twin) {
+            let message = format!("--set {text}: --set {} says so already, or something else", other.text);
+            return Err(Failure::Input(message));
+        }
+        settings.push(setting);
+    }
+    settings.sort_by_key(|setting| setting.target.contains(['@', '+']));
+    Ok(settings)
+}
+
+impl Setting<'_> {
+    fn read(text: &str) -> Result<Setting<'_>, Failure> {
+        let parts = || {
+            let (left, value) = text.rsplit_once('=')?;
+            let (target, knob) = left.rsplit_once('.')?;
+            (!target.is_empty() && !knob.is_empty()).then_some(Setting { text, target, knob, value })
+        };
+        let expected = "expected ELEVATOR.KNOB=VALUE, as in deadline.fifo_batch=16";
+        parts().ok_or_else(|| Failure::Input(format!("--set {text}: {expected}")))
+    }
+}
+
 /// `deadline.fifo_batch=16` means every deadline; `deadline@2.6.33.fifo_batch=16` that one.
 fn is_meant(contender: &Contender, target: &str) -> bool {
     target == contender.choice.entry.name || target == contender.choice.to_string()
-}
-
-fn split_setting(text: &str) -> Result<(&str, &str, &str), Failure> {
-    let error = || Failure::Input(format!("--set {text}: expected ELEVATOR.KNOB=VALUE, as in deadline.fifo_batch=16"));
-    let (left, value) = text.rsplit_once('=').ok_or_else(error)?;
-    let (target, knob) = left.rsplit_once('.').ok_or_else(error)?;
-    Ok((target, knob, value))
 }

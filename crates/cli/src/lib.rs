@@ -55,7 +55,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Ctl(arguments) => serve::ctl(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]
-        Verb::Load(arguments) => load::run(arguments),
+        Verb::Load(arguments) => load::run(arguments, catalogue),
         Verb::Completions { shell } => generate::completions(*shell),
         Verb::Man { directory } => generate::man_pages(directory),
     }

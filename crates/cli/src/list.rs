@@ -2,6 +2,8 @@
 
 mod programs;
 
+use std::path::Path;
+
 use blksched::{Catalogue, Entry, Preset, nearest};
 use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{self, FigureUnit};
@@ -84,7 +86,6 @@ fn fio() -> Table {
     table
 }
 
-/// An elevator by its name, or a disk by its name, RAID or file.
 /// The parameters of the host's memory.
 fn host() -> Table {
     let columns = [
@@ -109,13 +110,16 @@ fn host() -> Table {
     table
 }
 
+/// An elevator by its name, of all its kernels or of one, or a disk by its name, RAID or file.
 fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let plain = name.split(['@', '+']).next().unwrap_or(name);
     if let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) {
-        return Ok(vec![eras(entry), mechanisms(entry), knobs(entry, catalogue)]);
+        let entry = if plain == name { *entry } else { of_one_kernel(name, catalogue)? };
+        return Ok(vec![eras(&entry), mechanisms(&entry), knobs(&entry, catalogue)]);
     }
     let disks: Vec<String> = blksched_disks::presets().into_iter().map(|disk| disk.name).collect();
-    if name.contains(['/', '\\', ':']) || name.ends_with(".toml") || disks.iter().any(|disk| disk == name) {
+    let is_file = name.contains(['/', '\\', ':']) || name.ends_with(".toml") || Path::new(name).exists();
+    if is_file || disks.iter().any(|disk| disk == name) {
         return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
     }
     let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "measures"];
@@ -124,6 +128,19 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
     let near = near.unwrap_or_default();
     Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))
+}
+
+/// `deadline@2.5.38`: the elevator with the presets of that kernel alone.
+fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<Entry, Failure> {
+    let choice = catalogue.parse(name).map_err(|error| Failure::Input(format!("{name}:{error}")))?;
+    if let Some(at) = name.find('+') {
+        let switched = &name[at..];
+        let message = format!("{name}:{}: `{switched}` switches a mechanism, and all are shown", at + 1);
+        return Err(Failure::Input(format!("{message}: expected {}", &name[..at])));
+    }
+    let presets = choice.entry.presets;
+    let at = presets.iter().position(|preset| preset.kernel == choice.preset.kernel).expect("it is one of them");
+    Ok(Entry { presets: &presets[at..=at], ..choice.entry })
 }
 
 /// What a disk does by itself, beside what its source says.
@@ -191,10 +208,15 @@ fn knobs(entry: &Entry, catalogue: &Catalogue) -> Table {
     ];
     let mut table = words(&format!("knobs, each turned by --set {}.KNOB=VALUE", entry.name), &columns);
     for knob in entry.knobs {
+        let defaults = defaults(entry, knob.name, catalogue);
+        // What none of these kernels has.
+        if defaults.is_empty() {
+            continue;
+        }
         table.row([
             knob.name.into(),
             knob.unit.symbol().into(),
-            defaults(entry, knob.name, catalogue).into(),
+            defaults.into(),
             knob.range().into(),
             knob.kernels.to_string().into(),
             knob.doc.trim().into(),

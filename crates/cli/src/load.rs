@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use blksched::Span;
+use blksched::{Catalogue, Span};
 use blksched_measure::{Column, Table};
 use blksched_nbd::Uri;
 use blksched_serve::load::{LoadPlan, LoadReport, Order, load};
@@ -10,11 +10,12 @@ use blksched_serve::peers::Peer;
 use blksched_serve::sizes;
 use clap::{Args, ValueEnum};
 
+use crate::args::some_time;
 use crate::failure::Failure;
 use crate::output::{self, Look, render};
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct LoadArguments {
     /// The server and its export, as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock
     #[arg(value_name = "URI", required_unless_present = "peers", conflicts_with = "peers")]
@@ -41,7 +42,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
     clients: u32,
     /// For how long
-    #[arg(long, value_name = "TIME", default_value = "5s")]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = some_time, allow_hyphen_values = true)]
     time: Span,
     /// The seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -66,7 +67,7 @@ Examples:
   blksched load nbd://localhost/disk --reads 70 --block 64K --depth 8 --clients 2 --time 30s
   blksched load --peers cached.img          processor time and system calls per request, beside nbdkit and qemu-nbd";
 
-pub(crate) fn run(arguments: &LoadArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let block = sizes::parse(&arguments.block).and_then(|block| u32::try_from(block).ok());
     let block = block.filter(|block| (512..=32 << 20).contains(block) && block.is_multiple_of(512));
     let error = || Failure::Input(format!("--block {}: expected 512 to 32M, in whole sectors", arguments.block));
@@ -85,7 +86,11 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<(), Failure> {
     };
     let mut table = table(arguments);
     match (&arguments.peers, uri) {
-        (Some(file), _) => peers(arguments, &plan, file, &mut table)?,
+        (Some(file), _) => {
+            let error = |error| Failure::Input(format!("--elevator {}:{error}", arguments.elevator));
+            catalogue.parse(&arguments.elevator).map_err(error)?;
+            peers(arguments, &plan, file, &mut table)?;
+        }
         (None, _) => {
             let report = load(&plan).map_err(Failure::Outside)?;
             row(&mut table, &plan.uri.to_string(), &plan, &report, None, None);
@@ -100,6 +105,7 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<(), Failure> {
 
 /// Each server in turn, in a folder of its own.
 fn peers(arguments: &LoadArguments, plan: &LoadPlan, file: &Path, table: &mut Table) -> Result<(), Failure> {
+    std::fs::File::open(file).map_err(|error| Failure::Input(format!("--peers {}: {error}", file.display())))?;
     let own = std::env::current_exe().map_err(|error| Failure::Outside(error.to_string()))?;
     let words = format!(
         "serve --export file={{file}} --page-cache --unix {{socket}} --depth 32 --elevator {}",

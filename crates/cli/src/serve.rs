@@ -5,7 +5,7 @@ mod arguments;
 use std::path::PathBuf;
 
 use blksched::Catalogue;
-use blksched_serve::{Caching, EngineKind, Listen, Question, ServeError, ServerConfig, serve, sizes};
+use blksched_serve::{AskError, Caching, EngineKind, Listen, Question, ServeError, ServerConfig, serve, sizes};
 
 use crate::failure::Failure;
 use crate::input::contenders;
@@ -39,14 +39,17 @@ pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(
 
 /// What was said, as the server takes it; and the private directory that was made for its sockets.
 fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerConfig, Option<PathBuf>), Failure> {
-    let exports = arguments.export.iter().map(|text| text.parse().map_err(Failure::input));
+    let exports = arguments.export.iter().map(|text| {
+        text.parse().map_err(|error: blksched_serve::SpecError| Failure::Input(format!("--export {error}")))
+    });
     let exports = exports.collect::<Result<Vec<_>, _>>()?;
-    let mut elevators = contenders(std::slice::from_ref(&arguments.elevator), &arguments.set, catalogue)?;
+    let mut elevators = contenders("--elevator", std::slice::from_ref(&arguments.elevator), &arguments.set, catalogue)?;
     let chosen = elevators.remove(0);
     let rules = arguments.allow.iter().map(|text| text.parse().map_err(Failure::input));
     let rules = rules.collect::<Result<Vec<_>, _>>()?;
     let memory = sizes::parse(&arguments.memory).filter(|&memory| memory >= LEAST_MEMORY);
-    let memory = memory.ok_or_else(|| Failure::Input(format!("--memory {}: at least 40M", arguments.memory)))?;
+    let expected = || Failure::Input(format!("--memory {}: expected a size from 40M on, as in 64M", arguments.memory));
+    let memory = memory.ok_or_else(expected)?;
     let model = arguments.model.as_deref().map(|name| blksched_disks::load(name).map_err(Failure::input));
     let model = model.transpose()?;
     let mut listen = listen(arguments)?;
@@ -120,7 +123,14 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<(), Failure> {
         CtlVerb::Set { name, value } => Question::Set(name.clone(), value.clone()),
         CtlVerb::List { prefix } => Question::List(prefix.clone().unwrap_or_default()),
     };
-    let answer = blksched_serve::ask(&arguments.socket, &question).map_err(Failure::Input)?;
+    let answer = blksched_serve::ask(&arguments.socket, &question).map_err(|error| match error {
+        AskError::NoServer(why) => Failure::Outside(why),
+        AskError::Refused(why) => Failure::Input(why),
+    })?;
+    if let (CtlVerb::List { prefix: Some(prefix) }, true) = (&arguments.verb, answer.is_empty()) {
+        let message = format!("no name begins with `{prefix}`: `blksched ctl SOCKET list` shows all");
+        return Err(Failure::Input(message));
+    }
     let newline = if answer.is_empty() || answer.ends_with('\n') { "" } else { "\n" };
     Ok(output::print(&format!("{answer}{newline}"))?)
 }

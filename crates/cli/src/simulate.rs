@@ -14,7 +14,7 @@ use crate::output;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
-    let mut contenders = contenders(std::slice::from_ref(&arguments.elevator), &scene.set, catalogue)?;
+    let mut contenders = contenders("--elevator", std::slice::from_ref(&arguments.elevator), &scene.set, catalogue)?;
     let contender = contenders.remove(0);
     let stage = Stage::load(scene)?;
     let mut notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
@@ -23,12 +23,18 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     }
     let trial = stage.trial(scene, contender.choice.clone(), contender.knobs.clone());
     let findings = trial.simulate().map_err(Failure::input)?;
-    for note in logs::write(&stage.plan, &findings)?.into_iter().chain(stage.gave_up(&findings)) {
+    // What was measured is told even if its logs cannot be written.
+    let (logs, unwritten) = match logs::write(&stage.plan, &findings) {
+        Ok(notes) => (notes, Ok(())),
+        Err(failure) => (Vec::new(), Err(failure)),
+    };
+    for note in logs.into_iter().chain(stage.gave_up(&findings)) {
         notes += &format!("note: {note}\n");
     }
     let text = match arguments.output_format {
         OutputFormat::Normal => report::text(&contender, &stage, scene, &findings) + &notes,
         OutputFormat::Json => fio_output::text(&stage, &findings),
     };
-    Ok(output::print(&text)?)
+    output::print(&text)?;
+    unwritten
 }

@@ -1,4 +1,4 @@
-//! fio's options on the command line: `--name=a --rw=randread --name=b`, as a job file.
+//! fio's options on the command line: `--name=a --rw=randread --name=b`, as a job file, for the verbs that run jobs.
 
 use std::ffi::OsString;
 
@@ -14,9 +14,16 @@ fn is_own(name: &str) -> bool {
     words.any(|word| word.get_long() == Some(name))
 }
 
+/// The verbs that take them; to any other verb fio's options are words that it does not know.
+const VERBS: [&str; 2] = ["compare", "simulate"];
+
 /// What is left for blksched, and the job file that fio's options make; each `--name` begins a job.
-pub(crate) fn split(arguments: impl Iterator<Item = OsString>) -> (Vec<OsString>, Option<String>) {
-    let (mut rest, mut typed) = (Vec::new(), String::new());
+pub(crate) fn split(mut arguments: impl Iterator<Item = OsString>) -> (Vec<OsString>, Option<String>) {
+    let (mut rest, mut typed): (Vec<OsString>, _) = (arguments.by_ref().take(2).collect(), String::new());
+    if !rest.get(1).is_some_and(|verb| VERBS.iter().any(|known| verb == known)) {
+        rest.extend(arguments);
+        return (rest, None);
+    }
     for argument in arguments {
         let option = argument.to_str().and_then(|argument| argument.strip_prefix("--"));
         let name = |option: &&str| option.split('=').next().map(str::to_owned).unwrap_or_default();
@@ -44,6 +51,14 @@ mod tests {
             "blksched compare --threads 2 --disk ide-2002 x.fio --seeds=2"
         );
         assert_eq!(job.as_deref(), Some("[a]\nrw=randread\ngroup_reporting\n[b]\n"));
-        assert_eq!(split([OsString::from("--frobnicate=1")].into_iter()).1, None);
+        assert_eq!(split("blksched compare --frobnicate=1".split(' ').map(OsString::from)).1, None);
+    }
+
+    #[test]
+    fn verbs_that_run_no_jobs_are_left_to_refuse_them() {
+        for words in ["blksched experiment --rw=read", "blksched serve --export a=x --size=5", "blksched", ""] {
+            let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
+            assert_eq!(split(words.clone().into_iter()), (words, None));
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
 use blksched_nbd::Uri;
@@ -36,8 +37,9 @@ impl Captive {
         let mut child = shell.spawn()?;
         let (done, exit) = channel();
         std::thread::Builder::new().name("captive".to_owned()).spawn(move || {
-            let status = child.wait().ok().and_then(|status| status.code());
             // Ended by a signal: as shells say it.
+            let code = |status: ExitStatus| status.code().or(status.signal().map(|signal| 128 + signal));
+            let status = child.wait().ok().and_then(code);
             let _ = done.send(status.map_or(128, |code| code as u8));
             let _ = rustix::io::write(&bell, &[1]);
         })?;

@@ -75,12 +75,23 @@ fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
     answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
 }
 
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// No server could be asked.
+    #[error("{0}")]
+    NoServer(String),
+    /// It was, and says why not.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// Ask a server at its control socket.
 ///
 /// # Errors
 /// If there is no server, or it says why not.
-pub fn ask(socket: &Path, question: &Question) -> Result<String, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", socket.display());
+pub fn ask(socket: &Path, question: &Question) -> Result<String, AskError> {
+    let failed = |error: std::io::Error| AskError::NoServer(format!("{}: {error}", socket.display()));
     let mut stream = UnixStream::connect(socket).map_err(failed)?;
     stream.set_read_timeout(Some(2 * PATIENCE)).map_err(failed)?;
     stream.write_all(write(question).as_bytes()).map_err(failed)?;
@@ -88,8 +99,8 @@ pub fn ask(socket: &Path, question: &Question) -> Result<String, String> {
     stream.read_to_string(&mut text).map_err(failed)?;
     match text.split_once('\n') {
         Some(("ok", answer)) => Ok(answer.to_owned()),
-        Some(("error", why)) => Err(why.to_owned()),
-        _ => Err(format!("{}: no server answers there", socket.display())),
+        Some(("error", why)) => Err(AskError::Refused(why.to_owned())),
+        _ => Err(AskError::NoServer(format!("{}: no server answers there", socket.display()))),
     }
 }
 

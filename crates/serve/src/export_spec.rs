@@ -68,7 +68,14 @@ impl FromStr for ExportConfig {
         }
         let mut said = Said::default();
         let mut column = name.len() + 1 + place.len() + 1;
+        let mut keys = Vec::new();
         for part in parts {
+            // `ro` and `rw` say the same thing, or the opposite.
+            let key = part.split('=').next().map_or("", |key| if key == "rw" { "ro" } else { key });
+            if keys.contains(&key) {
+                return Err(error(column, format!("`{part}`: this was said before: expected each option once")));
+            }
+            keys.push(key);
             said.option(part).map_err(|what| error(column, what))?;
             column += part.len() + 1;
         }
@@ -182,5 +189,7 @@ mod tests {
         assert!(error("a=mem:").contains("mem:1G"));
         assert!(error("a=/x,burst_ops=5").contains("needs its rate"));
         assert!(error("=x").contains("a name"));
+        assert!(error("a=/x,weight=2,weight=3").contains(":15: `weight=3`: this was said before"));
+        assert!(error("a=/x,ro,rw").contains(":9: `rw`: this was said before"));
     }
 }

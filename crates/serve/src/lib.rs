@@ -36,7 +36,7 @@ mod tenant;
 pub use access::{Rule, RuleError, may_open};
 pub use caps::Limit;
 pub use config::{Access, Caching, ExportConfig, Listen, ServerConfig, Share, Source};
-pub use control::ask;
+pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;
 pub use orders::Question;

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use blksched::Span;
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::args::some_time;
+
 #[derive(Debug, Args)]
-#[command(after_help = SERVE_EXAMPLES)]
+#[command(after_help = SERVE_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct ServeArguments {
     /// What to serve: NAME=PATH or NAME=mem:SIZE, and options behind commas: weight, class, level, bps, iops,
     /// burst_bytes, burst_ops, offset, size, disk, description, ro; may be repeated
@@ -29,7 +31,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) unix: Vec<PathBuf>,
     /// Listen at an address [default, if there is no other way in: 127.0.0.1:10809]; may be repeated
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) tcp: Vec<SocketAddr>,
     /// Serve addresses beyond this machine without TLS
     #[arg(long)]
@@ -62,8 +64,12 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Auto)]
     pub(crate) engine: Engine,
     /// How long a handshake may take, and how long a stop waits for clients
-    #[arg(long, value_name = "TIME", default_value = "10s")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) patience: Span,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an address and a port, as in 127.0.0.1:10809 or [::1]:10809".to_owned())
 }
 
 /// How I/O is done.

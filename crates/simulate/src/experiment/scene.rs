@@ -258,7 +258,10 @@ impl Director<'_> {
             Kind::Job(text) => {
                 let variables = own().map(|(key, s)| (key.to_owned(), s.value.clone())).collect();
                 let host = Host { variables, ..Host::default() };
-                let mut read = |name: &str| std::fs::read_to_string(name).map_err(|error| error.to_string());
+                let mut read = |name: &str| {
+                    let bytes = std::fs::read(name).map_err(|error| error.to_string())?;
+                    blksched::utf8(bytes).map_err(|error| error.to_string())
+                };
                 let file = JobFile::read(&host, std::slice::from_ref(text), &mut read);
                 let plan = file.and_then(|file| file.plan(disk_sectors));
                 let complain = |e: blksched_workloads::fio::Errors| {

@@ -1,0 +1,211 @@
+//! What the command says to wrong and odd input: every verb, through the binary.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn blksched(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).output().expect("the binary runs")
+}
+
+/// Runs it, expects this exit code, and gives what it complained of.
+fn complains(code: i32, arguments: &[&str]) -> String {
+    let output = blksched(arguments);
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    said
+}
+
+/// Wrong input, with each of these words in the complaint, and nothing done.
+fn refused(arguments: &[&str], words: &[&str]) {
+    let output = blksched(arguments);
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}: {said}");
+    assert!(said.starts_with("error: "), "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{arguments:?}: {word}: {said}");
+    }
+}
+
+/// A folder of this test's own.
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("messages-{test}"));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn file(folder: &Path, name: &str, bytes: &[u8]) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn bytes_that_are_no_text_are_named_with_their_place() {
+    let folder = folder("no-text");
+    let job = file(&folder, "bytes.fio", b"[a]\nrw=read\nsize=\xc3\x28\n");
+    for verb in ["compare", "simulate", "experiment"] {
+        refused(&[verb, &job], &["bytes.fio:3:6: the byte 0xc3 is not UTF-8"]);
+    }
+    refused(&["compare", "--disk", &job], &["bytes.fio:3:6: the byte 0xc3 is not UTF-8"]);
+    refused(&["list", &job], &["bytes.fio:3:6: the byte 0xc3 is not UTF-8"]);
+    let outer = file(&folder, "outer.fio", b"[a]\ninclude bytes.fio\n");
+    refused(&["simulate", &outer], &["bytes.fio` cannot be included", "outer.fio:2:9", "3:6: the byte 0xc3"]);
+    let experiment = file(&folder, "mine.toml", b"title = \"a\"\n[[workload]]\njob = \"bytes.fio\"\n");
+    refused(&["experiment", &experiment], &["mine.toml:3:7", "bytes.fio", "3:6: the byte 0xc3"]);
+}
+
+#[test]
+fn standard_input_is_read_once_and_its_bytes_are_named_too() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_blksched"));
+    let child = child.args(["simulate", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.unwrap();
+    child.stdin.take().unwrap().write_all(b"[a]\n\xff").unwrap();
+    let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert!(said.contains("error: standard input:2:1: the byte 0xff"), "{said}");
+    refused(&["simulate", "-", "-"], &["`-` stands there twice"]);
+}
+
+#[test]
+fn every_complaint_says_first_that_it_is_one_and_once() {
+    let folder = folder("prefix");
+    let here = folder.to_str().unwrap();
+    // A file whose name has the word in it.
+    let error = file(&folder, "error.fio", b"\xff");
+    let broken = file(&folder, "broken.fio", b"[a]\nrw=raed\n");
+    for arguments in [&["compare", here][..], &["compare", "--disk", here], &["simulate", &error], &["list", here]] {
+        refused(arguments, &[]);
+    }
+    for arguments in [&["simulate", &broken][..], &["simulate", &error]] {
+        assert_eq!(complains(2, arguments).matches("error: ").count(), 1, "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_option_that_was_used_is_the_one_that_is_named() {
+    refused(&["simulate", "--elevator", "bfq@7.1"], &["--elevator bfq@7.1:5: `7.1`", "the nearest is `6.1`"]);
+    refused(&["compare", "--elevators", "none,BFQ"], &["--elevators BFQ:1:", "the nearest is `bfq`"]);
+    refused(&["list", "bfq@9"], &["bfq@9:5: `9` is no kernel"]);
+    refused(&["list", "cfq@4.20+groups"], &["cfq@4.20+groups:9: `+groups`"]);
+}
+
+#[test]
+fn what_is_said_twice_is_refused_and_what_is_said_of_one_goes_before_what_is_said_of_all() {
+    let twice = ["--set", "bfq.slice_idle=0", "--set", "bfq.slice_idle=8"];
+    refused(&[&["compare", "--elevators", "bfq"], &twice[..]].concat(), &["--set bfq.slice_idle=0 says so already"]);
+    let both = ["--set", "deadline@4.20.fifo_batch=1", "--set", "deadline.fifo_batch=3"];
+    let output = blksched(
+        &[&["compare", "--seeds=1", "--time=1s", "--elevators", "deadline@2.6.33,deadline@4.20"], &both[..]].concat(),
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("deadline@2.6.33 fifo_batch=3") && text.contains("deadline@4.20 fifo_batch=1"), "{text}");
+    refused(&["simulate", "--set", "bfq.slice_idle=1ms"], &["(being run: deadline@4.20)"]);
+}
+
+#[test]
+fn no_time_is_no_run_and_a_negative_number_is_a_wrong_value() {
+    for time in ["0s", "0.0ms"] {
+        refused(&["compare", "--time", time], &["--time", "more than 0s"]);
+    }
+    refused(&["simulate", "--time", "-5s"], &["invalid value '-5s' for '--time"]);
+    refused(&["compare", "--seed", "-1"], &["invalid value '-1' for '--seed"]);
+}
+
+#[test]
+fn fios_options_are_refused_where_no_jobs_run() {
+    refused(&["experiment", "--rw=read"], &["unexpected argument '--rw'"]);
+    refused(&["list", "--size=1m"], &["unexpected argument '--size'"]);
+    refused(&["simulate", "--name=a", "--rw", "read"], &["`read`", "behind `=`, as in --rw=read"]);
+}
+
+#[test]
+fn a_built_in_workload_may_stand_beside_others() {
+    let output = blksched(&["simulate", "random-readers", "mixed", "--time=1s", "--disk=ide-2002"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.starts_with("random-readers mixed under "), "{text}");
+}
+
+#[test]
+fn a_file_is_a_file_whatever_its_name() {
+    let folder = folder("names");
+    file(&folder, "disk", b"kind = \"nul\"\n");
+    let command = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).current_dir(&folder).output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    for arguments in [&["compare", "--disk", "disk"][..], &["list", "disk"]] {
+        let said = command(arguments);
+        assert!(said.starts_with("error: disk:1:8: `nul` is not a kind of disk"), "{said}");
+    }
+}
+
+#[test]
+fn what_was_measured_is_told_even_if_its_logs_cannot_be_written() {
+    let logs = folder("logs").join("nowhere/x");
+    let write = format!("--write_bw_log={}", logs.display());
+    let job = ["--name=a", "--rw=read", "--direct=1", "--size=64k", &write];
+    let output = blksched(&[&["simulate"], &job[..]].concat());
+    let (text, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("what the jobs saw"), "{text}");
+    assert!(said.starts_with("error: ") && said.contains("nowhere/x_bw.1.log"), "{said}");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    for arguments in [&["list"][..], &["completions", "bash"], &["list", "fio", "--json"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_blksched"));
+        let child = child.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_our_output_is_named() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_blksched")).arg("list").stdout(full).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.starts_with("error: standard output: "), "{said}");
+}
+
+#[test]
+fn one_kernel_of_an_elevator_is_listed_alone() {
+    let text = String::from_utf8(blksched(&["list", "deadline@2.5.38"]).stdout).unwrap();
+    assert!(text.contains("deadline@2.5.38") && !text.contains("deadline@4.20"), "{text}");
+    assert!(text.contains("seek_cost") && !text.contains(" write_expire "), "{text}");
+}
+
+#[cfg(all(feature = "serve", target_os = "linux"))]
+#[test]
+fn serve_ctl_and_load_complain_alike() {
+    let folder = folder("serve");
+    let image = file(&folder, "a.img", &[0; 1 << 16]);
+    let missing = folder.join("missing");
+    let missing = missing.to_str().unwrap();
+    let export = format!("a={image}");
+    let serve = |more: &[&str], words: &[&str]| {
+        refused(&[&["serve", "--export", &export, "--run", "true"], more].concat(), words);
+    };
+    serve(&["--export", &format!("b={missing}")], &["export b: ", "missing"]);
+    serve(&["--export", &format!("b={image},wieght=2")], &["--export b=", "the nearest is `weight`"]);
+    serve(&["--export", &format!("b={image},weight=2,weight=3")], &["--export b=", "said before"]);
+    serve(&["--memory", "x"], &["--memory x: expected a size from 40M on"]);
+    serve(&["--elevator", "bfqq"], &["--elevator bfqq:1:", "the nearest is `bfq`"]);
+    serve(&["--tcp", "localhost:1"], &["as in 127.0.0.1:10809"]);
+    serve(&["--size=5"], &["unexpected argument '--size'"]);
+    refused(&["load", "--peers", missing], &["--peers ", "missing"]);
+    refused(&["load", "--peers", &image, "--elevator", "bfqq"], &["--elevator bfqq:1:"]);
+    refused(&["load", "nbd://localhost:1/x", "--time", "0s"], &["more than 0s"]);
+    assert!(complains(1, &["ctl", missing, "list"]).starts_with("error: "));
+    assert!(complains(1, &["load", &format!("nbd+unix:///x?socket={missing}")]).starts_with("error: "));
+    let list = format!("'{}' ctl $control list frob", env!("CARGO_BIN_EXE_blksched"));
+    let said = complains(2, &["serve", "--export", &export, "--run", &list]);
+    assert!(said.starts_with("error: no name begins with `frob`"), "{said}");
+    assert_eq!(blksched(&["serve", "--export", &export, "--run", "kill -9 $$"]).status.code(), Some(128 + 9));
+}
