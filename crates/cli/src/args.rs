@@ -18,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   blksched compare                                  a reader beside a writer, under every scheduler
   blksched compare my.fio --disk sata-2009          your fio job on one of the built-in disks
+  blksched compare dd cat:start=5s                  programs: cat of a directory while dd writes
   blksched compare my.fio --elevators deadline@2.6.33,deadline@4.20 --set deadline.fifo_batch=1
   blksched simulate my.fio --elevator deadline --output-format json
   blksched experiment horror                        a published table beside ours, and why
@@ -68,9 +69,10 @@ pub(crate) enum Verb {
 /// The workload and the disk, which every run needs.
 #[derive(Debug, Args)]
 pub(crate) struct Scene {
-    /// fio job files (`-`: standard input), or the name of a built-in workload (see `blksched list`); fio's options
-    /// may stand here too, as in --name=a --rw=randread --direct=1 --size=1g [default: reader-and-writer]
-    #[arg(value_name = "JOB.fio|WORKLOAD")]
+    /// What runs, all of it at once: fio job files (`-`: standard input); built-in workloads; programs with their
+    /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); fio's options, as in
+    /// --name=a --rw=randread --direct=1 --size=1g [default: reader-and-writer]
+    #[arg(value_name = "JOB.fio|WORKLOAD|PROGRAM[:PARAMETER=VALUE,…]")]
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
     #[arg(skip)]

@@ -42,7 +42,10 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     }
     let look = if arguments.markdown { Look::Markdown } else { Look::Text };
     let mut text = output::paragraph(&heading(arguments, &stage)) + "\n";
-    for table in [tables::jobs(&measured), tables::disk(&measured)].into_iter().chain(memory::table(&measured)) {
+    for table in [tables::jobs(&measured, stage.plan.has_programs()), tables::disk(&measured)]
+        .into_iter()
+        .chain(memory::table(&measured))
+    {
         text += &output::render(&table, look);
         text += "\n";
     }
@@ -89,7 +92,7 @@ fn heading(arguments: &CompareArguments, stage: &Stage) -> String {
     };
     format!(
         "{} on {}, {seeds}; each run ends after {} of simulated time or when its jobs do",
-        stage.workload, stage.disk.name, scene.time
+        stage.workload.name, stage.disk.name, scene.time
     )
 }
 

@@ -1,28 +1,24 @@
-//! From what a user said to what the simulator takes: job file, disk, elevators, knobs. Everything is checked here,
+//! From what a user said to what the simulator takes: workload, disk, elevators, knobs. Everything is checked here,
 //! before anything runs.
 
+mod workload;
+
 use std::fs;
-use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use blksched::{Catalogue, Choice, nearest, utf8};
 use blksched_disks::DiskSpec;
 use blksched_simulate::{Findings, Surroundings, Trial};
-use blksched_workloads::GaveUp;
-use blksched_workloads::fio::{Host, JobFile, Note, Plan, Style, Text};
-use blksched_workloads::{BUILTINS, builtin};
+use blksched_workloads::{GaveUp, Plan};
 
 use crate::args::Scene;
 use crate::failure::Failure;
-
-/// The workload that runs when none is named.
-const DEFAULT_WORKLOAD: &str = "reader-and-writer";
+use workload::Workload;
 
 /// A workload laid out on a disk.
 pub(crate) struct Stage {
-    pub(crate) workload: String,
-    pub(crate) file: JobFile,
+    pub(crate) workload: Workload,
     pub(crate) plan: Arc<Plan>,
     pub(crate) disk: Arc<DiskSpec>,
 }
@@ -31,16 +27,14 @@ impl Stage {
     /// Load and check workload and disk.
     pub(crate) fn load(scene: &Scene) -> Result<Stage, Failure> {
         let disk = blksched_disks::load(&scene.disk).map_err(Failure::input)?;
-        let (workload, file) = job_files(scene)?;
-        let sectors = disk.build(scene.seed).facts().sectors;
-        let plan = file.plan(sectors).map_err(|errors| Failure::Excerpts(errors.render(style())))?;
-        Ok(Stage { workload, file, plan: Arc::new(plan), disk: Arc::new(disk) })
+        let workload = Workload::load(scene)?;
+        let plan = workload.plan(disk.build(scene.seed).facts().sectors)?;
+        Ok(Stage { workload, plan: Arc::new(plan), disk: Arc::new(disk) })
     }
 
     /// What a user should know about options that change nothing, and about assumptions.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let say = |note: &Note| format!("{}: {}: {}", self.file.locate(&note.place), note.option, note.why);
-        self.file.notes().iter().chain(&self.plan.notes).map(say).collect()
+        self.workload.notes(&self.plan)
     }
 
     /// For runs of which nobody would know which one's logs are left.
@@ -85,27 +79,6 @@ impl Stage {
     }
 }
 
-/// A built-in workload, or job files and what was typed, as one.
-fn job_files(scene: &Scene) -> Result<(String, JobFile), Failure> {
-    let names: Vec<&str> = scene.jobs.iter().map(String::as_str).collect();
-    let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_WORKLOAD] } else { names };
-    if names.iter().filter(|name| **name == "-").count() > 1 {
-        return Err(Failure::Input("`-` stands there twice: standard input can be read once".to_owned()));
-    }
-    let texts = names.iter().map(|name| job_text(name, scene.typed.is_some()));
-    let mut texts = texts.collect::<Result<Vec<Text>, Failure>>()?;
-    let typed = scene.typed.iter().map(|text| Text { name: COMMAND_LINE.to_owned(), text: text.clone() });
-    texts.extend(typed);
-    let mut read = |name: &str| text_beside(Path::new(name));
-    let host = Host { mb_memory: scene.host.memory_mib(), ..Host::with_environment() };
-    let file = JobFile::read(&host, &texts, &mut read).map_err(|errors| Failure::Excerpts(errors.render(style())))?;
-    let workload = texts.iter().map(|text| text.name.as_str()).collect::<Vec<_>>().join(" ");
-    Ok((workload, file))
-}
-
-/// What the options typed as fio's are called in messages.
-const COMMAND_LINE: &str = "command line";
-
 /// All of a file; `name` is for the error.
 pub(crate) fn text_of(name: &str, read: std::io::Result<Vec<u8>>) -> Result<String, Failure> {
     let bytes = read.map_err(|error| Failure::Input(format!("{name}: {error}")))?;
@@ -116,33 +89,6 @@ pub(crate) fn text_of(name: &str, read: std::io::Result<Vec<u8>>) -> Result<Stri
 pub(crate) fn text_beside(path: &Path) -> Result<String, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     utf8(bytes).map_err(|error| error.to_string())
-}
-
-/// A job file's text; `-` is standard input. Are there options of fio's on the command line?
-fn job_text(name: &str, typed: bool) -> Result<Text, Failure> {
-    if name == "-" {
-        let (name, mut bytes) = ("standard input", Vec::new());
-        let read = std::io::stdin().read_to_end(&mut bytes).map(|_| bytes);
-        return Ok(Text { name: name.to_owned(), text: text_of(name, read)? });
-    }
-    if Path::new(name).exists() {
-        return Ok(Text { name: name.to_owned(), text: text_of(name, fs::read(name))? });
-    }
-    if let Some(known) = builtin(name) {
-        return Ok(Text { name: name.to_owned(), text: known.text.to_owned() });
-    }
-    let names: Vec<&str> = BUILTINS.iter().map(|known| known.name).collect();
-    let hint = nearest(name, names.iter().copied()).map(|near| format!("; the nearest workload is `{near}`"));
-    let value = if typed { "; the value of an option of fio's stands behind `=`, as in --rw=read" } else { "" };
-    Err(Failure::Input(format!(
-        "`{name}` is neither a file nor a built-in workload{}{value} (known: {})",
-        hint.unwrap_or_default(),
-        names.join(", ")
-    )))
-}
-
-fn style() -> Style {
-    if std::io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
 }
 
 /// One elevator to run, with the knobs that `--set` turns on it.

@@ -11,6 +11,7 @@ use blksched_measure::{Column, Quantity, Table};
 use blksched_workloads::BUILTINS;
 use blksched_workloads::fio::supported_options;
 use blksched_workloads::host::HostKnobs;
+use blksched_workloads::programs::{PROGRAMS, program};
 use serde_json::json;
 
 use crate::args::ListArguments;
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("workloads") => vec![workloads()],
         Some("fio") => vec![fio()],
         Some("host") => vec![host()],
-        Some("programs") => vec![programs::programs()],
+        Some("programs") => vec![programs::programs(PROGRAMS)],
         Some("measures") => vec![programs::measures()],
         Some(name) => one(name, catalogue)?,
     };
@@ -72,7 +73,15 @@ fn workloads() -> Table {
     for builtin in BUILTINS {
         table.row([builtin.name.into(), builtin.about.into()]);
     }
-    table.note("or any fio job file; `blksched list fio` shows the options");
+    for program in PROGRAMS {
+        table.row([program.name.into(), program.about.into()]);
+    }
+    let programs: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+    table.note(format!(
+        "or any fio job file (`blksched list fio` shows the options); {} are programs, which take parameters, as in \
+         dd:size=1g,start=5s: `blksched list dd`",
+        programs.join(", ")
+    ));
     table
 }
 
@@ -117,6 +126,9 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
         let entry = if plain == name { *entry } else { of_one_kernel(name, catalogue)? };
         return Ok(vec![eras(&entry), mechanisms(&entry), knobs(&entry, catalogue)]);
     }
+    if let Some(program) = program(name) {
+        return Ok(vec![programs::programs(std::slice::from_ref(program))]);
+    }
     let disks: Vec<String> = blksched_disks::presets().into_iter().map(|disk| disk.name).collect();
     let is_file = name.contains(['/', '\\', ':']) || name.ends_with(".toml") || Path::new(name).exists();
     if is_file || disks.iter().any(|disk| disk == name) {
@@ -124,7 +136,9 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     }
     let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "measures"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
-    let known: Vec<&str> = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).collect();
+    let programs = PROGRAMS.iter().map(|program| program.name);
+    let known = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).chain(programs);
+    let known: Vec<&str> = known.collect();
     let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
     let near = near.unwrap_or_default();
     Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))

@@ -216,6 +216,10 @@ fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
         (&["compare", "--set", "cfq@2.6.31.quantum=1"], "no elevator `cfq@2.6.31` is being run"),
         (&["compare", "--set", "fifo_batch"], "expected ELEVATOR.KNOB=VALUE"),
         (&["compare", "reader-and-riter"], "the nearest workload is `reader-and-writer`"),
+        (&["compare", "tree-raeders:trees=2"], "the nearest workload is `tree-readers`"),
+        (&["compare", "dd", "cat:flies=3"], "cat:flies=3: the program `cat` has no parameter `flies`"),
+        (&["simulate", "--disk", "ide-2002", "dd:at=99%"], "dd: `at` leaves "),
+        (&["list", "tree-reader"], "the nearest is `tree-readers`"),
         (&["simulate", "--elevator", "deadline@2.6.33+alias=forced"], "the nearest is `force`"),
         (&["list", "deadlines"], "the nearest is `deadline`"),
     ] {
@@ -261,6 +265,49 @@ fn a_disk_of_ones_own_works_like_a_preset_and_its_errors_have_a_place() {
     assert!(error.contains("wrong.toml:") && error.contains("chanels") && error.contains("`channels`"), "{error}");
 }
 
+/// The first mail's question, asked on the command line.
+const HORROR: [&str; 3] = ["dd:at=37%", "cat:files=8,start=500ms", "--elevators=none,deadline@2.5.38"];
+
+#[test]
+fn programs_run_together_and_how_long_each_took_is_a_column() {
+    let text = compare(&[&HORROR[..], &["--seeds", "2", "--set", "deadline@2.5.38.fifo_batch=8"]].concat());
+    assert!(text.starts_with("dd:at=37% cat:files=8,start=500ms on ide-2002, 2 seeds from 1"), "{text}");
+    golden("programs.txt", &text);
+}
+
+#[test]
+fn programs_stand_beside_fio_jobs_built_in_workloads_and_each_other() {
+    let jobs = ["random-readers", "dd:size=4m", "--name=typed", "--rw=read", "--direct=1", "--size=1m", "dd:size=8m"];
+    let text = compare(&[&jobs[..], &["--seeds", "1", "--elevators", "none", "--json"]].concat());
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(value["workload"], "random-readers dd:size=4m dd:size=8m command line");
+    let jobs = value["elevators"][0]["jobs"].as_array().expect("jobs");
+    let names: Vec<&str> = jobs.iter().filter_map(|job| job["name"].as_str()).collect();
+    assert_eq!(names[names.len() - 3..], ["typed", "dd", "dd (2)"]);
+    let ran = |nth: usize| jobs[jobs.len() - nth]["ran"]["mean"].as_f64().expect("it ended");
+    assert!(ran(1) > ran(2), "{text}");
+    assert!(jobs[0]["ran"].is_null(), "the random readers go on");
+}
+
+#[test]
+fn a_program_of_many_processes_is_one_row() {
+    let text = compare(&["tree-readers:trees=3", "--seeds", "1", "--elevators", "none"]);
+    assert!(text.contains(" tree-readers ×3 "), "{text}");
+    let text = done(&[&["simulate", "nfsd:size=1m"], &SHORT[..]].concat());
+    assert!(text.contains(" nfsd ×9 "), "{text}");
+    let json = done(&[&["simulate", "nfsd:size=1m", "--output-format", "json"], &SHORT[..]].concat());
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(value["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(value["jobs"][0]["read"]["io_bytes"], 1 << 20);
+}
+
+#[test]
+fn programs_have_memory_of_their_own() {
+    let host = ["--host", "memory=64m", "--parse-only"];
+    assert!(compare(&[&["cat"], &host[..]].concat()).contains("--host changes nothing"));
+    assert_eq!(compare(&[&["mixed"], &host[..]].concat()), "");
+}
+
 #[test]
 fn simulate_prints_the_reasons_and_fios_json() {
     let text = done(&["simulate", "--time", "2s", "--disk", "ide-2002"]);
@@ -289,6 +336,11 @@ fn list_knows_every_elevator_disk_workload_and_knob() {
     let json: serde_json::Value = serde_json::from_str(&done(&["list", "deadline", "--json"])).expect("JSON");
     assert_eq!(json["schema"], "blksched/list/1");
     assert!(done(&["list", "fio"]).contains("rwmixread"));
+    assert!(done(&["list", "workloads"]).contains("tree-readers"));
+    let dd = done(&["list", "dd"]);
+    for word in ["4000MiB", "where its file lies", "Andrew Morton", "`start`"] {
+        assert!(dd.contains(word) && !dd.contains("tiobench"), "{word} in\n{dd}");
+    }
     let sheet = done(&["list", "hdd-7200"]);
     for word in ["random_read_1", "average_seek", "7.40ms", "Ultrastar DC HC310 specification"] {
         assert!(sheet.contains(word), "{word} in\n{sheet}");

@@ -5,7 +5,7 @@ use blksched_measure::{
     Completion, Engine, FIO_PERCENTILES, Job, JobId, JobRecord, LogColumns, LogPlan, OnError, Priorities, Recorder,
     Report, Shown, Unified,
 };
-use blksched_workloads::fio::{self, JobPlan, Plan};
+use blksched_workloads::{JobPlan, Plan, fio};
 
 use crate::world::Observer;
 
@@ -26,18 +26,20 @@ impl Clerk {
             let (name, group, depth, report) = (job.name.clone(), job.group, job.depth, report(job));
             let id = recorder.add_job(Job { name, group, depth, engine, report });
             recorder.owns(id, job.submitter);
+            job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
         let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
         Clerk { recorder, exited: vec![None; submitters.len()], submitters }
     }
 
-    pub(crate) fn finish(mut self, end: Instant) -> Vec<JobRecord> {
+    /// Every job's record, and when it exited, if it did.
+    pub(crate) fn finish(mut self, end: Instant) -> impl Iterator<Item = (JobRecord, Option<Instant>)> {
         for (job, exited) in self.exited.iter().enumerate() {
             if exited.is_none() {
                 self.recorder.ended(JobId(job), end);
             }
         }
-        self.recorder.into_records()
+        self.recorder.into_records().into_iter().zip(self.exited)
     }
 }
 

@@ -8,9 +8,8 @@ use blksched::{
 };
 use blksched_disks::{Activity, Disk, DiskSpec, Facts};
 use blksched_measure::{JobRecord, Reasons, Share};
-use blksched_workloads::fio::{JobPlan, Plan};
 use blksched_workloads::host::{HostKnobs, HostReport};
-use blksched_workloads::{GaveUp, Trouble};
+use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
 use crate::clerk::Clerk;
 use crate::hash::TraceHash;
@@ -76,12 +75,32 @@ pub struct Findings {
 pub struct JobOutcome {
     /// What fio would report.
     pub record: JobRecord,
+    /// When it exited, if it did.
+    pub exited: Option<Instant>,
     /// How long it wanted the disk, and how long it had it.
     pub share: Share,
     /// What went wrong with it.
     pub trouble: Trouble,
     /// What the disk's mechanism did for it.
     pub activity: Activity,
+}
+
+impl Findings {
+    /// The record of several processes as one, as `group_reporting` makes it.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn merged(&self, members: &[usize]) -> JobRecord {
+        let mut record = self.jobs[members[0]].record.clone();
+        members[1..].iter().for_each(|&other| record.merge(&self.jobs[other].record));
+        record
+    }
+
+    /// How long they ran, the longest of them; `None` if not all have exited.
+    pub fn ran(&self, members: &[usize]) -> Option<Span> {
+        let ran = |&job: &usize| self.jobs[job].exited.map(|_| self.jobs[job].record.runtime);
+        members.iter().map(ran).try_fold(Span::ZERO, |longest, ran| Some(longest.max(ran?)))
+    }
 }
 
 /// What the disk did with its time.
@@ -137,13 +156,13 @@ impl Trial {
         let share_of = |submitter: SubmitterId| {
             reasons.submitters().find(|time| time.submitter == submitter).map_or(Share::default(), |time| time.share)
         };
-        let outcome = |(index, (mut record, job)): (usize, (JobRecord, &JobPlan))| {
+        let outcome = |(index, ((mut record, exited), job)): (usize, ((JobRecord, Option<Instant>), &JobPlan))| {
             let trouble = world.trouble(index);
             record.errors = trouble.errors;
             record.error = trouble.gave_up.map_or(0, GaveUp::errno);
-            JobOutcome { record, share: share_of(job.submitter), trouble, activity: ledger.of(job.submitter) }
+            JobOutcome { record, exited, share: share_of(job.submitter), trouble, activity: ledger.of(job.submitter) }
         };
-        let jobs = clerk.finish(end).into_iter().zip(&self.plan.jobs).enumerate().map(outcome).collect();
+        let jobs = clerk.finish(end).zip(&self.plan.jobs).enumerate().map(outcome).collect();
         let activity = *ledger.total();
         let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
         let had_any = reasons.disk().busy().as_secs_f64();

@@ -1,12 +1,14 @@
-//! A golden hash per built-in workload, elevator era and disk: the same bytes out on any machine and any number of
-//! threads. `cargo xtask bless` renews the file; a change of it is a change of decisions and must be explained.
+//! A golden hash per built-in workload and program, elevator era and disk: the same bytes out on any machine and any
+//! number of threads. `cargo xtask bless` renews the file; a change of it is a change of decisions and must be
+//! explained.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
 use blksched_simulate::{Grid, Surroundings, Trial};
-use blksched_workloads::{BUILTINS, SUITE};
+use blksched_workloads::programs::{PROGRAMS, Start};
+use blksched_workloads::{BUILTINS, Plan, SUITE};
 
 /// Disks, and how long each is driven \[ms\]: the fast ones do in little time what the slow ones do in a second.
 const DISKS: [(&str, u64); 6] = [
@@ -17,7 +19,7 @@ const DISKS: [(&str, u64); 6] = [
     ("nvme-ssd", 20),
     ("raid5:4xhdd-7200", 500),
 ];
-/// Where the suite is driven: one disk with an arm and one without.
+/// Where the suite and the programs are driven: one disk with an arm and one without.
 const SUITE_DISKS: [&str; 2] = ["sata-2009", "sata-ssd"];
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hashes.txt");
 
@@ -27,9 +29,18 @@ fn rows() -> Vec<(String, Trial)> {
     for (disk, limit_ms) in DISKS {
         let spec = Arc::new(blksched_disks::load(disk).unwrap());
         let sectors = spec.build(0).facts().sectors;
+        let mut workloads: Vec<(&str, Plan)> = Vec::new();
         let tried = |name: &str| !SUITE.contains(&name) || SUITE_DISKS.contains(&disk);
         for builtin in BUILTINS.iter().filter(|builtin| tried(builtin.name)) {
-            let plan = Arc::new(builtin.job_file().plan(sectors).unwrap());
+            workloads.push((builtin.name, builtin.job_file().plan(sectors).unwrap()));
+        }
+        for program in PROGRAMS.iter().filter(|_| SUITE_DISKS.contains(&disk)) {
+            let mut plan = Plan::default();
+            plan.add_program(Start::parse(program.name).unwrap(), sectors).unwrap();
+            workloads.push((program.name, plan));
+        }
+        for (workload, plan) in workloads {
+            let plan = Arc::new(plan);
             for era in catalogue.eras() {
                 let trial = Trial {
                     elevator: catalogue.parse(&era).unwrap(),
@@ -40,7 +51,7 @@ fn rows() -> Vec<(String, Trial)> {
                     seed: 0,
                     limit: Span::from_ms(limit_ms),
                 };
-                rows.push((format!("{disk} {} {era}", builtin.name), trial));
+                rows.push((format!("{disk} {workload} {era}"), trial));
             }
         }
     }

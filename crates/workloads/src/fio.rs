@@ -89,11 +89,13 @@ mod values;
 
 use blksched::Instant;
 
+use crate::plan::Plan;
+
 pub use errors::{Errors, Note, Problem, Style};
 pub use host::Host;
 pub use options::{is_option, supported_options};
 pub use place::Place;
-pub use plan::{JobPlan, Plan};
+pub(crate) use plan::Scripted;
 use sections::JobSection;
 pub use settings::{Latency, LogNames, LogValue, Logs, Reporting, Unified};
 use texts::{MOST_BYTES, Texts};

@@ -23,6 +23,7 @@ mod nfsd;
 mod parameter;
 mod reader_with_writeback;
 mod settings;
+mod start;
 mod stepper;
 mod tiobench;
 mod tree;
@@ -32,6 +33,7 @@ mod units;
 pub use launch::{Launch, Process};
 pub use parameter::{Kind, Parameter, Place, Value};
 pub use settings::{Settings, SettingsError};
+pub use start::{COMMON, Common, Start};
 pub use stepper::{Io, Step, Stepper, Steps};
 
 /// A program by name.
@@ -41,6 +43,8 @@ pub struct Program {
     pub name: &'static str,
     /// What it does to a disk, in a line.
     pub about: &'static str,
+    /// Who wrote of it, when, where.
+    pub source: &'static str,
     /// What can be said about it.
     pub parameters: &'static [Parameter],
     /// Make its processes; called through [`Program::start`].
@@ -92,12 +96,18 @@ mod tests {
     }
 
     #[test]
+    fn no_program_is_called_as_a_built_in_workload() {
+        assert!(PROGRAMS.iter().all(|program| crate::builtin(program.name).is_none()));
+    }
+
+    #[test]
     fn parameters_are_described_and_their_names_differ() {
         for program in PROGRAMS {
             for (nth, parameter) in program.parameters.iter().enumerate() {
                 assert!(!parameter.doc.is_empty() && !parameter.doc.ends_with('.'), "{}", parameter.name);
                 let twin = program.parameters[..nth].iter().any(|other| other.name == parameter.name);
-                assert!(!twin, "{} of {}", parameter.name, program.name);
+                let common = COMMON.iter().any(|common| common.name == parameter.name);
+                assert!(!twin && !common, "{} of {}", parameter.name, program.name);
             }
         }
     }

@@ -5,7 +5,7 @@ mod common;
 use blksched::{Class, Dir, Priority};
 use blksched_workloads::fio::supported_options;
 use blksched_workloads::host::{Advice, Memory};
-use common::{DISK_SECTORS, job, plan, run, run_job};
+use common::{DISK_SECTORS, ground, job, plan, run, run_job};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -162,9 +162,9 @@ fn option_loops_repeats_the_job() {
 #[test]
 fn option_numjobs_makes_processes_with_files_of_their_own() {
     let plan = plan(&job("size=1m numjobs=4"));
-    let files: Vec<&str> = plan.jobs.iter().map(|j| j.file.as_str()).collect();
+    let files: Vec<&str> = plan.jobs.iter().map(|j| ground(j).name.as_str()).collect();
     assert_eq!(files, ["j.0.0", "j.1.0", "j.2.0", "j.3.0"]);
-    let starts: Vec<u64> = plan.jobs.iter().map(|j| j.start.0 * 512).collect();
+    let starts: Vec<u64> = plan.jobs.iter().map(|j| ground(j).start.0 * 512).collect();
     assert_eq!(starts, [0, 256 * MIB, 512 * MIB, 768 * MIB]);
     assert_eq!(run_job("size=64k numjobs=4").submitted.len(), 64);
 }
@@ -439,7 +439,7 @@ fn option_norandommap_lets_offsets_repeat() {
 
 #[test]
 fn option_filename_is_shared_by_the_jobs_that_name_it() {
-    let starts = |text: &str| plan(text).jobs.iter().map(|j| j.start.0 * 512).collect::<Vec<_>>();
+    let starts = |text: &str| plan(text).jobs.iter().map(|j| ground(j).start.0 * 512).collect::<Vec<_>>();
     let jobs = "[global]\ndirect=1\nsize=1m\n[a]\nfilename=x\n[b]\nfilename=x\n[c]\nfilename=y\n";
     assert_eq!(starts(jobs), [0, 0, 512 * MIB]);
     assert_eq!(starts(&jobs.replace("filename=x\n", "")), [0, 341 * MIB, 682 * MIB]);
@@ -449,14 +449,14 @@ fn option_filename_is_shared_by_the_jobs_that_name_it() {
 #[test]
 fn option_filename_without_any_size_takes_the_file_to_exist() {
     let plan = plan("[global]\ndirect=1\n[a]\nfilename=x\n[b]\nfilename=y\n");
-    assert_eq!(plan.jobs[1].start.0 * 512, 512 * MIB);
-    assert_eq!(plan.jobs[1].sectors * 512, 512 * MIB);
+    assert_eq!(ground(&plan.jobs[1]).start.0 * 512, 512 * MIB);
+    assert_eq!(ground(&plan.jobs[1]).sectors * 512, 512 * MIB);
     assert_eq!(plan.notes.len(), 2);
 }
 
 #[test]
 fn option_directory_is_part_of_a_files_name() {
-    let files = |text: &str| plan(text).jobs.iter().map(|j| j.file.clone()).collect::<Vec<_>>();
+    let files = |text: &str| plan(text).jobs.iter().map(|j| ground(j).name.clone()).collect::<Vec<_>>();
     let jobs = "[global]\ndirect=1\nsize=1m\ndirectory=d\n[a]\nfilename=x\n[b]\nfilename=x\ndirectory=e\n[c]\n";
     assert_eq!(files(jobs), ["d/x", "e/x", "d/c.0.0"]);
     assert_eq!(files(&jobs.replace("directory=e\n", "")), ["d/x", "d/x", "d/c.0.0"]);
@@ -466,7 +466,7 @@ fn option_directory_is_part_of_a_files_name() {
 #[test]
 fn option_name_is_what_reports_say_but_not_the_files_name() {
     let plan = plan("[global]\ndirect=1\nname=g\nsize=4k\n[a]\n[b]\nname=own\n");
-    let names: Vec<(&str, &str)> = plan.jobs.iter().map(|j| (j.name.as_str(), j.file.as_str())).collect();
+    let names: Vec<(&str, &str)> = plan.jobs.iter().map(|j| (j.name.as_str(), ground(j).name.as_str())).collect();
     assert_eq!(names, [("a", "a.0.0"), ("own", "b.0.0")]);
 }
 
@@ -765,7 +765,7 @@ fn option_wait_for_waits_for_one_job() {
 
 #[test]
 fn option_filename_format_names_files() {
-    let file = |options: &str| plan(&job(&format!("size=4k {options}"))).jobs[0].file.clone();
+    let file = |options: &str| ground(&plan(&job(&format!("size=4k {options}"))).jobs[0]).name.clone();
     assert_eq!(file("filename_format=f.$jobname.$jobnum"), "f.j.0");
     assert_eq!((file(""), file("filename_format=x filename=y")), ("j.0.0".to_owned(), "y".to_owned()));
 }

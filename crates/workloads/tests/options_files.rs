@@ -3,7 +3,7 @@
 mod common;
 
 use blksched::Dir;
-use common::{DISK_SECTORS, job, plan, run, run_job};
+use common::{DISK_SECTORS, ground, job, plan, run, run_job};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -35,7 +35,7 @@ fn option_nrfiles_parts_the_size_in_whole_blocks() {
     assert_eq!(kib("size=32k nr_files=3 offset=4k"), [4, 16, 28, 8, 20, 32], "the offset is each file's");
     let plan = plan("[a]\ndirect=1\nsize=8k\nnrfiles=2\nnumjobs=2\n");
     let got: Vec<(&str, u32, u64)> =
-        plan.jobs.iter().map(|j| (j.file.as_str(), j.files, j.start.0 * 512 / MIB)).collect();
+        plan.jobs.iter().map(|j| (ground(j).name.as_str(), ground(j).count, ground(j).start.0 * 512 / MIB)).collect();
     assert_eq!(got, [("a.0.0", 2, 0), ("a.1.0", 2, 512)], "each process has its own, which lie together");
 }
 
@@ -114,10 +114,10 @@ fn option_filesize_draws_from_a_range_by_the_files_name() {
 #[test]
 fn option_directory_of_several_is_taken_in_turn_by_processes() {
     let text = "[a]\ndirect=1\nsize=4k\nnumjobs=3\ndirectory=x:y\n";
-    let names: Vec<String> = plan(text).jobs.iter().map(|j| j.file.clone()).collect();
+    let names: Vec<String> = plan(text).jobs.iter().map(|j| ground(j).name.clone()).collect();
     assert_eq!(names, ["x/a.0.0", "y/a.1.0", "x/a.2.0"]);
     let named = plan(&format!("{text}filename=f\n"));
-    assert!(named.jobs.iter().all(|j| j.file == "x/f"), "clones share a named file");
+    assert!(named.jobs.iter().all(|j| ground(j).name == "x/f"), "clones share a named file");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn read(files: &[Text], others: &[(&str, &str)]) -> Result<JobFile, Errors> {
 
 fn plan(file: &JobFile) -> Vec<(String, u64)> {
     let plan = file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}"));
-    plan.jobs.iter().map(|job| (job.name.clone(), job.sectors / 2)).collect()
+    plan.jobs.iter().map(|job| (job.name.clone(), job.files.as_ref().expect("files").sectors / 2)).collect()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn each_file_has_its_own_global_section() {
     assert_eq!(plan(&file), [("a".to_owned(), 64), ("b".to_owned(), 8)]);
     let file = read(&[files[0].clone(), text("2", "[b]\nsize=8k\n")], &[]).unwrap_or_else(|e| panic!("{e}"));
     let buffered: Vec<bool> =
-        file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.iter().map(|job| job.is_buffered()).collect();
+        file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.iter().map(|job| job.is_buffered).collect();
     assert_eq!(buffered, [false, true]);
 }
 

@@ -41,7 +41,7 @@ pub(super) fn text(
         seed: arguments.scene.seed,
         disk: json!({ "name": stage.disk.name, "description": stage.disk.description }),
         seeds: arguments.seeds,
-        workload: &stage.workload,
+        workload: &stage.workload.name,
         time_limit_ns: arguments.scene.time.as_ns(),
         elevators: measured.iter().map(elevator).collect(),
         verdict: sentences,
@@ -84,6 +84,7 @@ fn job(job: &JobMeasure) -> Value {
     let mut value = json!({
         "name": job.name,
         "processes": job.processes,
+        "ran": job.ran.map(|ran| spread(ran, Quantity::Time)),
         "disk_time_asked": spread(job.asked, Quantity::Fraction),
         "disk_time_given": spread(job.given, Quantity::Fraction),
         "priority": job.priority.as_ref().map(|(name, _)| name),

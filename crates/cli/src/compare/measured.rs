@@ -1,10 +1,10 @@
 //! What one scheduler's runs amount to: every measure as mean and spread over the seeds.
 
-use blksched::{Class, Dir, Span};
+use blksched::{Class, Dir, Priority, Span};
 use blksched_measure::{Cause, Claim, Direction, Share, Spread, Work, due, fairness, misplaced};
 use blksched_simulate::{Findings, JobOutcome};
-use blksched_workloads::fio::{JobPlan, Plan};
 use blksched_workloads::host::WaitsFor;
+use blksched_workloads::{JobPlan, Plan};
 
 use super::memory::{self, MemoryMeasure};
 use crate::input::Contender;
@@ -51,6 +51,8 @@ pub(crate) struct Control {
 pub(crate) struct JobMeasure {
     pub(crate) name: String,
     pub(crate) processes: usize,
+    /// From its beginning to its end \[ns\]; none: not every run saw its end.
+    pub(crate) ran: Option<Spread>,
     /// Part of the run in which it wanted the disk, summed over its processes.
     pub(crate) asked: Spread,
     /// Part of the run in which it had it.
@@ -92,8 +94,7 @@ impl Measured {
     pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Findings]) -> Measured {
         let dues = asks_for_priorities(plan).then(|| runs.iter().map(|run| dues(plan, run)).collect::<Vec<_>>());
         let row = |row: u32| {
-            let members = plan.jobs.iter().enumerate().filter(move |(_, job)| job.row == row);
-            let members: Vec<usize> = members.map(|(index, _)| index).collect();
+            let members = plan.members(row);
             let priority = dues.as_ref().map(|dues| priority(plan, &members, dues));
             JobMeasure { priority, ..JobMeasure::of(&members, runs) }
         };
@@ -142,6 +143,7 @@ impl JobMeasure {
         JobMeasure {
             name: first.job.name.clone(),
             processes: members.len(),
+            ran: runs.iter().all(|run| run.ran(members).is_some()).then(|| over(runs, |run| ran(run, members))),
             asked: over(runs, |run| part(run, |share| share.asked)),
             given: over(runs, |run| part(run, |share| share.given)),
             priority: None,
@@ -164,7 +166,9 @@ fn controls(contender: &Contender) -> Vec<Control> {
 
 /// Does anybody ask for another priority or weight than the others?
 fn asks_for_priorities(plan: &Plan) -> bool {
-    !plan.groups.is_empty() || plan.jobs.windows(2).any(|pair| pair[0].priority != pair[1].priority)
+    // Who asks for nothing gets the normal one.
+    let asked = |job: &JobPlan| if job.priority.class == Class::None { Priority::NORMAL } else { job.priority };
+    !plan.groups.is_empty() || plan.jobs.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
 }
 
 /// The parts of the run that each process had the disk.
@@ -177,7 +181,7 @@ fn dues(plan: &Plan, run: &Findings) -> Vec<f64> {
     let claim = |(job, outcome): (&JobPlan, &JobOutcome)| {
         let claim = Claim::new(job.priority, part_of_run(run, outcome.share.asked));
         let own = group_of(plan, job);
-        own.map_or(claim, |(_, weight)| Claim { group: (job.cgroup(), *weight), ..claim })
+        own.map_or(claim, |(_, weight)| Claim { group: (job.cgroup, *weight), ..claim })
     };
     let claims: Vec<Claim> = plan.jobs.iter().zip(&run.jobs).map(claim).collect();
     due(&claims, givens(run).iter().sum())
@@ -185,7 +189,7 @@ fn dues(plan: &Plan, run: &Findings) -> Vec<f64> {
 
 /// Name and weight of a job's group, unless that is the root.
 fn group_of<'a>(plan: &'a Plan, job: &JobPlan) -> Option<&'a (String, u32)> {
-    plan.groups.get((job.cgroup().0 as usize).checked_sub(1)?)
+    plan.groups.get((job.cgroup.0 as usize).checked_sub(1)?)
 }
 
 fn part_of_run(run: &Findings, span: Span) -> f64 {
@@ -195,7 +199,7 @@ fn part_of_run(run: &Findings, span: Span) -> f64 {
 fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Spread) {
     let first = &plan.jobs[members[0]];
     let own = first.priority;
-    let alike = |job: &usize| plan.jobs[*job].priority == own && plan.jobs[*job].cgroup() == first.cgroup();
+    let alike = |job: &usize| plan.jobs[*job].priority == own && plan.jobs[*job].cgroup == first.cgroup;
     let mut name = match own.class {
         _ if !members.iter().all(alike) => "several".to_owned(),
         Class::None => "none".to_owned(),
@@ -211,7 +215,7 @@ fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Sprea
 impl WorkMeasure {
     /// `None` if nobody did anything in this direction in any run.
     fn of(work: Work, members: &[usize], runs: &[Findings]) -> Option<WorkMeasure> {
-        let records: Vec<_> = runs.iter().map(|run| merged(&run.jobs, members)).collect();
+        let records: Vec<_> = runs.iter().map(|run| run.merged(members)).collect();
         records.iter().any(|record| record.work(work).ios > 0).then(|| WorkMeasure {
             bandwidth: over(&records, |record| record.bandwidth(work)),
             iops: over(&records, |record| record.iops(work)),
@@ -232,7 +236,7 @@ impl Total {
             Dir::Read => Work::Read,
             Dir::Write => Work::Write,
         };
-        let records: Vec<_> = runs.iter().map(|run| merged(&run.jobs, &all(run))).collect();
+        let records: Vec<_> = runs.iter().map(|run| run.merged(&all(run))).collect();
         let requests: u64 = runs.iter().map(|run| run.reasons.waiting(dir).requests()).sum();
         let per_request = |cause: Cause| {
             let sum: f64 = runs.iter().map(|run| run.reasons.waiting(dir).on(cause).as_ns() as f64).sum();
@@ -257,10 +261,8 @@ fn all(run: &Findings) -> Vec<usize> {
     (0..run.jobs.len()).collect()
 }
 
-fn merged(jobs: &[JobOutcome], members: &[usize]) -> blksched_measure::JobRecord {
-    let mut record = jobs[members[0]].record.clone();
-    members[1..].iter().for_each(|&other| record.merge(&jobs[other].record));
-    record
+fn ran(run: &Findings, members: &[usize]) -> f64 {
+    run.ran(members).map_or(f64::NAN, |ran| ran.as_ns() as f64)
 }
 
 /// A latency of a direction in which nothing completed is unknown, not zero.

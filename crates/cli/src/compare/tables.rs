@@ -4,8 +4,8 @@ use blksched_measure::{Cell, Column, Quantity, Table, Work};
 
 use super::measured::{JobMeasure, Measured, WorkMeasure};
 
-/// One row per scheduler, job and direction.
-pub(super) fn jobs(measured: &[Measured]) -> Table {
+/// One row per scheduler, job and direction; `timed`: with how long each job ran.
+pub(super) fn jobs(measured: &[Measured], timed: bool) -> Table {
     let asks = asks_for_priorities(measured);
     let mut columns = vec![
         Column::words("elevator", "elevator"),
@@ -21,6 +21,9 @@ pub(super) fn jobs(measured: &[Measured]) -> Table {
         Column::numbers("asked", "asked", Quantity::Fraction),
         Column::numbers("given", "given", Quantity::Fraction),
     ];
+    if timed {
+        columns.insert(3, Column::numbers("ran", "ran", Quantity::Time));
+    }
     if asks {
         columns.push(Column::numbers("due", "due", Quantity::Fraction));
         columns.insert(2, Column::words("prio", "prio, weight"));
@@ -32,6 +35,9 @@ pub(super) fn jobs(measured: &[Measured]) -> Table {
         for job in &elevator.jobs {
             for (nth, (work, measure)) in job.work.iter().enumerate() {
                 let mut cells = row(std::mem::take(&mut label), job, nth == 0, *work, measure);
+                if timed {
+                    cells.insert(3, if nth == 0 { job.ran.into() } else { Cell::Text(String::new()) });
+                }
                 if asks {
                     let (priority, due) = if nth == 0 { shown(job) } else { blank() };
                     cells.insert(2, priority);

@@ -1,13 +1,13 @@
-//! `blksched list programs` and `list measures`: what an experiment of one's own can call and ask for.
+//! `blksched list programs`, `list dd` and `list measures`: what a user or an experiment can call and ask for.
 
 use blksched_measure::Table;
 use blksched_simulate::experiment::measures as all_measures;
-use blksched_workloads::programs::{Kind, PROGRAMS};
+use blksched_workloads::programs::{COMMON, Program};
 
 use super::words;
 
-/// Every program with its parameters.
-pub(super) fn programs() -> Table {
+/// Programs with their parameters.
+pub(super) fn programs(programs: &[Program]) -> Table {
     let columns = [
         ("program", "program"),
         ("parameter", "parameter"),
@@ -15,22 +15,19 @@ pub(super) fn programs() -> Table {
         ("kind", "kind"),
         ("doc", "meaning"),
     ];
-    let mut table = words("programs, for an experiment's [[workload]]", &columns);
-    for program in PROGRAMS {
-        table.row([program.name.into(), "".into(), "".into(), "".into(), program.about.into()]);
+    let mut table = words("programs: NAME:PARAMETER=VALUE,… as a workload, or an experiment's [[workload]]", &columns);
+    for program in programs {
+        let about = format!("{} ({})", program.about, program.source);
+        table.row([program.name.into(), "".into(), "".into(), "".into(), about.into()]);
         for parameter in program.parameters {
-            let kind = match parameter.kind {
-                Kind::Count => "whole number".to_owned(),
-                Kind::Number => "number".to_owned(),
-                Kind::Bytes => "size".to_owned(),
-                Kind::Time => "time".to_owned(),
-                Kind::Place => "place on the disk".to_owned(),
-                Kind::Word(known) => known.join("|"),
-            };
+            let kind = parameter.kind.word();
             table.row(["".into(), parameter.name.into(), parameter.default.into(), kind.into(), parameter.doc.into()]);
         }
     }
-    table.note("each also takes `start`, the time at which it begins; docs/experiments.md shows how to write one down");
+    for common in COMMON {
+        table.note(format!("each also takes `{}`: {} ({})", common.name, common.doc, common.default));
+    }
+    table.note("docs/programs.md has all of them, docs/experiments.md shows how to write one down in an experiment");
     table
 }
 

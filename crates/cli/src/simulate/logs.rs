@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use blksched_measure::LogKind;
 use blksched_simulate::Findings;
-use blksched_workloads::fio::{JobPlan, LogNames, Plan};
+use blksched_workloads::fio::LogNames;
+use blksched_workloads::{JobPlan, Plan};
 
 use crate::failure::Failure;
 

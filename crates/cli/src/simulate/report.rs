@@ -3,8 +3,8 @@
 mod memory;
 
 use blksched::Dir;
-use blksched_measure::{BeganBy, Cell, Column, Quantity, Reasons, Table, Work};
-use blksched_simulate::{Findings, JobOutcome};
+use blksched_measure::{BeganBy, Cell, Column, JobRecord, Quantity, Reasons, Table, Work};
+use blksched_simulate::Findings;
 
 use crate::args::Scene;
 use crate::input::{Contender, Stage};
@@ -13,7 +13,7 @@ use crate::output::{Look, render};
 pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings: &Findings) -> String {
     let mut text = format!(
         "{} under {} on {}, seed {}: {} of simulated time, {} requests, trace {}\n\n",
-        stage.workload,
+        stage.workload.name,
         contender.name,
         stage.disk.name,
         scene.seed,
@@ -23,7 +23,7 @@ pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings
     );
     let reasons = &findings.reasons;
     let tables =
-        [jobs(stage, &findings.jobs), reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue(reasons)];
+        [jobs(stage, findings), reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue(reasons)];
     for table in memory::tables(&findings.host).iter().chain(&tables).filter(|table| !table.rows.is_empty()) {
         text += &render(table, Look::Text);
         text += "\n";
@@ -34,7 +34,9 @@ pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings
     text
 }
 
-fn jobs(stage: &Stage, jobs: &[JobOutcome]) -> Table {
+/// One row per row of the report and direction; with how long each ran, if there are programs.
+fn jobs(stage: &Stage, findings: &Findings) -> Table {
+    let timed = stage.plan.has_programs();
     let mut table = Table::new(
         "what the jobs saw",
         vec![
@@ -53,33 +55,52 @@ fn jobs(stage: &Stage, jobs: &[JobOutcome]) -> Table {
             Column::numbers("service", "with the disk", Quantity::Time),
         ],
     );
-    let shown = stage.plan.jobs.iter().zip(jobs).filter(|(job, _)| job.report.shown);
-    for (_, JobOutcome { record, .. }) in shown {
-        for (work, name) in [(Work::Read, "read"), (Work::Write, "write"), (Work::Trim, "trim"), (Work::Sync, "flush")]
-        {
-            let done = record.work(work);
-            if done.ios == 0 {
-                continue;
+    if timed {
+        table.columns.insert(2, Column::numbers("ran", "ran", Quantity::Time));
+    }
+    for members in (0..stage.plan.rows()).map(|row| stage.plan.members(row)) {
+        if !members.iter().any(|&job| stage.plan.jobs[job].report.shown) {
+            continue;
+        }
+        let (record, ran) = (findings.merged(&members), findings.ran(&members));
+        for (nth, mut cells) in directions(&record).into_iter().enumerate() {
+            if timed {
+                cells.insert(2, if nth == 0 { ran.into() } else { Cell::Text(String::new()) });
             }
-            let percentile = |percent| Cell::from(done.clat.percentile(percent));
-            table.row([
-                record.job.name.as_str().into(),
-                name.into(),
-                done.ios.into(),
-                record.bandwidth(work).into(),
-                record.iops(work).into(),
-                done.slat.mean().into(),
-                done.clat.mean().into(),
-                percentile(50.0),
-                percentile(99.0),
-                percentile(99.9),
-                done.clat.max().into(),
-                done.waiting.mean().into(),
-                done.service.mean().into(),
-            ]);
+            table.row(cells);
         }
     }
     table
+}
+
+/// The cells of each direction in which anything was done.
+fn directions(record: &JobRecord) -> Vec<Vec<Cell>> {
+    let name = match record.jobs {
+        1 => record.job.name.clone(),
+        n => format!("{} ×{n}", record.job.name),
+    };
+    let cells = |(work, word): (Work, &str)| {
+        let done = record.work(work);
+        let percentile = |percent| Cell::from(done.clat.percentile(percent));
+        let cells = vec![
+            name.as_str().into(),
+            word.into(),
+            done.ios.into(),
+            record.bandwidth(work).into(),
+            record.iops(work).into(),
+            done.slat.mean().into(),
+            done.clat.mean().into(),
+            percentile(50.0),
+            percentile(99.0),
+            percentile(99.9),
+            done.clat.max().into(),
+            done.waiting.mean().into(),
+            done.service.mean().into(),
+        ];
+        (done.ios > 0).then_some(cells)
+    };
+    let all = [(Work::Read, "read"), (Work::Write, "write"), (Work::Trim, "trim"), (Work::Sync, "flush")];
+    all.into_iter().filter_map(cells).collect()
 }
 
 fn batches(reasons: &Reasons) -> Table {

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Choice, Instant, Span, SubmitterId};
 use blksched_disks::DiskSpec;
-use blksched_workloads::fio::{Host, JobFile, Plan, Style, Text};
-use blksched_workloads::programs::{Launch, Program, Settings, program};
-use blksched_workloads::{Source as Submitter, builtin};
+use blksched_workloads::fio::{Host, JobFile, Style, Text};
+use blksched_workloads::programs::{Process, Program, Settings, Start, program};
+use blksched_workloads::{JobPlan, Plan, Source as Submitter, builtin};
 
 use super::reader::{ExperimentError, Located, Place, Source};
 use crate::trial::Surroundings;
@@ -51,7 +51,7 @@ pub(super) struct WorkloadSpec {
 /// A workload ready to start.
 #[derive(Clone, Debug)]
 enum Workload {
-    Program { name: String, program: &'static Program, settings: Settings, start: Span },
+    Program(Start),
     Job { name: String, plan: Arc<Plan> },
 }
 
@@ -102,20 +102,16 @@ impl Scene {
             let first = SubmitterId(actors.len() as u32);
             match workload {
                 Workload::Job { name, plan } => {
-                    let actor = |(job, source): (&blksched_workloads::fio::JobPlan, _)| {
+                    let actor = |(job, source): (&JobPlan, _)| {
                         let number = if job.number > 0 { (job.number + 1).to_string() } else { String::new() };
                         let start = Instant::ZERO;
                         Actor { name: format!("{name}.{}{number}", job.name), start, source }
                     };
                     actors.extend(plan.jobs.iter().zip(plan.sources(seed)).map(actor));
                 }
-                Workload::Program { name, program, settings, start } => {
-                    let start = Instant::ZERO + *start;
-                    let disk_sectors = self.disk_sectors;
-                    let launch = Launch { name, settings, disk_sectors, first, at: start, seed };
-                    let processes = program.start(&launch).map_err(|problem| format!("{name}: {problem}"))?;
-                    let actor =
-                        |p: blksched_workloads::programs::Process| Actor { name: p.name, start, source: p.source };
+                Workload::Program(start) => {
+                    let processes = start.processes(first, self.disk_sectors, seed)?;
+                    let actor = |p: Process| Actor { name: p.name, start: start.at, source: p.source };
                     actors.extend(processes.into_iter().map(actor));
                 }
             }
@@ -253,7 +249,7 @@ impl Director<'_> {
                     let near = error.nearest.map(str::to_owned);
                     ExperimentError { nearest: near, ..self.source.complain(place, error.problem) }
                 })?;
-                Ok(Workload::Program { name: name.clone(), program, settings, start })
+                Ok(Workload::Program(Start { name: name.clone(), program, settings, at: Instant::ZERO + start }))
             }
             Kind::Job(text) => {
                 let variables = own().map(|(key, s)| (key.to_owned(), s.value.clone())).collect();

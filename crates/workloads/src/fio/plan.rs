@@ -21,87 +21,26 @@ use super::sections::JobSection;
 use super::settings::{Engine, Hint, Mix, Order, Reporting, Service, Settings, Turn};
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
+use crate::plan::{FilesPlan, JobPlan, Origin, Plan};
 
 const SECTOR_BYTES: u64 = 512;
 
-/// One process of a job file.
+/// One process's state machine, in waiting.
 #[derive(Clone, Debug)]
-pub struct JobPlan {
-    /// The job's name in reports.
-    pub name: String,
-    /// Which clone of the job, from 0.
-    pub number: u32,
-    /// The text of `description`.
-    pub description: Option<String>,
-    /// fio's reporting group, from 0: a stonewall or `new_group` begins a new one.
-    pub group: u32,
-    /// The row of the report that its results belong to, from 0: with `group_reporting` one row for all processes of
-    /// the group that say so, else a row of its own.
-    pub row: u32,
-    /// Who it is; processes count from 0 in the order of the file.
-    pub submitter: SubmitterId,
-    /// Its I/O priority.
-    pub priority: Priority,
-    /// The file it uses; the first of several.
-    pub file: String,
-    /// How many files it uses.
-    pub files: u32,
-    /// The first sector of its region of that file.
-    pub start: Sector,
-    /// The length of that region \[512-byte sectors\].
-    pub sectors: u64,
-    /// How many I/Os it keeps in flight.
-    pub depth: u32,
-    /// The options of its own section, as written.
-    pub options: Vec<(String, String)>,
-    /// How it wants its results.
-    pub report: Reporting,
+pub(crate) struct Scripted {
     script: Script,
     /// Of a job that goes through the page cache.
     buffering: Option<Buffering>,
 }
 
-impl JobPlan {
-    /// Its control group; 0 is the root.
-    pub fn cgroup(&self) -> GroupId {
-        self.script.group
-    }
-
-    /// Does it go through the host's page cache?
-    pub fn is_buffered(&self) -> bool {
-        self.buffering.is_some()
-    }
-
-    /// The state machine of this process, for one run with this seed.
-    pub fn source(&self, seed: u64) -> Box<dyn Source> {
+impl Scripted {
+    /// The state machine, for one run with this seed.
+    pub(crate) fn source(&self, seed: u64) -> Box<dyn Source> {
         let process = Process::new(self.script.clone(), seed);
         match &self.buffering {
             None => Box::new(process),
             Some(how) => Box::new(Buffered::new(process, how.clone())),
         }
-    }
-}
-
-/// All processes of a job file, laid out on a disk.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// In the order of the file; `jobs[i].submitter` is `i`.
-    pub jobs: Vec<JobPlan>,
-    /// What was assumed about files.
-    pub notes: Vec<Note>,
-    /// Control groups below the root, name and weight; the first is number 1.
-    pub groups: Vec<(String, u32)>,
-}
-
-impl Plan {
-    /// The state machines of one run. Same seed, same run.
-    pub fn sources(&self, seed: u64) -> Vec<Box<dyn Source>> {
-        self.jobs.iter().map(|job| job.source(seed)).collect()
-    }
-
-    /// How many rows a report has.
-    pub fn rows(&self) -> u32 {
-        self.jobs.iter().map(|job| job.row + 1).max().unwrap_or(0)
     }
 }
 
@@ -126,7 +65,8 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
     }
     let extents =
         layout::lay_out(&files.needs, &files.lots, disk).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
-    let mut plan = Plan { jobs: Vec::new(), notes: files.notes(&clones), groups: Vec::new() };
+    let mut plan = Plan { notes: files.notes(&clones), ..Plan::default() };
+    let mut scripts = Vec::new();
     let mut order = Succession::default();
     for clone in &clones {
         match regions(clone, &extents) {
@@ -136,8 +76,9 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
                 let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.bytes);
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
-                let job = order.next(clone, &files.names[clone.files[0]], &regions);
-                plan.jobs.push(JobPlan { buffering, ..job });
+                let (job, script) = order.next(clone, &files.names[clone.files[0]], &regions);
+                plan.jobs.push(JobPlan { is_buffered: buffering.is_some(), ..job });
+                scripts.push(Scripted { script, buffering });
             }
             // Clones of one job fail alike.
             Err(problem) if problems.last().is_some_and(|last| last.place == problem.place) => {}
@@ -147,8 +88,12 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
     if !problems.is_empty() {
         return Err(problems);
     }
-    company::acquaint(&clones, &mut plan.jobs);
+    company::acquaint(&clones, &plan.jobs, &mut scripts);
     plan.groups = company::group(&clones, &mut plan.jobs);
+    for (job, scripted) in plan.jobs.iter().zip(&mut scripts) {
+        scripted.script.group = job.cgroup;
+    }
+    plan.origins = scripts.into_iter().map(|scripted| Origin::Job(Box::new(scripted))).collect();
     Ok(plan)
 }
 
@@ -167,7 +112,7 @@ struct Succession {
 }
 
 impl Succession {
-    fn next(&mut self, clone: &Clone<'_>, file: &str, regions: &Regions) -> JobPlan {
+    fn next(&mut self, clone: &Clone<'_>, file: &str, regions: &Regions) -> (JobPlan, Script) {
         let s = &clone.job.settings;
         if clone.number == 0 && self.processes > 0 {
             if s.stonewall {
@@ -183,7 +128,13 @@ impl Succession {
         let awaited = s.wait_for.as_ref().and_then(|name| self.of_job.get(name)).cloned().unwrap_or(0..0);
         self.of_job.entry(clone.job.name.clone()).or_insert(submitter.0..submitter.0).end = self.processes;
         let script = Script { wait_for: awaited, behind: self.behind, ..script(s, regions, submitter) };
-        JobPlan {
+        let files = FilesPlan {
+            name: file.to_owned(),
+            count: clone.files.len() as u32,
+            start: regions.all[0].start,
+            sectors: regions.all[0].sectors,
+        };
+        let job = JobPlan {
             name: s.name.clone().unwrap_or_else(|| clone.job.name.clone()),
             number: clone.number as u32,
             description: s.description.clone(),
@@ -192,15 +143,14 @@ impl Succession {
             row: self.row(s),
             submitter,
             priority: priority(s),
-            file: file.to_owned(),
-            files: clone.files.len() as u32,
-            start: regions.all[0].start,
-            sectors: regions.all[0].sectors,
+            cgroup: GroupId::ROOT,
+            files: Some(files),
+            begins: None,
             depth: script.batch.depth,
+            is_buffered: false,
             report: reporting(s),
-            script,
-            buffering: None,
-        }
+        };
+        (job, script)
     }
 
     fn row(&mut self, s: &Settings) -> u32 {

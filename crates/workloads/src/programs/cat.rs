@@ -10,6 +10,7 @@ use super::{Launch, Process, Program};
 pub(super) const PROGRAM: Program = Program {
     name: "cat",
     about: "reads the files of one directory, none of which is known before the one before is read",
+    source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: tree_parameters!("31", "1KiB", "48KiB", "0.1ms";
         Parameter { name: "at", kind: Kind::Place, default: "4%", doc: "where the directory lies" }
     ),
@@ -21,7 +22,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let at = launch.room("at", shape.most())?;
     let walk = Walk::new(shape, Once(Some(at)), launch.random(0, 0));
     let source = Stepper::new(launch.submitter(0), launch.at, walk);
-    Ok(vec![Process { name: launch.name.to_owned(), source: Box::new(source) }])
+    Ok(vec![Process::new(launch.name.to_owned(), Box::new(source))])
 }
 
 /// One directory.

@@ -15,6 +15,7 @@ use super::{Launch, Process, Program};
 pub(super) const PROGRAM: Program = Program {
     name: "dd",
     about: "writes one large file from memory: a backlog of write-back that only request slots hold back",
+    source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: &[
         Parameter { name: "size", kind: Kind::Bytes, default: "4000MiB", doc: "how much it writes" },
         Parameter { name: "at", kind: Kind::Place, default: "5%", doc: "where its file lies" },
@@ -33,7 +34,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let bio = u32::try_from(sectors("bio").clamp(8, run)).map_err(|_| "`bio` is too large".to_owned())?;
     let steps = Backlog { at, left: size, bio, run, left_of_run: run, gap: sectors("gap") };
     let source = Stepper::new(launch.submitter(0), launch.at, steps);
-    Ok(vec![Process { name: launch.name.to_owned(), source: Box::new(source) }])
+    Ok(vec![Process::new(launch.name.to_owned(), Box::new(source))])
 }
 
 /// What is still to be written. All in sectors.

@@ -23,6 +23,7 @@ const DIRECT: u64 = 12 * BLOCK;
 pub(super) const PROGRAM: Program = Program {
     name: "dd-reader",
     about: "processes that each read a file from front to back, through readahead and the file system's blocks",
+    source: "Vivek Goyal and Jeff Moyer, 2009-09-03, \"Re: [RFC] Improve CFQ fairness\"",
     parameters: &[
         Parameter { name: "processes", kind: Kind::Count, default: "4", doc: "how many, a file each" },
         Parameter { name: "size", kind: Kind::Bytes, default: "256MiB", doc: "a file's size" },
@@ -99,7 +100,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
         };
         let priority = Priority { class: Class::BestEffort, level };
         let source = Stepper::new(launch.submitter(nth), launch.at + delay, steps).with_priority(priority);
-        Process { name: launch.process_name(nth, count), source: Box::new(source) }
+        Process { priority, ..Process::new(launch.process_name(nth, count), Box::new(source)) }
     };
     Ok((0..count).map(process).collect())
 }

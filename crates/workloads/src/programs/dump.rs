@@ -22,6 +22,7 @@ use crate::Delivered;
 pub(super) const PROGRAM: Program = Program {
     name: "dump",
     about: "processes that read one stretch of the disk chunk by chunk in turn, as dump(8) does",
+    source: "Jeff Moyer, 2009-10-23, \"cfq: implement merging and breaking up of cfq_queues\"",
     parameters: &[
         Parameter { name: "readers", kind: Kind::Count, default: "3", doc: "processes" },
         Parameter { name: "chunk", kind: Kind::Bytes, default: "32KiB", doc: "what one reads at a time" },
@@ -80,7 +81,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
             state: State::Chooses,
         };
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        Process { name: launch.process_name(nth, readers), source }
+        Process::new(launch.process_name(nth, readers), source)
     };
     Ok((0..readers).map(process).collect())
 }

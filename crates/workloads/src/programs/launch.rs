@@ -1,6 +1,6 @@
 //! What a program is given when it starts, and what it makes of it.
 
-use blksched::{Instant, SubmitterId};
+use blksched::{Instant, Priority, SubmitterId};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -28,8 +28,17 @@ pub struct Launch<'a> {
 pub struct Process {
     /// What it is called in reports.
     pub name: String,
+    /// Its I/O priority.
+    pub priority: Priority,
     /// Its state machine.
     pub source: Box<dyn Source>,
+}
+
+impl Process {
+    /// One without an I/O priority of its own.
+    pub(super) fn new(name: String, source: Box<dyn Source>) -> Process {
+        Process { name, priority: Priority::default(), source }
+    }
 }
 
 impl<'a> Launch<'a> {

@@ -27,6 +27,7 @@ use machine::Machine;
 pub(super) const PROGRAM: Program = Program {
     name: "nfsd",
     about: "a file server: one client streams a file, and any of several threads reads the next piece",
+    source: "Jeff Moyer, 2009-10-23, \"cfq: implement merging and breaking up of cfq_queues\"",
     parameters: &[
         Parameter { name: "threads", kind: Kind::Count, default: "8", doc: "processes that read" },
         Parameter { name: "size", kind: Kind::Bytes, default: "256MiB", doc: "the file's size" },
@@ -61,11 +62,11 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let thread = |nth: u32| {
         let steps = Thread { machine: launch.submitter(threads), ..Thread::default() };
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        Process { name: launch.process_name(nth, threads), source }
+        Process::new(launch.process_name(nth, threads), source)
     };
     let mut processes: Vec<Process> = (0..threads).map(thread).collect();
     let source = Box::new(Stepper::new(launch.submitter(threads), launch.at, machine));
-    processes.push(Process { name: format!("client-{}", launch.name), source });
+    processes.push(Process::new(format!("client-{}", launch.name), source));
     Ok(processes)
 }
 

@@ -84,6 +84,18 @@ impl Kind {
         }
     }
 
+    /// In a word: `size`, `time`, or the words themselves.
+    pub fn word(self) -> String {
+        match self {
+            Kind::Count => "whole number".to_owned(),
+            Kind::Number => "number".to_owned(),
+            Kind::Bytes => "size".to_owned(),
+            Kind::Time => "time".to_owned(),
+            Kind::Place => "place on the disk".to_owned(),
+            Kind::Word(known) => known.join("|"),
+        }
+    }
+
     fn read(self, text: &str) -> Option<Value> {
         let text = text.trim();
         match self {

@@ -23,6 +23,7 @@ use crate::host::{DirtyLimits, DirtyPool};
 pub(super) const PROGRAM: Program = Program {
     name: "reader-with-writeback",
     about: "readers that dirty memory as they go, and sleep when write-back is too slow in cleaning it",
+    source: "Corrado Zoccolo, Mel Gorman and Jens Axboe, 2009-11-26, \"cfq: improve async ramp-up formula\"",
     parameters: &[
         Parameter { name: "readers", kind: Kind::Count, default: "8", doc: "processes that read" },
         Parameter { name: "reads", kind: Kind::Count, default: "1000", doc: "reads that each makes" },
@@ -85,10 +86,10 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     for nth in 0..readers {
         let steps = Reader::of(launch, nth, launch.submitter(readers))?;
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        processes.push(Process { name: launch.process_name(nth, readers), source });
+        processes.push(Process::new(launch.process_name(nth, readers), source));
     }
     let source = Box::new(Stepper::new(launch.submitter(readers), launch.at, flusher));
-    processes.push(Process { name: format!("flusher-{}", launch.name), source });
+    processes.push(Process::new(format!("flusher-{}", launch.name), source));
     Ok(processes)
 }
 

@@ -17,6 +17,7 @@ use super::{Launch, Process, Program};
 pub(super) const PROGRAM: Program = Program {
     name: "tiobench",
     about: "many threads with a file each: random writes held back by a dirty limit, then random reads",
+    source: "Jens Axboe, 2002-11-01, \"rbtree scores\"",
     parameters: &[
         Parameter { name: "threads", kind: Kind::Count, default: "128", doc: "how many threads" },
         Parameter { name: "at", kind: Kind::Place, default: "1%", doc: "where the first file lies" },
@@ -59,7 +60,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
             random: launch.random(nth, 0),
         };
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        Process { name: launch.process_name(nth, threads), source }
+        Process::new(launch.process_name(nth, threads), source)
     };
     Ok((0..threads).map(process).collect())
 }

@@ -14,6 +14,7 @@ use super::{Launch, Process, Program};
 pub(super) const PROGRAM: Program = Program {
     name: "tree-readers",
     about: "processes that each read a tree of small files for ever, directory by directory",
+    source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: tree_parameters!("20", "4KiB", "64KiB", "0.3ms";
         Parameter { name: "trees", kind: Kind::Count, default: "5", doc: "how many, a process each" },
         Parameter { name: "tree", kind: Kind::Bytes, default: "512MiB", doc: "what a tree is scattered over" },
@@ -36,7 +37,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
         let places = Scattered { from, to: from + tree - shape.most() };
         let walk = Walk::new(shape.clone(), places, launch.random(nth, 0));
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, walk));
-        Process { name: launch.process_name(nth, trees), source }
+        Process::new(launch.process_name(nth, trees), source)
     };
     Ok((0..trees).map(process).collect())
 }

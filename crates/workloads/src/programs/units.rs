@@ -1,6 +1,10 @@
-//! Sizes and shares as they are written: `128KiB`, `4MB`, `30%`.
+//! Sizes and shares as they are written: `128KiB`, `64k` (as fio and dd mean it), `4MB`, `30%`.
 
-const SIZES: [(&str, u64); 9] = [
+const SIZES: [(&str, u64); 13] = [
+    ("k", 1 << 10),
+    ("m", 1 << 20),
+    ("g", 1 << 30),
+    ("t", 1 << 40),
     ("B", 1),
     ("kB", 1_000),
     ("MB", 1_000_000),
@@ -37,7 +41,10 @@ mod tests {
 
     #[test]
     fn sizes_know_thousands_from_kibi_and_need_their_unit() {
-        assert_eq!((bytes("128KiB"), bytes("1.5 MB"), bytes("0")), (Some(131_072), Some(1_500_000), Some(0)));
+        assert_eq!(
+            (bytes("128KiB"), bytes("1.5 MB"), bytes("0"), bytes("64k")),
+            (Some(131_072), Some(1_500_000), Some(0), Some(65_536))
+        );
         for text in ["128", "KiB", "-1B", "0.5B", "1kib", ""] {
             assert_eq!(bytes(text), None, "{text}");
         }

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use blksched::{Bio, Dir, Durability, Instant, Op, Priority, Span};
-use blksched_workloads::fio::{JobFile, Plan};
+use blksched_workloads::fio::JobFile;
 use blksched_workloads::host::{Call, Memory, OpenFile, Stable, Work};
-use blksched_workloads::{Delivered, Emission, Source};
+use blksched_workloads::{Delivered, Emission, FilesPlan, JobPlan, Plan, Source};
 
 /// The disk of these tests: 1 GiB.
 pub const DISK_SECTORS: u64 = 1 << 21;
@@ -30,6 +30,11 @@ pub struct Submitted {
     pub durability: Durability,
     /// It is a call to the page cache.
     pub buffered: bool,
+}
+
+/// Where a job's files are.
+pub fn ground(job: &JobPlan) -> &FilesPlan {
+    job.files.as_ref().expect("a job of a job file has files")
 }
 
 /// What a run came to.

@@ -5,27 +5,23 @@ use std::sync::Arc;
 
 use blksched::{Group, GroupId, SubmitterId};
 
-use super::JobPlan;
+use super::Scripted;
 use crate::fio::files::Clone;
 use crate::fio::process::{Ends, FlowPlan};
 use crate::fio::settings::ExitWhat;
+use crate::plan::JobPlan;
 
-/// Tells every process whom it needs to know. `jobs[i]` is `clones[i]`.
-pub(super) fn acquaint(clones: &[Clone<'_>], jobs: &mut [JobPlan]) {
-    let groups = gathered(jobs, |job| u64::from(job.group));
-    let batches = gathered(jobs, |job| u64::from(job.script.behind));
+/// Tells every process whom it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
+pub(super) fn acquaint(clones: &[Clone<'_>], jobs: &[JobPlan], scripts: &mut [Scripted]) {
+    let groups = gathered(jobs.iter().map(|job| (u64::from(job.group), job.submitter)));
+    let behind = |scripted: &Scripted| (u64::from(scripted.script.behind), scripted.script.submitter);
+    let batches = gathered(scripts.iter().map(behind));
     let all: Arc<[SubmitterId]> = jobs.iter().map(|job| job.submitter).collect();
     let flow_of = |clone: &Clone<'_>| clone.job.settings.pace.flow.map(|_| clone.job.settings.pace.flow_id);
-    let mut flows: BTreeMap<u64, Vec<SubmitterId>> = BTreeMap::new();
-    for (clone, job) in clones.iter().zip(&*jobs) {
-        if let Some(id) = flow_of(clone) {
-            flows.entry(id).or_default().push(job.submitter);
-        }
-    }
-    let flows: BTreeMap<u64, Arc<[SubmitterId]>> =
-        flows.into_iter().map(|(id, members)| (id, members.into())).collect();
-    for (clone, job) in clones.iter().zip(jobs) {
-        let (s, script) = (&clone.job.settings, &mut job.script);
+    let flows = clones.iter().zip(jobs).filter_map(|(clone, job)| Some((flow_of(clone)?, job.submitter)));
+    let flows = gathered(flows);
+    for ((clone, job), Scripted { script, .. }) in clones.iter().zip(jobs).zip(scripts) {
+        let s = &clone.job.settings;
         let at_exit = s.ending.exitall.then(|| match s.ending.exit_what {
             ExitWhat::Group => groups[&u64::from(job.group)].clone(),
             ExitWhat::Stonewall => batches[&u64::from(script.behind)].clone(),
@@ -49,15 +45,15 @@ pub(super) fn group(clones: &[Clone<'_>], jobs: &mut [JobPlan]) -> Vec<(String, 
             groups.len() - 1
         });
         groups[number].1 = said.weight.unwrap_or(groups[number].1);
-        job.script.group = GroupId(number as u32 + 1);
+        job.cgroup = GroupId(number as u32 + 1);
     }
     groups
 }
 
-fn gathered(jobs: &[JobPlan], key: impl Fn(&JobPlan) -> u64) -> BTreeMap<u64, Arc<[SubmitterId]>> {
+fn gathered(keyed: impl Iterator<Item = (u64, SubmitterId)>) -> BTreeMap<u64, Arc<[SubmitterId]>> {
     let mut members: BTreeMap<u64, Vec<SubmitterId>> = BTreeMap::new();
-    for job in jobs {
-        members.entry(key(job)).or_default().push(job.submitter);
+    for (key, submitter) in keyed {
+        members.entry(key).or_default().push(submitter);
     }
     members.into_iter().map(|(key, members)| (key, members.into())).collect()
 }

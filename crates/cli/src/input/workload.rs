@@ -1,0 +1,135 @@
+//! What is to be run: job files, built-in ones too, what was typed as fio's options, and programs, together.
+
+use std::fs;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+use blksched::nearest;
+use blksched_workloads::fio::{Host, JobFile, Note, Style, Text};
+use blksched_workloads::host::HostKnobs;
+use blksched_workloads::programs::{PROGRAMS, Start, program};
+use blksched_workloads::{BUILTINS, Plan, builtin};
+
+use crate::args::Scene;
+use crate::failure::Failure;
+use crate::input::{text_beside, text_of};
+
+/// The workload that runs when none is named.
+const DEFAULT: &str = "reader-and-writer";
+/// What the options typed as fio's are called in messages.
+const COMMAND_LINE: &str = "command line";
+
+/// A workload, read and checked.
+pub(crate) struct Workload {
+    /// As it was said.
+    pub(crate) name: String,
+    /// Its job files as one.
+    pub(crate) file: Option<JobFile>,
+    programs: Vec<Start>,
+    host: HostKnobs,
+}
+
+/// One word of the command line.
+enum Word {
+    Jobs(Text),
+    Program(Start),
+}
+
+impl Workload {
+    pub(crate) fn load(scene: &Scene) -> Result<Workload, Failure> {
+        let names: Vec<&str> = scene.jobs.iter().map(String::as_str).collect();
+        let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT] } else { names };
+        if names.iter().filter(|name| **name == "-").count() > 1 {
+            return Err(Failure::Input("`-` stands there twice: standard input can be read once".to_owned()));
+        }
+        let (mut texts, mut programs): (Vec<Text>, Vec<Start>) = (Vec::new(), Vec::new());
+        for name in &names {
+            match word(name, scene.typed.is_some())? {
+                Word::Jobs(text) => texts.push(text),
+                Word::Program(mut start) => {
+                    let twins = programs.iter().filter(|other| other.program.name == start.program.name).count();
+                    if twins > 0 && programs.iter().any(|other| other.name == start.name) {
+                        start.name = format!("{} ({})", start.name, twins + 1);
+                    }
+                    programs.push(start);
+                }
+            }
+        }
+        let typed = scene.typed.iter().map(|text| Text { name: COMMAND_LINE.to_owned(), text: text.clone() });
+        texts.extend(typed);
+        let said = names.iter().copied().chain(scene.typed.as_ref().map(|_| COMMAND_LINE));
+        let name = said.map(|name| if name == "-" { STANDARD_INPUT } else { name }).collect::<Vec<_>>().join(" ");
+        let file = if texts.is_empty() { None } else { Some(job_file(scene, &texts)?) };
+        Ok(Workload { name, file, programs, host: scene.host })
+    }
+
+    /// Its processes on a disk of this size.
+    pub(crate) fn plan(&self, disk_sectors: u64) -> Result<Plan, Failure> {
+        let jobs = self.file.as_ref().map(|file| file.plan(disk_sectors)).transpose();
+        let mut plan = jobs.map_err(|errors| Failure::Excerpts(errors.render(style())))?.unwrap_or_default();
+        for start in &self.programs {
+            plan.add_program(start.clone(), disk_sectors).map_err(Failure::Input)?;
+        }
+        Ok(plan)
+    }
+
+    /// What a user should know about options that change nothing, and about assumptions.
+    pub(crate) fn notes(&self, plan: &Plan) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(file) = &self.file {
+            let say = |note: &Note| format!("{}: {}: {}", file.locate(&note.place), note.option, note.why);
+            notes.extend(file.notes().iter().chain(&plan.notes).map(say));
+        } else if self.host != HostKnobs::default() {
+            notes.push("--host changes nothing: programs have memory of their own, set by their parameters".to_owned());
+        }
+        notes
+    }
+}
+
+fn job_file(scene: &Scene, texts: &[Text]) -> Result<JobFile, Failure> {
+    let mut read = |name: &str| text_beside(Path::new(name));
+    let host = Host { mb_memory: scene.host.memory_mib(), ..Host::with_environment() };
+    JobFile::read(&host, texts, &mut read).map_err(|errors| Failure::Excerpts(errors.render(style())))
+}
+
+const STANDARD_INPUT: &str = "standard input";
+
+/// A file, which goes before a name; a built-in workload; a program. Are there options of fio's on the command line?
+fn word(name: &str, typed: bool) -> Result<Word, Failure> {
+    if name == "-" {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().read_to_end(&mut bytes).map(|_| bytes);
+        return Ok(Word::Jobs(Text { name: STANDARD_INPUT.to_owned(), text: text_of(STANDARD_INPUT, read)? }));
+    }
+    let path = Path::new(name);
+    if path.exists() && !path.is_dir() {
+        return Ok(Word::Jobs(Text { name: name.to_owned(), text: text_of(name, fs::read(name))? }));
+    }
+    if let Some(known) = builtin(name) {
+        return Ok(Word::Jobs(Text { name: known.name.to_owned(), text: known.text.to_owned() }));
+    }
+    if name.split(':').next().and_then(program).is_some() {
+        let start = Start::parse(name).map_err(|problem| Failure::Input(format!("{name}: {problem}")))?;
+        return Ok(Word::Program(start));
+    }
+    Err(unknown(name, typed))
+}
+
+fn unknown(name: &str, typed: bool) -> Failure {
+    let plain = name.split(':').next().unwrap_or(name);
+    let builtins: Vec<&str> = BUILTINS.iter().map(|known| known.name).collect();
+    let programs: Vec<&str> = PROGRAMS.iter().map(|known| known.name).collect();
+    let all = builtins.iter().chain(&programs).copied();
+    let hint = nearest(plain, all).map(|near| format!("; the nearest workload is `{near}`"));
+    let value = if typed { "; the value of an option of fio's stands behind `=`, as in --rw=read" } else { "" };
+    Failure::Input(format!(
+        "`{name}` is neither a file nor a workload{}{value} (known: {}; programs: {})",
+        hint.unwrap_or_default(),
+        builtins.join(", "),
+        programs.join(", ")
+    ))
+}
+
+fn style() -> Style {
+    if std::io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
+}

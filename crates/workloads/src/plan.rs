@@ -1,0 +1,137 @@
+//! What a run's processes are, whatever they come from: the jobs of job files, and programs beside them.
+
+use blksched::{GroupId, Instant, Priority, Sector, SubmitterId};
+
+use crate::Source;
+use crate::fio::{Note, Reporting, Scripted};
+use crate::programs::Start;
+
+/// One process.
+#[derive(Clone, Debug)]
+pub struct JobPlan {
+    /// The job's, or the program's, name in reports.
+    pub name: String,
+    /// Which clone of the job, or process of the program, from 0.
+    pub number: u32,
+    /// The text of `description`.
+    pub description: Option<String>,
+    /// fio's reporting group, from 0: a stonewall or `new_group` begins a new one, and so does a program.
+    pub group: u32,
+    /// The row of the report that its results belong to, from 0: with `group_reporting` one row for all processes of
+    /// the group that say so, and one for all of a program; else a row of its own.
+    pub row: u32,
+    /// Who it is; processes count from 0 in the order of the plan.
+    pub submitter: SubmitterId,
+    /// Its I/O priority.
+    pub priority: Priority,
+    /// Its control group; 0 is the root.
+    pub cgroup: GroupId,
+    /// Which files it uses; programs keep that to themselves.
+    pub files: Option<FilesPlan>,
+    /// When it begins, if that does not hang on others; a job of a job file begins with its first I/O.
+    pub begins: Option<Instant>,
+    /// How many I/Os it keeps in flight.
+    pub depth: u32,
+    /// Its I/O goes through the host's page cache.
+    pub is_buffered: bool,
+    /// The options of its own section, as written.
+    pub options: Vec<(String, String)>,
+    /// How it wants its results.
+    pub report: Reporting,
+}
+
+/// Where a job's files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilesPlan {
+    /// The file it uses; the first of several.
+    pub name: String,
+    /// How many files it uses.
+    pub count: u32,
+    /// The first sector of its region of that file.
+    pub start: Sector,
+    /// The length of that region \[512-byte sectors\].
+    pub sectors: u64,
+}
+
+/// Where processes' state machines come from: one process of a job file, or all of a program.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    Job(Box<Scripted>),
+    Program { start: Start, first: SubmitterId, disk_sectors: u64 },
+}
+
+/// All processes of a run, laid out on a disk.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// In the order of the file, then of the programs; `jobs[i].submitter` is `i`.
+    pub jobs: Vec<JobPlan>,
+    /// What was assumed about files.
+    pub notes: Vec<Note>,
+    /// Control groups below the root, name and weight; the first is number 1.
+    pub groups: Vec<(String, u32)>,
+    /// In the order of `jobs`.
+    pub(crate) origins: Vec<Origin>,
+}
+
+impl Plan {
+    /// The state machines of one run. Same seed, same run.
+    pub fn sources(&self, seed: u64) -> Vec<Box<dyn Source>> {
+        let mut sources = Vec::with_capacity(self.jobs.len());
+        for origin in &self.origins {
+            match origin {
+                Origin::Job(scripted) => sources.push(scripted.source(seed)),
+                Origin::Program { start, first, disk_sectors } => {
+                    let processes = start.processes(*first, *disk_sectors, seed);
+                    let processes = processes.expect("it was started when it was planned, and no seed changes that");
+                    sources.extend(processes.into_iter().map(|process| process.source));
+                }
+            }
+        }
+        sources
+    }
+
+    /// A program's processes besides those that are there, on the same disk. They are one row of the report.
+    ///
+    /// # Errors
+    /// If it does not fit on the disk, or its parameters contradict each other.
+    pub fn add_program(&mut self, start: Start, disk_sectors: u64) -> Result<(), String> {
+        let first = SubmitterId(self.jobs.len() as u32);
+        let (group, row) = (self.jobs.iter().map(|job| job.group + 1).max().unwrap_or(0), self.rows());
+        let processes = start.processes(first, disk_sectors, 0)?;
+        for (number, process) in (0..).zip(&processes) {
+            self.jobs.push(JobPlan {
+                name: start.name.clone(),
+                number,
+                description: None,
+                group,
+                row,
+                submitter: process.source.submitter(),
+                priority: process.priority,
+                cgroup: GroupId::ROOT,
+                files: None,
+                begins: Some(start.at),
+                depth: 1,
+                is_buffered: false,
+                options: Vec::new(),
+                report: Reporting::default(),
+            });
+        }
+        self.origins.push(Origin::Program { start, first, disk_sectors });
+        Ok(())
+    }
+
+    /// Is any of it a program, which somebody waits for to end?
+    pub fn has_programs(&self) -> bool {
+        self.origins.iter().any(|origin| matches!(origin, Origin::Program { .. }))
+    }
+
+    /// How many rows a report has.
+    pub fn rows(&self) -> u32 {
+        self.jobs.iter().map(|job| job.row + 1).max().unwrap_or(0)
+    }
+
+    /// The processes of one row, by their places in `jobs`.
+    pub fn members(&self, row: u32) -> Vec<usize> {
+        (0..self.jobs.len()).filter(|&job| self.jobs[job].row == row).collect()
+    }
+}

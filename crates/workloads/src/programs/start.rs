@@ -1,0 +1,109 @@
+//! A program to be started, as a user says it: `dd:size=1GiB,start=5s`.
+
+use blksched::{Instant, Span, SubmitterId, nearest};
+
+use super::settings::Settings;
+use super::{Launch, PROGRAMS, Process, Program, program};
+
+/// A program with its parameters, and when it begins.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// What it is called in reports.
+    pub name: String,
+    /// Which program.
+    pub program: &'static Program,
+    /// Its parameters.
+    pub settings: Settings,
+    /// When it is started.
+    pub at: Instant,
+}
+
+/// A parameter that every program takes besides its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is unless it is said.
+    pub default: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// All of them.
+pub const COMMON: [Common; 2] = [
+    Common { name: "name", default: "the program's own", doc: "what it is called in reports" },
+    Common { name: "start", default: "0s", doc: "when it begins" },
+];
+
+impl Start {
+    /// Reads `PROGRAM[:PARAMETER=VALUE,…]`. Besides the program's parameters there are [`COMMON`] ones.
+    ///
+    /// # Errors
+    /// If there is no such program or parameter, or a value is none of its kind.
+    pub fn parse(text: &str) -> Result<Start, String> {
+        let (word, said) = text.split_once(':').unwrap_or((text, ""));
+        let program = program(word).ok_or_else(|| {
+            let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+            let near = nearest(word, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+            format!("`{word}` is no program: expected one of {}{}", known.join(", "), near.unwrap_or_default())
+        })?;
+        let (mut name, mut at, mut own) = (word.to_owned(), Instant::ZERO, Vec::new());
+        for part in said.split(',').filter(|part| !part.trim().is_empty()) {
+            let (parameter, value) = part.split_once('=').ok_or_else(|| {
+                format!("`{}` sets nothing: expected PARAMETER=VALUE, as in {word}:start=5s", part.trim())
+            })?;
+            match (parameter.trim(), value.trim()) {
+                ("name", "") => return Err("`name` is empty".to_owned()),
+                ("name", said) => name = said.to_owned(),
+                ("start", said) => {
+                    let start: Result<Span, _> = said.parse();
+                    let wrong = |_| format!("`{said}` is no value of `start`: expected a time, as in 5s");
+                    at = Instant::ZERO + start.map_err(wrong)?;
+                }
+                own_parameter => own.push(own_parameter),
+            }
+        }
+        let settings = Settings::of(program, own).map_err(|error| error.to_string())?;
+        Ok(Start { name, program, settings, at })
+    }
+
+    /// Its processes in a run with this seed, numbered from `first`.
+    ///
+    /// # Errors
+    /// If it does not fit on the disk, or its parameters contradict each other. That does not hang on the seed.
+    pub fn processes(&self, first: SubmitterId, disk_sectors: u64, seed: u64) -> Result<Vec<Process>, String> {
+        let Start { name, settings, at, .. } = self;
+        let processes = self.program.start(&Launch { name, settings, disk_sectors, first, at: *at, seed });
+        processes.map_err(|problem| format!("{name}: {problem}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_said_with_its_parameters_a_name_and_a_beginning() {
+        let start = Start::parse("dd:size=1g, at=50%,name=far,start=5s").unwrap();
+        assert_eq!((start.program.name, start.name.as_str()), ("dd", "far"));
+        assert_eq!((start.settings.sectors("size"), start.at), (1 << 21, Instant::ZERO + Span::from_secs(5)));
+        assert_eq!(Start::parse("cat").unwrap().name, "cat");
+    }
+
+    #[test]
+    fn what_means_nothing_is_said_with_the_nearest_that_does() {
+        for (text, expected) in [
+            ("dd-raeder", "`dd-raeder` is no program: expected one of cat, dd, "),
+            ("dd-raeder", "did you mean `dd-reader`?"),
+            ("dd:siez=1g", "the program `dd` has no parameter `siez`: expected one of size, at,"),
+            ("dd:siez=1g", "did you mean `size`?"),
+            ("dd:size=far", "`far` is no value of `size`: expected a size, as in 128KiB"),
+            ("dd:size", "`size` sets nothing: expected PARAMETER=VALUE, as in dd:start=5s"),
+            ("dd:start=soon", "`soon` is no value of `start`: expected a time, as in 5s"),
+            ("dd:name=", "`name` is empty"),
+        ] {
+            let error = Start::parse(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}
