@@ -29,6 +29,8 @@ pub enum Shows {
     Folder(&'static str),
     /// A file.
     File(&'static str),
+    /// A folder in the target folder: the package is unpacked there, not installed.
+    Unpacked(&'static str),
 }
 
 /// Every package, and nothing of it anywhere else.
@@ -76,6 +78,24 @@ pub const PACKAGES: &[Package] = &[
         variable: Some("BLKSCHED_REQUIRE_NBD"),
     },
     Package {
+        name: "qemu-system-x86",
+        shows: Shows::Program("qemu-system-x86_64"),
+        needed_for: "the test of two virtual machines on the server",
+        variable: Some("BLKSCHED_REQUIRE_GUESTS"),
+    },
+    Package {
+        name: "busybox-static",
+        shows: Shows::Program("busybox"),
+        needed_for: "the test of two virtual machines on the server",
+        variable: Some("BLKSCHED_REQUIRE_GUESTS"),
+    },
+    Package {
+        name: "linux-image-cloud-amd64",
+        shows: Shows::Unpacked("guest-kernel"),
+        needed_for: "the test of two virtual machines on the server",
+        variable: Some("BLKSCHED_REQUIRE_GUESTS"),
+    },
+    Package {
         name: "valgrind",
         shows: Shows::Program("valgrind"),
         needed_for: "instruction counts (cargo xtask bench --gate)",
@@ -96,7 +116,12 @@ impl Package {
             Shows::Program(name) => shell::find_program(name).is_some(),
             Shows::File(path) => fs::metadata(path).is_ok(),
             Shows::Folder(path) => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()),
+            Shows::Unpacked(folder) => shell::target().join(folder).is_dir(),
         }
+    }
+
+    fn is_unpacked(&self) -> bool {
+        matches!(self.shows, Shows::Unpacked(_))
     }
 }
 
@@ -140,13 +165,20 @@ pub enum Installed {
 /// If something is missing still, though it could have been installed.
 pub fn install() -> Result<Installed> {
     let mut done = install_components()?;
-    let missing: Vec<_> = PACKAGES.iter().filter(|package| !package.is_here()).map(|package| package.name).collect();
+    let (unpacked, missing): (Vec<_>, Vec<_>) =
+        PACKAGES.iter().filter(|package| !package.is_here()).partition(|package| package.is_unpacked());
+    let missing: Vec<_> = missing.into_iter().map(|package| package.name).collect();
     if !missing.is_empty() {
         if shell::find_program("apt-get").is_none() {
             return Ok(Installed::NotHere(format!("no apt-get here to install {} with", missing.join(", "))));
         }
         install_packages(&missing)?;
         done.extend(missing);
+    }
+    // The guests' kernel is for one architecture.
+    if !unpacked.is_empty() && cfg!(target_arch = "x86_64") && shell::find_program("apt-get").is_some() {
+        unpack_kernel()?;
+        done.extend(unpacked.into_iter().map(|package| package.name));
     }
     Ok(Installed::All(match done.as_slice() {
         [] => "nothing was missing".to_owned(),
@@ -175,6 +207,19 @@ fn install_packages(missing: &[&str]) -> Result<()> {
     succeed(as_root(&[&get[..], missing].concat())?)?;
     let still = PACKAGES.iter().find(|package| missing.contains(&package.name) && !package.is_here());
     still.map_or(Ok(()), |package| Err(anyhow!("{} is installed, yet {:?} is not there", package.name, package.shows)))
+}
+
+/// The guests' kernel, as the guide gets it. An image knows no package before its first update.
+fn unpack_kernel() -> Result<()> {
+    let fetch = || {
+        let mut script = shell::command("sh", &["docs/two-guests.sh", "--fetch"]);
+        script.env("CARGO_TARGET_DIR", shell::target());
+        succeed(script)
+    };
+    fetch().or_else(|_| {
+        succeed(as_root(&["apt-get", "update"])?)?;
+        fetch()
+    })
 }
 
 /// A command as root, through sudo where we are not.
@@ -212,7 +257,7 @@ mod tests {
 
     #[test]
     fn tests_must_run_exactly_where_all_their_packages_are() {
-        let variables = ["BLKSCHED_REQUIRE_FIO", "BLKSCHED_REQUIRE_NBD"];
+        let variables = ["BLKSCHED_REQUIRE_FIO", "BLKSCHED_REQUIRE_NBD", "BLKSCHED_REQUIRE_GUESTS"];
         let of = |variable| PACKAGES.iter().filter(move |package| package.variable == Some(variable));
         let mut expected: Vec<_> =
             variables.into_iter().filter(|&variable| of(variable).all(Package::is_here)).collect();
