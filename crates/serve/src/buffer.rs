@@ -4,6 +4,8 @@
 //! size; when the ceiling is reached, kept buffers of other sizes are let go first, and when that does not help the
 //! pool has nothing to give: whoever asks must wait until something comes back.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The alignment that O_DIRECT wants of any disk \[bytes\].
@@ -17,26 +19,74 @@ const CLASSES: usize = (LARGEST / PAGE).ilog2() as usize + 1;
 struct Page([u8; PAGE]);
 
 /// A piece of aligned memory with one owner. Its address stays while it moves.
-pub struct Buffer(Box<[Page]>);
+pub struct Buffer {
+    pages: Box<[Page]>,
+    registration: Option<Registration>,
+}
+
+/// That a ring knows a buffer: its index in the ring's table, and where its memory goes when it is dropped.
+pub struct Registration {
+    /// The index.
+    pub index: u16,
+    /// The ring's.
+    pub retired: Arc<Retired>,
+}
+
+/// Memory that a ring knew and nobody uses any more, by its index. It must stay until the kernel has let go of it.
+#[derive(Default)]
+pub struct Retired(Mutex<Vec<(u16, Memory)>>);
+
+/// The memory of a buffer that is no more.
+pub struct Memory(#[allow(dead_code, reason = "kept for its address alone")] Box<[Page]>);
+
+impl Retired {
+    /// What has come since it was last asked.
+    pub fn take(&self) -> Vec<(u16, Memory)> {
+        core::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn put(&self, index: u16, memory: Memory) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((index, memory));
+    }
+}
 
 impl Buffer {
     fn of(pages: usize) -> Buffer {
-        Buffer(vec![Page([0; PAGE]); pages].into_boxed_slice())
+        Buffer { pages: vec![Page([0; PAGE]); pages].into_boxed_slice(), registration: None }
     }
 
     /// How much it holds \[bytes\].
     pub fn capacity(&self) -> usize {
-        self.0.len() * PAGE
+        self.pages.len() * PAGE
     }
 
     /// Its memory.
     pub fn bytes(&self) -> &[u8] {
-        self.0.as_bytes()
+        self.pages.as_bytes()
     }
 
     /// Its memory, to write to.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.as_mut_bytes()
+        self.pages.as_mut_bytes()
+    }
+
+    /// Which ring knows it, and as what.
+    pub fn registration(&self) -> Option<&Registration> {
+        self.registration.as_ref()
+    }
+
+    /// A ring knows it from now on.
+    pub fn register(&mut self, registration: Registration) {
+        assert!(self.registration.is_none(), "a buffer has one ring");
+        self.registration = Some(registration);
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(Registration { index, retired }) = self.registration.take() {
+            retired.put(index, Memory(core::mem::take(&mut self.pages)));
+        }
     }
 }
 

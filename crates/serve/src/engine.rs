@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::buffer::Buffer;
 use crate::mail::Mail;
 
+mod registered;
 mod threads;
 mod uring;
 
@@ -98,6 +99,11 @@ pub trait Engine: Send {
 
     /// Its name, for people.
     fn name(&self) -> &'static str;
+
+    /// What it has done and how, as `name=number` with spaces between.
+    fn stat(&self) -> String {
+        String::new()
+    }
 }
 
 /// Make an engine for at most `operations` at a time.
@@ -117,3 +123,6 @@ pub fn make(kind: EngineKind, operations: u32) -> io::Result<Box<dyn Engine>> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,8 @@
 //! Why it is sound: the kernel is given addresses of memory that an [`Entry`] owns (buffers, headers, io vectors, all
 //! on the heap, so that they stay while the entry moves). An entry leaves `entries` only when its completion has come,
 //! so nothing is freed, read or written here while the kernel may use it. An engine that is dropped with operations
-//! under way leaks them on purpose.
+//! under way leaks them on purpose. Memory that is registered with the ring stays until the ring has let go of it
+//! (`registered`).
 #![allow(unsafe_code)]
 
 use std::io;
@@ -14,6 +15,7 @@ use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
 use slab::Slab;
 
+use super::registered::{MOST, Registered};
 use super::{Allocation, Engine, Event, Io, Part, Stable};
 use crate::mail::Mail;
 
@@ -40,6 +42,18 @@ pub struct Uring {
     entries: Slab<Entry>,
     /// Gear to use again.
     idle: Idle,
+    /// The buffers that the kernel knows; none where it knows none.
+    registered: Option<Registered>,
+    used: Used,
+}
+
+/// How files were read and written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    /// Transfers with a registered buffer.
+    fixed: u64,
+    /// Other transfers.
+    plain: u64,
 }
 
 // SAFETY: `Gear` points into memory that the same entry owns; nothing here is tied to a thread. (The ring is made by
@@ -63,6 +77,8 @@ impl Uring {
             opcode::PollAdd::CODE,
             opcode::Recv::CODE,
             opcode::SendMsg::CODE,
+            opcode::Read::CODE,
+            opcode::Write::CODE,
             opcode::Readv::CODE,
             opcode::Writev::CODE,
             opcode::Fsync::CODE,
@@ -71,7 +87,29 @@ impl Uring {
         if !ring.params().is_feature_ext_arg() || needed.iter().any(|&code| !probe.is_supported(code)) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel's io_uring is too old (5.11 is not)"));
         }
-        Ok(Uring { ring, entries: Slab::new(), idle: Vec::new() })
+        let registered = has_fixed(&ring, &probe).map(|()| Registered::new(MOST));
+        let registered = registered.inspect_err(|error| tracing::info!(%error, "no registered buffers here")).ok();
+        Ok(Uring { ring, entries: Slab::new(), idle: Vec::new(), registered, used: Used::default() })
+    }
+
+    /// A transfer of one part is made with a registered buffer, if the kernel takes it: its index.
+    fn register(&mut self, io: &mut Io) -> Option<u16> {
+        let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return None };
+        let mut index = None;
+        if let ([part], Some(registered)) = (&mut parts[..], &mut self.registered) {
+            let submitter = self.ring.submitter();
+            index = registered.index_of(&mut part.buffer, |index, bytes| {
+                let base = if bytes.is_empty() { core::ptr::null_mut() } else { bytes.as_mut_ptr().cast() };
+                let vector = libc::iovec { iov_base: base, iov_len: bytes.len() };
+                // SAFETY: `Registered` keeps memory until it has been replaced here by none.
+                unsafe { submitter.register_buffers_update(u32::from(index), &[vector], None) }
+            });
+        }
+        match index {
+            Some(_) => self.used.fixed += 1,
+            None => self.used.plain += 1,
+        }
+        index
     }
 
     fn push(&mut self, entry: &squeue::Entry) {
@@ -98,10 +136,11 @@ impl Uring {
 }
 
 impl Engine for Uring {
-    fn submit(&mut self, token: u64, io: Io) {
+    fn submit(&mut self, token: u64, mut io: Io) {
+        let index = self.register(&mut io);
         let slot = self.entries.insert(Entry { token, io, gear: None });
         let idle = &mut self.idle;
-        let entry = describe(&mut self.entries[slot], || idle.pop());
+        let entry = describe(&mut self.entries[slot], index, || idle.pop());
         self.push(&entry.user_data(slot as u64));
     }
 
@@ -127,6 +166,20 @@ impl Engine for Uring {
     fn name(&self) -> &'static str {
         "io_uring"
     }
+
+    fn stat(&self) -> String {
+        let buffers = self.registered.as_ref().map_or(0, Registered::taken);
+        format!("registered_buffers={buffers} fixed_ios={} plain_ios={}", self.used.fixed, self.used.plain)
+    }
+}
+
+/// Has this kernel tables of registered buffers that change (5.19)? Then this ring has one.
+fn has_fixed(ring: &IoUring, probe: &Probe) -> io::Result<()> {
+    let needed = [opcode::ReadFixed::CODE, opcode::WriteFixed::CODE];
+    if needed.iter().any(|&code| !probe.is_supported(code)) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    ring.submitter().register_buffers_sparse(u32::from(MOST))
 }
 
 impl Drop for Uring {
@@ -136,8 +189,9 @@ impl Drop for Uring {
     }
 }
 
-/// The operation as the kernel reads it. It points only into what `entry` owns on the heap.
-fn describe(entry: &mut Entry, spare: impl FnOnce() -> Option<Box<Gear>>) -> squeue::Entry {
+/// The operation as the kernel reads it, a transfer with the registered buffer `index` if there is one. It points only
+/// into what `entry` owns on the heap.
+fn describe(entry: &mut Entry, index: Option<u16>, spare: impl FnOnce() -> Option<Box<Gear>>) -> squeue::Entry {
     let fd = |file: &OwnedFd| Fd(file.as_raw_fd());
     match &mut entry.io {
         Io::Poll(file) => opcode::PollAdd::new(fd(file), libc::POLLIN as u32).build(),
@@ -152,7 +206,11 @@ fn describe(entry: &mut Entry, spare: impl FnOnce() -> Option<Box<Gear>>) -> squ
         }
         Io::Read(file, offset, parts) => match &mut parts[..] {
             [Part { buffer, length, .. }] => {
-                opcode::Read::new(fd(file), buffer.bytes_mut().as_mut_ptr(), *length as u32).offset(*offset).build()
+                let (start, length) = (buffer.bytes_mut().as_mut_ptr(), *length as u32);
+                match index {
+                    Some(index) => opcode::ReadFixed::new(fd(file), start, length, index).offset(*offset).build(),
+                    None => opcode::Read::new(fd(file), start, length).offset(*offset).build(),
+                }
             }
             parts => {
                 let gear = entry.gear.insert(geared(spare, |vectors| scatter(parts, vectors)));
@@ -161,6 +219,15 @@ fn describe(entry: &mut Entry, spare: impl FnOnce() -> Option<Box<Gear>>) -> squ
         },
         Io::Write(file, offset, parts, stable) => {
             let sync = if *stable == Stable::Now { libc::RWF_DSYNC } else { 0 };
+            if let [Part { buffer, length, .. }] = &parts[..] {
+                let (start, length) = (buffer.bytes().as_ptr(), *length as u32);
+                return match index {
+                    Some(index) => {
+                        opcode::WriteFixed::new(fd(file), start, length, index).offset(*offset).rw_flags(sync).build()
+                    }
+                    None => opcode::Write::new(fd(file), start, length).offset(*offset).rw_flags(sync).build(),
+                };
+            }
             let gear = entry.gear.insert(geared(spare, |vectors| scatter(parts, vectors)));
             opcode::Writev::new(fd(file), gear.vectors.as_ptr(), gear.vectors.len() as u32)
                 .offset(*offset)

@@ -25,7 +25,7 @@ impl Shard {
 
     /// Every name, in order.
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = ["depth", "engine", "max_sectors_kb", "rotational", "scheduler"]
+        let mut names: Vec<String> = ["depth", "engine", "engine_stat", "max_sectors_kb", "rotational", "scheduler"]
             .iter()
             .map(|name| format!("queue/{name}"))
             .collect();
@@ -64,6 +64,7 @@ impl Shard {
             "queue/max_sectors_kb" => Ok((config.max_sectors / 2).to_string()),
             "queue/rotational" => Ok(u32::from(config.rotational).to_string()),
             "queue/engine" => Ok(self.engine.name().to_owned()),
+            "queue/engine_stat" => Ok(self.engine.stat()),
             _ => Err(self.unknown(name)),
         }
     }
