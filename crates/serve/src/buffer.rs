@@ -95,6 +95,8 @@ pub struct Pool {
     kept: [Vec<Buffer>; CLASSES],
     /// What exists, taken or kept \[bytes\].
     existing: usize,
+    /// What is taken \[bytes\].
+    taken: usize,
     /// What may exist \[bytes\].
     ceiling: usize,
 }
@@ -102,7 +104,7 @@ pub struct Pool {
 impl Pool {
     /// A pool that never holds more than `ceiling` bytes.
     pub fn new(ceiling: usize) -> Pool {
-        Pool { kept: core::array::from_fn(|_| Vec::new()), existing: 0, ceiling }
+        Pool { kept: core::array::from_fn(|_| Vec::new()), existing: 0, taken: 0, ceiling }
     }
 
     /// A buffer of at least `length` bytes, of any content; `None` if the ceiling is reached.
@@ -111,26 +113,28 @@ impl Pool {
     /// If `length` is more than [`LARGEST`].
     pub fn take(&mut self, length: usize) -> Option<Buffer> {
         let class = class(length);
+        let size = PAGE << class;
         if let Some(buffer) = self.kept[class].pop() {
+            self.taken += size;
             return Some(buffer);
         }
-        let pages = 1 << class;
-        while self.existing + pages * PAGE > self.ceiling {
+        while self.existing + size > self.ceiling {
             // Large ones first: they make the most room.
             let other = self.kept.iter_mut().rev().find(|kept| !kept.is_empty())?;
             self.existing -= other.pop().map_or(0, |buffer| buffer.capacity());
         }
-        self.existing += pages * PAGE;
-        Some(Buffer::of(pages))
+        Some(self.make(class))
+    }
+
+    fn make(&mut self, class: usize) -> Buffer {
+        self.existing += PAGE << class;
+        self.taken += PAGE << class;
+        Buffer::of(1 << class)
     }
 
     /// As [`Pool::take`], beyond the ceiling if need be: for what cannot wait.
     pub fn take_anyway(&mut self, length: usize) -> Buffer {
-        self.take(length).unwrap_or_else(|| {
-            let buffer = Buffer::of(1 << class(length));
-            self.existing += buffer.capacity();
-            buffer
-        })
+        self.take(length).unwrap_or_else(|| self.make(class(length)))
     }
 
     /// What may exist \[bytes\].
@@ -145,25 +149,19 @@ impl Pool {
 
     /// Give a buffer back.
     pub fn give(&mut self, buffer: Buffer) {
+        self.taken -= buffer.capacity();
         self.kept[class(buffer.capacity())].push(buffer);
     }
 
     /// Could a buffer of `length` bytes be taken, `count` times?
     pub fn can_take(&self, length: usize, count: usize) -> bool {
-        let class = class(length);
-        let wanted = count.saturating_sub(self.kept[class].len()) * (PAGE << class);
-        let idle: usize = (0..CLASSES).filter(|&other| other != class).map(|other| self.idle(other)).sum();
-        self.existing.saturating_sub(idle) + wanted <= self.ceiling
+        // What is kept makes room for it, of whatever size it is.
+        self.taken + count * (PAGE << class(length)) <= self.ceiling
     }
 
     /// What could still be taken \[bytes\].
     pub fn free(&self) -> usize {
-        let idle: usize = (0..CLASSES).map(|class| self.idle(class)).sum();
-        self.ceiling.saturating_sub(self.existing.saturating_sub(idle))
-    }
-
-    fn idle(&self, class: usize) -> usize {
-        self.kept[class].len() * (PAGE << class)
+        self.ceiling.saturating_sub(self.taken)
     }
 }
 

@@ -47,6 +47,17 @@ pub struct Connection {
     pub phase: Phase,
     /// When something last came in.
     pub heard_at: Instant,
+    /// Is it among those to be looked after?
+    pub attention: Attention,
+}
+
+/// Is there a reason to look after a connection before the turn ends?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// No.
+    None,
+    /// Yes, and it is on the list.
+    Due,
 }
 
 /// How far a connection is.

@@ -16,7 +16,7 @@ use blksched_conformance::calls::LoggedQueue;
 use blksched_disks::Disk;
 use slab::Slab;
 
-use crate::connection::{Connection, Phase, Reading};
+use crate::connection::Connection;
 use crate::engine::{Engine, Event, Io, Part};
 use crate::orders::Order;
 use crate::record::Trace;
@@ -28,13 +28,11 @@ mod issue;
 mod knobs;
 mod receive;
 mod reply;
+mod stall;
 mod work;
 
 pub(crate) use issue::Flight;
 pub(crate) use work::{Piece, Work};
-
-/// How long a client may stop in the middle of its data, or a stop wait for the slowest.
-const STALL: Span = Span::from_secs(30);
 
 /// One disk, its tenants and their clients.
 pub struct Shard {
@@ -60,10 +58,14 @@ pub struct Shard {
     model: Option<Box<dyn Disk>>,
     /// Requests that need no engine, and are done.
     done: VecDeque<blksched::RequestId>,
-    /// Connections to look at before the turn ends.
+    /// Connections to look after before the turn ends, each once.
     dirty: Vec<usize>,
     /// Connections whose next request waits for memory.
     starved: Vec<usize>,
+    /// Tenants of which something waits for caps, or for its moment.
+    held_up: Vec<usize>,
+    /// When clients that have stalled are looked for; none: nobody can have.
+    look: Option<Instant>,
     next_submitter: u32,
     largest_piece: usize,
     /// Who writes down what happens.
@@ -150,6 +152,8 @@ impl Shard {
             done: VecDeque::new(),
             dirty: Vec::new(),
             starved: Vec::new(),
+            held_up: Vec::new(),
+            look: None,
             next_submitter: 1,
             largest_piece,
             trace,
@@ -204,15 +208,10 @@ impl Shard {
             return Some(Duration::ZERO);
         }
         let now = self.now;
-        let gates = self.tenants.iter_mut().filter(|tenant| !tenant.gate.is_empty());
-        let gate = gates.filter_map(|tenant| tenant.caps.opens(now)).min();
-        let holders = self.tenants.iter().filter(|tenant| !tenant.held_flushes.is_empty());
-        let flush = holders.map(|tenant| tenant.flushes_from).min();
-        let mid_data = |(_, connection): (_, &Connection)| connection.reading != Reading::Header;
-        let stalled = !self.starved.is_empty() || self.connections.iter().any(mid_data);
-        let stall = stalled.then(|| now + STALL);
+        let tenants = &mut self.tenants;
+        let held_up = self.held_up.iter().filter_map(|&at| tenants[at].goes_on(now)).min();
         let model = self.model.as_ref().and_then(|model| model.next());
-        let wakes = [self.queue.deadline(), gate, flush, model, stall, self.ending.map(|ending| ending.by)];
+        let wakes = [self.queue.deadline(), held_up, model, self.look, self.ending.map(|ending| ending.by)];
         let next = wakes.into_iter().flatten().min()?;
         let elapsed = Instant::from_ns(self.born.elapsed().as_nanos() as u64);
         Some(Duration::from_nanos(next.since(elapsed).as_ns()))
@@ -228,9 +227,10 @@ impl Shard {
     }
 
     fn let_time_pass(&mut self) {
-        for at in 0..self.tenants.len() {
+        for at in core::mem::take(&mut self.held_up) {
             self.open_gate(at);
             self.release_flushes(at);
+            self.hold_up(at);
         }
         self.finish_modelled();
         if self.queue.deadline().is_some_and(|deadline| deadline <= self.now) {
@@ -242,8 +242,11 @@ impl Shard {
     /// Hand back what is done, and let the queue send what it wants to send.
     fn run_queue(&mut self) {
         loop {
-            while let Some(rq) = self.done.pop_front() {
-                self.complete(rq);
+            if !self.done.is_empty() {
+                while let Some(rq) = self.done.pop_front() {
+                    self.complete(rq);
+                }
+                self.hand_out();
             }
             match self.queue.next(self.now) {
                 Next::Issue(command) => self.start(command),
@@ -303,21 +306,6 @@ impl Shard {
 
     fn connection_numbers(&self) -> Vec<usize> {
         self.connections.iter().map(|(at, _)| at).collect()
-    }
-
-    /// A client that stopped in the middle of its data, or takes no replies, holds memory that others need.
-    fn cut_off_the_stalled(&mut self) {
-        let now = self.now;
-        let stalled = self.connections.iter().filter(|(_, connection)| {
-            let waits_for_data = connection.reading != Reading::Header;
-            let takes_nothing = connection.mail.is_none() && !self.starved.is_empty();
-            connection.phase == Phase::Open
-                && ((waits_for_data && now.since(connection.heard_at) >= STALL)
-                    || (takes_nothing && now.since(connection.sent_at) >= STALL))
-        });
-        for at in stalled.map(|(at, _)| at).collect::<Vec<_>>() {
-            self.lose(at, "it has stopped in the middle of a request or a reply");
-        }
     }
 
     fn fresh_submitter(&mut self) -> SubmitterId {

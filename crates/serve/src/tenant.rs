@@ -36,6 +36,8 @@ pub struct Tenant {
     pub held_flushes: Vec<u32>,
     /// Its clients.
     pub connections: u32,
+    /// Their requests under way, those that are not answered included.
+    pub under_way: u32,
     /// What it has had.
     pub used: Used,
 }
@@ -99,8 +101,21 @@ impl Tenant {
             flushes_from: Instant::ZERO,
             held_flushes: Vec::new(),
             connections: 0,
+            under_way: 0,
             used: Used::default(),
         }
+    }
+
+    /// Does something of it wait for its caps, or for its moment?
+    pub fn is_held_up(&self) -> bool {
+        !self.gate.is_empty() || !self.held_flushes.is_empty()
+    }
+
+    /// When what is held up may go on.
+    pub fn goes_on(&mut self, now: Instant) -> Option<Instant> {
+        let gate = (!self.gate.is_empty()).then(|| self.caps.opens(now).unwrap_or(now));
+        let flush = (!self.held_flushes.is_empty()).then_some(self.flushes_from);
+        [gate, flush].into_iter().flatten().min()
     }
 
     /// The sector of the disk at an offset of the export.

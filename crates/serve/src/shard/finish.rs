@@ -174,7 +174,6 @@ impl Shard {
             trace.completed(self.now, &self.queue.queue().requests()[rq], error);
         }
         self.queue.complete(self.now, rq, outcome);
-        self.hand_out();
     }
 
     /// A bio is complete.
@@ -196,6 +195,6 @@ impl Shard {
     pub(super) fn ready(&mut self, number: u32) {
         let at = self.works[number as usize].connection;
         self.connections[at].ready.push_back(number);
-        self.dirty.push(at);
+        self.attend(at);
     }
 }

@@ -17,11 +17,8 @@ pub(super) fn pause(took: Span, own: u32, others: u32) -> Span {
 impl Shard {
     /// The weights of the other tenants that want the disk now.
     pub(super) fn rivals(&self, tenant: usize) -> u32 {
-        let wants = |at: usize| {
-            self.connections.iter().any(|(_, connection)| connection.tenant == at && connection.under_way > 0)
-        };
-        let others = (0..self.tenants.len()).filter(|&at| at != tenant && wants(at));
-        others.map(|at| self.tenants[at].share.weight).sum()
+        let others = self.tenants.iter().enumerate().filter(|&(at, other)| at != tenant && other.under_way > 0);
+        others.map(|(_, other)| other.share.weight).sum()
     }
 
     /// Let the flushes go that have waited long enough, or for nobody.

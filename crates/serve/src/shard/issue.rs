@@ -171,8 +171,7 @@ impl Shard {
     }
 
     pub(super) fn tenant_of_piece(&self, piece: u32) -> usize {
-        let work = &self.works[self.pieces[piece as usize].work as usize];
-        self.connections[work.connection].tenant
+        self.pieces[piece as usize].tenant
     }
 
     /// The piece behind a command that never merges.

@@ -11,7 +11,7 @@ use super::work::{DISCARD, Piece, Work};
 use super::{Shard, Token};
 use crate::backend::SECTOR;
 use crate::buffer::Pool;
-use crate::connection::{Connection, INBOX, Inbox, Phase, Reading, WaitsFor};
+use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, WaitsFor};
 use crate::engine::{Event, Io};
 use crate::mail::Mail;
 use crate::orders::Client;
@@ -55,8 +55,9 @@ impl Shard {
             sent_at: self.now,
             phase: Phase::Open,
             heard_at: self.now,
+            attention: Attention::None,
         });
-        self.dirty.push(at);
+        self.attend(at);
         if self.ending.is_some() {
             self.leave(at);
         }
@@ -67,7 +68,7 @@ impl Shard {
         let Io::Receive(_, buffer, _) = event.io else { unreachable!("a receive came back as something else") };
         let count = event.result.unwrap_or(0);
         self.connections[at].inbox.returned(buffer, count);
-        self.dirty.push(at);
+        self.attend(at);
         if count == 0 {
             self.depart(at);
             return;
@@ -109,11 +110,13 @@ impl Shard {
             Parsed::Refused(request, payload, errno) => {
                 connection.inbox.used(used);
                 connection.reading = Reading::Refused(request, payload, errno);
+                self.watch();
             }
             Parsed::Request(request, payload) => {
                 if !self.has_memory_for(at, &request) {
                     self.connections[at].waits_for = WaitsFor::Room;
                     self.starved.push(at);
+                    self.watch();
                     return false;
                 }
                 self.connections[at].inbox.used(used);
@@ -135,13 +138,17 @@ impl Shard {
         if held > 0 && held + request.length > pool.free() as u64 {
             return false;
         }
-        let (whole, rest) =
-            (request.length as usize / self.largest_piece, request.length as usize % self.largest_piece);
-        if whole == 0 {
-            pool.can_take(rest, 1)
-        } else {
-            pool.can_take(self.largest_piece, whole + usize::from(rest > 0))
+        match request.length as usize {
+            length if length <= self.largest_piece => pool.can_take(length, 1),
+            length => pool.can_take(self.largest_piece, length.div_ceil(self.largest_piece)),
         }
+    }
+
+    fn take_on(&mut self, work: Work) -> u32 {
+        let connection = &mut self.connections[work.connection];
+        connection.under_way += 1;
+        self.tenants[connection.tenant].under_way += 1;
+        self.works.insert(work) as u32
     }
 
     fn begin(&mut self, at: usize, request: Request, payload: u32) {
@@ -149,8 +156,7 @@ impl Shard {
             self.leave(at);
             return;
         }
-        let number = self.works.insert(Work::new(at, request)) as u32;
-        self.connections[at].under_way += 1;
+        let number = self.take_on(Work::new(at, request));
         match request.command {
             Command::Read => {
                 self.cut(number, Op::Read);
@@ -161,6 +167,7 @@ impl Shard {
                 let piece = self.works[number as usize].first.expect("a request has a length");
                 debug_assert_eq!(u64::from(payload), request.length);
                 self.connections[at].reading = Reading::Data { work: number, piece, filled: 0 };
+                self.watch();
             }
             Command::Flush => self.flush(number),
             Command::Trim(_) | Command::WriteZeroes { .. } => self.discard_more(number),
@@ -184,7 +191,7 @@ impl Shard {
             let buffer = self.tenants[tenant].pool.take(count as usize);
             let start = self.tenants[tenant].sector(offset + done);
             let sectors = (count / SECTOR) as u32;
-            self.add_piece(number, Piece { work: number, next: None, op, start, sectors, buffer });
+            self.add_piece(number, Piece { work: number, tenant, next: None, op, start, sectors, buffer });
             done += count;
         }
     }
@@ -234,9 +241,8 @@ impl Shard {
             return count > 0;
         }
         connection.reading = Reading::Header;
-        connection.under_way += 1;
-        let number = self.works.insert(Work { error: Some(errno), ..Work::new(at, request) });
-        self.ready(number as u32);
+        let number = self.take_on(Work { error: Some(errno), ..Work::new(at, request) });
+        self.ready(number);
         true
     }
 
@@ -250,10 +256,17 @@ impl Shard {
     }
 
     pub(super) fn submit_piece(&mut self, piece: u32) {
-        let connection = self.works[self.pieces[piece as usize].work as usize].connection;
-        let tenant = self.connections[connection].tenant;
+        let tenant = self.tenant_of_piece(piece);
         self.tenants[tenant].gate.push_back(piece);
         self.open_gate(tenant);
+        self.hold_up(tenant);
+    }
+
+    /// A tenant whose pieces or flushes must wait is looked at every turn.
+    pub(super) fn hold_up(&mut self, tenant: usize) {
+        if self.tenants[tenant].is_held_up() && !self.held_up.contains(&tenant) {
+            self.held_up.push(tenant);
+        }
     }
 
     /// Let through what the caps let through.
@@ -298,11 +311,12 @@ impl Shard {
             return;
         }
         let start = self.tenants[tenant].base;
-        let piece = Piece { work: number, next: None, op: Op::Flush, start, sectors: 0, buffer: None };
+        let piece = Piece { work: number, tenant, next: None, op: Op::Flush, start, sectors: 0, buffer: None };
         let piece = self.add_piece(number, piece);
         // Caps do not hold it up, but others' shares may.
         self.tenants[tenant].held_flushes.push(piece);
         self.release_flushes(tenant);
+        self.hold_up(tenant);
     }
 
     /// The next stretch of a discard; true if there was one.
@@ -312,9 +326,10 @@ impl Shard {
         let count = (length - work.covered).min(DISCARD);
         let from = offset + work.covered;
         work.covered += count;
-        let start = self.tenants[self.connections[work.connection].tenant].sector(from);
+        let tenant = self.connections[work.connection].tenant;
+        let start = self.tenants[tenant].sector(from);
         let sectors = (count / SECTOR) as u32;
-        let piece = Piece { work: number, next: None, op: Op::Discard, start, sectors, buffer: None };
+        let piece = Piece { work: number, tenant, next: None, op: Op::Discard, start, sectors, buffer: None };
         let piece = self.add_piece(number, piece);
         self.submit_piece(piece);
     }
@@ -335,7 +350,7 @@ impl Shard {
             // Nothing more comes in: the receive under way ends.
             let _ = rustix::net::shutdown(&connection.socket, Shutdown::Read);
         }
-        self.dirty.push(at);
+        self.attend(at);
     }
 
     /// It cannot be talked to any more.
@@ -345,7 +360,7 @@ impl Shard {
         connection.phase = Phase::Gone;
         let _ = rustix::net::shutdown(&connection.socket, Shutdown::Both);
         self.abandon_data(at);
-        self.dirty.push(at);
+        self.attend(at);
     }
 
     /// A write whose data will not come.

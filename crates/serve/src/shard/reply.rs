@@ -4,7 +4,7 @@ use blksched_nbd::{Command, Framing, reply};
 
 use super::work::{Piece, Work};
 use super::{Shard, Token};
-use crate::connection::{Connection, Phase};
+use crate::connection::{Attention, Connection, Phase};
 use crate::engine::{Event, Io};
 use crate::mail::Mail;
 
@@ -14,12 +14,14 @@ const EXTENTS: usize = 256;
 impl Shard {
     /// Answer, understand and receive wherever there is reason to.
     pub(super) fn look_after_connections(&mut self) {
+        while let Some(at) = self.starved.pop() {
+            self.attend(at);
+        }
         let mut dirty = core::mem::take(&mut self.dirty);
-        dirty.append(&mut self.starved);
         dirty.sort_unstable();
-        dirty.dedup();
         for &at in &dirty {
-            if self.connections.contains(at) {
+            if let Some(connection) = self.connections.get_mut(at) {
+                connection.attention = Attention::None;
                 self.look_after(at);
             }
         }
@@ -27,6 +29,15 @@ impl Shard {
         // What was found to do meanwhile is for the next turn.
         dirty.append(&mut self.dirty);
         self.dirty = dirty;
+    }
+
+    /// There is reason to look after a connection before the turn ends.
+    pub(super) fn attend(&mut self, at: usize) {
+        if let Some(connection) = self.connections.get_mut(at)
+            && core::mem::replace(&mut connection.attention, Attention::Due) == Attention::None
+        {
+            self.dirty.push(at);
+        }
     }
 
     fn look_after(&mut self, at: usize) {
@@ -116,7 +127,7 @@ impl Shard {
         mail.clear(&mut self.tenants[connection.tenant].pool);
         connection.mail = Some(mail);
         connection.held -= core::mem::take(&mut connection.sending);
-        self.dirty.push(at);
+        self.attend(at);
         if event.result != Ok(whole) && self.connections[at].phase != Phase::Gone {
             self.lose(at, "it takes no more replies");
         }
@@ -134,6 +145,7 @@ impl Shard {
         connection.under_way -= 1;
         connection.held -= work.holds;
         let tenant = connection.tenant;
+        self.tenants[tenant].under_way -= 1;
         let mut next = work.first;
         while let Some(piece) = next {
             let piece = self.pieces.remove(piece as usize);

@@ -47,6 +47,8 @@ impl Work {
 pub struct Piece {
     /// Its work.
     pub work: u32,
+    /// Whose it is.
+    pub tenant: usize,
     /// The next piece of that work.
     pub next: Option<u32>,
     /// What to do.
