@@ -1,9 +1,9 @@
 //! Which buffers the ring knows, and under which index of its table.
 //!
-//! **Rule** A buffer is registered when it first makes a transfer alone, and stays so while it exists. A pool keeps its
-//! buffers, so in the long run nothing is registered or forgotten any more. The memory of a registered buffer that is
-//! dropped is kept here until the kernel has let go of it, which it does before the next buffer is registered. Where the
-//! kernel takes no more (RLIMIT_MEMLOCK, a full table), transfers name their memory as ever.
+//! **Rule** A buffer is registered when it first makes a transfer alone, and stays so while it exists. A pool keeps
+//! its buffers, so in the long run nothing is registered or forgotten any more. The memory of a registered buffer that
+//! is dropped is kept here until the kernel has let go of it, which it does before the next buffer is registered. Where
+//! the kernel takes no more (RLIMIT_MEMLOCK, a full table), transfers name their memory as ever.
 
 use std::io;
 use std::sync::Arc;

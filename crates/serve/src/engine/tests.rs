@@ -1,4 +1,4 @@
-//! Every engine does the same, whatever the size, the way to the file and the memory; and the ring's fast path is taken.
+//! Every engine does the same, whatever the size, the way to the file and the memory; and the ring takes its fast path.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;

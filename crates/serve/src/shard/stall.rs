@@ -1,7 +1,7 @@
 //! A client that stops in the middle of its data, or takes no replies, holds memory that others need: it is cut off.
 //!
-//! **Rule** While anybody is in the middle of its data, or waits for memory, all are looked at once in [`LOOK`]. Who has
-//! sent nothing of its data for [`STALL`], or has taken nothing for as long while others wait, is cut off.
+//! **Rule** While anybody is in the middle of its data, or waits for memory, all are looked at once in [`LOOK`]. Who
+//! has sent nothing of its data for [`STALL`], or has taken nothing for as long while others wait, is cut off.
 
 use blksched::{Instant, Span};
 
