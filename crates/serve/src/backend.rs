@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use blksched_nbd::reply::{Extent, State};
-use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, seek};
 use rustix::io::Errno;
 
 use crate::buffer::Pool;
@@ -66,6 +66,14 @@ impl Backend {
                 }
                 Ok(Backend { store: Store::File(Arc::new(file.into()), *offset), size, block, rotational, disk })
             }
+        }
+    }
+
+    /// Does what is read once stay in the page cache? Then reading ahead is of use.
+    pub fn keeps_what_is_read(&self) -> bool {
+        match &self.store {
+            Store::Memory(_) => false,
+            Store::File(file, _) => fcntl_getfl(file).is_ok_and(|flags| !flags.contains(OFlags::DIRECT)),
         }
     }
 
@@ -147,7 +155,8 @@ fn disk_of(file: &File) -> io::Result<(String, bool)> {
     Ok((name, rotational))
 }
 
-/// Data and holes, as the file system tells them; where it does not, everything is data.
+/// Data and holes, as the file system tells them; where it does not, everything is data. To ask moves the file's
+/// position, which nothing else uses: data are read and written at offsets.
 fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec<Extent> {
     let end = start + length;
     let mut extents = Vec::new();

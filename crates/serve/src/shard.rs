@@ -29,6 +29,7 @@ mod knobs;
 mod receive;
 mod reply;
 mod stall;
+mod stretch;
 mod work;
 
 pub(crate) use issue::Flight;

@@ -134,6 +134,7 @@ fn export(config: &ExportConfig, backend: &Backend) -> Export {
     let features = Features {
         read_only: config.access == Access::ReadOnly,
         rotational: backend.rotational,
+        cache: backend.keeps_what_is_read(),
         ..Features::default()
     };
     Export {

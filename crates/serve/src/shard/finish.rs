@@ -7,7 +7,6 @@ use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
 use super::issue::{Flight, Modelled};
-use super::work::Piece;
 use super::{Shard, flush};
 use crate::backend::Store;
 use crate::engine::{Allocation, Event, Io, Part};
@@ -178,7 +177,7 @@ impl Shard {
 
     /// A bio is complete.
     pub(super) fn piece_done(&mut self, number: u32, outcome: Outcome) {
-        let Piece { work: of, op, .. } = self.pieces[number as usize];
+        let of = self.pieces[number as usize].work;
         let work = &mut self.works[of as usize];
         work.left -= 1;
         if outcome == Outcome::Failed {
@@ -187,8 +186,10 @@ impl Shard {
         if work.left > 0 {
             return;
         }
-        let more = op == Op::Discard && work.error.is_none() && work.covered < work.request.length;
-        if more { self.discard_more(of) } else { self.ready(of) }
+        let stretches = work.covered > 0 && work.error.is_none();
+        if !(stretches && self.next_stretch(of)) {
+            self.ready(of);
+        }
     }
 
     /// A work is done: its client is answered before the turn ends.

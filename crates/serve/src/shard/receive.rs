@@ -7,7 +7,7 @@ use blksched::{Delivery, Op, Submitted};
 use blksched_nbd::{Command, Errno, Limits, Parsed, Request, RequestReader};
 use rustix::net::Shutdown;
 
-use super::work::{DISCARD, Piece, Work};
+use super::work::{Piece, Work};
 use super::{Shard, Token};
 use crate::backend::SECTOR;
 use crate::buffer::Pool;
@@ -129,16 +129,16 @@ impl Shard {
     /// A request is taken on only with all the memory that it needs, so that none waits for another; and a client may
     /// hold no more than it leaves to others, so that none who stalls stops the rest.
     fn has_memory_for(&self, at: usize, request: &Request) -> bool {
-        let moves_data = matches!(request.command, Command::Read | Command::Write(_));
-        if !moves_data {
+        let needed = self.memory_for(request);
+        if needed == 0 {
             return true;
         }
         let Connection { tenant, held, .. } = self.connections[at];
         let pool = &self.tenants[tenant].pool;
-        if held > 0 && held + request.length > pool.free() as u64 {
+        if held > 0 && held + needed > pool.free() as u64 {
             return false;
         }
-        match request.length as usize {
+        match needed as usize {
             length if length <= self.largest_piece => pool.can_take(length, 1),
             length => pool.can_take(self.largest_piece, length.div_ceil(self.largest_piece)),
         }
@@ -170,10 +170,9 @@ impl Shard {
                 self.watch();
             }
             Command::Flush => self.flush(number),
-            Command::Trim(_) | Command::WriteZeroes { .. } => self.discard_more(number),
-            // Which parts are there is looked up with the reply. That a part will be read soon is good to know; what
-            // would come of it is a matter of the client's own cache.
-            Command::BlockStatus { .. } | Command::Cache => self.ready(number),
+            Command::Trim(_) | Command::WriteZeroes { .. } | Command::Cache => self.begin_stretches(number),
+            // Which parts are there is looked up with the reply.
+            Command::BlockStatus { .. } => self.ready(number),
             Command::Disconnect | Command::Unknown(_) => unreachable!("the reader refuses it"),
         }
     }
@@ -196,7 +195,7 @@ impl Shard {
         }
     }
 
-    fn add_piece(&mut self, number: u32, piece: Piece) -> u32 {
+    pub(super) fn add_piece(&mut self, number: u32, piece: Piece) -> u32 {
         let added = self.pieces.insert(piece) as u32;
         let work = &mut self.works[number as usize];
         match work.last.replace(added) {
@@ -317,21 +316,6 @@ impl Shard {
         self.tenants[tenant].held_flushes.push(piece);
         self.release_flushes(tenant);
         self.hold_up(tenant);
-    }
-
-    /// The next stretch of a discard; true if there was one.
-    pub(super) fn discard_more(&mut self, number: u32) {
-        let work = &mut self.works[number as usize];
-        let Request { offset, length, .. } = work.request;
-        let count = (length - work.covered).min(DISCARD);
-        let from = offset + work.covered;
-        work.covered += count;
-        let tenant = self.connections[work.connection].tenant;
-        let start = self.tenants[tenant].sector(from);
-        let sectors = (count / SECTOR) as u32;
-        let piece = Piece { work: number, tenant, next: None, op: Op::Discard, start, sectors, buffer: None };
-        let piece = self.add_piece(number, piece);
-        self.submit_piece(piece);
     }
 
     /// The client sends no more.

@@ -6,9 +6,6 @@ use blksched_nbd::{Command, Errno, Persist, Request};
 use crate::backend::SECTOR;
 use crate::buffer::Buffer;
 
-/// How much a discard covers at a time \[bytes\]: a long one takes its turn many times.
-pub const DISCARD: u64 = 64 << 20;
-
 /// One request of a client.
 pub struct Work {
     /// Whose it is.
@@ -21,7 +18,7 @@ pub struct Work {
     pub last: Option<u32>,
     /// Pieces that are not done.
     pub left: u32,
-    /// How far a discard has come \[bytes\].
+    /// How far its stretches have come, if it has any \[bytes\].
     pub covered: u64,
     /// Memory that it holds \[bytes\].
     pub holds: u64,

@@ -1,0 +1,63 @@
+//! Long requests that move no data of the client (TRIM, WRITE_ZEROES, CACHE): done a stretch at a time, each of which
+//! takes its turn in the queue like any other bio.
+//!
+//! **Rule** One piece serves all stretches of a request, one after the other, so that the longest request holds no more
+//! than a short one. CACHE reads into one buffer: what that leaves in the page cache is its effect.
+
+use blksched::Op;
+use blksched_nbd::{Command, Request};
+
+use super::Shard;
+use super::work::{Piece, Work};
+use crate::backend::SECTOR;
+use crate::connection::Phase;
+
+/// How much a discard covers at a time \[bytes\].
+const DISCARD: u64 = 64 << 20;
+
+impl Shard {
+    /// What a request must have of its tenant's memory before it is taken on \[bytes\].
+    pub(super) fn memory_for(&self, request: &Request) -> u64 {
+        match request.command {
+            Command::Read | Command::Write(_) => request.length,
+            Command::Cache => request.length.min(self.largest_piece as u64),
+            _ => 0,
+        }
+    }
+
+    /// The first stretch of a long request.
+    pub(super) fn begin_stretches(&mut self, number: u32) {
+        let Work { connection, request, .. } = self.works[number as usize];
+        let tenant = self.connections[connection].tenant;
+        let holds = self.memory_for(&request);
+        let (op, buffer) = match holds {
+            0 => (Op::Discard, None),
+            _ => (Op::Read, self.tenants[tenant].pool.take(holds as usize)),
+        };
+        self.connections[connection].held += holds;
+        self.works[number as usize].holds = holds;
+        let start = self.tenants[tenant].base;
+        self.add_piece(number, Piece { work: number, tenant, next: None, op, start, sectors: 0, buffer });
+        self.works[number as usize].left = 0;
+        if !self.next_stretch(number) {
+            self.ready(number);
+        }
+    }
+
+    /// The next stretch, if there is one and somebody wants it.
+    pub(super) fn next_stretch(&mut self, number: u32) -> bool {
+        let work = &mut self.works[number as usize];
+        let Request { offset, length, .. } = work.request;
+        let goes_on = work.covered < length && self.connections[work.connection].phase != Phase::Gone;
+        let Some(first) = work.first.filter(|_| goes_on) else { return false };
+        let piece = &mut self.pieces[first as usize];
+        let most = if piece.op == Op::Discard { DISCARD } else { self.largest_piece as u64 };
+        let count = (length - work.covered).min(most);
+        piece.start = self.tenants[piece.tenant].sector(offset + work.covered);
+        piece.sectors = (count / SECTOR) as u32;
+        work.covered += count;
+        work.left += 1;
+        self.submit_piece(first);
+        true
+    }
+}
