@@ -1,0 +1,103 @@
+//! Clients that stall, flood, vanish or talk nonsense harm themselves only; and a stop.
+
+use std::os::fd::AsRawFd;
+
+use blksched_nbd::Command;
+
+use super::rig::*;
+use crate::engine::Io;
+use crate::orders::Order;
+
+#[test]
+fn a_client_that_takes_no_replies_is_not_read_from_for_ever() {
+    let memory = 40 << 20;
+    let mut rig = Rig::with_memory("noop", 8, memory);
+    let client = rig.client(0);
+    let read = rig.request(client, 1, Command::Read, 0, 256 << 10);
+    let flood = read.repeat(5000);
+    let mut taken = 0;
+    // Nothing that is sent arrives; the disk works on.
+    loop {
+        let count = rig.send(client, &flood[taken..]);
+        taken += count;
+        rig.let_disk_work();
+        if count == 0 {
+            break;
+        }
+    }
+    assert!(taken < flood.len(), "it was read to the end");
+    // And when it takes them after all, it goes on.
+    let mut told = 0;
+    while told < 5000 {
+        taken += rig.send(client, &flood[taken..]);
+        rig.let_disk_work();
+        let more = rig.told(client).len();
+        let c = &rig.shard.connections[0];
+        assert!(more > 0, "stuck at {told}: {:?} {} {:?} {}", c.phase, c.under_way, c.reading, c.inbox.unread().len());
+        told += more;
+    }
+    assert_eq!(taken, flood.len());
+}
+
+#[test]
+fn a_client_that_stops_in_the_middle_of_its_data_stops_nobody_else() {
+    let mut rig = Rig::with_memory("noop", 8, 40 << 20);
+    let (stalled, other) = (rig.client(0), rig.client(1));
+    let write = rig.request(stalled, 1, WRITE, 0, 32 << 20);
+    rig.send(stalled, &write[..100_000]);
+    rig.ask(other, 2, Command::Read, 0, 4096);
+    rig.let_disk_work();
+    assert_eq!(rig.told(other), [(2, None)]);
+    // It goes: its data were never written, its memory is free.
+    let fd = rig.clients[stalled].fd;
+    rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
+    assert_eq!(rig.under_way(is_write), 0);
+    let again = rig.client(0);
+    rig.ask(again, 3, WRITE, 0, 32 << 20);
+    rig.let_disk_work();
+    assert_eq!(rig.told(again), [(3, None)]);
+}
+
+#[test]
+fn a_client_that_vanishes_leaves_nothing_behind() {
+    let mut rig = settled("noop", 1);
+    let (gone, other) = (rig.client(0), rig.client(1));
+    for cookie in 0..20 {
+        rig.ask(gone, cookie, WRITE, cookie * 8192, 4096);
+    }
+    let fd = rig.clients[gone].fd;
+    rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
+    rig.ask(other, 1, Command::Read, 0, 512);
+    rig.let_disk_work();
+    assert_eq!(rig.told(other), [(1, None)]);
+    rig.told(gone);
+    assert_eq!((rig.shard.connections.len(), rig.shard.works.len(), rig.shard.pieces.len()), (1, 0, 0));
+    assert_eq!(rig.shard.tenants[0].connections, 0);
+}
+
+#[test]
+fn garbage_closes_its_own_connection_only() {
+    let mut rig = settled("noop", 4);
+    let (bad, good) = (rig.client(0), rig.client(0));
+    rig.send(bad, &[0xff; 64]);
+    rig.ask(good, 1, Command::Read, 0, 4096);
+    rig.let_disk_work();
+    assert_eq!(rig.told(good), [(1, None)]);
+    assert_eq!(rig.shard.connections.len(), 1);
+}
+
+#[test]
+fn a_stop_serves_what_is_under_way_and_reads_no_more() {
+    let mut rig = settled("noop", 1);
+    let client = rig.client(0);
+    for cookie in 0..5 {
+        rig.ask(client, cookie, WRITE, cookie * 8192, 4096);
+    }
+    rig.order(Order::Stop);
+    assert!(!rig.shard.is_over());
+    rig.let_disk_work();
+    assert_eq!(rig.told(client).len(), 5);
+    let fd = rig.clients[client].fd;
+    rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
+    assert!(rig.shard.is_over());
+}

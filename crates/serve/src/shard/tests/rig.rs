@@ -1,0 +1,254 @@
+//! A shard without sockets and disks: its engine is the test, which decides what comes in, what ends and when.
+
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+
+use blksched::{GroupId, Limits as QueueLimits, QueueConfig, Sector, Silence};
+use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request, Session};
+
+use super::super::*;
+use crate::backend::{Backend, Store};
+use crate::config::{Access, ExportConfig, Share, Source};
+use crate::orders::{Client, Desk};
+
+/// What the shard has begun, and what the test says has ended.
+#[derive(Default)]
+pub struct Hand {
+    pub begun: Vec<(u64, Io)>,
+    pub ended: Vec<Event>,
+}
+
+pub struct Fake(Arc<Mutex<Hand>>);
+
+impl Engine for Fake {
+    fn submit(&mut self, token: u64, io: Io) {
+        self.0.lock().unwrap().begun.push((token, io));
+    }
+
+    fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+        events.append(&mut self.0.lock().unwrap().ended);
+        Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        "test"
+    }
+}
+
+pub struct Rig {
+    pub shard: Shard,
+    pub hand: Arc<Mutex<Hand>>,
+    pub desk: Desk,
+    pub clients: Vec<Peer>,
+}
+
+/// A client as the test sees it.
+pub struct Peer {
+    pub fd: i32,
+    pub framing: Framing,
+    /// Bytes of the replies that were not read yet.
+    pub replies: Vec<u8>,
+    _other_end: UnixStream,
+}
+
+pub fn tenant(number: usize, memory: usize) -> Tenant {
+    let name = ["a", "b", "c"][number];
+    let config = ExportConfig {
+        name: name.to_owned(),
+        source: Source::Memory(1 << 30),
+        disk: None,
+        description: String::new(),
+        access: Access::ReadWrite,
+        share: Share::default(),
+    };
+    let file = Arc::new(std::fs::File::open("/dev/null").unwrap().into());
+    let store = Store::File(file, 0);
+    let backend = Backend { store, size: 1 << 30, block: 512, rotational: false, disk: "test".to_owned() };
+    Tenant::new(&config, backend, Sector(number as u64 * (4 << 20)), GroupId(number as u32 + 1), memory)
+}
+
+impl Rig {
+    pub fn new(elevator: &str, depth: u32) -> Rig {
+        Rig::with_memory(elevator, depth, 64 << 20)
+    }
+
+    pub fn with_memory(elevator: &str, depth: u32, memory: usize) -> Rig {
+        let catalogue = Catalogue::builtin();
+        let elevator = catalogue.parse(elevator).unwrap();
+        let limits = QueueLimits { volatile_cache: true, fua: true, ..QueueLimits::default() };
+        let config = QueueConfig { limits, depth, ..QueueConfig::default() };
+        let hand = Arc::new(Mutex::new(Hand::default()));
+        let (desk, orders, bell) = Desk::new().unwrap();
+        let shard = Shard::new(Parts {
+            queue: LoggedQueue::new(config, &elevator, Silence, None),
+            elevator,
+            catalogue,
+            tenants: vec![tenant(0, memory), tenant(1, memory)],
+            engine: Box::new(Fake(hand.clone())),
+            model: None,
+            largest_piece: 512 << 10,
+            trace: None,
+            orders,
+            bell,
+            patience: Span::from_secs(10),
+        });
+        Rig { shard, hand, desk, clients: Vec::new() }
+    }
+
+    pub fn turn(&mut self) {
+        self.shard.turn().unwrap();
+        self.shard.queue.queue().check();
+    }
+
+    /// End the first operation that `is` one of these.
+    pub fn end(&mut self, result: Result<usize, i32>, is: impl Fn(&Io) -> bool) -> bool {
+        let mut hand = self.hand.lock().unwrap();
+        let Some(at) = hand.begun.iter().position(|(_, io)| is(io)) else { return false };
+        let (token, io) = hand.begun.remove(at);
+        hand.ended.push(Event { token, io, result });
+        drop(hand);
+        self.turn();
+        true
+    }
+
+    pub fn order(&mut self, order: Order) {
+        self.desk.order(order);
+        assert!(self.end(Ok(0), |io| matches!(io, Io::Poll(_))));
+    }
+
+    /// A client of tenant `tenant`; answers its number.
+    pub fn client(&mut self, tenant: usize) -> usize {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let fd = ours.as_raw_fd();
+        let framing = Framing::Structured;
+        let session = Session { export: tenant, framing, allocation: true };
+        self.order(Order::Attach(Client { socket: ours.into(), session, ahead: Vec::new() }));
+        self.clients.push(Peer { fd, framing, replies: Vec::new(), _other_end: theirs });
+        self.clients.len() - 1
+    }
+
+    /// Bytes of a client come in, as far as the shard receives any.
+    pub fn send(&mut self, client: usize, mut bytes: &[u8]) -> usize {
+        let fd = self.clients[client].fd;
+        let mut sent = 0;
+        while !bytes.is_empty() {
+            let mut hand = self.hand.lock().unwrap();
+            let is_it = |io: &Io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd);
+            let Some(at) = hand.begun.iter().position(|(_, io)| is_it(io)) else { break };
+            let (token, mut io) = hand.begun.remove(at);
+            let Io::Receive(_, buffer, from) = &mut io else { unreachable!() };
+            let free = &mut buffer.bytes_mut()[*from..];
+            let count = free.len().min(bytes.len());
+            free[..count].copy_from_slice(&bytes[..count]);
+            bytes = &bytes[count..];
+            sent += count;
+            hand.ended.push(Event { token, io, result: Ok(count) });
+            drop(hand);
+            self.turn();
+        }
+        sent
+    }
+
+    pub fn ask(&mut self, client: usize, cookie: u64, command: Command, offset: u64, length: u64) {
+        let bytes = self.request(client, cookie, command, offset, length);
+        assert_eq!(self.send(client, &bytes), bytes.len());
+    }
+
+    pub fn request(&self, client: usize, cookie: u64, command: Command, offset: u64, length: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Request { cookie, command, offset, length }.encode(self.clients[client].framing, &mut bytes);
+        if matches!(command, Command::Write(_)) {
+            bytes.resize(bytes.len() + length as usize, cookie as u8);
+        }
+        bytes
+    }
+
+    /// Everything that is sent arrives; what each client was told since the last call.
+    pub fn told(&mut self, client: usize) -> Vec<(u64, Option<Errno>)> {
+        loop {
+            let mut hand = self.hand.lock().unwrap();
+            let Some(at) = hand.begun.iter().position(|(_, io)| matches!(io, Io::Send(..))) else { break };
+            let (token, io) = hand.begun.remove(at);
+            let Io::Send(socket, mail) = &io else { unreachable!() };
+            let (fd, length) = (socket.as_raw_fd(), mail.len());
+            let peer = self.clients.iter_mut().rfind(|peer| peer.fd == fd).unwrap();
+            mail.rest(0).for_each(|bytes| peer.replies.extend_from_slice(bytes));
+            hand.ended.push(Event { token, io, result: Ok(length) });
+            drop(hand);
+            self.turn();
+        }
+        let peer = &mut self.clients[client];
+        let reader = ReplyReader::new(peer.framing);
+        let mut told = Vec::new();
+        let mut at = 0;
+        while let Some((used, cookie, chunk)) = reader.read(&peer.replies[at..], |_| Some(1 << 30)).unwrap() {
+            let (data, errno) = match chunk {
+                Chunk::Data { length, .. } => (length as usize, None),
+                Chunk::Done(errno) => (0, errno),
+                other => panic!("{other:?}"),
+            };
+            at += used + data;
+            told.push((cookie, errno));
+        }
+        peer.replies.drain(..at);
+        told
+    }
+
+    /// End every operation on a back end, however many follow.
+    pub fn let_disk_work(&mut self) {
+        loop {
+            let length = {
+                let hand = self.hand.lock().unwrap();
+                let Some((_, io)) = hand.begun.iter().find(|(_, io)| is_disk(io)) else { return };
+                length_of(io)
+            };
+            self.end(Ok(length), is_disk);
+        }
+    }
+
+    /// Let the disk work until nothing is left, deadlines included.
+    pub fn drain(&mut self) {
+        while !self.shard.queue.queue().requests().is_empty() {
+            self.let_disk_work();
+            std::thread::sleep(Duration::from_millis(1));
+            self.turn();
+        }
+    }
+
+    /// Operations under way of this kind.
+    pub fn under_way(&self, is: impl Fn(&Io) -> bool) -> usize {
+        self.hand.lock().unwrap().begun.iter().filter(|(_, io)| is(io)).count()
+    }
+}
+
+pub fn is_write(io: &Io) -> bool {
+    matches!(io, Io::Write(..))
+}
+
+pub fn is_sync(io: &Io) -> bool {
+    matches!(io, Io::Sync(_))
+}
+
+pub fn is_disk(io: &Io) -> bool {
+    !matches!(io, Io::Poll(_) | Io::Receive(..) | Io::Send(..))
+}
+
+pub fn length_of(io: &Io) -> usize {
+    match io {
+        Io::Read(_, _, parts) | Io::Write(_, _, parts, _) => parts.iter().map(|part| part.length).sum(),
+        _ => 0,
+    }
+}
+
+pub const WRITE: Command = Command::Write(Persist::Lazily);
+pub const STABLE: Command = Command::Write(Persist::First);
+
+/// A tenant whose start-up flush is done.
+pub fn settled(elevator: &str, depth: u32) -> Rig {
+    let mut rig = Rig::new(elevator, depth);
+    for tenant in &mut rig.shard.tenants {
+        tenant.stability.unsynced = false;
+    }
+    rig
+}

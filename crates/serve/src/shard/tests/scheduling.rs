@@ -1,0 +1,104 @@
+//! Depth, merges, caps, switching, and the names under which they are turned.
+
+use std::time::Duration;
+
+use blksched::{Catalogue, GroupId};
+use blksched_nbd::Command;
+
+use super::rig::*;
+use crate::orders::{Order, Question};
+
+#[test]
+fn the_device_never_has_more_than_the_depth() {
+    for elevator in ["noop", "mq-deadline", "deadline@2.6.33"] {
+        let mut rig = settled(elevator, 3);
+        let client = rig.client(0);
+        let bytes: Vec<u8> = (0..40).flat_map(|n| rig.request(client, n, Command::Read, n * 1_000_448, 4096)).collect();
+        rig.send(client, &bytes);
+        let mut done = 0;
+        while rig.under_way(is_disk) > 0 {
+            assert!(rig.under_way(is_disk) <= 3);
+            rig.end(Ok(4096), is_disk);
+            done += 1;
+        }
+        assert_eq!((done, rig.told(client).len()), (40, 40));
+    }
+}
+
+#[test]
+fn requests_that_arrive_together_merge_and_are_answered_apart() {
+    let mut rig = settled("deadline@2.6.33", 1);
+    let client = rig.client(0);
+    let bytes: Vec<u8> = (0..5).flat_map(|n| rig.request(client, n, WRITE, n * 4096, 4096)).collect();
+    rig.send(client, &bytes);
+    // The first went at once or the five are one: either way no more than two operations.
+    let before = rig.under_way(is_write);
+    rig.let_disk_work();
+    assert_eq!(before, 1);
+    assert_eq!(rig.told(client).len(), 5);
+    assert_eq!(rig.shard.tenants[0].used.writes, 5);
+}
+
+#[test]
+fn switching_the_scheduler_under_load_loses_nothing() {
+    let names: Vec<String> = Catalogue::builtin().entries().iter().map(|entry| entry.name.to_owned()).collect();
+    let mut rig = settled("noop", 2);
+    let client = rig.client(0);
+    let mut expected = Vec::new();
+    for (round, name) in (0..).zip(names.iter().cycle().take(3 * names.len())) {
+        for n in 0..10 {
+            let cookie = round * 10 + n;
+            let command = if n % 3 == 0 { WRITE } else { Command::Read };
+            rig.ask(client, cookie, command, (cookie * 7919 % 2000) * 512, 512);
+            expected.push(cookie);
+        }
+        let (answer, heard) = std::sync::mpsc::channel();
+        rig.order(Order::Ask(Question::Set("queue/scheduler".to_owned(), name.clone()), answer));
+        assert_eq!(heard.recv().unwrap(), Ok(String::new()));
+        rig.end(Ok(512), is_disk);
+    }
+    rig.drain();
+    let mut told: Vec<u64> = rig.told(client).into_iter().map(|(cookie, errno)| (cookie, errno).0).collect();
+    told.sort_unstable();
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn caps_hold_reads_back_and_flushes_not() {
+    let mut rig = settled("noop", 32);
+    let client = rig.client(0);
+    rig.shard.answer(&Question::Set("tenants/a/iops".to_owned(), "10".to_owned())).unwrap();
+    rig.shard.answer(&Question::Set("tenants/a/burst_ops".to_owned(), "3".to_owned())).unwrap();
+    for cookie in 0..8 {
+        rig.ask(client, cookie, Command::Read, cookie << 20, 4096);
+    }
+    assert!(rig.under_way(is_disk) < 8, "a burst of three at ten a second");
+    rig.ask(client, 100, Command::Flush, 0, 0);
+    assert_eq!(rig.told(client), [(100, None)]);
+    while rig.shard.tenants[0].used.reads < 8 {
+        rig.let_disk_work();
+        rig.told(client);
+        std::thread::sleep(Duration::from_millis(1));
+        rig.turn();
+    }
+}
+
+#[test]
+fn names_are_those_of_sysfs_and_mistakes_are_told() {
+    let mut rig = settled("mq-deadline", 4);
+    let get = |rig: &mut Rig, name: &str| rig.shard.answer(&Question::Get(name.to_owned()));
+    let set =
+        |rig: &mut Rig, name: &str, value: &str| rig.shard.answer(&Question::Set(name.to_owned(), value.to_owned()));
+    assert!(get(&mut rig, "queue/scheduler").unwrap().contains("[mq-deadline]"));
+    assert_eq!(get(&mut rig, "queue/iosched/read_expire"), Ok("500".to_owned()));
+    set(&mut rig, "queue/iosched/read_expire", "100").unwrap();
+    assert_eq!(get(&mut rig, "queue/iosched/read_expire"), Ok("100".to_owned()));
+    set(&mut rig, "tenants/a/weight", "300").unwrap();
+    assert_eq!(rig.shard.queue.queue().groups().get(GroupId(1)).unwrap().weight, 300);
+    assert!(set(&mut rig, "tenants/a/weight", "0").unwrap_err().contains("1..=10000"));
+    assert!(set(&mut rig, "tenants/a/wieght", "1").unwrap_err().contains("tenants/a/weight"));
+    assert!(set(&mut rig, "queue/depth", "1").unwrap_err().contains("read only"));
+    assert!(set(&mut rig, "queue/scheduler", "mq-deadlin").unwrap_err().contains("mq-deadline"));
+    let all = rig.shard.answer(&Question::List("tenants/b".to_owned())).unwrap();
+    assert_eq!(all.lines().count(), 8, "{all}");
+}
