@@ -22,6 +22,10 @@ impl Captive {
     pub fn run(command: &str, uris: &[Uri], control: Option<&str>, bell: UnixStream) -> io::Result<Captive> {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(command);
+        // Sockets that systemd has passed were for us.
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] {
+            shell.env_remove(name);
+        }
         if let Some(first) = uris.first() {
             shell.env("uri", first.to_string());
             if let blksched_nbd::Address::Unix { path } = &first.address {

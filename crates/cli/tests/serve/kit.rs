@@ -149,7 +149,7 @@ pub struct Client {
 pub type Answer = Result<Vec<u8>, Errno>;
 
 impl Client {
-    fn open(mut stream: UnixStream, wish: Wish) -> Result<Client, String> {
+    pub fn open(mut stream: UnixStream, wish: Wish) -> Result<Client, String> {
         let mut handshake = ClientHandshake::new(wish);
         let (mut input, mut output) = (Vec::new(), Vec::new());
         loop {

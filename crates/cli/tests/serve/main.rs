@@ -2,9 +2,11 @@
 
 #![cfg(all(feature = "serve", target_os = "linux"))]
 
+mod activation;
 mod control;
 mod crash;
 mod fairness;
+mod full_disk;
 mod hostile;
 mod interop;
 mod kit;
