@@ -7,7 +7,8 @@ use std::fs;
 use anyhow::{Context, Result};
 use blksched::{Catalogue, Entry, Kernel, Kernels, Knob, Tunables};
 use blksched_workloads::host::HostKnobs;
-use blksched_workloads::programs::{COMMON, PROGRAMS};
+use blksched_workloads::programs::{COMMON, PROGRAMS, Parameter};
+use blksched_workloads::replay::PARAMETERS;
 
 use crate::Verdict;
 use crate::shell;
@@ -108,12 +109,33 @@ fn programs() -> String {
     for program in PROGRAMS {
         let _ = write!(text, "\n## {}\n\n{}.\n\nFrom: {}.\n", program.name, capital(program.about), program.source);
         text.push_str("\n| parameter | kind | default | meaning |\n|---|---|---|---|\n");
-        for parameter in program.parameters {
-            let (kind, doc) = (cell(&parameter.kind.word()), cell(parameter.doc));
-            let _ = writeln!(text, "| `{}` | {kind} | {} | {doc} |", parameter.name, parameter.default);
-        }
+        program.parameters.iter().for_each(|parameter| text.push_str(&line(parameter)));
     }
+    text.push_str(
+        "\n## Recorded traces\n\n\
+         A block trace is a workload too: each process of it submits again what it submitted (`Q` events).\n\n\
+         \u{20}   blksched compare x.blktrace.0                  all CPUs' files of x; or just `x`\n\
+         \u{20}   blksched compare x:timing=closed,scale=4 dd    on a smaller disk, beside a program\n\n\
+         Read are blktrace's binary files, one per CPU, or blkparse's dump of them (`-d`); blkparse's text; and\n\
+         the text of a tracefs instance with block_bio_queue and, for `closed` and `no_stall`, block_rq_complete. A\n\
+         file is known by its contents. Traces tell no priorities, but for tracefs's block_rq_insert since Linux 6.7.\n\
+         What a process plugged together is submitted together; how the recorded requests merged, waited and\n\
+         completed is not replayed: that is the simulation's. Offsets are those of the traced disk; if they lie\n\
+         beyond the simulated one, the run is refused and the `scale` is named that makes them fit. Directions, FUA,\n\
+         flushes before a write, metadata and whether somebody waits are replayed; data is not.\n\n\
+         With `recorded` a trace is an open loop: a slower scheduler makes a longer queue, never fewer I/Os, so what\n\
+         differs is latency. With `closed` a process that waited for its I/Os waits again, so what differs is time\n\
+         (`ran`) and bandwidth. `closed` takes what was under way when an I/O was submitted for what it hung on.\n",
+    );
+    text.push_str("\n| parameter | kind | default | meaning |\n|---|---|---|---|\n");
+    PARAMETERS.iter().for_each(|parameter| text.push_str(&line(parameter)));
     text
+}
+
+/// A parameter's row.
+fn line(parameter: &Parameter) -> String {
+    let (kind, doc) = (cell(&parameter.kind.word()), cell(parameter.doc));
+    format!("| `{}` | {kind} | {} | {doc} |\n", parameter.name, parameter.default)
 }
 
 /// All of `docs/knobs.md`.

@@ -19,6 +19,7 @@ Examples:
   blksched compare                                  a reader beside a writer, under every scheduler
   blksched compare my.fio --disk sata-2009          your fio job on one of the built-in disks
   blksched compare dd cat:start=5s                  programs: cat of a directory while dd writes
+  blksched compare x.blktrace.0:timing=closed       a recorded trace, its processes waiting as they did
   blksched compare my.fio --elevators deadline@2.6.33,deadline@4.20 --set deadline.fifo_batch=1
   blksched simulate my.fio --elevator deadline --output-format json
   blksched experiment horror                        a published table beside ours, and why
@@ -70,9 +71,9 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct Scene {
     /// What runs, all of it at once: fio job files (`-`: standard input); built-in workloads; programs with their
-    /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); fio's options, as in
-    /// --name=a --rw=randread --direct=1 --size=1g [default: reader-and-writer]
-    #[arg(value_name = "JOB.fio|WORKLOAD|PROGRAM[:PARAMETER=VALUE,…]")]
+    /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
+    /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: reader-and-writer]
+    #[arg(value_name = "JOB.fio|WORKLOAD|PROGRAM[:PARAMETER=VALUE,…]|TRACE[:PARAMETER=VALUE,…]")]
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
     #[arg(skip)]

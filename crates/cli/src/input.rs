@@ -1,6 +1,7 @@
 //! From what a user said to what the simulator takes: workload, disk, elevators, knobs. Everything is checked here,
 //! before anything runs.
 
+mod trace;
 mod workload;
 
 use std::fs;

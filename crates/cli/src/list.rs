@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("fio") => vec![fio()],
         Some("host") => vec![host()],
         Some("programs") => vec![programs::programs(PROGRAMS)],
+        Some("replay") => vec![programs::replay()],
         Some("measures") => vec![programs::measures()],
         Some(name) => one(name, catalogue)?,
     };
@@ -78,8 +79,8 @@ fn workloads() -> Table {
     }
     let programs: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
     table.note(format!(
-        "or any fio job file (`blksched list fio` shows the options); {} are programs, which take parameters, as in \
-         dd:size=1g,start=5s: `blksched list dd`",
+        "or any fio job file (`blksched list fio` shows the options), or a recorded trace (`blksched list replay`); {} \
+         are programs, which take parameters, as in dd:size=1g,start=5s: `blksched list dd`",
         programs.join(", ")
     ));
     table
@@ -134,7 +135,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     if is_file || disks.iter().any(|disk| disk == name) {
         return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
     }
-    let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "measures"];
+    let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "replay", "measures"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
     let known = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).chain(programs);

@@ -301,6 +301,49 @@ fn a_program_of_many_processes_is_one_row() {
     assert_eq!(value["jobs"][0]["read"]["io_bytes"], 1 << 20);
 }
 
+const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/traces");
+
+#[test]
+fn a_recorded_trace_is_a_workload_whichever_of_its_files_is_named() {
+    let name = |rest: &str| format!("{TRACES}/mq-deadline{rest}");
+    let with = |words: &[&str]| {
+        let scene = ["compare", "--disk", "sata-2009", "--seeds", "1", "--elevators", "none,bfq"];
+        done(&[&scene[..], words].concat()).replace(TRACES, "").replace(".blktrace.0", "").replace(" .blktrace.1", "")
+    };
+    let text = with(&[&name("")]);
+    golden("trace.txt", &text);
+    assert_eq!(text, with(&[&name(".blktrace.0")]));
+    let both = with(&[&name(".blktrace.0"), &name(".blktrace.1")]);
+    assert_eq!(both.split_once('\n').map(|(_, rest)| rest), text.split_once('\n').map(|(_, rest)| rest));
+    let closed = with(&[&name(":timing=closed,rows=name"), "cat"]);
+    assert!(closed.contains(" fio ×3 ") && closed.contains(" cat "), "{closed}");
+}
+
+#[test]
+fn a_trace_that_does_not_fit_or_is_told_nonsense_is_refused() {
+    let name = format!("{TRACES}/mq-deadline");
+    let small = include_str!("../../disks/presets/fixed.toml");
+    let small = job_file(
+        "small.toml",
+        &small
+            .lines()
+            .map(|line| match line.strip_prefix("capacity") {
+                Some(_) => "capacity = \"16MB\"\n".to_owned(),
+                None => format!("{line}\n"),
+            })
+            .collect::<String>(),
+    );
+    let said = refused(&["compare", &name, "--disk", &small]);
+    assert!(
+        said.contains("the trace reaches ") && said.contains("scale=") && said.contains("so that it fits"),
+        "{said}"
+    );
+    let said = refused(&["compare", &format!("{name}:timing=close")]);
+    assert!(said.contains("`close` is no value of `timing`") && said.contains("did you mean `closed`?"), "{said}");
+    let broken = job_file("broken.blktrace.0", "nothing of the kind");
+    assert!(refused(&["compare", &broken]).contains("no trace: expected"), "{}", refused(&["compare", &broken]));
+}
+
 #[test]
 fn programs_have_memory_of_their_own() {
     let host = ["--host", "memory=64m", "--parse-only"];
@@ -337,6 +380,7 @@ fn list_knows_every_elevator_disk_workload_and_knob() {
     assert_eq!(json["schema"], "blksched/list/1");
     assert!(done(&["list", "fio"]).contains("rwmixread"));
     assert!(done(&["list", "workloads"]).contains("tree-readers"));
+    assert!(done(&["list", "replay"]).contains("time_scale"));
     let dd = done(&["list", "dd"]);
     for word in ["4000MiB", "where its file lies", "Andrew Morton", "`start`"] {
         assert!(dd.contains(word) && !dd.contains("tiobench"), "{word} in\n{dd}");

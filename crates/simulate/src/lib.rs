@@ -3,6 +3,7 @@
 //! * [`World`] owns the parts and is the only place that knows the time.
 //! * [`Trial`] describes one simulation (elevator, knobs, disk, workload, seed) and makes a [`Findings`].
 //! * [`Grid`] runs many of them on all cores, with the same results on any number of threads.
+//! * [`recording`] makes a workload of a recorded trace.
 //! * [`experiment`] runs what an `experiment.toml` describes, and puts the result beside what was published.
 //!
 //! Nothing here decides: elevators do, disks do, sources do.
@@ -11,6 +12,7 @@ mod clerk;
 pub mod experiment;
 mod grid;
 mod hash;
+pub mod recording;
 mod trial;
 mod wakes;
 mod world;

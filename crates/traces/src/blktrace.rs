@@ -192,6 +192,12 @@ pub enum BlktraceError {
     },
 }
 
+/// Do these bytes begin a trace?
+pub fn is_trace(bytes: &[u8]) -> bool {
+    let magic = bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    [magic, magic.swap_bytes()].into_iter().any(|magic| magic & 0xffff_ff00 == MAGIC)
+}
+
 /// Read a whole trace. One that ends inside an event (its writer was killed) is read up to there.
 ///
 /// # Errors

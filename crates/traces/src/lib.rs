@@ -1,9 +1,10 @@
 //! Trace formats: one file per format, reader and writer together, each tested by a round trip.
 //!
 //! [`elevator_transcript`] holds the recorded decisions of real kernels, [`call_log`] every call to a queue of ours and
-//! its answer, [`blktrace`] what a kernel (or a server of ours) did with each I/O, [`tracefs`] a kernel's
-//! own text of the same.
+//! its answer, [`blktrace`] what a kernel (or a server of ours) did with each I/O, [`blkparse`] the text that blkparse
+//! makes of it, [`tracefs`] a kernel's own text of the same.
 
+pub mod blkparse;
 pub mod blktrace;
 pub mod call_log;
 pub mod elevator_transcript;

@@ -112,6 +112,11 @@ impl fmt::Display for Line {
     }
 }
 
+/// Is this a line of one of the known events?
+pub fn is_event(text: &str) -> bool {
+    matches!(parse(text), Ok(Some(_)))
+}
+
 /// Read a trace; `path` is for errors.
 ///
 /// # Errors

@@ -5,13 +5,14 @@
 //! disk or another source; the driver carries values between them.
 //!
 //! Sources come from fio job files ([`fio::JobFile`]), from the [built-in](builtin()) ones, which are job files too,
-//! and from [`programs`]. A [`Plan`] is all of a run's, laid out on a disk.
+//! from [`programs`], and from recorded traces ([`replay`]). A [`Plan`] is all of a run's, laid out on a disk.
 
 pub mod builtin;
 pub mod fio;
 pub mod host;
 mod plan;
 pub mod programs;
+pub mod replay;
 mod source;
 
 pub use builtin::{BUILTINS, Builtin, SUITE, builtin};

@@ -1,10 +1,11 @@
-//! What a run's processes are, whatever they come from: the jobs of job files, and programs beside them.
+//! What a run's processes are, whatever they come from: the jobs of job files, and beside them programs and replays.
 
 use blksched::{GroupId, Instant, Priority, Sector, SubmitterId};
 
 use crate::Source;
 use crate::fio::{Note, Reporting, Scripted};
 use crate::programs::Start;
+use crate::replay::{Part, Replay};
 
 /// One process.
 #[derive(Clone, Debug)]
@@ -53,11 +54,12 @@ pub struct FilesPlan {
     pub sectors: u64,
 }
 
-/// Where processes' state machines come from: one process of a job file, or all of a program.
+/// Where processes' state machines come from: one process of a job file, all of a program or of a replay.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     Job(Box<Scripted>),
     Program { start: Start, first: SubmitterId, disk_sectors: u64 },
+    Replay { replay: Replay, parts: Vec<Part>, first: SubmitterId },
 }
 
 /// All processes of a run, laid out on a disk.
@@ -85,6 +87,10 @@ impl Plan {
                     let processes = processes.expect("it was started when it was planned, and no seed changes that");
                     sources.extend(processes.into_iter().map(|process| process.source));
                 }
+                Origin::Replay { replay, parts, first } => {
+                    let submitters = (first.0..).map(SubmitterId);
+                    sources.extend(parts.iter().zip(submitters).map(|(part, own)| replay.source(part, own)));
+                }
             }
         }
         sources
@@ -96,33 +102,67 @@ impl Plan {
     /// If it does not fit on the disk, or its parameters contradict each other.
     pub fn add_program(&mut self, start: Start, disk_sectors: u64) -> Result<(), String> {
         let first = SubmitterId(self.jobs.len() as u32);
-        let (group, row) = (self.jobs.iter().map(|job| job.group + 1).max().unwrap_or(0), self.rows());
         let processes = start.processes(first, disk_sectors, 0)?;
+        let next = self.next(start.at);
         for (number, process) in (0..).zip(&processes) {
+            let submitter = process.source.submitter();
             self.jobs.push(JobPlan {
                 name: start.name.clone(),
                 number,
-                description: None,
-                group,
-                row,
-                submitter: process.source.submitter(),
+                submitter,
                 priority: process.priority,
-                cgroup: GroupId::ROOT,
-                files: None,
-                begins: Some(start.at),
-                depth: 1,
-                is_buffered: false,
-                options: Vec::new(),
-                report: Reporting::default(),
+                ..next.clone()
             });
         }
         self.origins.push(Origin::Program { start, first, disk_sectors });
         Ok(())
     }
 
-    /// Is any of it a program, which somebody waits for to end?
+    /// The processes of a recorded trace besides those that are there, on the same disk.
+    ///
+    /// # Errors
+    /// If it does not fit on the disk.
+    pub fn add_replay(&mut self, replay: Replay, disk_sectors: u64) -> Result<(), String> {
+        let parts = replay.parts(disk_sectors)?;
+        let next = self.next(replay.at);
+        for (number, part) in (0..).zip(&parts) {
+            self.jobs.push(JobPlan {
+                name: part.name.clone(),
+                number,
+                row: next.row + part.row,
+                submitter: SubmitterId(next.submitter.0 + number),
+                priority: part.priority,
+                depth: part.depth,
+                ..next.clone()
+            });
+        }
+        self.origins.push(Origin::Replay { replay, parts, first: next.submitter });
+        Ok(())
+    }
+
+    /// The next process that is no job of a job file, in a group and row of its own.
+    fn next(&self, begins: Instant) -> JobPlan {
+        JobPlan {
+            name: String::new(),
+            number: 0,
+            description: None,
+            group: self.jobs.iter().map(|job| job.group + 1).max().unwrap_or(0),
+            row: self.rows(),
+            submitter: SubmitterId(self.jobs.len() as u32),
+            priority: Priority::default(),
+            cgroup: GroupId::ROOT,
+            files: None,
+            begins: Some(begins),
+            depth: 1,
+            is_buffered: false,
+            options: Vec::new(),
+            report: Reporting::default(),
+        }
+    }
+
+    /// Is any of it a program or a replay, which somebody waits for to end?
     pub fn has_programs(&self) -> bool {
-        self.origins.iter().any(|origin| matches!(origin, Origin::Program { .. }))
+        self.origins.iter().any(|origin| !matches!(origin, Origin::Job(_)))
     }
 
     /// How many rows a report has.

@@ -33,6 +33,7 @@ mod units;
 pub use launch::{Launch, Process};
 pub use parameter::{Kind, Parameter, Place, Value};
 pub use settings::{Settings, SettingsError};
+pub(crate) use start::Said;
 pub use start::{COMMON, Common, Start};
 pub use stepper::{Io, Step, Stepper, Steps};
 

@@ -1,17 +1,20 @@
-//! What is to be run: job files, built-in ones too, what was typed as fio's options, and programs, together.
+//! What is to be run: job files, built-in ones too, what was typed as fio's options, programs, and traces, together.
 
 use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 use blksched::nearest;
+use blksched_simulate::recording::is_trace;
 use blksched_workloads::fio::{Host, JobFile, Note, Style, Text};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{PROGRAMS, Start, program};
+use blksched_workloads::replay::Replay;
 use blksched_workloads::{BUILTINS, Plan, builtin};
 
 use crate::args::Scene;
 use crate::failure::Failure;
+use crate::input::trace::Trace;
 use crate::input::{text_beside, text_of};
 
 /// The workload that runs when none is named.
@@ -26,6 +29,7 @@ pub(crate) struct Workload {
     /// Its job files as one.
     pub(crate) file: Option<JobFile>,
     programs: Vec<Start>,
+    replays: Vec<Replay>,
     host: HostKnobs,
 }
 
@@ -33,6 +37,7 @@ pub(crate) struct Workload {
 enum Word {
     Jobs(Text),
     Program(Start),
+    Trace(Trace),
 }
 
 impl Workload {
@@ -43,9 +48,13 @@ impl Workload {
             return Err(Failure::Input("`-` stands there twice: standard input can be read once".to_owned()));
         }
         let (mut texts, mut programs): (Vec<Text>, Vec<Start>) = (Vec::new(), Vec::new());
+        let mut traces: Vec<Trace> = Vec::new();
         for name in &names {
             match word(name, scene.typed.is_some())? {
                 Word::Jobs(text) => texts.push(text),
+                // A shell's `x.blktrace.*` names all files of one trace.
+                Word::Trace(trace) if traces.contains(&trace) => {}
+                Word::Trace(trace) => traces.push(trace),
                 Word::Program(mut start) => {
                     let twins = programs.iter().filter(|other| other.program.name == start.program.name).count();
                     if twins > 0 && programs.iter().any(|other| other.name == start.name) {
@@ -60,7 +69,8 @@ impl Workload {
         let said = names.iter().copied().chain(scene.typed.as_ref().map(|_| COMMAND_LINE));
         let name = said.map(|name| if name == "-" { STANDARD_INPUT } else { name }).collect::<Vec<_>>().join(" ");
         let file = if texts.is_empty() { None } else { Some(job_file(scene, &texts)?) };
-        Ok(Workload { name, file, programs, host: scene.host })
+        let replays = traces.iter().map(Trace::load).collect::<Result<_, _>>()?;
+        Ok(Workload { name, file, programs, replays, host: scene.host })
     }
 
     /// Its processes on a disk of this size.
@@ -69,6 +79,9 @@ impl Workload {
         let mut plan = jobs.map_err(|errors| Failure::Excerpts(errors.render(style())))?.unwrap_or_default();
         for start in &self.programs {
             plan.add_program(start.clone(), disk_sectors).map_err(Failure::Input)?;
+        }
+        for replay in &self.replays {
+            plan.add_replay(replay.clone(), disk_sectors).map_err(Failure::Input)?;
         }
         Ok(plan)
     }
@@ -80,8 +93,10 @@ impl Workload {
             let say = |note: &Note| format!("{}: {}: {}", file.locate(&note.place), note.option, note.why);
             notes.extend(file.notes().iter().chain(&plan.notes).map(say));
         } else if self.host != HostKnobs::default() {
-            notes.push("--host changes nothing: programs have memory of their own, set by their parameters".to_owned());
+            let why = "programs have memory of their own, set by their parameters, and a trace has passed it";
+            notes.push(format!("--host changes nothing: {why}"));
         }
+        notes.extend(self.replays.iter().flat_map(Replay::notes));
         notes
     }
 }
@@ -103,7 +118,11 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
     }
     let path = Path::new(name);
     if path.exists() && !path.is_dir() {
-        return Ok(Word::Jobs(Text { name: name.to_owned(), text: text_of(name, fs::read(name))? }));
+        let read = fs::read(name);
+        if Trace::is_one(name) || read.as_ref().is_ok_and(|bytes| is_trace(bytes)) {
+            return Ok(Word::Trace(Trace::of(name, "")));
+        }
+        return Ok(Word::Jobs(Text { name: name.to_owned(), text: text_of(name, read)? }));
     }
     if let Some(known) = builtin(name) {
         return Ok(Word::Jobs(Text { name: known.name.to_owned(), text: known.text.to_owned() }));
@@ -111,6 +130,10 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
     if name.split(':').next().and_then(program).is_some() {
         let start = Start::parse(name).map_err(|problem| Failure::Input(format!("{name}: {problem}")))?;
         return Ok(Word::Program(start));
+    }
+    let (stem, said) = name.rsplit_once(':').unwrap_or((name, ""));
+    if Trace::is_one(stem) || (Path::new(stem).is_file() && !said.is_empty()) {
+        return Ok(Word::Trace(Trace::of(stem, said)));
     }
     Err(unknown(name, typed))
 }

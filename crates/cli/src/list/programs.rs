@@ -1,32 +1,51 @@
 //! `blksched list programs`, `list dd` and `list measures`: what a user or an experiment can call and ask for.
 
-use blksched_measure::Table;
+use blksched_measure::{Cell, Table};
 use blksched_simulate::experiment::measures as all_measures;
-use blksched_workloads::programs::{COMMON, Program};
+use blksched_workloads::programs::{COMMON, Parameter, Program};
+use blksched_workloads::replay::PARAMETERS;
 
 use super::words;
 
+const OF_A_PARAMETER: [(&str, &str); 4] =
+    [("parameter", "parameter"), ("default", "default"), ("kind", "kind"), ("doc", "meaning")];
+
+fn cells(parameter: &Parameter) -> [Cell; 4] {
+    [parameter.name.into(), parameter.default.into(), parameter.kind.word().into(), parameter.doc.into()]
+}
+
+/// What can be said of a trace that is replayed.
+pub(super) fn replay() -> Table {
+    let title = "replay of a recorded trace: FILE:PARAMETER=VALUE,… as a workload";
+    let mut table = words(title, &OF_A_PARAMETER);
+    for parameter in PARAMETERS {
+        table.row(cells(parameter));
+    }
+    table.note(
+        "traces: blktrace's binary files (x.blktrace.0, or x for all CPUs' files), blkparse's text, tracefs's text",
+    );
+    also(&mut table, "it");
+    table
+}
+
+fn also(table: &mut Table, who: &str) {
+    for common in COMMON {
+        table.note(format!("{who} also takes `{}`: {} ({})", common.name, common.doc, common.default));
+    }
+}
+
 /// Programs with their parameters.
 pub(super) fn programs(programs: &[Program]) -> Table {
-    let columns = [
-        ("program", "program"),
-        ("parameter", "parameter"),
-        ("default", "default"),
-        ("kind", "kind"),
-        ("doc", "meaning"),
-    ];
+    let columns: Vec<_> = [("program", "program")].into_iter().chain(OF_A_PARAMETER).collect();
     let mut table = words("programs: NAME:PARAMETER=VALUE,… as a workload, or an experiment's [[workload]]", &columns);
     for program in programs {
         let about = format!("{} ({})", program.about, program.source);
         table.row([program.name.into(), "".into(), "".into(), "".into(), about.into()]);
         for parameter in program.parameters {
-            let kind = parameter.kind.word();
-            table.row(["".into(), parameter.name.into(), parameter.default.into(), kind.into(), parameter.doc.into()]);
+            table.row([Cell::from("")].into_iter().chain(cells(parameter)));
         }
     }
-    for common in COMMON {
-        table.note(format!("each also takes `{}`: {} ({})", common.name, common.doc, common.default));
-    }
+    also(&mut table, "each");
     table.note("docs/programs.md has all of them, docs/experiments.md shows how to write one down in an experiment");
     table
 }

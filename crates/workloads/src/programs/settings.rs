@@ -42,12 +42,21 @@ impl Settings {
         program: &Program,
         said: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Settings, SettingsError> {
+        Settings::read(&format!("the program `{}`", program.name), program.parameters, said)
+    }
+
+    /// The same of anything that has parameters; `whose` they are is for messages.
+    pub(crate) fn read<'a>(
+        whose: &str,
+        parameters: &[Parameter],
+        said: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Settings, SettingsError> {
         let of_default = |p: &Parameter| (p.name, p.parse(p.default).expect("a test reads every default"));
-        let mut values: Vec<_> = program.parameters.iter().map(of_default).collect();
+        let mut values: Vec<_> = parameters.iter().map(of_default).collect();
         for (name, text) in said {
-            let at = program.parameters.iter().position(|p| p.name == name).ok_or_else(|| unknown(program, name))?;
+            let at = parameters.iter().position(|p| p.name == name).ok_or_else(|| unknown(whose, parameters, name))?;
             let problem = |problem| SettingsError { name: name.to_owned(), problem, nearest: None };
-            values[at].1 = program.parameters[at].parse(text).map_err(problem)?;
+            values[at].1 = parameters[at].parse(text).map_err(problem)?;
         }
         Ok(Settings { values })
     }
@@ -109,10 +118,10 @@ impl Settings {
     }
 }
 
-fn unknown(program: &Program, name: &str) -> SettingsError {
-    let names = || program.parameters.iter().map(|p| p.name);
+fn unknown(whose: &str, parameters: &[Parameter], name: &str) -> SettingsError {
+    let names = || parameters.iter().map(|p| p.name);
     let known = names().collect::<Vec<_>>().join(", ");
-    let problem = format!("the program `{}` has no parameter `{name}`: expected one of {known}", program.name);
+    let problem = format!("{whose} has no parameter `{name}`: expected one of {known}");
     SettingsError { name: name.to_owned(), problem, nearest: nearest(name, names()) }
 }
 

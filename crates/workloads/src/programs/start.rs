@@ -35,6 +35,36 @@ pub const COMMON: [Common; 2] = [
     Common { name: "start", default: "0s", doc: "when it begins" },
 ];
 
+/// `PARAMETER=VALUE,…`, read but for the parameters that are not [`COMMON`].
+#[derive(Clone, Debug)]
+pub(crate) struct Said<'t> {
+    pub name: Option<String>,
+    pub at: Instant,
+    pub own: Vec<(&'t str, &'t str)>,
+}
+
+impl<'t> Said<'t> {
+    pub(crate) fn read(text: &'t str) -> Result<Said<'t>, String> {
+        let mut read = Said { name: None, at: Instant::ZERO, own: Vec::new() };
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            let (parameter, value) = part
+                .split_once('=')
+                .ok_or_else(|| format!("`{}` sets nothing: expected PARAMETER=VALUE, as in start=5s", part.trim()))?;
+            match (parameter.trim(), value.trim()) {
+                ("name", "") => return Err("`name` is empty".to_owned()),
+                ("name", said) => read.name = Some(said.to_owned()),
+                ("start", said) => {
+                    let start: Result<Span, _> = said.parse();
+                    let wrong = |_| format!("`{said}` is no value of `start`: expected a time, as in 5s");
+                    read.at = Instant::ZERO + start.map_err(wrong)?;
+                }
+                own => read.own.push(own),
+            }
+        }
+        Ok(read)
+    }
+}
+
 impl Start {
     /// Reads `PROGRAM[:PARAMETER=VALUE,…]`. Besides the program's parameters there are [`COMMON`] ones.
     ///
@@ -47,24 +77,9 @@ impl Start {
             let near = nearest(word, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
             format!("`{word}` is no program: expected one of {}{}", known.join(", "), near.unwrap_or_default())
         })?;
-        let (mut name, mut at, mut own) = (word.to_owned(), Instant::ZERO, Vec::new());
-        for part in said.split(',').filter(|part| !part.trim().is_empty()) {
-            let (parameter, value) = part.split_once('=').ok_or_else(|| {
-                format!("`{}` sets nothing: expected PARAMETER=VALUE, as in {word}:start=5s", part.trim())
-            })?;
-            match (parameter.trim(), value.trim()) {
-                ("name", "") => return Err("`name` is empty".to_owned()),
-                ("name", said) => name = said.to_owned(),
-                ("start", said) => {
-                    let start: Result<Span, _> = said.parse();
-                    let wrong = |_| format!("`{said}` is no value of `start`: expected a time, as in 5s");
-                    at = Instant::ZERO + start.map_err(wrong)?;
-                }
-                own_parameter => own.push(own_parameter),
-            }
-        }
+        let Said { name, at, own } = Said::read(said)?;
         let settings = Settings::of(program, own).map_err(|error| error.to_string())?;
-        Ok(Start { name, program, settings, at })
+        Ok(Start { name: name.unwrap_or_else(|| word.to_owned()), program, settings, at })
     }
 
     /// Its processes in a run with this seed, numbered from `first`.
@@ -98,7 +113,7 @@ mod tests {
             ("dd:siez=1g", "the program `dd` has no parameter `siez`: expected one of size, at,"),
             ("dd:siez=1g", "did you mean `size`?"),
             ("dd:size=far", "`far` is no value of `size`: expected a size, as in 128KiB"),
-            ("dd:size", "`size` sets nothing: expected PARAMETER=VALUE, as in dd:start=5s"),
+            ("dd:size", "`size` sets nothing: expected PARAMETER=VALUE, as in start=5s"),
             ("dd:start=soon", "`soon` is no value of `start`: expected a time, as in 5s"),
             ("dd:name=", "`name` is empty"),
         ] {

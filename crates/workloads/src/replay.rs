@@ -1,0 +1,206 @@
+//! Recorded traces as a workload: what a kernel's block layer was asked for, asked of the simulated disk again.
+//!
+//! **Rule** Each process of a recording becomes a process of the run, and each I/O that it queued (`Q`) is submitted
+//! again: same place, length, direction, flags, and priority if the recording tells it. When, its `timing` says:
+//! * `recorded`: at its recorded moment, however slow the disk is (an open loop);
+//! * `closed`: once no more of the process's earlier I/Os are under way than were under way when it was recorded, and
+//!   after the time that the process let pass then. A reader that waited for each block waits for each block;
+//! * `no_stall`: the same without that time, as fast as the dependencies allow.
+//!
+//! I/Os that a process plugged together are submitted together, when its plug opened. How they merged, waited and
+//! completed in the recording is not replayed: that is what the simulation is for. A process ends when its last I/O
+//! completes.
+//! **Left out** what a trace does not tell: who waited for whom among processes, reads that memory answered, and what
+//! a process would have done next on a faster disk.
+
+mod recording;
+mod source;
+
+use std::sync::Arc;
+
+use blksched::{Instant, Op, Priority, SubmitterId};
+
+pub use recording::{Event, Recording, What};
+use source::Replayer;
+
+use crate::Source;
+use crate::programs::{Kind, Parameter, Said, Settings};
+
+/// What can be said about a replay; fio has most of it as `replay_…`.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "timing",
+        kind: Kind::Word(&["recorded", "closed", "no_stall"]),
+        default: "recorded",
+        doc: "when an I/O is submitted: at its recorded moment; when as few I/Os of its process are under way as in \
+              the recording, and after the process's recorded pause; or without that pause (fio: replay_no_stall)",
+    },
+    Parameter {
+        name: "time_scale",
+        kind: Kind::Count,
+        default: "100",
+        doc: "the recorded rate in percent: 200 is twice as fast (fio: replay_time_scale)",
+    },
+    Parameter {
+        name: "scale",
+        kind: Kind::Count,
+        default: "1",
+        doc: "sectors are divided by this, for a smaller disk (fio: replay_scale)",
+    },
+    Parameter {
+        name: "align",
+        kind: Kind::Bytes,
+        default: "512B",
+        doc: "places are rounded down to a multiple of this power of two (fio: replay_align)",
+    },
+    Parameter {
+        name: "skip",
+        kind: Kind::Word(&["nothing", "read", "write", "trim", "sync"]),
+        default: "nothing",
+        doc: "I/Os that are left out (fio: replay_skip)",
+    },
+    Parameter {
+        name: "rows",
+        kind: Kind::Word(&["process", "name"]),
+        default: "process",
+        doc: "a row of the report for each process, or for each name of processes",
+    },
+];
+
+/// When I/Os are submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    Recorded,
+    Closed,
+    NoStall,
+}
+
+/// A recording that is to be replayed, with all parameters decided.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What it is called in messages.
+    pub name: String,
+    /// When it begins.
+    pub at: Instant,
+    settings: Settings,
+    recording: Arc<Recording>,
+}
+
+/// One process of a replay, laid out on a disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub name: String,
+    /// The row of the report, from 0.
+    pub row: u32,
+    /// How many I/Os it may have under way.
+    pub depth: u32,
+    /// That of its first I/O.
+    pub priority: Priority,
+    process: usize,
+}
+
+impl Replay {
+    /// `recording` with parameters as a user writes them: `timing=closed,scale=4`. Besides [`PARAMETERS`] there are
+    /// `name` and `start`, as for programs.
+    ///
+    /// # Errors
+    /// If there is no such parameter, a value is none of its kind, or the recording lacks what the timing needs.
+    pub fn of(name: &str, said: &str, recording: Arc<Recording>) -> Result<Replay, String> {
+        let Said { name: called, at, own } = Said::read(said)?;
+        let settings = Settings::read("a replay", PARAMETERS, own).map_err(|error| error.to_string())?;
+        let name = called.unwrap_or_else(|| name.to_owned());
+        let left_out = match settings.word("skip") {
+            "read" => Some(Op::Read),
+            "write" => Some(Op::Write),
+            "trim" => Some(Op::Discard),
+            "sync" => Some(Op::Flush),
+            _ => None,
+        };
+        let recording = left_out.map_or(recording.clone(), |op| Arc::new(recording.without(op)));
+        let replay = Replay { name, at, settings, recording };
+        if replay.recording.ios() == 0 {
+            return Err("`skip` leaves nothing of the trace".to_owned());
+        }
+        if !replay.sectors_per_step().is_power_of_two() {
+            return Err("`align` is no power of two, or less than 512 bytes".to_owned());
+        }
+        if settings_say_zero(&replay.settings) {
+            return Err("`time_scale` and `scale` are at least 1".to_owned());
+        }
+        if replay.timing() != Timing::Recorded && !replay.recording.has_completions() {
+            return Err("the trace has no completions, so nobody knows who waited for what: only timing=recorded can \
+                        replay it"
+                .to_owned());
+        }
+        Ok(replay)
+    }
+
+    pub(crate) fn timing(&self) -> Timing {
+        match self.settings.word("timing") {
+            "closed" => Timing::Closed,
+            "no_stall" => Timing::NoStall,
+            _ => Timing::Recorded,
+        }
+    }
+
+    fn sectors_per_step(&self) -> u64 {
+        self.settings.sectors("align")
+    }
+
+    /// Where a recorded place lies here.
+    fn place(&self, sector: u64) -> u64 {
+        let step = self.sectors_per_step();
+        sector / self.settings.count("scale") / step * step
+    }
+
+    /// What was and what was not in the recording, for whoever reads the result.
+    pub fn notes(&self) -> Vec<String> {
+        self.recording.notes(&self.name, self.timing())
+    }
+
+    /// Its processes on a disk of this size.
+    ///
+    /// # Errors
+    /// If it does not fit there.
+    pub(crate) fn parts(&self, disk_sectors: u64) -> Result<Vec<Part>, String> {
+        let (reach, longest) = self.recording.reach();
+        let end = self.place(reach) + u64::from(longest);
+        if end > disk_sectors {
+            let gib = |sectors: u64| sectors as f64 / (1 << 21) as f64;
+            let needed = reach.div_ceil(disk_sectors.saturating_sub(u64::from(longest)).max(1));
+            return Err(format!(
+                "{}: the trace reaches {:.1} GiB and the disk ends at {:.1} GiB; scale={needed} would divide its \
+                 sectors so that it fits",
+                self.name,
+                gib(end),
+                gib(disk_sectors)
+            ));
+        }
+        let mut rows: Vec<&str> = Vec::new();
+        let mut parts = Vec::new();
+        for (process, recorded) in self.recording.processes.iter().enumerate() {
+            let row = match self.settings.word("rows") {
+                "name" => rows.iter().position(|name| *name == recorded.name).unwrap_or(rows.len()),
+                _ => rows.len(),
+            };
+            if row == rows.len() {
+                rows.push(&recorded.name);
+            }
+            let name = match self.settings.word("rows") {
+                "name" => recorded.name.clone(),
+                _ => format!("{}.{}", recorded.name, recorded.pid),
+            };
+            parts.push(Part { name, row: row as u32, depth: recorded.depth(), priority: recorded.priority(), process });
+        }
+        Ok(parts)
+    }
+
+    /// The state machine of one of its processes.
+    pub(crate) fn source(&self, part: &Part, submitter: SubmitterId) -> Box<dyn Source> {
+        Box::new(Replayer::new(self.clone(), part.process, submitter))
+    }
+}
+
+fn settings_say_zero(settings: &Settings) -> bool {
+    settings.count("time_scale") == 0 || settings.count("scale") == 0
+}

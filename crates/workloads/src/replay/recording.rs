@@ -1,0 +1,386 @@
+//! A recording: the events of a block trace, made into what each process asked for, when, and after what.
+
+use core::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
+
+use blksched::{Durability, Hints, Op, Priority, Span, Waiter};
+
+use super::Timing;
+
+/// One event of a trace, whatever its format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When \[ns\], on a clock that starts anywhere.
+    pub time: u64,
+    /// What happened.
+    pub what: What,
+    /// The device, major and minor.
+    pub device: (u32, u32),
+    /// Who; only for what a process does.
+    pub pid: u32,
+    /// Of what kind of I/O; of plugs any.
+    pub op: Op,
+    /// First sector.
+    pub start: u64,
+    /// Length \[512-byte sectors\].
+    pub sectors: u32,
+    /// Does somebody wait for it?
+    pub waiter: Waiter,
+    /// What the submitter knew.
+    pub hints: Hints,
+    /// What must be stable.
+    pub durability: Durability,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A process submitted a bio.
+    Queue,
+    /// The scheduler has a request of this priority.
+    Request(Priority),
+    /// A request is done.
+    Complete,
+    /// A process collects what it submits …
+    Plug,
+    /// … and hands it over.
+    Unplug,
+}
+
+/// What somebody did, process by process.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    pub(super) processes: Vec<Recorded>,
+    completions: u64,
+    devices: usize,
+    priorities: bool,
+    length: Span,
+}
+
+/// One process.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    pub pid: u32,
+    pub name: String,
+    pub ios: Vec<Io>,
+}
+
+/// One I/O of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Io {
+    /// When it was handed over, from the recording's beginning.
+    pub at: Span,
+    pub op: Op,
+    pub start: u64,
+    pub sectors: u32,
+    pub waiter: Waiter,
+    pub hints: Hints,
+    pub durability: Durability,
+    pub priority: Priority,
+    /// How many of the process's I/Os were under way.
+    pub under_way: u32,
+    /// How long the process had let pass since it last submitted something or heard of a completion.
+    pub pause: Span,
+    /// The next one belongs to the same burst.
+    pub goes_on: bool,
+}
+
+/// Where an I/O stands: process, and place among its I/Os.
+type Place = (usize, usize);
+
+/// What is under way while a trace is read, by device, kind and last sector.
+type UnderWay = BTreeMap<Key, Vec<Place>>;
+
+/// What a process is at while the trace is read.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    under_way: u32,
+    /// When it last submitted something or heard of a completion \[ns\].
+    last: u64,
+    plugged: bool,
+    /// The first I/O of what it collects.
+    burst: usize,
+}
+
+/// Reads a trace, event by event.
+struct Reader<'n> {
+    recording: Recording,
+    names: &'n BTreeMap<u32, String>,
+    /// Each process's place.
+    places: BTreeMap<u32, usize>,
+    states: Vec<State>,
+    under_way: UnderWay,
+}
+
+impl Recording {
+    /// From a trace's events, in the order of each CPU; `names` are those of processes, as far as the trace tells.
+    ///
+    /// # Errors
+    /// If nobody submitted anything.
+    pub fn of(mut events: Vec<Event>, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
+        events.sort_by_key(|event| event.time);
+        let first = events.first().map_or(0, |event| event.time);
+        let (states, under_way) = (Vec::new(), UnderWay::new());
+        let mut reader = Reader { recording: Recording::default(), names, places: BTreeMap::new(), states, under_way };
+        for event in &events {
+            let since = event.time - first;
+            match event.what {
+                What::Queue => reader.queue(event, since),
+                What::Request(priority) => reader.tell_priority(event, priority),
+                What::Complete => reader.complete(event, since),
+                What::Plug | What::Unplug => reader.plug(event, since),
+            }
+            reader.recording.length = Span::from_ns(since);
+        }
+        let devices: BTreeSet<_> = events.iter().map(|event| event.device).collect();
+        let recording = Recording { devices: devices.len(), ..reader.recording };
+        match recording.ios() {
+            0 => Err("the trace has no I/O that a process submitted: it needs queue events (`Q` of blktrace, \
+                      block_bio_queue of tracefs)"
+                .to_owned()),
+            _ => Ok(recording),
+        }
+    }
+
+    /// The same without I/Os of one kind.
+    pub(super) fn without(&self, op: Op) -> Recording {
+        let mut recording = self.clone();
+        for process in &mut recording.processes {
+            let mut kept: Vec<Io> = Vec::with_capacity(process.ios.len());
+            for io in process.ios.drain(..) {
+                match kept.last_mut() {
+                    _ if io.op != op => kept.push(io),
+                    // What its burst ends with is gone.
+                    Some(before) if !io.goes_on => before.goes_on = false,
+                    _ => {}
+                }
+            }
+            process.ios = kept;
+        }
+        recording.processes.retain(|process| !process.ios.is_empty());
+        recording
+    }
+
+    /// How many I/Os it has.
+    pub fn ios(&self) -> usize {
+        self.processes.iter().map(|process| process.ios.len()).sum()
+    }
+
+    /// A line per process: how many I/Os of which kind, how many under way, at which priority first.
+    pub fn summary(&self) -> String {
+        let line = |process: &Recorded| {
+            let kinds = [Op::Read, Op::Write, Op::Discard, Op::Flush];
+            let counts = kinds.map(|op| process.ios.iter().filter(|io| io.op == op).count());
+            let sectors: u64 = process.ios.iter().map(|io| u64::from(io.sectors)).sum();
+            let (depth, priority) = (process.depth(), process.priority());
+            format!("{} {} {counts:?} {sectors} {depth} {priority}\n", process.name, process.pid)
+        };
+        self.processes.iter().map(line).collect()
+    }
+
+    pub(super) fn has_completions(&self) -> bool {
+        self.completions > 0
+    }
+
+    /// The last place that anything begins at, and the longest length \[sectors\].
+    pub(super) fn reach(&self) -> (u64, u32) {
+        let ios = || self.processes.iter().flat_map(|process| &process.ios);
+        (ios().map(|io| io.start).max().unwrap_or(0), ios().map(|io| io.sectors).max().unwrap_or(0))
+    }
+
+    pub(super) fn notes(&self, name: &str, timing: Timing) -> Vec<String> {
+        let count =
+            |number: usize, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
+        let when = match timing {
+            Timing::Recorded => "submitted at their recorded moments, however slow the disk is",
+            Timing::Closed => "each submitted when its process had as few under way, and after its recorded pause",
+            Timing::NoStall => "each submitted when its process had as few under way, without its pauses",
+        };
+        let processes = self.processes.len();
+        let several = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
+        let mut notes = vec![format!(
+            "{name}: {} of {several} in {:.3}s, {when}; merges, waiting and completions are the simulation's",
+            count(self.ios(), "I/O"),
+            self.length.as_secs_f64()
+        )];
+        if !self.priorities {
+            notes.push(format!("{name}: the trace tells no priorities: all are normal"));
+        }
+        if self.devices > 1 {
+            notes.push(format!("{name}: what {} devices were asked goes to one disk", self.devices));
+        }
+        notes
+    }
+}
+
+impl Reader<'_> {
+    fn queue(&mut self, event: &Event, since: u64) {
+        let processes = &mut self.recording.processes;
+        let process = *self.places.entry(event.pid).or_insert_with(|| {
+            let name = self.names.get(&event.pid).cloned().unwrap_or_else(|| "process".to_owned());
+            processes.push(Recorded { pid: event.pid, name, ios: Vec::new() });
+            self.states.push(State { last: since, ..State::default() });
+            processes.len() - 1
+        });
+        let (state, ios) = (&mut self.states[process], &mut processes[process].ios);
+        ios.push(Io {
+            at: Span::from_ns(since),
+            op: event.op,
+            start: event.start,
+            sectors: event.sectors,
+            waiter: event.waiter,
+            hints: event.hints,
+            durability: event.durability,
+            priority: Priority::default(),
+            under_way: state.under_way,
+            // The first comes as long after the recording's beginning as it did.
+            pause: Span::from_ns(if ios.is_empty() { since } else { since - state.last }),
+            goes_on: state.plugged,
+        });
+        state.under_way += 1;
+        state.last = since;
+        let last_sector = event.start.saturating_add(u64::from(event.sectors).saturating_sub(1));
+        self.under_way.entry(key(event, last_sector)).or_default().push((process, ios.len() - 1));
+    }
+
+    fn tell_priority(&mut self, event: &Event, priority: Priority) {
+        self.recording.priorities = true;
+        for &(process, io) in self.under_way.range(inside(event)).flat_map(|(_, places)| places) {
+            self.recording.processes[process].ios[io].priority = priority;
+        }
+    }
+
+    /// A request's completion is that of every bio that ends inside of it.
+    fn complete(&mut self, event: &Event, since: u64) {
+        self.recording.completions += 1;
+        let done: Vec<_> = self.under_way.range(inside(event)).map(|(key, _)| *key).collect();
+        for (process, _) in done.iter().filter_map(|key| self.under_way.remove(key)).flatten() {
+            let state = &mut self.states[process];
+            state.under_way -= 1;
+            state.last = since;
+        }
+    }
+
+    /// blktrace tells of a plug behind the first bio that is in it.
+    fn plug(&mut self, event: &Event, since: u64) {
+        let Some(&process) = self.places.get(&event.pid) else { return };
+        let (state, ios) = (&mut self.states[process], &mut self.recording.processes[process].ios);
+        if event.what == What::Plug && !state.plugged {
+            state.plugged = true;
+            state.burst = ios.len() - 1;
+            ios[state.burst].goes_on = true;
+        }
+        if event.what == What::Unplug && core::mem::take(&mut state.plugged) {
+            ios[state.burst..].iter_mut().for_each(|io| io.at = Span::from_ns(since));
+            ios.last_mut().expect("it has submitted something").goes_on = false;
+        }
+    }
+}
+
+impl Recorded {
+    /// How many I/Os it had under way at most.
+    pub(super) fn depth(&self) -> u32 {
+        self.ios.iter().map(|io| io.under_way + 1).max().unwrap_or(1)
+    }
+
+    /// The priority of its first I/O.
+    pub(super) fn priority(&self) -> Priority {
+        self.ios.first().map_or_else(Priority::default, |io| io.priority)
+    }
+}
+
+type Key = ((u32, u32), u8, u64);
+
+fn key(event: &Event, sector: u64) -> Key {
+    let kind = match event.op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Discard => 2,
+        Op::Flush => 3,
+    };
+    (event.device, kind, sector)
+}
+
+/// Whatever ends inside a request.
+fn inside(event: &Event) -> Range<Key> {
+    key(event, event.start)..key(event, event.start.saturating_add(u64::from(event.sectors).max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(time: u64, what: What, start: u64) -> Event {
+        Event {
+            time,
+            what,
+            device: (8, 0),
+            pid: 7,
+            op: Op::Read,
+            start,
+            sectors: 8,
+            waiter: Waiter::Sync,
+            hints: Hints::default(),
+            durability: Durability::default(),
+        }
+    }
+
+    fn read(events: Vec<Event>) -> Recording {
+        Recording::of(events, &BTreeMap::from([(7, "cat".to_owned())])).unwrap()
+    }
+
+    #[test]
+    fn what_was_under_way_and_the_pause_since_are_read_off_the_completions() {
+        let whole = Event { sectors: 16, ..event(900, What::Complete, 0) };
+        let recording = read(vec![
+            event(100, What::Queue, 0),
+            event(150, What::Queue, 8),
+            whole,
+            event(1000, What::Queue, 16),
+            event(1300, What::Complete, 16),
+        ]);
+        let ios = &recording.processes[0].ios;
+        let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.under_way, io.pause.as_ns())).collect();
+        assert_eq!(seen, [(0, 0, 0), (50, 1, 50), (900, 0, 100)]);
+        assert_eq!((recording.processes[0].depth(), recording.reach()), (2, (16, 8)));
+    }
+
+    #[test]
+    fn what_was_plugged_together_is_one_burst_at_the_moment_of_its_unplugging() {
+        let recording = read(vec![
+            event(0, What::Queue, 0),
+            event(10, What::Plug, 0),
+            event(20, What::Queue, 8),
+            event(30, What::Unplug, 0),
+            event(40, What::Queue, 64),
+        ]);
+        let ios = &recording.processes[0].ios;
+        let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.goes_on)).collect();
+        assert_eq!(seen, [(30, true), (30, false), (40, false)]);
+    }
+
+    #[test]
+    fn a_requests_priority_is_that_of_its_bios() {
+        let level = Priority { class: blksched::Class::RealTime, level: 2 };
+        let request = Event { sectors: 16, ..event(5, What::Request(level), 0) };
+        let recording = read(vec![event(0, What::Queue, 0), event(1, What::Queue, 64), request]);
+        let ios = &recording.processes[0].ios;
+        assert_eq!((ios[0].priority, ios[1].priority), (level, Priority::default()));
+    }
+
+    #[test]
+    fn a_burst_whose_end_is_left_out_ends_with_what_is_left() {
+        let write = Event { op: Op::Write, ..event(20, What::Queue, 8) };
+        let recording =
+            read(vec![event(0, What::Queue, 0), event(10, What::Plug, 0), write, event(30, What::Unplug, 0)]);
+        let left = recording.without(Op::Write);
+        assert_eq!((left.ios(), left.processes[0].ios[0].goes_on), (1, false));
+        assert_eq!(left.without(Op::Read).ios(), 0);
+    }
+
+    #[test]
+    fn a_trace_without_queue_events_is_refused() {
+        let error = Recording::of(vec![event(0, What::Complete, 0)], &BTreeMap::new()).unwrap_err();
+        assert!(error.contains("queue events"), "{error}");
+    }
+}

@@ -1,0 +1,250 @@
+//! One process of a recording, played again.
+
+use blksched::{Bio, GroupId, Instant, Sector, Span, SubmitterId, Tag};
+
+use super::recording::Io;
+use super::{Replay, Timing};
+use crate::{Delivered, Emission, Source, Trouble};
+
+/// Its state machine.
+pub(super) struct Replayer {
+    replay: Replay,
+    timing: Timing,
+    process: usize,
+    submitter: SubmitterId,
+    /// The next I/O.
+    at: usize,
+    under_way: u32,
+    /// Since when it may go, but for its pause; `None` while too many others are under way.
+    free_since: Option<Instant>,
+    /// Nothing before then: it has just submitted or heard something.
+    now: Instant,
+    in_burst: bool,
+    asleep: bool,
+    finished: bool,
+    errors: u64,
+}
+
+impl Replayer {
+    pub fn new(replay: Replay, process: usize, submitter: SubmitterId) -> Replayer {
+        Replayer {
+            timing: replay.timing(),
+            now: replay.at,
+            free_since: Some(replay.at),
+            replay,
+            process,
+            submitter,
+            at: 0,
+            under_way: 0,
+            in_burst: false,
+            asleep: false,
+            finished: false,
+            errors: 0,
+        }
+    }
+
+    fn io(&self) -> Option<&Io> {
+        self.replay.recording.processes[self.process].ios.get(self.at)
+    }
+
+    fn scaled(&self, span: Span) -> Span {
+        let scaled = u128::from(span.as_ns()) * 100 / u128::from(self.replay.settings.count("time_scale"));
+        Span::from_ns(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+
+    /// When the next I/O goes, if that does not hang on a completion.
+    fn due(&self, io: &Io) -> Option<Instant> {
+        if self.in_burst {
+            return Some(self.now);
+        }
+        match self.timing {
+            Timing::Recorded => Some((self.replay.at + self.scaled(io.at)).max(self.now)),
+            Timing::Closed => self.free_since.map(|since| (since + self.scaled(io.pause)).max(self.now)),
+            Timing::NoStall => self.free_since.map(|since| since.max(self.now)),
+        }
+    }
+
+    /// Something changed: may the next I/O go?
+    fn look(&mut self, now: Instant) {
+        if self.free_since.is_none() && self.io().is_some_and(|io| self.under_way <= io.under_way) {
+            self.free_since = Some(now);
+        }
+    }
+
+    fn bio(&self, io: &Io) -> Bio {
+        let Io { op, sectors, waiter, hints, durability, priority, .. } = *io;
+        let start = Sector(self.replay.place(io.start));
+        let (tag, submitter, group) = (Tag(self.at as u64), self.submitter, GroupId::ROOT);
+        Bio { tag, op, start, sectors, waiter, priority, submitter, group, hints, durability }
+    }
+}
+
+impl Source for Replayer {
+    fn next(&self) -> Option<Instant> {
+        if self.asleep || self.finished {
+            return None;
+        }
+        match self.io() {
+            Some(io) => self.due(io),
+            None => (self.under_way == 0).then_some(self.now),
+        }
+    }
+
+    fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
+        if self.next().is_none_or(|next| now < next) {
+            return;
+        }
+        self.now = now;
+        let Some(io) = self.io().copied() else {
+            self.finished = true;
+            return out.push(Emission::Exit);
+        };
+        out.push(Emission::Submit(self.bio(&io)));
+        self.under_way += 1;
+        self.at += 1;
+        self.in_burst = io.goes_on && self.io().is_some();
+        if !self.in_burst {
+            out.push(Emission::Waits);
+        }
+        self.free_since = None;
+        self.look(now);
+    }
+
+    fn delivered(&mut self, now: Instant, what: Delivered) {
+        match what {
+            Delivered::Done { failed, .. } => {
+                self.under_way -= 1;
+                self.errors += u64::from(failed);
+            }
+            Delivered::Awake => self.asleep = false,
+            Delivered::Told { .. } | Delivered::Exited(_) => return,
+        }
+        self.now = self.now.max(now);
+        self.look(now);
+    }
+
+    fn asleep(&mut self) {
+        self.asleep = true;
+    }
+
+    fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    fn submitter(&self) -> SubmitterId {
+        self.submitter
+    }
+
+    fn trouble(&self) -> Trouble {
+        Trouble { errors: self.errors, gave_up: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, VecDeque};
+    use std::sync::Arc;
+
+    use blksched::Op;
+
+    use super::super::recording::{Event, Recording, What};
+    use super::*;
+
+    fn event(time: u64, what: What, start: u64) -> Event {
+        Event {
+            time,
+            what,
+            device: (8, 0),
+            pid: 7,
+            op: Op::Read,
+            start,
+            sectors: 8,
+            waiter: blksched::Waiter::Sync,
+            hints: blksched::Hints::default(),
+            durability: blksched::Durability::default(),
+        }
+    }
+
+    /// Two reads, the second 100 ns after the first was done, and a third right behind it.
+    fn recording() -> Arc<Recording> {
+        let events = vec![
+            event(1000, What::Queue, 0),
+            event(1400, What::Complete, 0),
+            event(1500, What::Queue, 80),
+            event(1500, What::Queue, 160),
+        ];
+        Arc::new(Recording::of(events, &BTreeMap::new()).unwrap())
+    }
+
+    /// When each I/O goes \[ns\], and where, if each takes so long \[ns\].
+    fn played(said: &str, latency: u64) -> Vec<(u64, u64)> {
+        let replay = Replay::of("trace", said, recording()).unwrap_or_else(|e| panic!("{e}"));
+        let parts = replay.parts(1 << 20).unwrap();
+        let mut source = replay.source(&parts[0], SubmitterId(0));
+        let (mut log, mut done, mut out) = (Vec::new(), VecDeque::new(), Vec::new());
+        while !source.is_finished() {
+            let first = done.front().map_or(Instant::NEVER, |(at, _)| *at);
+            match source.next() {
+                Some(now) if now < first => {
+                    source.emit(now, &mut out);
+                    for emission in out.drain(..) {
+                        if let Emission::Submit(bio) = emission {
+                            log.push((now.as_ns(), bio.start.0));
+                            done.push_back((now + Span::from_ns(latency), bio.tag));
+                        }
+                    }
+                }
+                _ => {
+                    let (now, tag) = done.pop_front().expect("it waits for something");
+                    source.delivered(now, Delivered::Done { tag, failed: false });
+                }
+            }
+        }
+        log
+    }
+
+    #[test]
+    fn recorded_moments_do_not_ask_how_slow_the_disk_is() {
+        let expected = [(0, 0), (500, 80), (500, 160)];
+        assert_eq!(played("", 1), expected);
+        assert_eq!(played("", 10_000), expected);
+        assert_eq!(played("time_scale=200,start=1us", 1), [(1000, 0), (1250, 80), (1250, 160)]);
+    }
+
+    #[test]
+    fn closed_a_process_waits_for_what_it_waited_for_and_pauses_as_it_did() {
+        assert_eq!(played("timing=closed", 10_000), [(0, 0), (10_100, 80), (10_100, 160)]);
+        assert_eq!(played("timing=closed,time_scale=50", 10), [(0, 0), (210, 80), (210, 160)]);
+    }
+
+    #[test]
+    fn without_stalls_it_only_waits() {
+        assert_eq!(played("timing=no_stall", 10), [(0, 0), (10, 80), (10, 160)]);
+    }
+
+    #[test]
+    fn a_smaller_disk_needs_a_scale_and_the_least_one_is_said() {
+        assert_eq!(played("scale=8,align=4k", 1), [(0, 0), (500, 8), (500, 16)]);
+        let replay = Replay::of("trace", "", recording()).unwrap();
+        let error = replay.parts(100).unwrap_err();
+        assert!(error.contains("scale=2 would divide"), "{error}");
+        assert!(Replay::of("trace", "scale=2", recording()).unwrap().parts(100).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (said, expected) in [
+            ("timming=closed", "did you mean `timing`?"),
+            ("timing=close", "did you mean `closed`?"),
+            ("scale=0", "at least 1"),
+            ("align=3k", "power of two"),
+            ("skip=read", "leaves nothing"),
+        ] {
+            let error = Replay::of("trace", said, recording()).unwrap_err();
+            assert!(error.contains(expected), "{said}: {error}");
+        }
+        let alone = Recording::of(vec![event(0, What::Queue, 0)], &BTreeMap::new()).unwrap();
+        let error = Replay::of("trace", "timing=closed", Arc::new(alone)).unwrap_err();
+        assert!(error.contains("only timing=recorded"), "{error}");
+    }
+}
