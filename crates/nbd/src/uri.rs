@@ -55,8 +55,9 @@ impl FromStr for Uri {
             "nbd" if query.is_empty() => tcp(authority).ok_or_else(|| error("expected a host and maybe a port"))?,
             "nbd" => return Err(error("an nbd:// URI takes nothing behind a `?`")),
             "nbd+unix" if authority.is_empty() => {
-                let path = query.strip_prefix("socket=").and_then(decode).filter(|path| !path.is_empty());
-                Address::Unix { path: path.ok_or_else(|| error("expected ?socket= and a path"))? }
+                let path = query.strip_prefix("socket=").filter(|path| !path.is_empty() && !path.contains('&'));
+                let path = path.and_then(decode).ok_or_else(|| error("expected ?socket= and a path, no more"))?;
+                Address::Unix { path }
             }
             "nbd+unix" => return Err(error("a Unix socket has no host")),
             "nbds" | "nbds+unix" => return Err(error("TLS is not supported")),
@@ -140,7 +141,17 @@ mod tests {
 
     #[test]
     fn what_is_no_uri_is_refused_with_an_example() {
-        for text in ["", "nbd", "http://a/", "nbd+unix:///a", "nbd://a:b/", "nbds://a", "nbd://a/?b=c", "nbd://h/%zz"] {
+        for text in [
+            "",
+            "nbd",
+            "http://a/",
+            "nbd+unix:///a",
+            "nbd+unix:///a?socket=/s&tls-type=anon",
+            "nbd://a:b/",
+            "nbds://a",
+            "nbd://a/?b=c",
+            "nbd://h/%zz",
+        ] {
             let error = text.parse::<Uri>().unwrap_err().to_string();
             assert!(error.contains("nbd://localhost/disk"), "{error}");
         }

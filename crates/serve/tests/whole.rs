@@ -120,7 +120,7 @@ impl Client {
 }
 
 fn content(round: usize, length: usize) -> Vec<u8> {
-    let pattern: Vec<u8> = (0..4099).map(|at: usize| ((at + round) * 31 >> 3) as u8).collect();
+    let pattern: Vec<u8> = (0..4099).map(|at: usize| (((at + round) * 31) >> 3) as u8).collect();
     pattern.repeat(length / pattern.len() + 1)[..length].to_vec()
 }
 
