@@ -76,14 +76,6 @@ impl Backend {
             Store::File(file, _) => fcntl_getfl(file).is_ok_and(|flags| !flags.contains(OFlags::DIRECT)),
         }
     }
-
-    /// What a stretch is made of, in at most `most` pieces; at least one.
-    pub fn extents(&self, offset: u64, length: u64, most: usize) -> Vec<Extent> {
-        match &self.store {
-            Store::Memory(memory) => memory.extents(offset, length, most),
-            Store::File(file, base) => file_extents(file, base + offset, length, most),
-        }
-    }
 }
 
 fn open(path: &Path, access: Access, caching: Caching) -> io::Result<(File, Caching)> {
@@ -157,7 +149,7 @@ fn disk_of(file: &File) -> io::Result<(String, bool)> {
 
 /// Data and holes, as the file system tells them; where it does not, everything is data. To ask moves the file's
 /// position, which nothing else uses: data are read and written at offsets.
-fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec<Extent> {
+pub fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec<Extent> {
     let end = start + length;
     let mut extents = Vec::new();
     let mut at = start;

@@ -14,6 +14,8 @@ use crate::mail::Mail;
 pub const INBOX: usize = 64 << 10;
 /// How many requests of one connection may be under way, replies that are not sent included.
 pub const MOST_UNDER_WAY: u32 = 1024;
+/// How many of them may ask for extents: their answers are long.
+pub const MOST_QUESTIONS: u32 = 16;
 
 /// One client.
 pub struct Connection {
@@ -37,6 +39,8 @@ pub struct Connection {
     pub ready: VecDeque<u32>,
     /// Requests under way, those in `ready` included.
     pub under_way: u32,
+    /// How many of them ask for extents.
+    pub questions: u32,
     /// Memory of its tenant that its requests hold, replies that are not sent included \[bytes\].
     pub held: u64,
     /// How much of that is freed by the send under way \[bytes\].
@@ -163,7 +167,7 @@ impl Connection {
 
     /// May another request be read?
     pub fn takes_more(&self) -> bool {
-        self.phase == Phase::Open && self.under_way < MOST_UNDER_WAY
+        self.phase == Phase::Open && self.under_way < MOST_UNDER_WAY && self.questions < MOST_QUESTIONS
     }
 }
 

@@ -8,12 +8,15 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use blksched_nbd::reply::Extent;
+
 use crate::buffer::Buffer;
 use crate::mail::Mail;
 
 mod registered;
 mod threads;
 mod uring;
+mod workers;
 
 pub use threads::Threads;
 pub use uring::Uring;
@@ -56,6 +59,19 @@ pub enum Io {
     Sync(Arc<OwnedFd>),
     /// Change how a stretch of a file is allocated.
     Allocate(Arc<OwnedFd>, Allocation, u64, u64),
+    /// Ask which parts of a file are there; the file system may have to read for it.
+    Extents(Arc<OwnedFd>, Question, Vec<Extent>),
+}
+
+/// A question for extents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// From this offset of the file on \[bytes\].
+    pub start: u64,
+    /// So far \[bytes\].
+    pub length: u64,
+    /// At most so many.
+    pub most: usize,
 }
 
 /// When a write is done.

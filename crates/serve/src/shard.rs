@@ -22,6 +22,7 @@ use crate::orders::Order;
 use crate::record::Trace;
 use crate::tenant::Tenant;
 
+mod extents;
 mod finish;
 mod flush;
 mod issue;
@@ -91,25 +92,28 @@ enum Token {
     Receive(usize),
     Send(usize),
     Disk(u32),
+    Extents(u32),
 }
 
 impl Token {
     fn pack(self) -> u64 {
         match self {
             Token::Bell => 0,
-            Token::Receive(at) => 1 | (at as u64) << 2,
-            Token::Send(at) => 2 | (at as u64) << 2,
-            Token::Disk(rq) => 3 | u64::from(rq) << 2,
+            Token::Receive(at) => 1 | (at as u64) << 3,
+            Token::Send(at) => 2 | (at as u64) << 3,
+            Token::Disk(rq) => 3 | u64::from(rq) << 3,
+            Token::Extents(work) => 4 | u64::from(work) << 3,
         }
     }
 
     fn unpack(token: u64) -> Token {
-        let number = token >> 2;
-        match token & 3 {
+        let number = token >> 3;
+        match token & 7 {
             0 => Token::Bell,
             1 => Token::Receive(number as usize),
             2 => Token::Send(number as usize),
-            _ => Token::Disk(number as u32),
+            3 => Token::Disk(number as u32),
+            _ => Token::Extents(number as u32),
         }
     }
 }
@@ -224,6 +228,7 @@ impl Shard {
             Token::Receive(at) => self.received(at, event),
             Token::Send(at) => self.sent(at, event),
             Token::Disk(rq) => self.disk_did(rq, event),
+            Token::Extents(work) => self.extents_known(work, event),
         }
     }
 

@@ -160,3 +160,22 @@ fn the_ring_makes_transfers_of_one_part_with_registered_buffers() {
     there_and_back(ring.as_mut(), &file, &mut pool, &[4096, 4096], 1);
     assert_eq!(ring.stat(), "registered_buffers=1 fixed_ios=20 plain_ios=2", "several parts go as vectors");
 }
+
+#[test]
+fn every_engine_tells_the_same_extents_beside_other_operations() {
+    let scratch = Scratch::new("extents");
+    let file = scratch.open(OFlags::empty()).unwrap();
+    let mut pool = Pool::new(1 << 20);
+    let mut told = Vec::new();
+    for engine in &mut engines() {
+        there_and_back(engine.as_mut(), &file, &mut pool, &[64 << 10], 16);
+        for _ in 0..3 {
+            let question = Question { start: 0, length: 4 << 20, most: 9 };
+            let event = finish(engine.as_mut(), Io::Extents(file.clone(), question, Vec::new()));
+            let Io::Extents(_, _, extents) = event.io else { unreachable!() };
+            told.push(extents);
+        }
+    }
+    assert_eq!(told[0].iter().map(|extent| extent.length).sum::<u64>(), 4 << 20);
+    assert!(told.iter().all(|extents| *extents == told[0]), "{told:?}");
+}

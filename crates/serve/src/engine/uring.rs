@@ -16,8 +16,12 @@ use io_uring::{IoUring, Probe, opcode, squeue};
 use slab::Slab;
 
 use super::registered::{MOST, Registered};
+use super::workers::Workers;
 use super::{Allocation, Engine, Event, Io, Part, Stable};
 use crate::mail::Mail;
+
+/// The token of the engine's own poll; nobody else's, for theirs count from 0.
+const ASIDE: u64 = u64::MAX;
 
 /// What the kernel is shown beside buffers: a message and its vectors. Boxed: the kernel knows its address.
 struct Gear {
@@ -45,6 +49,8 @@ pub struct Uring {
     /// The buffers that the kernel knows; none where it knows none.
     registered: Option<Registered>,
     used: Used,
+    /// For what the ring has no operation for.
+    aside: Workers,
 }
 
 /// How files were read and written.
@@ -89,7 +95,16 @@ impl Uring {
         }
         let registered = has_fixed(&ring, &probe).map(|()| Registered::new(MOST));
         let registered = registered.inspect_err(|error| tracing::info!(%error, "no registered buffers here")).ok();
-        Ok(Uring { ring, entries: Slab::new(), idle: Vec::new(), registered, used: Used::default() })
+        let (entries, idle, used, aside) = (Slab::new(), Vec::new(), Used::default(), Workers::new(1)?);
+        let mut uring = Uring { ring, entries, idle, registered, used, aside };
+        uring.listen_aside();
+        Ok(uring)
+    }
+
+    /// Hear of what has ended aside.
+    fn listen_aside(&mut self) {
+        let bell = self.aside.bell().clone();
+        self.submit(ASIDE, Io::Poll(bell));
     }
 
     /// A transfer of one part is made with a registered buffer, if the kernel takes it: its index.
@@ -123,6 +138,7 @@ impl Uring {
     }
 
     fn collect(&mut self, events: &mut Vec<Event>) {
+        let mut heard = false;
         for completion in self.ring.completion() {
             let Some(Entry { token, io, gear }) = self.entries.try_remove(completion.user_data() as usize) else {
                 continue;
@@ -130,13 +146,24 @@ impl Uring {
             self.idle.extend(gear);
             let result = completion.result();
             let result = if result < 0 { Err(-result) } else { Ok(result as usize) };
-            events.push(Event { token, io, result });
+            match token {
+                ASIDE => heard = true,
+                _ => events.push(Event { token, io, result }),
+            }
+        }
+        if heard {
+            self.aside.hush();
+            self.aside.harvest(events);
+            self.listen_aside();
         }
     }
 }
 
 impl Engine for Uring {
     fn submit(&mut self, token: u64, mut io: Io) {
+        if matches!(io, Io::Extents(..)) {
+            return self.aside.give(token, io);
+        }
         let index = self.register(&mut io);
         let slot = self.entries.insert(Entry { token, io, gear: None });
         let idle = &mut self.idle;
@@ -185,7 +212,8 @@ fn has_fixed(ring: &IoUring, probe: &Probe) -> io::Result<()> {
 impl Drop for Uring {
     fn drop(&mut self) {
         // The kernel may still use their memory.
-        core::mem::take(&mut self.entries).into_iter().for_each(|(_, entry)| core::mem::forget(entry));
+        let entries = core::mem::take(&mut self.entries).into_iter().map(|(_, entry)| entry);
+        entries.filter(|entry| !matches!(entry.io, Io::Poll(_))).for_each(core::mem::forget);
     }
 }
 
@@ -243,6 +271,7 @@ fn describe(entry: &mut Entry, index: Option<u16>, spare: impl FnOnce() -> Optio
                 };
             opcode::Fallocate::new(fd(file), *length).offset(*offset).mode(mode).build()
         }
+        Io::Extents(..) => unreachable!("no operation of the ring"),
     }
 }
 

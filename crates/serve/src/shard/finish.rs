@@ -31,7 +31,7 @@ impl Shard {
                     _ => self.blame(rq, failed),
                 }
             }
-            Io::Poll(_) | Io::Receive(..) | Io::Send(..) => unreachable!("no disk does that"),
+            Io::Poll(_) | Io::Receive(..) | Io::Send(..) | Io::Extents(..) => unreachable!("no disk does that"),
         }
         self.complete_if_done(rq);
     }

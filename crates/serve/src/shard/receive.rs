@@ -50,6 +50,7 @@ impl Shard {
             mail: Some(Mail::default()),
             ready: VecDeque::new(),
             under_way: 0,
+            questions: 0,
             held: 0,
             sending: 0,
             sent_at: self.now,
@@ -147,6 +148,7 @@ impl Shard {
     fn take_on(&mut self, work: Work) -> u32 {
         let connection = &mut self.connections[work.connection];
         connection.under_way += 1;
+        connection.questions += work.asks_for_extents();
         self.tenants[connection.tenant].under_way += 1;
         self.works.insert(work) as u32
     }
@@ -171,8 +173,7 @@ impl Shard {
             }
             Command::Flush => self.flush(number),
             Command::Trim(_) | Command::WriteZeroes { .. } | Command::Cache => self.begin_stretches(number),
-            // Which parts are there is looked up with the reply.
-            Command::BlockStatus { .. } => self.ready(number),
+            Command::BlockStatus { .. } => self.ask_extents(number),
             Command::Disconnect | Command::Unknown(_) => unreachable!("the reader refuses it"),
         }
     }

@@ -1,15 +1,12 @@
 //! The way out: works that are done become replies, all those of a connection in one send.
 
-use blksched_nbd::{Command, Framing, reply};
+use blksched_nbd::{Command, reply};
 
 use super::work::{Piece, Work};
 use super::{Shard, Token};
 use crate::connection::{Attention, Connection, Phase};
 use crate::engine::{Event, Io};
 use crate::mail::Mail;
-
-/// The most extents of one answer.
-const EXTENTS: usize = 256;
 
 impl Shard {
     /// Answer, understand and receive wherever there is reason to.
@@ -100,9 +97,7 @@ impl Shard {
                 }
             }
             Command::BlockStatus { .. } => {
-                // Compact replies count in 32 bits, and so do their requests.
-                let most = if framing == Framing::Extended { EXTENTS } else { EXTENTS / 2 };
-                let extents = self.tenants[tenant].backend.extents(request.offset, request.length, most);
+                let extents = core::mem::take(&mut self.works[number as usize].extents);
                 mail.head(|out| reply::extents(framing, &request, &extents, out));
             }
             _ => {
@@ -143,6 +138,7 @@ impl Shard {
         let work = self.works.remove(number as usize);
         let connection = &mut self.connections[work.connection];
         connection.under_way -= 1;
+        connection.questions -= work.asks_for_extents();
         connection.held -= work.holds;
         let tenant = connection.tenant;
         self.tenants[tenant].under_way -= 1;

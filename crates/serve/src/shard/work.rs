@@ -1,6 +1,7 @@
 //! What clients have asked for: a work per request, cut into pieces that each have a buffer of their own.
 
 use blksched::{Bio, Durability, Hints, Op, Priority, Sector, SubmitterId, Tag, Waiter};
+use blksched_nbd::reply::Extent;
 use blksched_nbd::{Command, Errno, Persist, Request};
 
 use crate::backend::SECTOR;
@@ -22,13 +23,30 @@ pub struct Work {
     pub covered: u64,
     /// Memory that it holds \[bytes\].
     pub holds: u64,
+    /// What it was asked for, once that is known.
+    pub extents: Vec<Extent>,
     /// What went wrong.
     pub error: Option<Errno>,
 }
 
 impl Work {
     pub fn new(connection: usize, request: Request) -> Work {
-        Work { connection, request, first: None, last: None, left: 0, covered: 0, holds: 0, error: None }
+        Work {
+            connection,
+            request,
+            first: None,
+            last: None,
+            left: 0,
+            covered: 0,
+            holds: 0,
+            extents: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// 1 if its answer is a list of extents.
+    pub fn asks_for_extents(&self) -> u32 {
+        u32::from(matches!(self.request.command, Command::BlockStatus { .. }))
     }
 
     /// Must it be stable before the reply?

@@ -1,6 +1,6 @@
 //! What clients are told, and when: not before it is true, and what went wrong as what it is.
 
-use blksched_nbd::{Command, Errno, Holes, Persist, Speed};
+use blksched_nbd::{Command, Errno, Extents, Holes, Persist, Speed};
 
 use super::rig::*;
 use crate::engine::{Allocation, Io};
@@ -92,4 +92,53 @@ fn a_read_that_fails_says_so_and_brings_no_data() {
     rig.ask(client, 2, Command::Read, 0, 4096);
     rig.let_disk_work();
     assert_eq!(rig.told(client), [(2, None)]);
+}
+
+#[test]
+fn a_question_for_extents_waits_for_the_file_system_and_nobody_waits_for_it() {
+    let mut rig = settled("mq-deadline", 4);
+    let (curious, other) = (rig.client(0), rig.client(0));
+    let asks = |io: &Io| matches!(io, Io::Extents(..));
+    let question = Command::BlockStatus { extents: Extents::Many };
+    let questions: Vec<u8> = (0..40).flat_map(|cookie| rig.request(curious, cookie, question, 0, 1 << 20)).collect();
+    rig.send(curious, &questions);
+    assert_eq!(rig.under_way(asks), 16, "answers are long: so many and no more are kept");
+    rig.ask(other, 1, WRITE, 0, 4096);
+    rig.end(Ok(4096), is_write);
+    assert_eq!((rig.told(other), rig.told(curious)), (vec![(1, None)], vec![]));
+    let mut told = Vec::new();
+    while rig.end(Err(5), asks) {
+        told.extend(rig.told(curious));
+    }
+    assert_eq!(told, (0..40).map(|cookie| (cookie, Some(Errno::Io))).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_long_trim_goes_on_stretch_by_stretch_and_holds_one_piece() {
+    let mut rig = settled("noop", 4);
+    let client = rig.client(0);
+    rig.ask(client, 1, Command::Trim(Persist::Lazily), 0, 1 << 30);
+    let mut calls = 0;
+    while rig.end(Ok(0), |io| matches!(io, Io::Allocate(..))) {
+        calls += 1;
+        assert!(rig.shard.pieces.len() <= 1);
+    }
+    assert!(calls >= 16, "{calls}");
+    assert_eq!(rig.told(client), [(1, None)]);
+}
+
+#[test]
+fn cache_reads_all_of_it_with_one_buffer_and_is_answered_without_data() {
+    let mut rig = settled("noop", 4);
+    let client = rig.client(0);
+    rig.ask(client, 1, Command::Cache, 0, (10 << 20) + 512);
+    let mut reads = 0;
+    while rig.end(Ok(512 << 10), |io| matches!(io, Io::Read(..)) && length_of(io) == 512 << 10) {
+        reads += 1;
+        assert_eq!((rig.shard.pieces.len(), rig.shard.tenants[0].pool.free()), (1, (64 << 20) - (512 << 10)));
+    }
+    assert_eq!(reads, 20);
+    assert!(rig.end(Ok(512), |io| matches!(io, Io::Read(..))));
+    assert_eq!(rig.told(client), [(1, None)]);
+    assert_eq!(rig.shard.tenants[0].pool.free(), 64 << 20);
 }

@@ -1,10 +1,12 @@
 //! Clients that stall, flood, vanish or talk nonsense harm themselves only; and a stop.
 
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use blksched_nbd::Command;
 
 use super::rig::*;
+use crate::connection::Phase;
 use crate::engine::Io;
 use crate::orders::Order;
 
@@ -56,6 +58,24 @@ fn a_client_that_stops_in_the_middle_of_its_data_stops_nobody_else() {
     rig.ask(again, 3, WRITE, 0, 32 << 20);
     rig.let_disk_work();
     assert_eq!(rig.told(again), [(3, None)]);
+}
+
+#[test]
+fn a_client_that_stops_in_the_middle_of_its_data_is_cut_off_after_half_a_minute() {
+    let mut rig = settled("mq-deadline", 4);
+    let (stalled, _idle) = (rig.client(0), rig.client(0));
+    let write = rig.request(stalled, 1, WRITE, 0, 1 << 20);
+    rig.send(stalled, &write[..100_000]);
+    let gone = |rig: &Rig| rig.shard.connections.iter().filter(|(_, one)| one.phase == Phase::Gone).count();
+    for (seconds, cut_off) in [(29, 0), (3, 1)] {
+        assert!(rig.shard.timeout().is_some(), "it is looked for");
+        rig.shard.born -= Duration::from_secs(seconds);
+        rig.turn();
+        assert_eq!(gone(&rig), cut_off);
+    }
+    rig.shard.born -= Duration::from_secs(60);
+    rig.turn();
+    assert_eq!(rig.shard.timeout(), None, "nobody is in the middle of anything");
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! Threads for what blocks: files where there is no io_uring, and what io_uring has no operation for.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fs::{FallocateFlags, fallocate, fdatasync};
+use rustix::io::{Errno, ReadWriteFlags, preadv, pwritev2};
+
+use super::{Allocation, Event, Io, Part, Stable};
+use crate::backend::file_extents;
+
+/// Work for the threads, and what they have done.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<(u64, Io)>,
+    done: Vec<Event>,
+    closing: bool,
+}
+
+/// Some threads, each with one operation at a time.
+pub struct Workers {
+    shared: Arc<Shared>,
+    /// Rises when a thread has done something.
+    bell: Arc<OwnedFd>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// So many threads.
+    ///
+    /// # Errors
+    /// If there can be no more threads or files.
+    pub fn new(count: usize) -> io::Result<Workers> {
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let mut workers = Workers { shared: Arc::default(), bell, threads: Vec::new() };
+        for nth in 0..count {
+            let (shared, bell) = (workers.shared.clone(), workers.bell.clone());
+            let name = format!("disk-{nth}");
+            workers.threads.push(thread::Builder::new().name(name).spawn(move || labour(&shared, &bell))?);
+        }
+        Ok(workers)
+    }
+
+    /// Can be read from when something has ended.
+    pub fn bell(&self) -> &Arc<OwnedFd> {
+        &self.bell
+    }
+
+    /// Give them an operation on a file.
+    pub fn give(&self, token: u64, io: Io) {
+        lock(&self.shared).waiting.push_back((token, io));
+        self.shared.work.notify_one();
+    }
+
+    /// What they have done.
+    pub fn harvest(&self, events: &mut Vec<Event>) {
+        events.append(&mut lock(&self.shared).done);
+    }
+
+    /// The bell was heard.
+    pub fn hush(&self) {
+        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        lock(&self.shared).closing = true;
+        self.shared.work.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A thread that panicked held nothing half-changed.
+fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, State> {
+    shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A thread's life.
+fn labour(shared: &Shared, bell: &OwnedFd) {
+    loop {
+        let mut state = lock(shared);
+        let (token, mut io) = loop {
+            if let Some(next) = state.waiting.pop_front() {
+                break next;
+            }
+            if state.closing {
+                return;
+            }
+            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        let result = work(&mut io).map_err(|error| error.raw_os_error());
+        lock(shared).done.push(Event { token, io, result });
+        let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+    }
+}
+
+fn work(io: &mut Io) -> Result<usize, Errno> {
+    match io {
+        Io::Read(file, offset, parts) => preadv(file.as_fd(), &mut slices_mut(parts), *offset),
+        Io::Write(file, offset, parts, stable) => {
+            let slices: Vec<IoSlice<'_>> =
+                parts.iter().map(|part| IoSlice::new(&part.buffer.bytes()[..part.length])).collect();
+            let how = if *stable == Stable::Now { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
+            pwritev2(file.as_fd(), &slices, *offset, how)
+        }
+        Io::Sync(file) => fdatasync(file.as_fd()).map(|()| 0),
+        Io::Allocate(file, what, offset, length) => {
+            let how = match what {
+                Allocation::Punch => FallocateFlags::PUNCH_HOLE,
+                Allocation::Zero => FallocateFlags::ZERO_RANGE,
+            };
+            fallocate(file.as_fd(), how | FallocateFlags::KEEP_SIZE, *offset, *length).map(|()| 0)
+        }
+        Io::Extents(file, question, extents) => {
+            *extents = file_extents(file, question.start, question.length, question.most);
+            Ok(0)
+        }
+        Io::Poll(_) | Io::Receive(..) | Io::Send(..) => Err(Errno::INVAL),
+    }
+}
+
+fn slices_mut(parts: &mut [Part]) -> Vec<IoSliceMut<'_>> {
+    parts.iter_mut().map(|part| IoSliceMut::new(&mut part.buffer.bytes_mut()[..part.length])).collect()
+}
