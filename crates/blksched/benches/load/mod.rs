@@ -1,9 +1,12 @@
 //! What both benchmarks of the library do: a queue kept at a constant length, one request in, one through, one out.
 
-use blksched::{Bio, BlockQueue, Built, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, Span, SubmitterId};
+use blksched::{Bio, BlockQueue, Built, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, Span, Submitted, SubmitterId};
 
 /// A bio's length: 4 KiB.
 const SECTORS: u32 = 8;
+/// Request slots for each request that is queued: no era's depth limit (BFQ's reaches down to three sixteenths) makes a
+/// submitter sleep.
+const SLOTS: u32 = 6;
 /// Positions that keys are drawn from: 8 TiB of blocks, so that random ones hardly ever touch.
 const BLOCKS: u64 = 1 << 31;
 
@@ -34,7 +37,7 @@ impl Load {
     pub fn new(name: &str, queued: u32, keys: Keys, processes: u32) -> Load {
         let built = Catalogue::builtin().build(name).expect("the catalogue lists it");
         let scans = scans_a_list(&built);
-        let slots = built.slots.with_nr_requests(queued + 1);
+        let slots = built.slots.with_nr_requests(SLOTS * queued);
         let config = QueueConfig { slots, ..QueueConfig::default() };
         let queue = BlockQueue::new(config, built.elevator);
         let mut load =
@@ -85,7 +88,8 @@ impl Load {
         let start = Sector(block * u64::from(SECTORS));
         let reads = self.keys == Keys::Sequential || self.draw() % 10 < 7;
         let bio = if reads { Bio::read(block, who, start, SECTORS) } else { Bio::write(block, who, start, SECTORS) };
-        self.queue.submit(self.now, bio);
+        let became = self.queue.submit(self.now, bio);
+        assert!(became != Submitted::Asleep, "the benchmark is of requests that find a slot");
     }
 
     /// A linear congruential generator, its upper half: cheap, so that it hardly shows.
