@@ -38,6 +38,7 @@ impl EndHash {
     }
 
     /// Put `id` in front of its chain under `end`.
+    #[inline]
     pub fn insert(&mut self, id: RequestId, end: Sector) {
         let bucket = self.bucket(end);
         let behind = self.buckets[bucket];
@@ -52,6 +53,7 @@ impl EndHash {
     }
 
     /// Take `id` out, if it is in.
+    #[inline]
     pub fn remove(&mut self, id: RequestId) {
         let Some(&node) = self.nodes.get(id).filter(|node| node.hashed) else { return };
         match node.before {
@@ -69,6 +71,7 @@ impl EndHash {
     }
 
     /// The request hashed most recently under `end`, and how many entries were looked at.
+    #[inline]
     pub fn find(&self, end: Sector) -> (Option<RequestId>, u32) {
         let mut at = self.buckets[self.bucket(end)];
         let mut steps = 0;

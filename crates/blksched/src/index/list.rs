@@ -92,6 +92,7 @@ impl List {
     }
 
     /// Make `id` the last member.
+    #[inline]
     pub fn push_back(&mut self, id: RequestId) {
         self.link(id, self.tail(), None);
     }
@@ -112,6 +113,7 @@ impl List {
     }
 
     /// Take the first member out.
+    #[inline]
     pub fn pop_front(&mut self) -> Option<RequestId> {
         let head = self.head()?;
         self.remove(head);
@@ -122,6 +124,7 @@ impl List {
     ///
     /// # Panics
     /// If it is no member.
+    #[inline]
     pub fn remove(&mut self, id: RequestId) {
         let link = self.links[id];
         assert!(link.member, "request {id:?} is not on this list");
@@ -156,6 +159,7 @@ impl List {
         core::iter::successors(self.head(), |&id| self.behind(id))
     }
 
+    #[inline]
     fn link(&mut self, id: RequestId, before: Option<RequestId>, behind: Option<RequestId>) {
         let row = self.links.row(id);
         assert!(!row.member, "request {id:?} is already on this list");

@@ -186,6 +186,7 @@ impl MergeIndex {
     }
 
     /// A request is about to be inserted: it can be found from now on.
+    #[inline]
     pub(super) fn admit(&mut self, requests: &Requests, rq: RequestId) {
         if requests[rq].mergeable && self.uses_hash() {
             self.hash.insert(rq, requests[rq].end());
@@ -194,6 +195,7 @@ impl MergeIndex {
     }
 
     /// Nothing finds this request any more.
+    #[inline]
     pub(crate) fn forget(&mut self, _requests: &Requests, rq: RequestId) {
         self.hash.remove(rq);
         if self.last == Some(rq) {

@@ -139,6 +139,7 @@ impl SlotBook {
     }
 
     /// Take a slot for `bio`, if the era and the elevator let its submitter have one now.
+    #[inline]
     pub(super) fn take(&mut self, now: Instant, bio: &Bio, admission: Admission) -> bool {
         let dir = bio.dir();
         if self.is_too_deep(admission) {
@@ -164,6 +165,7 @@ impl SlotBook {
     }
 
     /// A request is no more.
+    #[inline]
     pub(super) fn release(&mut self, dir: Dir) {
         self.used[dir] -= 1;
     }

@@ -35,6 +35,7 @@ impl Requests {
         self.slots.get(id.index()).is_some_and(|request| request.stage != Stage::Free)
     }
 
+    #[inline]
     pub(crate) fn make(&mut self, now: Instant, bio: &Bio, bios: Fragment) -> RequestId {
         let serial = self.next_serial;
         // Made where it stays: a copy of sixteen small fields costs more than they do.
@@ -73,6 +74,7 @@ impl Requests {
         &mut self.slots[id.index()]
     }
 
+    #[inline]
     pub(crate) fn release(&mut self, id: RequestId) {
         let request = &mut self.slots[id.index()];
         assert!(request.stage != Stage::Free, "request {id:?} released twice");
@@ -181,6 +183,7 @@ pub(crate) struct Bios {
 pub(crate) struct SplitId(u32);
 
 impl Bios {
+    #[inline]
     pub(crate) fn add(&mut self, tag: Tag, split: Option<SplitId>) -> Fragment {
         let piece = Piece { tag, whole: split.map_or(WHOLE, |s| s.0), next: Fragment::NONE };
         Fragment(put(&mut self.pieces, &mut self.free, piece))
@@ -202,6 +205,7 @@ impl Bios {
     }
 
     /// Take a chain apart; `done` hears of each bio whose last piece this was, and whether any piece failed.
+    #[inline]
     pub(crate) fn finish(&mut self, mut at: Fragment, failed: bool, mut done: impl FnMut(Tag, bool)) {
         while at != Fragment::NONE {
             let piece = self.pieces[at.0 as usize];
@@ -222,6 +226,7 @@ impl Bios {
     }
 }
 
+#[inline]
 fn put<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
     match free.pop() {
         Some(slot) => {
