@@ -6,14 +6,20 @@ use crate::request::{RequestId, Requests, Table};
 #[derive(Clone, Debug, Default)]
 pub struct List {
     links: Table<Link>,
-    pub(super) ends: Option<Ends>,
+    pub(super) ends: Ends,
     pub(super) len: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ends {
-    pub(super) head: RequestId,
-    tail: RequestId,
+    head: Option32,
+    tail: Option32,
+}
+
+impl Ends {
+    pub(super) fn head(self) -> Option<RequestId> {
+        self.head.get()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,12 +64,12 @@ impl List {
 
     /// Its first member.
     pub fn head(&self) -> Option<RequestId> {
-        self.ends.map(|ends| ends.head)
+        self.ends.head.get()
     }
 
     /// Its last member.
     pub fn tail(&self) -> Option<RequestId> {
-        self.ends.map(|ends| ends.tail)
+        self.ends.tail.get()
     }
 
     /// How many members it has.
@@ -73,7 +79,7 @@ impl List {
 
     /// True if it has none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_none()
+        self.len == 0
     }
 
     /// Is `id` a member?
@@ -130,19 +136,14 @@ impl List {
         assert!(link.member, "request {id:?} is not on this list");
         self.links[id] = Link::default();
         self.len -= 1;
-        let (before, behind) = (link.before.get(), link.behind.get());
-        if let Some(before) = before {
-            self.links[before].behind = behind.into();
+        match link.before.get() {
+            Some(before) => self.links[before].behind = link.behind,
+            None => self.ends.head = link.behind,
         }
-        if let Some(behind) = behind {
-            self.links[behind].before = before.into();
+        match link.behind.get() {
+            Some(behind) => self.links[behind].before = link.before,
+            None => self.ends.tail = link.before,
         }
-        self.ends = self.ends.and_then(|Ends { head, tail }| match (before, behind) {
-            (None, None) => None,
-            (None, Some(behind)) => Some(Ends { head: behind, tail }),
-            (Some(before), None) => Some(Ends { head, tail: before }),
-            (Some(_), Some(_)) => Some(Ends { head, tail }),
-        });
     }
 
     /// Take `id` out if it is a member.
@@ -164,17 +165,14 @@ impl List {
         let row = self.links.row(id);
         assert!(!row.member, "request {id:?} is already on this list");
         *row = Link { before: before.into(), behind: behind.into(), member: true };
-        if let Some(before) = before {
-            self.links[before].behind = Some(id).into();
+        match before {
+            Some(before) => self.links[before].behind = Some(id).into(),
+            None => self.ends.head = Some(id).into(),
         }
-        if let Some(behind) = behind {
-            self.links[behind].before = Some(id).into();
+        match behind {
+            Some(behind) => self.links[behind].before = Some(id).into(),
+            None => self.ends.tail = Some(id).into(),
         }
-        let ends = self.ends.unwrap_or(Ends { head: id, tail: id });
-        self.ends = Some(Ends {
-            head: if before.is_none() { id } else { ends.head },
-            tail: if behind.is_none() { id } else { ends.tail },
-        });
         self.len += 1;
     }
 

@@ -8,14 +8,14 @@ use crate::request::RequestId;
 /// One list of a [`Lists`]; of no use with another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
-    ends: Option<Ends>,
+    ends: Ends,
     len: u32,
 }
 
 impl Chain {
     /// Its first member.
     pub fn head(self) -> Option<RequestId> {
-        self.ends.map(|ends| ends.head)
+        self.ends.head()
     }
 
     /// How many members it has.
