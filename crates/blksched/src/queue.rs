@@ -210,12 +210,11 @@ impl<L: Listener> BlockQueue<L> {
     /// What should the device do next? Call until it no longer says `Issue`.
     pub fn next(&mut self, now: Instant) -> Next {
         self.catch_up(now);
-        loop {
-            let next = self.ask(now);
-            if matches!(next, Next::Issue(_)) || self.core.slots.nobody_sleeps() || !self.admit_sleepers(now) {
-                return next;
-            }
+        let next = self.ask(now);
+        if matches!(next, Next::Issue(_)) || self.core.slots.nobody_sleeps() {
+            return next;
         }
+        self.next_with_sleepers(now, next)
     }
 
     /// The device is done with `rq`.
@@ -375,6 +374,16 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
+        let due = |deadline: Option<Instant>| deadline.is_some_and(|at| at <= now);
+        if due(self.elevator.deadline()) || due(self.plug.deadline()) {
+            self.pass_all(now);
+        }
+        self.core.clock = now;
+    }
+
+    /// Out of line: nearly every call finds nothing due.
+    #[cold]
+    fn pass_all(&mut self, now: Instant) {
         let mut rounds = 0;
         while let Some(at) = self.deadline().filter(|&at| at <= now) {
             let at = at.max(self.core.clock);
@@ -382,11 +391,9 @@ impl<L: Listener> BlockQueue<L> {
             assert!(rounds < ROUNDS, "at {at} the elevator leaves its deadline in the past for ever");
             self.pass(at);
         }
-        self.core.clock = now;
     }
 
-    /// Let the deadline that has come at `at` elapse. Out of line: nearly every call finds nothing due.
-    #[cold]
+    /// Let the deadline that has come at `at` elapse.
     fn pass(&mut self, at: Instant) {
         self.core.clock = at;
         if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {

@@ -3,7 +3,7 @@
 use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::slots::Sleeper;
 use super::split::{self, Piece};
-use super::{BlockQueue, Delivery, Listener, Submitted};
+use super::{BlockQueue, Delivery, Listener, Next, Submitted};
 use crate::elevator::{Admission, Insert};
 use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, Dir, Op, RequestId};
@@ -25,6 +25,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The bio's data, whatever must be flushed around it having been seen to.
+    #[inline]
     pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
         let max_sectors = self.core.config.limits.max_sectors;
         if bio.sectors <= max_sectors {
@@ -35,6 +36,13 @@ impl<L: Listener> BlockQueue<L> {
             }
             return became;
         }
+        self.submit_split(now, bio)
+    }
+
+    /// A bio longer than the device takes.
+    #[cold]
+    fn submit_split(&mut self, now: Instant, bio: &Bio) -> Submitted {
+        let max_sectors = self.core.config.limits.max_sectors;
         let count = bio.sectors.div_ceil(max_sectors);
         let of = Some(self.core.bios.split(count));
         let mut became = Submitted::Held;
@@ -53,6 +61,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A submission that found no slot is kept here until one is free. Whoever sleeps waits, so plugs open: its own
     /// requests may hold the slots that it sleeps for.
+    #[cold]
     fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
         self.core.slots.sleep(sleeper);
         if sleeper.piece.last {
@@ -94,9 +103,18 @@ impl<L: Listener> BlockQueue<L> {
         Submitted::Inserted(rq)
     }
 
-    /// Let sleepers in whose slots have come free; true if any went. They run after the queue has, as woken processes
+    /// Ask again as long as sleepers go in; `next` is the answer so far. They run after the queue has, as woken processes
     /// run after the interrupt that woke them.
-    pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
+    #[cold]
+    pub(super) fn next_with_sleepers(&mut self, now: Instant, mut next: Next) -> Next {
+        while !matches!(next, Next::Issue(_)) && self.admit_sleepers(now) {
+            next = self.ask(now);
+        }
+        next
+    }
+
+    /// Let sleepers in whose slots have come free; true if any went.
+    fn admit_sleepers(&mut self, now: Instant) -> bool {
         let mut any = false;
         for dir in Dir::BOTH {
             while let Some(sleeper) = self.core.slots.wake(now, dir) {
@@ -141,7 +159,9 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
-        if let Some(joined) = self.merge_in_plug(now, bio, piece) {
+        if self.plug.collects()
+            && let Some(joined) = self.merge_in_plug(now, bio, piece)
+        {
             return joined;
         }
         // From here on the elevator is asked, and may change its mind.
@@ -155,9 +175,10 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A submitter's plug is looked through before the elevator, newest first.
+    #[inline(never)]
     fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Attempt> {
         let Merging { gate, kin, .. } = self.core.merges.rules();
-        if !self.plug.collects() || gate == Gate::Never || !bio.is_mergeable() {
+        if gate == Gate::Never || !bio.is_mergeable() {
             return None;
         }
         let limits = self.core.config.limits;
