@@ -497,6 +497,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// Give a prepared request to the elevator.
+    #[inline]
     fn hand_over(&mut self, now: Instant, rq: RequestId, at: Insert) {
         let was_idle = !self.elevator.has_work();
         self.enlist(now, rq);

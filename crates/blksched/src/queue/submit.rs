@@ -193,10 +193,15 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Answers the first.
+    #[inline]
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
-        if self.core.merges.rules().on_insert != OnInsert::Merge {
-            return None;
+        match self.core.merges.rules().on_insert {
+            OnInsert::Plain => None,
+            OnInsert::Merge => self.merge_into_others(now, rq),
         }
+    }
+
+    fn merge_into_others(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
         let mut first = None;
         let mut grown = None;
         while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, grown) {
