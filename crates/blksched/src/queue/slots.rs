@@ -142,7 +142,9 @@ impl SlotBook {
     #[inline]
     pub(super) fn take(&mut self, now: Instant, bio: &Bio, admission: Admission) -> bool {
         let dir = bio.dir();
-        if self.is_too_deep(admission) {
+        if let Admission::Shallow(per_word) = admission
+            && self.is_too_deep(per_word)
+        {
             return false;
         }
         let privileged = self.is_privileged(now, bio);
@@ -200,14 +202,9 @@ impl SlotBook {
     }
 
     /// Would another request of this kind leave too few tags for the others?
-    fn is_too_deep(&self, admission: Admission) -> bool {
-        match (admission, self.slots) {
-            (Admission::Shallow(per_word), Slots::Shared { nr_requests, .. }) => {
-                self.used.read + self.used.write
-                    >= per_word.saturating_mul(nr_requests.div_ceil(self.slots.tags_per_word()))
-            }
-            _ => false,
-        }
+    fn is_too_deep(&self, per_word: u32) -> bool {
+        let Slots::Shared { nr_requests, .. } = self.slots else { return false };
+        self.used.read + self.used.write >= per_word.saturating_mul(nr_requests.div_ceil(self.slots.tags_per_word()))
     }
 
     fn free(&self, dir: Dir) -> u32 {
@@ -227,9 +224,11 @@ impl SlotBook {
     }
 
     /// Is `bio` of somebody who was woken and whose batch is not over?
+    #[inline]
     fn is_privileged(&self, now: Instant, bio: &Bio) -> bool {
-        let theirs = self.privilege[bio.dir()].filter(|privilege| privilege.submitter == bio.submitter);
-        theirs.is_some_and(|privilege| privilege.left > 0 && now <= privilege.until)
+        self.privilege[bio.dir()].as_ref().is_some_and(|privilege| {
+            privilege.submitter == bio.submitter && privilege.left > 0 && now <= privilege.until
+        })
     }
 
     /// How many requests beyond the limit a batch may reach.
