@@ -115,29 +115,46 @@ pub struct DeviceFacts {
 pub struct Cx<'a> {
     /// The time of this call.
     pub now: Instant,
-    /// The device.
-    pub device: &'a DeviceFacts,
-    pub(crate) requests: &'a mut Requests,
-    pub(crate) merges: &'a mut MergeIndex,
-    pub(crate) wished: &'a mut Run,
+    pub(crate) books: &'a mut Books,
     pub(crate) listener: Option<&'a mut dyn Listener>,
 }
 
+/// The queue's books, as far as an elevator has to do with them. One reference: a context is made for every question.
+pub(crate) struct Books {
+    pub(crate) device: DeviceFacts,
+    pub(crate) requests: Requests,
+    pub(crate) merges: MergeIndex,
+    /// What the elevator wished in a call that has no answer.
+    pub(crate) wished: Run,
+}
+
+impl Books {
+    /// Nothing merges into this request any more.
+    pub(crate) fn seal(&mut self, id: RequestId) {
+        self.merges.forget(id);
+        self.requests.get_mut(id).mergeable = false;
+    }
+}
+
 impl Cx<'_> {
+    /// The device.
+    pub fn device(&self) -> &DeviceFacts {
+        &self.books.device
+    }
+
     /// A live request.
     pub fn rq(&self, id: RequestId) -> &Request {
-        &self.requests[id]
+        &self.books.requests[id]
     }
 
     /// Nothing merges into this request any more, though it stays queued. (Issuing one does that by itself.)
     pub fn seal(&mut self, id: RequestId) {
-        self.merges.forget(self.requests, id);
-        self.requests.get_mut(id).mergeable = false;
+        self.books.seal(id);
     }
 
     /// Wish to be run, in the calls that have no answer to say so: [`Elevator::grown`] and [`Elevator::absorbed`].
     pub fn wish(&mut self, run: Run) {
-        *self.wished = run.max(*self.wished);
+        self.books.wished = run.max(self.books.wished);
     }
 
     /// Tell the listener, if there is one.

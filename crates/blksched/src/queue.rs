@@ -6,7 +6,7 @@
 //!
 //! It owns the arena, keeps the contract's four rules, and is the only writer of requests. One file per mechanism.
 
-use crate::elevator::{Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Run};
+use crate::elevator::{Books, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Run};
 use crate::explain::{Listener, Reason, Silence, Unplug};
 use crate::group::Groups;
 use crate::request::{Bio, Bios, Command, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
@@ -122,15 +122,10 @@ pub struct BlockQueue<L: Listener = Silence> {
 /// What the queue's mechanisms share: the books, and who listens.
 struct Core<L> {
     config: QueueConfig,
-    /// What elevators are told of the device.
-    facts: DeviceFacts,
+    books: Books,
     /// The latest moment seen; time never runs backwards for an elevator.
     clock: Instant,
-    requests: Requests,
     bios: Bios,
-    merges: MergeIndex,
-    /// What the elevator wished while a merge was made.
-    wished: Run,
     slots: SlotBook,
     /// Requests the elevator holds.
     queued: u32,
@@ -141,19 +136,17 @@ impl<L: Listener> Core<L> {
     fn cx(&mut self, now: Instant) -> Cx<'_> {
         let listener: Option<&mut dyn Listener> =
             if self.listener.is_listening() { Some(&mut self.listener) } else { None };
-        let (requests, merges, wished) = (&mut self.requests, &mut self.merges, &mut self.wished);
-        Cx { now, device: &self.facts, requests, merges, wished, listener }
+        Cx { now, books: &mut self.books, listener }
     }
 
     /// Nothing merges into `rq` any more.
     fn seal(&mut self, rq: RequestId) {
-        self.merges.forget(&self.requests, rq);
-        self.requests.get_mut(rq).mergeable = false;
+        self.books.seal(rq);
     }
 
     fn explain(&mut self, now: Instant, reason: impl FnOnce(&Requests) -> Reason) {
         if self.listener.is_listening() {
-            self.listener.hear(now, reason(&self.requests));
+            self.listener.hear(now, reason(&self.books.requests));
         }
     }
 }
@@ -173,21 +166,19 @@ impl<L: Listener> BlockQueue<L> {
     pub fn with_listener(config: QueueConfig, elevator: Box<dyn Elevator>, listener: L) -> BlockQueue<L> {
         assert!(config.depth > 0 && config.limits.max_sectors > 0 && config.limits.max_segments > 0);
         let merges = MergeIndex::new(elevator.merging(), config.slots.capacity());
-        let facts = DeviceFacts {
+        let device = DeviceFacts {
             rotational: config.limits.rotational,
             depth: config.depth,
             in_flight: 0,
             nr_requests: config.slots.nr_requests(),
             tags_per_word: config.slots.tags_per_word(),
         };
+        let requests = Requests::with_capacity(config.slots.capacity());
         let core = Core {
             config,
-            facts,
+            books: Books { device, requests, merges, wished: Run::No },
             clock: config.born,
-            requests: Requests::with_capacity(config.slots.capacity()),
             bios: Bios::default(),
-            merges,
-            wished: Run::No,
             slots: SlotBook::new(config.slots),
             queued: 0,
             listener,
@@ -228,7 +219,7 @@ impl<L: Listener> BlockQueue<L> {
             let Request { submitter, sectors, .. } = requests[rq];
             Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
         });
-        if self.core.requests[rq].op == Op::Flush {
+        if self.core.books.requests[rq].op == Op::Flush {
             self.flush_done(now, rq, outcome);
             return;
         }
@@ -236,10 +227,10 @@ impl<L: Listener> BlockQueue<L> {
             let run = self.elevator.complete(&mut self.core.cx(now), rq);
             self.obey(now, run);
         }
-        let dir = self.core.requests[rq].dir();
+        let dir = self.core.books.requests[rq].dir();
         self.deliver(rq, outcome);
         self.core.slots.release(dir);
-        self.core.requests.release(rq);
+        self.core.books.requests.release(rq);
     }
 
     /// The device handed `rq` back untried (busy, a reset): it goes again, before anything else.
@@ -250,12 +241,12 @@ impl<L: Listener> BlockQueue<L> {
         self.catch_up(now);
         self.leave_device(rq);
         self.core.explain(now, |_| Reason::Requeued { rq });
-        if self.core.requests[rq].op == Op::Flush {
+        if self.core.books.requests[rq].op == Op::Flush {
             self.flushes.try_again(rq);
-            self.core.requests.release(rq);
+            self.core.books.requests.release(rq);
             return;
         }
-        self.core.requests.get_mut(rq).stage = Stage::Queued;
+        self.core.books.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
         if self.is_orphan(rq) {
             // The present elevator has never seen it.
@@ -334,7 +325,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The live requests.
     pub fn requests(&self) -> &Requests {
-        &self.core.requests
+        &self.core.books.requests
     }
 
     /// The elevator.
@@ -345,12 +336,12 @@ impl<L: Listener> BlockQueue<L> {
     /// The tags of the bios that a request carries, in the order in which they lie on the disk. (A bio that was split
     /// has its tag on every piece.)
     pub fn tags(&self, rq: RequestId) -> impl Iterator<Item = Tag> + '_ {
-        self.core.bios.tags(self.core.requests[rq].bios)
+        self.core.bios.tags(self.core.books.requests[rq].bios)
     }
 
     /// Requests the device has.
     pub fn in_flight(&self) -> u32 {
-        self.core.facts.in_flight
+        self.core.books.device.in_flight
     }
 
     /// Requests the elevator has.
@@ -363,9 +354,9 @@ impl<L: Listener> BlockQueue<L> {
     /// # Panics
     /// If one is broken.
     pub fn check(&self) {
-        self.elevator.check(&self.core.requests);
-        self.core.slots.check(self.core.requests.len() as u32);
-        assert!(self.core.facts.in_flight <= self.core.config.depth);
+        self.elevator.check(&self.core.books.requests);
+        self.core.slots.check(self.core.books.requests.len() as u32);
+        assert!(self.core.books.device.in_flight <= self.core.config.depth);
     }
 }
 
@@ -424,7 +415,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// One question to the elevator, or the reason not to ask.
     fn ask(&mut self, now: Instant) -> Next {
-        if self.core.facts.in_flight >= self.core.config.depth {
+        if self.core.books.device.in_flight >= self.core.config.depth {
             return Next::Full;
         }
         if let Some(flush) = self.next_flush(now) {
@@ -448,7 +439,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The elevator chose `rq`: it leaves the merge index and goes to the device.
     fn issue(&mut self, now: Instant, rq: RequestId) -> Command {
-        let stage = self.core.requests[rq].stage;
+        let stage = self.core.books.requests[rq].stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
         self.core.seal(rq);
         self.core.queued -= 1;
@@ -456,18 +447,18 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn start(&mut self, now: Instant, rq: RequestId) -> Command {
-        self.core.facts.in_flight += 1;
-        self.core.requests.get_mut(rq).stage = Stage::InFlight;
-        let Request { op, start, sectors, durability, submitter, .. } = self.core.requests[rq];
+        self.core.books.device.in_flight += 1;
+        self.core.books.requests.get_mut(rq).stage = Stage::InFlight;
+        let Request { op, start, sectors, durability, submitter, .. } = self.core.books.requests[rq];
         self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
         let fua = durability.fua && self.core.config.limits.fua;
         Command { rq, op, start, sectors, fua, submitter }
     }
 
     fn leave_device(&mut self, rq: RequestId) {
-        let stage = self.core.requests[rq].stage;
+        let stage = self.core.books.requests[rq].stage;
         assert!(stage == Stage::InFlight, "the device returned {rq:?}, which is {stage:?}");
-        self.core.facts.in_flight -= 1;
+        self.core.books.device.in_flight -= 1;
         self.changed();
     }
 
@@ -479,8 +470,8 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Hand the bios of a finished request back, unless their data must still be flushed.
     fn deliver(&mut self, rq: RequestId, outcome: Outcome) {
-        let bios = core::mem::replace(&mut self.core.requests.get_mut(rq).bios, Fragment::NONE);
-        let needs_flush = self.core.requests[rq].durability.fua && !self.core.config.limits.fua;
+        let bios = core::mem::replace(&mut self.core.books.requests.get_mut(rq).bios, Fragment::NONE);
+        let needs_flush = self.core.books.requests[rq].durability.fua && !self.core.config.limits.fua;
         if needs_flush && outcome == Outcome::Ok {
             self.flushes.after(bios);
         } else {
@@ -509,9 +500,9 @@ impl<L: Listener> BlockQueue<L> {
 
     /// From now on it is queued, and found by what may join it.
     fn enlist(&mut self, now: Instant, rq: RequestId) {
-        self.core.requests.get_mut(rq).stage = Stage::Queued;
+        self.core.books.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
-        self.core.merges.admit(&self.core.requests, rq);
+        self.core.books.merges.admit(&self.core.books.requests, rq);
         self.core.explain(now, |requests| {
             let Request { submitter, sectors, .. } = requests[rq];
             Reason::Inserted { rq, dir: requests[rq].dir(), sectors, submitter }
@@ -529,6 +520,6 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A bio as the arena keeps it.
     fn make(&mut self, now: Instant, bio: &Bio, fragment: Fragment) -> RequestId {
-        self.core.requests.make(now, bio, fragment)
+        self.core.books.requests.make(now, bio, fragment)
     }
 }

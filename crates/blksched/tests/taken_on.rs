@@ -30,7 +30,7 @@ impl Diary {
 
 impl Elevator for Diary {
     fn attach(&mut self, cx: &mut Cx<'_>) {
-        self.write(format!("attach at {} with {} requests", cx.now, cx.device.nr_requests));
+        self.write(format!("attach at {} with {} requests", cx.now, cx.device().nr_requests));
     }
 
     fn prepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {

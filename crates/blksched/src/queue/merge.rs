@@ -196,7 +196,7 @@ impl MergeIndex {
 
     /// Nothing finds this request any more.
     #[inline]
-    pub(crate) fn forget(&mut self, _requests: &Requests, rq: RequestId) {
+    pub(crate) fn forget(&mut self, rq: RequestId) {
         self.hash.remove(rq);
         if self.last == Some(rq) {
             self.last = None;

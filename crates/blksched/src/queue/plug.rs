@@ -103,7 +103,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A new request joins its submitter's collection, which is handed over once it is large enough.
     pub(super) fn collect(&mut self, now: Instant, rq: RequestId) {
         let Plugging::Submitter { requests } = self.plug.kind else { unreachable!("no submitter plug") };
-        let submitter = self.core.requests[rq].submitter;
+        let submitter = self.core.books.requests[rq].submitter;
         let list = self.plug.collected.entry(submitter).or_default();
         list.push(rq);
         if list.len() >= requests as usize {

@@ -177,13 +177,13 @@ impl<L: Listener> BlockQueue<L> {
     /// A submitter's plug is looked through before the elevator, newest first.
     #[inline(never)]
     fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Attempt> {
-        let Merging { gate, kin, .. } = self.core.merges.rules();
+        let Merging { gate, kin, .. } = self.core.books.merges.rules();
         if gate == Gate::Never || !bio.is_mergeable() {
             return None;
         }
         let limits = self.core.config.limits;
         let (into, end) = self.plug.collected(bio.submitter).find_map(|rq| {
-            let request = &self.core.requests[rq];
+            let request = &self.core.books.requests[rq];
             let end = super::merge::adjoins(request, bio).filter(|_| kin.accepts(request, bio))?;
             super::merge::fits(request, bio.sectors, 1, &limits).then_some((rq, end))
         })?;
@@ -195,7 +195,7 @@ impl<L: Listener> BlockQueue<L> {
     /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Answers the first.
     #[inline]
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
-        match self.core.merges.rules().on_insert {
+        match self.core.books.merges.rules().on_insert {
             OnInsert::Plain => None,
             OnInsert::Merge => self.merge_into_others(now, rq),
         }
@@ -219,15 +219,15 @@ impl<L: Listener> BlockQueue<L> {
 
     /// What the elevator wished while a merge was made, which has no answer of its own.
     fn obey_wish(&mut self, now: Instant) {
-        let wished = core::mem::take(&mut self.core.wished);
+        let wished = core::mem::take(&mut self.core.books.wished);
         self.obey(now, wished);
     }
 
     /// A request was absorbed by another: its slot is free.
     fn absorb(&mut self, victim: RequestId) {
-        let request = &self.core.requests[victim];
+        let request = &self.core.books.requests[victim];
         self.core.slots.release(request.dir());
         self.core.queued -= u32::from(request.stage == crate::Stage::Queued);
-        self.core.requests.release(victim);
+        self.core.books.requests.release(victim);
     }
 }

@@ -15,15 +15,15 @@ impl<L: Listener> BlockQueue<L> {
     /// Replace the elevator; returns the old one, which holds nothing that matters any more.
     pub fn switch(&mut self, now: Instant, elevator: Box<dyn Elevator>) -> Box<dyn Elevator> {
         self.catch_up(now);
-        let mut queued = self.core.requests.at_stage(Stage::Queued);
-        queued.sort_by_key(|&rq| self.core.requests[rq].queued_at);
+        let mut queued = self.core.books.requests.at_stage(Stage::Queued);
+        queued.sort_by_key(|&rq| self.core.books.requests[rq].queued_at);
         let old = core::mem::replace(&mut self.elevator, elevator);
-        self.orphans = self.core.requests.at_stage(Stage::InFlight);
-        let requests = &self.core.requests;
+        self.orphans = self.core.books.requests.at_stage(Stage::InFlight);
+        let requests = &self.core.books.requests;
         self.orphans.retain(|&rq| requests[rq].op != Op::Flush);
         self.elevator.attach(&mut self.core.cx(now));
         self.introduce_groups(now);
-        self.core.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
+        self.core.books.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
         self.core.queued = 0;
         if old.deadline().is_some() {
             self.core.explain(now, |_| Reason::Cancelled);

@@ -147,7 +147,7 @@ impl Calls {
     /// The queue asks what to do next.
     pub(super) fn asked(&mut self, cx: &Cx<'_>, deadline: Option<Instant>, tunables: &dyn Tunables) {
         let changed = core::mem::take(&mut self.desk.papers().changed_unseen);
-        let unchanged = self.unchanged.filter(|&(_, in_flight)| in_flight == cx.device.in_flight && !changed);
+        let unchanged = self.unchanged.filter(|&(_, in_flight)| in_flight == cx.device().in_flight && !changed);
         if let Some((answer, _)) = unchanged {
             self.desk.accuse(POLLS, || format!("asked again, but nothing has changed since the answer {answer:?}"));
         }
@@ -164,7 +164,7 @@ impl Calls {
             Dispatch::Wait if queued == 0 => {
                 self.desk.accuse(WAIT, || "nothing is queued: the answer should be Empty".to_owned());
             }
-            Dispatch::Wait if cx.device.in_flight == 0 && deadline.is_none() => {
+            Dispatch::Wait if cx.device().in_flight == 0 && deadline.is_none() => {
                 self.desk.accuse(WAIT, || format!("{queued} requests are queued, and nothing will ever happen"));
             }
             Dispatch::Idle { until, .. } if deadline.is_none_or(|at| at > until) => {
@@ -172,7 +172,7 @@ impl Calls {
             }
             Dispatch::Idle { .. } | Dispatch::Wait | Dispatch::Empty => {}
         }
-        self.unchanged = Some((answer, cx.device.in_flight));
+        self.unchanged = Some((answer, cx.device().in_flight));
         answer
     }
 

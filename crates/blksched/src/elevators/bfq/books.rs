@@ -138,11 +138,11 @@ impl Bfq {
     /// The device is known now, and room is made for so many requests, within reason, and for the queues of a usual
     /// load; more have room made for them when they come.
     pub(super) fn meet_device(&mut self, call: &Call<'_, '_>) {
-        let rotational = call.cx.device.rotational;
+        let rotational = call.cx.device().rotational;
         self.rate = PeakRate::new(rotational);
         self.ncq = Ncq::new(rotational);
         self.levels[ROOT].idle_class_at = call.now;
-        let (requests, queues) = ((call.cx.device.nr_requests as usize).min(4096), 64);
+        let (requests, queues) = ((call.cx.device().nr_requests as usize).min(4096), 64);
         self.contexts.reserve(queues);
         self.queues.reserve(queues);
         self.entities.reserve(queues);

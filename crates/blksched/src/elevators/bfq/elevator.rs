@@ -26,7 +26,7 @@ impl Elevator for Bfq {
             return Admission::Unlimited;
         }
         let share = SHARES[usize::from(self.raised_busy > 0)][usize::from(bio.waiter == Waiter::Sync)];
-        Admission::Shallow((cx.device.tags_per_word * share / 16).max(1))
+        Admission::Shallow((cx.device().tags_per_word * share / 16).max(1))
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {

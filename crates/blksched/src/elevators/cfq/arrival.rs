@@ -65,7 +65,7 @@ impl Cfq {
         match self.rules.seeks {
             Seeks::PerProcess => self.rules.first_seek.add(&mut self.processes[pid].seeks, request.start),
             Seeks::PerQueue => self.rules.first_seek.add(&mut self.queues[q].seeks, request.start),
-            Seeks::History => self.queues[q].history.add(request.start, request.sectors, cx.device.rotational),
+            Seeks::History => self.queues[q].history.add(request.start, request.sectors, cx.device().rotational),
         }
         self.look_at_habits(cx, pid, q);
         match self.rules.seeks {

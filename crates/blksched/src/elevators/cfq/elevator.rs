@@ -20,12 +20,12 @@ impl Elevator for Cfq {
         self.last_delayed_sync = now.wrapping_sub(self.second());
         self.head_start = self.rules.clock.head_start(cx.now);
         self.groups = Groups::new(now);
-        if self.knobs.kernel >= V4_20 && !cx.device.rotational {
+        if self.knobs.kernel >= V4_20 && !cx.device().rotational {
             self.knobs.slice_idle = Span::ZERO;
             self.ticks = Ticks::of(&self.knobs, self.unit);
         }
         // 2.6 lets a woken submitter have a batch beyond the limit: one and a half times, in each direction.
-        self.reserve((3 * cx.device.nr_requests as usize).saturating_add(cx.device.depth as usize));
+        self.reserve((3 * cx.device().nr_requests as usize).saturating_add(cx.device().depth as usize));
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {

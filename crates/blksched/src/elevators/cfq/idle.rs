@@ -114,7 +114,7 @@ impl Cfq {
 
     /// Idling pays: the disk has an arm to keep in place, or does not queue.
     pub(super) fn has_arm(&self, cx: &Cx<'_>) -> bool {
-        cx.device.rotational || !self.ncq.queues()
+        cx.device().rotational || !self.ncq.queues()
     }
 
     /// The queue being served ran empty: idle for it, if that is worth it.

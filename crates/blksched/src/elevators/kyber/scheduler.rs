@@ -94,7 +94,7 @@ impl Elevator for Kyber {
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         match bio.waiter {
             Waiter::Sync => Admission::Unlimited,
-            Waiter::Async => Admission::Shallow((cx.device.tags_per_word * ASYNC_PERCENT / 100).max(1)),
+            Waiter::Async => Admission::Shallow((cx.device().tags_per_word * ASYNC_PERCENT / 100).max(1)),
         }
     }
 

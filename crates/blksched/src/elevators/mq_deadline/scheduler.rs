@@ -97,7 +97,7 @@ impl MqDeadline {
 
 impl Elevator for MqDeadline {
     fn attach(&mut self, cx: &mut Cx<'_>) {
-        self.tunables.async_depth = depth::all_of_them(cx.device);
+        self.tunables.async_depth = depth::all_of_them(cx.device());
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
@@ -134,7 +134,7 @@ impl Elevator for MqDeadline {
     }
 
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        depth::admission(bio.op, self.tunables.async_depth, cx.device)
+        depth::admission(bio.op, self.tunables.async_depth, cx.device())
     }
 
     fn merging(&self) -> Merging {

@@ -28,14 +28,14 @@ impl<L: Listener> Core<L> {
         grown: Option<RequestId>,
     ) -> Option<Append> {
         let victim = grown.unwrap_or(rq);
-        if !self.requests[victim].is_mergeable() {
+        if !self.books.requests[victim].is_mergeable() {
             return None;
         }
         let continues = |into: &RequestId| self.continues(*into, victim);
-        let last = self.merges.last.filter(|_| grown.is_none()).filter(continues);
+        let last = self.books.merges.last.filter(|_| grown.is_none()).filter(continues);
         let into = match last {
             Some(last) => last,
-            None => self.merges.hash.find(self.requests[victim].start).0.filter(continues)?,
+            None => self.books.merges.hash.find(self.books.requests[victim].start).0.filter(continues)?,
         };
         match grown {
             None => {
@@ -50,10 +50,10 @@ impl<L: Listener> Core<L> {
     }
 
     fn continues(&self, into: RequestId, victim: RequestId) -> bool {
-        let (a, b) = (&self.requests[into], &self.requests[victim]);
+        let (a, b) = (&self.books.requests[into], &self.books.requests[victim]);
         into != victim
             && a.end() == b.start
-            && self.merges.rules().kin.accept_each_other(a, b)
+            && self.books.merges.rules().kin.accept_each_other(a, b)
             && fits(a, b.sectors, b.segments, &self.config.limits)
     }
 }
