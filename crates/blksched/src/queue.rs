@@ -201,11 +201,12 @@ impl<L: Listener> BlockQueue<L> {
     /// What should the device do next? Call until it no longer says `Issue`.
     pub fn next(&mut self, now: Instant) -> Next {
         self.catch_up(now);
-        let next = self.ask(now);
-        if matches!(next, Next::Issue(_)) || self.core.slots.nobody_sleeps() {
-            return next;
+        loop {
+            let next = self.ask(now);
+            if matches!(next, Next::Issue(_)) || self.core.slots.nobody_sleeps() || !self.admit_sleepers(now) {
+                return next;
+            }
         }
-        self.next_with_sleepers(now, next)
     }
 
     /// The device is done with `rq`.
@@ -479,6 +480,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
+    #[inline]
     fn finish_bios(&mut self, bios: Fragment, outcome: Outcome) {
         let deliveries = &mut self.deliveries;
         self.core.bios.finish(bios, outcome == Outcome::Failed, |tag, failed| {

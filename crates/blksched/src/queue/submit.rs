@@ -3,7 +3,7 @@
 use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::slots::Sleeper;
 use super::split::{self, Piece};
-use super::{BlockQueue, Delivery, Listener, Next, Submitted};
+use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::{Admission, Insert};
 use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, Dir, Op, RequestId};
@@ -103,18 +103,10 @@ impl<L: Listener> BlockQueue<L> {
         Submitted::Inserted(rq)
     }
 
-    /// Ask again as long as sleepers go in; `next` is the answer so far. They run after the queue has, as woken processes
+    /// Let sleepers in whose slots have come free; true if any went. They run after the queue has, as woken processes
     /// run after the interrupt that woke them.
     #[cold]
-    pub(super) fn next_with_sleepers(&mut self, now: Instant, mut next: Next) -> Next {
-        while !matches!(next, Next::Issue(_)) && self.admit_sleepers(now) {
-            next = self.ask(now);
-        }
-        next
-    }
-
-    /// Let sleepers in whose slots have come free; true if any went.
-    fn admit_sleepers(&mut self, now: Instant) -> bool {
+    pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
         let mut any = false;
         for dir in Dir::BOTH {
             while let Some(sleeper) = self.core.slots.wake(now, dir) {
