@@ -6,6 +6,7 @@ pub mod cfq;
 pub mod deadline;
 pub mod kyber;
 pub mod mq_deadline;
+mod nearer;
 pub mod none;
 pub mod noop;
 mod sorted_dispatch;

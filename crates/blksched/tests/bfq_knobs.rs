@@ -2,8 +2,8 @@
 
 mod queue_kit;
 
-use blksched::{Bio, Catalogue, Class, Group, GroupId, Next, Priority, QueueConfig, Sector, Span, SubmitterId};
-use queue_kit::{ME, Rig, YOU, at_ms};
+use blksched::{Bio, Catalogue, Class, Group, GroupId, Priority, QueueConfig, Sector, Span, SubmitterId};
+use queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
 
 /// A load under which a knob matters.
 struct Scenario {
@@ -122,26 +122,6 @@ fn one_a_little_behind_and_one_ahead(rig: &mut Rig) -> Vec<u64> {
     rig.serve();
     rig.reads([103_000, 99_000]);
     one_per_ms(rig)
-}
-
-/// What goes to the disk before anything comes back.
-fn issued_at_once(rig: &mut Rig) -> Vec<u64> {
-    let mut order = Vec::new();
-    while let Next::Issue(command) = rig.next() {
-        order.push(command.start.0);
-    }
-    order
-}
-
-/// What goes until the disk is left idle, one request at a time and each taking a millisecond.
-fn one_per_ms(rig: &mut Rig) -> Vec<u64> {
-    let mut order = Vec::new();
-    while let Next::Issue(command) = rig.next() {
-        order.push(command.start.0);
-        rig.now += Span::from_ms(1);
-        rig.complete(command.rq);
-    }
-    order
 }
 
 /// The first of each run of requests on one side of the disk.

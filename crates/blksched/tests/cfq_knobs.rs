@@ -3,7 +3,7 @@
 mod queue_kit;
 
 use blksched::{Bio, Catalogue, Class, Group, GroupId, Next, Priority, QueueConfig, RequestId, Sector, Span};
-use queue_kit::{ME, Rig, YOU, at_ms};
+use queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
 
 /// A load under which a knob matters.
 struct Scenario {
@@ -27,11 +27,7 @@ const SCENARIOS: &[Scenario] = &[
         knob: "quantum",
         eras: OLD,
         values: [1, 3],
-        decide: |rig| {
-            rig.reads([1000, 2000, 3000, 4000, 5000]);
-            rig.read_by(YOU, 1 << 30, 8);
-            issued_at_once(rig)
-        },
+        decide: five_of_mine_and_one_of_yours,
         orders: [&[1000], &[1000, 2000, 3000]],
     },
     Scenario {
@@ -39,11 +35,7 @@ const SCENARIOS: &[Scenario] = &[
         eras: NEW,
         // Half of it, as long as the slice has not begun.
         values: [2, 6],
-        decide: |rig| {
-            rig.reads([1000, 2000, 3000, 4000, 5000]);
-            rig.read_by(YOU, 1 << 30, 8);
-            issued_at_once(rig)
-        },
+        decide: five_of_mine_and_one_of_yours,
         orders: [&[1000], &[1000, 2000, 3000]],
     },
     Scenario {
@@ -227,30 +219,16 @@ fn one_a_little_behind_and_one_ahead(rig: &mut Rig) -> Vec<u64> {
     one_per_ms(rig)
 }
 
+fn five_of_mine_and_one_of_yours(rig: &mut Rig) -> Vec<u64> {
+    rig.reads([1000, 2000, 3000, 4000, 5000]);
+    rig.read_by(YOU, 1 << 30, 8);
+    issued_at_once(rig)
+}
+
 /// Write-back of another level has a queue of its own.
 fn your_write(rig: &mut Rig, start: u64, level: u8) {
     let priority = Priority { class: Class::BestEffort, level };
     rig.submit(Bio { priority, ..Bio::write_back(0, YOU, Sector(start), 8) });
-}
-
-/// What goes to the disk before anything comes back.
-fn issued_at_once(rig: &mut Rig) -> Vec<u64> {
-    let mut order = Vec::new();
-    while let Next::Issue(command) = rig.next() {
-        order.push(command.start.0);
-    }
-    order
-}
-
-/// What goes until the disk is left idle, one request at a time and each taking a millisecond.
-fn one_per_ms(rig: &mut Rig) -> Vec<u64> {
-    let mut order = Vec::new();
-    while let Next::Issue(command) = rig.next() {
-        order.push(command.start.0);
-        rig.now += Span::from_ms(1);
-        rig.complete(command.rq);
-    }
-    order
 }
 
 fn play(scenario: &Scenario, knob: &str, era: &str, value: i64) -> Vec<u64> {

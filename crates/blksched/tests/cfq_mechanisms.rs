@@ -7,7 +7,7 @@ use blksched::{
     Bio, Catalogue, Class, Group, GroupId, Hints, Instant, Next, Priority, QueueConfig, Reason, Run, Sector, Span,
     SubmitterId,
 };
-use queue_kit::{ME, Rig, WHO, YOU, at_ms};
+use queue_kit::{ME, Rig, WHO, YOU, at_ms, issued_at_once, one_per_ms};
 
 const ERAS: &[&str] = &["cfq@2.6.31", "cfq@2.6.32", "cfq@2.6.33", "cfq@4.20"];
 const MS: i64 = 1_000_000;
@@ -45,15 +45,6 @@ fn rig(spec: &str) -> Rig {
     let mut rig = Rig::new(spec, config);
     rig.now = config.born;
     rig
-}
-
-/// What goes to the disk before anything comes back.
-fn issued_at_once(rig: &mut Rig) -> Vec<u64> {
-    let mut order = Vec::new();
-    while let Next::Issue(command) = rig.next() {
-        order.push(command.start.0);
-    }
-    order
 }
 
 /// How many milliseconds somebody else's far read is held back for the next read of one that has completed.
@@ -436,17 +427,6 @@ fn idles(rig: &Rig) -> u64 {
 
 fn runs_at_once(rig: &mut Rig) -> u64 {
     rig.heard().into_iter().filter(|reason| *reason == Reason::WishedRun(Run::Now)).count() as u64
-}
-
-/// What goes until the disk is left idle, one request at a time and each taking a millisecond.
-fn one_per_ms(rig: &mut Rig) -> Vec<u64> {
-    let mut order = Vec::new();
-    while let Next::Issue(command) = rig.next() {
-        order.push(command.start.0);
-        rig.now += Span::from_ms(1);
-        rig.complete(command.rq);
-    }
-    order
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What both benchmarks of the library do: a queue kept at a constant length, one request in, one through, one out.
 
-use blksched::{Bio, BlockQueue, Built, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, Span, Submitted, SubmitterId};
+use blksched::{
+    Bio, BlockQueue, Built, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, Span, Submitted, SubmitterId,
+};
 
 /// A bio's length: 4 KiB.
 const SECTORS: u32 = 8;

@@ -14,7 +14,7 @@
 //! | chooses between the two classes, and ends a batch? | `batch` |
 //! | says how many requests a batch of writes has? | `write_batch` |
 //! | says that the oldest request goes first? | `fifo` |
-//! | chooses the next request in sector order? | `next_request` |
+//! | chooses the next request in sector order? | `choose`, with `nearer` of the folder above |
 //! | finds a request that a bio may join in front? | `look_up` |
 //! | puts all of this together? | `choose`, `wait`, `scheduler` |
 //!
@@ -29,7 +29,6 @@ mod exits;
 mod fifo;
 mod history;
 mod look_up;
-mod next_request;
 mod presets;
 mod process;
 mod scheduler;

@@ -113,6 +113,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     /// compare what members point at *now* do so.
     pub fn rekey(&mut self, id: u32, key: K) {
         assert!(self.contains(id), "{id} is not in the tree");
+        self.gap = None;
         self.nodes[id as usize + 1].key = key;
         self.summarise_up(id + 1);
     }
@@ -368,6 +369,18 @@ pub(super) fn member(slot: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_member_that_got_another_key_changes_where_a_search_ends() {
+        let mut tree = Tree::<u32>::new();
+        for id in 0..3 {
+            tree.insert(id, 10 * (id + 1));
+        }
+        assert_eq!(tree.find(25).0, None);
+        tree.rekey(1, 27);
+        tree.insert(3, 25);
+        assert!(tree.iter().eq([0, 3, 1, 2]));
+    }
 
     #[test]
     fn equal_keys_stand_in_the_order_of_insertion() {

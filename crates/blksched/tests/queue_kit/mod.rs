@@ -22,6 +22,26 @@ pub fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Span::from_ms(ms)
 }
 
+/// What goes to the disk before anything comes back.
+pub fn issued_at_once(rig: &mut Rig) -> Vec<u64> {
+    let mut order = Vec::new();
+    while let Next::Issue(command) = rig.next() {
+        order.push(command.start.0);
+    }
+    order
+}
+
+/// What goes until the disk is left idle, one request at a time and each taking a millisecond.
+pub fn one_per_ms(rig: &mut Rig) -> Vec<u64> {
+    let mut order = Vec::new();
+    while let Next::Issue(command) = rig.next() {
+        order.push(command.start.0);
+        rig.now += Span::from_ms(1);
+        rig.complete(command.rq);
+    }
+    order
+}
+
 /// A queue, its log, and the time.
 pub struct Rig {
     pub queue: BlockQueue<Vec<(Instant, Reason)>>,

@@ -8,11 +8,14 @@
 
 use super::anticipate::Awaited;
 use super::batch::{self, Stage};
-use super::next_request::{self, Nearer};
 use super::scheduler::Anticipatory;
 use crate::elevator::{Cx, Run};
+use crate::elevators::nearer::TurningBack;
 use crate::explain::{BatchStart, Index, Reason, WaitEnd};
 use crate::request::{PerWaiter, RequestId, Waiter};
+
+/// From where the arm was left by the last request of the class.
+const TURNING_BACK: TurningBack = TurningBack { reach_sectors: 1024 * 1024, penalty: 2 };
 
 /// What a batch that goes on does.
 enum Step {
@@ -130,6 +133,7 @@ impl Anticipatory {
         self.nearer(cx, class, ahead, back)
     }
 
+    /// Only the two neighbours of the request just taken are compared, and each new one with the present choice.
     pub(super) fn nearer(
         &self,
         cx: &Cx<'_>,
@@ -138,10 +142,7 @@ impl Anticipatory {
         second: Option<RequestId>,
     ) -> Option<RequestId> {
         let (Some(a), Some(b)) = (first, second) else { return first.or(second) };
-        match next_request::choose(self.arm[class], cx.rq(a).start, cx.rq(b).start) {
-            Nearer::First => first,
-            Nearer::Second => second,
-        }
+        if TURNING_BACK.prefers_first(self.arm[class], cx.rq(a).start, cx.rq(b).start) { first } else { second }
     }
 
     pub(super) fn leave_orders(&mut self, class: Waiter, rq: RequestId) {

@@ -1,15 +1,15 @@
 //! Which request of a queue goes next: the nearest ahead, unless one a little behind is nearer still; and once a turn
 //! the oldest, if its time is up.
 //!
-//! **Rule** A request somebody waits for before one nobody does; then the smaller cost: the distance ahead, or the
-//! distance back × `back_seek_penalty` if it is at most `back_seek_max`; beyond that it counts as wrapped, and the
-//! lowest of those goes last. Once a request is taken, from its own start: the one behind it, or the one before it.
+//! **Rule** A request somebody waits for before one nobody does; then the nearer, by `back_seek_penalty` and
+//! `back_seek_max` ([`TurningBack`]). Once a request is taken, from its own start: the one behind it, or the one before it.
 //! **Origin** note B4.
 
 use super::Bfq;
 use super::queue::Qid;
 use super::terms::Call;
 use super::tunables::BfqTunables;
+use crate::elevators::nearer::TurningBack;
 use crate::explain::Reason;
 use crate::request::{Request, RequestId, Sector, Waiter};
 use crate::time::Span;
@@ -32,22 +32,9 @@ fn first_goes(first: Candidate, second: Candidate, from: Sector, knobs: &BfqTuna
     if first.waiter != second.waiter {
         return first.waiter == Waiter::Sync;
     }
-    match (cost(first.start, from, knobs), cost(second.start, from, knobs)) {
-        (Some(one), Some(other)) if one != other => one < other,
-        (Some(_), Some(_)) => first.start >= second.start,
-        (Some(_), None) => true,
-        (None, Some(_)) => false,
-        (None, None) => first.start <= second.start,
-    }
-}
-
-/// What a seek costs \[sectors ahead\]; `None`: it is too far back.
-fn cost(start: Sector, from: Sector, knobs: &BfqTunables) -> Option<u64> {
-    if start >= from {
-        return Some(start.0 - from.0);
-    }
-    let reach = 2 * u64::from(knobs.back_seek_max);
-    (start.0 + reach >= from.0).then(|| (from.0 - start.0).saturating_mul(u64::from(knobs.back_seek_penalty)))
+    let turning_back =
+        TurningBack { reach_sectors: 2 * u64::from(knobs.back_seek_max), penalty: u64::from(knobs.back_seek_penalty) };
+    turning_back.prefers_first(from, first.start, second.start)
 }
 
 impl Bfq {
@@ -159,12 +146,6 @@ mod tests {
     fn a_short_seek_back_beats_a_long_one_ahead_and_pays_double() {
         assert!(first_wins(read(99_990), read(100_021)));
         assert!(!first_wins(read(99_990), read(100_019)));
-    }
-
-    #[test]
-    fn of_two_equal_costs_the_higher_sector_goes() {
-        assert!(first_wins(read(100_020), read(99_990)));
-        assert!(!first_wins(read(99_990), read(100_020)));
     }
 
     #[test]

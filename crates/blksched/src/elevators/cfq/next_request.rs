@@ -1,11 +1,11 @@
 //! Which request of a queue goes next: the nearest ahead, unless one a little behind is nearer still.
 //!
-//! **Rule** A request somebody waits for before one nobody does, metadata before data; then the smaller cost: the
-//! distance ahead, or the distance back × `back_seek_penalty` if it is at most `back_seek_max`; beyond that it counts
-//! as wrapped, and the lowest of those goes last.
+//! **Rule** A request somebody waits for before one nobody does, metadata before data; then the nearer, by
+//! `back_seek_penalty` and `back_seek_max` ([`TurningBack`]).
 //! **Origin** note C3; 2.6.31, 2.6.32 and 2.6.33 differ in where they measure from ([`NextRequest`]).
 
 use super::tunables::CfqTunables;
+use crate::elevators::nearer::TurningBack;
 use crate::request::{Request, Sector, Waiter};
 
 /// From where the next request is chosen once one is taken.
@@ -48,22 +48,11 @@ pub(super) fn choose(first: Candidate, second: Candidate, from: Sector, knobs: &
     if first.meta != second.meta {
         return yes(first.meta);
     }
-    match (cost(first.start, from, knobs), cost(second.start, from, knobs)) {
-        (Some(one), Some(other)) if one != other => yes(one < other),
-        (Some(_), Some(_)) => yes(first.start >= second.start),
-        (Some(_), None) => Chosen::First,
-        (None, Some(_)) => Chosen::Second,
-        (None, None) => yes(first.start <= second.start),
-    }
-}
-
-/// What a seek costs \[sectors ahead\]; `None`: it is too far back.
-fn cost(start: Sector, from: Sector, knobs: &CfqTunables) -> Option<u64> {
-    if start >= from {
-        return Some(start.0 - from.0);
-    }
-    let reach = 2 * u64::try_from(knobs.back_seek_max).unwrap_or(0);
-    (start.0 + reach >= from.0).then(|| (from.0 - start.0).saturating_mul(knobs.back_seek_penalty.max(1) as u64))
+    let turning_back = TurningBack {
+        reach_sectors: 2 * u64::try_from(knobs.back_seek_max).unwrap_or(0),
+        penalty: knobs.back_seek_penalty.max(1) as u64,
+    };
+    yes(turning_back.prefers_first(from, first.start, second.start))
 }
 
 #[cfg(test)]
@@ -83,12 +72,6 @@ mod tests {
     fn a_short_seek_back_beats_a_long_one_ahead_and_pays_double() {
         assert!(first_wins(read(99_990), read(100_021)));
         assert!(!first_wins(read(99_990), read(100_019)));
-    }
-
-    #[test]
-    fn of_two_equal_costs_the_higher_sector_goes() {
-        assert!(first_wins(read(100_020), read(99_990)));
-        assert!(!first_wins(read(99_990), read(100_020)));
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! The nearer of two requests, for an arm that goes upward and turns back a little if that is nearer still.
+//!
+//! **Rule** The smaller cost: the distance ahead, or the distance back times a penalty, if it is within reach; beyond
+//! that it is as if it lay behind the end of the disk. Of equal costs the higher sector, which is the one ahead; of two
+//! beyond reach the lower one.
+//! **Origin** notes A2 and C3, B4 of 6.1: the anticipatory scheduler, CFQ and BFQ have it in common.
+
+use crate::request::Sector;
+
+/// How far back the arm turns, and at what price.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TurningBack {
+    pub(super) reach_sectors: u64,
+    /// What a sector back costs in sectors ahead.
+    pub(super) penalty: u64,
+}
+
+impl TurningBack {
+    /// Is the first of two requests the one to take? `first` and `second` are where they start.
+    pub(super) fn prefers_first(self, arm: Sector, first: Sector, second: Sector) -> bool {
+        match (self.cost(arm, first), self.cost(arm, second)) {
+            (Some(one), Some(other)) if one != other => one < other,
+            (Some(_), Some(_)) => first >= second,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => first <= second,
+        }
+    }
+
+    /// \[sectors ahead\]; `None`: too far back.
+    fn cost(self, arm: Sector, start: Sector) -> Option<u64> {
+        if start >= arm {
+            return Some(start.0 - arm.0);
+        }
+        let back = arm.0 - start.0;
+        (back <= self.reach_sectors).then(|| back.saturating_mul(self.penalty))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARM: Sector = Sector(1 << 30);
+    const LINUX_2_6: TurningBack = TurningBack { reach_sectors: 1 << 20, penalty: 2 };
+
+    fn first_wins(first: Sector, second: Sector) -> bool {
+        LINUX_2_6.prefers_first(ARM, first, second)
+    }
+
+    fn at(offset: i64) -> Sector {
+        Sector(ARM.0.checked_add_signed(offset).unwrap())
+    }
+
+    #[test]
+    fn a_step_back_counts_double_and_of_equals_the_one_ahead_wins() {
+        assert!(first_wins(at(-10), at(21)));
+        assert!(!first_wins(at(-10), at(20)));
+        assert!(first_wins(at(20), at(-10)));
+    }
+
+    #[test]
+    fn a_request_more_than_a_mebisector_back_loses_to_any_that_the_arm_can_reach() {
+        let (reach, beyond) = (-(1 << 20), -(1 << 20) - 1);
+        assert!(first_wins(at(reach), at(1 << 40)));
+        assert!(!first_wins(at(beyond), at(1 << 40)));
+    }
+
+    #[test]
+    fn of_two_beyond_reach_the_lower_one_wins() {
+        assert!(!first_wins(at(-(1 << 21)), at(-(1 << 22))));
+        assert!(first_wins(at(-(1 << 21)), at(-(1 << 21))));
+    }
+}
