@@ -2,7 +2,8 @@
 //! the oldest, if its time is up.
 //!
 //! **Rule** A request somebody waits for before one nobody does; then the nearer, by `back_seek_penalty` and
-//! `back_seek_max` ([`TurningBack`]). Once a request is taken, from its own start: the one behind it, or the one before it.
+//! `back_seek_max` ([`TurningBack`]). Once a request is taken, from its own start: the one behind it, or the one before
+//! it.
 //! **Origin** note B4.
 
 use super::Bfq;
