@@ -125,3 +125,17 @@ fn every_invariant_holds_under_random_use_and_every_request_comes_back() {
         }
     }
 }
+
+#[test]
+fn a_new_bfq_is_handed_what_a_group_that_is_gone_left_behind() {
+    let build = || Catalogue::builtin().build("bfq").unwrap().elevator;
+    let mut queue = BlockQueue::new(QueueConfig::default(), build());
+    let bio = Bio { group: GroupId(3), ..Bio::read(1, SubmitterId(1), Sector(0), 8) };
+    queue.submit(Instant::ZERO, bio);
+    queue.remove_group(Instant::ZERO, GroupId(3)).unwrap();
+    queue.switch(Instant::ZERO, build());
+    queue.check();
+    let Next::Issue(command) = queue.next(Instant::ZERO) else { panic!("there is a request") };
+    queue.complete(Instant::ZERO, command.rq, Outcome::Ok);
+    assert_eq!(queue.deliveries().count(), 1);
+}

@@ -61,9 +61,10 @@ impl Bfq {
         }
     }
 
-    /// The level whose queues this group's are.
+    /// The level whose queues this group's are; the root's, if it went before this elevator came.
     pub(super) fn level_of(&self, group: GroupId) -> usize {
-        if self.rules == Groups::Off { ROOT } else { group.0 as usize }
+        let level = group.0 as usize;
+        if self.rules == Groups::Off || level >= self.levels.len() { ROOT } else { level }
     }
 
     /// The entity that a level is for those around it; the root is none.
