@@ -1,6 +1,6 @@
 //! Bytes to scripts. Every byte string spells a script, so that a fuzzer never wastes one.
 
-use blksched::{Class, GroupId, Hints, Limits, Outcome, Plugging, Priority, QueueConfig, Slots, Span, WakeRule};
+use blksched::{Class, Group, GroupId, Hints, Limits, Outcome, Plugging, Priority, QueueConfig, Slots, Span, WakeRule};
 
 use super::script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
 
@@ -86,7 +86,8 @@ fn step(bytes: &mut Bytes<'_>) -> Step {
         25 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Failed },
         26 => Step::Requeue { nth: bytes.byte() },
         27 => Step::Set { nth: bytes.byte(), value: knob_value(bytes) },
-        28..=30 => Step::Pass(pass(bytes)),
+        28 | 29 => Step::Pass(pass(bytes)),
+        30 => group(bytes),
         _ => switch(bytes),
     }
 }
@@ -152,8 +153,28 @@ fn pass(bytes: &mut Bytes<'_>) -> Pass {
     }
 }
 
+/// The groups of [`plan`] and some more, in a tree; what a queue must refuse is among them.
+fn group(bytes: &mut Bytes<'_>) -> Step {
+    let which = bytes.byte();
+    let id = GroupId(u32::from(which % 5));
+    if which >= 160 {
+        return Step::Ungroup(id);
+    }
+    let parent = GroupId(bytes.pick(&[0, 0, 0, 1, 3]));
+    let weights = [100, 1, 10, 300, 1000, 10_000, 0, 10_001];
+    Step::Group(id, Group { parent, weight: bytes.pick(&weights), leaf_weight: bytes.pick(&weights) })
+}
+
 fn switch(bytes: &mut Bytes<'_>) -> Step {
     Step::Switch(bytes.pick(&[
+        Successor::Fresh,
+        Successor::Fresh,
+        Successor::Other("cfq"),
+        Successor::Other("cfq@4.20+groups=on"),
+        Successor::Other("bfq"),
+        Successor::Other("kyber"),
+        Successor::Other("mq-deadline"),
+        Successor::Other("anticipatory"),
         Successor::Fresh,
         Successor::Fresh,
         Successor::Other("noop"),
@@ -202,6 +223,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (10, 17, 3, 3));
+        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (12, 17, 3, 3));
     }
 }

@@ -1,8 +1,8 @@
 //! Plays a script: the device, the submitters and the clock around one queue.
 
 use blksched::{
-    Bio, BlockQueue, Command, Delivery, Durability, Elevator, Instant, Next, Op, Outcome, Sector, Span, Submitted,
-    SubmitterId, Tag, Waiter,
+    Bio, BlockQueue, Command, Delivery, Durability, Elevator, GroupError, Instant, Next, Op, Outcome, Sector, Span,
+    Submitted, SubmitterId, Tag, Waiter,
 };
 
 use super::script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
@@ -87,6 +87,8 @@ impl<'a, L: Ears> Run<'a, L> {
             Step::Complete { nth, outcome } => self.complete(nth, outcome),
             Step::Requeue { nth } => self.requeue(nth),
             Step::Set { nth, value } => self.set(nth, value),
+            Step::Group(id, group) => self.group(|queue, now| queue.set_group(now, id, group)),
+            Step::Ungroup(id) => self.group(|queue, now| queue.remove_group(now, id)),
             Step::Pass(pass) => {
                 self.pass(pass);
                 Ok(())
@@ -261,6 +263,18 @@ impl<'a, L: Ears> Run<'a, L> {
         self.begin()?;
         if self.queue.set(self.now, knob.name, raw).is_ok() {
             self.see(&Seen::KnobSet)?;
+        }
+        self.over()
+    }
+
+    /// A group is made, changed or removed, unless that cannot be.
+    fn group(
+        &mut self,
+        change: impl FnOnce(&mut BlockQueue<L>, Instant) -> Result<(), GroupError>,
+    ) -> Result<(), Violation> {
+        self.begin()?;
+        if change(&mut self.queue, self.now).is_ok() {
+            self.see(&Seen::GroupsChanged)?;
         }
         self.over()
     }

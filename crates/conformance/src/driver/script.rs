@@ -1,6 +1,6 @@
 //! Scripts: a queue's surroundings, and what happens to it.
 
-use blksched::{GroupId, Hints, Outcome, Priority, QueueConfig, Span};
+use blksched::{Group, GroupId, Hints, Outcome, Priority, QueueConfig, Span};
 
 use super::decode;
 
@@ -85,6 +85,10 @@ pub enum Step {
         /// To what.
         value: KnobValue,
     },
+    /// A group is made, or its weights change.
+    Group(GroupId, Group),
+    /// A group goes, whatever it still has queued.
+    Ungroup(GroupId),
     /// Time passes, and nobody tells the queue until the next step.
     Pass(Pass),
     /// Another elevator takes over.

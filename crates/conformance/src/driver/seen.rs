@@ -30,6 +30,8 @@ pub enum Seen<'a> {
     Delivered(Delivery),
     /// A knob took a new value.
     KnobSet,
+    /// A group was made, changed or removed.
+    GroupsChanged,
     /// The queue was asked until it had nothing more to issue.
     Settled {
         /// Its last answer.
