@@ -36,9 +36,19 @@ impl Turns {
         self.not_idled[why as usize]
     }
 
+    /// How often it was not, for whatever reason.
+    pub fn not_idled_in_all(&self) -> u64 {
+        self.not_idled.iter().sum()
+    }
+
     /// How often a queue with requests had to wait for this reason.
     pub fn held_back(&self, why: HeldBack) -> u64 {
         self.held_back[why as usize]
+    }
+
+    /// How often it had to, for whatever reason.
+    pub fn held_back_in_all(&self) -> u64 {
+        self.held_back.iter().sum()
     }
 
     /// How long the queue of this process was the one being served, idling for it included; write-back is not in it.
@@ -121,6 +131,7 @@ mod tests {
         assert_eq!(turns.ended(SliceEnd::Preempted(Preempt::Metadata)), 2);
         assert_eq!((turns.ended(SliceEnd::IdledInVain), turns.ended(SliceEnd::Used)), (1, 0));
         assert_eq!((turns.merged, turns.split, turns.not_idled(NotIdled::DiskBusy)), (1, 0, 1));
+        assert_eq!((turns.not_idled_in_all(), turns.held_back_in_all()), (1, 0));
     }
 
     #[test]

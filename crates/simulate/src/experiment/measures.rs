@@ -2,6 +2,7 @@
 
 mod argument;
 mod arrivals;
+mod decision;
 mod disk;
 mod process;
 mod scheduler;

@@ -5,7 +5,6 @@ use blksched_measure::{BeganBy, Cause, Serving, Waiting};
 
 use super::Misunderstood;
 use crate::experiment::outcome::{Outcome, ProcessOutcome};
-use crate::experiment::tally::DECISIONS;
 
 /// One argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +19,6 @@ pub(in crate::experiment) enum Argument {
     Cause,
     /// An index.
     Index,
-    /// A decision that is counted.
-    Decision,
     /// Seconds of the run: `10s..60s`.
     Window,
     /// How long: `40ms`.
@@ -43,7 +40,6 @@ impl Argument {
             Argument::Word(words) => Some(words),
             Argument::Cause => Some(CAUSES),
             Argument::Index => Some(INDICES),
-            Argument::Decision => Some(&DECISIONS),
         }
     }
 

@@ -4,6 +4,7 @@ use blksched::{BatchStart, Span};
 
 use super::Measure;
 use super::argument::{Argument, dir, index, waited};
+use super::decision;
 
 const DIR: &[Argument] = &[Argument::Dir];
 const INDEX: &[Argument] = &[Argument::Index];
@@ -77,10 +78,10 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "count",
-        arguments: &[Argument::Decision],
+        arguments: &[Argument::Word(decision::NAMES)],
         unit: "",
         doc: "how often a decision was made",
-        values: |outcome, words| vec![outcome.tally.count(&words[0]) as f64],
+        values: |outcome, words| vec![decision::count(outcome, &words[0]) as f64],
     },
     Measure {
         name: "searches",
