@@ -4,12 +4,14 @@ mod action;
 mod json;
 mod measured;
 mod memory;
+mod memory_table;
+mod spread;
 mod tables;
 mod udev;
 mod verdict;
 
 use blksched::Catalogue;
-use blksched_simulate::Grid;
+use blksched_simulate::{Findings, Grid};
 
 use crate::args::{CompareArguments, Emit};
 use crate::failure::Failure;
@@ -25,16 +27,20 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     let contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     let (stage, no_logs) = Stage::load(scene)?.without_logs();
     if scene.parse_only {
-        let notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
-        return Ok(output::print(&notes)?);
+        return Ok(output::print(&printed(&stage.notes()))?);
     }
-    let measured = measure(arguments, &stage, &contenders)?;
+    let runs = measure(arguments, &stage, &contenders)?;
+    let of = |(contender, runs): (&Contender, &Vec<Findings>)| Measured::of(contender, &stage.plan, runs);
+    let measured: Vec<Measured> = contenders.iter().zip(&runs).map(of).collect();
     let action = action::choose(&measured, arguments.goal);
     let mut sentences = verdict::sentences(&measured);
     sentences.extend(action::priorities(&measured));
     sentences.extend(action.as_ref().filter(|_| measured.len() > 1).map(Action::sentence));
+    let mut notes = notes(arguments, &stage, &measured);
+    notes.extend(contenders.iter().zip(&runs).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
+    notes.extend(no_logs);
     if arguments.json {
-        return Ok(output::print(&json::text(arguments, &stage, &measured, &sentences, action.as_ref()))?);
+        return Ok(output::print(&json::text(arguments, &stage, &measured, &sentences, action.as_ref(), notes))?);
     }
     if let (Some(Emit::Udev), Some(action)) = (arguments.emit, &action) {
         let rotational = stage.disk.build(scene.seed).facts().rotational;
@@ -44,7 +50,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     let mut text = output::paragraph(&heading(arguments, &stage)) + "\n";
     for table in [tables::jobs(&measured, stage.plan.has_programs()), tables::disk(&measured)]
         .into_iter()
-        .chain(memory::table(&measured))
+        .chain(memory_table::table(&measured))
     {
         text += &output::render(&table, look);
         text += "\n";
@@ -53,9 +59,12 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     if action.is_some_and(|action| action.chosen.is_some()) {
         text += "With --emit udev this becomes a rule for your system.\n";
     }
-    text += &notes(arguments, &stage, &measured);
-    text += &no_logs.map(|note| output::paragraph(&format!("note: {note}"))).unwrap_or_default();
+    text += &printed(&notes);
     Ok(output::print(&text)?)
+}
+
+fn printed(notes: &[String]) -> String {
+    notes.iter().map(|note| output::paragraph(&format!("note: {note}"))).collect()
 }
 
 /// What is compared unless somebody says otherwise: what a present kernel offers, then what was worth knowing before.
@@ -68,7 +77,11 @@ fn usual(catalogue: &Catalogue) -> Vec<String> {
 const USUAL: [&str; 6] = ["none", "mq-deadline", "kyber", "bfq", "deadline", "cfq"];
 
 /// Every contender with every seed.
-fn measure(arguments: &CompareArguments, stage: &Stage, contenders: &[Contender]) -> Result<Vec<Measured>, Failure> {
+fn measure(
+    arguments: &CompareArguments,
+    stage: &Stage,
+    contenders: &[Contender],
+) -> Result<Vec<Vec<Findings>>, Failure> {
     let scene = &arguments.scene;
     let trial = |contender: &Contender| stage.trial(scene, contender.choice.clone(), contender.knobs.clone());
     let seeds = (0..u64::from(arguments.seeds)).map(|nth| scene.seed.wrapping_add(nth)).collect();
@@ -79,8 +92,18 @@ fn measure(arguments: &CompareArguments, stage: &Stage, contenders: &[Contender]
     let pool = pool.map_err(|error| Failure::Outside(error.to_string()))?;
     let results = pool.install(|| grid.run(|| progress.step()));
     progress.finish();
-    let results = results.map_err(Failure::input)?;
-    Ok(contenders.iter().zip(&results).map(|(contender, runs)| Measured::of(contender, &stage.plan, runs)).collect())
+    results.map_err(Failure::input)
+}
+
+/// Which jobs ended before their time under an elevator, each once.
+fn gave_up(contender: &Contender, stage: &Stage, runs: &[Findings]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for line in runs.iter().flat_map(|run| stage.gave_up(run)).map(|line| format!("{}: {line}", contender.name)) {
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    told
 }
 
 /// What was run, and under which defaults.
@@ -96,7 +119,8 @@ fn heading(arguments: &CompareArguments, stage: &Stage) -> String {
     )
 }
 
-fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured]) -> String {
+/// What a user should know about this comparison.
+fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured]) -> Vec<String> {
     let mut notes = stage.notes();
     let time = arguments.scene.time;
     let mut idle: Vec<&str> = Vec::new();
@@ -110,5 +134,5 @@ fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured]) -> 
     } else if measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished) {
         notes.push(format!("some runs were cut off after {time}; --time makes them longer"));
     }
-    notes.iter().map(|note| output::paragraph(&format!("note: {note}"))).collect()
+    notes
 }

@@ -4,6 +4,7 @@ mod json;
 mod page;
 mod vmstat;
 
+use std::fs::File;
 use std::path::Path;
 
 use blksched::Catalogue;
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 
 use crate::args::ExperimentArguments;
 use crate::failure::Failure;
-use crate::input::{text_beside, text_of};
+use crate::input::{bytes_of, text_beside, text_of};
 use crate::output;
 use crate::progress::Progress;
 
@@ -72,7 +73,7 @@ fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
         let known = known.join(", ");
         return Err(Failure::Input(format!("`{name}` is neither a file nor an experiment{hint} (known: {known})")));
     }
-    let text = text_of(name, std::fs::read(path))?;
+    let text = text_of(name, File::open(path).and_then(bytes_of))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let read = |file: &str| text_beside(&folder.join(file));
     Experiment::parse(&title_of(path), name, &text, catalogue, &read).map_err(Failure::input)

@@ -4,7 +4,8 @@
 mod trace;
 mod workload;
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use blksched_disks::DiskSpec;
 use blksched_simulate::{Findings, Surroundings, Trial};
 use blksched_workloads::{GaveUp, Plan};
 
-use crate::args::Scene;
 use crate::failure::Failure;
+use crate::scene::Scene;
 use workload::Workload;
 
 /// A workload laid out on a disk.
@@ -39,12 +40,13 @@ impl Stage {
     }
 
     /// For runs of which nobody would know which one's logs are left.
-    pub(crate) fn without_logs(mut self) -> (Stage, Option<&'static str>) {
+    pub(crate) fn without_logs(mut self) -> (Stage, Option<String>) {
         let mut any = false;
         for job in &mut Arc::make_mut(&mut self.plan).jobs {
             any |= std::mem::take(&mut job.report.logs).any();
         }
-        (self, any.then_some("the job file's logs are written by `blksched simulate`, not by `compare`"))
+        let note = "the job file's logs are written by `blksched simulate`, not by `compare`";
+        (self, any.then(|| note.to_owned()))
     }
 
     /// Which jobs ended before their time, and why.
@@ -80,15 +82,33 @@ impl Stage {
     }
 }
 
-/// All of a file; `name` is for the error.
-pub(crate) fn text_of(name: &str, read: std::io::Result<Vec<u8>>) -> Result<String, Failure> {
+/// No job file and no experiment is longer; what has no end (`/dev/zero`) is longer than that \[bytes\].
+const MOST_BYTES: u64 = 16 << 20;
+
+/// All of an input, or as much of it as shows that it is too long for what people write.
+pub(crate) fn bytes_of(input: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn bounded(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    match bytes.len() as u64 {
+        0..=MOST_BYTES => Ok(bytes),
+        _ => Err(io::Error::other("longer than 16 MiB: expected a text that somebody wrote")),
+    }
+}
+
+/// What was read, as text; `name` is for the error.
+pub(crate) fn text_of(name: &str, read: io::Result<Vec<u8>>) -> Result<String, Failure> {
+    let read = read.and_then(bounded);
     let bytes = read.map_err(|error| Failure::Input(format!("{name}: {error}")))?;
     utf8(bytes).map_err(|error| Failure::Input(format!("{name}:{error}")))
 }
 
 /// All of a file that another one names: whoever reads that one says where.
 pub(crate) fn text_beside(path: &Path) -> Result<String, String> {
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = File::open(path).and_then(bytes_of).and_then(bounded).map_err(|error| error.to_string())?;
     utf8(bytes).map_err(|error| error.to_string())
 }
 
@@ -178,4 +198,18 @@ impl Setting<'_> {
 /// `deadline.fifo_batch=16` means every deadline; `deadline@2.6.33.fifo_batch=16` that one.
 fn is_meant(contender: &Contender, target: &str) -> bool {
     target == contender.choice.entry.name || target == contender.choice.to_string()
+}
+
+/// For fuzzing: what was said of elevators and jobs is understood or refused, beside no file at all.
+pub(crate) fn fuzz(option: &str, elevators: &[String], scene: &Scene, catalogue: &Catalogue) {
+    if let Ok(contenders) = contenders(option, elevators, &scene.set, catalogue) {
+        for Contender { choice, knobs, .. } in contenders {
+            let mut built = choice.build();
+            for (name, raw) in knobs {
+                let tunables = built.elevator.tunables_mut().expect("it has the knob");
+                tunables.set(&name, raw).expect("a value that was understood is in range");
+            }
+        }
+    }
+    workload::fuzz(scene);
 }

@@ -15,7 +15,10 @@ mod list;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod load;
 mod output;
+#[cfg(all(feature = "serve", target_os = "linux"))]
+mod private;
 mod progress;
+mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;
 mod simulate;
@@ -28,6 +31,27 @@ use clap::Parser;
 
 use args::{Arguments, Verb};
 use failure::Failure;
+
+/// For fuzzing: the words of a command line, one on each line, are understood or refused. Nothing runs, no file is read.
+#[doc(hidden)]
+pub fn fuzz_arguments(text: &str) {
+    let words = std::iter::once("blksched").chain(text.split('\n')).map(std::ffi::OsString::from);
+    let (rest, typed) = typed::split(words);
+    let Ok(mut arguments) = Arguments::try_parse_from(rest) else { return };
+    let catalogue = Catalogue::builtin();
+    match &mut arguments.verb {
+        Verb::Compare(compare) => {
+            compare.scene.typed = typed;
+            input::fuzz("--elevators", &compare.elevators, &compare.scene, &catalogue);
+        }
+        Verb::Simulate(simulate) => {
+            simulate.scene.typed = typed;
+            let elevator = std::slice::from_ref(&simulate.elevator);
+            input::fuzz("--elevator", elevator, &simulate.scene, &catalogue);
+        }
+        _ => {}
+    }
+}
 
 /// Run the command line with the built-in elevators and these.
 pub fn main_with(own: &[Entry]) -> ExitCode {

@@ -10,9 +10,10 @@ use blksched_serve::peers::Peer;
 use blksched_serve::sizes;
 use clap::{Args, ValueEnum};
 
-use crate::args::some_time;
 use crate::failure::Failure;
 use crate::output::{self, Look, render};
+use crate::private::private_directory;
+use crate::scene::some_time;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -117,7 +118,7 @@ fn peers(arguments: &LoadArguments, plan: &LoadPlan, file: &Path, table: &mut Ta
         arguments: words.split(' ').map(str::to_owned).collect(),
     }];
     all.extend(Peer::known());
-    let folder = crate::serve::private_directory()?;
+    let folder = private_directory()?;
     let measured: Result<Vec<_>, _> = all.iter().map(|peer| peer.measure(plan, file, &folder)).collect();
     let _ = std::fs::remove_dir_all(&folder);
     for (peer, cost) in all.iter().zip(measured.map_err(Failure::Outside)?) {

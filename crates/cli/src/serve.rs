@@ -10,6 +10,7 @@ use blksched_serve::{AskError, Caching, EngineKind, Listen, Question, ServeError
 use crate::failure::Failure;
 use crate::input::contenders;
 use crate::output;
+use crate::private::private_directory;
 pub(crate) use arguments::{CtlArguments, CtlVerb, Engine, ServeArguments};
 
 /// The least memory of an export: the longest request and some clients \[bytes\].
@@ -99,21 +100,6 @@ fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
         listen.push(Listen::Systemd);
     }
     Ok(listen)
-}
-
-/// A directory that only we can enter.
-pub(crate) fn private_directory() -> Result<PathBuf, Failure> {
-    use std::os::unix::fs::DirBuilderExt;
-    let base = std::env::temp_dir();
-    for nth in 0..1000u32 {
-        let path = base.join(format!("blksched-{}-{nth}", std::process::id()));
-        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::Outside(format!("{}: {error}", path.display()))),
-        }
-    }
-    Err(Failure::Outside(format!("{}: no room for a directory", base.display())))
 }
 
 /// Ask a server that runs.

@@ -181,6 +181,29 @@ fn one_kernel_of_an_elevator_is_listed_alone() {
     assert!(text.contains("seek_cost") && !text.contains(" write_expire "), "{text}");
 }
 
+#[test]
+fn a_job_that_gives_up_is_told_by_compare_too() {
+    let job = ["--name=a", "--rw=randread", "--direct=1", "--size=1m", "--max_latency=1us"];
+    let output = blksched(&[&["compare", "--elevators=none,bfq", "--seeds=2"], &job[..]].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for name in ["none", "bfq"] {
+        let note = format!("note: {name}: job a (process 0) gave up: an I/O took longer than max_latency");
+        assert_eq!(text.matches(&note).count(), 1, "{note}: {text}");
+    }
+    let output = blksched(&[&["compare", "--elevators=none", "--seeds=2", "--json"], &job[..]].concat());
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(value["notes"].to_string().contains("gave up"), "{value}");
+}
+
+#[test]
+fn a_file_without_end_is_refused_not_read() {
+    for arguments in [&["simulate", "/dev/zero"][..], &["experiment", "/dev/zero"], &["list", "/dev/zero"]] {
+        if Path::new("/dev/zero").exists() {
+            refused(arguments, &["/dev/zero: longer than 16 MiB"]);
+        }
+    }
+}
+
 #[cfg(all(feature = "serve", target_os = "linux"))]
 #[test]
 fn serve_ctl_and_load_complain_alike() {

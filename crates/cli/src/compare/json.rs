@@ -1,6 +1,6 @@
-//! A comparison for machines. The schema is `blksched/compare/1`; `tests/compare_json.rs` holds it fast.
+//! A comparison for machines. The schema is `blksched/compare/1`; `tests/command.rs` holds it fast.
 
-use blksched_measure::{Quantity, Spread};
+use blksched_measure::Quantity;
 use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::action::Action;
 use super::measured::{JobMeasure, Measured};
 use super::memory::MemoryMeasure;
+use super::spread::spread;
 use crate::args::CompareArguments;
 use crate::input::Stage;
 
@@ -33,6 +34,7 @@ pub(super) fn text(
     measured: &[Measured],
     sentences: &[String],
     action: Option<&Action<'_>>,
+    notes: Vec<String>,
 ) -> String {
     let comparison = Comparison {
         schema: "blksched/compare/1",
@@ -46,7 +48,7 @@ pub(super) fn text(
         elevators: measured.iter().map(elevator).collect(),
         verdict: sentences,
         action: action.map_or(Value::Null, proposal),
-        notes: stage.notes(),
+        notes,
     };
     serde_json::to_string_pretty(&comparison).expect("every key is a string") + "\n"
 }
@@ -100,18 +102,4 @@ fn job(job: &JobMeasure) -> Value {
         });
     }
     value
-}
-
-/// Mean and spread over the seeds, with the unit; `null` if nothing was measured.
-pub(super) fn spread(spread: Spread, unit: Quantity) -> Value {
-    if spread.count == 0 {
-        return Value::Null;
-    }
-    json!({
-        "unit": unit.unit(),
-        "mean": spread.mean,
-        "min": spread.min,
-        "max": spread.max,
-        "stddev": spread.stddev,
-    })
 }

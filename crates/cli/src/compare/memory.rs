@@ -1,30 +1,29 @@
-//! What the page cache did under each scheduler, and what that says: buffered jobs only.
+//! What the page cache did under each scheduler: buffered jobs only.
 
 use blksched::{Dir, Op};
-use blksched_measure::{Column, Quantity, Spread, Table};
+use blksched_measure::{Quantity, Spread};
 use blksched_simulate::Findings;
 use blksched_workloads::host::{Calls, HostReport, PAGE_BYTES, WaitsFor};
 use serde_json::{Value, json};
 
-use super::json::spread;
-use super::measured::Measured;
+use super::spread::spread;
 
 /// One scheduler's, over its runs.
 pub(crate) struct MemoryMeasure {
     /// The part of the pages read that cost no disk I/O.
-    hits: Spread,
+    pub(super) hits: Spread,
     /// Read from the disk before anybody asked \[bytes\].
-    read_ahead: Spread,
+    pub(super) read_ahead: Spread,
     /// Written to memory, and of it to the disk \[bytes\].
-    dirtied: Spread,
-    written: Spread,
+    pub(super) dirtied: Spread,
+    pub(super) written: Spread,
     /// How often the flusher set to work.
-    bursts: Spread,
+    pub(super) bursts: Spread,
     /// How often a writer went to sleep at the dirty limit, and for how long \[ns per write\].
-    throttled: Spread,
-    room: Spread,
+    pub(super) throttled: Spread,
+    pub(super) room: Spread,
     /// Dirty at the end \[bytes\].
-    left: Spread,
+    pub(super) left: Spread,
 }
 
 impl MemoryMeasure {
@@ -76,67 +75,4 @@ pub(crate) fn waits(dir: Dir, ios: u64, runs: &[Findings]) -> Option<Vec<(WaitsF
         let mean = |what| calls().map(|calls| calls.on(what).as_ns() as f64).sum::<f64>() / returned as f64;
         WaitsFor::ALL.into_iter().filter(|what| *what != WaitsFor::Pages).map(|what| (what, mean(what))).collect()
     })
-}
-
-/// One row per scheduler; none if nothing was buffered.
-pub(super) fn table(measured: &[Measured]) -> Option<Table> {
-    let columns = vec![
-        Column::words("elevator", "elevator"),
-        Column::numbers("hits", "read from memory", Quantity::Fraction),
-        Column::numbers("read_ahead", "read ahead", Quantity::Bytes),
-        Column::numbers("dirtied", "written to memory", Quantity::Bytes),
-        Column::numbers("written", "of it to the disk", Quantity::Bytes),
-        Column::numbers("bursts", "bursts", Quantity::Count),
-        Column::numbers("throttled", "writers throttled", Quantity::Count),
-        Column::numbers("room", "per write", Quantity::Time),
-        Column::numbers("left", "left dirty", Quantity::Bytes),
-    ];
-    let mut table = Table::new("", columns);
-    for (nth, elevator) in measured.iter().enumerate() {
-        let memory = elevator.memory.as_ref()?;
-        super::tables::below_a_line(&mut table, measured, nth);
-        table.row([
-            elevator.label().into(),
-            memory.hits.into(),
-            memory.read_ahead.into(),
-            memory.dirtied.into(),
-            memory.written.into(),
-            memory.bursts.into(),
-            memory.throttled.into(),
-            memory.room.into(),
-            memory.left.into(),
-        ]);
-    }
-    Some(table)
-}
-
-/// Memory hides the disk: said if, whoever schedules, nearly every call of a direction is done without it.
-pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
-    const LEAST: f64 = 0.95;
-    let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.mean);
-    let free = |m: &Measured| {
-        let memory = m.memory.as_ref()?;
-        (memory.room.count > 0 && memory.dirtied.mean > 0.0).then_some(memory.throttled.mean)
-    };
-    match dir {
-        Dir::Read => {
-            let least = measured.iter().map(hits).fold(f64::INFINITY, f64::min);
-            (least >= LEAST).then(|| {
-                format!(
-                    "Whichever it is, {} of what is read comes from memory, where no scheduler reaches; \
-                     --host memory=… makes that less, direct=1 goes past it.",
-                    if least < 0.9995 {
-                        format!("at least {}", Quantity::Fraction.show(least))
-                    } else {
-                        "all".to_owned()
-                    }
-                )
-            })
-        }
-        Dir::Write => measured.iter().all(|m| free(m) == Some(0.0)).then(|| {
-            "Whichever it is, no write waits for the disk: all fit below the dirty limit (--host dirty_ratio=…), and \
-             what they cost the disk comes later, or falls on others."
-                .to_owned()
-        }),
-    }
 }

@@ -29,7 +29,7 @@ pub(super) enum What {
 pub(super) fn sentences(measured: &[Measured]) -> Vec<String> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
     let mut sentences: Vec<String> = others.iter().map(|here| paragraph(here, base)).collect();
-    let reach = |dir| super::memory::beyond_reach(measured, dir).or_else(|| beyond_reach(measured, dir));
+    let reach = |dir| super::memory_table::beyond_reach(measured, dir).or_else(|| beyond_reach(measured, dir));
     sentences.extend(Dir::BOTH.into_iter().filter_map(reach));
     sentences
 }

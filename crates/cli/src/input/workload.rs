@@ -1,7 +1,7 @@
 //! What is to be run: job files, built-in ones too, what was typed as fio's options, programs, and traces, together.
 
-use std::fs;
-use std::io::{IsTerminal, Read};
+use std::fs::File;
+use std::io::IsTerminal;
 use std::path::Path;
 
 use blksched::nearest;
@@ -12,10 +12,10 @@ use blksched_workloads::programs::{PROGRAMS, Start, program};
 use blksched_workloads::replay::Replay;
 use blksched_workloads::{BUILTINS, Plan, builtin};
 
-use crate::args::Scene;
 use crate::failure::Failure;
 use crate::input::trace::Trace;
-use crate::input::{text_beside, text_of};
+use crate::input::{bytes_of, text_beside, text_of};
+use crate::scene::Scene;
 
 /// The workload that runs when none is named.
 const DEFAULT: &str = "reader-and-writer";
@@ -112,13 +112,12 @@ const STANDARD_INPUT: &str = "standard input";
 /// A file, which goes before a name; a built-in workload; a program. Are there options of fio's on the command line?
 fn word(name: &str, typed: bool) -> Result<Word, Failure> {
     if name == "-" {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().read_to_end(&mut bytes).map(|_| bytes);
-        return Ok(Word::Jobs(Text { name: STANDARD_INPUT.to_owned(), text: text_of(STANDARD_INPUT, read)? }));
+        let text = text_of(STANDARD_INPUT, bytes_of(std::io::stdin()))?;
+        return Ok(Word::Jobs(Text { name: STANDARD_INPUT.to_owned(), text }));
     }
     let path = Path::new(name);
     if path.exists() && !path.is_dir() {
-        let read = fs::read(name);
+        let read = File::open(name).and_then(bytes_of);
         if Trace::is_one(name) || read.as_ref().is_ok_and(|bytes| is_trace(bytes)) {
             return Ok(Word::Trace(Trace::of(name, "")));
         }
@@ -155,4 +154,21 @@ fn unknown(name: &str, typed: bool) -> Failure {
 
 fn style() -> Style {
     if std::io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
+}
+
+/// For fuzzing: what was typed as fio's options and programs is understood or refused, beside no file at all.
+pub(super) fn fuzz(scene: &Scene) {
+    const SECTORS: u64 = 1 << 21;
+    let mut plan = Plan::default();
+    if let Some(typed) = &scene.typed {
+        let text = Text { name: COMMAND_LINE.to_owned(), text: typed.clone() };
+        let file = JobFile::read(&Host::default(), &[text], &mut |name| Err(format!("no file {name}")));
+        match file.and_then(|file| file.plan(SECTORS)) {
+            Ok(jobs) => plan = jobs,
+            Err(errors) => assert!(errors.render(Style::Plain).starts_with("error: ")),
+        }
+    }
+    for start in scene.jobs.iter().filter_map(|name| Start::parse(name).ok()) {
+        drop(plan.add_program(start, SECTORS));
+    }
 }

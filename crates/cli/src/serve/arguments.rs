@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use blksched::Span;
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::some_time;
+use crate::scene::some_time;
 
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES, allow_negative_numbers = true)]

@@ -6,9 +6,9 @@ use blksched::Dir;
 use blksched_measure::{BeganBy, Cell, Column, JobRecord, Quantity, Reasons, Table, Work};
 use blksched_simulate::Findings;
 
-use crate::args::Scene;
 use crate::input::{Contender, Stage};
 use crate::output::{Look, render};
+use crate::scene::Scene;
 
 pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings: &Findings) -> String {
     let mut text = format!(

@@ -7,6 +7,9 @@
 //! `[[published]]` quotes what others say of it, and changes nothing.
 //! `presets/` holds examples with the source of every number.
 
+use std::fs::File;
+use std::io::{self, Read};
+
 use blksched::{Span, nearest, utf8};
 
 use crate::Disk;
@@ -208,11 +211,21 @@ pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     parse(name_or_path, &text_of(name_or_path)?)
 }
 
+/// No description of a disk is longer; what has no end (`/dev/zero`) is longer than that \[bytes\].
+const MOST_BYTES: u64 = 16 << 20;
+
 /// All of a TOML file.
 fn text_of(path: &str) -> Result<String, DiskError> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let read = |file: File| {
+        let mut bytes = Vec::new();
+        match file.take(MOST_BYTES + 1).read_to_end(&mut bytes)? as u64 {
+            0..=MOST_BYTES => Ok(bytes),
+            _ => Err(io::Error::other("longer than 16 MiB: expected the description of a disk")),
+        }
+    };
+    let bytes = File::open(path).and_then(read).map_err(|error| {
         let is_name = !path.contains(['/', '\\']) && !path.ends_with(".toml");
-        if error.kind() == std::io::ErrorKind::NotFound && is_name {
+        if error.kind() == io::ErrorKind::NotFound && is_name {
             let known: Vec<&str> = preset_names().collect();
             let nearest = nearest(path, known.iter().copied());
             return DiskError::UnknownDisk { name: path.to_owned(), nearest, known };

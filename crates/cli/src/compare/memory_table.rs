@@ -1,0 +1,70 @@
+//! The page cache in a table, and in words where it hides the disk.
+
+use blksched::Dir;
+use blksched_measure::{Column, Quantity, Table};
+
+use super::measured::Measured;
+use super::tables::below_a_line;
+
+/// One row per scheduler; none if nothing was buffered.
+pub(super) fn table(measured: &[Measured]) -> Option<Table> {
+    let columns = vec![
+        Column::words("elevator", "elevator"),
+        Column::numbers("hits", "read from memory", Quantity::Fraction),
+        Column::numbers("read_ahead", "read ahead", Quantity::Bytes),
+        Column::numbers("dirtied", "written to memory", Quantity::Bytes),
+        Column::numbers("written", "of it to the disk", Quantity::Bytes),
+        Column::numbers("bursts", "bursts", Quantity::Count),
+        Column::numbers("throttled", "writers throttled", Quantity::Count),
+        Column::numbers("room", "per write", Quantity::Time),
+        Column::numbers("left", "left dirty", Quantity::Bytes),
+    ];
+    let mut table = Table::new("", columns);
+    for (nth, elevator) in measured.iter().enumerate() {
+        let memory = elevator.memory.as_ref()?;
+        below_a_line(&mut table, measured, nth);
+        table.row([
+            elevator.label().into(),
+            memory.hits.into(),
+            memory.read_ahead.into(),
+            memory.dirtied.into(),
+            memory.written.into(),
+            memory.bursts.into(),
+            memory.throttled.into(),
+            memory.room.into(),
+            memory.left.into(),
+        ]);
+    }
+    Some(table)
+}
+
+/// Memory hides the disk: said if, whoever schedules, nearly every call of a direction is done without it.
+pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
+    const LEAST: f64 = 0.95;
+    let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.mean);
+    let free = |m: &Measured| {
+        let memory = m.memory.as_ref()?;
+        (memory.room.count > 0 && memory.dirtied.mean > 0.0).then_some(memory.throttled.mean)
+    };
+    match dir {
+        Dir::Read => {
+            let least = measured.iter().map(hits).fold(f64::INFINITY, f64::min);
+            (least >= LEAST).then(|| {
+                format!(
+                    "Whichever it is, {} of what is read comes from memory, where no scheduler reaches; \
+                     --host memory=… makes that less, direct=1 goes past it.",
+                    if least < 0.9995 {
+                        format!("at least {}", Quantity::Fraction.show(least))
+                    } else {
+                        "all".to_owned()
+                    }
+                )
+            })
+        }
+        Dir::Write => measured.iter().all(|m| free(m) == Some(0.0)).then(|| {
+            "Whichever it is, no write waits for the disk: all fit below the dirty limit (--host dirty_ratio=…), and \
+             what they cost the disk comes later, or falls on others."
+                .to_owned()
+        }),
+    }
+}

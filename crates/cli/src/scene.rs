@@ -1,0 +1,55 @@
+//! What every run needs, as a user says it: the workload, the disk, and for how long.
+
+use blksched::Span;
+use blksched_workloads::host::HostKnobs;
+use clap::Args;
+
+/// The workload and the disk, which every run needs.
+#[derive(Debug, Args)]
+pub(crate) struct Scene {
+    /// What runs, all of it at once: fio job files (`-`: standard input); built-in workloads; programs with their
+    /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
+    /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: reader-and-writer]
+    #[arg(value_name = "JOB.fio|WORKLOAD|PROGRAM[:PARAMETER=VALUE,…]|TRACE[:PARAMETER=VALUE,…]")]
+    pub(crate) jobs: Vec<String>,
+    /// The job file that fio's options on the command line make.
+    #[arg(skip)]
+    pub(crate) typed: Option<String>,
+    /// The disk: a preset's name or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200")]
+    pub(crate) disk: String,
+    /// End each run after so much simulated time, if its jobs have not ended
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_time, allow_hyphen_values = true)]
+    pub(crate) time: Span,
+    /// Turn a knob, as in deadline.fifo_batch=16, deadline@2.6.33.read_expire=100ms; may be repeated
+    #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The first seed of the random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many requests the disk gets at a time; at most as many as it takes [default: as many as it takes]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) depth: Option<u32>,
+    /// How many requests may exist (until blk-mq: per direction) [default: as the scheduler's kernel has it]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) nr_requests: Option<u32>,
+    /// The largest request in KiB; at most as large as the disk takes [default: as the scheduler's kernel has it]
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub(crate) max_sectors_kb: Option<u32>,
+    /// The memory of the host, for buffered I/O, as in memory=1g,dirty_ratio=20; `blksched list host` shows all
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostKnobs::parse, default_value = "")]
+    #[arg(hide_default_value = true)]
+    pub(crate) host: HostKnobs,
+    /// Load and check everything, run nothing
+    #[arg(long)]
+    pub(crate) parse_only: bool,
+}
+
+/// A length of time that something can happen in.
+pub(crate) fn some_time(text: &str) -> Result<Span, String> {
+    match text.parse::<Span>() {
+        Ok(Span::ZERO) => Err("nothing happens in no time: expected more than 0s, as in 30s".to_owned()),
+        Ok(span) => Ok(span),
+        Err(error) => Err(error.to_string()),
+    }
+}
