@@ -9,7 +9,7 @@ use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{self, FigureUnit};
 use blksched_measure::{Column, Quantity, Table};
 use blksched_workloads::BUILTINS;
-use blksched_workloads::fio::supported_options;
+use blksched_workloads::fio::options::all_options;
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{PROGRAMS, program};
 use serde_json::json;
@@ -87,12 +87,15 @@ fn workloads() -> Table {
 }
 
 fn fio() -> Table {
-    let columns = [("name", "option"), ("aliases", "also"), ("doc", "meaning")];
-    let mut table = words("fio options that do what fio's manual says", &columns);
-    for option in supported_options() {
-        table.row([option.name.into(), option.aliases.join(", ").into(), option.doc.into()]);
+    let columns = [("name", "option"), ("aliases", "also"), ("takes", "takes"), ("doc", "meaning")];
+    let mut table = words("fio's options, and what becomes of each", &columns);
+    let mut options: Vec<_> = all_options().collect();
+    options.sort_by_key(|option| (option.category, option.name));
+    for option in options {
+        table.row([option.name.into(), option.aliases.join(", ").into(), option.status().into(), option.doc.into()]);
     }
-    table.note("an option that cannot change a simulated result is accepted with a note; any other is an error");
+    table
+        .note("what has no effect cannot change a simulated result and is accepted with a note; `not yet` is an error");
     table
 }
 

@@ -378,7 +378,10 @@ fn list_knows_every_elevator_disk_workload_and_knob() {
     }
     let json: serde_json::Value = serde_json::from_str(&done(&["list", "deadline", "--json"])).expect("JSON");
     assert_eq!(json["schema"], "blksched/list/1");
-    assert!(done(&["list", "fio"]).contains("rwmixread"));
+    let fio = done(&["list", "fio"]);
+    for words in ["rwmixread", "nothing, 0 or 1", "no effect: ", "not yet: it needs "] {
+        assert!(fio.contains(words), "{words}");
+    }
     assert!(done(&["list", "workloads"]).contains("tree-readers"));
     assert!(done(&["list", "replay"]).contains("time_scale"));
     let dd = done(&["list", "dd"]);

@@ -154,7 +154,8 @@ pub fn replay_with(transcript: &Transcript, setup: Setup) -> Report {
         events += 1;
     }
     if let (None, Err(what)) = (&divergence, replayer.finish()) {
-        divergence = Some(Divergence { line: events + 1, what, before: shown(&transcript.events, events - 1) });
+        divergence =
+            Some(Divergence { line: events + 1, what, before: shown(&transcript.events, events.saturating_sub(1)) });
     }
     Report {
         scheduler: transcript.header.scheduler.clone(),
@@ -169,5 +170,5 @@ pub fn replay_with(transcript: &Transcript, setup: Setup) -> Report {
 /// The twenty events before `at`, and it.
 fn shown(events: &[Event], at: usize) -> Vec<String> {
     let from = at.saturating_sub(20);
-    events[from..=at].iter().map(Event::to_json).collect()
+    events.get(from..=at).unwrap_or_default().iter().map(Event::to_json).collect()
 }

@@ -192,36 +192,14 @@ fn supported() -> impl Iterator<Item = &'static OptionEntry> {
 }
 
 impl OptionEntry {
-    /// What it takes, in words: `bytes`, `time [s]`, `0 or 1`.
-    pub fn takes(&self) -> String {
+    /// What it takes, in words (`bytes`, `time [s]`, `0 or 1`), or why it has no effect here, or what it would need.
+    pub fn status(&self) -> String {
         match self.support {
             Support::Supported(Takes(kind)) => kind.describe(),
-            Support::Note(_) => "anything".to_owned(),
-            Support::Later(_) => "nothing yet".to_owned(),
-        }
-    }
-}
-
-/// A table of the options with what each takes, does and how it is supported; for `--help`-style listings.
-pub fn listing() -> String {
-    let mut options: Vec<&OptionEntry> = all_options().collect();
-    options.sort_by_key(|o| (o.category, o.name));
-    let mut out = String::new();
-    let mut category = None;
-    for option in options {
-        if category != Some(option.category) {
-            out += &format!("{:?}\n", option.category);
-            category = Some(option.category);
-        }
-        let names = [&[option.name], option.aliases].concat().join(", ");
-        let status = match option.support {
-            Support::Supported(_) => option.takes(),
             Support::Note(why) => format!("no effect: {why}"),
-            Support::Later(why) => format!("not yet: {why}"),
-        };
-        out += &format!("  {names:<34} {} [{status}]\n", option.doc);
+            Support::Later(needs) => format!("not yet: it needs {needs}"),
+        }
     }
-    out
 }
 
 impl Kind {
@@ -292,12 +270,5 @@ mod tests {
     #[test]
     fn every_option_says_what_it_does() {
         assert!(all_options().all(|option| !option.doc.is_empty()));
-    }
-
-    #[test]
-    fn the_listing_names_every_option_once_with_its_status() {
-        let listing = listing();
-        assert_eq!(listing.lines().filter(|l| l.starts_with("  ")).count(), all_options().count());
-        assert!(listing.contains("iodepth") && listing.contains("no effect:") && listing.contains("not yet:"));
     }
 }
