@@ -1,5 +1,5 @@
-//! The words of any command line, one on each line, are understood or refused: fio's options, `--set`, elevators' names,
-//! the host's parameters. Nothing runs, and no file is read.
+//! The words of any command line, one on each line, are understood or refused: fio's options, programs, `--set`,
+//! elevators' names, the host's parameters. Nothing runs, and no file is read.
 
 #![no_main]
 

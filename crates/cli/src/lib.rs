@@ -32,7 +32,8 @@ use clap::Parser;
 use args::{Arguments, Verb};
 use failure::Failure;
 
-/// For fuzzing: the words of a command line, one on each line, are understood or refused. Nothing runs, no file is read.
+/// For fuzzing: the words of a command line, one on each line, are understood or refused. Nothing runs, and no file is
+/// read.
 #[doc(hidden)]
 pub fn fuzz_arguments(text: &str) {
     let words = std::iter::once("blksched").chain(text.split('\n')).map(std::ffi::OsString::from);

@@ -15,10 +15,7 @@ const TRACEFS: &str =
      kworker/1:1-57      [001] d..1.  2682.962219: block_rq_complete: 7,2 WS () 24704 + 8 none,0,0 [0]
 ";
 const TRANSCRIPT: &str = include_str!("case.jsonl");
-const CALLS: &str = r#"{"format":"blksched-calls/1","elevator":"cfq@2.6.33","queue":{"born":5,"depth":2,"max_sectors":1024,"max_segments":128,"rotational":true,"volatile_cache":false,"fua":false,"plugging":{"queue":{"threshold":4,"delay":3000000}},"slots":{"shared":{"nr_requests":64,"wake":{"batcher":{"requests":32,"time":20}}}}}}
-{"t":6,"call":"next","said":{"issue":{"rq":0,"start":8,"sectors":8,"fua":false}},"deadline":7}
-{"t":7,"call":"complete","rq":0,"ok":true,"said":"nothing","deadline":null}
-"#;
+const CALLS: &str = include_str!("calls.jsonl");
 
 fn mutate(bytes: &[u8], edits: &[(usize, u8, u8)]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();

@@ -40,7 +40,8 @@ pub(super) struct Desk(Arc<Mutex<Papers>>);
 pub(super) struct Papers {
     /// How many calls of the queue began.
     pub(super) call: u64,
-    /// A knob was set, a group changed, or a command ended that may have been a flush: no call of the elevator shows that.
+    /// A knob was set, a group changed, or a command ended that may have been a flush: no call of the elevator shows
+    /// that.
     pub(super) changed_unseen: bool,
     /// The first broken law, and what happened.
     pub(super) broken: Option<(&'static str, String)>,
