@@ -1,100 +1,12 @@
 //! The contract between a queue and an elevator.
 
+pub use crate::answer::{Admission, Dispatch, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::{Listener, Reason};
 use crate::group::Group;
 use crate::queue::merge::{MergeIndex, Merging};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::Tunables;
-
-/// An elevator's answer to "what should the disk do next?"
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dispatch {
-    /// Send this to the device.
-    Issue(RequestId),
-    /// Requests may be queued, but a deadline can change the answer: leave the disk alone on purpose.
-    Idle {
-        /// When the answer may change by itself.
-        until: Instant,
-        /// For whom.
-        why: IdleFor,
-    },
-    /// Requests are queued, but one in flight must complete first.
-    Wait,
-    /// Nothing is queued.
-    Empty,
-}
-
-/// Whom a disk is left idle for, or what else a deadline is for.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdleFor {
-    /// The next request of this submitter, expected close by.
-    Submitter(SubmitterId),
-    /// The next request of a group.
-    Group(GroupId),
-    /// Nobody: the elevator looks at its statistics then.
-    Statistics,
-    /// Enough requests to make one run worth while (a test's or example's own rule).
-    Company,
-}
-
-/// A wish to be run. A plugged queue obeys `Now` and `Soon`; a driver that never plugs may ignore it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Run {
-    /// No wish.
-    #[default]
-    No,
-    /// After this event (the kernel schedules work).
-    Soon,
-    /// Inside this event.
-    Now,
-}
-
-/// Where a new request goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insert {
-    /// Where the elevator's own order puts it.
-    Sorted,
-    /// Before every other: what an earlier elevator issued and the device handed back; 2.5: before every other queued
-    /// request of its direction.
-    First,
-    /// 2.5: behind every other queued request of its direction.
-    Last,
-    /// 2.5: right behind this request, in whatever list that is.
-    After(RequestId),
-    /// 2.5: right before this request, in whatever list that is.
-    Before(RequestId),
-}
-
-/// What an elevator's own look-up found for a bio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// Nothing to say.
-    Nothing,
-    /// The bio ends where this request starts.
-    Front(RequestId),
-    /// Nothing to join, but the search passed the place where it belongs (2.5).
-    Place(Insert),
-}
-
-/// The queued requests next to one in the elevator's order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Neighbours {
-    /// The one before it.
-    pub before: Option<RequestId>,
-    /// The one behind it.
-    pub behind: Option<RequestId>,
-}
-
-/// How many tags of the device's word a request may take: the wish behind `limit_depth`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// As many as there are.
-    Unlimited,
-    /// At most this many of a tag word at a time.
-    Shallow(u32),
-}
 
 /// Facts about the device, as the queue sees them at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! A driver that wants to know hands the queue a [`Listener`]. Metrics (idle time, batch lengths, what a request
 //! waited behind) are derived from this stream; elevators keep no counters for show. A listener changes nothing.
 
-use crate::elevator::{IdleFor, Run};
+use crate::answer::{IdleFor, Run};
 use crate::request::{Class, Dir, GroupId, RequestId, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
 

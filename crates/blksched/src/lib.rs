@@ -37,9 +37,11 @@
 
 #![doc(test(attr(deny(warnings))))]
 
+mod answer;
 mod catalogue;
 mod elevator;
 pub mod elevators;
+mod entry;
 pub mod estimate;
 mod explain;
 pub mod group;

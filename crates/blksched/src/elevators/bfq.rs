@@ -46,6 +46,7 @@ mod next_request;
 mod peak_rate;
 mod presets;
 mod priority;
+mod qid;
 mod queue;
 mod raising;
 mod select;

@@ -49,6 +49,7 @@ mod next_request;
 mod preempt;
 mod presets;
 mod priority;
+mod qid;
 mod queue;
 mod select;
 mod service_tree;

@@ -8,8 +8,8 @@
 //! MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at once, which decides the same.
 //! Not decision-checked: there is no recording without a scheduler.
 
-use crate::catalogue::{Ahead, Bound, Choice, Entry, Preset, Wait};
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Run};
+use crate::entry::{Ahead, Bound, Choice, Entry, Preset, Wait};
 use crate::index::List;
 use crate::kernel::Kernel;
 use crate::queue::merge::Merging;

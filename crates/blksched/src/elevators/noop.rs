@@ -2,8 +2,8 @@
 //!
 //! **Origin** `noop-iosched.c` of 2.6 as its documentation describes it; no recording exists, so not decision-checked.
 
-use crate::catalogue::{Ahead, Bound, Choice, Entry, Preset, Wait};
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Neighbours, Run};
+use crate::entry::{Ahead, Bound, Choice, Entry, Preset, Wait};
 use crate::index::List;
 use crate::kernel::Kernel;
 use crate::queue::merge::Merging;

@@ -4,7 +4,7 @@
 //! `join` what happens then, `on_insert` 6.1's second try.
 //! **Origin** notes E1 to E8 (2.6), D25.2 and D25.3 (2.5), E420 (4.20), FORMAT-6.1 "Merging".
 
-use crate::elevator::Insert;
+use crate::answer::Insert;
 use crate::explain::End;
 use crate::index::EndHash;
 use crate::request::{Bio, Request, RequestId, Requests};

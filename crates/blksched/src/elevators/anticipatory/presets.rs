@@ -2,7 +2,7 @@
 
 use super::scheduler::Anticipatory;
 use super::tunables::{AnticipatoryTunables, V2_6_32};
-use crate::catalogue::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
 use crate::queue::{Plugging, Slots};
 use crate::tunables::Tunables;
 

@@ -6,7 +6,7 @@
 
 use super::Bfq;
 use super::expire::{Until, Why};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::explain::{Raised, Reason};
 use crate::request::{RequestId, Waiter};

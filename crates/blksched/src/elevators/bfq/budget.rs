@@ -8,7 +8,7 @@
 
 use super::Bfq;
 use super::expire::Why;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::explain::Reason;
 use crate::request::{RequestId, Waiter};

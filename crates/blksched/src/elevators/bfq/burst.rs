@@ -8,7 +8,7 @@
 
 use super::Bfq;
 use super::links::{Head, Links};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::{Call, Jiffy, LONG_AGO};
 use crate::explain::Reason;
 use crate::request::Waiter;

@@ -11,7 +11,7 @@ use super::Bfq;
 use super::entity::Node;
 use super::expire::{Until, Why};
 use super::priority::USUAL_WEIGHT;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::raising::{Awakening, Kind, on_awakening};
 use super::terms::Call;
 use super::wf2q::{Return, Turn};

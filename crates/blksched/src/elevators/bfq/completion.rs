@@ -5,7 +5,7 @@
 use super::Bfq;
 use super::expire::{Until, Why};
 use super::ncq::{Load, Ncq};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::raising::Kind;
 use super::terms::Call;
 use crate::explain::Reason;

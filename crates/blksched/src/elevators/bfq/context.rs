@@ -12,7 +12,7 @@ use super::expire::Why;
 use super::habits::Habits;
 use super::injection::Injection;
 use super::priority::{Rank, Standing, USUAL_WEIGHT};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::raising::Raising;
 use super::terms::{Call, LONG_AGO};
 use super::wf2q::Turn;

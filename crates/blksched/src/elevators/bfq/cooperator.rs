@@ -11,7 +11,7 @@
 use super::Bfq;
 use super::context::Cid;
 use super::priority::Rank;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::explain::Reason;
 use crate::index::{Forest, Root};

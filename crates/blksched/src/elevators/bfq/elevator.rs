@@ -1,7 +1,7 @@
 //! BFQ as an elevator: each call of the contract, and which mechanisms it sets in motion.
 
 use super::Bfq;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::elevator::{Admission, Cx, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::End;

@@ -7,7 +7,7 @@
 use core::cmp::Ordering;
 
 use super::priority::Rank;
-use super::queue::Qid;
+use super::qid::Qid;
 use crate::index::Summary;
 
 /// A moment of a service tree's virtual time.

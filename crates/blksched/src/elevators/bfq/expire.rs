@@ -6,7 +6,7 @@
 //! **Origin** note B13, "Expire".
 
 use super::Bfq;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use super::wf2q::{Return, Turn};
 use crate::explain::{NotIdled, Preempt, Reason, SliceEnd};

@@ -13,7 +13,7 @@ use super::Bfq;
 use super::context::WriteBackOf;
 use super::entity::{Entity, Node, Place};
 use super::priority::Rank;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::Level;
 use super::terms::Call;
 use super::wf2q::{Return, Turn};

@@ -7,7 +7,7 @@
 //! **Origin** notes B2.5 and B2.6. **Costs when wrong** every idle decision, and every merge of queues.
 
 use super::Bfq;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::estimate::ThinkTime;
 use crate::explain::RaisingEnd;

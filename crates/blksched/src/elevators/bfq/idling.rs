@@ -11,7 +11,7 @@
 use super::Bfq;
 use super::expire::{Until, Why};
 use super::priority::Rank;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::elevator::{IdleFor, Run};
 use crate::explain::Reason;

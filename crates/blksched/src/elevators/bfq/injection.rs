@@ -11,7 +11,7 @@
 
 use super::Bfq;
 use super::habits::LARGE;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::{Call, Jiffy, LONG_AGO};
 use crate::explain::{Injected, Reason};
 use crate::request::{RequestId, Waiter};

@@ -2,7 +2,7 @@
 //!
 //! **Rule** A queue is on at most one list of a kind at a time, so links live in one table per kind.
 
-use super::queue::Qid;
+use super::qid::Qid;
 
 /// One list; of no use with other links.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,7 @@
 
 use super::Bfq;
 use super::context::{Cid, Saved};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::raising::{Kind, Raising};
 use super::terms::{Call, LONG_AGO};
 use crate::explain::{Raised, Reason};

@@ -7,7 +7,7 @@
 //! **Origin** note B4.
 
 use super::Bfq;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use super::tunables::BfqTunables;
 use crate::elevators::nearer::TurningBack;

@@ -10,7 +10,7 @@
 
 use super::Bfq;
 use super::habits;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::explain::Reason;
 use crate::request::RequestId;

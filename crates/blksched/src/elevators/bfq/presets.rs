@@ -3,7 +3,7 @@
 use super::books::Bfq;
 use super::groups::Groups;
 use super::tunables::{BfqTunables, V6_1};
-use crate::catalogue::{Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
 use crate::queue::{Plugging, Slots};
 
 /// BFQ in the catalogue.

@@ -9,15 +9,13 @@ use super::burst::Birth;
 use super::habits::{Habits, Seeks};
 use super::injection::Injection;
 use super::priority::Standing;
+use super::qid::Qid;
 use super::raising::Raising;
 use super::sharing::Sharing;
 use super::terms::{Call, Jiffy, LONG_AGO};
 use super::waker::Waking;
 use crate::index::{Chain, Root};
 use crate::request::{RequestId, SubmitterId, Waiter};
-
-/// A queue's number.
-pub(super) type Qid = u32;
 
 /// One queue. Its weight, budget and timestamps are its [`Entity`](super::entity::Entity)'s.
 #[derive(Clone, Copy, Debug)]

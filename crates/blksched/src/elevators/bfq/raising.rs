@@ -11,7 +11,8 @@
 
 use super::Bfq;
 use super::peak_rate::PeakRate;
-use super::queue::{BfqQueue, Qid};
+use super::qid::Qid;
+use super::queue::BfqQueue;
 use super::terms::{Call, Jiffy, LONG_AGO, Terms};
 use crate::explain::{Raised, RaisingEnd, Reason};
 

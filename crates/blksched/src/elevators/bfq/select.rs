@@ -5,7 +5,7 @@
 
 use super::Bfq;
 use super::expire::{Until, Why};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::{Call, Jiffy};
 use crate::explain::{Reason, SliceStart};
 use crate::request::RequestId;

@@ -1,6 +1,6 @@
 //! What a queue has to do with other queues, and with whom it is shared.
 
-use super::queue::Qid;
+use super::qid::Qid;
 use crate::request::SubmitterId;
 
 /// A queue's ties.

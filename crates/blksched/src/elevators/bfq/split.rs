@@ -7,7 +7,7 @@
 use super::Bfq;
 use super::context::{Cid, Saved};
 use super::entity::Node;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::raising::{Kind, Raising};
 use super::terms::Call;
 use crate::explain::{Raised, Reason};

@@ -8,7 +8,7 @@
 
 use super::Bfq;
 use super::links::Head;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::terms::Call;
 use crate::explain::Reason;
 

@@ -5,7 +5,7 @@
 
 use super::Bfq;
 use super::entity::Node;
-use super::queue::Qid;
+use super::qid::Qid;
 
 /// The weights counted, lowest first, and how many queues have each.
 #[derive(Clone, Debug, Default)]

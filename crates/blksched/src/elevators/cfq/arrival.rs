@@ -6,7 +6,7 @@
 
 use super::Cfq;
 use super::cooperator::Seeks;
-use super::queue::Qid;
+use super::qid::Qid;
 use crate::elevator::{Cx, Run};
 use crate::explain::Reason;
 use crate::request::{RequestId, Sector};

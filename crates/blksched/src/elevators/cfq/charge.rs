@@ -7,7 +7,7 @@
 
 use super::Cfq;
 use super::groups::Grouping;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::slice::Slice;
 use crate::elevator::Cx;
 use crate::explain::{Charged, Reason};

@@ -6,7 +6,7 @@ use super::Cfq;
 use super::cooperator::Search;
 use super::idle::Idling;
 use super::ncq::Moment;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::Trees;
 use super::slice::Rest;
 use crate::elevator::{Cx, Run};

@@ -8,7 +8,7 @@
 use super::Cfq;
 use super::groups::Gid;
 use super::priority::Standing;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::slice::Rest;
 use super::think::Pauses;
 use crate::elevator::{Cx, Run};

@@ -13,7 +13,7 @@
 
 use super::Cfq;
 use super::context::Pid;
-use super::queue::Qid;
+use super::qid::Qid;
 use crate::elevator::Cx;
 use crate::estimate::{SEEKY, SeekDistance};
 use crate::explain::Reason;

@@ -7,7 +7,7 @@
 
 use super::Cfq;
 use super::async_ramp::{AsyncDepth, Ramp};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::tunables::V2_6_32;
 use crate::elevator::Cx;
 use crate::explain::{HeldBack, Reason};

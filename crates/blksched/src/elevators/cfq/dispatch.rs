@@ -6,7 +6,7 @@
 
 use super::Cfq;
 use super::next_request::{self, Candidate, Chosen, NextRequest};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::Trees;
 use super::slice::Rest;
 use crate::elevator::{Cx, Dispatch};

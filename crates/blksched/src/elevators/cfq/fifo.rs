@@ -17,7 +17,7 @@ pub enum Fifo {
 }
 
 use super::Cfq;
-use super::queue::Qid;
+use super::qid::Qid;
 use crate::elevator::Cx;
 use crate::explain::Reason;
 use crate::request::RequestId;

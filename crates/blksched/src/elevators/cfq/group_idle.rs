@@ -10,7 +10,7 @@
 
 use super::Cfq;
 use super::idle::Idling;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::slice::Progress;
 use crate::elevator::{Cx, IdleFor};
 use crate::explain::NotIdled;

@@ -7,7 +7,7 @@
 
 use super::Cfq;
 use super::priority::{Rank, Standing};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::{TREES, TreeAt};
 use super::think::Pauses;
 use super::vdisktime::{Share, VirtualTime};

@@ -12,7 +12,7 @@
 use super::Cfq;
 use super::context::Pid;
 use super::cooperator::Seekiness;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::Trees;
 use super::slice::Rest;
 use crate::elevator::{Cx, IdleFor, Run};

@@ -9,7 +9,7 @@
 
 use super::Cfq;
 use super::groups::{Gid, Grouping, ROOT};
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::kind;
 use super::tunables::V2_6_33;
 use crate::explain::ServiceType;

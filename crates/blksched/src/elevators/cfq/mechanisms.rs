@@ -17,7 +17,7 @@ use super::priority::Boost;
 use super::service_tree::Trees;
 use super::slice::Residual;
 use super::think::Think;
-use crate::catalogue::{Choice, Mechanism, Variant};
+use crate::entry::{Choice, Mechanism, Variant};
 
 /// Everything that can be switched by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 use super::Cfq;
 use super::context::Pid;
 use super::cooperator::Cooperation;
-use super::queue::Qid;
+use super::qid::Qid;
 use crate::elevator::Cx;
 use crate::explain::Reason;
 use crate::request::Waiter;

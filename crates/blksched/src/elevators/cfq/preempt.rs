@@ -6,7 +6,8 @@
 
 use super::Cfq;
 use super::cooperator::Asking;
-use super::queue::{CfqQueue, Qid};
+use super::qid::Qid;
+use super::queue::CfqQueue;
 use super::service_tree::{Entrance, Trees, kind};
 use super::slice::{Progress, Rest};
 use crate::elevator::Cx;

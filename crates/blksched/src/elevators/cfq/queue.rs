@@ -8,14 +8,12 @@
 use super::cooperator::Sharing;
 use super::groups::Gid;
 use super::priority::Standing;
+use super::qid::Qid;
 use super::service_tree::TreeAt;
 use super::slice::Slice;
 use crate::estimate::{SeekDistance, SeekHistory};
 use crate::index::{Chain, Root};
 use crate::request::{RequestId, SubmitterId, Waiter};
-
-/// A queue's number.
-pub(super) type Qid = u32;
 
 /// One queue.
 #[derive(Clone, Copy, Debug)]

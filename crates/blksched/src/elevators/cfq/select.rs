@@ -8,7 +8,7 @@ use super::Cfq;
 use super::cooperator::{Cooperation, Search};
 use super::preempt::Preemption;
 use super::priority::Rank;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::Trees;
 use super::slice::Rest;
 use crate::elevator::Cx;

@@ -10,7 +10,7 @@
 
 use super::Cfq;
 use super::priority::Rank;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::Trees;
 use super::tunables::Ticks;
 use crate::elevator::Cx;

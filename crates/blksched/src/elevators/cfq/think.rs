@@ -8,7 +8,7 @@
 
 use super::Cfq;
 use super::groups::Grouping;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::{TreeAt, kind};
 use crate::elevator::Cx;
 use crate::estimate::ThinkTime;

@@ -11,7 +11,7 @@
 use super::Cfq;
 use super::groups::{CfqGroup, Gid, ROOT};
 use super::priority::Rank;
-use super::queue::Qid;
+use super::qid::Qid;
 use super::service_tree::{TreeAt, Trees};
 use super::vdisktime::WHOLE;
 use crate::elevator::Cx;

@@ -2,7 +2,7 @@
 
 use super::scheduler::Kyber;
 use super::tunables::{KyberTunables, V6_1};
-use crate::catalogue::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
 use crate::queue::{Plugging, Slots};
 
 /// Kyber in the catalogue.

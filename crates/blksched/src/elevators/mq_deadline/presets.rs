@@ -3,7 +3,7 @@
 use super::onward::Onward;
 use super::scheduler::MqDeadline;
 use super::tunables::{MqDeadlineTunables, V6_1};
-use crate::catalogue::{Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
 use crate::queue::{Plugging, Slots};
 
 /// mq-deadline in the catalogue.

@@ -1,0 +1,162 @@
+//! What an elevator says of itself to the catalogue: its eras, mechanisms and knobs, how long a request may wait, and
+//! how it is made.
+
+use core::fmt;
+
+use crate::elevator::Elevator;
+use crate::kernel::Kernel;
+use crate::queue::{Plugging, Slots};
+use crate::tunables::Knob;
+
+/// One elevator's entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What a user types.
+    pub name: &'static str,
+    /// Its character in one line.
+    pub summary: &'static str,
+    /// The kernels it is known as of, oldest first; the last is the default.
+    pub presets: &'static [Preset],
+    /// What can be switched by itself.
+    pub mechanisms: &'static [Mechanism],
+    /// Every knob of any era.
+    pub knobs: &'static [Knob],
+    /// How long a request may wait.
+    pub bound: fn(&Choice) -> Bound,
+    /// Make one.
+    pub build: fn(&Choice) -> Box<dyn Elevator>,
+}
+
+/// An era: a row of mechanisms and surroundings.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What was new, and where that is known from.
+    pub source: &'static str,
+    /// The variant of each mechanism that this era has.
+    pub row: &'static [(&'static str, &'static str)],
+    /// How that kernel plugged.
+    pub plugging: Plugging,
+    /// How many requests that kernel allowed, and who woke first.
+    pub slots: Slots,
+    /// The largest request that kernel made by itself (`max_sectors_kb`) \[512-byte sectors\]; the disk may take less.
+    pub max_sectors: u32,
+}
+
+/// Something that can be switched by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Mechanism {
+    /// What a user types before the `=`.
+    pub name: &'static str,
+    /// What it decides.
+    pub doc: &'static str,
+    /// What it can be.
+    pub variants: &'static [Variant],
+}
+
+/// One way in which a mechanism can work.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// What a user types behind the `=`.
+    pub name: &'static str,
+    /// What it does, and the mail or kernel that it comes from.
+    pub doc: &'static str,
+}
+
+/// How long a request of each direction may wait, in issues of other requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// Reads.
+    pub reads: Wait,
+    /// Writes.
+    pub writes: Wait,
+}
+
+/// The longest wait of one kind of request.
+#[derive(Clone, Copy, Debug)]
+pub enum Wait {
+    /// At most `(ahead + 1) × batches × batch` other requests are issued between its expiry (`expire` after it was
+    /// queued; 0: from the start) and its own issue, where `ahead` requests were queued before it. What a kernel lets
+    /// go out of turn (requests handed back, requests with one first sector, those put beside one too large) counts
+    /// neither way.
+    Bounded {
+        /// Which requests count as ahead.
+        ahead: Ahead,
+        /// The knob that says when it expires, if there is one.
+        expire: Option<&'static str>,
+        /// How many batches may come between two of its own.
+        batches: fn(&dyn crate::Tunables) -> u64,
+        /// How many requests a batch may have.
+        batch: fn(&dyn crate::Tunables) -> u64,
+    },
+    /// There is no bound, for this reason; a test shows the starvation.
+    None(&'static str),
+}
+
+/// Which requests are ahead of one that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// Those queued before it.
+    All,
+    /// Those of its direction queued before it.
+    SameDirection,
+}
+
+/// A parsed `name[@kernel][+mechanism=variant]…`, every mechanism decided.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The entry.
+    pub entry: Entry,
+    /// The era.
+    pub preset: Preset,
+    pub(crate) row: Vec<(&'static str, &'static str)>,
+}
+
+impl Choice {
+    /// The era's kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.preset.kernel
+    }
+
+    /// The variant of a mechanism.
+    ///
+    /// # Panics
+    /// If this era has no such mechanism.
+    pub fn variant(&self, mechanism: &str) -> &'static str {
+        let found = self.row.iter().find(|(name, _)| *name == mechanism);
+        found.unwrap_or_else(|| panic!("{} has no mechanism `{mechanism}`", self.entry.name)).1
+    }
+
+    /// Can a present kernel run it? 5.0 removed every scheduler that does not work through blk-mq.
+    pub fn is_in_present_kernels(&self) -> bool {
+        self.kernel() >= Kernel::new(5, 0, 0)
+    }
+
+    /// Has this era such a mechanism?
+    pub fn has(&self, mechanism: &str) -> bool {
+        self.row.iter().any(|(name, _)| *name == mechanism)
+    }
+
+    /// Ticks per second, from the mechanism `hz`.
+    pub fn hz(&self) -> u32 {
+        self.variant("hz").parse().expect("a variant of `hz` is a number")
+    }
+}
+
+impl fmt::Display for Choice {
+    /// As a user would type it: name, kernel, and what differs from the era's own row.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.entry.name.to_owned();
+        if self.entry.presets.len() > 1 {
+            text += &format!("@{}", self.preset.kernel);
+        }
+        for (mechanism, variant) in self.row.iter().filter(|pair| !self.preset.row.contains(pair)) {
+            match *variant {
+                "on" => text += &format!("+{mechanism}"),
+                variant => text += &format!("+{mechanism}={variant}"),
+            }
+        }
+        f.pad(&text)
+    }
+}
