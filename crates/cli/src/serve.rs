@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use blksched::Catalogue;
 use blksched_serve::{AskError, Caching, EngineKind, Listen, Question, ServeError, ServerConfig, serve, sizes};
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::failure::Failure;
 use crate::input::contenders;
@@ -20,6 +21,7 @@ const LEAST_MEMORY: u64 = 40 << 20;
 pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let (config, private) = config(arguments, catalogue)?;
     let quiet = arguments.run.is_some();
+    log(if quiet { LevelFilter::WARN } else { LevelFilter::INFO });
     let mut say = |line: &str| {
         if !quiet {
             // Nobody to tell is no reason not to serve.
@@ -36,6 +38,13 @@ pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(
         Err(ServeError::Config(why)) => Err(Failure::Input(why)),
         Err(error) => Err(Failure::Outside(error.to_string())),
     }
+}
+
+/// What the server notes while it runs goes to standard error, a line each; who started it adds the time.
+fn log(level: LevelFilter) {
+    let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
+    // Somebody who embeds this may have a log already.
+    let _ = lines.without_time().with_target(false).with_ansi(false).log_internal_errors(false).try_init();
 }
 
 /// What was said, as the server takes it; and the private directory that was made for its sockets.
