@@ -286,10 +286,6 @@ fn a_buffered_writes_program_is_charged_to_whoever_wrote_it() {
     assert!(charged >= each * 64 && charged < each * 65, "{charged}");
 }
 
-fn pick<T: Copy>(random: &mut Random, choices: &[T]) -> T {
-    choices[random.below(choices.len() as u64) as usize]
-}
-
 fn switch_at_random(ssd: &mut SsdSpec, random: &mut Random) {
     ssd.depth = pick(random, &[1, 2, 31, 200]);
     ssd.overhead.interval = pick(random, &[Span::ZERO, ssd.overhead.command]);
@@ -313,14 +309,7 @@ fn switch_at_random(ssd: &mut SsdSpec, random: &mut Random) {
 
 fn crowded(random: &mut Random) -> Command {
     let (start, sectors) = (random.below(3_000), 1 + random.below(256) as u32);
-    let command = match random.below(16) {
-        0 => flush(),
-        1 => Command { op: Op::Discard, ..read(start, sectors) },
-        2 => Command { fua: true, ..write(start, sectors) },
-        3..9 => write(start, sectors),
-        _ => read(start, sectors),
-    };
-    Command { submitter: SubmitterId(random.below(3) as u32), ..command }
+    any_command(start, sectors, random)
 }
 
 #[test]

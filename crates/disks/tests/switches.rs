@@ -2,13 +2,9 @@
 
 mod support;
 
-use blksched::{Command, Instant, Op, Span, SubmitterId};
+use blksched::{Command, Instant, Span};
 use blksched_disks::{CacheOrder, HddSpec, LookAheadSpec, NcqSpec, QueueOrder, WriteCacheSpec};
 use support::*;
-
-fn pick<T: Copy>(random: &mut Random, choices: &[T]) -> T {
-    choices[random.below(choices.len() as u64) as usize]
-}
 
 fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
     hdd.zones.count = pick(random, &[1, 3, 16]);
@@ -39,14 +35,7 @@ fn crowded(capacity: u64, random: &mut Random) -> Command {
     let sectors = 1 + random.below(256) as u32;
     let near = random.below(3_000);
     let start = if random.below(4) == 0 { capacity - u64::from(sectors) - near } else { near };
-    let command = match random.below(16) {
-        0 => flush(),
-        1 => Command { op: Op::Discard, ..read(start, sectors) },
-        2 => Command { fua: true, ..write(start, sectors) },
-        3..9 => write(start, sectors),
-        _ => read(start, sectors),
-    };
-    Command { submitter: SubmitterId(random.below(3) as u32), ..command }
+    any_command(start, sectors, random)
 }
 
 #[test]

@@ -73,6 +73,22 @@ impl Random {
     }
 }
 
+pub fn pick<T: Copy>(random: &mut Random, choices: &[T]) -> T {
+    choices[random.below(choices.len() as u64) as usize]
+}
+
+/// A command of any kind there, of one of three submitters; reads and writes most often.
+pub fn any_command(start: u64, sectors: u32, random: &mut Random) -> Command {
+    let command = match random.below(16) {
+        0 => flush(),
+        1 => Command { op: Op::Discard, ..read(start, sectors) },
+        2 => Command { fua: true, ..write(start, sectors) },
+        3..9 => write(start, sectors),
+        _ => read(start, sectors),
+    };
+    Command { submitter: SubmitterId(random.below(3) as u32), ..command }
+}
+
 /// What a run gave.
 pub struct Run {
     /// In order of completion, with the moment each was started.
