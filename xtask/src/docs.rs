@@ -125,7 +125,9 @@ fn programs() -> String {
          flushes before a write, metadata and whether somebody waits are replayed; data is not.\n\n\
          With `recorded` a trace is an open loop: a slower scheduler makes a longer queue, never fewer I/Os, so what\n\
          differs is latency. With `closed` a process that waited for its I/Os waits again, so what differs is time\n\
-         (`ran`) and bandwidth. `closed` takes what was under way when an I/O was submitted for what it hung on.\n",
+         (`ran`) and bandwidth. `closed` takes what was under way when an I/O was submitted for what it hung on.\n\n\
+         A fio job replays one too, with `read_iolog=x.blktrace.0` and `replay_…`: all processes of the trace as one,\n\
+         in their order, `iodepth` at a time. fio's own text of I/Os (`write_iolog`) is not read.\n",
     );
     text.push_str("\n| parameter | kind | default | meaning |\n|---|---|---|---|\n");
     PARAMETERS.iter().for_each(|parameter| text.push_str(&line(parameter)));

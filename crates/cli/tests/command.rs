@@ -320,6 +320,19 @@ fn a_recorded_trace_is_a_workload_whichever_of_its_files_is_named() {
 }
 
 #[test]
+fn a_job_of_fios_replays_a_trace_as_one_process() {
+    let trace = format!("--read_iolog={TRACES}/mq-deadline.blktrace.0");
+    let job = ["--name=all", "--direct=1", "--ioengine=libaio", "--iodepth=32", "--replay_redirect=/dev/sdb", &trace];
+    let scene = ["compare", "--disk", "sata-ssd", "--seeds", "1", "--elevators", "none", "--json"];
+    let value: serde_json::Value = serde_json::from_str(&done(&[&scene[..], &job].concat())).expect("JSON");
+    let jobs = value["elevators"][0]["jobs"].as_array().expect("jobs");
+    assert_eq!((jobs.len(), &jobs[0]["name"]), (1, &"all".into()));
+    assert!(jobs[0]["read"]["iops"]["mean"].as_f64() > Some(100.0) && !jobs[0]["write"].is_null(), "{value}");
+    let said = refused(&["compare", "--name=all", "--read_iolog=/nowhere/x"]);
+    assert!(said.contains("command line:2:1") && said.contains("`/nowhere/x` cannot be replayed"), "{said}");
+}
+
+#[test]
 fn a_trace_that_does_not_fit_or_is_told_nonsense_is_refused() {
     let name = format!("{TRACES}/mq-deadline");
     let small = include_str!("../../disks/presets/fixed.toml");

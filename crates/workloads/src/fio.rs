@@ -64,6 +64,10 @@
 //!   and a flush. The files' data is on the disk, not in memory, when the run begins; what is dirty when it ends stays
 //!   so. Trims go past memory.
 //! * **A failed I/O** ends its job.
+//! * **`read_iolog`** names a block trace, which the job replays in its order, all its processes and devices as one,
+//!   onto the whole disk, as many at a time as `iodepth` allows. The pause before each I/O counts from when the one
+//!   before it was submitted, so a job that fell behind does not catch up. What each process waited for is kept by
+//!   [`crate::replay`] instead.
 
 mod blocks;
 mod buffered;
@@ -87,15 +91,19 @@ mod settings;
 mod texts;
 mod values;
 
+use std::collections::BTreeSet;
+
 use blksched::Instant;
 
 use crate::plan::Plan;
+use crate::replay::Recording;
 
 pub use errors::{Errors, Note, Problem, Style};
 pub use host::Host;
 pub use options::{is_option, supported_options};
 pub use place::Place;
 pub(crate) use plan::Scripted;
+use plan::Traces;
 use sections::JobSection;
 pub use settings::{Latency, LogNames, LogValue, Logs, Reporting, Unified};
 use texts::{MOST_BYTES, Texts};
@@ -120,6 +128,7 @@ pub struct JobFile {
     jobs: Vec<JobSection>,
     globals: Vec<(String, String)>,
     notes: Vec<Note>,
+    traces: Traces,
 }
 
 impl JobFile {
@@ -160,7 +169,7 @@ impl JobFile {
         }
         problems.extend(check::check(&jobs));
         match problems.is_empty() {
-            true => Ok(JobFile { texts: texts.all, jobs, globals, notes }),
+            true => Ok(JobFile { texts: texts.all, jobs, globals, notes, traces: Traces::new() }),
             false => Err(Errors::new(&texts.all, problems)),
         }
     }
@@ -180,12 +189,26 @@ impl JobFile {
         format!("{}:{place}", self.texts[place.text as usize].name)
     }
 
+    /// The traces that its jobs replay (`read_iolog`), by name. Whoever reads files gives each before the plan.
+    pub fn traces(&self) -> Vec<String> {
+        let of = |job: &JobSection| {
+            let replay = job.settings.files.replay.clone();
+            (0..job.settings.numjobs).filter_map(move |number| plan::trace_name(&replay, number))
+        };
+        self.jobs.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// What was read of one of [`JobFile::traces`], or why it could not be.
+    pub fn give_trace(&mut self, name: &str, read: Result<Recording, String>) {
+        self.traces.insert(name.to_owned(), read);
+    }
+
     /// Lays its files out on a disk of `disk_sectors` sectors \[512 bytes\] and makes its processes.
     ///
     /// # Errors
     /// If the files do not fit, or a job's region is empty or outside of its file.
     pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Errors> {
-        plan::plan(&self.jobs, disk_sectors).map_err(|problems| Errors::new(&self.texts, problems))
+        plan::plan(&self.jobs, &self.traces, disk_sectors).map_err(|problems| Errors::new(&self.texts, problems))
     }
 }
 

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use blksched::{Instant, Op, Priority, SubmitterId};
 
+pub(crate) use recording::Io;
 pub use recording::{Event, Recording, What};
 use source::Replayer;
 
@@ -149,8 +150,7 @@ impl Replay {
 
     /// Where a recorded place lies here.
     fn place(&self, sector: u64) -> u64 {
-        let step = self.sectors_per_step();
-        sector / self.settings.count("scale") / step * step
+        place(sector, self.settings.count("scale"), self.sectors_per_step())
     }
 
     /// What was and what was not in the recording, for whoever reads the result.
@@ -164,10 +164,9 @@ impl Replay {
     /// If it does not fit there.
     pub(crate) fn parts(&self, disk_sectors: u64) -> Result<Vec<Part>, String> {
         let (reach, longest) = self.recording.reach();
-        let end = self.place(reach) + u64::from(longest);
-        if end > disk_sectors {
+        let end = self.place(reach).saturating_add(u64::from(longest));
+        if let Some(needed) = beyond(self.place(reach), longest, reach, disk_sectors) {
             let gib = |sectors: u64| sectors as f64 / (1 << 21) as f64;
-            let needed = reach.div_ceil(disk_sectors.saturating_sub(u64::from(longest)).max(1));
             return Err(format!(
                 "{}: the trace reaches {:.1} GiB and the disk ends at {:.1} GiB; scale={needed} would divide its \
                  sectors so that it fits",
@@ -199,6 +198,18 @@ impl Replay {
     pub(crate) fn source(&self, part: &Part, submitter: SubmitterId) -> Box<dyn Source> {
         Box::new(Replayer::new(self.clone(), part.process, submitter))
     }
+}
+
+/// Where a recorded sector lies: divided by `scale`, and rounded down to a multiple of `step` sectors.
+pub(crate) fn place(sector: u64, scale: u64, step: u64) -> u64 {
+    sector / scale / step * step
+}
+
+/// If the last place with the longest I/O there ends beyond the disk: the least scale with which `reach`, the last
+/// recorded place, would not.
+pub(crate) fn beyond(last: u64, longest: u32, reach: u64, disk_sectors: u64) -> Option<u64> {
+    let left = disk_sectors.saturating_sub(u64::from(longest)).max(1);
+    (last.saturating_add(u64::from(longest)) > disk_sectors).then(|| (reach / (left + 1) + 1).max(2))
 }
 
 fn settings_say_zero(settings: &Settings) -> bool {

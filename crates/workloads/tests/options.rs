@@ -16,6 +16,7 @@ fn every_supported_option_has_a_test_of_its_own_here() {
         include_str!("options.rs"),
         include_str!("options_files.rs"),
         include_str!("options_pace.rs"),
+        include_str!("options_replay.rs"),
         include_str!("options_report.rs"),
     ];
     for option in supported_options() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use blksched_simulate::recording::recording;
-use blksched_workloads::replay::Replay;
+use blksched_workloads::replay::{Recording, Replay};
 
 use crate::failure::Failure;
 
@@ -31,17 +31,21 @@ impl Trace {
         !per_cpu(stem(name).unwrap_or(name)).is_empty()
     }
 
-    pub(super) fn load(&self) -> Result<Replay, Failure> {
+    /// Its files as one recording.
+    pub(super) fn read(&self) -> Result<Recording, String> {
         let files = match per_cpu(&self.name) {
             none if none.is_empty() => vec![self.name.clone()],
             files => files,
         };
         let read = |name: String| match fs::read(&name) {
             Ok(bytes) => Ok((name, bytes)),
-            Err(error) => Err(Failure::Input(format!("{name}: {error}"))),
+            Err(error) => Err(format!("{name}: {error}")),
         };
-        let files = files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let recording = recording(&files).map_err(Failure::Input)?;
+        recording(&files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    pub(super) fn load(&self) -> Result<Replay, Failure> {
+        let recording = self.read().map_err(Failure::Input)?;
         let name = Path::new(&self.name).file_name().map_or(self.name.clone().into(), |name| name.to_string_lossy());
         let replay = Replay::of(&name, &self.said, Arc::new(recording));
         replay.map_err(|problem| Failure::Input(format!("{}:{}: {problem}", self.name, self.said)))

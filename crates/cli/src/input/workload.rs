@@ -104,7 +104,13 @@ impl Workload {
 fn job_file(scene: &Scene, texts: &[Text]) -> Result<JobFile, Failure> {
     let mut read = |name: &str| text_beside(Path::new(name));
     let host = Host { mb_memory: scene.host.memory_mib(), ..Host::with_environment() };
-    JobFile::read(&host, texts, &mut read).map_err(|errors| Failure::Excerpts(errors.render(style())))
+    let file = JobFile::read(&host, texts, &mut read);
+    let mut file = file.map_err(|errors| Failure::Excerpts(errors.render(style())))?;
+    for name in file.traces() {
+        let read = Trace::of(&name, "").read();
+        file.give_trace(&name, read);
+    }
+    Ok(file)
 }
 
 const STANDARD_INPUT: &str = "standard input";

@@ -42,7 +42,25 @@ const RULES: &[Rule] = &[
     floor_above_rate,
     zones_of_one_file,
     target_without_window,
+    against_the_trace,
+    alignment,
 ];
+
+/// What a trace cannot be told.
+fn against_the_trace(job: &JobSection, s: &Settings) -> Option<Problem> {
+    const OPTIONS: [&str; 9] =
+        ["filename", "nrfiles", "filesize", "offset", "offset_increment", "io_size", "loops", "time_based", "zonemode"];
+    let said =
+        OPTIONS.into_iter().filter(|_| s.files.replay.log.is_some()).find(|option| s.said.contains_key(*option))?;
+    let title = format!("`{said}` of job `{}` cannot be used with `read_iolog`", job.name);
+    Some(Problem::new(s.place_of(said, &job.place), title, "a trace says where, and ends by itself"))
+}
+
+fn alignment(job: &JobSection, s: &Settings) -> Option<Problem> {
+    let bad = !s.files.replay.align.is_power_of_two() || s.files.replay.align < SECTOR_BYTES;
+    let title = format!("`replay_align` of job `{}` cannot be used", job.name);
+    bad.then(|| Problem::new(s.place_of("replay_align", &job.place), title, "expected a power of 2 from 512 bytes on"))
+}
 
 fn endless(job: &JobSection, s: &Settings) -> Option<Problem> {
     let place = s.place_of("time_based", &job.place);

@@ -13,6 +13,10 @@ pub(super) fn names_in(list: &str) -> Vec<String> {
 /// The files of one clone of a job: those in `filename`, or else `nrfiles` of its own.
 pub(super) fn file_names(job: &JobSection, number: u64) -> Vec<String> {
     let s = &job.settings;
+    if s.files.replay.log.is_some() {
+        // A trace is of a whole device.
+        return vec!["/dev/replayed".to_owned()];
+    }
     let directories = s.files.directory.as_deref().map(names_in).unwrap_or_default();
     let (names, directory) = match &s.files.filename {
         // Clones share the files, so they share a directory.

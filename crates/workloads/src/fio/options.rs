@@ -21,6 +21,7 @@ mod notes;
 mod pattern;
 mod process;
 mod rate;
+mod replay;
 mod report;
 mod target;
 mod unsupported;
@@ -141,6 +142,7 @@ const TABLES: &[&[OptionEntry]] = &[
     ending::OPTIONS,
     process::OPTIONS,
     zones::OPTIONS,
+    replay::OPTIONS,
     report::OPTIONS,
     notes::OPTIONS,
     unsupported::OPTIONS,

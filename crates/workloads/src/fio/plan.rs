@@ -1,6 +1,7 @@
 //! Stage 5: one process per clone of each job, with its region of the disk.
 
 mod company;
+mod log;
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use super::settings::{Engine, Hint, Mix, Order, Reporting, Service, Settings, Tu
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
 use crate::plan::{FilesPlan, JobPlan, Origin, Plan};
+pub(super) use log::{Traces, name as trace_name};
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -44,7 +46,7 @@ impl Scripted {
     }
 }
 
-pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<Problem>> {
+pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> Result<Plan, Vec<Problem>> {
     let disk = disk_sectors.saturating_mul(SECTOR_BYTES);
     let mut files = Files::default();
     let mut clones = Vec::new();
@@ -76,7 +78,16 @@ pub(crate) fn plan(jobs: &[JobSection], disk_sectors: u64) -> Result<Plan, Vec<P
                 let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.bytes);
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
+                plan.notes.extend(log::notes(clone.job, clone.number));
                 let (job, script) = order.next(clone, &files.names[clone.files[0]], &regions);
+                let script = match log::log(clone.job, clone.number, traces, disk_sectors) {
+                    Ok(Some(log)) => Script { log: Some(log), bytes: u64::MAX, ..script },
+                    Ok(None) => script,
+                    Err(problem) => {
+                        problems.push(problem);
+                        script
+                    }
+                };
                 plan.jobs.push(JobPlan { is_buffered: buffering.is_some(), ..job });
                 scripts.push(Scripted { script, buffering });
             }
@@ -394,6 +405,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         max_latency: s.pace.max_latency,
         profile: profile(s),
         flow: None,
+        log: None,
         ramp: s.ending.ramp_time,
         ends: Ends::default(),
         tolerates: PerDdir::from_fn(|ddir| s.ending.continues[ddir] || s.ending.ignores[ddir]),

@@ -11,6 +11,7 @@ mod command;
 mod files;
 mod floor;
 mod flow;
+mod log;
 mod offsets;
 mod pace;
 mod permutation;
@@ -31,6 +32,8 @@ use floor::Floor;
 pub(crate) use floor::RateFloor;
 use flow::Flow;
 pub(crate) use flow::{FlowPlan, MAX_WEIGHT};
+use log::Log;
+pub(crate) use log::{Entry, LogPlan};
 pub(crate) use offsets::{Area, Pattern};
 pub(crate) use pace::Limit;
 use pace::Pace;
@@ -80,6 +83,8 @@ pub(crate) struct Script {
     pub max_latency: Option<Span>,
     pub profile: Option<LatencyTarget>,
     pub flow: Option<FlowPlan>,
+    /// A trace in place of a pattern.
+    pub log: Option<LogPlan>,
     /// Results, and `number_ios`, count from then on.
     pub ramp: Span,
     pub ends: Ends,
@@ -139,6 +144,7 @@ pub(crate) struct Process {
     floor: Option<Floor>,
     profile: Option<Profile>,
     flow: Option<Flow>,
+    log: Option<Log>,
     /// When results begin to count.
     counts: Instant,
     next_tag: u64,
@@ -186,6 +192,7 @@ impl Process {
             floor: script.floor.map(Floor::new),
             profile: script.profile.map(Profile::new),
             flow: script.flow.clone().map(|flow| Flow::new(flow, script.submitter)),
+            log: script.log.clone().map(Log::new),
             counts: Instant::NEVER,
             next_tag: 0,
             submitted_ios: 0,
@@ -207,18 +214,21 @@ impl Process {
             self.reaper.set_depth(1);
         }
         self.flow.iter_mut().for_each(|flow| flow.begin(out));
+        self.log.iter_mut().for_each(|log| log.begin(now));
         for ddir in Ddir::ALL {
             self.pace[ddir].begin(now);
         }
     }
 
     fn submits_no_more(&self) -> bool {
-        self.stopped || self.submitted_ios >= self.script.ios || self.submitted_bytes >= self.script.bytes
+        let is_done = self.submitted_ios >= self.script.ios || self.submitted_bytes >= self.script.bytes;
+        self.stopped || is_done || self.log.as_ref().is_some_and(Log::is_over)
     }
 
     /// What the next I/O may be.
     fn choices(&self) -> &'static [Ddir] {
         match (self.script.mix, self.script.reads_percent) {
+            _ if let Some(log) = &self.log => log.choices(),
             (Mix::Read, _) | (Mix::Both, 100) => &[Ddir::Read],
             (Mix::Write, _) | (Mix::Both, 0) => &[Ddir::Write],
             (Mix::Both, _) => &[Ddir::Read, Ddir::Write],
@@ -228,7 +238,8 @@ impl Process {
     }
 
     fn wants_flush(&self) -> bool {
-        self.script.flush_after.is_some_and(|writes| self.writes_since_flush >= writes)
+        let by_option = self.script.flush_after.is_some_and(|writes| self.writes_since_flush >= writes);
+        by_option || self.log.as_ref().is_some_and(Log::wants_flush)
     }
 
     /// All is done but the flush at the end.
@@ -241,12 +252,13 @@ impl Process {
         if self.asleep || self.thinking.is_due() || self.call.is_some() || !self.reaper.has_room() {
             return None;
         }
+        let ready = self.ready.max(self.log.as_ref().map_or(Instant::ZERO, Log::due));
         if self.wants_flush() {
-            return Some(self.ready);
+            return Some(ready);
         }
         let due = self.choices().iter().map(|ddir| self.pace[*ddir].due()).min();
         let flow = self.flow.as_ref().map_or(Some(Instant::ZERO), Flow::may_go_at)?;
-        Some(due.map_or(self.ready, |due| due.max(self.ready)).max(flow))
+        Some(due.map_or(ready, |due| due.max(ready)).max(flow))
     }
 
     /// Drawn by the mix; but a direction whose rate says wait lets the other go first.
@@ -263,7 +275,10 @@ impl Process {
     }
 
     /// Where the next I/O of this direction goes. What was trimmed is written, block by block.
-    fn place(&mut self, ddir: Ddir) -> (Sector, u32) {
+    fn place(&mut self, now: Instant, ddir: Ddir) -> (Sector, u32) {
+        if let Some(log) = &mut self.log {
+            return log.submit(now);
+        }
         let Some((start, left)) = self.trimmed.take() else {
             let place = self.files.next(ddir);
             self.trimmed = (self.script.mix == Mix::TrimWrite).then_some(place);
@@ -276,7 +291,7 @@ impl Process {
 
     fn submit(&mut self, now: Instant) -> Bio {
         let dir = self.direction(now);
-        let (start, sectors) = self.place(dir);
+        let (start, sectors) = self.place(now, dir);
         let bytes = u64::from(sectors) * 512;
         let priority =
             command::priority(&self.script.commands, (dir, sectors), self.script.priority, &mut self.priorities);
@@ -358,6 +373,9 @@ impl Process {
         if self.may_submit(now) {
             self.reaper.reap();
             if self.wants_flush() {
+                if let Some(log) = self.log.as_mut().filter(|log| log.wants_flush()) {
+                    log.submit(now);
+                }
                 self.burst = 0;
                 out.push(Emission::Submit(self.flush()));
             } else {

@@ -3,6 +3,7 @@
 mod ending;
 mod files;
 mod pace;
+mod replay;
 mod report;
 mod zones;
 
@@ -19,6 +20,7 @@ pub(crate) use ending::{EndSettings, ExitWhat};
 pub(crate) use files::{FileSettings, Service, Turn};
 pub use pace::RateProcess;
 pub(crate) use pace::{AfterThinking, PaceSettings, ThinksAfter};
+pub(crate) use replay::ReplaySettings;
 pub use report::{Latency, LogNames, LogValue, Logs, Reporting, Unified};
 pub(crate) use zones::Zones;
 

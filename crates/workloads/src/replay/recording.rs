@@ -67,7 +67,9 @@ pub(super) struct Recorded {
 
 /// One I/O of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Io {
+pub(crate) struct Io {
+    /// Its number in the recording.
+    pub nth: usize,
     /// When it was handed over, from the recording's beginning.
     pub at: Span,
     pub op: Op,
@@ -110,6 +112,8 @@ struct Reader<'n> {
     places: BTreeMap<u32, usize>,
     states: Vec<State>,
     under_way: UnderWay,
+    /// How many I/Os there were so far.
+    queued: usize,
 }
 
 impl Recording {
@@ -121,7 +125,8 @@ impl Recording {
         events.sort_by_key(|event| event.time);
         let first = events.first().map_or(0, |event| event.time);
         let (states, under_way) = (Vec::new(), UnderWay::new());
-        let mut reader = Reader { recording: Recording::default(), names, places: BTreeMap::new(), states, under_way };
+        let (recording, places) = (Recording::default(), BTreeMap::new());
+        let mut reader = Reader { recording, names, places, states, under_way, queued: 0 };
         for event in &events {
             let since = event.time - first;
             match event.what {
@@ -143,7 +148,7 @@ impl Recording {
     }
 
     /// The same without I/Os of one kind.
-    pub(super) fn without(&self, op: Op) -> Recording {
+    pub(crate) fn without(&self, op: Op) -> Recording {
         let mut recording = self.clone();
         for process in &mut recording.processes {
             let mut kept: Vec<Io> = Vec::with_capacity(process.ios.len());
@@ -166,6 +171,13 @@ impl Recording {
         self.processes.iter().map(|process| process.ios.len()).sum()
     }
 
+    /// All I/Os, of whichever process, in their order.
+    pub(crate) fn in_order(&self) -> Vec<Io> {
+        let mut all: Vec<Io> = self.processes.iter().flat_map(|process| process.ios.iter().copied()).collect();
+        all.sort_by_key(|io| (io.at, io.nth));
+        all
+    }
+
     /// A line per process: how many I/Os of which kind, how many under way, at which priority first.
     pub fn summary(&self) -> String {
         let line = |process: &Recorded| {
@@ -183,7 +195,7 @@ impl Recording {
     }
 
     /// The last place that anything begins at, and the longest length \[sectors\].
-    pub(super) fn reach(&self) -> (u64, u32) {
+    pub(crate) fn reach(&self) -> (u64, u32) {
         let ios = || self.processes.iter().flat_map(|process| &process.ios);
         (ios().map(|io| io.start).max().unwrap_or(0), ios().map(|io| io.sectors).max().unwrap_or(0))
     }
@@ -224,6 +236,7 @@ impl Reader<'_> {
         });
         let (state, ios) = (&mut self.states[process], &mut processes[process].ios);
         ios.push(Io {
+            nth: self.queued,
             at: Span::from_ns(since),
             op: event.op,
             start: event.start,
@@ -237,6 +250,7 @@ impl Reader<'_> {
             pause: Span::from_ns(if ios.is_empty() { since } else { since - state.last }),
             goes_on: state.plugged,
         });
+        self.queued += 1;
         state.under_way += 1;
         state.last = since;
         let last_sector = event.start.saturating_add(u64::from(event.sectors).saturating_sub(1));

@@ -100,7 +100,12 @@ pub fn run_job(options: &str) -> Run {
 
 /// Runs a job file to its end.
 pub fn run(text: &str, seed: u64) -> Run {
-    Loop::new(plan(text).sources(seed)).run()
+    run_plan(&plan(text), seed)
+}
+
+/// Runs a plan to its end.
+pub fn run_plan(plan: &Plan, seed: u64) -> Run {
+    Loop::new(plan.sources(seed)).run()
 }
 
 struct Loop {

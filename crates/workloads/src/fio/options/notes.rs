@@ -30,6 +30,8 @@ const CALL: &str = "the processor's time for system calls is not simulated";
 use Category::{Engine, Host, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
+    note("read_iolog_chunked", Target, "read the log bit by bit", "the whole trace is read before the run"),
+    note("replay_redirect", Target, "replay onto this device", "traces are replayed onto the one simulated disk"),
     note("thread", Host, "threads instead of processes", "a thread and a process submit alike"),
     note("threads", Host, "an obsolete word", "fio takes it and does nothing with it (tried)"),
     note(

@@ -1,5 +1,6 @@
 //! What a job says of its files.
 
+use super::replay::ReplaySettings;
 use crate::fio::distribution::Distribution;
 
 /// Which file of several is next.
@@ -33,6 +34,8 @@ pub(crate) struct FileSettings {
     pub filesize: Option<(u64, u64)>,
     pub fill_device: bool,
     pub create_only: bool,
+    /// A trace in their place.
+    pub replay: ReplaySettings,
 }
 
 impl Default for FileSettings {
@@ -47,6 +50,7 @@ impl Default for FileSettings {
             filesize: None,
             fill_device: false,
             create_only: false,
+            replay: ReplaySettings::default(),
         }
     }
 }

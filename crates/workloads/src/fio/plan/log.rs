@@ -1,0 +1,76 @@
+//! A job's trace, laid out on the disk.
+
+use std::collections::BTreeMap;
+
+use blksched::{Op, Sector, Span};
+
+use crate::fio::ddir::Ddir;
+use crate::fio::errors::{Note, Problem};
+use crate::fio::names::names_in;
+use crate::fio::process::{Entry, LogPlan};
+use crate::fio::sections::JobSection;
+use crate::fio::settings::ReplaySettings;
+use crate::replay::{Recording, beyond, place};
+
+/// What was read of each trace, or why it could not be.
+pub(in crate::fio) type Traces = BTreeMap<String, Result<Recording, String>>;
+
+/// The trace of one clone of a job.
+pub(in crate::fio) fn name(replay: &ReplaySettings, number: u64) -> Option<String> {
+    let names = names_in(replay.log.as_deref()?);
+    let nth = number as usize % names.len().max(1);
+    names.into_iter().nth(nth)
+}
+
+/// What a clone replays, if it does.
+pub(super) fn log(job: &JobSection, number: u64, traces: &Traces, disk: u64) -> Result<Option<LogPlan>, Problem> {
+    let replay = &job.settings.files.replay;
+    let Some(name) = name(replay, number) else { return Ok(None) };
+    let problem = |title: String, expected: String| {
+        Problem::new(job.settings.place_of("read_iolog", &job.place), title, expected)
+    };
+    let recording = match traces.get(&name) {
+        Some(Ok(recording)) => recording,
+        Some(Err(why)) => return Err(problem(format!("`{name}` cannot be replayed"), why.clone())),
+        None => return Err(problem(format!("`{name}` cannot be replayed"), "no trace is read here".to_owned())),
+    };
+    let left = replay.skip.iter().fold(recording.clone(), |left, op| left.without(*op));
+    let (reach, longest) = left.reach();
+    if let Some(scale) = beyond(place(reach, replay.scale, replay.align / 512), longest, reach, disk) {
+        let title = format!("`{name}` reaches beyond the end of the disk");
+        return Err(problem(title, format!("replay_scale={scale} would make it fit")));
+    }
+    let mut before = Span::ZERO;
+    let entry = |io: crate::replay::Io| {
+        let pause = if replay.no_stall { Span::ZERO } else { (io.at - before) * 100 / replay.time_scale };
+        before = io.at;
+        Entry {
+            pause,
+            ddir: ddir(io.op),
+            start: Sector(place(io.start, replay.scale, replay.align / 512)),
+            sectors: io.sectors,
+        }
+    };
+    Ok(Some(LogPlan { entries: left.in_order().into_iter().map(entry).collect() }))
+}
+
+fn ddir(op: Op) -> Option<Ddir> {
+    match op {
+        Op::Read => Some(Ddir::Read),
+        Op::Write => Some(Ddir::Write),
+        Op::Discard => Some(Ddir::Trim),
+        Op::Flush => None,
+    }
+}
+
+/// Options that say what the trace says; told once, at the job's first process.
+pub(super) fn notes(job: &JobSection, number: u64) -> Vec<Note> {
+    let s = &job.settings;
+    let without_effect = ["rw", "bs", "bsrange", "bssplit", "size", "rwmixread", "rwmixwrite"];
+    let said = without_effect.into_iter().filter(|option| s.said.contains_key(*option));
+    let note = |option| {
+        let why = "the trace that `read_iolog` names says what is done".to_owned();
+        Note { place: s.place_of(option, &job.place), option, why }
+    };
+    if number == 0 && s.files.replay.log.is_some() { said.map(note).collect() } else { Vec::new() }
+}

@@ -1,0 +1,78 @@
+//! A recorded trace in place of a pattern: what the next I/O is, and when.
+//!
+//! **Rule** The I/Os of a trace go in their order, as many at a time as `iodepth` allows, each after the recorded pause
+//! since the one before was submitted, and so a job that fell behind does not catch up. (fio's manual: "respect the
+//! timestamps within the log and replay them with the appropriate delay"; since when a delay counts is MEMORY.)
+
+use std::sync::Arc;
+
+use blksched::{Instant, Sector, Span};
+
+use crate::fio::ddir::Ddir;
+
+/// What is replayed.
+#[derive(Clone, Debug)]
+pub(crate) struct LogPlan {
+    pub entries: Arc<[Entry]>,
+}
+
+/// One I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Since the one before.
+    pub pause: Span,
+    /// In which direction; `None`: a flush.
+    pub ddir: Option<Ddir>,
+    pub start: Sector,
+    pub sectors: u32,
+}
+
+/// How far it is.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    plan: LogPlan,
+    at: usize,
+    submitted: Instant,
+}
+
+impl Log {
+    pub fn new(plan: LogPlan) -> Log {
+        Log { plan, at: 0, submitted: Instant::ZERO }
+    }
+
+    pub fn begin(&mut self, now: Instant) {
+        self.submitted = now;
+    }
+
+    fn next(&self) -> Option<&Entry> {
+        self.plan.entries.get(self.at)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.next().is_none()
+    }
+
+    pub fn due(&self) -> Instant {
+        self.next().map_or(Instant::ZERO, |entry| self.submitted + entry.pause)
+    }
+
+    pub fn wants_flush(&self) -> bool {
+        self.next().is_some_and(|entry| entry.ddir.is_none())
+    }
+
+    pub fn choices(&self) -> &'static [Ddir] {
+        match self.next().and_then(|entry| entry.ddir) {
+            Some(Ddir::Write) => &[Ddir::Write],
+            Some(Ddir::Trim) => &[Ddir::Trim],
+            Some(Ddir::Read) | None => &[Ddir::Read],
+        }
+    }
+
+    /// The next entry is submitted now: where, and how long it is.
+    pub fn submit(&mut self, now: Instant) -> (Sector, u32) {
+        let entry = *self.next().expect("there is one");
+        self.submitted = now;
+        self.at += 1;
+        (entry.start, entry.sectors)
+    }
+}
