@@ -45,13 +45,14 @@ for module in virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev vir
     insmod /$module.ko
 done
 part=$(($(blockdev --getsz /dev/vda) / 512 / 8))
+once() {
+    case $1 in
+        read) dd if=/dev/vda of=/dev/null bs=256k count=$part iflag=direct skip=$(($2 * part)) ;;
+        write) dd if=/dev/zero of=/dev/vda bs=256k count=$part oflag=direct seek=$(($2 * part)) conv=notrunc ;;
+    esac
+}
 work() {
-    while :; do
-        case $1 in
-            read) dd if=/dev/vda of=/dev/null bs=256k count=$part iflag=direct skip=$(($2 * part)) ;;
-            write) dd if=/dev/zero of=/dev/vda bs=256k count=$part oflag=direct seek=$(($2 * part)) conv=notrunc ;;
-        esac 2>/dev/null
-    done
+    while once $1 $2 2>/dev/null; do :; done
 }
 workers=
 echo ready
@@ -81,7 +82,8 @@ image() {
 # Guest $1 on the disk $2. It takes orders from a pipe.
 boot() {
     mkfifo "$work/$1"
-    qemu-system-x86_64 -accel "${accel:-tcg}" -m 128M -nodefaults -display none -no-reboot \
+    # Should this script be killed, and its own end not seen to, the guest ends all the same.
+    timeout -k 5 $((2 * seconds + 400)) qemu-system-x86_64 -accel "${accel:-tcg}" -m 128M -nodefaults -display none -no-reboot \
         -kernel "$kernel"/boot/vmlinuz-* -initrd "$work/image" -append 'console=ttyS0 quiet panic=-1' -serial stdio \
         -drive "file=$2,format=raw,if=virtio,cache=none,discard=unmap" <"$work/$1" >"$work/$1.log" 2>&1 &
     echo $! >"$work/$1.pid"
@@ -101,26 +103,35 @@ await() {
 
 # What the server has counted for tenant $1 under the name $2.
 count() {
-    "$blksched" ctl "$control" get "tenants/$1/stat" | tr ' ' '\n' | sed -n "s/^$2=//p"
+    stat=$("$blksched" ctl "$control" get "tenants/$1/stat") || give_up "the server does not answer"
+    echo "$stat" | tr ' ' '\n' | sed -n "s/^$2=//p"
 }
 
 # Has it counted more than $3?
 above() {
-    [ "$(count "$1" "$2")" -gt "$3" ]
+    counted=$(count "$1" "$2") || exit 1
+    [ "$counted" -gt "$3" ]
 }
 
 # Both guests do $1, of which the server counts $2 operations and $3 bytes.
 race() {
     echo "$1" >&3
     echo "$1" >&4
-    for guest in a b; do await $guest above $guest "$2" $(($(count $guest "$2") + 8)); done
+    for guest in a b; do
+        counted=$(count $guest "$2")
+        await $guest above $guest "$2" $((counted + 8))
+    done
     # What the race before has left under way is over by then.
     sleep 2
-    a=$(count a "$3") b=$(count b "$3")
+    a0=$(count a "$3")
+    b0=$(count b "$3")
     sleep "$seconds"
-    a=$(($(count a "$3") - a)) b=$(($(count b "$3") - b))
-    ratio=$(echo $a $b | awk '{ printf "%.2f", $1 / ($2 > 0 ? $2 : 1) }')
-    echo "$1: a got $((a / 1024)) KiB and b $((b / 1024)) KiB in $seconds s: $ratio to 1"
+    a=$(count a "$3")
+    b=$(count b "$3")
+    echo "$a0 $a $b0 $b" | awk -v what="$1" -v time="$seconds" '{
+        a = ($2 - $1) / 1024; b = ($4 - $3) / 1024
+        printf "%s: a got %d KiB and b %d KiB in %s s: %.2f to 1\n", what, a, b, time, b > 0 ? a / b : 0
+    }'
 }
 
 if [ "${1-}" = --fetch ]; then
@@ -136,10 +147,11 @@ fetch_kernel
 if [ -z "${uri_a-}" ]; then
     export blksched
     exec "$blksched" serve --export a=mem:256M,weight=200 --export b=mem:256M,weight=100 --elevator bfq \
-        --set bfq.low_latency=0 --model "$here/slow-disk.toml" --run "sh '$0' $seconds"
+        --set bfq.low_latency=0 --model "$here/slow-disk.toml" --run "exec sh '$0' $seconds"
 fi
 work=$(mktemp -d)
 trap 'kill $(cat "$work"/*.pid) 2>/dev/null || :; rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 image
 boot a "$uri_a"
 exec 3>"$work/a"

@@ -100,30 +100,90 @@ fn ten_connections_get_what_one_gets() {
     assert!(times[1] / times[0] > 4.0, "{times:?}");
 }
 
-#[test]
-fn streams_random_reads_and_writers_share_alike() {
+/// A stream, random reads one at a time and many at a time, and a writer.
+fn mixed() -> [Demand; 4] {
     let stream = Demand { order: Order::Sequential, block: 65536, depth: 4, ..DEEP };
-    let mixed = [stream, Demand { depth: 32, ..DEEP }, Demand { reads: 0, ..DEEP }];
-    let fair = jain(&device_time(&BFQ, &mixed));
-    println!("Jain's index of the disk's time: {fair:.3}");
-    assert!(fair > 0.9, "{fair}");
+    [stream, Demand { depth: 1, ..DEEP }, Demand { depth: 32, ..DEEP }, Demand { reads: 0, ..DEEP }]
 }
 
-/// Short slices: each tenant has its turn within a tenth of a second.
+#[test]
+fn bfq_shares_a_spinning_disk_among_four_mixed_tenants() {
+    let times = device_time(&BFQ, &mixed());
+    let fair = jain(&times);
+    println!("Jain's index of the disk's time: {fair:.3}");
+    assert!(fair >= 0.95, "{fair}: {times:?}");
+}
+
+/// A medium of 0.8 ms a request, whatever it is.
+const SLOW: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/slow.toml");
+
+/// Short slices: each tenant has its turn within 32 ms.
 const CFQ: [&str; 6] =
-    ["--elevator", "cfq@4.20+groups", "--set", "cfq.slice_sync=24ms", "--set", "cfq.target_latency=96ms"];
+    ["--elevator", "cfq@4.20+groups", "--set", "cfq.slice_sync=8ms", "--set", "cfq.target_latency=32ms"];
+
+/// Waits are those that clients see, in real time. What else this machine has to do can make them longer and never
+/// shorter, so the best of a few runs is what the server does; a run counts as a whole.
+const RUNS: usize = 3;
 
 #[test]
-fn four_mixed_tenants_share_alike_and_none_waits_for_seconds() {
-    let stream = Demand { order: Order::Sequential, block: 65536, depth: 4, ..DEEP };
-    let mixed = [stream, Demand { depth: 1, ..DEEP }, Demand { depth: 32, ..DEEP }, Demand { reads: 0, ..DEEP }];
-    let slow = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/slow.toml");
-    let (times, p99) = shares(slow, &CFQ, &mixed);
-    let fair = jain(&times);
-    println!("Jain's index of the disk's time: {fair:.3}; the worst 99th percentile: {p99}");
-    assert!(fair >= 0.95, "{fair}: {times:?}");
-    // 32 requests of some 80 a second take 0.4 s at the least.
-    assert!(p99 < Span::from_secs(3), "{p99}");
+fn four_mixed_tenants_share_alike_and_none_waits_long() {
+    let mut found = Vec::new();
+    for _ in 0..RUNS {
+        let (times, p99) = shares(SLOW, &CFQ, &mixed());
+        let fair = jain(&times);
+        println!("Jain's index of the disk's time: {fair:.3}; the worst 99th percentile: {p99}");
+        if fair >= 0.95 && p99 <= Span::from_ms(600) {
+            return;
+        }
+        found.push((fair, p99));
+    }
+    panic!("expected Jain's index >= 0.95 and p99 <= 600 ms: {found:?}");
+}
+
+/// The shortest of a few runs; the first that is short enough.
+fn best_of_runs(enough: Span, mut run: impl FnMut() -> Span) -> Span {
+    let mut best = run();
+    for _ in 1..RUNS {
+        if best <= enough {
+            break;
+        }
+        best = best.min(run());
+    }
+    best
+}
+
+/// How long 99 % of a heavy tenant's requests took at most, one at a time, beside a light one's bursts of 400.
+fn beside_bursts(elevator: &[&str]) -> Span {
+    let exports = ["--model", SLOW, "--depth", "1", "--export", "t0=mem:1G,weight=1000", "--export", "t1=mem:1G"];
+    let server = Server::start(&[&exports[..], elevator].concat());
+    let socket = server.control.with_file_name("s");
+    let asks = |tenant: usize, depth: u32, time: Span| {
+        let uri = format!("nbd+unix:///t{tenant}?socket={}", socket.display()).parse().unwrap();
+        let plan = LoadPlan { uri, order: Order::Random, reads: 100, block: 4096, depth, clients: 1, time, seed: 1 };
+        let found = load(&plan).unwrap();
+        assert_eq!(found.errors, 0);
+        found.latency.percentile(99.0)
+    };
+    std::thread::scope(|scope| {
+        let steady = scope.spawn(|| asks(0, 1, Span::from_secs(6)));
+        while !steady.is_finished() {
+            asks(1, 400, Span::from_ms(100));
+            std::thread::sleep(std::time::Duration::from_millis(300));
+        }
+        steady.join().unwrap()
+    })
+}
+
+#[test]
+fn bursts_of_a_light_tenant_leave_a_heavy_ones_waits_short() {
+    // The control: in one queue with a burst, it waits for the whole of it, 0.32 s.
+    let control = beside_bursts(&["--elevator", "noop"]);
+    assert!(control > Span::from_ms(200), "{control}");
+    for elevator in [&BFQ[..], &CFQ] {
+        let wait = best_of_runs(Span::from_ms(60), || beside_bursts(elevator));
+        println!("{}: 99 % within {wait}; without a scheduler {control}", elevator[1]);
+        assert!(wait <= Span::from_ms(60), "{wait}");
+    }
 }
 
 #[test]
