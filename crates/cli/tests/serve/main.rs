@@ -12,3 +12,4 @@ mod interop;
 mod kit;
 mod promises;
 mod record;
+mod stable;

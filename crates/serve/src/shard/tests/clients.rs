@@ -121,3 +121,69 @@ fn a_stop_serves_what_is_under_way_and_reads_no_more() {
     rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
     assert!(rig.shard.is_over());
 }
+
+#[test]
+fn a_client_that_floods_with_requests_that_need_no_memory_is_read_from_no_further() {
+    let mut rig = settled("noop", 4);
+    let client = rig.client(0);
+    rig.ask(client, 1, WRITE, 0, 4096);
+    rig.let_disk_work();
+    let flush = rig.request(client, 2, Command::Flush, 0, 0);
+    let flood = flush.repeat(20_000);
+    // The sync does not end, so none of them is answered.
+    let taken = rig.send(client, &flood);
+    assert!(taken < flood.len(), "it was read to the end");
+    assert!(rig.shard.works.len() <= 1024, "{} at a time", rig.shard.works.len());
+}
+
+/// Half a minute passes in which nobody does anything.
+fn half_a_minute(rig: &mut Rig) {
+    rig.shard.born = rig.shard.born.checked_sub(Duration::from_secs(31)).expect("a clock that has run for a while");
+    rig.turn();
+    rig.turn();
+}
+
+#[test]
+fn who_stops_in_the_middle_of_its_data_for_half_a_minute_is_cut_off_and_who_is_silent_is_not() {
+    let mut rig = settled("noop", 4);
+    let (stalled, silent) = (rig.client(0), rig.client(0));
+    let write = rig.request(stalled, 1, WRITE, 0, 1 << 20);
+    rig.send(stalled, &write[..1000]);
+    half_a_minute(&mut rig);
+    let phases: Vec<Phase> = rig.shard.connections.iter().map(|(_, connection)| connection.phase).collect();
+    assert_eq!(phases, [Phase::Gone, Phase::Open]);
+    rig.ask(silent, 2, Command::Read, 0, 4096);
+    rig.let_disk_work();
+    assert_eq!(rig.told(silent), [(2, None)]);
+}
+
+#[test]
+fn who_takes_no_replies_for_half_a_minute_is_cut_off_once_others_need_the_memory() {
+    let mut rig = Rig::with_memory("noop", 8, 40 << 20);
+    let (greedy, other) = (rig.client(0), rig.client(0));
+    rig.ask(greedy, 1, Command::Read, 0, 32 << 20);
+    rig.let_disk_work();
+    half_a_minute(&mut rig);
+    assert!(rig.shard.connections.iter().all(|(_, connection)| connection.phase == Phase::Open), "nobody needs it");
+    let read = rig.request(other, 2, Command::Read, 0, 32 << 20);
+    assert_eq!(rig.send(other, &read), read.len());
+    assert_eq!(rig.under_way(is_disk), 0, "there is no room for both");
+    half_a_minute(&mut rig);
+    let gone = rig.shard.connections.iter().filter(|(_, connection)| connection.phase == Phase::Gone).count();
+    assert_eq!(gone, 1);
+}
+
+#[test]
+fn a_client_that_takes_no_replies_leaves_as_much_memory_to_others_as_it_holds() {
+    let mut rig = settled("noop", 8);
+    let (greedy, other) = (rig.client(0), rig.client(0));
+    let reads = rig.request(greedy, 1, Command::Read, 0, 256 << 10).repeat(400);
+    rig.send(greedy, &reads);
+    rig.let_disk_work();
+    let held = rig.shard.connections[0].held;
+    assert!((16 << 20..=32 << 20).contains(&held), "of 64 MiB it has {held} bytes");
+    rig.ask(other, 2, Command::Read, 0, 16 << 20);
+    rig.let_disk_work();
+    let told = rig.told(other);
+    assert!(told.iter().all(|told| *told == (2, None)) && !told.is_empty(), "{told:?}");
+}

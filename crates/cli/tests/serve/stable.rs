@@ -1,0 +1,70 @@
+//! What must be stable is: a loop device counts the flushes that reach it. Needs root and a loop device.
+
+use std::process::{Command as Process, Stdio};
+
+use blksched_nbd::{Command, Persist};
+
+use crate::kit::{Client, ENGINES, Folder, Server, works};
+
+/// A block device in a file, gone at the end.
+struct Loop {
+    device: String,
+    _folder: Folder,
+}
+
+impl Loop {
+    fn new() -> Option<Loop> {
+        let folder = Folder::new();
+        let file = folder.file("disk.img", 16 << 20);
+        let output = Process::new("losetup").args(["--find", "--show", &file]).stderr(Stdio::null()).output();
+        let Some(output) = output.ok().filter(|output| output.status.success()) else {
+            println!("skipped: this machine gives us no loop device");
+            return None;
+        };
+        Some(Loop { device: String::from_utf8(output.stdout).unwrap().trim().to_owned(), _folder: folder })
+    }
+
+    /// The flushes that it has done: the 16th number of `stat` (since Linux 5.5).
+    fn flushes(&self) -> u64 {
+        let name = self.device.rsplit('/').next().unwrap();
+        let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        stat.split_whitespace().nth(15).unwrap().parse().unwrap()
+    }
+
+    /// How many more there are after `act`.
+    fn flushes_of(&self, act: impl FnOnce()) -> u64 {
+        let before = self.flushes();
+        act();
+        self.flushes() - before
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Process::new("losetup").args(["--detach", &self.device]).status();
+    }
+}
+
+fn write(client: &mut Client, persist: Persist) {
+    for at in 0..3 {
+        let sent = client.send(Command::Write(persist), at * 8192, 4096, &[at as u8; 4096]).unwrap();
+        assert_eq!(client.receive(), Ok((sent, Ok(Vec::new()))));
+    }
+}
+
+#[test]
+fn flushes_and_writes_through_reach_the_device_before_they_are_answered() {
+    let Some(device) = Loop::new() else { return };
+    for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
+        let server = Server::start(&["--export", &format!("l={}", device.device), "--engine", engine]);
+        let (mut client, mut other) = (server.open("l"), server.open("l"));
+        // What an earlier server has left.
+        client.flush().unwrap();
+        assert_eq!(device.flushes_of(|| write(&mut client, Persist::Lazily)), 0, "{engine}: nobody asked for that");
+        let flushes = device.flushes_of(|| drop(other.flush().unwrap()));
+        assert!(flushes >= 1, "{engine}: a flush on another connection");
+        assert_eq!(device.flushes_of(|| drop(other.flush().unwrap())), 0, "{engine}: all is stable already");
+        let through = device.flushes_of(|| write(&mut client, Persist::First));
+        assert!(through >= 3, "{engine}: {through} flushes for three writes through");
+    }
+}
