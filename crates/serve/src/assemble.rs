@@ -130,6 +130,20 @@ impl Plan {
                 let why = format!("disk {name}: the model has {} sectors, and {next} are served", facts.sectors);
                 return Err(ServeError::Config(why));
             }
+            if facts.max_sectors < LEAST_MAX_SECTORS {
+                let (has, least) = (facts.max_sectors / 2, LEAST_MAX_SECTORS / 2);
+                let why =
+                    format!("disk {name}: the model's commands are of at most {has} KiB; at least {least} are needed");
+                return Err(ServeError::Config(why));
+            }
+            if facts.depth < queue.depth {
+                tracing::info!(
+                    disk = name,
+                    asked = queue.depth,
+                    depth = facts.depth,
+                    "the model takes no more at a time"
+                );
+            }
             queue.depth = queue.depth.min(facts.depth);
             queue.limits.max_sectors = queue.limits.max_sectors.min(facts.max_sectors);
             queue.limits.rotational = facts.rotational;

@@ -16,6 +16,27 @@ use blksched_serve::{Caching, EngineKind, Listen, Question, ServerConfig, ask, s
 /// The export's size \[bytes\].
 const SIZE: u64 = 80 << 20;
 
+/// A server that nobody can reach yet.
+fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
+    ServerConfig {
+        exports: vec![export.parse().unwrap()],
+        elevator: catalogue.parse("mq-deadline").unwrap(),
+        knobs: Vec::new(),
+        depth: 8,
+        max_sectors: None,
+        caching: Caching::default(),
+        engine: EngineKind::default(),
+        memory: 40 << 20,
+        model: None,
+        listen: Vec::new(),
+        control: None,
+        rules: Vec::new(),
+        record: None,
+        patience: Span::from_secs(10),
+        run: Some("exit 0".to_owned()),
+    }
+}
+
 /// A server in a folder of its own; it ends when its `running` file does.
 struct Server {
     folder: PathBuf,
@@ -30,22 +51,14 @@ impl Server {
         File::create(folder.join("running")).unwrap();
         File::create(folder.join("disk")).unwrap().set_len(SIZE).unwrap();
         let catalogue = Catalogue::builtin();
+        let export = format!("disk={}", folder.join("disk").display());
         let config = ServerConfig {
-            exports: vec![format!("disk={}", folder.join("disk").display()).parse().unwrap()],
-            elevator: catalogue.parse("mq-deadline").unwrap(),
-            knobs: Vec::new(),
-            depth: 8,
-            max_sectors: None,
             caching,
             engine,
-            memory: 40 << 20,
-            model: None,
             listen: vec![Listen::Unix(folder.join("socket"))],
             control: Some(folder.join("control")),
-            rules: Vec::new(),
-            record: None,
-            patience: Span::from_secs(10),
             run: Some(format!("while [ -e '{}' ]; do sleep 0.05; done", folder.join("running").display())),
+            ..config(&export, &catalogue)
         };
         let thread = thread::spawn(move || serve(config, &catalogue, &mut |_| {}).unwrap());
         Server { folder, thread: Some(thread) }
@@ -169,4 +182,20 @@ fn cache_reads_all_of_it_a_stretch_at_a_time_and_is_not_offered_where_nothing_is
         true => eprintln!("skipped: O_DIRECT, which the file system of the temporary directory does not have"),
         false => assert_eq!(client.ask(Command::Cache, 0, 4096, &[]), Err(22), "EINVAL"),
     }
+}
+
+#[test]
+fn a_model_whose_commands_are_too_short_for_a_reply_in_one_send_is_refused() {
+    let catalogue = Catalogue::builtin();
+    let served = |command: &str| {
+        let text = format!(
+            "kind = \"null\"\ndescription = \"short\"\ncapacity = \"1GB\"\nmax_command = \"{command}\"\ndepth = 4"
+        );
+        let model = Some(blksched_disks::parse("short.toml", &text).unwrap());
+        let config = ServerConfig { model, ..config("m=mem:1M", &catalogue) };
+        serve(config, &catalogue, &mut |_| {}).map_err(|error| error.to_string())
+    };
+    let why = served("16KiB").unwrap_err();
+    assert!(why.contains("at most 16 KiB; at least 128"), "{why}");
+    assert_eq!(served("128KiB"), Ok(0));
 }
