@@ -155,7 +155,12 @@ impl Replay {
 
     /// What was and what was not in the recording, for whoever reads the result.
     pub fn notes(&self) -> Vec<String> {
-        self.recording.notes(&self.name, self.timing())
+        let when = match self.timing() {
+            Timing::Recorded => "submitted at their recorded moments, however slow the disk is",
+            Timing::Closed => "each submitted when its process had as few under way, and after its recorded pause",
+            Timing::NoStall => "each submitted when its process had as few under way, without its pauses",
+        };
+        self.recording.notes(&self.name, when)
     }
 
     /// Its processes on a disk of this size.

@@ -69,7 +69,11 @@ fn option_read_iolog_is_refused_with_what_contradicts_it_or_what_cannot_be_read(
     file.give_trace("x.bin", Ok(trace()));
     let error = file.plan(500).unwrap_err().to_string();
     assert!(error.contains("replay_scale=3 would make it fit"), "{error}");
-    assert_eq!(file.plan(1 << 20).unwrap().notes[0].option, "rw");
+    let notes = file.plan(1 << 20).unwrap().notes;
+    assert!(notes[0].why.starts_with("x.bin: 4 I/Os of 2 processes in 0.010s, as one process"), "{}", notes[0].why);
+    assert_eq!(notes.last().map(|note| note.option), Some("rw"));
+    let nothing = JobFile::parse("[a]\ndirect=1\nsize=4k\nread_iolog=\n", "test.fio");
+    assert!(nothing.is_err() || nothing.unwrap().plan(1 << 20).is_err(), "no trace is no pattern either");
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
                 let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.bytes);
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
-                plan.notes.extend(log::notes(clone.job, clone.number));
+                plan.notes.extend(log::notes(clone.job, clone.number, traces));
                 let (job, script) = order.next(clone, &files.names[clone.files[0]], &regions);
                 let script = match log::log(clone.job, clone.number, traces, disk_sectors) {
                     Ok(Some(log)) => Script { log: Some(log), bytes: u64::MAX, ..script },

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use blksched::{Durability, Hints, Op, Priority, Span, Waiter};
 
-use super::Timing;
-
 /// One event of a trace, whatever its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -200,14 +198,10 @@ impl Recording {
         (ios().map(|io| io.start).max().unwrap_or(0), ios().map(|io| io.sectors).max().unwrap_or(0))
     }
 
-    pub(super) fn notes(&self, name: &str, timing: Timing) -> Vec<String> {
+    /// What is in it and what is not; `when` says when its I/Os are submitted.
+    pub(crate) fn notes(&self, name: &str, when: &str) -> Vec<String> {
         let count =
             |number: usize, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
-        let when = match timing {
-            Timing::Recorded => "submitted at their recorded moments, however slow the disk is",
-            Timing::Closed => "each submitted when its process had as few under way, and after its recorded pause",
-            Timing::NoStall => "each submitted when its process had as few under way, without its pauses",
-        };
         let processes = self.processes.len();
         let several = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
         let mut notes = vec![format!(

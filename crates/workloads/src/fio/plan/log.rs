@@ -19,7 +19,8 @@ pub(in crate::fio) type Traces = BTreeMap<String, Result<Recording, String>>;
 pub(in crate::fio) fn name(replay: &ReplaySettings, number: u64) -> Option<String> {
     let names = names_in(replay.log.as_deref()?);
     let nth = number as usize % names.len().max(1);
-    names.into_iter().nth(nth)
+    // An empty name is one that nothing can be read from.
+    Some(names.into_iter().nth(nth).unwrap_or_default())
 }
 
 /// What a clone replays, if it does.
@@ -63,14 +64,19 @@ fn ddir(op: Op) -> Option<Ddir> {
     }
 }
 
-/// Options that say what the trace says; told once, at the job's first process.
-pub(super) fn notes(job: &JobSection, number: u64) -> Vec<Note> {
+/// What is in the trace, and options that say what it says; told once, at the job's first process.
+pub(super) fn notes(job: &JobSection, number: u64, traces: &Traces) -> Vec<Note> {
     let s = &job.settings;
+    let Some(name) = name(&s.files.replay, number).filter(|_| number == 0) else { return Vec::new() };
+    let read = traces.get(&name).and_then(|read| read.as_ref().ok());
+    let told = read.map(|recording| recording.notes(&name, "as one process, iodepth at a time")).unwrap_or_default();
+    let place = s.place_of("read_iolog", &job.place);
+    let told = told.into_iter().map(|why| Note { place: place.clone(), option: "read_iolog", why });
     let without_effect = ["rw", "bs", "bsrange", "bssplit", "size", "rwmixread", "rwmixwrite"];
     let said = without_effect.into_iter().filter(|option| s.said.contains_key(*option));
     let note = |option| {
         let why = "the trace that `read_iolog` names says what is done".to_owned();
         Note { place: s.place_of(option, &job.place), option, why }
     };
-    if number == 0 && s.files.replay.log.is_some() { said.map(note).collect() } else { Vec::new() }
+    told.chain(said.map(note)).collect()
 }
