@@ -91,11 +91,6 @@ impl Span {
         Span(s * NS_PER_S)
     }
 
-    /// `seconds` rounded to the nanosecond; negative and not-a-number give zero.
-    pub fn from_secs_f64(seconds: f64) -> Span {
-        Span((seconds * NS_PER_S as f64).round().max(0.0) as u64)
-    }
-
     /// Nanoseconds.
     pub const fn as_ns(self) -> u64 {
         self.0

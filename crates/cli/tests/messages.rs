@@ -104,6 +104,18 @@ fn what_is_said_twice_is_refused_and_what_is_said_of_one_goes_before_what_is_sai
 }
 
 #[test]
+fn a_programs_parameters_are_kept_or_refused() {
+    refused(&["compare", "dd:size=1g,size=2g"], &["`size=2g` says `size` again"]);
+    for threads in ["0", "1000000"] {
+        let said = format!("tiobench:threads={threads}");
+        refused(
+            &["compare", &said],
+            &[&format!("tiobench: `{threads}` is out of range for `threads`: expected 1 to 10000")],
+        );
+    }
+}
+
+#[test]
 fn no_time_is_no_run_and_a_negative_number_is_a_wrong_value() {
     for time in ["0s", "0.0ms"] {
         refused(&["compare", "--time", time], &["--time", "more than 0s"]);

@@ -65,7 +65,7 @@ pub(super) const PROGRAM: Program = Program {
 
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let settings = launch.settings;
-    let count = u32::try_from(settings.count("processes").clamp(1, 10_000)).expect("clamped");
+    let count = settings.some("processes", 10_000)?;
     let level = u8::try_from(settings.count("level")).ok().filter(|level| *level < 8);
     let level = level.ok_or("`level` goes from 0 to 7")?;
     let (size, run) = (settings.sectors("size").next_multiple_of(BLOCK), settings.sectors("run") / BLOCK * BLOCK);

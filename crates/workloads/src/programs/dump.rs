@@ -54,7 +54,7 @@ enum Turns {
 
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let settings = launch.settings;
-    let readers = u32::try_from(settings.count("readers").clamp(1, 10_000)).expect("clamped");
+    let readers = settings.some("readers", 10_000)?;
     let chunk = u32::try_from(settings.sectors("chunk").max(1)).map_err(|_| "`chunk` is too large".to_owned())?;
     let at = launch.room("at", settings.sectors("size"))?;
     if u64::from(chunk) > launch.disk_sectors {

@@ -57,7 +57,7 @@ pub(super) const PROGRAM: Program = Program {
 };
 
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
-    let threads = u32::try_from(launch.settings.count("threads").clamp(1, 1_000)).expect("clamped");
+    let threads = launch.settings.some("threads", 1_000)?;
     let machine = Machine::of(launch, threads)?;
     let thread = |nth: u32| {
         let steps = Thread { machine: launch.submitter(threads), ..Thread::default() };

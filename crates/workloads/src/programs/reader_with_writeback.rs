@@ -80,7 +80,7 @@ pub(super) const PROGRAM: Program = Program {
 
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let settings = launch.settings;
-    let readers = u32::try_from(settings.count("readers").clamp(1, 10_000)).expect("clamped");
+    let readers = settings.some("readers", 10_000)?;
     let flusher = Flusher::of(launch, readers)?;
     let mut processes = Vec::new();
     for nth in 0..readers {

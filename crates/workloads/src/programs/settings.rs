@@ -77,6 +77,16 @@ impl Settings {
         }
     }
 
+    /// How many processes, or of what else there must be one.
+    ///
+    /// # Errors
+    /// If there are none, or more than `most`.
+    pub fn some(&self, name: &str, most: u32) -> Result<u32, String> {
+        let count = self.count(name);
+        let within = u32::try_from(count).ok().filter(|count| (1..=most).contains(count));
+        within.ok_or_else(|| format!("`{count}` is out of range for `{name}`: expected 1 to {most}"))
+    }
+
     /// A number.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {

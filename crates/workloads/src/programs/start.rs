@@ -46,10 +46,15 @@ pub(crate) struct Said<'t> {
 impl<'t> Said<'t> {
     pub(crate) fn read(text: &'t str) -> Result<Said<'t>, String> {
         let mut read = Said { name: None, at: Instant::ZERO, own: Vec::new() };
+        let mut names: Vec<&str> = Vec::new();
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
             let (parameter, value) = part
                 .split_once('=')
                 .ok_or_else(|| format!("`{}` sets nothing: expected PARAMETER=VALUE, as in start=5s", part.trim()))?;
+            if names.contains(&parameter.trim()) {
+                return Err(format!("`{}` says `{}` again: expected each once", part.trim(), parameter.trim()));
+            }
+            names.push(parameter.trim());
             match (parameter.trim(), value.trim()) {
                 ("name", "") => return Err("`name` is empty".to_owned()),
                 ("name", said) => read.name = Some(said.to_owned()),
@@ -116,6 +121,8 @@ mod tests {
             ("dd:size", "`size` sets nothing: expected PARAMETER=VALUE, as in start=5s"),
             ("dd:start=soon", "`soon` is no value of `start`: expected a time, as in 5s"),
             ("dd:name=", "`name` is empty"),
+            ("dd:size=1g,size=2g", "`size=2g` says `size` again"),
+            ("dd:start=1s,start=2s", "`start=2s` says `start` again"),
         ] {
             let error = Start::parse(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

@@ -38,7 +38,7 @@ pub(super) const PROGRAM: Program = Program {
 
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let settings = launch.settings;
-    let threads = u32::try_from(settings.count("threads").clamp(1, 10_000)).expect("clamped");
+    let threads = settings.some("threads", 10_000)?;
     let (file, apart, block) = (settings.sectors("file"), settings.sectors("apart"), settings.sectors("block"));
     if !(1..=file).contains(&block) || block > u64::from(u32::MAX) {
         return Err("`block` is larger than `file`, or nothing".to_owned());

@@ -26,7 +26,7 @@ pub(super) const PROGRAM: Program = Program {
 
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let shape = Shape::of(launch)?;
-    let trees = u32::try_from(launch.settings.count("trees").clamp(1, 10_000)).expect("clamped");
+    let trees = launch.settings.some("trees", 10_000)?;
     let (tree, apart) = (launch.settings.sectors("tree"), launch.settings.sectors("apart"));
     if tree < shape.most() {
         return Err(format!("`tree` is smaller than one directory may be ({} KiB)", shape.most() / 2));
