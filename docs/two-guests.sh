@@ -130,7 +130,7 @@ race() {
     b=$(count b "$3")
     echo "$a0 $a $b0 $b" | awk -v what="$1" -v time="$seconds" '{
         a = ($2 - $1) / 1024; b = ($4 - $3) / 1024
-        printf "%s: a got %d KiB and b %d KiB in %s s: %.2f to 1\n", what, a, b, time, b > 0 ? a / b : 0
+        printf "%s: a got %d KiB and b %d KiB in %s s: %.2f to 1\n", what, a, b, time, (b > 0 ? a / b : 0)
     }'
 }
 

@@ -1,4 +1,5 @@
-//! A captive command: `--run 'command $uri'` runs a client, and the server ends with it.
+//! A captive command: `--run 'command $uri'` runs a client, and the server ends with it. A server that ends before, by
+//! a signal, ends it (SIGTERM).
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -7,10 +8,13 @@ use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
 use blksched_nbd::Uri;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// The command that runs.
 pub struct Captive {
     exit: Receiver<u8>,
+    /// Its number, while it runs.
+    process: Option<Pid>,
 }
 
 impl Captive {
@@ -39,6 +43,7 @@ impl Captive {
             shell.env("control", control);
         }
         let mut child = shell.spawn()?;
+        let process = Some(Pid::from_child(&child));
         let (done, exit) = channel();
         std::thread::Builder::new().name("captive".to_owned()).spawn(move || {
             // Ended by a signal: as shells say it.
@@ -47,11 +52,22 @@ impl Captive {
             let _ = done.send(status.map_or(128, |code| code as u8));
             let _ = rustix::io::write(&bell, &[1]);
         })?;
-        Ok(Captive { exit })
+        Ok(Captive { exit, process })
     }
 
     /// Its exit code, if it has ended.
-    pub fn ended(&self) -> Option<u8> {
-        self.exit.try_recv().ok()
+    pub fn ended(&mut self) -> Option<u8> {
+        let code = self.exit.try_recv().ok()?;
+        self.process = None;
+        Some(code)
+    }
+}
+
+impl Drop for Captive {
+    fn drop(&mut self) {
+        if let (None, Some(process)) = (self.ended(), self.process) {
+            // It may have ended this very moment.
+            let _ = kill_process(process, Signal::TERM);
+        }
     }
 }

@@ -192,7 +192,7 @@ impl Front {
 
     /// Has somebody said that it is enough? With the exit code, if there is one.
     fn is_over(&mut self) -> Result<Option<Option<u8>>, ServeError> {
-        if let Some(code) = self.captive.as_ref().and_then(Captive::ended) {
+        if let Some(code) = self.captive.as_mut().and_then(Captive::ended) {
             return Ok(Some(Some(code)));
         }
         if self.house.shards.iter().any(|shard| shard.thread.is_finished()) {

@@ -128,6 +128,27 @@ fn a_stop_by_signal_serves_what_is_under_way() {
 }
 
 #[test]
+fn a_captive_command_is_not_left_behind() {
+    let folder = crate::kit::Folder::new();
+    let (begun, ended) = (folder.text("begun"), folder.text("ended"));
+    let command = format!("trap 'echo >{ended}; exit' TERM; echo >{begun}; while :; do sleep 0.1; done");
+    let appears = |path: &str| {
+        let here = || std::path::Path::new(path).exists();
+        (0..600).any(|_| {
+            here() || {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                false
+            }
+        })
+    };
+    let mut server = Server::start(&["--export", "m=mem:1M", "--run", &command]);
+    assert!(appears(&begun));
+    server.signal("TERM");
+    assert!(server.child.wait().unwrap().success());
+    assert!(appears(&ended), "it runs on");
+}
+
+#[test]
 fn several_exports_of_one_file_do_not_touch_each_other() {
     let folder = Folder::new();
     let file = folder.file("f.img", 4 << 20);
