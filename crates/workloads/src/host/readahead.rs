@@ -10,7 +10,8 @@
 //! any that wants more than *L*. Every other read gets what it asked for and leaves the window alone.
 //! **Origin** MEMORY of Linux since 2.6.23 ("on-demand readahead"). `posix_fadvise(2)`: `POSIX_FADV_SEQUENTIAL`
 //! doubles the window, `POSIX_FADV_RANDOM` turns readahead off. Streams that share one descriptor are recognised by
-//! their markers only; the kernel also looks for pages in memory ahead of a miss.
+//! their markers only; the kernel also looks for pages in memory ahead of a miss ([`Readahead::missing_behind`], which
+//! the page cache does not use yet).
 //! **Costs when wrong** a sequential reader at 4 KiB per request instead of 128.
 
 use super::page::Pages;
@@ -90,6 +91,21 @@ impl Readahead {
         self.open(window)
     }
 
+    /// The same, but the `behind` pages directly before `page` are in memory: if nothing else says that the reader goes
+    /// on in order, they do when they are more than it wants now, and a new window begins. (MEMORY of Linux since
+    /// 2.6.31, "context readahead".)
+    pub fn missing_behind(&mut self, page: u64, wanted: u64, behind: u64) -> Fetch {
+        let wanted = wanted.max(1);
+        let goes_on = self.window.is_some_and(|window| page == window.start + window.pages);
+        let known = goes_on || self.is_sequential(page, wanted);
+        if known || self.advice == Advice::Random || behind <= wanted {
+            return self.missing(page, wanted);
+        }
+        let rounded = (behind + wanted).checked_next_power_of_two().unwrap_or(u64::MAX);
+        let pages = self.first_size(rounded).max(wanted).min(self.most);
+        self.open(Window { start: page, pages, ahead: pages - wanted.min(pages) })
+    }
+
     /// A reader that wants `wanted` pages from `page` on came upon the marker at `page`. Nobody waits for the answer.
     /// `first_missing` is the first page behind it that is not in memory, nor being read.
     pub fn marked(&mut self, page: u64, wanted: u64, first_missing: u64) -> Fetch {
@@ -115,12 +131,7 @@ impl Readahead {
     }
 
     fn first(&self, page: u64, wanted: u64) -> Window {
-        let rounded = wanted.checked_next_power_of_two().unwrap_or(u64::MAX);
-        let pages = match rounded {
-            n if n <= self.most / 32 => 4 * n,
-            n if n <= self.most / 4 => 2 * n,
-            _ => self.most,
-        };
+        let pages = self.first_size(wanted.checked_next_power_of_two().unwrap_or(u64::MAX));
         if pages > wanted {
             return Window { start: page, pages, ahead: pages - wanted };
         }
@@ -129,6 +140,15 @@ impl Readahead {
         match pages + next <= self.most {
             true => Window { start: page, pages: pages + next, ahead: next },
             false => Window { start: page, pages: self.most, ahead: self.most / 2 },
+        }
+    }
+
+    /// The size of a first window for so many pages, a power of two.
+    fn first_size(&self, rounded: u64) -> u64 {
+        match rounded {
+            n if n <= self.most / 32 => 4 * n,
+            n if n <= self.most / 4 => 2 * n,
+            _ => self.most,
         }
     }
 
@@ -191,6 +211,13 @@ mod tests {
             readahead.read_to(start + step - 1);
         }
         fetched
+    }
+
+    #[test]
+    fn pages_in_memory_behind_a_miss_make_it_a_stream_and_too_few_do_not() {
+        let fetched = |behind| of(128).missing_behind(500, 4, behind);
+        assert_eq!(fetched(4), Fetch { pages: 500..504, marker: None });
+        assert_eq!(fetched(5), Fetch { pages: 500..532, marker: Some(504) });
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! **Model** The client keeps `window` reads of `rsize` bytes under way, in order, over one connection. Any idle
 //! thread of the server takes the next; after a while of its own (`jitter`: interrupts, locks, the CPU's scheduler) it
-//! looks into memory, which all threads share with one state of readahead, as nfsd keeps one per file. What is missing
-//! the thread reads itself, and so the disk sees the file's pieces come from several processes, not quite in order.
+//! looks into memory, which all threads share. nfsd keeps one state of readahead per file (READ: "nfsd: bypass
+//! readahead cache when have struct file", commit fa0a2126); a thread works with a copy of it and gives it back
+//! (MEMORY), or, with `readahead = "shared"`, with the state itself. What is missing the thread reads itself, and so
+//! the disk sees the file's pieces come from several processes, not quite in order.
 //! Each reply costs a CPU `cpu` and the wire its bytes. The last process is the machine around: client, wire, memory.
 //! **Origin** "single streaming reader over NFS" of the mail of 2009-10-23. Readahead is
 //! [`Readahead`](crate::host::Readahead).
@@ -51,6 +53,12 @@ pub(super) const PROGRAM: Program = Program {
             doc: "one in so many times a thread loses its CPU first, drawn evenly; 0: never",
         },
         Parameter { name: "stall", kind: Kind::Time, default: "4ms", doc: "for so long" },
+        Parameter {
+            name: "readahead",
+            kind: Kind::Word(&["shared", "copied"]),
+            default: "shared",
+            doc: "its state: one for the file, or a copy that a thread takes for each read and puts back",
+        },
         Parameter { name: "read_ahead_kb", kind: Kind::Count, default: "128", doc: "readahead: the largest window" },
     ],
     processes,

@@ -6,7 +6,7 @@ use blksched::{Instant, Span, SubmitterId};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::cache::{Cache, Looked};
+use super::cache::{Cache, Keeping, Looked};
 use super::{END, Launch, Piece};
 use crate::Delivered;
 use crate::host::PAGE_SECTORS;
@@ -79,6 +79,10 @@ impl Machine {
         let at = launch.room("at", pages * PAGE_SECTORS)? / PAGE_SECTORS;
         let read_ahead_kb =
             u32::try_from(settings.count("read_ahead_kb")).map_err(|_| "`read_ahead_kb` is too large")?;
+        let keeping = match settings.word("readahead") {
+            "copied" => Keeping::Copied,
+            _ => Keeping::Shared,
+        };
         Ok(Machine {
             first: launch.first,
             at,
@@ -91,7 +95,7 @@ impl Machine {
             jitter: settings.span("jitter"),
             stall_every: settings.count("stall_every"),
             stall: settings.span("stall"),
-            cache: Cache::new(pages, read_ahead_kb),
+            cache: Cache::new(pages, read_ahead_kb, keeping, threads),
             random: launch.random(threads, 0),
             events: BTreeMap::new(),
             serial: 0,
@@ -169,7 +173,7 @@ impl Machine {
     fn look(&mut self, now: Instant, thread: u32) {
         let Some(job) = &mut self.jobs[thread as usize] else { return };
         let mut reads = Vec::new();
-        match self.cache.look(job.wanted.clone(), &mut reads) {
+        match self.cache.look(thread, job.wanted.clone(), &mut reads) {
             Looked::Present => {
                 self.jobs[thread as usize] = None;
                 let cpu = self.cpus.iter_mut().min().expect("a CPU");
