@@ -169,3 +169,29 @@ rows = [{ run = "bs4k" }, { run = "bs64k" }, { label = "more", value = "rate(*)@
     let (_, answer) = run(&experiment, 1);
     assert_eq!(answer.broken().count(), 0, "{answer:?}");
 }
+
+/// An experiment over one job file, `mine.fio`.
+fn with_job(row: &str, workload: &str, job: &'static str) -> Result<Experiment, ExperimentError> {
+    let text = format!(
+        "title = \"a job file\"\nsource = \"nobody\"\nelevator = \"noop\"\ndisk.preset = \"hdd-7200\"\ntime = \"9s\"\n\
+         [[workload]]\nname = \"mine\"\njob = \"mine.fio\"\n{workload}\n[[run]]\nname = \"it\"\n\
+         [[table]]\ntitle = \"t\"\nrows = [{row}]\n"
+    );
+    Experiment::parse("x", "x.toml", &text, &Catalogue::builtin(), &|_| Ok(job.to_owned()))
+}
+
+#[test]
+fn a_job_that_begins_later_runs_from_then_on() {
+    let job = "[late]\nstartdelay=5\nruntime=2\ntime_based\nrw=randread\ndirect=1\nsize=1g\n";
+    let row = "{ label = \"l\", run = \"it\", value = \"finish(mine.late)\", low = 1.9, high = 2.1 }";
+    let (_, answer) = run(&with_job(row, "", job).unwrap_or_else(|e| panic!("{e}")), 1);
+    assert_eq!(answer.broken().count(), 0, "{answer:?}");
+}
+
+#[test]
+fn a_job_files_start_is_its_own_and_not_ignored_in_silence() {
+    let row = "{ label = \"l\", run = \"it\", value = \"finish(*)\" }";
+    let job = "[a]\nrw=randread\ndirect=1\nsize=1g\n";
+    let complaint = with_job(row, "start = \"1s\"", job).expect_err("refused").to_string();
+    assert!(complaint.contains("`startdelay`"), "{complaint}");
+}

@@ -39,11 +39,11 @@ pub const BUILTINS: &[Builtin] = builtins![
     "cfq-on-ssd" with "random-reads.fio",
     "bfq-doc" with "load.fio",
     "bfq-video" with "load.fio",
-    "suite-throughput",
-    "suite-fairness",
-    "suite-clients",
+    "suite-throughput" with "load.fio",
+    "suite-fairness" with "load.fio",
+    "suite-clients" with "load.fio",
     "suite-interleaved",
-    "suite-development",
+    "suite-development" with "load.fio",
 ];
 
 impl Builtin {

@@ -37,6 +37,8 @@ pub struct ProcessOutcome {
     pub ended: Option<Instant>,
     /// What it read and wrote \[bytes\].
     pub bytes: PerDir<u64>,
+    /// The same for each second of the run, both directions together.
+    pub bytes_by_second: Vec<u64>,
     /// From submission to completion \[ns\].
     pub latency: PerDir<Moments>,
     /// Each read's, in the order of completion \[us\].
@@ -56,6 +58,7 @@ impl ProcessOutcome {
             began,
             ended: None,
             bytes: PerDir::default(),
+            bytes_by_second: Vec::new(),
             latency: PerDir::default(),
             reads_us: Vec::new(),
             share: Share::default(),
@@ -111,6 +114,11 @@ impl Observer for Clerk {
         let process = &mut self.processes[source];
         let latency = now.since(done.submitted_at);
         process.bytes[dir] += done.bytes;
+        let second = (now.as_ns() / 1_000_000_000) as usize;
+        if process.bytes_by_second.len() <= second {
+            process.bytes_by_second.resize(second + 1, 0);
+        }
+        process.bytes_by_second[second] += done.bytes;
         process.latency[dir].record(latency.as_ns());
         if dir == Dir::Read {
             process.reads_us.push(u32::try_from(latency.as_ns() / 1000).unwrap_or(u32::MAX));

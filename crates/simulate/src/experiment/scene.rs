@@ -8,7 +8,7 @@
 //! | `disk.TABLE.KEY` | a key of that disk's file |
 //! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb` | what stands around the scheduler |
 //! | `time` | after so much simulated time the run ends |
-//! | `WORKLOAD.start` | when that workload begins |
+//! | `WORKLOAD.start` | when that program begins |
 //! | `WORKLOAD.PARAMETER` | a parameter of its program, or a variable of its job file |
 
 use std::sync::Arc;
@@ -102,9 +102,10 @@ impl Scene {
             let first = SubmitterId(actors.len() as u32);
             match workload {
                 Workload::Job { name, plan } => {
-                    let actor = |(job, source): (&JobPlan, _)| {
+                    let actor = |(job, source): (&JobPlan, Box<dyn Submitter>)| {
                         let number = if job.number > 0 { (job.number + 1).to_string() } else { String::new() };
-                        let start = Instant::ZERO;
+                        // Its `startdelay`; a process that waits for others counts from the beginning.
+                        let start = source.next().unwrap_or(Instant::ZERO);
                         Actor { name: format!("{name}.{}{number}", job.name), start, source }
                     };
                     actors.extend(plan.jobs.iter().zip(plan.sources(seed)).map(actor));
@@ -252,6 +253,10 @@ impl Director<'_> {
                 Ok(Workload::Program(Start { name: name.clone(), program, settings, at: Instant::ZERO + start }))
             }
             Kind::Job(text) => {
+                if let Some((_, said)) = own().find(|(key, _)| *key == "start") {
+                    let problem = "a job file's processes begin when their own `startdelay` says";
+                    return Err(self.source.complain(&said.at, problem));
+                }
                 let variables = own().map(|(key, s)| (key.to_owned(), s.value.clone())).collect();
                 let host = Host { variables, ..Host::default() };
                 let mut read = |name: &str| {

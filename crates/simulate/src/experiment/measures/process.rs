@@ -3,7 +3,7 @@
 use blksched::Span;
 
 use super::Measure;
-use super::argument::{Argument, STATISTICS, processes};
+use super::argument::{Argument, STATISTICS, processes, window};
 use crate::experiment::outcome::{Outcome, ProcessOutcome};
 
 const PROCESS: &[Argument] = &[Argument::Process];
@@ -22,6 +22,16 @@ pub(super) const MEASURES: &[Measure] = &[
         unit: "MB/s",
         doc: "what it read and wrote in the time that it ran, in units of 10^6 bytes",
         values: |outcome, words| each(outcome, &words[0], |p| bytes(p) / 1e6 / seconds(outcome, p)),
+    },
+    Measure {
+        name: "rate_in",
+        arguments: &[Argument::Process, Argument::Window],
+        unit: "MB/s",
+        doc: "the same in that stretch of the run, however long it ran",
+        values: |outcome, words| {
+            let (from, to) = window(&words[1]).expect("arguments are checked");
+            each(outcome, &words[0], |p| rate_in(&p.bytes_by_second, from, to))
+        },
     },
     Measure {
         name: "kib",
@@ -87,6 +97,17 @@ fn bytes(process: &ProcessOutcome) -> f64 {
     (process.bytes.read + process.bytes.write) as f64
 }
 
+/// The mean over the whole seconds of a stretch \[MB/s\].
+fn rate_in(by_second: &[u64], from: Span, to: Span) -> f64 {
+    let whole = |span: Span| (span.as_ns() / 1_000_000_000) as usize;
+    let (from, to) = (whole(from), whole(to));
+    let bytes: u64 = by_second.iter().take(to).skip(from).sum();
+    match to > from {
+        true => bytes as f64 / 1e6 / (to - from) as f64,
+        false => f64::NAN,
+    }
+}
+
 /// How long it ran, or until the run was over.
 fn seconds(outcome: &Outcome, process: &ProcessOutcome) -> f64 {
     let to_the_end = || (blksched::Instant::ZERO + outcome.elapsed).since(process.began);
@@ -123,6 +144,15 @@ mod tests {
     fn a_percentile_is_one_of_the_values_and_nothing_of_none() {
         assert_eq!((percentile(&[4000, 1000, 3000, 2000], 50), percentile(&[1000], 99)), (2.0, 1.0));
         assert!(percentile(&[], 50).is_nan());
+    }
+
+    #[test]
+    fn a_rate_in_a_stretch_counts_its_seconds_only() {
+        let second = Span::from_secs;
+        let by_second = [7_000_000, 1_000_000, 3_000_000];
+        assert_eq!(rate_in(&by_second, second(1), second(3)), 2.0);
+        assert_eq!(rate_in(&by_second, second(1), second(5)), 1.0);
+        assert!(rate_in(&by_second, second(2), second(2)).is_nan());
     }
 
     #[test]
