@@ -8,7 +8,7 @@ use std::path::Path;
 use blksched_traces::blktrace::{self, BlktraceError, Event};
 use blksched_traces::call_log::CallLog;
 use blksched_traces::elevator_transcript::ReadError;
-use blksched_traces::tracefs;
+use blksched_traces::{blkparse, tracefs};
 use libfuzzer_sys::fuzz_target;
 
 fn written(events: &[Event]) -> Vec<u8> {
@@ -37,6 +37,15 @@ fuzz_target!(|bytes: &[u8]| {
             let mut text = Vec::new();
             tracefs::write(&lines, &mut text).expect("memory takes everything");
             let again = tracefs::read(text.as_slice(), path).expect("what is written can be read");
+            assert_eq!(again, lines);
+        }
+        Err(error) => assert!(has_a_place(&error), "{error}"),
+    }
+    match blkparse::read(bytes, path) {
+        Ok(lines) => {
+            let mut text = Vec::new();
+            blkparse::write(&lines, &mut text).expect("memory takes everything");
+            let again = blkparse::read(text.as_slice(), path).expect("what is written can be read");
             assert_eq!(again, lines);
         }
         Err(error) => assert!(has_a_place(&error), "{error}"),
