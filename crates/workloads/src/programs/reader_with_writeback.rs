@@ -125,7 +125,7 @@ impl Think {
     fn draw(self, random: &mut Pcg64Mcg) -> Span {
         match self {
             Think::Always(span) => span,
-            Think::Evenly(mean) => Span::from_ns(random.random_range(0..=2 * mean.as_ns())),
+            Think::Evenly(mean) => Span::from_ns(random.random_range(0..=mean.as_ns().saturating_mul(2))),
             Think::Exponential(mean) => {
                 Span::from_ns((-libm::log(1.0 - random.random::<f64>()) * mean.as_ns() as f64) as u64)
             }
@@ -342,6 +342,8 @@ impl Steps for Flusher {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
     use crate::programs::Settings;
 
@@ -367,6 +369,12 @@ mod tests {
 
     const SMALL: [(&str, &str); 5] =
         [("limit", "128KiB"), ("background", "32KiB"), ("hysteresis", "64KiB"), ("write", "32KiB"), ("gap", "0")];
+
+    #[test]
+    fn an_endless_thought_is_drawn_like_any_other() {
+        let mut random = Pcg64Mcg::seed_from_u64(1);
+        assert!(Think::Evenly(Span::from_ns(1 << 63)).draw(&mut random) > Span::ZERO);
+    }
 
     #[test]
     fn a_reader_goes_on_at_once_while_there_is_room_and_sleeps_until_enough_is_clean() {
