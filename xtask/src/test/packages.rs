@@ -175,14 +175,19 @@ pub fn install() -> Result<Installed> {
         install_packages(&missing)?;
         done.extend(missing);
     }
-    // The guests' kernel is for one architecture.
+    // The guests' kernel is for one architecture, and Debian's alone: where there is none, its step is skipped.
+    let mut lacking = String::new();
     if !unpacked.is_empty() && cfg!(target_arch = "x86_64") && shell::find_program("apt-get").is_some() {
-        unpack_kernel()?;
-        done.extend(unpacked.into_iter().map(|package| package.name));
+        let names = unpacked.into_iter().map(|package| package.name);
+        match unpack_kernel() {
+            Ok(()) => done.extend(names),
+            Err(error) => lacking = format!("; not {}: {error:#}", names.collect::<Vec<_>>().join(", ")),
+        }
     }
     Ok(Installed::All(match done.as_slice() {
-        [] => "nothing was missing".to_owned(),
-        names => format!("installed {}", names.join(", ")),
+        [] if lacking.is_empty() => "nothing was missing".to_owned(),
+        [] => format!("installed nothing{lacking}"),
+        names => format!("installed {}{lacking}", names.join(", ")),
     }))
 }
 
