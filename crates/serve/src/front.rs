@@ -157,6 +157,7 @@ impl Front {
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
         if let Ok((stream, _)) = control.listener.accept()
             && let Ok(Knock { socket, uid }) = Knock::unix(stream)
+            && may_ask(uid, rustix::process::geteuid().as_raw())
         {
             self.guests.insert(Guest::control(socket, uid, by));
         }
@@ -221,10 +222,25 @@ impl Front {
     }
 }
 
-/// Only its owner may ask.
+/// Only the server's user and root may ask. The socket's mode says so too, but only from a moment after it was made.
+fn may_ask(uid: Option<u32>, ours: u32) -> bool {
+    uid.is_some_and(|uid| uid == ours || uid == 0)
+}
+
 fn open_control(path: PathBuf) -> Result<Control, ServeError> {
     let failed = || ServeError::system(path.display().to_string());
     let listener = bind_unix(&path).map_err(failed())?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed())?;
     Ok(Control { listener, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_ask;
+
+    #[test]
+    fn another_user_or_one_that_is_not_known_may_not_ask() {
+        assert!(may_ask(Some(1000), 1000) && may_ask(Some(0), 1000));
+        assert!(!may_ask(Some(1001), 1000) && !may_ask(None, 1000) && !may_ask(Some(1000), 0));
+    }
 }
