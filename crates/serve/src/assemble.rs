@@ -78,7 +78,7 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, S
             plans.push(Plan { name: disk, tenants: Vec::new(), next: 0, files: BTreeMap::new() });
             plans.len() - 1
         });
-        let tenant = plans[shard].add(export, backend, config.memory);
+        let tenant = plans[shard].add(export, backend, config.memory).map_err(failed)?;
         exports.push(plans[shard].tenants[tenant].export.clone());
         places.push(Place { shard, tenant });
     }
@@ -102,23 +102,29 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
 }
 
 impl Plan {
-    /// Another tenant of this disk; answers its number.
-    fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> usize {
+    /// Another tenant of this disk; answers its number. Ranges of one file lie as in the file, all of which has its
+    /// place from its first range on.
+    fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> Result<usize, String> {
         let number = self.tenants.len();
-        let sectors = backend.size / SECTOR;
-        let base = match &export.source {
+        let (first, offset) = match &export.source {
             Source::File { path, offset, .. } => {
                 let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-                let next = self.next;
-                let file = *self.files.entry(whole).or_insert(Sector(next));
-                Sector(file.0 + offset / SECTOR)
+                (self.files.entry(whole).or_insert(Sector(self.next)).0, *offset)
             }
-            Source::Memory(_) => Sector(self.next),
+            Source::Memory(_) => (self.next, 0),
         };
-        self.next = self.next.max(base.0 + sectors + GAP).next_multiple_of(GAP);
-        let group = GroupId(number as u32 + 1);
-        self.tenants.push(Tenant::new(export, backend, base, group, memory));
-        number
+        self.next = self.next.max(first + backend.whole.div_ceil(SECTOR) + GAP).next_multiple_of(GAP);
+        let tenant = Tenant::new(export, backend, Sector(first + offset / SECTOR), GroupId(number as u32 + 1), memory);
+        if let Some(other) = self
+            .tenants
+            .iter()
+            .find(|other| other.overlaps(&tenant) && !(other.is_read_only() || tenant.is_read_only()))
+        {
+            let other = &other.export.name;
+            return Err(format!("it overlaps export {other}, and both may be written: one of them must be `ro`"));
+        }
+        self.tenants.push(tenant);
+        Ok(number)
     }
 
     fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
@@ -219,4 +225,58 @@ fn logged_queue(config: QueueConfig, elevator: &Choice, log: Option<Log>) -> Log
     let unlogged = LoggedQueue::new(config, elevator, Silence, None);
     log.line(&record::header(&unlogged));
     LoggedQueue::new(config, elevator, Silence, Some(Box::new(move |record| log.line(&record.to_json()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Access, Share};
+
+    /// An export of a file of this size.
+    fn export(name: &str, path: &std::path::Path, offset: u64, size: u64, access: Access) -> ExportConfig {
+        let source = Source::File { path: path.to_owned(), offset, size: Some(size) };
+        ExportConfig {
+            name: name.to_owned(),
+            source,
+            disk: None,
+            description: String::new(),
+            access,
+            share: Share::default(),
+        }
+    }
+
+    /// Plans with these exports of files of 64 MiB; the first that is refused says why.
+    fn plan(exports: &[(&str, u64, u64, Access)]) -> Result<Plan, String> {
+        let folder = std::env::temp_dir().join(format!("blksched-plan-{:?}", std::thread::current().id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut plan = Plan { name: "disk".to_owned(), tenants: Vec::new(), next: 0, files: BTreeMap::new() };
+        let added = exports.iter().enumerate().try_for_each(|(at, &(file, offset, size, access))| {
+            let path = folder.join(file);
+            std::fs::File::create(&path).unwrap().set_len(64 << 20).unwrap();
+            let export = export(&at.to_string(), &path, offset, size, access);
+            let backend = Backend::open(&export, crate::config::Caching::PageCache).unwrap();
+            plan.add(&export, backend, 40 << 20).map(drop)
+        });
+        std::fs::remove_dir_all(&folder).unwrap();
+        added.map(|()| plan)
+    }
+
+    #[test]
+    fn a_later_range_of_a_file_does_not_lie_where_another_file_is() {
+        let write = Access::ReadWrite;
+        let plan =
+            plan(&[("f", 0, 1 << 20, write), ("g", 0, 64 << 20, write), ("f", 8 << 20, 1 << 20, write)]).unwrap();
+        let [first, other, later] = &plan.tenants[..] else { panic!("three exports are three tenants") };
+        assert!(!later.overlaps(other) && !later.overlaps(first));
+        assert_eq!(later.base.0 - first.base.0, (8 << 20) / SECTOR, "ranges of one file lie as in the file");
+    }
+
+    #[test]
+    fn ranges_that_overlap_may_not_both_be_written() {
+        let (write, read) = (Access::ReadWrite, Access::ReadOnly);
+        let refused = |other: Access| plan(&[("f", 0, 2 << 20, write), ("f", 1 << 20, 2 << 20, other)]).err();
+        assert_eq!(refused(read), None);
+        assert!(refused(write).is_some_and(|why| why.contains("overlaps export 0")));
+        assert!(plan(&[("f", 0, 1 << 20, write), ("f", 1 << 20, 1 << 20, write)]).is_ok(), "neighbours do not overlap");
+    }
 }

@@ -32,6 +32,8 @@ pub struct Backend {
     pub store: Store,
     /// Its size \[bytes\].
     pub size: u64,
+    /// The size of what it is a range of \[bytes\].
+    pub whole: u64,
     /// The smallest piece that it reads or writes \[bytes\].
     pub block: u32,
     /// Does it seek?
@@ -50,6 +52,7 @@ impl Backend {
             Source::Memory(size) => Ok(Backend {
                 store: Store::Memory(Memory::new(whole(*size, "its size")?)),
                 size: *size,
+                whole: *size,
                 block: SECTOR as u32,
                 rotational: false,
                 disk: "memory".to_owned(),
@@ -64,7 +67,14 @@ impl Backend {
                 if !offset.is_multiple_of(u64::from(block)) || !size.is_multiple_of(u64::from(block)) {
                     return Err(format!("{}: offset and size must be multiples of {block} here", path.display()));
                 }
-                Ok(Backend { store: Store::File(Arc::new(file.into()), *offset), size, block, rotational, disk })
+                Ok(Backend {
+                    store: Store::File(Arc::new(file.into()), *offset),
+                    size,
+                    whole: end,
+                    block,
+                    rotational,
+                    disk,
+                })
             }
         }
     }

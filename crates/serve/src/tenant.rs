@@ -118,6 +118,17 @@ impl Tenant {
         [gate, flush].into_iter().flatten().min()
     }
 
+    /// Do two tenants of one disk have sectors in common?
+    pub fn overlaps(&self, other: &Tenant) -> bool {
+        let end = |tenant: &Tenant| tenant.base.0 + tenant.backend.size.div_ceil(SECTOR);
+        self.base.0 < end(other) && other.base.0 < end(self)
+    }
+
+    /// May it only be read?
+    pub fn is_read_only(&self) -> bool {
+        self.export.features.read_only
+    }
+
     /// The sector of the disk at an offset of the export.
     pub fn sector(&self, offset: u64) -> Sector {
         Sector(self.base.0 + offset / SECTOR)

@@ -56,13 +56,17 @@ impl Shard {
             Ok(_) => Some(if writes { Errno::NoSpc } else { Errno::Io }),
             Err(code) => Some(Errno::from_os(code)),
         };
-        if writes {
-            let lazily = self.flights[rq.index()].as_ref().is_some_and(|flight| !flight.command.fua);
-            let tenant = self.tenant_of_piece(self.piece_of(rq));
-            self.tenants[tenant].stability.unsynced |= lazily || failed.is_some();
-        }
+        let lazily = self.flights[rq.index()].as_ref().is_some_and(|flight| !flight.command.fua);
+        let unsynced = writes && (lazily || failed.is_some());
         self.blame(rq, failed);
         let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return };
+        if unsynced {
+            // Of neighbouring ranges of one file, several tenants' may be in one request.
+            for part in &parts {
+                let tenant = self.tenant_of_piece(part.piece);
+                self.tenants[tenant].stability.unsynced = true;
+            }
+        }
         self.back_to_pieces(parts);
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blksched::Span;
+use blksched::{Sector, Span};
 use blksched_nbd::{Command, Errno, Holes, Persist, Speed};
 
 use super::rig::*;
@@ -19,6 +19,24 @@ fn a_flush_covers_what_other_connections_were_told() {
     assert_eq!(rig.told(flusher), [], "nothing is stable yet");
     assert!(rig.end(Ok(0), is_sync));
     assert_eq!(rig.told(flusher), [(2, None)]);
+}
+
+#[test]
+fn what_two_tenants_have_written_in_one_request_is_unstable_for_both() {
+    let mut rig = settled("mq-deadline", 1);
+    // Ranges of one file, one behind the other.
+    rig.shard.tenants[1].base = Sector((1 << 30) / 512);
+    let (before, behind) = (rig.client(0), rig.client(1));
+    rig.ask(before, 1, WRITE, 0, 4096);
+    rig.ask(before, 2, WRITE, (1 << 30) - 4096, 4096);
+    rig.ask(behind, 3, WRITE, 0, 4096);
+    assert!(rig.end(Ok(4096), is_write));
+    assert!(rig.end(Ok(8192), is_write), "they are one request");
+    assert_eq!(rig.told(behind), [(3, None)]);
+    rig.ask(behind, 4, Command::Flush, 0, 0);
+    assert_eq!(rig.told(behind), [], "nothing is stable yet");
+    assert!(rig.end(Ok(0), is_sync));
+    assert_eq!(rig.told(behind), [(4, None)]);
 }
 
 #[test]

@@ -64,7 +64,8 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
     };
     let file = Arc::new(std::fs::File::open("/dev/null").unwrap().into());
     let store = Store::File(file, 0);
-    let backend = Backend { store, size: 1 << 30, block: 512, rotational: false, disk: "test".to_owned() };
+    let backend =
+        Backend { store, size: 1 << 30, whole: 1 << 30, block: 512, rotational: false, disk: "test".to_owned() };
     Tenant::new(&config, backend, Sector(number as u64 * (4 << 20)), GroupId(number as u32 + 1), memory)
 }
 
