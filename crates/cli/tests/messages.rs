@@ -113,6 +113,22 @@ fn a_programs_parameters_are_kept_or_refused() {
             &[&format!("tiobench: `{threads}` is out of range for `threads`: expected 1 to 10000")],
         );
     }
+    for (said, why) in [
+        ("dd:bio=8m", "dd: `8192KiB` is out of range for `bio`: expected 4KiB to 4096KiB"),
+        ("dd:run=1k", "dd: `1KiB` is out of range for `run`"),
+        ("dd-reader:ahead=1k", "`ahead`: expected 4KiB to 32768KiB"),
+        ("dd-reader:first=1m,ahead=64k", "`first`: expected 4KiB to 64KiB"),
+        ("dump:chunk=0", "`0KiB` is out of range for `chunk`"),
+        ("cat:files=0", "`0` is out of range for `files`"),
+        ("cat:inodes=0", "`0` is out of range for `inodes`"),
+        ("cat:smallest=0", "`smallest` is larger than `largest`, or nothing"),
+        ("nfsd:rsize=4m", "`rsize`: expected 512B to 1024KiB"),
+        ("nfsd:window=0", "`window`: expected 1 to 65536"),
+        ("nfsd:cpus=0", "`cpus`: expected 1 to 1024"),
+        ("reader-with-writeback:depth=0", "`0` is out of range for `depth`"),
+    ] {
+        refused(&["compare", said], &[why]);
+    }
 }
 
 #[test]

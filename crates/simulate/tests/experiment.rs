@@ -161,7 +161,9 @@ value = "rate(mine.*)"
 rows = [{ run = "bs4k" }, { run = "bs64k" }, { label = "more", value = "rate(*)@bs64k / rate(*)@bs4k", low = 8 }]
 "#;
     let files = |name: &str| match name {
-        "mine.fio" => Ok("[reads]\nrw=randread\ndirect=1\nbs=${BS}\nsize=1g\n".to_owned()),
+        "mine.fio" => Ok("include common.fio\n[reads]\nrw=randread\nbs=${BS}\nsize=1g\n".to_owned()),
+        // What it includes is read where it was read.
+        "common.fio" => Ok("[global]\ndirect=1\n".to_owned()),
         other => Err(format!("no file {other}")),
     };
     let experiment = Experiment::parse("x", "x.toml", text, &Catalogue::builtin(), &files);

@@ -54,7 +54,7 @@ impl Experiment {
         let keys: Vec<&str> = TOP.iter().copied().chain(["time"]).collect();
         let top = Section::open(source, "", document.get_ref(), 0..0, Some(&keys))?;
         let (workloads, base) = workloads(&top, files)?;
-        let director = Director { source, catalogue, workloads: &workloads, time: TIME };
+        let director = Director { source, catalogue, workloads: &workloads, time: TIME, read: files };
         let specs = run_specs(&top, &base)?;
         let until = top.texts("until")?;
         let runs = specs.iter().map(|spec| run(&director, spec, &until)).collect::<Result<Vec<_>, _>>()?;

@@ -89,6 +89,8 @@ pub(super) struct Director<'t> {
     pub(super) workloads: &'t [WorkloadSpec],
     /// When nothing else is said.
     pub(super) time: Span,
+    /// Gives the text of a file that lies beside the experiment's.
+    pub(super) read: &'t dyn Fn(&str) -> Result<String, String>,
 }
 
 impl Scene {
@@ -259,11 +261,7 @@ impl Director<'_> {
                 }
                 let variables = own().map(|(key, s)| (key.to_owned(), s.value.clone())).collect();
                 let host = Host { variables, ..Host::default() };
-                let mut read = |name: &str| {
-                    let bytes = std::fs::read(name).map_err(|error| error.to_string())?;
-                    blksched::utf8(bytes).map_err(|error| error.to_string())
-                };
-                let file = JobFile::read(&host, std::slice::from_ref(text), &mut read);
+                let file = JobFile::read(&host, std::slice::from_ref(text), &mut |name| (self.read)(name));
                 let plan = file.and_then(|file| file.plan(disk_sectors));
                 let complain = |e: blksched_workloads::fio::Errors| {
                     self.source.complain(&spec.name.at, format!("its job file:\n{}", e.render(Style::Plain)))

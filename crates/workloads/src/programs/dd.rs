@@ -12,6 +12,9 @@ use super::parameter::{Kind, Parameter};
 use super::stepper::{Io, Step, Stepper, Steps};
 use super::{Launch, Process, Program};
 
+/// The longest run of data without a break \[sectors\]: a bio counts in 32 bits.
+const LARGEST_RUN: u64 = u32::MAX as u64;
+
 pub(super) const PROGRAM: Program = Program {
     name: "dd",
     about: "writes one large file from memory: a backlog of write-back that only request slots hold back",
@@ -28,10 +31,10 @@ pub(super) const PROGRAM: Program = Program {
 
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let sectors = |name| launch.settings.sectors(name);
-    let (size, run) = (sectors("size"), sectors("run").max(8));
+    let (size, run) = (sectors("size"), launch.settings.sectors_within("run", 8..=LARGEST_RUN)?);
     let breaks = size / run;
     let at = launch.room("at", size.saturating_add(breaks.saturating_mul(sectors("gap"))))?;
-    let bio = u32::try_from(sectors("bio").clamp(8, run)).map_err(|_| "`bio` is too large".to_owned())?;
+    let bio = launch.settings.sectors_within("bio", 8..=run)? as u32;
     let steps = Backlog { at, left: size, bio, run, left_of_run: run, gap: sectors("gap") };
     let source = Stepper::new(launch.submitter(0), launch.at, steps);
     Ok(vec![Process::new(launch.name.to_owned(), Box::new(source))])

@@ -76,7 +76,8 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
         return Err("`apart` is less than a file: they would overlap".to_owned());
     }
     let at = launch.room("at", u64::from(count - 1) * apart + whole)?;
-    let ahead = settings.sectors("ahead").clamp(BLOCK, 1 << 16);
+    let ahead = settings.sectors_within("ahead", BLOCK..=1 << 16)?;
+    let window = settings.sectors_within("first", BLOCK..=ahead)?;
     let process = |nth: u32| {
         let mut random = launch.random(nth, 0);
         let delay = Span::from_ns(random.random_range(0..=settings.span("start_within").as_ns()));
@@ -86,7 +87,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
             run: if run == 0 { u64::MAX } else { run },
             metadata_left: settings.count("metadata"),
             metadata_blocks: settings.place("metadata_within").sector(launch.disk_sectors).max(BLOCK) / BLOCK,
-            window: settings.sectors("first").clamp(BLOCK, ahead),
+            window,
             ahead,
             think: settings.span("think"),
             copy: settings.span("copy"),

@@ -55,11 +55,8 @@ enum Turns {
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let settings = launch.settings;
     let readers = settings.some("readers", 10_000)?;
-    let chunk = u32::try_from(settings.sectors("chunk").max(1)).map_err(|_| "`chunk` is too large".to_owned())?;
+    let chunk = settings.sectors_within("chunk", 1..=launch.disk_sectors.min(u64::from(u32::MAX)))? as u32;
     let at = launch.room("at", settings.sectors("size"))?;
-    if u64::from(chunk) > launch.disk_sectors {
-        return Err("`chunk` is larger than the disk".to_owned());
-    }
     let process = |nth: u32| {
         let steps = Reader {
             readers,

@@ -171,7 +171,7 @@ impl Reader {
                 _ => Think::Exponential(think),
             },
             dirty: settings.sectors("dirty") * 512,
-            reads_per_dirty: settings.count("reads_per_dirty").max(1),
+            reads_per_dirty: u64::from(settings.some("reads_per_dirty", u32::MAX)?),
             random: launch.random(nth, 0),
             state: State::Thinks,
         })
@@ -254,7 +254,7 @@ impl Flusher {
             region,
             gap: (settings.word("order") == "ascending").then(|| settings.sectors("gap")),
             cursor: 0,
-            depth: settings.count("depth").max(1),
+            depth: u64::from(settings.some("depth", 1 << 16)?),
             in_flight: 0,
             places: BTreeMap::new(),
             writes: 0,

@@ -1,6 +1,7 @@
 //! A program's parameters with everything decided: what was said, and the defaults of the rest.
 
 use core::fmt;
+use core::ops::RangeInclusive;
 
 use blksched::{Span, nearest};
 
@@ -85,6 +86,21 @@ impl Settings {
         let count = self.count(name);
         let within = u32::try_from(count).ok().filter(|count| (1..=most).contains(count));
         within.ok_or_else(|| format!("`{count}` is out of range for `{name}`: expected 1 to {most}"))
+    }
+
+    /// A size in whole sectors, rounded up, that must be within these limits \[sectors\].
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn sectors_within(&self, name: &str, limits: RangeInclusive<u64>) -> Result<u64, String> {
+        let sectors = self.sectors(name);
+        let size = |sectors: u64| match sectors {
+            kib if kib.is_multiple_of(2) => format!("{}KiB", kib / 2),
+            odd => format!("{}B", odd * 512),
+        };
+        let (least, most) = (size(*limits.start()), size(*limits.end()));
+        let within = limits.contains(&sectors).then_some(sectors);
+        within.ok_or_else(|| format!("`{}` is out of range for `{name}`: expected {least} to {most}", size(sectors)))
     }
 
     /// A number.

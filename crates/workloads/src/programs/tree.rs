@@ -17,6 +17,8 @@ use super::stepper::{Io, Step, Steps};
 
 /// A block of the file system \[512-byte sectors\].
 pub(super) const BLOCK: u64 = 8;
+/// Files of a directory: its reads are held in memory.
+const MOST_FILES: u32 = 1 << 20;
 
 /// The parameters of every program that reads trees, but for those of its own.
 macro_rules! tree_parameters {
@@ -67,18 +69,18 @@ impl Shape {
     /// From a launch of a program with [`tree_parameters`].
     pub(super) fn of(launch: &Launch<'_>) -> Result<Shape, String> {
         let settings = launch.settings;
-        let (smallest, largest) = (settings.sectors("smallest").max(1), settings.sectors("largest"));
-        if largest < smallest {
-            return Err("`largest` is less than `smallest`".to_owned());
+        let (smallest, largest) = (settings.sectors("smallest"), settings.sectors("largest"));
+        if !(1..=largest).contains(&smallest) {
+            return Err("`smallest` is larger than `largest`, or nothing".to_owned());
         }
         let windows = settings.sectors("first").min(settings.sectors("ahead"));
         if windows < BLOCK || settings.sectors("first").max(settings.sectors("ahead")) > 1 << 20 {
             return Err("`first` and `ahead` must be at least 4KiB and at most 512MiB".to_owned());
         }
         Ok(Shape {
-            files: settings.count("files").clamp(1, 1 << 32),
+            files: u64::from(settings.some("files", MOST_FILES)?),
             sizes: libm::log(smallest as f64)..libm::log(largest as f64),
-            inodes: settings.count("inodes").max(1),
+            inodes: u64::from(settings.some("inodes", MOST_FILES)?),
             away: settings.sectors("away"),
             first: settings.sectors("first"),
             ahead: settings.sectors("ahead"),

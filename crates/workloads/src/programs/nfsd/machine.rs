@@ -74,8 +74,8 @@ pub(super) struct Machine {
 impl Machine {
     pub fn of(launch: &Launch<'_>, threads: u32) -> Result<Machine, String> {
         let settings = launch.settings;
-        let pages = settings.sectors("size").div_ceil(PAGE_SECTORS).max(1);
-        let rsize = settings.sectors("rsize").div_ceil(PAGE_SECTORS).clamp(1, 256);
+        let pages = settings.sectors_within("size", 1..=launch.disk_sectors)?.div_ceil(PAGE_SECTORS);
+        let rsize = settings.sectors_within("rsize", 1..=256 * PAGE_SECTORS)?.div_ceil(PAGE_SECTORS);
         let at = launch.room("at", pages * PAGE_SECTORS)? / PAGE_SECTORS;
         let read_ahead_kb =
             u32::try_from(settings.count("read_ahead_kb")).map_err(|_| "`read_ahead_kb` is too large")?;
@@ -88,7 +88,7 @@ impl Machine {
             at,
             pages,
             rsize,
-            window: settings.count("window").max(1),
+            window: u64::from(settings.some("window", 1 << 16)?),
             wire: settings.span("wire") * rsize / 256,
             latency: settings.span("latency"),
             cpu: settings.span("cpu"),
@@ -104,7 +104,7 @@ impl Machine {
             queue: VecDeque::new(),
             idle: (0..threads).collect(),
             jobs: vec![None; threads as usize],
-            cpus: vec![launch.at; settings.count("cpus").clamp(1, 1024) as usize],
+            cpus: vec![launch.at; settings.some("cpus", 1024)? as usize],
             wire_free: launch.at,
             arrived: Vec::new(),
             to_tell: VecDeque::new(),
