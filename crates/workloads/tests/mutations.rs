@@ -4,7 +4,18 @@ use blksched_workloads::BUILTINS;
 use blksched_workloads::fio::{fuzz_parse, options};
 use proptest::prelude::*;
 
-/// A file that uses every supported option.
+/// A file whose job replays a trace, which most other options contradict.
+const REPLAY: &str = "\
+[r]
+direct=1
+read_iolog=x.bin
+replay_no_stall=1
+replay_time_scale=200
+replay_scale=2
+replay_align=4k
+replay_skip=trim,sync
+";
+/// A file that uses every other supported option.
 const EVERYTHING: &str = "\
 ; everything
 [global]
@@ -168,10 +179,11 @@ proptest! {
 
     #[test]
     fn mutated_files_never_panic(
-        which in 0..=BUILTINS.len(),
+        which in 0..BUILTINS.len() + 2,
         edits in prop::collection::vec(any::<(usize, u8, u8)>(), 1..8),
     ) {
-        let text = BUILTINS.get(which).map_or(EVERYTHING, |b| b.text);
+        let ours = [EVERYTHING, REPLAY];
+        let text = ours.get(which).copied().unwrap_or_else(|| BUILTINS[which - ours.len()].text);
         fuzz_parse(&mutate(text, &edits));
     }
 
@@ -232,10 +244,13 @@ fn mangled_examples_never_panic() {
 }
 
 #[test]
-fn the_file_that_is_mutated_is_valid_and_uses_every_supported_option() {
+fn the_files_that_are_mutated_are_valid_and_use_every_supported_option() {
     for option in options::supported_options() {
-        assert!(EVERYTHING.contains(&format!("\n{}", option.name)), "{}", option.name);
+        let line = format!("\n{}", option.name);
+        assert!([EVERYTHING, REPLAY].iter().any(|text| text.contains(&line)), "{}", option.name);
     }
+    let replay = blksched_workloads::fio::JobFile::parse(REPLAY, "r.fio").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(replay.traces(), ["x.bin"]);
     let file = blksched_workloads::fio::JobFile::parse(EVERYTHING, "e.fio").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.len(), 6);
 }

@@ -5,7 +5,6 @@
 mod activation;
 mod control;
 mod crash;
-mod fairness;
 mod full_disk;
 mod hostile;
 mod interop;

@@ -39,7 +39,11 @@ fn random_writes(clients: &mut [crate::kit::Client; 2], seed: u64) {
                 model[range.clone()].fill(0);
             }
             1 => drop(clients[mine].flush().unwrap()),
-            2 => drop(clients[mine].command(Command::Cache, offset, length).unwrap()),
+            2 => {
+                let offered = clients[mine].opened.export.features.cache;
+                let expected = if offered { Ok(Vec::new()) } else { Err(Errno::Inval) };
+                assert_eq!(clients[mine].command(Command::Cache, offset, length), expected);
+            }
             _ => {
                 let byte = numbers.below(255) as u8 + 1;
                 clients[mine].write(offset, &vec![byte; length as usize]).unwrap();
