@@ -302,7 +302,7 @@ impl Shard {
         for tenant in &mut self.tenants {
             if let crate::backend::Store::File(file, _) = &tenant.backend.store
                 && tenant.stability.unsynced
-                && !tenant.export.features.read_only
+                && !tenant.is_read_only()
             {
                 rustix::fs::fdatasync(file)?;
             }

@@ -40,8 +40,8 @@ cgroup=d
 const SLOW: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/serve/slow.toml");
 
 /// Jain's index of the disk's time, and the longest that 99 % of some tenant's requests took.
-fn shares(elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
-    let spec = Arc::new(blksched_disks::load(SLOW).unwrap());
+fn shares(disk: &str, elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
+    let spec = Arc::new(blksched_disks::load(disk).unwrap());
     let plan = JobFile::parse(TENANTS, "tenants").unwrap().plan(spec.build(0).facts().sectors).unwrap();
     let trial = Trial {
         elevator: Catalogue::builtin().parse(elevator).unwrap(),
@@ -61,9 +61,17 @@ fn shares(elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
 
 #[test]
 fn four_unlike_tenants_share_alike_and_none_waits_long() {
-    let (fair, p99) = shares("cfq@4.20+groups", &[("slice_sync", 8_000_000), ("target_latency", 32_000_000)]);
+    let (fair, p99) = shares(SLOW, "cfq@4.20+groups", &[("slice_sync", 8_000_000), ("target_latency", 32_000_000)]);
     assert!(fair >= 0.95 && p99 <= Span::from_ms(600), "Jain's index {fair:.3}, p99 {p99}");
     // The control: without a scheduler the deepest has nearly all.
-    let (fair, _) = shares("noop", &[]);
+    let (fair, _) = shares(SLOW, "noop", &[]);
     assert!(fair < 0.6, "{fair:.3}");
+}
+
+#[test]
+fn bfq_shares_a_spinning_disk_among_them_alike() {
+    let (fair, _) = shares("sata-2009", "bfq", &[("low_latency", 0)]);
+    assert!(fair >= 0.95, "{fair:.3}");
+    let (fair, _) = shares("sata-2009", "noop", &[]);
+    assert!(fair < 0.8, "{fair:.3}");
 }

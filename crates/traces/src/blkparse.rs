@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use crate::elevator_transcript::ReadError;
-use crate::lines::Lines;
+use crate::lines::{self, Wrong};
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,20 +69,7 @@ pub fn is_event(text: &str) -> bool {
 /// # Errors
 /// If `input` cannot be read, or an event is not as blkparse prints it.
 pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
-    let mut lines = Vec::new();
-    for line in Lines::of(input, path) {
-        let (line, text) = line?;
-        match parse(&text) {
-            Ok(Some(event)) => lines.push(event),
-            Ok(None) => {}
-            Err((word, expected)) => {
-                let column = text.find(word).filter(|_| !word.is_empty()).unwrap_or(text.len()) + 1;
-                let message = format!("`{word}` is not {expected}");
-                return Err(ReadError::Line { path: path.to_owned(), line, column, message });
-            }
-        }
-    }
-    Ok(lines)
+    lines::each(input, path, parse)
 }
 
 /// Write lines as blkparse prints them.
@@ -92,9 +79,6 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
 pub fn write(lines: &[Line], mut out: impl Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
-
-/// A word, and what it should have been.
-type Wrong<'t> = (&'t str, &'static str);
 
 fn parse(text: &str) -> Result<Option<Line>, Wrong<'_>> {
     let mut left = text;

@@ -7,6 +7,27 @@ use blksched::utf8;
 
 use crate::elevator_transcript::ReadError;
 
+/// A word, and what it should have been.
+pub(crate) type Wrong<'t> = (&'t str, &'static str);
+
+/// What `parse` makes of each line; of some it makes nothing. `path` is for errors, which name line, column and word.
+pub(crate) fn each<L>(
+    input: impl BufRead,
+    path: &Path,
+    parse: impl Fn(&str) -> Result<Option<L>, Wrong<'_>>,
+) -> Result<Vec<L>, ReadError> {
+    let mut found = Vec::new();
+    for line in Lines::of(input, path) {
+        let (line, text) = line?;
+        found.extend(parse(&text).map_err(|(word, expected)| {
+            let column = text.find(word).filter(|_| !word.is_empty()).unwrap_or(text.len()) + 1;
+            let message = format!("`{word}` is not {expected}");
+            ReadError::Line { path: path.to_owned(), line, column, message }
+        })?);
+    }
+    Ok(found)
+}
+
 /// The lines of an input, counted.
 pub(crate) struct Lines<'p, I> {
     input: I,

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use crate::elevator_transcript::ReadError;
-use crate::lines::Lines;
+use crate::lines::{self, Wrong};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,23 +122,7 @@ pub fn is_event(text: &str) -> bool {
 /// # Errors
 /// If `input` cannot be read, or a line of one of the known events is not as the kernel writes it.
 pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
-    let mut lines = Vec::new();
-    for line in Lines::of(input, path) {
-        let (line, text) = line?;
-        if text.starts_with('#') || text.trim().is_empty() {
-            continue;
-        }
-        match parse(&text) {
-            Ok(Some(line)) => lines.push(line),
-            Ok(None) => {}
-            Err((word, expected)) => {
-                let column = text.find(word).filter(|_| !word.is_empty()).map_or(text.len(), |at| at) + 1;
-                let message = format!("`{word}` is not {expected}");
-                return Err(ReadError::Line { path: path.to_owned(), line, column, message });
-            }
-        }
-    }
-    Ok(lines)
+    lines::each(input, path, parse)
 }
 
 /// Write lines as tracefs does.
@@ -149,11 +133,11 @@ pub fn write(lines: &[Line], mut out: impl Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// A word, and what it should have been.
-type Wrong<'t> = (&'t str, &'static str);
-
-/// One line; `None` if it is of another event.
+/// One line; `None` if it is a comment or of another event.
 fn parse(text: &str) -> Result<Option<Line>, Wrong<'_>> {
+    if text.starts_with('#') {
+        return Ok(None);
+    }
     let Some((name, event)) = EVENTS.iter().find_map(|(event, name)| {
         let at = text.find(&format!("{name}: "))?;
         Some((at, *event))

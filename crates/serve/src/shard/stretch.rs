@@ -38,6 +38,7 @@ impl Shard {
         self.works[number as usize].holds = holds;
         let start = self.tenants[tenant].base;
         self.add_piece(number, Piece { work: number, tenant, next: None, op, start, sectors: 0, buffer });
+        // It counts from when its first stretch is submitted, as for the later ones.
         self.works[number as usize].left = 0;
         if !self.next_stretch(number) {
             self.ready(number);

@@ -46,7 +46,7 @@ pub enum What {
 }
 
 /// What somebody did, process by process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     pub(super) processes: Vec<Recorded>,
     completions: u64,
@@ -56,7 +56,7 @@ pub struct Recording {
 }
 
 /// One process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recorded {
     pub pid: u32,
     pub name: String,
@@ -174,18 +174,6 @@ impl Recording {
         let mut all: Vec<Io> = self.processes.iter().flat_map(|process| process.ios.iter().copied()).collect();
         all.sort_by_key(|io| (io.at, io.nth));
         all
-    }
-
-    /// A line per process: how many I/Os of which kind, how many under way, at which priority first.
-    pub fn summary(&self) -> String {
-        let line = |process: &Recorded| {
-            let kinds = [Op::Read, Op::Write, Op::Discard, Op::Flush];
-            let counts = kinds.map(|op| process.ios.iter().filter(|io| io.op == op).count());
-            let sectors: u64 = process.ios.iter().map(|io| u64::from(io.sectors)).sum();
-            let (depth, priority) = (process.depth(), process.priority());
-            format!("{} {} {counts:?} {sectors} {depth} {priority}\n", process.name, process.pid)
-        };
-        self.processes.iter().map(line).collect()
     }
 
     pub(super) fn has_completions(&self) -> bool {
@@ -315,10 +303,11 @@ fn inside(event: &Event) -> Range<Key> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn event(time: u64, what: What, start: u64) -> Event {
+    /// Process 7 reads 4 KiB, or whatever else happens there.
+    pub fn event(time: u64, what: What, start: u64) -> Event {
         Event {
             time,
             what,

@@ -145,25 +145,8 @@ mod tests {
     use std::collections::{BTreeMap, VecDeque};
     use std::sync::Arc;
 
-    use blksched::Op;
-
-    use super::super::recording::{Event, Recording, What};
+    use super::super::recording::{Recording, What, tests::event};
     use super::*;
-
-    fn event(time: u64, what: What, start: u64) -> Event {
-        Event {
-            time,
-            what,
-            device: (8, 0),
-            pid: 7,
-            op: Op::Read,
-            start,
-            sectors: 8,
-            waiter: blksched::Waiter::Sync,
-            hints: blksched::Hints::default(),
-            durability: blksched::Durability::default(),
-        }
-    }
 
     /// Two reads, the second 100 ns after the first was done, and a third right behind it.
     fn recording() -> Arc<Recording> {
