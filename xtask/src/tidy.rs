@@ -11,10 +11,12 @@
 //! | words | `words.rs` | no leftovers, no words that hide states |
 //! | options | `options.rs` | every fio option has a test that flips it |
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
+//! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
 
 mod arrows;
 mod clock;
 mod head;
+mod links;
 mod maps;
 mod markdown;
 mod options;
@@ -105,6 +107,7 @@ fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     findings.extend(words::check(tree));
     findings.extend(options::check(tree, supported));
     findings.extend(markdown::check(tree));
+    findings.extend(links::check(tree));
     findings.sort();
     findings
 }
@@ -129,10 +132,11 @@ mod tests {
             ("crates/disks/src/d.rs", "//! D.\nfn d() { todo!() }\n"),
             ("crates/disks/src/e.rs", "//! E.\nfn e( {}\n"),
             ("docs/a.md", "no title\n"),
+            ("docs/b.md", "# B\n[there](nowhere.md)\n"),
         ];
         let mut rules: Vec<_> = findings(&Tree::planted(&planted), &["bs"]).into_iter().map(|f| f.rule).collect();
         rules.dedup();
         rules.sort_unstable();
-        assert_eq!(rules, ["arrows", "clock", "head", "maps", "markdown", "options", "parse", "words"]);
+        assert_eq!(rules, ["arrows", "clock", "head", "links", "maps", "markdown", "options", "parse", "words"]);
     }
 }

@@ -1,5 +1,6 @@
 //! The text that tidy looks at: every Rust file, manifest and markdown file of the repository, read once.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -17,6 +18,8 @@ pub struct Tree {
     pub manifests: Vec<TextFile>,
     /// `.md`
     pub markdown: Vec<TextFile>,
+    /// Every file and folder, those without text that tidy reads and recordings among them.
+    pub names: BTreeSet<String>,
 }
 
 /// A file of text.
@@ -65,7 +68,7 @@ impl TextFile {
 }
 
 impl Tree {
-    /// Everything below `root` but what is hidden, built (`target`) or recorded (`testdata`).
+    /// Everything below `root` but what is hidden or built (`target`); of what is recorded (`testdata`) the names.
     ///
     /// # Errors
     /// If something cannot be read.
@@ -82,13 +85,14 @@ impl Tree {
         entries.sort_by_key(|entry| entry.file_name());
         for entry in entries {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with('.') || ["target", "testdata"].contains(&name.as_str()) {
+            if name.starts_with('.') || name == "target" {
                 continue;
             }
             let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+            self.names.insert(path.clone());
             if entry.file_type()?.is_dir() {
                 self.walk(root, &path)?;
-            } else if wanted(&path) {
+            } else if wanted(&path) && !path.starts_with("testdata/") {
                 let text = fs::read_to_string(entry.path()).with_context(|| format!("reading {path}"))?;
                 self.add(path, text);
             }
@@ -122,6 +126,8 @@ impl Tree {
         let mut tree = Tree::default();
         for (path, text) in files {
             assert!(wanted(path), "{path} is no file that tidy reads");
+            let ends = path.char_indices().filter(|&(_, c)| c == '/').map(|(at, _)| at).chain([path.len()]);
+            tree.names.extend(ends.map(|end| path[..end].to_owned()));
             tree.add((*path).to_owned(), (*text).to_owned());
         }
         tree

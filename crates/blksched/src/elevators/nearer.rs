@@ -3,7 +3,8 @@
 //! **Rule** The smaller cost: the distance ahead, or the distance back times a penalty, if it is within reach; beyond
 //! that it is as if it lay behind the end of the disk. Of equal costs the higher sector, which is the one ahead; of two
 //! beyond reach the lower one.
-//! **Origin** notes A2 and C3, B4 of 6.1: the anticipatory scheduler, CFQ and BFQ have it in common.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2 and #c3, docs/behaviour/elevators-6.1.md#b4: the anticipatory
+//! scheduler, CFQ and BFQ have it in common.
 
 use crate::request::Sector;
 

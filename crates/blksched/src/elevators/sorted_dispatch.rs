@@ -3,8 +3,8 @@
 //! **Rule** A new entry goes behind the last one of its direction that the arm passes earlier: first those at or beyond
 //! the end of the request taken last, then those before it, each group upward. Entries of the other direction are never
 //! passed. A request that the device handed back goes before all of them.
-//! **Origin** note E9: CFQ and the anticipatory scheduler of 2.6 (deadline appends instead). It holds more than one
-//! request only after aliases were forced out.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#e9: CFQ and the anticipatory scheduler of 2.6 (deadline appends
+//! instead). It holds more than one request only after aliases were forced out.
 
 use crate::elevator::Cx;
 use crate::index::List;

@@ -1,7 +1,7 @@
 //! A mean that forgets: each sample weighs 1/8, as all of CFQ's and the anticipatory scheduler's estimates do.
 //!
 //! **Rule** `samples = (7·samples + 256)/8`, `total = (7·total + 256·x)/8`; integers in units of 1/256, rounded down.
-//! **Origin** note C5. **Costs when wrong** every idle decision.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5. **Costs when wrong** every idle decision.
 
 /// Fixed-point sums of samples, each worth 7/8 of the one after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! **Rule** The mean of `min(|start − last end|, 4·mean + slack)` \[sectors\]; slack is 1 GiB while few samples count,
 //! later 64 MiB, so that one far seek does not make a reader seeky for long. The first request is no seek. Seeky means
 //! a mean above 8192 sectors (4 MiB).
-//! **Origin** note C5.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
 
 use super::Decaying;
 use crate::request::Sector;

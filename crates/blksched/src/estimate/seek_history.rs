@@ -3,7 +3,7 @@
 //! **Rule** The bit is set by a start more than 800 sectors from the end before it; on a disk without an arm by a
 //! request of fewer than 64 sectors, wherever it lies. Seeky means more than four set bits of 32. The first request is
 //! no seek.
-//! **Origin** CFQ of 4.20, which has no mean distance any more; note X1.
+//! **Origin** CFQ of 4.20, which has no mean distance any more; docs/behaviour/elevators-4.20.md#x.1.
 
 use crate::request::Sector;
 

@@ -2,7 +2,7 @@
 //!
 //! **Rule** The mean of `min(now − last completion, 2·idle)`, in the era's unit of time: one long pause counts no more
 //! than twice the longest wait that would have been worth it.
-//! **Origin** note C5.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
 
 use super::Decaying;
 

@@ -2,7 +2,8 @@
 //!
 //! The rules of each era are a row of [`Merging`]; this file has the books, `search` the way a candidate is found,
 //! `join` what happens then, `on_insert` 6.1's second try.
-//! **Origin** notes E1 to E8 (2.6), D25.2 and D25.3 (2.5), E420 (4.20), FORMAT-6.1 "Merging".
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#e1 to #e8 (2.6), #d25.2 and #d25.3 (2.5),
+//! docs/behaviour/elevators-4.20.md#e420 (4.20), FORMAT-6.1 "Merging".
 
 use crate::answer::Insert;
 use crate::explain::End;

@@ -166,7 +166,7 @@ fn elevator_name(header: &Header) -> String {
         }
         "deadline-list" => format!("deadline@{kernel}+hz={hz}"),
         "deadline-rb-2.5" => format!("deadline@{kernel}+order=tree+hz={hz}"),
-        // 2.6.31, 2.6.32 and 2.6.33 decide alike (note D26).
+        // 2.6.31, 2.6.32 and 2.6.33 decide alike (docs/behaviour/elevators-2.5-2.6.md#d26).
         "deadline" if kernel.starts_with("2.6.") => format!("deadline@2.6.33+hz={hz}"),
         other => format!("{other}@{kernel}+hz={hz}"),
     }

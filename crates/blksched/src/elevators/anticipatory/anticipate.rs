@@ -6,7 +6,7 @@
 //! wait counts from the completion of one of its requests: before it, no timer runs; from it, the timer is set to
 //! `antic_expire` later. Its end, by time or by a request that makes waiting pointless, is final until the next request
 //! is taken.
-//! **Origin** notes A6, A7, A9.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.6, #a.7, #a.9.
 
 use super::process::ProcessId;
 use crate::elevator::{Cx, IdleFor, Run};

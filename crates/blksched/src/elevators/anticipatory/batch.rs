@@ -4,7 +4,7 @@
 //! when its count is used up. Then the other class has its turn. A change waits until the device has returned
 //! everything, and the time of a batch of reads counts from the completion of its first, so that a write cache's late
 //! work is not charged to readers.
-//! **Origin** notes A5, A9.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.5, #a.9.
 //!
 //! "Reads" are the requests that somebody waits for, direct writes among them; "writes" those that nobody waits for.
 

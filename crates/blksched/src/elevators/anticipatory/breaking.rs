@@ -4,7 +4,7 @@
 //! has requests on their way already; the request at hand is close ([`close`](super::close)); it has exited, and those
 //! who exited before it left nobody to go on; it is new, and new ones think longer than `antic_expire`, or leave; it
 //! thinks longer than `antic_expire` itself.
-//! **Origin** note A8, in this order.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8, in this order.
 
 use super::exits::Exits;
 use crate::explain::WaitEnd;

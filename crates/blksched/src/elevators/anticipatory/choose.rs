@@ -4,7 +4,7 @@
 //! whether to wait for the process that read last, else goes on in sector order. A batch that is over gives way to the
 //! other class, which begins with its oldest request. A request that goes ends any wait, and its process, if it waits
 //! for the request, is the next to wait for.
-//! **Origin** notes A2, A5, A6, E10.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2, #a.5, #a.6, #e10.
 
 use super::anticipate::Awaited;
 use super::batch::{self, Stage};

@@ -2,9 +2,8 @@
 //!
 //! **Rule** Within 8192 sectors ahead of where the arm was left (half as far back); twice as far for each tick waited;
 //! anything once 20 ms or `antic_expire` have passed. Else: nearer than the awaited process seeks on average.
-//! **Origin** note A8.
-//! **Costs when wrong** Too narrow, and two processes that read one file wait for each other; too wide, and the disk
-//! leaves the process that it waits for.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8. **Costs when wrong** Too narrow, and two processes that read one
+//! file wait for each other; too wide, and the disk leaves the process that it waits for.
 
 use crate::request::Sector;
 use crate::time::{Jiffies, Tick};

@@ -4,7 +4,7 @@
 //! that has no think time yet is waited for in vain or has exited; lowered by each second read of a process), and
 //! `alone`, that nobody reads close by where a process that exited left off (a cooperator, such as the next program of
 //! a shell script, lowers it).
-//! **Origin** notes A4, A7, A8.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4, #a.7, #a.8.
 
 /// Moving averages over processes; 256: always.
 #[derive(Clone, Copy, Debug, Default)]

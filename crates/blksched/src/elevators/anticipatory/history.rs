@@ -4,7 +4,7 @@
 //! an eighth towards 256; the mean is their quotient, rounded. Think time counts from the last completion, if nothing
 //! is on its way, else it is 0; at most a tick less than 20 ms. A seek is cut to four times the mean plus 1 GiB (64 MiB
 //! once there are three samples). The first sample of each process also moves the averages over new processes.
-//! **Origin** notes A4 and C5.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4 and #c5.
 
 use crate::request::Sector;
 use crate::time::Tick;

@@ -4,7 +4,7 @@
 //! but the look-up counts reads and writes. A read is looked up among the writes that nobody waits for, which it may
 //! not join; any write among the requests that somebody waits for. So only writes ever join in front this way, and
 //! only writes that are waited for. (A request merged last is found before, by the queue, whatever it is.)
-//! **Origin** note A1: an old slip of the kernel's, kept because decisions hang on it.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1: an old slip of the kernel's, kept because decisions hang on it.
 //! **Costs when wrong** A process reading backwards gets no front merges but those with its own last request.
 
 use crate::request::{Dir, Waiter};

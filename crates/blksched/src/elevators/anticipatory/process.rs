@@ -2,7 +2,7 @@
 //!
 //! **Rule** A process is made by its first request, and forgotten once it has exited and nothing of it is left: no live
 //! request, and nobody waits for it.
-//! **Origin** notes A3, A4.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.4.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //! goes on takes its oldest request if that one is late, else, if it is one of reads, asks whether to wait for the
 //! process that read last, else goes on in sector order. A batch that is over gives way to the other class, which
 //! begins with its oldest request.
-//! **Origin** notes A1 to A10, E9, E10.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1 to #a.10, #e9, #e10.
 
 use super::anticipate::{Anticipation, Awaited, Phase};
 use super::batch::{Batch, Lengths, Stage};

@@ -2,7 +2,7 @@
 //!
 //! **Rule** Asked before a batch of reads goes on, with the request that it would go on with; and of every request that
 //! comes while the disk waits.
-//! **Origin** notes A3, A8.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.8.
 
 use super::anticipate::{Awaited, Phase};
 use super::breaking::{self, AtHand, Prospect, Sight};

@@ -5,7 +5,7 @@
 //! **Rule** Count down the requests of the batch. When the first read behind it completes, `w` ticks after it began:
 //! more than thrice `write_batch_expire`: half as many next time; more: one less; less than a third: twice as many;
 //! less: one more. More only if the batch used up its count, fewer only if it never ran dry, at least one.
-//! **Origin** note A9.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.9.
 
 use crate::time::Tick;
 

@@ -2,7 +2,7 @@
 //!
 //! **Rule** A single small request of the queue that the disk idles for does not end the idling while that is faster:
 //! more may follow and merge.
-//! **Origin** notes B2.5 to B2.7.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 to #b2.7.
 
 use super::Bfq;
 use super::expire::{Until, Why};

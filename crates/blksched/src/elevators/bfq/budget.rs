@@ -4,7 +4,7 @@
 //! nobody is raised. After a turn: used up → four times as much next time; out of time → twice; idled in vain → less by
 //! four least budgets; nothing left → what it used. Never more than the greatest budget: what the disk moves in
 //! `timeout_sync`, or the knob's.
-//! **Origin** notes B0, B3 and B13.5.
+//! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
 
 use super::Bfq;
 use super::expire::Why;

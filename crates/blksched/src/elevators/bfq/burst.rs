@@ -3,7 +3,7 @@
 //!
 //! **Rule** Queues made within 180 ms of each other are a burst; at the eighth it is a large one, and none of its
 //! queues is raised. Who was idle for 10 s leaves its burst.
-//! **Origin** note B10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
+//! **Origin** docs/behaviour/elevators-6.1.md#b10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
 //! **Costs when wrong** a shell script's helpers are each served as if somebody waited for them.
 
 use super::Bfq;

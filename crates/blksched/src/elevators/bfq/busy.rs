@@ -4,8 +4,8 @@
 //! with the budget that feedback assigned. Who begins something new, or came in time, is raised (file `raising`). It
 //! preempts the queue in service if it was waited for, is of a higher class or weight, or if nobody would idle for that
 //! one.
-//! **Origin** note B6; the counters B5, "Busy count per class", with their trap: a class that changes in between makes
-//! them wrap.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
+//! that changes in between makes them wrap.
 
 use super::Bfq;
 use super::entity::Node;

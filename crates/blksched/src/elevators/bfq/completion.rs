@@ -1,6 +1,6 @@
 //! A request comes back: what it says about the device and its queue, and whether the disk is left idle now.
 //!
-//! **Origin** note B13.
+//! **Origin** docs/behaviour/elevators-6.1.md#b13.
 
 use super::Bfq;
 use super::expire::{Until, Why};

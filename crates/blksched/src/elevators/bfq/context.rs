@@ -2,7 +2,7 @@
 //!
 //! **Rule** A process has one queue for requests it waits for, and shares one for write-back with all processes of its
 //! class, level and group. Priority and group travel on requests; a change is noticed at the next one.
-//! **Origin** note B1.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,8 @@ impl Elevator for Bfq {
         self.meet_device(&call);
     }
 
-    /// Reads take what there is; writes leave some, more if somebody raised is busy. (Note B2.2.)
+    /// Reads take what there is; writes leave some, more if somebody raised is busy.
+    /// (docs/behaviour/elevators-6.1.md#b2.2)
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         if bio.op == Op::Read {
             return Admission::Unlimited;

@@ -2,7 +2,8 @@
 //!
 //! **Rule** Service is counted in sectors. An entity with weight `w` that is to get `s` sectors from virtual time `S`
 //! on finishes at `F = S + s·2²²/w`, rounded down. Virtual times wrap, so they are compared by their difference.
-//! **Origin** note B5; Valente, Checconi, *High Throughput Disk Scheduling with Fair Bandwidth Distribution*, 2010.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5; Valente, Checconi, *High Throughput Disk Scheduling with Fair
+//! Bandwidth Distribution*, 2010.
 
 use core::cmp::Ordering;
 

@@ -3,7 +3,7 @@
 //! **Rule** A queue that was slow, or ran out of time with much of its budget left, pays for the time that it had the
 //! disk, not for what it moved. An empty one leaves its tree, and what is left of its budget is kept for it in case it
 //! comes back in time.
-//! **Origin** note B13, "Expire".
+//! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
 
 use super::Bfq;
 use super::qid::Qid;

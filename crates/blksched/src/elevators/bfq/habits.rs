@@ -4,7 +4,8 @@
 //! each; short unless its mean is over half an idle time. *Seeks*: of the last 32 requests more than 19 began farther
 //! than 800 sectors from the end of the one before (and were small, if the disk does not rotate). *I/O-bound*: at least
 //! four fifths of the time it had something to do.
-//! **Origin** notes B2.5 and B2.6. **Costs when wrong** every idle decision, and every merge of queues.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6. **Costs when wrong** every idle decision, and every merge
+//! of queues.
 
 use super::Bfq;
 use super::qid::Qid;

@@ -6,7 +6,8 @@
 //! **Rule** Idle if that raises throughput (a rotating disk that does not queue, or one that reads in order and thinks
 //! shortly; nobody raised is busy), or if guarantees need it (it is raised and others are there, weights or classes
 //! differ, or it is alone). 8 ms (`slice_idle`); 2 ms for who seeks while all are alike; 20 ms for who is raised.
-//! **Origin** note B11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and "strict_guarantees".
+//! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and
+//! "strict_guarantees".
 
 use super::Bfq;
 use super::expire::{Until, Why};

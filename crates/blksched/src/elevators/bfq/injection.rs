@@ -6,8 +6,8 @@
 //! one; the first of those that this one wakes; any other, as long as the device has fewer requests than the queue's
 //! limit. The limit follows from measuring: it goes up while a request served beside injected ones takes less than
 //! one and a half times as long as alone, and down otherwise.
-//! **Origin** note B8. A rule that raises a limit of 0 after the idle time compares different clocks in 6.1 and has no
-//! effect there, nor here.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8. A rule that raises a limit of 0 after the idle time compares
+//! different clocks in 6.1 and has no effect there, nor here.
 
 use super::Bfq;
 use super::habits::LARGE;

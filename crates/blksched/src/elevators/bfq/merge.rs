@@ -4,7 +4,7 @@
 //! I/O-bound. *Stable merges*: a new queue joins the one made last, of the same level, class and group, if that was
 //! made within 180 ms: at once on a disk without an arm that queues, else once both are older than 600 ms and idling
 //! for the new one would not be faster. Such queues do not split.
-//! **Origin** note B9.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
 
 use super::Bfq;
 use super::context::{Cid, Saved};

@@ -3,7 +3,7 @@
 //! **Rule** After 33 completions with more than three requests queued or in flight it does if it has had more than
 //! three at once; until the answer is yes it is asked again. As long as nobody knows, it counts as yes. A device
 //! without an arm that queues needs no merging of queues by position.
-//! **Origin** note B13; B14 for the traps.
+//! **Origin** docs/behaviour/elevators-6.1.md#b13; #b14 for the traps.
 
 /// Fewer than this say nothing.
 const THRESHOLD: u32 = 3;

@@ -4,7 +4,7 @@
 //! **Rule** A request somebody waits for before one nobody does; then the nearer, by `back_seek_penalty` and
 //! `back_seek_max` ([`TurningBack`]). Once a request is taken, from its own start: the one behind it, or the one before
 //! it.
-//! **Origin** note B4.
+//! **Origin** docs/behaviour/elevators-6.1.md#b4.
 
 use super::Bfq;
 use super::qid::Qid;

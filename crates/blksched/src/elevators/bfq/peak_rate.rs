@@ -6,7 +6,7 @@
 //! than 100 ms, or if the device looks idle. An interval's rate counts if three of four requests were in order or it is
 //! higher than the estimate, and if it is below 20 sectors/µs. It weighs more the more it was in order and the longer
 //! it was.
-//! **Origin** note B12; sectors/µs times 2¹⁶.
+//! **Origin** docs/behaviour/elevators-6.1.md#b12; sectors/µs times 2¹⁶.
 
 use super::Bfq;
 use super::habits;

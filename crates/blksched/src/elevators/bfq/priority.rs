@@ -2,7 +2,7 @@
 //!
 //! **Rule** A class is served before the next one; within a class, level `l` has the weight `(8 − l) · 10`. No priority
 //! counts as best effort 4, the idle class as level 7.
-//! **Origin** note B1.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1.
 
 use crate::request::{Class, Priority};
 

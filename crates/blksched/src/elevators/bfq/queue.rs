@@ -3,7 +3,7 @@
 //!
 //! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight
 //! is counted, or it is on a service tree or in service; the write-back of a level lives for ever.
-//! **Origin** note B1. Numbers are reused; a serial number never is.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1. Numbers are reused; a serial number never is.
 
 use super::burst::Birth;
 use super::habits::{Habits, Seeks};

@@ -6,8 +6,8 @@
 //! load on this disk (3 s to 25 s), or until it has had 120,000 sectors. *Soft real-time*: who came no earlier than
 //! 7000 sectors per second would have let it, for 300 ms, renewed as long as that holds. *Write-back*: after 500 ms
 //! without. Ends early in a large burst.
-//! **Origin** notes B6 and B10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
-//! **Costs when wrong** Whoever pretends to start for ever gets 30 times its share.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; kernel documentation, `block/bfq-iosched.rst`,
+//! "low_latency". **Costs when wrong** Whoever pretends to start for ever gets 30 times its share.
 
 use super::Bfq;
 use super::peak_rate::PeakRate;

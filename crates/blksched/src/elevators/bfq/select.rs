@@ -1,7 +1,7 @@
 //! The ladder of the decision: whose request goes next?
 //!
 //! **Rule** see [`choose`] and the README's picture. `choose` only looks; `Bfq::select` ends turns and begins them.
-//! **Origin** note B7.
+//! **Origin** docs/behaviour/elevators-6.1.md#b7.
 
 use super::Bfq;
 use super::expire::{Until, Why};

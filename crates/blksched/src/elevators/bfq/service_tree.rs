@@ -5,10 +5,10 @@
 //! **Rule** Of the entities whose start has come (`S ≤ V`) the one that finishes first. The search goes down a
 //! red-black tree by finish, which keeps the earliest start of each subtree: left if somebody there has started, else
 //! it stops at the last started one that it met.
-//! **Origin** note B5; Bennett, Zhang, *Hierarchical Packet Fair Queueing Algorithms*, 1996; the augmented tree:
-//! Valente, *Extending WF2Q+ to support a dynamic traffic mix*, 2005.
-//! **Costs when wrong** The search does not always find the earliest finish: with nobody started in a left child's left
-//! subtree, it does not look into its right one. The result then depends on the tree's shape.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5; Bennett, Zhang, *Hierarchical Packet Fair Queueing Algorithms*, 1996;
+//! the augmented tree: Valente, *Extending WF2Q+ to support a dynamic traffic mix*, 2005. **Costs when wrong** The
+//! search does not always find the earliest finish: with nobody started in a left child's left subtree, it does not
+//! look into its right one. The result then depends on the tree's shape.
 
 use super::entity::{Earliest, Node, Stamps, Virtual};
 use super::terms::Jiffy;

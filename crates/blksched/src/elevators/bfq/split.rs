@@ -2,7 +2,7 @@
 //!
 //! **Rule** The last process keeps the queue. What each was like alone, raising included, is restored, as far as time
 //! has not overtaken it.
-//! **Origin** note B9.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
 
 use super::Bfq;
 use super::context::{Cid, Saved};

@@ -1,7 +1,7 @@
 //! BFQ's clocks: nanoseconds and the kernel's tick, and its terms, which count in ticks.
 //!
 //! **Rule** A term of `n` ms is `n · HZ / 1000` ticks, rounded up.
-//! **Origin** note B0.
+//! **Origin** docs/behaviour/elevators-6.1.md#b0.
 
 use crate::elevator::Cx;
 use crate::explain::Reason;

@@ -4,7 +4,7 @@
 //! request is injected.
 //! **Rule** Three times within 128 idle times the same queue's request has come back less than 4 ms before one of this
 //! queue comes, which thinks long otherwise. Who is woken is remembered newest first.
-//! **Origin** note B8.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8.
 
 use super::Bfq;
 use super::links::Head;

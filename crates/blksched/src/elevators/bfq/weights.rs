@@ -1,7 +1,7 @@
 //! How many weights there are: as long as all are alike, fairness needs no idling.
 //!
 //! **Rule** A queue's weight counts while it is not raised and is busy or has requests on their way.
-//! **Origin** note B11.
+//! **Origin** docs/behaviour/elevators-6.1.md#b11.
 
 use super::Bfq;
 use super::entity::Node;

@@ -4,7 +4,7 @@
 //! starts from; who is served again starts where its last service ended. One who ran empty for a moment and was waited
 //! for may start in the past, by as much as its weight was raised. Virtual time passes by `2²²·sectors/weights`, and
 //! jumps to the earliest start when nobody else could go.
-//! **Origin** note B5.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5.
 
 use super::Bfq;
 use super::entity::{Node, Place};

@@ -2,7 +2,8 @@
 //!
 //! **Rule** If the disk idles for this very queue: run at once if the request is larger than 4 KiB or others wait, else
 //! let the timer run out for more to merge. If another queue is served: `preempt`.
-//! **Origin** notes C4, C5, C7, E10 and S4; X18 and E420.2 of 4.20; [`WhileIdling`] and [`Alias`] say what differs.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5, #c7, #e10 and #s4; docs/behaviour/elevators-4.20.md#x.18 and
+//! #e420.2; [`WhileIdling`] and [`Alias`] say what differs.
 
 use super::Cfq;
 use super::cooperator::Seeks;

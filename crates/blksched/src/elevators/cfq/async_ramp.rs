@@ -4,9 +4,9 @@
 //! 40 ms of slice + 16 × 8 ms = 168 ms (the mail of 2009-11-27). With one in flight it is 40 + 8 = 48 ms.
 //! **Rule** see each function. All times in ticks.
 //! **Origin** `since_last_sync` 2.6.32 (the mail's "old formula"), `remaining_slice` the patch of the mail of
-//! 2009-11-26, `since_delayed_sync` 2.6.33; notes S3 and C33.8.
-//! **Shown by** the recordings of 2.6.32 with and without the patch.
-//! **Costs when wrong** too shallow starves reclaim of clean pages, too deep makes reads wait.
+//! 2009-11-26, `since_delayed_sync` 2.6.33; docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8. **Shown by** the
+//! recordings of 2.6.32 with and without the patch. **Costs when wrong** too shallow starves reclaim of clean pages,
+//! too deep makes reads wait.
 
 use crate::explain::DepthRule;
 

@@ -3,7 +3,7 @@
 //! **Rule** The time from the turn's first completion, at most its slice; without a completion the time since it began,
 //! at least a jiffy. Write-back of a group that has nothing else costs its whole slice. Where the disk does not idle
 //! and queues (a solid-state disk: IOPS mode), time says nothing about use, and each request costs one.
-//! **Origin** note G4 of 4.20.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.4.
 
 use super::Cfq;
 use super::groups::Grouping;

@@ -1,6 +1,6 @@
 //! A request comes back: the slice starts, ends, or the disk idles for its queue.
 //!
-//! **Origin** notes C14 and C33.6; X9 of 4.20.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c14 and #c33.6; docs/behaviour/elevators-4.20.md#x.9.
 
 use super::Cfq;
 use super::cooperator::Search;

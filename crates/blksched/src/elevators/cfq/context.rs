@@ -3,7 +3,8 @@
 //! **Rule** A process has one queue for requests it waits for and shares one for write-back with all processes of its
 //! group, class and level. Priority and group travel on requests; a change is noticed at the next insertion. A process
 //! whose group changes leaves both queues behind; merges planned out of them stay counted.
-//! **Origin** notes C1 and C17; P2 and G6 of 4.20. **Quirks, kept** [`WriteBack`].
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. **Quirks,
+//! kept** [`WriteBack`].
 
 use super::Cfq;
 use super::groups::Gid;

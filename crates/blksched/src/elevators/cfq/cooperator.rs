@@ -6,10 +6,10 @@
 //! position, or the last one that a search for it visits, or that one's neighbour on the other side, if it is close: no
 //! farther than the mean seek of the process being served (8192 sectors while that is unknown; by queue also at most
 //! that, except to preempt).
-//! **Origin** note C9; `jump` 2.6.31 and 2.6.32, `merge_split` 2.6.33 (file `merge_split`); X1, X6 and X7 of 4.20: only
-//! in one group, and close is 8192 sectors, always.
-//! **Costs when wrong** which of two close queues is met depends on the tree's shape. Trees compare where queues are
-//! *now*, though a queue moves only when it is put in again.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9; `jump` 2.6.31 and 2.6.32, `merge_split` 2.6.33 (file
+//! `merge_split`); docs/behaviour/elevators-4.20.md#x.1, #x.6 and #x.7: only in one group, and close is 8192 sectors,
+//! always. **Costs when wrong** which of two close queues is met depends on the tree's shape. Trees compare where
+//! queues are *now*, though a queue moves only when it is put in again.
 
 use super::Cfq;
 use super::context::Pid;

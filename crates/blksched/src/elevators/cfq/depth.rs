@@ -3,7 +3,8 @@
 //! **Rule** None while the disk has write-back and the disk is to idle for this queue; no write-back while the disk has
 //! requests that somebody waits for; else `quantum`, more if nobody else waits; and for write-back what `async_ramp`
 //! says.
-//! **Origin** notes S3 and C33.8; X16 of 4.20; [`Depth`] says what differs.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8; docs/behaviour/elevators-4.20.md#x.16; [`Depth`] says
+//! what differs.
 
 use super::Cfq;
 use super::async_ramp::{AsyncDepth, Ramp};

@@ -2,7 +2,7 @@
 //!
 //! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk
 //! away after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
-//! **Origin** note C13; X15 and X17 of 4.20.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15 and #x.17.
 
 use super::Cfq;
 use super::next_request::{self, Candidate, Chosen, NextRequest};

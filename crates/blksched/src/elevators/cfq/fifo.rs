@@ -2,8 +2,8 @@
 //!
 //! **Rule** Looked at once per turn, at its first dispatch. The time is `fifo_expire_sync` or `fifo_expire_async`;
 //! [`Fifo`] says from when it counts.
-//! **Origin** note C13; X15 of 4.20.
-//! **Costs when wrong** a request at the far end of a busy queue waits for ever.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15. **Costs when wrong** a
+//! request at the far end of a busy queue waits for ever.
 
 /// From when a request's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@
 //! **Rule** If the queue that ran empty is the only one of its group, and the group does not pause for longer than
 //! `group_idle`: wait so long. Also wait for what the group has in flight, without a timer; and if its slice is over,
 //! go on for as long in the hope of a request, which then begins a new turn.
-//! **Origin** notes X5, X9 and X13 of 4.20. **Costs when wrong** 33.3 : 33.3 : 33.3 for weights 100 : 200 : 700.
+//! **Origin** docs/behaviour/elevators-4.20.md#x.5, #x.9 and #x.13. **Costs when wrong** 33.3 : 33.3 : 33.3 for weights
+//! 100 : 200 : 700.
 
 use super::Cfq;
 use super::idle::Idling;

@@ -3,7 +3,7 @@
 //! **Rule** Bios say whose share they are ([`GroupId`]). A process whose bios move to another group leaves its queues
 //! behind (file `context`). Cooperation and merging stay inside a group; how deep the disk may be used, and whether it
 //! queues, are asked for the whole disk.
-//! **Origin** notes G1 to G9 of 4.20. Without groups everything is in one, the root.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
 
 use super::Cfq;
 use super::priority::{Rank, Standing};

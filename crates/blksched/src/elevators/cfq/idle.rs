@@ -5,9 +5,9 @@
 //! than `slice_idle` and does not seek too much ([`Idling`])? And at the completion that leaves it empty: is the timer
 //! worth arming now? The timer runs `slice_idle`; until 2.6.32 at most 2 ms for a process that seeks. What a group is
 //! idled for stands in `group_idle`.
-//! **Origin** notes C5, C15, C16, C33.4 and C33.6; X3 to X5 and X13 of 4.20; `fairness` is the patch of the mail of
-//! 2009-09-03.
-//! **Costs when wrong** too little: a seek per request and no fairness; too much: an idle disk.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5, #c15, #c16, #c33.4 and #c33.6;
+//! docs/behaviour/elevators-4.20.md#x.3 to #x.5 and #x.13; `fairness` is the patch of the mail of 2009-09-03. **Costs
+//! when wrong** too little: a seek per request and no fairness; too much: an idle disk.
 
 use super::Cfq;
 use super::context::Pid;

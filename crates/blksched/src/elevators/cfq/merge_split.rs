@@ -4,8 +4,8 @@
 //! once for each of its processes. A process changes over at its next request, one step of a chain of plans at a time.
 //! A shared queue whose mean seek exceeds 8192 sectors when a turn of it ends is marked; each of its processes then
 //! gets a queue of its own at its next request, and the last one keeps it.
-//! **Origin** the mail of 2009-10-23; note C33.9 (2.6.33, with the stable fixes to the references).
-//! **Shown by** the recordings of 2.6.33 with interleaved readers.
+//! **Origin** the mail of 2009-10-23; docs/behaviour/elevators-2.5-2.6.md#c33.9 (2.6.33, with the stable fixes to the
+//! references). **Shown by** the recordings of 2.6.33 with interleaved readers.
 
 use super::Cfq;
 use super::context::Pid;

@@ -2,7 +2,8 @@
 //!
 //! **Rule** A request somebody waits for before one nobody does, metadata before data; then the nearer, by
 //! `back_seek_penalty` and `back_seek_max` ([`TurningBack`]).
-//! **Origin** note C3; 2.6.31, 2.6.32 and 2.6.33 differ in where they measure from ([`NextRequest`]).
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c3; 2.6.31, 2.6.32 and 2.6.33 differ in where they measure from
+//! ([`NextRequest`]).
 
 use super::tunables::CfqTunables;
 use crate::elevators::nearer::TurningBack;

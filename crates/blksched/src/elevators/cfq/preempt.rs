@@ -1,8 +1,8 @@
 //! A request that goes first: when an arrival takes the disk from the queue being served.
 //!
 //! **Rule** the ladder in [`why`], which differs by era ([`Preemption`]).
-//! **Origin** note C8; X19 of 4.20. **Costs when wrong** real time waits for a slice of 100 ms, or slices end for
-//! nothing.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c8; docs/behaviour/elevators-4.20.md#x.19. **Costs when wrong** real
+//! time waits for a slice of 100 ms, or slices end for nothing.
 
 use super::Cfq;
 use super::cooperator::Asking;

@@ -5,7 +5,7 @@
 //! **Boost** Since 4.20 a request marked as worth a preference (metadata, [`Hints::meta`](crate::Hints)) lifts its
 //! process's queue to best effort, level 4, until the process's next request without the mark, so that nobody waits for
 //! a journal that the idle class holds.
-//! **Origin** note C1; P3 of 4.20.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1; docs/behaviour/elevators-4.20.md#p.3.
 
 use crate::request::{Class, Priority};
 

@@ -3,7 +3,7 @@
 //!
 //! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists; the
 //! write-back of a level lives for ever. Queues are numbered, and numbers are reused.
-//! **Origin** note C1; groups note G6 of 4.20.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1; docs/behaviour/elevators-4.20.md#g.6.
 
 use super::cooperator::Sharing;
 use super::groups::Gid;

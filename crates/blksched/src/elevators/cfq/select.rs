@@ -2,7 +2,7 @@
 //!
 //! **Rule** see [`choose`] and the README's picture. Looking and doing are apart: `choose` only looks; `Cfq::select`
 //! looks for a cooperator where the ladder says so, ends turns and begins them.
-//! **Origin** notes S2 and C33.7; X13 of 4.20.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
 
 use super::Cfq;
 use super::cooperator::{Cooperation, Search};

@@ -3,9 +3,10 @@
 //! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], n the queues that
 //! wait: the shorter its slice, the later its turn. The idle class comes 200 ms after everybody else of it; who
 //! preempts comes first. Equal keys in the order of arrival.
-//! **Origin** notes C10, S1, C33.1 and C33.2; X8 of 4.20. With one tree ([`Trees::Single`]) the product is unsigned and
-//! 32 bits wide: an async slice longer than sync slices makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not
-//! count the queue that joins, so the first one's offset is negative. With groups, n counts the queues of the group.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #s1, #c33.1 and #c33.2; docs/behaviour/elevators-4.20.md#x.8.
+//! With one tree ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices
+//! makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not count the queue that joins, so the first one's
+//! offset is negative. With groups, n counts the queues of the group.
 
 use super::Cfq;
 use super::clock::Clock;

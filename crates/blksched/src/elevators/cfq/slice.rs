@@ -4,9 +4,9 @@
 //! *completion* of the turn. With `low_latency` and service trees by workload (2.6.33) it shrinks so that all processes
 //! of the class have a turn within 300 ms; in 4.20 all of the group within the group's part of `target_latency`. What
 //! is left of it, or what was taken too much, moves the next turn.
-//! **Origin** notes C10, C12 and C33.5; X10 and X12 of 4.20; the sign of the residual is a bug of 2.6.31
-//! ([`Residual`]).
-//! **Shown by** shares of readers of different priorities. **Costs when wrong** fairness.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #c12 and #c33.5; docs/behaviour/elevators-4.20.md#x.10 and
+//! #x.12; the sign of the residual is a bug of 2.6.31 ([`Residual`]). **Shown by** shares of readers of different
+//! priorities. **Costs when wrong** fairness.
 
 use super::Cfq;
 use super::priority::Rank;

@@ -4,7 +4,8 @@
 //! processes that are idled for together, or a group, if all of it pauses so long.
 //! **Rule** Per record: the mean of `min(now − last completion, 2·idle)`. A process's and a tree's count with
 //! `slice_idle`, a group's with `group_idle`.
-//! **Origin** note C5 (processes), note X2 of 4.20 (trees and groups); [`Think`] says what differs.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 (processes), docs/behaviour/elevators-4.20.md#x.2 (trees and
+//! groups); [`Think`] says what differs.
 
 use super::Cfq;
 use super::groups::Grouping;

@@ -4,8 +4,8 @@
 //! disk among those that are active now: `4096 · leaf_weight/Σ` in its own group, times `weight/Σ` at each level above.
 //! A group that becomes active begins just behind the last one; what it had before is forgotten. Weights written while
 //! it is active count when it is next put in (leaf weight), or when its subtree next becomes active (weight).
-//! **Origin** notes G1 to G4 and G7 of 4.20.
-//! **Shown by** the shares in the README. **Costs when wrong** tenants get what they did not pay for.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4 and #g.7. **Shown by** the shares in the README. **Costs
+//! when wrong** tenants get what they did not pay for.
 
 use super::groups::{Gid, Groups};
 use core::cmp::Ordering;

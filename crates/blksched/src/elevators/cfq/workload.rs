@@ -6,7 +6,7 @@
 //! first queue has the smallest key, for `target · queues of this kind / queues of the class`, write-back scaled down
 //! by `slice_async/slice_sync`; what a turn leaves is kept, group by group, when a queue's turn ends. `target` is 300
 //! ms, in 4.20 the group's part of `target_latency`.
-//! **Origin** note C33.3 (2.6.33); X14 and G5 of 4.20.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3 (2.6.33); docs/behaviour/elevators-4.20.md#x.14 and #g.5.
 
 use super::Cfq;
 use super::groups::{CfqGroup, Gid, ROOT};

@@ -5,8 +5,8 @@
 //! 256 sectors begun (2.5.45); any other costs `seek_cost`. The batch stops when its points are used up, or at the
 //! last request of the order. So the default 64 at 16 a seek are four seeks, or 64 contiguous requests.
 //! **Rule, 2.6 to 4.20** `fifo_batch` requests, however far apart; or the highest sector: it never wraps.
-//! **Origin** the mail of 2002-09-26 (2.5.38), notes D25.6 and D26.2.
-//! **Shown by** the mail's table: from 64 to 16 points a read's wait falls from 5 s to 0.2 s.
+//! **Origin** the mail of 2002-09-26 (2.5.38), docs/behaviour/elevators-2.5-2.6.md#d25.6 and #d26.2. **Shown by** the
+//! mail's table: from 64 to 16 points a read's wait falls from 5 s to 0.2 s.
 
 /// How 2.5 charged a request that continues the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 //! **Rule** A request expires so many ticks after it was queued. Only the oldest of its direction is looked at, and
 //! only when a batch begins. When two requests merge, the survivor takes the place and the time of the one that
 //! expires earlier.
-//! **Origin** notes D25.5 (reads only), D26.4, D26.8; D420.2 (one tick earlier).
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.5 (reads only), #d26.4, #d26.8;
+//! docs/behaviour/elevators-4.20.md#d420.2 (one tick earlier).
 
 use crate::index::List;
 use crate::request::{RequestId, Requests, Table};

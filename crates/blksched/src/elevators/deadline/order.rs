@@ -3,9 +3,9 @@
 //! **Rule, list** A new request goes behind the first request, looking from the tail, that lies before it and whose
 //! successor lies behind it. If there is none: in front, if it lies before the first request and ahead of the disk's
 //! arm; else behind the last. So the list need not be sorted: what lies behind the arm makes a second run.
-//! **Rule, tree** By sector. A second request with the same first sector has no place and is dispatched (note D25RB).
-//! **Origin** notes D25.2 and D25RB; the mail of 2002-11-01: the scan is linear, and at 4096 requests the second
-//! largest consumer of CPU in the kernel.
+//! **Rule, tree** By sector. A second request with the same first sector has no place and is dispatched.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is linear, and at
+//! 4096 requests the second largest consumer of CPU in the kernel.
 
 use crate::elevator::{Cx, Insert, Lookup};
 use crate::explain::{Index, Reason};

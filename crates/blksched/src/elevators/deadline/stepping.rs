@@ -3,7 +3,7 @@
 //! **Rule** While the batch may go on and there is a request behind the last one in its direction, take that. Else
 //! choose a direction; begin at its oldest request if that one's time is up or nothing lies behind the last, else go on
 //! behind the last.
-//! **Origin** notes D26 and D420.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#d26 and docs/behaviour/elevators-4.20.md#d420.
 
 use super::batch;
 use super::direction::Starved;

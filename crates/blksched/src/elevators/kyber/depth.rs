@@ -5,7 +5,7 @@
 //! quarters of the target. So a quick domain shrinks, to a quarter at least, and a slow one grows, to twice at most. A
 //! domain whose total latency misses its target grows by that formula in any case. Never below 1, nor above the first.
 //! While the device has too much, a domain without a new judgement goes by its last one; that is then forgotten.
-//! **Origin** notes, Kyber "Timer".
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Timer".
 
 use super::domain::most_tokens;
 use super::latency::Judged;

@@ -4,7 +4,7 @@
 //! batch of 16, 8, 1 and 1 requests. New requests wait in a *staged* list, where bios may still join them. A request
 //! needs a token before anything else: without one the staged list is left as it is. With one, and nothing left of the
 //! last time, the whole staged list becomes the *flushed* list, and its first request goes.
-//! **Origin** notes, Kyber "Domains", "Insertion", "Dispatch" and "try".
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Domains", "Insertion", "Dispatch" and "try".
 //! **Costs when wrong** Flushing before a token is there would end all merging while a domain is throttled, which is
 //! when merging is worth most.
 

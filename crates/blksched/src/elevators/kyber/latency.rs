@@ -5,7 +5,7 @@
 //! it was first asked for and there was at least one; its samples are then used up. Total and device latency have
 //! histograms of their own but *one* clock for that second, and device latency is asked first: with fewer than 500
 //! samples a second it is judged and restarts the clock, and the total one waits for its 500 samples.
-//! **Origin** notes, Kyber "Latency" and "Timer".
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Latency" and "Timer".
 //! **Costs when wrong** Two clocks would move depths on slow disks, where a kernel's hardly ever move.
 
 use crate::explain::Latency;

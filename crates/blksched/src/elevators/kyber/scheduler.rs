@@ -2,7 +2,7 @@
 //!
 //! **Rule** Each domain first in, first out; no order by sector, no ages, no priorities (but bios of other priorities
 //! do not join a request). Writes that nobody waits for may use three quarters of each word of the tag map.
-//! **Origin** notes, Kyber.
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber.
 
 use super::domain::{DomainQueue, PerDomain, domain_of};
 use super::statistics::Statistics;

@@ -3,8 +3,8 @@
 //! **Rule** A completion asks for a look a tenth of a second later, unless one is due by then. The look wishes no run.
 //! Reads, writes and discards are judged, in this order; first the device latency of all, then the total latency of
 //! each.
-//! **Origin** notes, Kyber "Latency" and "Timer". Discards should be done in 5 s; that is no knob.
-//! (A real kernel's timer may fire a tick later: its wheel rounds.)
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Latency" and "Timer". Discards should be done in 5 s; that is no
+//! knob. (A real kernel's timer may fire a tick later: its wheel rounds.)
 
 use super::depth::{self, Remembered};
 use super::domain::{DomainQueue, PerDomain};

@@ -5,9 +5,9 @@
 //! the hint, the hint goes on by one, and to 0 at the bit before the last; giving a bit back makes it the hint; when
 //! there is none, the hint is 0. A word has 64 bits, halved until there are at least four words. A smaller depth uses
 //! fewer words and bits, and what is out beyond them no longer counts.
-//! **Origin** notes, Kyber "Tokens". A kernel's first hint is random; here it is 0, as recorded.
-//! **Costs when wrong** A plain count of requests in flight decides the same, but for a depth that shrank below what is
-//! out: then a few more than the depth may be, and which depends on the numbers.
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Tokens". A kernel's first hint is random; here it is 0, as
+//! recorded. **Costs when wrong** A plain count of requests in flight decides the same, but for a depth that shrank
+//! below what is out: then a few more than the depth may be, and which depends on the numbers.
 
 /// A domain's tokens.
 #[derive(Clone, Debug)]

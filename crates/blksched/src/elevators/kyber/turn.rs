@@ -2,7 +2,7 @@
 //!
 //! **Rule** The domain whose turn it is goes on for a batch. Then, or when it has nothing to send, the others are asked
 //! in a ring, and it again at the end; whoever answers has the turn. If nobody does, the turn stays.
-//! **Origin** notes, Kyber "Dispatch".
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Dispatch".
 
 use super::domain::{Answer, DOMAINS, DomainQueue, PerDomain, batch};
 use crate::elevator::Cx;

@@ -4,8 +4,9 @@
 //! queued `prio_aging_expire` ago or earlier. They are asked as always, with batches and directions: what they answer
 //! first is looked at, and if that one is too young the answer is no, however old another may be. Asking changes the
 //! batch even when the answer is no.
-//! **Origin** notes, mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of `prio_aging_expire`.
-//! **Costs when wrong** An ageing that forgets to end the batch when it refuses decides differently from then on.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of
+//! `prio_aging_expire`. **Costs when wrong** An ageing that forgets to end the batch when it refuses decides
+//! differently from then on.
 
 use super::class::{ClassQueue, PerRank, Rank};
 use crate::time::{Jiffies, Span, Tick};

@@ -3,7 +3,7 @@
 //! **Rule** While the batch may go on, the class that is asked goes on behind its own last request in the batch's
 //! direction. Else a direction is chosen, and a batch begins: with the class's oldest request there if that one's time
 //! is up or nothing lies behind its last one, else behind the last.
-//! **Origin** notes, mq-deadline "pick" a to d.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "pick" a to d.
 //! **Costs when wrong** Direction, length and `writes_starved`'s count are *one* for all classes: a real-time batch of
 //! reads is continued by a best-effort one. Three counts would begin batches that a kernel does not.
 

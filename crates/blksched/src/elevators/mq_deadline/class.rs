@@ -3,7 +3,7 @@
 //! **Rule** Real time, best effort and idle. Whoever never set a class counts as best effort (but does not merge with
 //! it). The level within a class does nothing. A class is *busy* from the moment a request of it comes until the last
 //! one is back from the device: requests in flight count.
-//! **Origin** notes, mq-deadline "State".
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State".
 //! **Costs when wrong** Counting queued requests only would let a lower class in whenever the higher one waits for the
 //! device.
 

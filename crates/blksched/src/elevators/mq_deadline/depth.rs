@@ -2,7 +2,7 @@
 //!
 //! **Rule** Reads: all. Everything else, writes that somebody waits for included: of each word of the tag map
 //! ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. At first that is all of them too.
-//! **Origin** notes, mq-deadline "limit_depth".
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "limit_depth".
 
 use crate::elevator::{Admission, DeviceFacts};
 use crate::request::Op;

@@ -3,7 +3,7 @@
 //! **Rule** Front candidates are of the bio's class and direction. A request that grew at its front moves in sector
 //! order and keeps its age. Of two that become one, the survivor takes the place and the time of the one that expires
 //! earlier; a batch that would have gone on with the one absorbed goes on behind it.
-//! **Origin** notes, mq-deadline "Insert"; FORMAT-6.1 "Merging".
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Insert"; FORMAT-6.1 "Merging".
 
 use super::class::{ClassQueue, Rank};
 use super::scheduler::MqDeadline;

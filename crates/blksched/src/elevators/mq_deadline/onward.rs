@@ -3,10 +3,9 @@
 //! **Rule** 6.1 remembers, when it takes a request, the one then behind it. Later kernels remember the place, and go on
 //! with whatever is first there when they come to choose: a request that came in between, close behind the last one, is
 //! not left for the next sweep.
-//! **Origin** notes, mq-deadline "State" and "pick". The place: kernels from 6.5 on (MEMORY), held to what a 6.18
-//! decided (`testdata/traces`, `cargo xtask live-kernel`).
-//! **Costs when wrong** Whoever had nothing queued behind its last request starts again with the oldest one instead of
-//! going on.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick". The place: kernels from 6.5 on (MEMORY),
+//! held to what a 6.18 decided (`testdata/traces`, `cargo xtask live-kernel`). **Costs when wrong** Whoever had nothing
+//! queued behind its last request starts again with the oldest one instead of going on.
 
 use crate::index::Tree;
 use crate::request::{RequestId, Sector};

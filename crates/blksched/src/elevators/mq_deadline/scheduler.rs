@@ -3,7 +3,7 @@
 //! **Rule** First what the device handed back. Then, while two classes are busy, whoever has waited too long
 //! (`ageing`). Then the classes from the highest down, until one answers or one is busy: a class below one that is
 //! busy gets nothing, even if all that is in flight of the higher one is its last request.
-//! **Origin** notes, mq-deadline "Dispatch".
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch".
 
 use super::ageing::{self, Age, MAY_AGE};
 use super::batch::Batch;
