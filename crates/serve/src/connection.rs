@@ -12,10 +12,21 @@ use crate::mail::Mail;
 
 /// How much is received at a time \[bytes\].
 pub const INBOX: usize = 64 << 10;
-/// How many requests of one connection may be under way, replies that are not sent included.
-pub const MOST_UNDER_WAY: u32 = 1024;
-/// How many of them may ask for extents: their answers are long.
-pub const MOST_QUESTIONS: u32 = 16;
+
+/// How much one connection may have under way, replies that are not sent included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Requests.
+    pub requests: u32,
+    /// Those of them that ask for extents: their answers are long.
+    pub questions: u32,
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room { requests: 1024, questions: 16 }
+    }
+}
 
 /// One client.
 pub struct Connection {
@@ -166,8 +177,8 @@ impl Connection {
     }
 
     /// May another request be read?
-    pub fn takes_more(&self) -> bool {
-        self.phase == Phase::Open && self.under_way < MOST_UNDER_WAY && self.questions < MOST_QUESTIONS
+    pub fn takes_more(&self, room: Room) -> bool {
+        self.phase == Phase::Open && self.under_way < room.requests && self.questions < room.questions
     }
 }
 

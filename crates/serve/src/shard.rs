@@ -16,7 +16,7 @@ use blksched_conformance::calls::LoggedQueue;
 use blksched_disks::Disk;
 use slab::Slab;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Room};
 use crate::engine::{Engine, Event, Io, Part};
 use crate::orders::Order;
 use crate::record::Trace;
@@ -70,6 +70,8 @@ pub struct Shard {
     look: Option<Instant>,
     next_submitter: u32,
     largest_piece: usize,
+    /// How much each client may have under way.
+    room: Room,
     /// Who writes down what happens.
     trace: Option<Trace>,
     orders: Receiver<Order>,
@@ -161,6 +163,7 @@ impl Shard {
             look: None,
             next_submitter: 1,
             largest_piece,
+            room: Room::default(),
             trace,
             orders,
             bell,

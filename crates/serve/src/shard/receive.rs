@@ -95,7 +95,7 @@ impl Shard {
     fn header(&mut self, at: usize) -> bool {
         let connection = &mut self.connections[at];
         connection.waits_for = WaitsFor::Bytes;
-        if !connection.takes_more() {
+        if !connection.takes_more(self.room) {
             connection.waits_for = WaitsFor::Room;
             return false;
         }

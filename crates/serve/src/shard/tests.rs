@@ -3,5 +3,7 @@
 mod answers;
 mod clients;
 mod durability;
+mod limits;
 mod rig;
+mod random;
 mod scheduling;

@@ -43,6 +43,18 @@ pub struct Rig {
     pub clients: Vec<Peer>,
 }
 
+/// A generator of numbers that depend on nothing but its seed (xorshift).
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
 /// A client as the test sees it.
 pub struct Peer {
     pub fd: i32,
@@ -165,6 +177,13 @@ impl Rig {
         bytes
     }
 
+    /// A client has gone: nothing more comes, and it takes nothing more.
+    pub fn vanish(&mut self, client: usize) {
+        let fd = self.clients[client].fd;
+        self.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
+        while self.end(Err(32), |io| matches!(io, Io::Send(socket, _) if socket.as_raw_fd() == fd)) {}
+    }
+
     /// Everything that is sent arrives; what each client was told since the last call.
     pub fn told(&mut self, client: usize) -> Vec<(u64, Option<Errno>)> {
         loop {
@@ -187,6 +206,7 @@ impl Rig {
             let (data, errno) = match chunk {
                 Chunk::Data { length, .. } => (length as usize, None),
                 Chunk::Done(errno) => (0, errno),
+                Chunk::Extents { .. } => (0, None),
                 other => panic!("{other:?}"),
             };
             at += used + data;

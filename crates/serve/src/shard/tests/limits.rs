@@ -1,0 +1,76 @@
+//! Every limit of a connection, one below it, at it and one above: it goes on, and its end is seen.
+
+use blksched_nbd::{Command, Extents, Persist};
+
+use super::rig::*;
+use crate::connection::Room;
+
+const ASK: Command = Command::BlockStatus { extents: Extents::Many };
+
+/// So many requests at a time, in one go and one by one; then what else the client asks is answered too.
+fn it_goes_on(command: Command, count: u64, length: u64) {
+    for one_by_one in [false, true] {
+        let mut rig = settled("noop", 4);
+        let client = rig.client(0);
+        let bytes: Vec<u8> = (0..count).flat_map(|n| rig.request(client, n, command, n * length, length)).collect();
+        let step = if one_by_one { bytes.len() / count as usize } else { bytes.len() };
+        let sent: usize = bytes.chunks(step).map(|part| rig.send(client, part)).sum();
+        let mut told = 0;
+        let mut rest = bytes[sent..].to_vec();
+        for _ in 0..3 {
+            rig.let_disk_work();
+            told += rig.told(client).len();
+            let more = rig.send(client, &rest);
+            rest.drain(..more);
+        }
+        assert_eq!(told as u64, count, "{command:?}, all of them");
+        rig.ask(client, 5000, Command::Read, 0, 512);
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), [(5000, None)], "{count} of {command:?} at a time, and then one more");
+    }
+}
+
+/// So many requests at a time, and then the client has gone: nothing of it stays.
+fn it_ends(command: Command, count: u64, length: u64) {
+    let mut rig = settled("noop", 4);
+    let client = rig.client(0);
+    let bytes: Vec<u8> = (0..count).flat_map(|n| rig.request(client, n, command, n * length, length)).collect();
+    rig.send(client, &bytes);
+    // First it takes no replies, then it is no more.
+    rig.vanish(client);
+    for _ in 0..3 {
+        rig.let_disk_work();
+        rig.vanish(client);
+        rig.turn();
+    }
+    assert_eq!(rig.shard.connections.len(), 0, "{count} of {command:?}");
+    assert_eq!((rig.shard.works.len(), rig.shard.pieces.len(), rig.shard.tenants[0].connections), (0, 0, 0));
+}
+
+#[test]
+fn requests_at_a_time() {
+    let most = u64::from(Room::default().requests);
+    for count in [most - 1, most, most + 1, 2 * most] {
+        it_goes_on(Command::Read, count, 512);
+        it_ends(Command::Read, count, 512);
+    }
+}
+
+#[test]
+fn questions_at_a_time() {
+    let most = u64::from(Room::default().questions);
+    for count in [most - 1, most, most + 1, 2 * most] {
+        it_goes_on(ASK, count, 4096);
+        it_ends(ASK, count, 4096);
+    }
+}
+
+#[test]
+fn memory_at_a_time() {
+    // 64 MiB in pieces of 1 MiB, the largest request, and half of it.
+    for (count, length) in [(63, 1 << 20), (64, 1 << 20), (65, 1 << 20), (1, 32 << 20), (2, 32 << 20), (3, 32 << 20)] {
+        it_goes_on(Command::Read, count, length);
+        it_ends(Command::Read, count, length);
+        it_goes_on(Command::Write(Persist::Lazily), count, length);
+    }
+}
