@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use crate::buffer::Pool;
 use crate::config::{Access, Caching, ExportConfig, Source};
+use crate::engine::Stable;
 use crate::memory::Memory;
 
 /// A sector \[bytes\].
@@ -24,6 +25,15 @@ pub enum Store {
     File(Arc<OwnedFd>, u64),
     /// In memory.
     Memory(Memory),
+}
+
+/// How a single write becomes stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Through {
+    /// By a flag of its own (RWF_DSYNC), known to be honoured here.
+    Flag,
+    /// By a sync after it: file systems outside the kernel (FUSE) are handed the flag and may forget it.
+    Sync,
 }
 
 /// A back end that is open.
@@ -38,6 +48,8 @@ pub struct Backend {
     pub block: u32,
     /// Does it seek?
     pub rotational: bool,
+    /// How a single write becomes stable.
+    pub through: Through,
     /// Which disk it is on: equal for back ends that share one.
     pub disk: String,
 }
@@ -55,6 +67,7 @@ impl Backend {
                 whole: *size,
                 block: SECTOR as u32,
                 rotational: false,
+                through: Through::Flag,
                 disk: "memory".to_owned(),
             }),
             Source::File { path, offset, size } => {
@@ -63,6 +76,7 @@ impl Backend {
                 let end = length(&file).map_err(said)?;
                 let size = range(end, *offset, *size).map_err(|why| format!("{}: {why}", path.display()))?;
                 let block = block_size(&file, caching);
+                let through = through(&file).map_err(said)?;
                 let (disk, rotational) = disk_of(&file).map_err(said)?;
                 if !offset.is_multiple_of(u64::from(block)) || !size.is_multiple_of(u64::from(block)) {
                     return Err(format!("{}: offset and size must be multiples of {block} here", path.display()));
@@ -73,10 +87,16 @@ impl Backend {
                     whole: end,
                     block,
                     rotational,
+                    through,
                     disk,
                 })
             }
         }
+    }
+
+    /// When a write is done that must be stable, or need not be.
+    pub fn stable(&self, fua: bool) -> Stable {
+        if fua && self.through == Through::Flag { Stable::Now } else { Stable::Later }
     }
 
     /// Does what is read once stay in the page cache? Then reading ahead is of use.
@@ -137,6 +157,17 @@ fn block_size(file: &File, caching: Caching) -> u32 {
     let Some(mut buffer) = pool.take(4096) else { return 4096 };
     let reads = |length: usize, bytes: &mut [u8]| file.read_at(&mut bytes[..length], length as u64).is_ok();
     if reads(SECTOR as usize, buffer.bytes_mut()) { SECTOR as u32 } else { 4096 }
+}
+
+/// The kernel's own file systems that make a write with RWF_DSYNC stable, past the page cache or through it: ext2 to
+/// ext4, XFS, Btrfs, and tmpfs, which has nothing to make stable (linux/magic.h).
+const HONEST: [u64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+
+/// How a write to this file becomes stable. Block devices honour the flag.
+fn through(file: &File) -> io::Result<Through> {
+    let device = file.metadata()?.file_type().is_block_device();
+    let kind = rustix::fs::fstatfs(file)?.f_type as u64;
+    Ok(if device || HONEST.contains(&kind) { Through::Flag } else { Through::Sync })
 }
 
 /// Which disk a file is on, and whether that seeks.

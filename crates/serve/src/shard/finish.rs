@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use blksched::{Op, Outcome, RequestId};
+use blksched::{Op, Outcome, RequestId, Span};
 use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
 use super::issue::{Flight, Modelled};
-use super::{Shard, flush};
+use super::{Piece, Shard, flush};
 use crate::backend::Store;
-use crate::engine::{Allocation, Event, Io, Part};
+use crate::engine::{Allocation, Event, Io, Part, Stable};
 
 impl Shard {
     /// An operation on a back end is over.
@@ -28,7 +28,7 @@ impl Shard {
                 let failed = result.err().map(Errno::from_os);
                 match self.flights[rq.index()].as_ref().map(|flight| flight.command.op) {
                     Some(Op::Flush) => self.synced(rq, &file, failed),
-                    _ => self.blame(rq, failed),
+                    _ => self.synced_after(rq, failed),
                 }
             }
             Io::Poll(_) | Io::Receive(..) | Io::Send(..) | Io::Extents(..) => unreachable!("no disk does that"),
@@ -56,11 +56,10 @@ impl Shard {
             Ok(_) => Some(if writes { Errno::NoSpc } else { Errno::Io }),
             Err(code) => Some(Errno::from_os(code)),
         };
-        let lazily = self.flights[rq.index()].as_ref().is_some_and(|flight| !flight.command.fua);
-        let unsynced = writes && (lazily || failed.is_some());
-        self.blame(rq, failed);
+        let through = matches!(io, Io::Write(_, _, _, Stable::Now));
+        self.fail(rq, failed);
         let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return };
-        if unsynced {
+        if writes && (!through || failed.is_some()) {
             // Of neighbouring ranges of one file, several tenants' may be in one request.
             for part in &parts {
                 let tenant = self.tenant_of_piece(part.piece);
@@ -68,15 +67,19 @@ impl Shard {
             }
         }
         self.back_to_pieces(parts);
+        if writes && !through && failed.is_none() {
+            self.sync_after(rq);
+        }
     }
 
-    /// Data that were read stay with their pieces; those that were written are not needed any more.
+    /// Data stay with their pieces until these are answered: what was written may have to be written again.
     pub(super) fn back_to_pieces(&mut self, mut parts: Vec<Part>) {
         for Part { piece: number, buffer, .. } in parts.drain(..) {
             let tenant = self.tenant_of_piece(number);
             let piece = &mut self.pieces[number as usize];
             match piece.op {
-                Op::Read => piece.buffer = Some(buffer),
+                Op::Read | Op::Write => piece.buffer = Some(buffer),
+                // Zeroes of a longer request: its next stretch has others.
                 _ => self.tenants[tenant].pool.give(buffer),
             }
         }
@@ -93,14 +96,14 @@ impl Shard {
         };
         let unknown = [Os::OPNOTSUPP, Os::NOSYS, Os::INVAL].map(Os::raw_os_error).contains(&code);
         match (unknown, self.asked(piece), what) {
-            (false, ..) => self.blame(rq, Some(Errno::from_os(code))),
+            (false, ..) => self.fail(rq, Some(Errno::from_os(code))),
             // A hint that nobody here understands.
             (true, Asked::Trim(_), _) => {}
             (true, Asked::WriteZeroes { .. }, Allocation::Punch) => {
                 let Io::Allocate(file, _, offset, length) = io else { return };
                 self.give_engine(rq, Io::Allocate(file, Allocation::Zero, offset, length));
             }
-            (true, Asked::WriteZeroes { speed: Speed::Fast, .. }, _) => self.blame(rq, Some(Errno::NotSup)),
+            (true, Asked::WriteZeroes { speed: Speed::Fast, .. }, _) => self.fail(rq, Some(Errno::NotSup)),
             _ => {
                 if let Some(Flight { command, .. }) = self.flights[rq.index()] {
                     self.write_zeroes(command);
@@ -129,25 +132,35 @@ impl Shard {
         }
     }
 
-    /// What failed is known to every work that has a part in the command.
-    fn blame(&mut self, rq: RequestId, failed: Option<Errno>) {
-        let Some(errno) = failed else { return };
-        if let Some(flight) = &mut self.flights[rq.index()] {
-            flight.error = Some(errno);
+    /// The sync behind a change that must be stable is over. One that failed may have taken away the only word of
+    /// what else was lost.
+    fn synced_after(&mut self, rq: RequestId, failed: Option<Errno>) {
+        self.fail(rq, failed);
+        if failed.is_some() {
+            let tenant = self.tenant_of_piece(self.piece_of(rq));
+            self.tenants[tenant].stability.broken = true;
         }
-        let pieces: Vec<u32> = self.queue.queue().tags(rq).map(|tag| tag.0 as u32).collect();
-        for piece in pieces {
-            let tenant = self.tenant_of_piece(piece);
-            self.tenants[tenant].used.errors += 1;
-            self.works[self.pieces[piece as usize].work as usize].error.get_or_insert(errno);
+    }
+
+    /// What is tried now has failed.
+    fn fail(&mut self, rq: RequestId, failed: Option<Errno>) {
+        if let (Some(flight), Some(errno)) = (&mut self.flights[rq.index()], failed) {
+            flight.error.get_or_insert(errno);
         }
+    }
+
+    /// A piece could not be done, and by nobody else's fault.
+    pub(super) fn blame(&mut self, piece: u32, errno: Errno) {
+        let tenant = self.tenant_of_piece(piece);
+        self.tenants[tenant].used.errors += 1;
+        self.works[self.pieces[piece as usize].work as usize].error.get_or_insert(errno);
     }
 
     /// What the disk model has done by now.
     pub(super) fn finish_modelled(&mut self) {
         while let Some(finished) = self.model.as_mut().and_then(|model| model.finish(self.now)) {
             if finished.outcome != blksched_disks::Outcome::Ok {
-                self.blame(finished.rq, Some(Errno::Io));
+                self.fail(finished.rq, Some(Errno::Io));
             }
             if let Some(flight) = &mut self.flights[finished.rq.index()] {
                 flight.modelled = Modelled::Through;
@@ -157,9 +170,13 @@ impl Shard {
     }
 
     pub(super) fn complete_if_done(&mut self, rq: RequestId) {
-        let done = |flight: &Flight| flight.left == 0 && flight.modelled == Modelled::Through;
-        if self.flights[rq.index()].as_ref().is_some_and(done) {
-            self.done.push_back(rq);
+        let over = |flight: &Flight| flight.left == 0 && flight.modelled == Modelled::Through;
+        // In memory without a model, each try is over at once.
+        while self.flights[rq.index()].as_ref().is_some_and(over) {
+            if self.is_settled(rq) {
+                self.done.push_back(rq);
+                return;
+            }
         }
     }
 
@@ -169,14 +186,24 @@ impl Shard {
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
         // A flush may be of several.
         if flight.command.op != Op::Flush {
-            let tenant = self.tenant_of_piece(self.piece_of(rq));
-            self.tenants[tenant].used.in_device += self.now.since(flight.since);
+            self.charge(rq, self.now.since(flight.since));
         }
         if let Some(trace) = &mut self.trace {
             let error = flight.error.map_or(0, |errno| errno.code() as u16);
             trace.completed(self.now, &self.queue.queue().requests()[rq], error);
         }
         self.queue.complete(self.now, rq, outcome);
+    }
+
+    /// The device's time goes to whose data it moved, to each by its part of them.
+    fn charge(&mut self, rq: RequestId, took: Span) {
+        let queue = self.queue.queue();
+        let total = u128::from(queue.requests()[rq].sectors.max(1));
+        for tag in queue.tags(rq) {
+            let Piece { tenant, sectors, .. } = self.pieces[tag.0 as usize];
+            let part = u128::from(took.as_ns()) * u128::from(sectors) / total;
+            self.tenants[tenant].used.in_device += Span::from_ns(part as u64);
+        }
     }
 
     /// A bio is complete.

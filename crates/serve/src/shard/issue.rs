@@ -3,9 +3,10 @@
 use blksched::{Command, Instant, Op, RequestId};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
+use super::apart::Tries;
 use super::{Shard, Token};
 use crate::backend::Store;
-use crate::engine::{Allocation, Io, Part, Stable};
+use crate::engine::{Allocation, Io, Part};
 use crate::tenant::Tenant;
 
 /// A command that the device has.
@@ -22,6 +23,8 @@ pub struct Flight {
     pub error: Option<Errno>,
     /// A short transfer is tried once more.
     pub tried: u32,
+    /// How much of it is tried at a time.
+    pub tries: Tries,
     /// Flushes that it covers.
     pub flushes: Vec<u32>,
 }
@@ -45,28 +48,38 @@ impl Shard {
         if at >= self.flights.len() {
             self.flights.resize_with(at + 1, || None);
         }
-        let modelled = match &mut self.model {
-            Some(model) => {
-                model.start(self.now, command);
-                Modelled::Busy
-            }
-            None => Modelled::Through,
-        };
+        let modelled = self.give_model(command);
         let flushes = if command.op == Op::Flush { core::mem::take(&mut self.wished) } else { Vec::new() };
-        self.flights[at] = Some(Flight { command, since: self.now, left: 0, modelled, error: None, tried: 0, flushes });
+        self.flights[at] = Some(Flight {
+            command,
+            since: self.now,
+            left: 0,
+            modelled,
+            error: None,
+            tried: 0,
+            tries: Tries::Whole,
+            flushes,
+        });
         match command.op {
-            Op::Read | Op::Write => self.transfer(command),
+            Op::Read | Op::Write => self.transfer(command, None),
             Op::Discard => self.discard(command),
             Op::Flush => self.sync(command.rq),
         }
         self.complete_if_done(command.rq);
     }
 
-    /// Read or write the pieces of a command, which lie one behind the other.
-    fn transfer(&mut self, command: Command) {
+    /// The disk model, if there is one, begins with it too.
+    pub(super) fn give_model(&mut self, command: Command) -> Modelled {
+        let Some(model) = &mut self.model else { return Modelled::Through };
+        model.start(self.now, command);
+        Modelled::Busy
+    }
+
+    /// Read or write the pieces of a command, which lie one behind the other, or only one of them.
+    pub(super) fn transfer(&mut self, command: Command, only: Option<u32>) {
         let mut parts = self.idle_parts.pop().unwrap_or_default();
-        for tag in self.queue.queue().tags(command.rq) {
-            let number = tag.0 as u32;
+        let numbers = self.queue.queue().tags(command.rq).map(|tag| tag.0 as u32);
+        for number in numbers.filter(|&number| only.is_none_or(|only| only == number)) {
             let piece = &mut self.pieces[number as usize];
             let length = piece.length();
             let buffer = piece.buffer.take().expect("a piece has its buffer until it is issued");
@@ -74,7 +87,7 @@ impl Shard {
         }
         let tenant = self.tenant_of_piece(parts[0].piece);
         let offset = self.tenants[tenant].offset(command.start);
-        let stable = if command.fua { Stable::Now } else { Stable::Later };
+        let stable = self.tenants[tenant].backend.stable(command.fua);
         match &mut self.tenants[tenant].backend.store {
             Store::File(file, base) => {
                 let (file, at) = (file.clone(), *base + offset);
@@ -128,7 +141,7 @@ impl Shard {
         let (file, at) = (file.clone(), *base + offset);
         let mut buffer = tenant.pool.take_anyway(length);
         buffer.bytes_mut()[..length].fill(0);
-        let stable = if command.fua { Stable::Now } else { Stable::Later };
+        let stable = tenant.backend.stable(command.fua);
         let parts = vec![Part { piece, buffer, length }];
         self.give_engine(command.rq, Io::Write(file, at, parts, stable));
     }
@@ -150,17 +163,15 @@ impl Shard {
         }
     }
 
-    /// What was written must be stable before the reply, and was not written so.
-    pub(super) fn sync_after(&mut self, rq: RequestId) -> bool {
-        let Some(Flight { command, .. }) = &self.flights[rq.index()] else { return false };
-        if command.op != Op::Discard || !command.fua {
-            return false;
+    /// What was changed must be stable before the reply, and that takes a sync of its own.
+    pub(super) fn sync_after(&mut self, rq: RequestId) {
+        if !self.flights[rq.index()].as_ref().is_some_and(|flight| flight.command.fua) {
+            return;
         }
         let tenant = self.tenant_of_piece(self.piece_of(rq));
-        let Store::File(file, _) = &self.tenants[tenant].backend.store else { return false };
+        let Store::File(file, _) = &self.tenants[tenant].backend.store else { return };
         let io = Io::Sync(file.clone());
         self.give_engine(rq, io);
-        true
     }
 
     pub(super) fn give_engine(&mut self, rq: RequestId, io: Io) {

@@ -95,6 +95,11 @@ impl Shard {
     fn header(&mut self, at: usize) -> bool {
         let connection = &mut self.connections[at];
         connection.waits_for = WaitsFor::Bytes;
+        // Who waits for room must have something to wait with: nothing else wakes it than its own replies, and only
+        // a receive under way sees the end of its client.
+        if connection.inbox.unread().is_empty() {
+            return false;
+        }
         if !connection.takes_more(self.room) {
             connection.waits_for = WaitsFor::Room;
             return false;

@@ -1,9 +1,11 @@
 //! A shard's promises, without sockets and disks.
 
 mod answers;
+mod apart;
 mod clients;
 mod durability;
 mod limits;
-mod rig;
+mod power;
 mod random;
+mod rig;
 mod scheduling;

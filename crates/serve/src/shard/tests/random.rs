@@ -44,7 +44,8 @@ fn end_any(rig: &mut Rig, numbers: &mut Numbers, gone: &[i32]) -> bool {
     if places.is_empty() {
         return false;
     }
-    let (token, io) = hand.begun.remove(places[numbers.below(places.len() as u64) as usize]);
+    let (token, mut io) = hand.begun.remove(places[numbers.below(places.len() as u64) as usize]);
+    tell_extents(&mut io);
     let failed = numbers.below(20) == 0;
     let result = match &io {
         Io::Receive(..) => Ok(0),

@@ -5,10 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 
 use blksched::{GroupId, Limits as QueueLimits, QueueConfig, Sector, Silence};
+use blksched_nbd::reply::{Extent, State};
 use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request, Session};
 
 use super::super::*;
-use crate::backend::{Backend, Store};
+use crate::backend::{Backend, Store, Through};
 use crate::config::{Access, ExportConfig, Share, Source};
 use crate::orders::{Client, Desk};
 
@@ -76,8 +77,15 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
     };
     let file = Arc::new(std::fs::File::open("/dev/null").unwrap().into());
     let store = Store::File(file, 0);
-    let backend =
-        Backend { store, size: 1 << 30, whole: 1 << 30, block: 512, rotational: false, disk: "test".to_owned() };
+    let backend = Backend {
+        store,
+        size: 1 << 30,
+        whole: 1 << 30,
+        block: 512,
+        rotational: false,
+        through: Through::Flag,
+        disk: "test".to_owned(),
+    };
     Tenant::new(&config, backend, Sector(number as u64 * (4 << 20)), GroupId(number as u32 + 1), memory)
 }
 
@@ -118,7 +126,8 @@ impl Rig {
     pub fn end(&mut self, result: Result<usize, i32>, is: impl Fn(&Io) -> bool) -> bool {
         let mut hand = self.hand.lock().unwrap();
         let Some(at) = hand.begun.iter().position(|(_, io)| is(io)) else { return false };
-        let (token, io) = hand.begun.remove(at);
+        let (token, mut io) = hand.begun.remove(at);
+        tell_extents(&mut io);
         hand.ended.push(Event { token, io, result });
         drop(hand);
         self.turn();
@@ -240,6 +249,13 @@ impl Rig {
     /// Operations under way of this kind.
     pub fn under_way(&self, is: impl Fn(&Io) -> bool) -> usize {
         self.hand.lock().unwrap().begun.iter().filter(|(_, io)| is(io)).count()
+    }
+}
+
+/// To this file system, everything is data.
+pub fn tell_extents(io: &mut Io) {
+    if let Io::Extents(_, question, extents) = io {
+        extents.push(Extent { length: question.length, state: State::Data });
     }
 }
 

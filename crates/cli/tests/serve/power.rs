@@ -1,0 +1,256 @@
+//! Power cuts for real: a FUSE file system (nbdfuse) over a medium that forgets what was not flushed. The server is
+//! killed, the medium forgets, and what was answered as stable must be there. Needs nbdfuse and leave to mount.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Child, Command as Process, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use blksched_nbd::{Command, Export, Handshake, Limits, Parsed, Persist, RequestReader, Step, reply};
+
+use crate::kit::{Client, Folder, Numbers, Server};
+
+const SLOTS: u64 = 64;
+const SLOT: u64 = 4096;
+
+/// What survives a power cut, and what does not.
+struct Medium {
+    stable: Vec<u8>,
+    present: Vec<u8>,
+}
+
+impl Medium {
+    fn new() -> Arc<Mutex<Medium>> {
+        let empty = vec![0; (SLOTS * SLOT) as usize];
+        Arc::new(Mutex::new(Medium { stable: empty.clone(), present: empty }))
+    }
+
+    fn does(&mut self, command: Command, offset: usize, length: usize, data: &[u8]) -> Vec<u8> {
+        match command {
+            Command::Read => return self.present[offset..offset + length].to_vec(),
+            Command::Write(_) => self.present[offset..offset + length].copy_from_slice(data),
+            Command::Flush => self.stable.copy_from_slice(&self.present),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn power_cut(&mut self) {
+        self.present.copy_from_slice(&self.stable);
+    }
+}
+
+/// Serve the medium to one client; a FUA is no promise of it, as it is none of a FUSE daemon that ignores the flag.
+fn serve_medium(mut stream: UnixStream, medium: &Mutex<Medium>) -> std::io::Result<()> {
+    let mut export = Export::of("", SLOTS * SLOT);
+    (export.features.fua, export.features.trim, export.features.write_zeroes) = (false, false, false);
+    let mut handshake = Handshake::new();
+    let (mut input, mut output) = (Vec::new(), Vec::new());
+    handshake.greet(&mut output);
+    let session = loop {
+        stream.write_all(&output)?;
+        output.clear();
+        let (used, step) = handshake.receive(&input, std::slice::from_ref(&export), &|_| true, &mut output);
+        input.drain(..used);
+        match step {
+            Step::Enter(session) => break session,
+            Step::Close => return Ok(()),
+            Step::More if used == 0 && output.is_empty() => read_more(&mut stream, &mut input)?,
+            Step::More => {}
+        }
+    };
+    stream.write_all(&output)?;
+    let reader = RequestReader::new(session.framing, Limits::of(&export, session.allocation));
+    loop {
+        let (used, parsed) = reader.read(&input).map_err(std::io::Error::other)?;
+        let (request, payload, errno) = match parsed {
+            Parsed::More => {
+                read_more(&mut stream, &mut input)?;
+                continue;
+            }
+            Parsed::Request(request, payload) => (request, payload as usize, None),
+            Parsed::Refused(request, payload, errno) => (request, payload as usize, Some(errno)),
+        };
+        while input.len() < used + payload {
+            read_more(&mut stream, &mut input)?;
+        }
+        let mut out = Vec::new();
+        match (errno, request.command) {
+            (Some(errno), _) => reply::error(session.framing, &request, errno, &mut out),
+            (None, Command::Disconnect) => return Ok(()),
+            (None, command) => {
+                let data = &input[used..used + payload];
+                let read = medium.lock().unwrap().does(command, request.offset as usize, request.length as usize, data);
+                match command {
+                    Command::Read => reply::data(session.framing, &request, &mut out),
+                    _ => reply::done(session.framing, &request, &mut out),
+                }
+                out.extend_from_slice(&read);
+            }
+        }
+        input.drain(..used + payload);
+        stream.write_all(&out)?;
+    }
+}
+
+fn read_more(stream: &mut UnixStream, input: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut chunk = [0; 65536];
+    match stream.read(&mut chunk)? {
+        0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+        count => {
+            input.extend_from_slice(&chunk[..count]);
+            Ok(())
+        }
+    }
+}
+
+/// The medium as a file.
+struct Mounted {
+    medium: Arc<Mutex<Medium>>,
+    fuse: Child,
+    folder: Folder,
+}
+
+impl Mounted {
+    fn new() -> Option<Mounted> {
+        let (folder, medium) = (Folder::new(), Medium::new());
+        let listener = UnixListener::bind(folder.path("medium")).unwrap();
+        let shared = medium.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let medium = shared.clone();
+                std::thread::spawn(move || serve_medium(stream, &medium));
+            }
+        });
+        std::fs::write(folder.path("disk"), "").unwrap();
+        let uri = format!("nbd+unix:///?socket={}", folder.text("medium"));
+        let fuse = Process::new("nbdfuse").arg(folder.path("disk")).arg(uri).stderr(Stdio::null()).spawn();
+        let Ok(fuse) = fuse else {
+            println!("skipped: there is no nbdfuse here");
+            return None;
+        };
+        let mounted = Mounted { medium, fuse, folder };
+        for _ in 0..500 {
+            if std::fs::metadata(mounted.folder.path("disk")).is_ok_and(|meta| meta.len() == SLOTS * SLOT) {
+                return Some(mounted);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        println!("skipped: this machine lets nobody mount a FUSE file system");
+        None
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Process::new("fusermount3").args(["-u", "-z"]).arg(self.folder.path("disk")).status();
+        let _ = self.fuse.kill();
+        let _ = self.fuse.wait();
+    }
+}
+
+/// What the client knows of each slot: the last number sent, the last answered, the last answered as stable.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    sent: u32,
+    answered: u32,
+    stable: u32,
+}
+
+enum Asked {
+    Write(usize, u32, Persist),
+    Flush(Vec<u32>),
+}
+
+/// Write until the server is killed; answers how much was acknowledged.
+fn write_until_killed(mut client: Client, slots: &mut [Slot], numbers: &mut Numbers) -> u32 {
+    let mut under_way: Vec<(u64, Asked)> = Vec::new();
+    let mut acknowledged = 0;
+    loop {
+        while under_way.len() < 8 {
+            let at = numbers.below(SLOTS) as usize;
+            let (command, asked) = match numbers.below(6) {
+                0 => (Command::Flush, Asked::Flush(slots.iter().map(|slot| slot.answered).collect())),
+                _ if under_way.iter().any(|(_, asked)| matches!(asked, Asked::Write(own, ..) if *own == at)) => {
+                    continue;
+                }
+                kind => {
+                    let persist = if kind < 3 { Persist::First } else { Persist::Lazily };
+                    slots[at].sent += 1;
+                    (Command::Write(persist), Asked::Write(at, slots[at].sent, persist))
+                }
+            };
+            let sent = match &asked {
+                Asked::Flush(_) => client.send(command, 0, 0, &[]),
+                Asked::Write(at, number, _) => {
+                    let data = number.to_le_bytes().repeat(SLOT as usize / 4);
+                    client.send(command, *at as u64 * SLOT, SLOT, &data)
+                }
+            };
+            let Ok(cookie) = sent else { return acknowledged };
+            under_way.push((cookie, asked));
+        }
+        let Ok((cookie, answer)) = client.receive() else { return acknowledged };
+        answer.unwrap();
+        acknowledged += 1;
+        let at = under_way.iter().position(|&(own, _)| own == cookie).unwrap();
+        match under_way.swap_remove(at).1 {
+            Asked::Write(at, number, persist) => {
+                slots[at].answered = number;
+                if persist == Persist::First {
+                    slots[at].stable = number;
+                }
+            }
+            Asked::Flush(covered) => {
+                slots.iter_mut().zip(covered).for_each(|(slot, number)| slot.stable = slot.stable.max(number));
+            }
+        }
+    }
+}
+
+/// So many power cuts; answers how much was acknowledged, and how many writes the medium had that were not.
+fn cut(mounted: &Mounted, cuts: u32) -> (u32, u32) {
+    let mut numbers = Numbers(7);
+    let mut slots = [Slot::default(); SLOTS as usize];
+    let (mut acknowledged, mut unanswered) = (0, 0);
+    let export = format!("f={}", mounted.folder.text("disk"));
+    for nth in 0..cuts {
+        let server = Server::start(&["--export", &export, "--engine", ["auto", "threads"][nth as usize % 2]]);
+        let client = server.open("f");
+        let (pid, after) = (server.child.id().to_string(), Duration::from_millis(20 + numbers.below(300)));
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(after);
+            Process::new("kill").args(["-9", &pid]).status().unwrap();
+        });
+        acknowledged += write_until_killed(client, &mut slots, &mut numbers);
+        killer.join().unwrap();
+        drop(server);
+        let mut medium = mounted.medium.lock().unwrap();
+        let number = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at * SLOT as usize..][..4].try_into().unwrap());
+        for (at, slot) in slots.iter_mut().enumerate() {
+            unanswered += u32::from(number(&medium.present, at) > slot.answered);
+            let found = number(&medium.stable, at);
+            assert!(found >= slot.stable, "cut {nth}, slot {at}: {} was stable, and {found} is there", slot.stable);
+            // What is there is where the next round begins.
+            *slot = Slot { sent: slot.sent, answered: found, stable: found };
+        }
+        medium.power_cut();
+    }
+    println!("{cuts} cuts, {acknowledged} acknowledged, {unanswered} writes done and not yet answered");
+    (acknowledged, unanswered)
+}
+
+#[test]
+fn ten_thousand_operations_on_a_fuse_file_that_were_answered_as_stable_survive_power_cuts() {
+    let Some(mounted) = Mounted::new() else { return };
+    let (mut acknowledged, mut unanswered) = (0, 0);
+    while acknowledged < 10_000 || unanswered == 0 {
+        let (more, done) = cut(&mounted, 4);
+        (acknowledged, unanswered) = (acknowledged + more, unanswered + done);
+        // The next ones begin with an empty medium.
+        let empty = vec![0; (SLOTS * SLOT) as usize];
+        *mounted.medium.lock().unwrap() = Medium { stable: empty.clone(), present: empty };
+    }
+    println!("in all {acknowledged} acknowledged, {unanswered} writes done and not yet answered");
+}

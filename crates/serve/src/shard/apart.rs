@@ -1,0 +1,75 @@
+//! A merged request that failed is taken apart: one bad block says nothing about its neighbours, which may be another
+//! client's.
+//!
+//! **Rule** Nobody is told before each piece of it has been tried by itself, one after the other, so that the device has
+//! no more at a time than before. Only a piece that fails alone has failed.
+
+use blksched::{Command, Op, RequestId};
+
+use super::issue::Flight;
+use super::{Piece, Shard};
+
+/// How much of a command is tried at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tries {
+    /// All of it.
+    Whole,
+    /// Merged, it has failed: each piece by itself, so that only those fail that are themselves bad.
+    Apart {
+        /// The piece that is tried now.
+        piece: u32,
+        /// Those that come then, the last first.
+        rest: Vec<u32>,
+    },
+}
+
+impl Shard {
+    /// What was tried is over. True if there is no more to try: of a merged request that failed, each piece is tried by
+    /// itself before anybody is told, as one bad block says nothing about its neighbours.
+    pub(super) fn is_settled(&mut self, rq: RequestId) -> bool {
+        let Some(flight) = &mut self.flights[rq.index()] else { return false };
+        if flight.command.op == Op::Flush {
+            return true;
+        }
+        let error = flight.error.take();
+        match &mut flight.tries {
+            Tries::Whole => {
+                let Some(errno) = error else { return true };
+                let mut pieces: Vec<u32> = self.queue.queue().tags(rq).map(|tag| tag.0 as u32).collect();
+                if let [only] = pieces[..] {
+                    flight.error = Some(errno);
+                    self.blame(only, errno);
+                    return true;
+                }
+                pieces.reverse();
+                let first = pieces.pop().expect("a request has pieces");
+                flight.tries = Tries::Apart { piece: first, rest: pieces };
+                self.try_piece(rq, first);
+                false
+            }
+            Tries::Apart { piece, rest } => {
+                let (tried, next) = (*piece, rest.pop());
+                *piece = next.unwrap_or(tried);
+                if let Some(errno) = error {
+                    self.blame(tried, errno);
+                }
+                if let Some(next) = next {
+                    self.try_piece(rq, next);
+                }
+                next.is_none()
+            }
+        }
+    }
+
+    /// Try one piece of a command by itself.
+    fn try_piece(&mut self, rq: RequestId, number: u32) {
+        let Some(Flight { command, .. }) = self.flights[rq.index()] else { return };
+        let Piece { start, sectors, .. } = self.pieces[number as usize];
+        let part = Command { start, sectors, ..command };
+        let modelled = self.give_model(part);
+        if let Some(flight) = &mut self.flights[rq.index()] {
+            (flight.modelled, flight.tried) = (modelled, 0);
+        }
+        self.transfer(part, Some(number));
+    }
+}
