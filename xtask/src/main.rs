@@ -1,6 +1,7 @@
 //! blksched's developer commands, `cargo xtask VERB`; one file per verb.
 //!
-//! * `test [--install]`: everything that must hold, in order, with one line per step; `--install` gets what is missing
+//! * `test [--install]`: everything that must hold, in order, with one line per step; `--install` gets what is missing;
+//!   `--quick` is a look while one works, `--slow` and `--root` add the tests that take long or change the machine
 //! * `tidy`: the style rules that matter, checked ([`tidy`] has one file per rule)
 //! * `docs [--check]`: generates `docs/knobs.md` and `docs/programs.md` from the library's tables
 //! * `bless`: renews golden files and generated documents
@@ -40,6 +41,15 @@ enum Verb {
         /// First install the Debian packages and the parts of the Rust toolchain that are missing
         #[arg(long)]
         install: bool,
+        /// Only a look: format, style and the libraries' unit tests
+        #[arg(long, conflicts_with_all = ["install", "slow", "root"])]
+        quick: bool,
+        /// The tests that take minutes, too
+        #[arg(long)]
+        slow: bool,
+        /// The tests that need root, too: they use loop devices, mounts and schedulers of this machine
+        #[arg(long)]
+        root: bool,
     },
     /// Check the style rules that matter
     Tidy,
@@ -75,7 +85,13 @@ enum Verb {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().verb {
-        Verb::Test { install } => test::run(if install { test::Machine::Install } else { test::Machine::LeaveAlone }),
+        Verb::Test { quick: true, .. } => test::quick(),
+        Verb::Test { install, slow, root, .. } => {
+            let machine = if install { test::Machine::Install } else { test::Machine::LeaveAlone };
+            let tiers = [(slow, test::Tier::Slow), (root, test::Tier::Root)];
+            let asked: Vec<_> = tiers.into_iter().filter_map(|(asked, tier)| asked.then_some(tier)).collect();
+            test::run(machine, &asked)
+        }
         Verb::Tidy => tidy::run(),
         Verb::Docs { check } => docs::run(if check { docs::Mode::Check } else { docs::Mode::Write }),
         Verb::Bless => bless::run(),

@@ -1,10 +1,11 @@
 //! `test`: everything that must hold, in order. A failing step does not stop the next; a step that cannot run here is
 //! skipped by name, with the Debian package that it misses. Without `--install` nothing is changed outside the target
-//! folder.
+//! folder. Tests that take long or need root are of a [`Tier`] and run when asked for.
 
 pub mod libtest;
 pub mod packages;
 mod report;
+mod tier;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -16,6 +17,7 @@ use crate::{Verdict, docs, shell, tidy, transcripts};
 use libtest::Skip;
 use packages::{Installed, PACKAGES, Package};
 use report::{Outcome, Report};
+pub use tier::Tier;
 
 /// The recorded decisions that the repository holds.
 const TRANSCRIPTS: &str = "testdata/transcripts";
@@ -31,24 +33,45 @@ pub enum Machine {
     Install,
 }
 
+/// What passes for a look while one works: format, style and the libraries' unit tests.
+///
+/// # Errors
+/// If the repository's root is not there; anything else that goes wrong is a failing step.
+pub fn quick() -> Result<Verdict> {
+    std::env::set_current_dir(shell::root())?;
+    let mut report = Report::default();
+    report.step("format", formatted);
+    report.step("tidy", || safely(tidied));
+    let mut ran = libtest::Run::default();
+    report.step("unit tests", || tests(&["--lib"], &mut ran));
+    report.skipped_tests(ran.skipped);
+    println!("\n{}", report.summary());
+    Ok(Verdict::when(report.is_good()))
+}
+
+/// Everything, and the tests of these tiers.
+///
 /// # Errors
 /// If cargo does not know the workspace; anything else that goes wrong is a failing step.
-pub fn run(machine: Machine) -> Result<Verdict> {
+pub fn run(machine: Machine, tiers: &[Tier]) -> Result<Verdict> {
     std::env::set_current_dir(shell::root())?;
     let mut report = Report::default();
     if machine == Machine::Install {
         report.step("install", install);
     }
-    report.step("format", || component("rustfmt", "fmt", &["fmt", "--all", "--check", "--", "--color", "never"]));
+    report.step("format", formatted);
     let clippy = ["clippy", "--quiet", "--keep-going", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     report.step("clippy", || component("clippy", "clippy", &clippy));
     report.step("tidy", || safely(tidied));
     report.step("generated documents", || safely(documents));
     let mut ran = libtest::Run::default();
-    report.step("tests", || tests(&mut ran));
+    report.step("tests", || tests(&[], &mut ran));
     for (package, variable) in PACKAGES.iter().filter_map(|package| Some((package, package.variable?))) {
         let asked = tidy::crates_mention(&[variable, packages::REQUIRE_ALL])?;
         report.step(package.name, || outside(package, asked, &ran));
+    }
+    for tier in tiers {
+        report.step(tier.step(), || tier.run(&mut ran.skipped));
     }
     report.skipped_tests(ran.skipped);
     report.step("documentation", || command(documentation()));
@@ -113,9 +136,14 @@ fn documents() -> Result<Outcome> {
     })
 }
 
-/// Unit, law, golden and documentation tests, and those with the outside programs that are here.
-fn tests(ran: &mut libtest::Run) -> Outcome {
-    let mut cargo = shell::cargo(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+fn formatted() -> Outcome {
+    component("rustfmt", "fmt", &["fmt", "--all", "--check", "--", "--color", "never"])
+}
+
+/// Unit, law, golden and documentation tests, and those with the outside programs that are here; or what `only` says.
+fn tests(only: &[&str], ran: &mut libtest::Run) -> Outcome {
+    let arguments = [&["test", "--workspace", "--no-fail-fast"], only, &["--", "--show-output"]].concat();
+    let mut cargo = shell::cargo(&arguments);
     cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
     let finished = match shell::capture(cargo) {
         Ok(finished) => finished,

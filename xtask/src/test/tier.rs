@@ -1,0 +1,97 @@
+//! Tests that run only when asked for: `#[ignore = "slow: …"]` and `#[ignore = "root: …"]`, the reason behind the
+//! colon. Without `--slow` or `--root` a run names them among the skipped, with that reason.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use super::libtest::{self, Skip};
+use super::packages;
+use super::report::Outcome;
+use crate::shell;
+
+/// Why a test is not among those of every run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// It takes minutes.
+    Slow,
+    /// It changes the machine for a while: loop devices, mounts, schedulers.
+    Root,
+}
+
+impl Tier {
+    /// The step's name.
+    pub fn step(self) -> &'static str {
+        match self {
+            Tier::Slow => "slow tests",
+            Tier::Root => "tests as root",
+        }
+    }
+
+    /// What a reason of this tier begins with.
+    fn mark(self) -> &'static str {
+        match self {
+            Tier::Slow => "slow:",
+            Tier::Root => "root:",
+        }
+    }
+
+    /// Runs the tests of this tier that the run before left out; they are no longer among the skipped then.
+    pub fn run(self, skipped: &mut Vec<Skip>) -> Outcome {
+        if self == Tier::Root && !is_root() {
+            let reason = "the user is not root".to_owned();
+            return Outcome::Skipped(Skip { what: self.step().to_owned(), reason, packages: vec![] });
+        }
+        let (mine, others): (Vec<_>, Vec<_>) =
+            core::mem::take(skipped).into_iter().partition(|skip| skip.reason.starts_with(self.mark()));
+        *skipped = others;
+        let names: Vec<&str> = mine.iter().map(name_of).collect();
+        if names.is_empty() {
+            return Outcome::Passed("there are none".to_owned());
+        }
+        let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output", "--ignored", "--exact"];
+        let mut cargo = shell::cargo(&[&arguments[..], &names].concat());
+        cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
+        let finished = match shell::capture(cargo) {
+            Ok(finished) => finished,
+            Err(error) => return Outcome::Failed(format!("{error:#}")),
+        };
+        let libtest::Run { passed, failed, skipped: again, digest } = libtest::read(&finished.output);
+        let without_excuse = again.len();
+        skipped.extend(again);
+        match finished.good && passed >= names.len() {
+            true => Outcome::Passed(format!("{passed} tests, {without_excuse} of them skipped")),
+            false => Outcome::Failed(format!("{digest}{passed} tests passed, {failed} failed of {}", names.len())),
+        }
+    }
+}
+
+/// The test's name within its suite.
+fn name_of(skip: &Skip) -> &str {
+    skip.what.split_once(' ').map_or(skip.what.as_str(), |(_, name)| name)
+}
+
+/// Whoever owns this process is root.
+pub fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skip(what: &str, reason: &str) -> Skip {
+        Skip { what: what.to_owned(), reason: reason.to_owned(), packages: vec![] }
+    }
+
+    #[test]
+    fn a_tier_without_tests_takes_nobody_elses() {
+        let mut skipped = vec![skip("suite a::b", "root: it mounts"), skip("suite c", "takes an hour")];
+        assert!(matches!(Tier::Slow.run(&mut skipped), Outcome::Passed(note) if note == "there are none"));
+        assert_eq!(skipped.len(), 2);
+    }
+
+    #[test]
+    fn a_test_is_known_by_its_name_within_its_suite() {
+        assert_eq!(name_of(&skip("blksched_cli a::b", "slow: minutes")), "a::b");
+    }
+}
