@@ -37,6 +37,8 @@ pub(crate) enum Verb {
     Experiment(ExperimentArguments),
     /// Show elevators, disks, workloads, fio options; or one elevator with its knobs.
     List(ListArguments),
+    /// Make, measure and translate models of disks.
+    Disk(crate::disk::DiskArguments),
     /// Serve real disks over NBD, shared by weight and ordered by a scheduler.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Serve(crate::serve::ServeArguments),
@@ -203,8 +205,8 @@ Exit code 1 says that a row which is claimed lies outside of its bound.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// `elevators`, `disks`, `workloads`, `fio`, `host`, `programs`, `measures`, or the name of
-    /// an elevator (name[@kernel]) or a disk [default: the first three]
+    /// `elevators`, `disks`, `workloads`, `fio`, `host`, `programs`, `measures`,
+    /// `iocost`, or the name of an elevator (name[@kernel]) or a disk [default: the first three]
     pub(crate) what: Option<String>,
     /// Print JSON instead of tables
     #[arg(long)]

@@ -7,6 +7,7 @@
 
 mod args;
 mod compare;
+mod disk;
 mod experiment;
 mod failure;
 mod generate;
@@ -74,6 +75,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Compare(arguments) => compare::run(arguments, catalogue),
         Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
+        Verb::Disk(arguments) => disk::run(arguments),
         Verb::List(arguments) => list::run(arguments, catalogue),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Serve(arguments) => serve::run(arguments, catalogue),

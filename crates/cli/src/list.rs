@@ -1,5 +1,6 @@
 //! `blksched list`: what there is, from the same descriptions that everything else reads.
 
+mod iocost;
 mod programs;
 
 use std::path::Path;
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("host") => vec![host()],
         Some("programs") => vec![programs::programs(PROGRAMS)],
         Some("replay") => vec![programs::replay()],
+        Some("iocost") => vec![iocost::models()],
         Some("measures") => vec![programs::measures()],
         Some(name) => one(name, catalogue)?,
     };
@@ -64,7 +66,8 @@ fn disks() -> Table {
         table.row([disk.name.into(), disk.description.into()]);
     }
     table.note(
-        "`blksched list NAME` prints a data sheet; a TOML file of your own works too, and so does raid5:4xhdd-7200",
+        "`blksched list NAME` prints a data sheet; a TOML file of your own works too, and so do raid5:4xhdd-7200 and \
+         iocost:MODEL, an SSD of six known figures (`blksched list iocost`)",
     );
     table
 }
@@ -138,7 +141,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     if is_file || disks.iter().any(|disk| disk == name) {
         return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
     }
-    let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "replay", "measures"];
+    let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "replay", "measures", "iocost"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
     let known = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).chain(programs);

@@ -477,3 +477,18 @@ fn job_files_see_the_hosts_memory() {
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(value["elevators"][0]["page_cache"]["written_to_memory"]["mean"], 64.0 * 1024.0 * 1024.0);
 }
+
+#[test]
+fn six_figures_become_a_disk_and_a_disk_six_figures() {
+    let six = "rbps=1000000000 rseqiops=100000 rrandiops=90000 wbps=400000000 wseqiops=50000 wrandiops=20000";
+    let line = done(&["disk", "iocost", &format!("iocost:{six}"), "--device", "259:0"]);
+    assert!(line.starts_with("259:0 ctrl=user model=linear rbps="), "{line}");
+    for (ours, given) in line.split_whitespace().skip(3).zip(six.split(' ')) {
+        let [(name, ours), (given_name, given)] = [ours, given].map(|word| word.split_once('=').unwrap());
+        let [ours, given]: [f64; 2] = [ours, given].map(|number| number.parse().unwrap());
+        assert!(name == given_name && (ours / given - 1.0).abs() < 0.1, "{line}");
+    }
+    assert!(done(&["list", "iocost"]).contains("Samsung SSD 990 EVO 1TB"));
+    assert!(refused(&["list", "iocost:Samsung SSD 87"]).contains("did you mean `Samsung SSD 870`?"));
+    assert!(refused(&["disk", "iocost", "null", "--device", "sda"]).contains("as in 8:0"));
+}

@@ -47,7 +47,8 @@ pub use ledger::{Activity, Ledger};
 pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
     BufferSpec, CacheOrder, CollectionSpec, DelaySpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec, FixedSpec,
-    FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, Level, LookAheadSpec, MiddlewareSpec,
-    MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, RaidSpec, Rate, SeekSpec,
-    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, load, load_changed, parse, presets,
+    FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel, Level, LookAheadSpec, MapSpec,
+    MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, RaidSpec, Rate,
+    SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, iocost_models,
+    load, load_changed, parse, presets,
 };

@@ -2,7 +2,7 @@
 //!
 //! Each [`Figure`] is measured on a disk at rest, as manufacturers measure theirs: a fresh SSD, caches as they are set.
 
-use crate::DiskSpec;
+use crate::{DiskSpec, SixFigures};
 
 mod bench;
 mod figure;
@@ -41,7 +41,9 @@ pub struct Published {
 /// Measure every figure that means something for this kind of disk. A second or less of CPU time.
 pub fn data_sheet(spec: &DiskSpec) -> Vec<SheetLine> {
     let facts = spec.build(SEED).facts();
-    let figures = Figure::ALL.into_iter().filter(|figure| figure.applies_to(&facts));
+    let is_published = |figure: Figure| spec.published.iter().any(|published| published.figure == figure);
+    let wanted = |figure: &Figure| figure.applies_to(&facts) && (!figure.only_if_published() || is_published(*figure));
+    let figures = Figure::ALL.into_iter().filter(wanted);
     figures
         .map(|figure| SheetLine {
             figure,
@@ -49,6 +51,13 @@ pub fn data_sheet(spec: &DiskSpec) -> Vec<SheetLine> {
             published: spec.published.iter().find(|published| published.figure == figure).cloned(),
         })
         .collect()
+}
+
+/// The six figures of `io.cost`, measured on the model: 1 MiB with 16 in flight, 4 KiB with 256 or as many as it takes.
+pub fn six_figures(spec: &DiskSpec) -> SixFigures {
+    let figures = Figure::ALL.into_iter().filter(|figure| figure.only_if_published());
+    let mut values = figures.map(|figure| bench::measure(spec, figure).round() as u64);
+    SixFigures::from_array(core::array::from_fn(|_| values.next().expect("six figures")))
 }
 
 /// Of the disk's angle at time zero and of the random places; nothing published depends on it.

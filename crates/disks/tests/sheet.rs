@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use blksched_disks::sheet::{Figure, SheetLine, data_sheet};
-use blksched_disks::{load, parse, presets};
+use blksched_disks::{iocost_models, load, parse, presets};
 
 fn line(disk: &str, figure: Figure) -> SheetLine {
     let sheet = data_sheet(&load(disk).unwrap());
@@ -70,4 +70,28 @@ fn a_wrong_published_figure_is_refused_with_its_place() {
     assert!(wrong.contains("my.toml:7:10") && wrong.contains("random_read_1"), "{wrong}");
     let wrong = with("figure = \"random_read_1\"\nvalue = \"1ms\"\nsource = \"me\"\n");
     assert!(wrong.contains("my.toml:8:9") && wrong.contains("commands per second"), "{wrong}");
+}
+
+/// How far the model is from each of the six figures, in the worst case, for models and single rows alike.
+fn worst_of_six(name: &str) -> (f64, Figure) {
+    let sheet = data_sheet(&load(name).unwrap());
+    let six = sheet.iter().filter_map(|line| Some((line.ratio()?, line.figure)));
+    let off = six.map(|(ratio, figure)| ((ratio - 1.0).abs(), figure)).collect::<Vec<_>>();
+    assert_eq!(off.len(), 6, "{name}");
+    off.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap()
+}
+
+#[test]
+fn every_iocost_model_does_its_six_figures_within_10_percent_unless_they_contradict_each_other() {
+    let models = iocost_models();
+    assert!(models.len() >= 20, "only {} models", models.len());
+    let mut contradicting = 0;
+    for model in &models {
+        let contradictions = model.median().contradictions();
+        let (worst, figure) = worst_of_six(&format!("iocost:{}", model.name));
+        contradicting += usize::from(!contradictions.is_empty());
+        println!("{}: {figure:?} is {:.1}% off; {contradictions:?}", model.name, worst * 100.0);
+        assert!(worst <= 0.10 || !contradictions.is_empty(), "{}: {figure:?} is {worst:.3} off", model.name);
+    }
+    assert!(contradicting < models.len() / 2, "{contradicting} of {}", models.len());
 }

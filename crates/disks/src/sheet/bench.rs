@@ -21,6 +21,7 @@ pub(super) fn measure(spec: &DiskSpec, figure: Figure) -> f64 {
     let mut disk = spec.build(SEED);
     let disk = &mut *disk;
     let last = disk.facts().sectors - u64::from(STREAM * STREAM_COMMANDS);
+    let places = Places::of(disk);
     match figure {
         Figure::SequentialRead => stream(disk, Op::Read, 0),
         Figure::SequentialReadMiddle => stream(disk, Op::Read, last / 2),
@@ -30,6 +31,12 @@ pub(super) fn measure(spec: &DiskSpec, figure: Figure) -> f64 {
         Figure::RandomRead32 => random(disk, Op::Read, 32),
         Figure::RandomWrite1 => random(disk, Op::Write, 1),
         Figure::RandomWrite32 => random(disk, Op::Write, 32),
+        Figure::DeepRead => deep_stream(disk, Op::Read),
+        Figure::DeepWrite => deep_stream(disk, Op::Write),
+        Figure::DeepSequentialRead => deep(disk, Op::Read, sequential()),
+        Figure::DeepSequentialWrite => deep(disk, Op::Write, sequential()),
+        Figure::DeepRandomRead => deep(disk, Op::Read, random_places(places)),
+        Figure::DeepRandomWrite => deep(disk, Op::Write, random_places(places)),
         Figure::AverageSeek => mean_part(disk, |finished| finished.service.seek),
         Figure::AverageRotation => mean_part(disk, |finished| finished.service.rotation),
         Figure::CachedWrite => {
@@ -54,6 +61,34 @@ fn stream(disk: &mut dyn Disk, op: Op, start: u64) -> f64 {
     let depth = disk.facts().depth.min(32);
     let run = closed_loop(disk, depth, places.map(|place| command(op, place, sectors)), warm_up as usize);
     f64::from(STREAM_COMMANDS) * f64::from(sectors) * 512.0 / run.seconds
+}
+
+/// Bytes per second of 1 MiB commands, 16 in flight.
+fn deep_stream(disk: &mut dyn Disk, op: Op) -> f64 {
+    const COUNT: u32 = 320;
+    const WARM_UP: usize = 64;
+    let sectors = 2048.min(disk.facts().max_sectors);
+    let depth = disk.facts().depth.min(16);
+    let places = (0..COUNT).map(|nth| command(op, u64::from(nth) * u64::from(sectors), sectors));
+    let run = closed_loop(disk, depth, places, WARM_UP);
+    f64::from(COUNT - WARM_UP as u32) * f64::from(sectors) * 512.0 / run.seconds
+}
+
+/// 4 KiB commands per second at `places`, 256 in flight; half of them fill what buffers there are first.
+fn deep(disk: &mut dyn Disk, op: Op, places: impl Iterator<Item = u64>) -> f64 {
+    const COUNT: usize = 20_000;
+    let depth = disk.facts().depth.min(256);
+    let commands = places.take(COUNT).map(|place| command(op, place, PAGE));
+    let run = closed_loop(disk, depth, commands, COUNT / 2);
+    (COUNT / 2) as f64 / run.seconds
+}
+
+fn sequential() -> impl Iterator<Item = u64> {
+    (0..).map(|nth| nth * u64::from(PAGE))
+}
+
+fn random_places(mut places: Places) -> impl Iterator<Item = u64> {
+    core::iter::from_fn(move || Some(places.next()))
 }
 
 /// Commands per second at random places.

@@ -29,6 +29,18 @@ pub enum Figure {
     CachedWrite,
     /// A 64 KiB read that follows the last one, 50 ms later.
     ReadAheadHit,
+    /// Sequential reads of 1 MiB, 16 in flight.
+    DeepRead,
+    /// Sequential reads of 4 KiB, 256 in flight, or as many as it takes.
+    DeepSequentialRead,
+    /// Random reads of 4 KiB, likewise.
+    DeepRandomRead,
+    /// Sequential writes of 1 MiB, 16 in flight.
+    DeepWrite,
+    /// Sequential writes of 4 KiB, 256 in flight, or as many as it takes.
+    DeepSequentialWrite,
+    /// Random writes of 4 KiB, likewise.
+    DeepRandomWrite,
 }
 
 /// What a figure counts.
@@ -44,7 +56,7 @@ pub enum FigureUnit {
 
 impl Figure {
     /// All of them, in the order of a data sheet.
-    pub const ALL: [Figure; 12] = [
+    pub const ALL: [Figure; 18] = [
         Figure::SequentialRead,
         Figure::SequentialReadMiddle,
         Figure::SequentialReadInner,
@@ -57,6 +69,12 @@ impl Figure {
         Figure::AverageRotation,
         Figure::CachedWrite,
         Figure::ReadAheadHit,
+        Figure::DeepRead,
+        Figure::DeepSequentialRead,
+        Figure::DeepRandomRead,
+        Figure::DeepWrite,
+        Figure::DeepSequentialWrite,
+        Figure::DeepRandomWrite,
     ];
 
     /// Its name in a disk's file.
@@ -74,6 +92,12 @@ impl Figure {
             Figure::AverageRotation => "average_rotation",
             Figure::CachedWrite => "cached_write",
             Figure::ReadAheadHit => "read_ahead_hit",
+            Figure::DeepRead => "deep_read",
+            Figure::DeepSequentialRead => "deep_sequential_read",
+            Figure::DeepRandomRead => "deep_random_read",
+            Figure::DeepWrite => "deep_write",
+            Figure::DeepSequentialWrite => "deep_sequential_write",
+            Figure::DeepRandomWrite => "deep_random_write",
         }
     }
 
@@ -92,6 +116,12 @@ impl Figure {
             Figure::AverageRotation => "average rotation of a random read",
             Figure::CachedWrite => "write 4KiB on an idle disk (the write cache)",
             Figure::ReadAheadHit => "next 64KiB of a stream, 50ms later (the look-ahead)",
+            Figure::DeepRead => "sequential read 1MiB, iodepth 16",
+            Figure::DeepSequentialRead => "sequential read 4KiB, iodepth 256, or as deep as it goes",
+            Figure::DeepRandomRead => "random read 4KiB, iodepth 256, or as deep as it goes",
+            Figure::DeepWrite => "sequential write 1MiB, iodepth 16, sustained",
+            Figure::DeepSequentialWrite => "sequential write 4KiB, iodepth 256, sustained",
+            Figure::DeepRandomWrite => "random write 4KiB, iodepth 256, sustained",
         }
     }
 
@@ -101,10 +131,17 @@ impl Figure {
             Figure::SequentialRead
             | Figure::SequentialReadMiddle
             | Figure::SequentialReadInner
-            | Figure::SequentialWrite => FigureUnit::Rate,
-            Figure::RandomRead1 | Figure::RandomRead32 | Figure::RandomWrite1 | Figure::RandomWrite32 => {
-                FigureUnit::PerSecond
-            }
+            | Figure::SequentialWrite
+            | Figure::DeepRead
+            | Figure::DeepWrite => FigureUnit::Rate,
+            Figure::RandomRead1
+            | Figure::RandomRead32
+            | Figure::RandomWrite1
+            | Figure::RandomWrite32
+            | Figure::DeepSequentialRead
+            | Figure::DeepRandomRead
+            | Figure::DeepSequentialWrite
+            | Figure::DeepRandomWrite => FigureUnit::PerSecond,
             Figure::AverageSeek | Figure::AverageRotation | Figure::CachedWrite | Figure::ReadAheadHit => {
                 FigureUnit::Time
             }
@@ -122,5 +159,18 @@ impl Figure {
                 | Figure::ReadAheadHit
         );
         facts.rotational || !turns
+    }
+
+    /// Measured only where somebody has published it: the figures of `io.cost`.
+    pub(super) fn only_if_published(self) -> bool {
+        matches!(
+            self,
+            Figure::DeepRead
+                | Figure::DeepSequentialRead
+                | Figure::DeepRandomRead
+                | Figure::DeepWrite
+                | Figure::DeepSequentialWrite
+                | Figure::DeepRandomWrite
+        )
     }
 }

@@ -21,7 +21,10 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
     let preset = PRESETS.iter().find(|(name, _)| *name == name_or_path);
     let text = match preset {
         Some((_, text)) => (*text).to_owned(),
-        None => text_of(name_or_path)?,
+        None => match super::iocost::asked(name_or_path) {
+            Some(asked) => super::iocost::text(name_or_path, asked)?,
+            None => text_of(name_or_path)?,
+        },
     };
     let source = Source { file: name_or_path, text: &text };
     let snippets: Vec<String> = changes.iter().map(|(_, value)| snippet(value)).collect();

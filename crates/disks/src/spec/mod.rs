@@ -24,6 +24,7 @@ use crate::ssd::Ssd;
 mod changes;
 mod error;
 mod hdd;
+mod iocost;
 mod middleware;
 mod published;
 mod raid;
@@ -37,12 +38,13 @@ pub use hdd::{
     CacheOrder, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder, SeekSpec, WriteCacheSpec,
     ZonesSpec,
 };
+pub use iocost::{IocostModel, SixFigures, iocost_models};
 pub use middleware::{DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
 pub use raid::{Level, MirrorReads, RaidSpec};
 use reader::{Section, Source};
 pub use ssd::{
-    BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, PowerLoss, SsdInterfaceSpec,
-    SsdOverheadSpec, SsdSpec,
+    BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, MapSpec, PowerLoss,
+    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec,
 };
 pub use units::{Rate, Turn};
 
@@ -197,13 +199,17 @@ fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|(name, _)| *name)
 }
 
-/// A preset by its name, presets as a RAID (`raid5:4xhdd-7200`), or else a TOML file by its path.
+/// A preset by its name, an SSD of known figures (`iocost:MODEL`), presets as a RAID (`raid5:4xhdd-7200`), or else a
+/// TOML file by its path.
 ///
 /// # Errors
 /// If it is neither, or the file cannot be read or understood; the error says where and what was expected.
 pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     if let Some((name, text)) = PRESETS.iter().find(|(name, _)| *name == name_or_path) {
         return parse(name, text);
+    }
+    if let Some(asked) = iocost::asked(name_or_path) {
+        return iocost::load(name_or_path, asked);
     }
     if let Some(raid) = raid::short(name_or_path) {
         return raid;

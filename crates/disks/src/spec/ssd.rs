@@ -36,13 +36,31 @@ pub struct SsdOverheadSpec {
     pub command: Span,
     /// From one command to the next, at least; limits commands per second.
     pub interval: Span,
+    /// The same by what the command is, where that differs.
+    pub map: MapSpec,
+}
+
+/// The controller's time per command by direction and manner: a map that is looked up, or must be written too. `None`:
+/// `interval`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapSpec {
+    /// A read that continues one before it.
+    pub sequential_read: Option<Span>,
+    /// Any other read.
+    pub random_read: Option<Span>,
+    /// A write that continues one before it.
+    pub sequential_write: Option<Span>,
+    /// Any other write.
+    pub random_write: Option<Span>,
 }
 
 /// Data between drive and host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SsdInterfaceSpec {
-    /// In one direction.
+    /// In one direction; towards the host, if `write_rate` differs.
     pub rate: Rate,
+    /// Towards the drive.
+    pub write_rate: Rate,
     /// May data cross in both directions at once? Half, unless the file says otherwise.
     pub duplex: Duplex,
 }
@@ -148,6 +166,9 @@ pub(super) const KEYS: &[&str] = &[
     "published",
 ];
 
+const OVERHEAD: &[&str] =
+    &["command", "interval", "sequential_read", "random_read", "sequential_write", "random_write"];
+
 const FLASH: &[&str] = &["channels", "dies", "page", "program_size", "read", "program", "channel_rate"];
 
 pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, DiskError> {
@@ -156,8 +177,8 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, DiskError> {
         capacity_sectors: top.capacity("capacity")?,
         max_sectors: super::max_command(top)?,
         depth: top.count("depth", 1..=65_536)?,
-        overhead: overhead(&top.needs("overhead", &["command", "interval"])?)?,
-        interface: interface(&top.needs("interface", &["rate", "duplex"])?)?,
+        overhead: overhead(&top.needs("overhead", OVERHEAD)?)?,
+        interface: interface(&top.needs("interface", &["rate", "write_rate", "duplex"])?)?,
         flash,
         interference: interference(&top.needs("interference", &["state", "suspend", "patience"])?)?,
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
@@ -172,13 +193,25 @@ fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, DiskError> {
         let problem = "`interval` is more than `command`: a command occupies the controller while it lasts".to_owned();
         return Err(section.invalid(interval.at, problem));
     }
-    Ok(SsdOverheadSpec { command, interval: interval.value })
+    let time = |key| match section.has(key) {
+        true => Ok(Some(section.span(key, Span::ZERO..=Span::from_ms(100))?.value)),
+        false => Ok(None),
+    };
+    let map = MapSpec {
+        sequential_read: time("sequential_read")?,
+        random_read: time("random_read")?,
+        sequential_write: time("sequential_write")?,
+        random_write: time("random_write")?,
+    };
+    Ok(SsdOverheadSpec { command, interval: interval.value, map })
 }
 
 fn interface(section: &Section<'_>) -> Result<SsdInterfaceSpec, DiskError> {
     let words = [("half", Duplex::Half), ("full", Duplex::Full)];
     let duplex = if section.has("duplex") { section.word("duplex", &words)? } else { Duplex::Half };
-    Ok(SsdInterfaceSpec { rate: section.rate("rate")?.value, duplex })
+    let rate = section.rate("rate")?.value;
+    let write_rate = if section.has("write_rate") { section.rate("write_rate")?.value } else { rate };
+    Ok(SsdInterfaceSpec { rate, write_rate, duplex })
 }
 
 fn flash(section: &Section<'_>) -> Result<FlashSpec, DiskError> {

@@ -1,6 +1,6 @@
 //! The disk of flash: channels and dies, a write buffer, garbage collection, reads that meet programs.
 //!
-//! What happens where: [`layout`] says where a sector is, [`die`] reads and programs and decides who goes first,
+//! What happens where: [`controller`] takes commands, [`layout`] says where a sector is, [`die`] reads and programs and decides who goes first,
 //! [`collection`] makes writes slow when free blocks have run out, [`buffer`] keeps what is not programmed, [`wire`]
 //! carries data to and from the host, [`lane`] is anything that serves one at a time. This file only moves commands
 //! between them.
@@ -23,6 +23,7 @@ use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, SsdSpec};
 
 mod buffer;
 mod collection;
+mod controller;
 mod die;
 mod lane;
 mod layout;
@@ -32,6 +33,7 @@ mod wire;
 
 use buffer::{Barrier, Buffer};
 use collection::{Collection, Manner};
+use controller::Controller;
 use die::{Die, For, Piece};
 use lane::{Lane, Path};
 use layout::Layout;
@@ -85,7 +87,7 @@ pub(crate) struct Ssd {
     facts: Facts,
     spec: SsdSpec,
     layout: Layout,
-    decoder: Lane,
+    controller: Controller,
     wire: Wire,
     channels: Vec<Lane>,
     bus: Pace,
@@ -123,7 +125,7 @@ impl Ssd {
                 fua: true,
             },
             layout,
-            decoder: Lane::default(),
+            controller: Controller::new(spec.overhead),
             wire: Wire::new(spec.interface),
             channels: vec![Lane::default(); spec.flash.channels as usize],
             bus: Pace::new(spec.flash.channel_rate),
@@ -429,9 +431,10 @@ impl Ssd {
         let overhead = own.min(ready.since(arrived)).min(self.spec.overhead.command);
         let rest = own.saturating_sub(overhead);
         let crossing = match on_way.work {
-            Work::Read => end.since(media).min(self.wire.time_of(command.sectors)),
+            Work::Read => end.since(media).min(self.wire.time_of(Dir::Read, command.sectors)),
             Work::Flush => Span::ZERO,
-            Work::Hit | Work::Cached { .. } | Work::Through { .. } => self.wire.time_of(command.sectors),
+            Work::Hit => self.wire.time_of(Dir::Read, command.sectors),
+            Work::Cached { .. } | Work::Through { .. } => self.wire.time_of(Dir::Write, command.sectors),
         };
         let interface = crossing.min(rest);
         let service = Activity { overhead, interface, transfer: rest.saturating_sub(interface), ..Activity::default() };
@@ -479,8 +482,7 @@ impl Disk for Ssd {
         let outcome = admit(&self.facts, self.in_flight, &command);
         self.in_flight += 1;
         let path = Path { op: BACKGROUND, foreign: Span::ZERO };
-        let (begin, _) = self.decoder.occupy(now, self.spec.overhead.interval, path);
-        let (ready, foreign) = (begin + self.spec.overhead.command, begin.since(now));
+        let (ready, foreign) = self.controller.take(now, &command, path);
         if outcome != Outcome::Ok {
             return self.end_early(ready, &command, self.spec.overhead.command, outcome);
         }

@@ -35,6 +35,7 @@ impl Pace {
 pub(super) struct Wire {
     duplex: Duplex,
     pace: Pace,
+    write_pace: Pace,
     /// What reads take, and, half duplex, writes too.
     to_host: Lane,
     to_drive: Lane,
@@ -43,18 +44,22 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(spec: SsdInterfaceSpec) -> Wire {
         let (to_host, to_drive) = (Lane::default(), Lane::default());
-        Wire { duplex: spec.duplex, pace: Pace::new(spec.rate), to_host, to_drive }
+        let (pace, write_pace) = (Pace::new(spec.rate), Pace::new(spec.write_rate));
+        Wire { duplex: spec.duplex, pace, write_pace, to_host, to_drive }
     }
 
-    /// How long `sectors` take to cross.
-    pub(super) fn time_of(&self, sectors: u32) -> Span {
-        self.pace.time_of(sectors)
+    /// How long `sectors` of a read's or a write's data take to cross.
+    pub(super) fn time_of(&self, dir: Dir, sectors: u32) -> Span {
+        match dir {
+            Dir::Read => self.pace.time_of(sectors),
+            Dir::Write => self.write_pace.time_of(sectors),
+        }
     }
 
     /// Carries `sectors` of a read's or a write's data from `at` on at the earliest; says when that ends, and the path
     /// so far.
     pub(super) fn carry(&mut self, dir: Dir, at: Instant, sectors: u32, path: Path) -> (Instant, Path) {
-        let span = self.pace.time_of(sectors);
+        let span = self.time_of(dir, sectors);
         let lane = match (self.duplex, dir) {
             (Duplex::Half, _) | (Duplex::Full, Dir::Read) => &mut self.to_host,
             (Duplex::Full, Dir::Write) => &mut self.to_drive,
@@ -73,7 +78,7 @@ mod tests {
         let rate = Rate::from_bytes_per_s(512_000_000);
         let us = |us| Instant::ZERO + Span::from_us(us);
         for (duplex, other, again) in [(Duplex::Half, 3, 6), (Duplex::Full, 2, 4)] {
-            let mut wire = Wire::new(SsdInterfaceSpec { rate, duplex });
+            let mut wire = Wire::new(SsdInterfaceSpec { rate, write_rate: rate, duplex });
             let mut carry = |dir, sectors, op| wire.carry(dir, us(0), sectors, Path { op, foreign: Span::ZERO });
             assert_eq!(carry(Dir::Write, 1, 1).0, us(1));
             let (end, path) = carry(Dir::Read, 2, 2);

@@ -1,0 +1,32 @@
+//! `blksched disk`: a model of a disk from what is known or measured of it, and what a model says to others. One file
+//! per subcommand.
+
+mod iocost;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Make, measure and translate models of disks.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiskArguments {
+    #[command(subcommand)]
+    verb: DiskVerb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blksched disk iocost nvme-ssd                     the line that the kernel's io.cost.model takes";
+
+#[derive(Debug, Subcommand)]
+enum DiskVerb {
+    /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model.
+    Iocost(iocost::IocostArguments),
+}
+
+pub(crate) fn run(arguments: &DiskArguments) -> Result<(), Failure> {
+    match &arguments.verb {
+        DiskVerb::Iocost(arguments) => iocost::run(arguments),
+    }
+}

@@ -1,0 +1,111 @@
+//! From six figures to a disk of flash.
+//!
+//! | figure | mechanism that makes it |
+//! |---|---|
+//! | `rbps` | the interface towards the host |
+//! | `wbps` | the programs of all dies, with the copies of a collection that never rests: the figure is a sustained one |
+//! | `rseqiops` … `wrandiops` | the controller's time per command, by direction and manner: looking up or writing its map |
+//!
+//! The controller does one command at a time, so a load of several kinds shares it as `io.cost` assumes: a read behind
+//! deep writes waits. What six figures do not tell is of the class (`nvme-ssd`, `sata-ssd`): latency at depth 1, dies,
+//! what a burst finds in the buffer.
+
+use super::table::SixFigures;
+
+/// Dies, all channels together, and what each takes at a time \[bytes\].
+const DIES: u64 = 64;
+const PAGE: u64 = 16_384;
+/// Data over one channel \[bytes/s\].
+const CHANNEL_RATE: u64 = 2_400_000_000;
+
+/// A byte rate that small operations contradict: the mean of both where that is within 10 % of each, else the rate.
+fn byte_rate(rate: u64, sequential: u64, random: u64) -> f64 {
+    let small = 4096 * sequential.max(random);
+    let mean = (rate as f64 * small as f64).sqrt();
+    if small > rate && mean < 1.09 * rate as f64 { mean } else { rate as f64 }
+}
+
+/// The drive's file.
+pub(super) fn toml(about: &str, figures: &SixFigures, size_bytes: u64) -> String {
+    let SixFigures { rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops } = *figures;
+    let (read, write) = (byte_rate(rbps, rseqiops, rrandiops), byte_rate(wbps, wseqiops, wrandiops));
+    // Both directions of SATA-600 end at 6 Gbit/s; a slower NVMe drive is not told apart by its figures.
+    let sata = (450_000_000..=600_000_000).contains(&rbps) && wbps <= 600_000_000;
+    let (depth, duplex) = if sata { (31, "half") } else { (1023, "full") };
+    let ns = |per_second: u64| 1e9 / per_second as f64;
+    let interval = ns(rseqiops.max(rrandiops)).min(8_000.0) as u64;
+    let across = PAGE as f64 * 1e9 / CHANNEL_RATE as f64;
+    let program = ((DIES * PAGE) as f64 * 1e9 / write - across).clamp(10_000.0, 99_000_000.0) as u64;
+    let wire = read.max(write) as u64;
+    let [sequential_read, random_read, sequential_write, random_write] =
+        [rseqiops, rrandiops, wseqiops, wrandiops].map(|iops| ns(iops).min(100_000_000.0) as u64);
+    format!(
+        "\
+# Made of six figures: rbps={rbps} rseqiops={rseqiops} rrandiops={rrandiops} wbps={wbps} wseqiops={wseqiops}
+# wrandiops={wrandiops}. READ: follows from them. MEMORY: of the class; the figures do not tell.
+kind = \"ssd\"
+description = \"{about}; from its six figures for io.cost\"
+capacity = \"{size_bytes}B\"   # READ
+max_command = \"1MiB\"         # MEMORY
+depth = {depth}                # MEMORY: SATA or NVMe, by its byte rates
+
+[overhead]
+command = \"8us\"              # MEMORY
+interval = \"{interval}ns\"    # READ: the fastest of the reads
+sequential_read = \"{sequential_read}ns\"    # READ: 1 / rseqiops
+random_read = \"{random_read}ns\"            # READ: 1 / rrandiops
+sequential_write = \"{sequential_write}ns\"  # READ: 1 / wseqiops
+random_write = \"{random_write}ns\"          # READ: 1 / wrandiops
+
+[interface]
+rate = \"{read:.0}B/s\"        # READ: rbps
+write_rate = \"{wire}B/s\"     # READ: no slower than the programs
+duplex = \"{duplex}\"          # MEMORY
+
+[flash]
+channels = 8                   # MEMORY
+dies = 8                       # MEMORY
+page = \"16KiB\"               # MEMORY
+program_size = \"16KiB\"       # MEMORY
+read = \"40us\"                # MEMORY
+program = \"{program}ns\"      # READ: wbps over all dies, collection included
+channel_rate = \"2.4GB/s\"     # MEMORY
+
+[interference]
+state = \"suspend\"            # MEMORY
+suspend = \"20us\"             # MEMORY
+patience = 8                   # MEMORY
+
+[buffer]
+state = \"on\"                 # MEMORY
+size = \"4MiB\"                # MEMORY: small, because the figures are sustained ones and know no burst
+power_loss = \"lost\"          # MEMORY
+
+[collection]
+state = \"off\"                # READ: it is in the sustained figures
+after = \"0B\"
+block = \"16MiB\"
+valid = \"0%\"
+erase = \"0us\"
+
+{}",
+        published(figures)
+    )
+}
+
+/// The figures as the data sheet quotes them.
+fn published(figures: &SixFigures) -> String {
+    let names = [
+        "deep_read",
+        "deep_sequential_read",
+        "deep_random_read",
+        "deep_write",
+        "deep_sequential_write",
+        "deep_random_write",
+    ];
+    let one = |((name, value), source): ((&str, u64), &str)| {
+        let unit = if source.ends_with("bps") { "B/s" } else { "/s" };
+        format!("[[published]]\nfigure = \"{name}\"\nvalue = \"{value}{unit}\"\nsource = \"{source}\"\n\n")
+    };
+    names.into_iter().zip(figures.to_array()).zip(SixFigures::NAMES).map(one).collect()
+}
