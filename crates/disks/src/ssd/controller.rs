@@ -64,7 +64,7 @@ impl Controller {
 
     fn interval(&mut self, command: &Command) -> Span {
         let SsdOverheadSpec { interval, map, .. } = self.spec;
-        let (start, end) = (command.start.0, command.start.0 + u64::from(command.sectors));
+        let (start, end) = (command.start.0, command.start.0.saturating_add(command.sectors.into()));
         let ours = match command.op {
             Op::Read if self.reads.continues(start, end) => map.sequential_read,
             Op::Read => map.random_read,

@@ -1,9 +1,9 @@
 //! The disk of flash: channels and dies, a write buffer, garbage collection, reads that meet programs.
 //!
-//! What happens where: [`controller`] takes commands, [`layout`] says where a sector is, [`die`] reads and programs and decides who goes first,
-//! [`collection`] makes writes slow when free blocks have run out, [`buffer`] keeps what is not programmed, [`wire`]
-//! carries data to and from the host, [`lane`] is anything that serves one at a time. This file only moves commands
-//! between them.
+//! What happens where: [`controller`] takes commands, [`layout`] says where a sector is, [`die`] reads and programs and
+//! decides who goes first, [`collection`] makes writes slow when free blocks have run out, [`buffer`] keeps what is not
+//! programmed, [`wire`] carries data to and from the host, [`lane`] is anything that serves one at a time. This file
+//! only moves commands between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.

@@ -3,8 +3,8 @@
 //! | figure | mechanism that makes it |
 //! |---|---|
 //! | `rbps` | the interface towards the host |
-//! | `wbps` | the programs of all dies, with the copies of a collection that never rests: the figure is a sustained one |
-//! | `rseqiops` … `wrandiops` | the controller's time per command, by direction and manner: looking up or writing its map |
+//! | `wbps` | the programs of all dies; collection is in them, for the figure is a sustained one |
+//! | `rseqiops` … `wrandiops` | the controller's time per command, by direction and manner: its map |
 //!
 //! The controller does one command at a time, so a load of several kinds shares it as `io.cost` assumes: a read behind
 //! deep writes waits. What six figures do not tell is of the class (`nvme-ssd`, `sata-ssd`): latency at depth 1, dies,
