@@ -59,8 +59,8 @@ pub struct MapSpec {
 pub struct SsdInterfaceSpec {
     /// In one direction; towards the host, if `write_rate` differs.
     pub rate: Rate,
-    /// Towards the drive.
-    pub write_rate: Rate,
+    /// Towards the drive; `None`: the same.
+    pub write_rate: Option<Rate>,
     /// May data cross in both directions at once? Half, unless the file says otherwise.
     pub duplex: Duplex,
 }
@@ -210,7 +210,7 @@ fn interface(section: &Section<'_>) -> Result<SsdInterfaceSpec, DiskError> {
     let words = [("half", Duplex::Half), ("full", Duplex::Full)];
     let duplex = if section.has("duplex") { section.word("duplex", &words)? } else { Duplex::Half };
     let rate = section.rate("rate")?.value;
-    let write_rate = if section.has("write_rate") { section.rate("write_rate")?.value } else { rate };
+    let write_rate = if section.has("write_rate") { Some(section.rate("write_rate")?.value) } else { None };
     Ok(SsdInterfaceSpec { rate, write_rate, duplex })
 }
 

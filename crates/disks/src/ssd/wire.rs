@@ -44,7 +44,7 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(spec: SsdInterfaceSpec) -> Wire {
         let (to_host, to_drive) = (Lane::default(), Lane::default());
-        let (pace, write_pace) = (Pace::new(spec.rate), Pace::new(spec.write_rate));
+        let (pace, write_pace) = (Pace::new(spec.rate), Pace::new(spec.write_rate.unwrap_or(spec.rate)));
         Wire { duplex: spec.duplex, pace, write_pace, to_host, to_drive }
     }
 
@@ -78,7 +78,7 @@ mod tests {
         let rate = Rate::from_bytes_per_s(512_000_000);
         let us = |us| Instant::ZERO + Span::from_us(us);
         for (duplex, other, again) in [(Duplex::Half, 3, 6), (Duplex::Full, 2, 4)] {
-            let mut wire = Wire::new(SsdInterfaceSpec { rate, write_rate: rate, duplex });
+            let mut wire = Wire::new(SsdInterfaceSpec { rate, write_rate: None, duplex });
             let mut carry = |dir, sectors, op| wire.carry(dir, us(0), sectors, Path { op, foreign: Span::ZERO });
             assert_eq!(carry(Dir::Write, 1, 1).0, us(1));
             let (end, path) = carry(Dir::Read, 2, 2);
