@@ -18,7 +18,7 @@ pub(super) fn models() -> Table {
     }
     table.note("measured by resctl-bench (iocost-benchmarks, Apache-2.0); medians of rows; #2 picks the second");
     table.note(
-        "bytes/s at 1 MiB, operations/s at 4 KiB; where 4 KiB operations move more bytes than large ones, the byte rate \
+        "bytes/s at 1 MiB, operations/s at 4 KiB; where 4 KiB operations move more than large ones, the byte rate \
          is raised by at most 9% towards them, and what lies beyond is not reached",
     );
     table
