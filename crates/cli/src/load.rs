@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use blksched::{Catalogue, Span};
-use blksched_measure::{Column, Table};
+use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_nbd::Uri;
 use blksched_serve::load::{LoadPlan, LoadReport, Order, load};
 use blksched_serve::peers::Peer;
@@ -86,6 +86,7 @@ pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<()
         seed: arguments.seed,
     };
     let mut table = table(arguments);
+    let mut cut_short = None;
     match (&arguments.peers, uri) {
         (Some(file), _) => {
             let error = |error| Failure::Input(format!("--elevator {}:{error}", arguments.elevator));
@@ -95,13 +96,19 @@ pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<()
         (None, _) => {
             let report = load(&plan).map_err(Failure::Outside)?;
             row(&mut table, &plan.uri.to_string(), &plan, &report, None, None);
+            if let Some(why) = &report.cut_short {
+                table.note(format!("it ended after {}: {why}", report.elapsed));
+            }
+            cut_short = report.cut_short;
         }
     }
     if arguments.json {
-        let value = serde_json::json!({ "schema": "blksched/load/1", "table": table.json() });
-        return Ok(output::print(&format!("{value:#}\n"))?);
+        let value = serde_json::json!({ "schema": "blksched/load/2", "table": table.json() });
+        output::print(&format!("{value:#}\n"))?;
+    } else {
+        output::print(&render(&table, Look::Text))?;
     }
-    Ok(output::print(&render(&table, Look::Text))?)
+    cut_short.map_or(Ok(()), |why| Err(Failure::Outside(why)))
 }
 
 /// Each server in turn, in a folder of its own.
@@ -134,18 +141,19 @@ fn peers(arguments: &LoadArguments, plan: &LoadPlan, file: &Path, table: &mut Ta
 
 fn table(arguments: &LoadArguments) -> Table {
     let columns = [
-        ("server", "server"),
-        ("iops", "requests/s"),
-        ("bandwidth", "MiB/s"),
-        ("p50", "p50"),
-        ("p99", "p99"),
-        ("max", "max"),
-        ("errors", "errors"),
-        ("client_cpu", "client's CPU/request"),
-        ("server_cpu", "server's CPU/request"),
-        ("system_calls", "its system calls/request"),
+        Column::words("server", "server"),
+        Column::numbers("iops", "requests/s", Quantity::Iops),
+        Column::numbers("bandwidth", "bandwidth", Quantity::Bandwidth),
+        Column::numbers("p50", "p50", Quantity::Time),
+        Column::numbers("p99", "p99", Quantity::Time),
+        Column::numbers("max", "max", Quantity::Time),
+        Column::numbers("errors", "errors", Quantity::Count),
+        Column::numbers("client_cpu", "client's CPU/request", Quantity::Time),
+        Column::numbers("server_cpu", "server's CPU/request", Quantity::Time),
+        Column::numbers("system_calls", "its system calls/request", Quantity::Ratio),
     ];
-    let shown = columns.into_iter().filter(|(key, _)| arguments.peers.is_some() || !SERVERS_OWN.contains(key));
+    let is_shown = |column: &Column| arguments.peers.is_some() || !SERVERS_OWN.contains(&column.key.as_str());
+    let shown = columns.into_iter().filter(is_shown);
     let title = format!(
         "{} connections, {} requests under way on each, {} of {}, {}% reads, for {}",
         arguments.clients,
@@ -155,7 +163,7 @@ fn table(arguments: &LoadArguments) -> Table {
         arguments.reads,
         arguments.time
     );
-    Table::new(&title, shown.map(|(key, header)| Column::words(key, header)).collect())
+    Table::new(&title, shown.collect())
 }
 
 /// What only the peers' table can have.
@@ -171,21 +179,20 @@ fn row(
 ) {
     let seconds = report.elapsed.as_secs_f64();
     let rate = report.requests as f64 / seconds;
-    let us = |span: Span| format!("{:.0}us", span.as_ns() as f64 / 1e3);
     let own = report.own_cpu.as_ns() as f64 / report.requests.max(1) as f64;
-    let mut cells = vec![
-        name.to_owned(),
-        format!("{rate:.0}"),
-        format!("{:.1}", rate * f64::from(plan.block) / f64::from(1 << 20)),
-        us(report.latency.percentile(50.0)),
-        us(report.latency.percentile(99.0)),
-        us(report.latency.max()),
-        report.errors.to_string(),
-        format!("{:.2}us", own / 1e3),
+    let mut cells: Vec<Cell> = vec![
+        name.into(),
+        rate.into(),
+        (rate * f64::from(plan.block)).into(),
+        report.latency.percentile(50.0).into(),
+        report.latency.percentile(99.0).into(),
+        report.latency.max().into(),
+        report.errors.into(),
+        own.into(),
     ];
     if let Some(cpu) = cpu_ns {
-        cells.push(format!("{:.2}us", cpu / 1e3));
-        cells.push(system_calls.map_or_else(|| "-".to_owned(), |calls| format!("{calls:.2}")));
+        cells.push(cpu.into());
+        cells.push(system_calls.into());
     }
-    table.row(cells.into_iter().map(Into::into));
+    table.row(cells);
 }

@@ -1,12 +1,12 @@
 //! `blksched serve`: the schedulers in front of a real disk, as an NBD server; `blksched ctl` talks to one that runs.
 
 mod arguments;
+mod log;
 
 use std::path::PathBuf;
 
 use blksched::Catalogue;
 use blksched_serve::{AskError, Caching, EngineKind, Listen, Question, ServeError, ServerConfig, serve, sizes};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::failure::Failure;
 use crate::input::contenders;
@@ -21,7 +21,7 @@ const LEAST_MEMORY: u64 = 40 << 20;
 pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let (config, private) = config(arguments, catalogue)?;
     let quiet = arguments.run.is_some();
-    log(if quiet { LevelFilter::WARN } else { LevelFilter::INFO });
+    log::begin(arguments)?;
     let mut say = |line: &str| {
         if !quiet {
             // Nobody to tell is no reason not to serve.
@@ -38,13 +38,6 @@ pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(
         Err(ServeError::Config(why)) => Err(Failure::Input(why)),
         Err(error) => Err(Failure::Outside(error.to_string())),
     }
-}
-
-/// What the server notes while it runs goes to standard error, a line each; who started it adds the time.
-fn log(level: LevelFilter) {
-    let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
-    // Somebody who embeds this may have a log already.
-    let _ = lines.without_time().with_target(false).with_ansi(false).log_internal_errors(false).try_init();
 }
 
 /// What was said, as the server takes it; and the private directory that was made for its sockets.

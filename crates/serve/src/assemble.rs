@@ -9,8 +9,9 @@ use blksched_conformance::calls::LoggedQueue;
 use blksched_nbd::Export;
 
 use crate::ServeError;
-use crate::backend::{Backend, SECTOR, Store};
-use crate::buffer::LARGEST;
+use crate::backend::{Backend, Identity, SECTOR, Store};
+use crate::buffer::{LARGEST, Pool};
+use crate::claims::Claims;
 use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::engine;
 use crate::orders::Desk;
@@ -50,6 +51,9 @@ pub struct House {
     pub places: Vec<Place>,
     /// The shards.
     pub shards: Vec<Running>,
+    /// The locks on their files.
+    #[expect(dead_code, reason = "kept for its locks alone")]
+    pub claims: Claims,
 }
 
 /// A disk before it runs.
@@ -59,7 +63,7 @@ struct Plan {
     /// Where the next back end begins.
     next: u64,
     /// Where each file begins.
-    files: BTreeMap<std::path::PathBuf, Sector>,
+    files: BTreeMap<Identity, Sector>,
 }
 
 /// Open everything and start the shards.
@@ -69,11 +73,16 @@ struct Plan {
 pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, ServeError> {
     check(config)?;
     let mut plans: Vec<Plan> = Vec::new();
+    let mut claims = Claims::default();
     let (mut exports, mut places) = (Vec::new(), Vec::new());
     for export in &config.exports {
         let failed = |why| ServeError::Config(format!("export {}: {why}", export.name));
         let backend = Backend::open(export, config.caching).map_err(failed)?;
         let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
+        if let (Source::File { path, .. }, Some(identity)) = (&export.source, backend.identity) {
+            let claimed = claims.claim((&export.name, &disk), (path, identity), export.access, export.locking);
+            claimed.map_err(failed)?;
+        }
         let shard = plans.iter().position(|plan| plan.name == disk).unwrap_or_else(|| {
             plans.push(Plan { name: disk, tenants: Vec::new(), next: 0, files: BTreeMap::new() });
             plans.len() - 1
@@ -83,7 +92,7 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, S
         places.push(Place { shard, tenant });
     }
     let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
-    Ok(House { exports, places, shards })
+    Ok(House { exports, places, shards, claims })
 }
 
 fn check(config: &ServerConfig) -> Result<(), ServeError> {
@@ -107,9 +116,9 @@ impl Plan {
     fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> Result<usize, String> {
         let number = self.tenants.len();
         let (first, offset) = match &export.source {
-            Source::File { path, offset, .. } => {
-                let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-                (self.files.entry(whole).or_insert(Sector(self.next)).0, *offset)
+            Source::File { offset, .. } => {
+                let identity = backend.identity.expect("a file has one");
+                (self.files.entry(identity).or_insert(Sector(self.next)).0, *offset)
             }
             Source::Memory(_) => (self.next, 0),
         };
@@ -154,6 +163,7 @@ impl Plan {
             queue.limits.max_sectors = queue.limits.max_sectors.min(facts.max_sectors);
             queue.limits.rotational = facts.rotational;
         }
+        let largest_piece = largest_piece(config, &queue)?;
         let trace = config.record.as_deref().map(|directory| Trace::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
         let (desk, orders, bell) = Desk::new().map_err(ServeError::system("making an eventfd"))?;
@@ -164,7 +174,6 @@ impl Plan {
         let life = move || {
             let engine = engine::make(kind, 1024).map_err(ServeError::system("starting the I/O engine"))?;
             let queue_log = logged_queue(queue, &elevator, log);
-            let largest_piece = (queue.limits.max_sectors as usize * SECTOR as usize).min(LARGEST);
             let what = format!("disk {disk}");
             let mut shard = Shard::new(Parts {
                 queue: queue_log,
@@ -194,6 +203,19 @@ impl Plan {
             _ => Err(ServeError::Config(format!("disk {name} did not start"))),
         }
     }
+}
+
+/// The largest piece of a request \[bytes\]. The memory must hold the largest request in such pieces.
+fn largest_piece(config: &ServerConfig, queue: &QueueConfig) -> Result<usize, ServeError> {
+    let largest_piece = (queue.limits.max_sectors as usize * SECTOR as usize).min(LARGEST);
+    let needed = Pool::needed(largest_piece, blksched_nbd::LARGEST_PAYLOAD as usize);
+    if config.memory < needed {
+        let (kib, mib) = (largest_piece >> 10, needed >> 20);
+        let why =
+            format!("in pieces of {kib} KiB the largest request takes {mib} MiB: expected --memory {mib}M or more");
+        return Err(ServeError::Config(why));
+    }
+    Ok(largest_piece)
 }
 
 /// The queue in front of these tenants.
@@ -230,7 +252,7 @@ fn logged_queue(config: QueueConfig, elevator: &Choice, log: Option<Log>) -> Log
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Access, Share};
+    use crate::config::{Access, Locking, Share};
 
     /// An export of a file of this size.
     fn export(name: &str, path: &std::path::Path, offset: u64, size: u64, access: Access) -> ExportConfig {
@@ -241,6 +263,7 @@ mod tests {
             disk: None,
             description: String::new(),
             access,
+            locking: Locking::On,
             share: Share::default(),
         }
     }

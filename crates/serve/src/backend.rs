@@ -27,6 +27,21 @@ pub enum Store {
     Memory(Memory),
 }
 
+/// A file or device, whatever its names: its device and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity(pub u64, pub u64);
+
+/// What a back end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file, which somebody else may truncate.
+    File,
+    /// A block device.
+    Device,
+    /// Memory.
+    Memory,
+}
+
 /// How a single write becomes stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Through {
@@ -48,6 +63,10 @@ pub struct Backend {
     pub block: u32,
     /// Does it seek?
     pub rotational: bool,
+    /// What it is.
+    pub kind: Kind,
+    /// The file or device itself, whatever its name; none of memory.
+    pub identity: Option<Identity>,
     /// How a single write becomes stable.
     pub through: Through,
     /// Which disk it is on: equal for back ends that share one.
@@ -67,12 +86,15 @@ impl Backend {
                 whole: *size,
                 block: SECTOR as u32,
                 rotational: false,
+                kind: Kind::Memory,
+                identity: None,
                 through: Through::Flag,
                 disk: "memory".to_owned(),
             }),
             Source::File { path, offset, size } => {
                 let said = |error: io::Error| format!("{}: {error}", path.display());
                 let (file, caching) = open(path, export.access, caching).map_err(said)?;
+                let (kind, identity) = kind(&file).map_err(|why| format!("{}: {why}", path.display()))?;
                 let end = length(&file).map_err(said)?;
                 let size = range(end, *offset, *size).map_err(|why| format!("{}: {why}", path.display()))?;
                 let block = block_size(&file, caching);
@@ -87,6 +109,8 @@ impl Backend {
                     whole: end,
                     block,
                     rotational,
+                    kind,
+                    identity: Some(identity),
                     through,
                     disk,
                 })
@@ -97,6 +121,13 @@ impl Backend {
     /// When a write is done that must be stable, or need not be.
     pub fn stable(&self, fua: bool) -> Stable {
         if fua && self.through == Through::Flag { Stable::Now } else { Stable::Later }
+    }
+
+    /// Is its file as long as the export still?
+    pub fn is_whole(&self) -> bool {
+        let Store::File(file, base) = &self.store else { return true };
+        let length = || rustix::fs::fstat(file).map_or(0, |stat| stat.st_size as u64);
+        self.kind != Kind::File || length() >= base + self.size
     }
 
     /// Does what is read once stay in the page cache? Then reading ahead is of use.
@@ -125,6 +156,17 @@ fn open(path: &Path, access: Access, caching: Caching) -> io::Result<(File, Cach
             Ok((options(false)?, Caching::PageCache))
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Only files and block devices can be served.
+fn kind(file: &File) -> Result<(Kind, Identity), String> {
+    let meta = file.metadata().map_err(|error| error.to_string())?;
+    let kind = meta.file_type();
+    match () {
+        () if kind.is_file() => Ok((Kind::File, Identity(meta.dev(), meta.ino()))),
+        () if kind.is_block_device() => Ok((Kind::Device, Identity(u64::MAX, meta.rdev()))),
+        () => Err("it is neither a file nor a block device".to_owned()),
     }
 }
 

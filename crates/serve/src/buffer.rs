@@ -159,6 +159,11 @@ impl Pool {
         self.taken + count * (PAGE << class(length)) <= self.ceiling
     }
 
+    /// What `length` bytes in pieces of this size take \[bytes\].
+    pub fn needed(piece: usize, length: usize) -> usize {
+        length.div_ceil(piece) * (PAGE << class(piece))
+    }
+
     /// What could still be taken \[bytes\].
     pub fn free(&self) -> usize {
         self.ceiling.saturating_sub(self.taken)

@@ -2,7 +2,8 @@
 //!
 //! **Rule** A bucket holds up to `burst` and fills at `rate` per second. A request may go while the level is above
 //! zero, and takes its whole cost, if need be below zero: a request larger than the burst passes, and is paid for
-//! afterwards. An operation that merged into another costs none: its point is given back.
+//! afterwards. Operations count as clients send them: whether the queue merges them is not known at the gate. Zeroes
+//! and trims cost the bytes that they cover.
 
 use blksched::{Instant, Span};
 
@@ -80,13 +81,6 @@ impl Caps {
         true
     }
 
-    /// The operation merged into another.
-    pub fn merged(&mut self) {
-        if let Some(ops) = &mut self.ops {
-            ops.level += NS_PER_S;
-        }
-    }
-
     /// When the next operation may go; `None`: now.
     pub fn opens(&mut self, now: Instant) -> Option<Instant> {
         [&mut self.bytes, &mut self.ops]
@@ -153,17 +147,5 @@ mod tests {
         caps.set_ops(Instant::ZERO, Some(Limit { rate: 1, burst: 1 }));
         assert!(caps.admit(Instant::ZERO, 512) && !caps.admit(Instant::ZERO, 512));
         assert_eq!(caps.opens(Instant::ZERO), Some(Instant::from_ns(1)), "above zero is enough");
-    }
-
-    #[test]
-    fn an_operation_that_merged_costs_no_operation() {
-        let mut caps = Caps::default();
-        caps.set_ops(Instant::ZERO, Some(Limit { rate: 1, burst: 2 }));
-        for _ in 0..100 {
-            assert!(caps.admit(Instant::ZERO, 512));
-            caps.merged();
-        }
-        assert!(caps.admit(Instant::ZERO, 512) && caps.admit(Instant::ZERO, 512));
-        assert!(!caps.admit(Instant::ZERO, 512));
     }
 }

@@ -57,6 +57,8 @@ pub struct ExportConfig {
     pub description: String,
     /// May it be written?
     pub access: Access,
+    /// Are other programs kept from its file?
+    pub locking: Locking,
     /// Its share.
     pub share: Share,
 }
@@ -87,6 +89,16 @@ pub enum Access {
     ReadWrite,
     /// No.
     ReadOnly,
+}
+
+/// Are other programs kept from a file that is served?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Locking {
+    /// Those that look at locks are: other servers, and QEMU.
+    #[default]
+    On,
+    /// No.
+    Off,
 }
 
 /// What is behind an export.

@@ -28,8 +28,19 @@ impl Default for Room {
     }
 }
 
+/// A client, as the log names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// Its number among all that ever came, from 1.
+    pub number: u64,
+    /// Where it comes from.
+    pub peer: Arc<str>,
+}
+
 /// One client.
 pub struct Connection {
+    /// Who it is, for the log.
+    pub who: Who,
     /// Its socket.
     pub socket: Arc<OwnedFd>,
     /// How its requests read.
@@ -56,8 +67,14 @@ pub struct Connection {
     pub held: u64,
     /// How much of that is freed by the send under way \[bytes\].
     pub sending: u64,
-    /// When the send under way began.
-    pub sent_at: Instant,
+    /// What its peer had not taken of the send under way when that was last looked at \[bytes\].
+    pub unsent: Option<u32>,
+    /// When it was last seen to take something of it, or the send began.
+    pub taken_at: Instant,
+    /// The piece whose data the engine receives straight into its buffer.
+    pub filling: Option<u32>,
+    /// Since when its next request waits for memory.
+    pub waits_since: Option<Instant>,
     /// How far it is.
     pub phase: Phase,
     /// When something last came in.
@@ -171,9 +188,14 @@ impl Inbox {
 }
 
 impl Connection {
+    /// Does the engine receive for it?
+    pub fn receives(&self) -> bool {
+        self.inbox.is_lent() || self.filling.is_some()
+    }
+
     /// Is nothing of it left anywhere?
     pub fn is_over(&self) -> bool {
-        self.phase != Phase::Open && self.under_way == 0 && self.mail.is_some() && !self.inbox.is_lent()
+        self.phase != Phase::Open && self.under_way == 0 && self.mail.is_some() && !self.receives()
     }
 
     /// May another request be read?

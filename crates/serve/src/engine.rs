@@ -47,8 +47,8 @@ pub struct Part {
 pub enum Io {
     /// Wait until there is something to read.
     Poll(Arc<OwnedFd>),
-    /// Receive into a buffer, from this place on.
-    Receive(Arc<OwnedFd>, Buffer, usize),
+    /// Receive into a part of a buffer.
+    Receive(Arc<OwnedFd>, Buffer, Fill),
     /// Send all of it.
     Send(Arc<OwnedFd>, Mail),
     /// Read from a file at this offset, one part after the other.
@@ -61,6 +61,26 @@ pub enum Io {
     Allocate(Arc<OwnedFd>, Allocation, u64, u64),
     /// Ask which parts of a file are there; the file system may have to read for it.
     Extents(Arc<OwnedFd>, Question, Vec<Extent>),
+}
+
+/// Which part of a buffer is received into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// From here \[bytes\].
+    pub from: usize,
+    /// Up to here \[bytes\].
+    pub to: usize,
+    /// When it is over.
+    pub until: Until,
+}
+
+/// When a receive is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// With whatever comes.
+    Anything,
+    /// When all of it has come, or as much as there is when the engine is hurried. An engine may be early.
+    Full,
 }
 
 /// A question for extents.
@@ -102,6 +122,9 @@ pub struct Event {
     pub result: Result<usize, i32>,
 }
 
+/// How a receive ends that was hurried and has nothing (ECANCELED).
+pub const HURRIED: i32 = rustix::io::Errno::CANCELED.raw_os_error();
+
 /// Does I/O.
 pub trait Engine: Send {
     /// Begin, at the latest with the next [`Engine::wait`].
@@ -112,6 +135,18 @@ pub trait Engine: Send {
     /// # Errors
     /// If the engine itself has failed.
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()>;
+
+    /// The receive with this token ends soon, with what it has: a number of bytes, or an error if it has none
+    /// ([`HURRIED`]).
+    fn hurry(&mut self, token: u64) {
+        let _ = token;
+    }
+
+    /// How much of what was sent the peer has not taken \[bytes\], where that can be known.
+    fn unsent(&self, socket: &OwnedFd) -> Option<u32> {
+        let _ = socket;
+        None
+    }
 
     /// Its name, for people.
     fn name(&self) -> &'static str;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use blksched::{Class, nearest};
 
 use crate::caps::Limit;
-use crate::config::{Access, ExportConfig, Share, Source};
+use crate::config::{Access, ExportConfig, Locking, Share, Source};
 use crate::sizes;
 
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "weight",
     "class",
     "level",
@@ -21,6 +21,7 @@ const OPTIONS: [&str; 13] = [
     "size",
     "disk",
     "description",
+    "lock",
     "ro",
     "rw",
 ];
@@ -48,6 +49,7 @@ struct Said {
     disk: Option<String>,
     description: String,
     read_only: bool,
+    locking: Locking,
 }
 
 impl FromStr for ExportConfig {
@@ -119,6 +121,13 @@ impl Said {
             "size" => self.size = Some(size()?),
             "disk" => self.disk = Some(value.to_owned()).filter(|name| !name.is_empty()),
             "description" => self.description = value.to_owned(),
+            "lock" => {
+                self.locking = match value {
+                    "on" => Locking::On,
+                    "off" => Locking::Off,
+                    _ => return Err(format!("lock: expected on or off, not `{value}`")),
+                };
+            }
             "ro" => self.read_only = true,
             "rw" => self.read_only = false,
             _ => {
@@ -133,8 +142,9 @@ impl Said {
         let [bytes, ops] = [0, 1].map(|at| limit(self.rates[at], self.bursts[at]));
         let source = match place.strip_prefix("mem:") {
             Some(size) if self.offset == 0 && self.size.is_none() => {
-                let bytes = sizes::parse(size).filter(|&bytes| bytes > 0);
-                Source::Memory(bytes.ok_or_else(|| format!("expected mem:SIZE, as in mem:1G, not `{place}`"))?)
+                let bytes = sizes::parse(size).filter(|bytes| (1..=crate::memory::LARGEST).contains(bytes));
+                let expected = || format!("expected mem:SIZE up to mem:256G, as in mem:1G, not `{place}`");
+                Source::Memory(bytes.ok_or_else(expected)?)
             }
             Some(_) => return Err("memory has neither offset nor size beside mem:SIZE".to_owned()),
             None => Source::File { path: PathBuf::from(place), offset: self.offset, size: self.size },
@@ -145,6 +155,7 @@ impl Said {
             disk: self.disk,
             description: self.description,
             access: if self.read_only { Access::ReadOnly } else { Access::ReadWrite },
+            locking: self.locking,
             share: Share { bytes: bytes?, ops: ops?, ..self.share },
         })
     }
@@ -187,6 +198,8 @@ mod tests {
         assert!(error("a=/x,ro,weight=0").contains(":9: weight: expected 1..=10000"));
         assert!(error("a").contains("NAME=PATH"));
         assert!(error("a=mem:").contains("mem:1G"));
+        assert!(error("a=mem:100T").contains(":3: expected mem:SIZE up to mem:256G"));
+        assert!(error("a=/x,lock=no").contains("expected on or off"));
         assert!(error("a=/x,burst_ops=5").contains("needs its rate"));
         assert!(error("=x").contains("a name"));
         assert!(error("a=/x,weight=2,weight=3").contains(":15: `weight=3`: this was said before"));

@@ -17,6 +17,7 @@ use crate::access::may_open;
 use crate::assemble::{House, Running};
 use crate::captive::Captive;
 use crate::config::ServerConfig;
+use crate::connection::Who;
 use crate::control;
 use crate::handshaking::{End, Guest, Next};
 use crate::listen::{Door, Knock, bind_unix};
@@ -24,6 +25,10 @@ use crate::orders::{Client, Order};
 
 /// Clients that may be in their handshakes at a time.
 const MOST_GUESTS: usize = 256;
+/// Questions of `blksched ctl` at a time: they have a room of their own, so that no client keeps them out.
+const MOST_ASKERS: usize = 64;
+/// How many are let in at a door before others are looked after.
+const AT_ONCE: usize = 64;
 
 /// The front thread's own.
 pub struct Front {
@@ -31,9 +36,14 @@ pub struct Front {
     doors: Vec<Door>,
     control: Option<Control>,
     guests: Slab<Guest>,
+    askers: Slab<Guest>,
+    /// How many clients have ever come.
+    came: u64,
     /// Something is to be read when a signal has come or the command has ended.
     bell: UnixStream,
     captive: Option<Captive>,
+    /// Something is to be read when a SIGHUP has come.
+    reload: UnixStream,
 }
 
 /// The control socket; removed at the end.
@@ -52,9 +62,11 @@ impl Drop for Control {
 #[derive(Clone, Copy, Debug)]
 enum Ready {
     Bell,
+    Reload,
     Door(usize),
     Control,
     Guest(usize),
+    Asker(usize),
 }
 
 impl Front {
@@ -68,6 +80,9 @@ impl Front {
         let signals = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
         let register = |signal| ring.try_clone().and_then(|end| signal_hook::low_level::pipe::register(signal, end));
         signals.iter().try_for_each(|&signal| register(signal).map(drop)).map_err(heard)?;
+        let (reload, hangs_up) = UnixStream::pair().map_err(ServeError::system("making a pair of sockets"))?;
+        signal_hook::low_level::pipe::register(signal_hook::consts::SIGHUP, hangs_up)
+            .map_err(ServeError::system("listening for signals"))?;
         let mut doors = Vec::new();
         for listen in &config.listen {
             doors.extend(Door::open(listen)?);
@@ -81,7 +96,7 @@ impl Front {
         let path = control.as_ref().and_then(|control| control.path.to_str());
         let captive = config.run.as_ref().map(|command| Captive::run(command, &uris, path, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
-        Ok(Front { house, doors, control, guests: Slab::new(), bell, captive })
+        Ok(Front { house, doors, control, guests: Slab::new(), askers: Slab::new(), came: 0, bell, captive, reload })
     }
 
     /// Until a signal comes, or the captive command ends; answers the exit code.
@@ -93,12 +108,16 @@ impl Front {
             for ready in self.wait()? {
                 match ready {
                     Ready::Bell => {}
+                    Ready::Reload => self.reload(),
                     Ready::Door(at) => self.open_door(at, config),
                     Ready::Control => self.open_control(config),
                     Ready::Guest(at) => self.serve_guest(at, config),
+                    Ready::Asker(at) => self.serve_asker(at),
                 }
             }
-            self.guests.retain(|_, guest| guest.by > Instant::now());
+            let now = Instant::now();
+            self.guests.retain(|_, guest| guest.by > now);
+            self.askers.retain(|_, asker| asker.by > now);
             if let Some(exit) = self.is_over()? {
                 break exit;
             }
@@ -111,18 +130,19 @@ impl Front {
     }
 
     fn wait(&self) -> Result<Vec<Ready>, ServeError> {
-        let mut who = vec![Ready::Bell];
-        let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN)];
-        for (at, door) in self.doors.iter().enumerate().filter(|_| self.guests.len() < MOST_GUESTS) {
+        let mut who = vec![Ready::Bell, Ready::Reload];
+        let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN), PollFd::new(&self.reload, PollFlags::IN)];
+        for (at, door) in self.doors.iter().enumerate() {
             who.push(Ready::Door(at));
             fds.push(PollFd::from_borrowed_fd(door.fd(), PollFlags::IN));
         }
-        if let Some(control) = self.control.as_ref().filter(|_| self.guests.len() < MOST_GUESTS) {
+        if let Some(control) = &self.control {
             who.push(Ready::Control);
             fds.push(PollFd::new(&control.listener, PollFlags::IN));
         }
-        for (at, guest) in &self.guests {
-            who.push(Ready::Guest(at));
+        let guests = self.guests.iter().map(|(at, guest)| (Ready::Guest(at), guest));
+        for (ready, guest) in guests.chain(self.askers.iter().map(|(at, asker)| (Ready::Asker(at), asker))) {
+            who.push(ready);
             let events = if guest.sends() { PollFlags::OUT } else { PollFlags::IN };
             fds.push(PollFd::new(&guest.socket, events));
         }
@@ -138,16 +158,20 @@ impl Front {
 
     fn open_door(&mut self, at: usize, config: &ServerConfig) {
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
-        match self.doors[at].accept() {
-            Ok(Some(Knock { socket, uid })) => {
-                let guest = self.guests.insert(Guest::nbd(socket, uid, by));
-                self.serve_guest(guest, config);
-            }
-            Ok(None) => {}
-            Err(error) => {
-                // Out of files: whoever holds them lets go sooner or later.
-                tracing::warn!(%error, "a client could not come in");
-                std::thread::sleep(Duration::from_millis(10));
+        for _ in 0..AT_ONCE {
+            match self.doors[at].accept() {
+                Ok(Some(knock)) => {
+                    make_room(&mut self.guests, MOST_GUESTS);
+                    let guest = self.guests.insert(Guest::nbd(knock, by));
+                    self.serve_guest(guest, config);
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    // Out of files: whoever holds them lets go sooner or later.
+                    tracing::warn!(%error, "a client could not come in");
+                    std::thread::sleep(Duration::from_millis(10));
+                    return;
+                }
             }
         }
     }
@@ -156,10 +180,29 @@ impl Front {
         let Some(control) = &self.control else { return };
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
         if let Ok((stream, _)) = control.listener.accept()
-            && let Ok(Knock { socket, uid }) = Knock::unix(stream)
-            && may_ask(uid, rustix::process::geteuid().as_raw())
+            && let Ok(knock) = Knock::unix(stream)
+            && may_ask(knock.uid, rustix::process::geteuid().as_raw())
         {
-            self.guests.insert(Guest::control(socket, uid, by));
+            make_room(&mut self.askers, MOST_ASKERS);
+            self.askers.insert(Guest::control(knock, by));
+        }
+    }
+
+    /// A SIGHUP (a terminal that closes sends one too) ends nothing.
+    fn reload(&mut self) {
+        let _ = rustix::net::recv(self.reload.as_fd(), &mut [0; 64], rustix::net::RecvFlags::DONTWAIT);
+        tracing::info!("SIGHUP: there is no configuration file to read again");
+    }
+
+    fn serve_asker(&mut self, at: usize) {
+        let Some(asker) = self.askers.get_mut(at) else { return };
+        let mut next = asker.go_on(&[], &|_| false);
+        if let Next::Asks(question) = &next {
+            asker.answer(&control::answer(question, &self.house.shards));
+            next = asker.go_on(&[], &|_| false);
+        }
+        if let Next::Ends(_) = next {
+            self.askers.remove(at);
         }
     }
 
@@ -169,25 +212,22 @@ impl Front {
         let (rules, uid) = (&config.rules, guest.uid);
         let may = |export: usize| may_open(rules, uid, &exports[export].name);
         match guest.go_on(exports, &may) {
-            Next::Wait => {}
+            Next::Wait | Next::Asks(_) => {}
             Next::Ends(End::Close) => drop(self.guests.remove(at)),
             Next::Ends(End::Enter(session)) => self.hand_over(at, session),
-            Next::Asks(question) => {
-                guest.answer(&control::answer(&question, &self.house.shards));
-                if guest.go_on(exports, &may) == Next::Ends(End::Close) {
-                    self.guests.remove(at);
-                }
-            }
         }
     }
 
     /// A client goes to the shard of its export. Engines wait for sockets themselves, so these may block.
     fn hand_over(&mut self, at: usize, session: Session) {
-        let (socket, ahead) = self.guests.remove(at).into_rest();
+        let guest = self.guests.remove(at);
+        self.came += 1;
+        let who = Who { number: self.came, peer: guest.peer.clone() };
+        let (socket, ahead) = guest.into_rest();
         let place = self.house.places[session.export];
         if rustix::io::ioctl_fionbio(&socket, false).is_ok() {
             let session = Session { export: place.tenant, ..session };
-            self.house.shards[place.shard].desk.order(Order::Attach(Client { socket, session, ahead }));
+            self.house.shards[place.shard].desk.order(Order::Attach(Client { who, socket, session, ahead }));
         }
     }
 
@@ -210,6 +250,7 @@ impl Front {
         self.doors.clear();
         self.control = None;
         self.guests.clear();
+        self.askers.clear();
         let shards: Vec<Running> = self.house.shards.drain(..).collect();
         for shard in &shards {
             shard.desk.order(Order::Stop);
@@ -219,6 +260,18 @@ impl Front {
             ended.unwrap_or_else(|_| Err(ServeError::Config(format!("disk {name}: its thread panicked"))))?;
         }
         Ok(())
+    }
+}
+
+/// There is room for one more: of too many, who has said nothing goes first, and of those who has been here longest.
+fn make_room(guests: &mut Slab<Guest>, most: usize) {
+    if guests.len() < most {
+        return;
+    }
+    let oldest = guests.iter().min_by_key(|(_, guest)| (guest.heard_at, guest.came_at)).map(|(at, _)| at);
+    if let Some(at) = oldest {
+        let Guest { peer, .. } = guests.remove(at);
+        tracing::debug!(%peer, "dropped before its handshake was over: others came");
     }
 }
 

@@ -2,10 +2,13 @@
 //! once what it was answered is sent, so that no client can make the server keep more than one answer.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Instant;
 
 use blksched_nbd::{Export, Handshake, Session, Step};
 use rustix::io::Errno;
+
+use crate::listen::Knock;
 
 /// How much is read at a time \[bytes\].
 const CHUNK: usize = 16 << 10;
@@ -18,6 +21,12 @@ pub struct Guest {
     pub socket: OwnedFd,
     /// Its user.
     pub uid: Option<u32>,
+    /// Where it comes from.
+    pub peer: Arc<str>,
+    /// When it last said something; none: it has not said anything yet.
+    pub heard_at: Option<Instant>,
+    /// When it came.
+    pub came_at: Instant,
     /// When it must be done.
     pub by: Instant,
     role: Role,
@@ -53,16 +62,22 @@ pub enum Next {
 
 impl Guest {
     /// An NBD client: it is greeted first.
-    pub fn nbd(socket: OwnedFd, uid: Option<u32>, by: Instant) -> Guest {
+    pub fn nbd(knock: Knock, by: Instant) -> Guest {
         let handshake = Handshake::new();
         let mut output = Vec::new();
         handshake.greet(&mut output);
-        Guest { socket, uid, by, role: Role::Nbd(handshake), input: Vec::new(), output, end: None }
+        Guest::of(knock, by, Role::Nbd(handshake), output)
     }
 
     /// A client with a question.
-    pub fn control(socket: OwnedFd, uid: Option<u32>, by: Instant) -> Guest {
-        Guest { socket, uid, by, role: Role::Control, input: Vec::new(), output: Vec::new(), end: None }
+    pub fn control(knock: Knock, by: Instant) -> Guest {
+        Guest::of(knock, by, Role::Control, Vec::new())
+    }
+
+    fn of(knock: Knock, by: Instant, role: Role, output: Vec<u8>) -> Guest {
+        let Knock { socket, uid, peer } = knock;
+        let came_at = Instant::now();
+        Guest { socket, uid, peer, heard_at: None, came_at, by, role, input: Vec::new(), output, end: None }
     }
 
     /// Does it wait to send?
@@ -149,6 +164,7 @@ impl Guest {
             Ok(0) => Err(()),
             Ok(count) => {
                 self.input.extend_from_slice(&chunk[..count]);
+                self.heard_at = Some(Instant::now());
                 Ok(true)
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(false),

@@ -15,6 +15,7 @@ mod backend;
 mod buffer;
 mod caps;
 mod captive;
+mod claims;
 mod config;
 mod connection;
 mod control;
@@ -35,7 +36,7 @@ mod tenant;
 
 pub use access::{Rule, RuleError, may_open};
 pub use caps::Limit;
-pub use config::{Access, Caching, ExportConfig, Listen, ServerConfig, Share, Source};
+pub use config::{Access, Caching, ExportConfig, Listen, Locking, ServerConfig, Share, Source};
 pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;

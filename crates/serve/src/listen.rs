@@ -1,11 +1,12 @@
 //! Doors: the sockets at which clients knock.
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use blksched_nbd::{Address, Uri};
 
@@ -26,6 +27,8 @@ pub struct Knock {
     pub socket: OwnedFd,
     /// Its user, where that can be known.
     pub uid: Option<u32>,
+    /// Where it comes from, for the log.
+    pub peer: Arc<str>,
 }
 
 impl Door {
@@ -55,7 +58,7 @@ impl Door {
     pub fn accept(&self) -> io::Result<Option<Knock>> {
         let knock = match self {
             Door::Unix(listener, _) => listener.accept().and_then(|(stream, _)| Knock::unix(stream)),
-            Door::Tcp(listener) => listener.accept().and_then(|(stream, _)| Knock::tcp(stream)),
+            Door::Tcp(listener) => listener.accept().and_then(|(stream, address)| Knock::tcp(stream, address)),
         };
         match knock {
             Ok(knock) => Ok(Some(knock)),
@@ -102,14 +105,19 @@ impl Knock {
     /// A client on a Unix socket: the kernel knows its user.
     pub fn unix(stream: UnixStream) -> io::Result<Knock> {
         stream.set_nonblocking(true)?;
-        let uid = rustix::net::sockopt::socket_peercred(&stream).ok().map(|peer| peer.uid.as_raw());
-        Ok(Knock { socket: stream.into(), uid })
+        let credentials = rustix::net::sockopt::socket_peercred(&stream).ok();
+        let uid = credentials.map(|peer| peer.uid.as_raw());
+        let peer = credentials.map_or_else(
+            || "unix".to_owned(),
+            |peer| format!("unix:pid={},uid={}", peer.pid.as_raw_nonzero(), peer.uid.as_raw()),
+        );
+        Ok(Knock { socket: stream.into(), uid, peer: peer.into() })
     }
 
-    fn tcp(stream: TcpStream) -> io::Result<Knock> {
+    fn tcp(stream: TcpStream, address: SocketAddr) -> io::Result<Knock> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        Ok(Knock { socket: stream.into(), uid: None })
+        Ok(Knock { socket: stream.into(), uid: None, peer: format!("tcp:{address}").into() })
     }
 }
 

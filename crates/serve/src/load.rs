@@ -4,6 +4,8 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
 
 use blksched::Span;
@@ -62,6 +64,8 @@ pub struct LoadReport {
     pub latency: Histogram,
     /// Our own processor time.
     pub own_cpu: Span,
+    /// Why it ended before its time, if it did.
+    pub cut_short: Option<String>,
 }
 
 /// One connection.
@@ -90,26 +94,43 @@ struct Slot {
 /// Ask until time is up.
 ///
 /// # Errors
-/// If the server cannot be reached, refuses, or breaks the protocol.
+/// If the server cannot be reached or refuses. What ends it later is said in the report.
 pub fn load(plan: &LoadPlan) -> Result<LoadReport, String> {
     let mut clients = (0..plan.clients).map(|nth| Client::open(plan, nth)).collect::<Result<Vec<_>, _>>()?;
-    let mut report =
-        LoadReport { requests: 0, errors: 0, elapsed: Span::ZERO, latency: Histogram::new(), own_cpu: Span::ZERO };
+    let mut report = LoadReport {
+        requests: 0,
+        errors: 0,
+        elapsed: Span::ZERO,
+        latency: Histogram::new(),
+        own_cpu: Span::ZERO,
+        cut_short: None,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let register = signal_hook::flag::register(signal, stop.clone());
+        register.map_err(|error| format!("listening for signals: {error}"))?;
+    }
     let (began, cpu) = (Instant::now(), own_cpu());
     let end = began + Duration::from_nanos(plan.time.as_ns());
-    while Instant::now() < end {
-        for client in &mut clients {
-            client.fill(plan);
-            client.send()?;
+    while Instant::now() < end && report.cut_short.is_none() {
+        if stop.load(atomic::Ordering::Relaxed) {
+            report.cut_short = Some("told to stop".to_owned());
         }
-        wait(&clients)?;
-        for client in &mut clients {
-            client.receive(&mut report)?;
-        }
+        let round = go_round(plan, &mut clients, &mut report);
+        report.cut_short = report.cut_short.or(round.err());
     }
     report.elapsed = Span::from_ns(began.elapsed().as_nanos() as u64);
     report.own_cpu = own_cpu().saturating_sub(cpu);
     Ok(report)
+}
+
+fn go_round(plan: &LoadPlan, clients: &mut [Client], report: &mut LoadReport) -> Result<(), String> {
+    for client in &mut *clients {
+        client.fill(plan);
+        client.send()?;
+    }
+    wait(clients)?;
+    clients.iter_mut().try_for_each(|client| client.receive(report))
 }
 
 fn own_cpu() -> Span {

@@ -5,6 +5,18 @@ use blksched_nbd::reply::{Extent, State};
 /// The grain in which memory is taken \[bytes\].
 const CHUNK: usize = 64 << 10;
 
+/// The largest disk in memory: its table then takes 64 MiB \[bytes\].
+pub const LARGEST: u64 = 256 << 30;
+
+/// What becomes of the place of zeroes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is given back.
+    GivenBack,
+    /// It is kept, or taken, so that a later write finds it.
+    Kept,
+}
+
 /// A disk in memory.
 pub struct Memory {
     chunks: Vec<Option<Box<[u8]>>>,
@@ -41,15 +53,16 @@ impl Memory {
         }
     }
 
-    /// Make a stretch read as zeroes; what is wholly covered is given back.
-    pub fn zero(&mut self, offset: u64, length: u64) {
+    /// Make a stretch read as zeroes; what is wholly covered may be given back.
+    pub fn zero(&mut self, offset: u64, length: u64, kept: Place) {
         let mut done = 0;
         while done < length {
             let (chunk, from, count) = place(offset + done, usize::try_from(length - done).unwrap_or(usize::MAX));
-            match &mut self.chunks[chunk] {
-                whole if count == CHUNK => *whole = None,
-                Some(bytes) => bytes[from..from + count].fill(0),
-                None => {}
+            match (&mut self.chunks[chunk], kept) {
+                (whole, Place::GivenBack) if count == CHUNK => *whole = None,
+                (Some(bytes), _) => bytes[from..from + count].fill(0),
+                (none, Place::Kept) => *none = Some(vec![0; CHUNK].into_boxed_slice()),
+                (None, Place::GivenBack) => {}
             }
             done += count as u64;
         }
@@ -100,7 +113,7 @@ mod tests {
     fn zeroes_give_whole_chunks_back() {
         let mut memory = Memory::new(4 * CHUNK as u64);
         memory.write(0, &vec![1; 4 * CHUNK]);
-        memory.zero(100, 2 * CHUNK as u64);
+        memory.zero(100, 2 * CHUNK as u64, Place::GivenBack);
         let chunk = CHUNK as u64;
         let hole = Extent { length: chunk, state: State::Hole };
         let data = |length| Extent { length, state: State::Data };
@@ -109,5 +122,7 @@ mod tests {
         let mut back = [1; 200];
         memory.read(2 * chunk, &mut back);
         assert_eq!(back, [[0; 100], [1; 100]].concat()[..]);
+        memory.zero(chunk, chunk, Place::Kept);
+        assert_eq!(memory.extents(0, 4 * chunk, 9), [data(4 * chunk)], "zeroes that keep their place are no hole");
     }
 }

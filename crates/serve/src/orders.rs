@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use crate::connection::Who;
 use blksched_nbd::Session;
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -20,6 +21,8 @@ pub enum Order {
 
 /// A client whose handshake is over.
 pub struct Client {
+    /// Who it is.
+    pub who: Who,
     /// Its socket.
     pub socket: OwnedFd,
     /// What was agreed on; its export is the shard's own number of the tenant.

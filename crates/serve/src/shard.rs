@@ -22,6 +22,7 @@ use crate::orders::Order;
 use crate::record::Trace;
 use crate::tenant::Tenant;
 
+mod admission;
 mod apart;
 mod extents;
 mod finish;

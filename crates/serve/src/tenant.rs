@@ -28,6 +28,10 @@ pub struct Tenant {
     pub gate: VecDeque<u32>,
     /// Its memory.
     pub pool: Pool,
+    /// Its connections that wait for some, and hold none.
+    pub line: VecDeque<usize>,
+    /// When its file was last looked at, and whether it was as long as the export.
+    pub whole: (Instant, bool),
     /// What must be made stable.
     pub stability: Stability,
     /// When its next flush may go, while others want the disk.
@@ -97,6 +101,8 @@ impl Tenant {
             caps,
             gate: VecDeque::new(),
             pool: Pool::new(memory),
+            line: VecDeque::new(),
+            whole: (Instant::ZERO, true),
             stability: Stability::AT_START,
             flushes_from: Instant::ZERO,
             held_flushes: Vec::new(),

@@ -12,7 +12,7 @@ use crate::scene::some_time;
 #[command(after_help = SERVE_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct ServeArguments {
     /// What to serve: NAME=PATH or NAME=mem:SIZE, and options behind commas: weight, class, level, bps, iops,
-    /// burst_bytes, burst_ops, offset, size, disk, description, ro; may be repeated
+    /// burst_bytes, burst_ops, offset, size, disk, description, lock, ro; may be repeated
     #[arg(long, value_name = "NAME=PATH[,OPTION]…", required = true)]
     pub(crate) export: Vec<String>,
     /// The scheduler, name[@kernel][+mechanism=variant]
@@ -66,6 +66,22 @@ pub(crate) struct ServeArguments {
     /// How long a handshake may take, and how long a stop waits for clients
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) patience: Span,
+    /// How much to note on standard error: error, warn, info, debug, trace, off [default: $RUST_LOG, or info; warn with
+    /// --run]
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log: Option<String>,
+    /// How a line of it looks
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

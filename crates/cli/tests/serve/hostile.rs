@@ -59,3 +59,18 @@ fn a_handshake_that_never_ends_is_ended() {
     raw.read_to_end(&mut rest).unwrap();
     assert_eq!(rest.len(), 18, "the greeting, and then the end");
 }
+
+#[test]
+fn idle_sockets_keep_neither_a_newcomer_nor_a_question_out() {
+    // As long as they last, longer than this test waits for anything.
+    let server = Server::start(&["--export", "m=mem:1M", "--patience", "900s"]);
+    let idle: Vec<_> = (0..600).map(|_| server.raw()).collect();
+    let mut client = server.open("m");
+    client.write(0, &[7; 4096]).unwrap();
+    assert_eq!(server.ctl(&["get", "tenants/m/weight"]).unwrap(), "100");
+    // Nor do sockets at the control.
+    let askers: Vec<_> = (0..200).map(|_| std::os::unix::net::UnixStream::connect(&server.control).unwrap()).collect();
+    assert_eq!(server.ctl(&["get", "tenants/m/weight"]).unwrap(), "100");
+    assert_eq!(client.read(0, 4096).unwrap(), [7; 4096]);
+    drop((idle, askers));
+}

@@ -2,7 +2,7 @@
 
 use blksched_nbd::{Command, Errno, Framing, Holes, Persist, Speed, Wish};
 
-use crate::kit::{ENGINES, Folder, Numbers, Server, works};
+use crate::kit::{ENGINES, Folder, Numbers, Server, captive, works};
 
 #[test]
 fn what_is_written_reads_back_on_every_engine_store_and_framing() {
@@ -177,4 +177,85 @@ fn a_client_that_is_not_on_the_list_finds_nothing() {
     let refused = server.open_as(Wish::open("other")).err().unwrap();
     assert!(refused.contains("no such export"), "{refused}");
     assert_eq!(server.open_as(Wish::open("")).unwrap().opened.export.size, 1 << 20, "the only one that it may open");
+}
+
+#[test]
+fn a_file_that_was_truncated_while_served_errors_and_does_not_grow_again() {
+    let folder = Folder::new();
+    let file = folder.file("f.img", 1 << 20);
+    for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
+        std::fs::File::options().write(true).open(&file).unwrap().set_len(1 << 20).unwrap();
+        let server = Server::start(&["--export", &format!("f={file}"), "--engine", engine]);
+        let mut client = server.open("f");
+        client.write(512 << 10, &[1; 4096]).unwrap();
+        std::fs::File::options().write(true).open(&file).unwrap().set_len(256 << 10).unwrap();
+        assert_eq!(client.write(512 << 10, &[2; 4096]), Err(Errno::Io), "{engine}");
+        assert_eq!(client.read(512 << 10, 4096), Err(Errno::Io), "{engine}");
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), 256 << 10, "{engine}: it has grown");
+        assert_eq!(client.read(0, 4096).unwrap(), [0; 4096]);
+    }
+}
+
+#[test]
+fn what_one_server_writes_nobody_else_opens() {
+    let folder = Folder::new();
+    let file = folder.file("f.img", 1 << 20);
+    std::fs::hard_link(&file, folder.path("link")).unwrap();
+    let export = |name: &str, path: &str, rest: &str| format!("{name}={path}{rest}");
+    let (writer, linked) = (export("f", &file, ""), folder.text("link"));
+    let server = Server::start(&["--export", &writer]);
+    for (rest, works) in [("", false), (",ro", false), (",lock=off", true)] {
+        let (ok, text) = captive(&["--export", &export("g", &linked, rest)], "true");
+        assert_eq!(ok, works, "{rest}: {text}");
+        assert!(works || text.contains("lock=off"), "{text}");
+    }
+    if let Ok(qemu) = std::process::Command::new("qemu-io").args(["-f", "raw", "-c", "write 0 512", &file]).output() {
+        assert!(!qemu.status.success(), "QEMU looks at the same locks");
+    }
+    drop(server);
+    let reader = Server::start(&["--export", &export("f", &file, ",ro")]);
+    assert!(captive(&["--export", &export("g", &linked, ",ro")], "true").0, "who only reads shares");
+    assert!(!captive(&["--export", &export("g", &linked, "")], "true").0);
+    drop(reader);
+    for (second, rest) in [(&file, ",disk=x"), (&linked, "")] {
+        let (ok, text) = captive(&["--export", &writer, "--export", &export("g", second, rest)], "true");
+        assert!(!ok && text.contains("export f"), "twice in one server: {text}");
+    }
+}
+
+#[test]
+fn a_terminal_that_closes_does_not_end_the_server_and_what_cannot_be_served_is_said() {
+    let server = Server::start(&["--export", "m=mem:1M"]);
+    let mut client = server.open("m");
+    server.signal("HUP");
+    client.write(0, &[1; 512]).unwrap();
+    server.signal("HUP");
+    assert_eq!(client.read(0, 512).unwrap(), [1; 512]);
+    for (export, why) in [("m=mem:100T", "256G"), ("z=/dev/zero", "neither a file nor a block device")] {
+        let (ok, text) = captive(&["--export", export], "true");
+        assert!(!ok && text.contains(why), "{text}");
+    }
+    let (ok, text) = captive(&["--export", "m=mem:1M", "--max-sectors-kb", "640", "--memory", "40M"], "true");
+    assert!(!ok && text.contains("--memory 52M"), "{text}");
+}
+
+#[test]
+fn the_log_says_who_came_and_who_left_with_the_time_as_text_or_json() {
+    for format in ["text", "json"] {
+        let arguments = ["--export", "m=mem:1M", "--log", "info", "--log-format", format];
+        let (ok, text) = captive(&arguments, "nbdinfo --size $uri");
+        if !ok && text.contains("not found") {
+            println!("skipped: there is no nbdinfo here");
+            return;
+        }
+        let line = text.lines().find(|line| line.contains("came in")).unwrap_or_else(|| panic!("{text}"));
+        assert!(line.contains("unix:pid=") && line.contains("client") && line.contains("20"), "{line}");
+        assert!(text.contains("left") && !text.contains("WARN"), "a normal goodbye is no warning: {text}");
+        if format == "json" {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert!(value["client"] == 1 && value["level"] == "INFO" && value["timestamp"].is_string(), "{line}");
+        }
+    }
+    let (ok, text) = captive(&["--export", "m=mem:1M", "--log", "loud"], "true");
+    assert!(!ok && text.contains("--log loud: expected error, warn"), "{text}");
 }

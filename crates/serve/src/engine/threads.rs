@@ -1,7 +1,7 @@
 //! The engine for kernels without io_uring: sockets by `poll`, files by a few threads.
 
 use std::io::{self, IoSlice};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -77,6 +77,10 @@ impl Engine for Threads {
         Ok(())
     }
 
+    fn unsent(&self, socket: &OwnedFd) -> Option<u32> {
+        super::uring::unsent(socket)
+    }
+
     fn name(&self) -> &'static str {
         "threads"
     }
@@ -115,8 +119,9 @@ fn watch(io: &Io) -> PollFd<'_> {
 fn attempt(pending: &mut Pending) -> Option<Result<usize, i32>> {
     let tried = match &mut pending.io {
         Io::Poll(_) => Ok(0),
-        Io::Receive(socket, buffer, from) => {
-            recv(socket.as_fd(), &mut buffer.bytes_mut()[*from..], RecvFlags::DONTWAIT).map(|(count, _)| count)
+        Io::Receive(socket, buffer, fill) => {
+            let free = &mut buffer.bytes_mut()[fill.from..fill.to];
+            recv(socket.as_fd(), free, RecvFlags::DONTWAIT).map(|(count, _)| count)
         }
         Io::Send(socket, mail) => {
             let rest: Vec<IoSlice<'_>> = mail.rest(pending.sent).take(MOST_VECTORS).map(IoSlice::new).collect();

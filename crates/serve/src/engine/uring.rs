@@ -17,7 +17,7 @@ use slab::Slab;
 
 use super::registered::{MOST, Registered};
 use super::workers::Workers;
-use super::{Allocation, Engine, Event, Io, Part, Stable};
+use super::{Allocation, Engine, Event, Io, Part, Stable, Until};
 use crate::mail::Mail;
 
 /// The token of the engine's own poll; nobody else's, for theirs count from 0.
@@ -81,6 +81,7 @@ impl Uring {
         ring.submitter().register_probe(&mut probe)?;
         let needed = [
             opcode::PollAdd::CODE,
+            opcode::AsyncCancel::CODE,
             opcode::Recv::CODE,
             opcode::SendMsg::CODE,
             opcode::Read::CODE,
@@ -190,6 +191,16 @@ impl Engine for Uring {
         }
     }
 
+    fn hurry(&mut self, token: u64) {
+        let is_it = |entry: &Entry| entry.token == token && matches!(entry.io, Io::Receive(..));
+        let Some((slot, _)) = self.entries.iter().find(|(_, entry)| is_it(entry)) else { return };
+        self.push(&opcode::AsyncCancel::new(slot as u64).build().user_data(ASIDE));
+    }
+
+    fn unsent(&self, socket: &OwnedFd) -> Option<u32> {
+        unsent(socket)
+    }
+
     fn name(&self) -> &'static str {
         "io_uring"
     }
@@ -198,6 +209,14 @@ impl Engine for Uring {
         let buffers = self.registered.as_ref().map_or(0, Registered::taken);
         format!("registered_buffers={buffers} fixed_ios={} plain_ios={}", self.used.fixed, self.used.plain)
     }
+}
+
+/// How much of what was sent on a socket its peer has not taken \[bytes\] (SIOCOUTQ).
+pub fn unsent(socket: &OwnedFd) -> Option<u32> {
+    let mut count: libc::c_int = 0;
+    // SAFETY: the kernel writes one `int` to `count`, which lives on.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) };
+    if result == 0 { u32::try_from(count).ok() } else { None }
 }
 
 /// Has this kernel tables of registered buffers that change (5.19)? Then this ring has one.
@@ -223,9 +242,10 @@ fn describe(entry: &mut Entry, index: Option<u16>, spare: impl FnOnce() -> Optio
     let fd = |file: &OwnedFd| Fd(file.as_raw_fd());
     match &mut entry.io {
         Io::Poll(file) => opcode::PollAdd::new(fd(file), libc::POLLIN as u32).build(),
-        Io::Receive(file, buffer, from) => {
-            let free = &mut buffer.bytes_mut()[*from..];
-            opcode::Recv::new(fd(file), free.as_mut_ptr(), free.len() as u32).build()
+        Io::Receive(file, buffer, fill) => {
+            let free = &mut buffer.bytes_mut()[fill.from..fill.to];
+            let all = if fill.until == Until::Full { libc::MSG_WAITALL } else { 0 };
+            opcode::Recv::new(fd(file), free.as_mut_ptr(), free.len() as u32).flags(all).build()
         }
         Io::Send(file, mail) => {
             let gear = entry.gear.insert(geared(spare, |vectors| gather(mail, vectors)));

@@ -143,7 +143,7 @@ impl Shard {
     }
 
     /// What is tried now has failed.
-    fn fail(&mut self, rq: RequestId, failed: Option<Errno>) {
+    pub(super) fn fail(&mut self, rq: RequestId, failed: Option<Errno>) {
         if let (Some(flight), Some(errno)) = (&mut self.flights[rq.index()], failed) {
             flight.error.get_or_insert(errno);
         }

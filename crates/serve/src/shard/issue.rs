@@ -7,6 +7,7 @@ use super::apart::Tries;
 use super::{Shard, Token};
 use crate::backend::Store;
 use crate::engine::{Allocation, Io, Part};
+use crate::memory::Place;
 use crate::tenant::Tenant;
 
 /// A command that the device has.
@@ -86,6 +87,12 @@ impl Shard {
             parts.push(Part { piece: number, buffer, length });
         }
         let tenant = self.tenant_of_piece(parts[0].piece);
+        if command.op == Op::Write && !self.is_whole(tenant) {
+            // A write would make the file longer again, with nothing but zeroes where its data were.
+            self.fail(command.rq, Some(Errno::Io));
+            self.back_to_pieces(parts);
+            return;
+        }
         let offset = self.tenants[tenant].offset(command.start);
         let stable = self.tenants[tenant].backend.stable(command.fua);
         match &mut self.tenants[tenant].backend.store {
@@ -111,6 +118,15 @@ impl Shard {
         }
     }
 
+    /// Is a tenant's file as long as its export, as far as it was looked at in this turn?
+    fn is_whole(&mut self, tenant: usize) -> bool {
+        let Tenant { backend, whole, .. } = &mut self.tenants[tenant];
+        if whole.0 != self.now {
+            *whole = (self.now, backend.is_whole());
+        }
+        whole.1
+    }
+
     /// Give a stretch back, or make it zero.
     fn discard(&mut self, command: Command) {
         let piece = self.piece_of(command.rq);
@@ -126,7 +142,10 @@ impl Shard {
                 let io = Io::Allocate(file.clone(), what, *base + offset, length);
                 self.give_engine(command.rq, io);
             }
-            Store::Memory(memory) => memory.zero(offset, length),
+            Store::Memory(memory) => {
+                let kept = if what == Allocation::Zero { Place::Kept } else { Place::GivenBack };
+                memory.zero(offset, length, kept);
+            }
         }
     }
 

@@ -10,26 +10,30 @@ use rustix::net::Shutdown;
 use super::work::{Piece, Work};
 use super::{Shard, Token};
 use crate::backend::SECTOR;
-use crate::buffer::Pool;
-use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, WaitsFor};
-use crate::engine::{Event, Io};
+use crate::buffer::{Buffer, Pool};
+use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, WaitsFor, Who};
+use crate::engine::{Event, Fill, HURRIED, Io, Until};
 use crate::mail::Mail;
 use crate::orders::Client;
 use crate::tenant::Tenant;
 
+/// So much of a piece's data is received straight into its buffer, without a copy \[bytes\].
+const STRAIGHT: usize = 16 << 10;
 /// Inboxes may take so much beside a tenant's memory, as a part of it.
 const INBOXES: usize = 4;
 
 impl Shard {
     /// A new client.
     pub(super) fn attach(&mut self, client: Client) {
-        let Client { socket, session, ahead } = client;
+        let Client { who, socket, session, ahead } = client;
         let submitter = self.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
         let inboxes = (tenant.connections as usize + 1) * INBOX;
         if ahead.len() > INBOX || inboxes > tenant.pool.ceiling() / INBOXES {
             // Its socket closes; the client may come again.
-            tracing::warn!(export = tenant.export.name, "no memory for another client");
+            let Who { number, peer } = who;
+            let (export, most) = (&tenant.export.name, tenant.pool.ceiling() / INBOXES / INBOX);
+            tracing::warn!(client = number, %peer, export, most, "turned away: the export has no room for more");
             return;
         }
         tenant.connections += 1;
@@ -39,7 +43,10 @@ impl Shard {
         let mut inbox = Inbox::new(Pool::apart(INBOX));
         inbox.preload(&ahead);
         let reader = RequestReader::new(session.framing, Limits::of(&tenant.export, session.allocation));
+        let (export, clients) = (&tenant.export.name, tenant.connections);
+        tracing::info!(client = who.number, peer = %who.peer, export, clients, "came in");
         let at = self.connections.insert(Connection {
+            who,
             socket: Arc::new(socket),
             reader,
             tenant: session.export,
@@ -53,7 +60,10 @@ impl Shard {
             questions: 0,
             held: 0,
             sending: 0,
-            sent_at: self.now,
+            unsent: None,
+            taken_at: self.now,
+            filling: None,
+            waits_since: None,
             phase: Phase::Open,
             heard_at: self.now,
             attention: Attention::None,
@@ -67,6 +77,10 @@ impl Shard {
     /// Something came, or the client has gone.
     pub(super) fn received(&mut self, at: usize, event: Event) {
         let Io::Receive(_, buffer, _) = event.io else { unreachable!("a receive came back as something else") };
+        if let Some(piece) = self.connections[at].filling.take() {
+            self.filled(at, piece, buffer, event.result);
+            return;
+        }
         let count = event.result.unwrap_or(0);
         self.connections[at].inbox.returned(buffer, count);
         self.attend(at);
@@ -76,6 +90,23 @@ impl Shard {
         }
         self.connections[at].heard_at = self.now;
         self.understand(at);
+    }
+
+    /// Data of a write came straight into their piece.
+    fn filled(&mut self, at: usize, piece: u32, buffer: Buffer, result: Result<usize, i32>) {
+        self.pieces[piece as usize].buffer = Some(buffer);
+        self.attend(at);
+        let Reading::Data { work, filled, .. } = self.connections[at].reading else { return };
+        match result {
+            _ if self.connections[at].phase != Phase::Open => self.abandon_data(at),
+            Err(HURRIED) => {}
+            Ok(0) | Err(_) => self.depart(at),
+            Ok(count) => {
+                self.connections[at].heard_at = self.now;
+                self.came(at, work, piece, filled + count);
+                self.understand(at);
+            }
+        }
     }
 
     /// Understand as much as is there and there is room for.
@@ -119,10 +150,8 @@ impl Shard {
                 self.watch();
             }
             Parsed::Request(request, payload) => {
-                if !self.has_memory_for(at, &request) {
+                if !self.takes_memory(at, &request) {
                     self.connections[at].waits_for = WaitsFor::Room;
-                    self.starved.push(at);
-                    self.watch();
                     return false;
                 }
                 self.connections[at].inbox.used(used);
@@ -130,24 +159,6 @@ impl Shard {
             }
         }
         true
-    }
-
-    /// A request is taken on only with all the memory that it needs, so that none waits for another; and a client may
-    /// hold no more than it leaves to others, so that none who stalls stops the rest.
-    fn has_memory_for(&self, at: usize, request: &Request) -> bool {
-        let needed = self.memory_for(request);
-        if needed == 0 {
-            return true;
-        }
-        let Connection { tenant, held, .. } = self.connections[at];
-        let pool = &self.tenants[tenant].pool;
-        if held > 0 && held + needed > pool.free() as u64 {
-            return false;
-        }
-        match needed as usize {
-            length if length <= self.largest_piece => pool.can_take(length, 1),
-            length => pool.can_take(self.largest_piece, length.div_ceil(self.largest_piece)),
-        }
     }
 
     fn take_on(&mut self, work: Work) -> u32 {
@@ -216,23 +227,29 @@ impl Shard {
     fn data(&mut self, at: usize, work: u32, piece: u32, filled: usize) -> bool {
         let connection = &mut self.connections[at];
         let here = &mut self.pieces[piece as usize];
-        let (length, next, unread) = (here.length(), here.next, connection.inbox.unread());
-        if unread.is_empty() {
+        let (length, unread) = (here.length(), connection.inbox.unread());
+        if unread.is_empty() || connection.filling.is_some() {
             return false;
         }
         let buffer = here.buffer.as_mut().expect("a piece has its buffer until it is issued");
         let count = unread.len().min(length - filled);
         buffer.bytes_mut()[filled..filled + count].copy_from_slice(&unread[..count]);
         connection.inbox.used(count);
-        connection.reading = match (filled + count == length, next) {
-            (false, _) => Reading::Data { work, piece, filled: filled + count },
+        self.came(at, work, piece, filled + count);
+        true
+    }
+
+    /// So much of a piece's data is here; with the last of a work's, it is submitted.
+    fn came(&mut self, at: usize, work: u32, piece: u32, filled: usize) {
+        let here = &self.pieces[piece as usize];
+        self.connections[at].reading = match (filled == here.length(), here.next) {
+            (false, _) => Reading::Data { work, piece, filled },
             (true, Some(next)) => Reading::Data { work, piece: next, filled: 0 },
             (true, None) => Reading::Header,
         };
         if self.connections[at].reading == Reading::Header {
             self.submit_work(work);
         }
-        true
     }
 
     /// Data of a refused request are skipped; then it is answered.
@@ -277,22 +294,18 @@ impl Shard {
     /// Let through what the caps let through.
     pub(super) fn open_gate(&mut self, tenant: usize) {
         while let Some(&piece) = self.tenants[tenant].gate.front() {
-            let Piece { op, sectors, .. } = self.pieces[piece as usize];
-            let bytes = if op == Op::Discard { 0 } else { u64::from(sectors) * SECTOR };
+            let Piece { sectors, .. } = self.pieces[piece as usize];
             let now = self.now;
             let Tenant { gate, caps, .. } = &mut self.tenants[tenant];
-            if !caps.admit(now, bytes) {
+            if !caps.admit(now, u64::from(sectors) * SECTOR) {
                 return;
             }
             gate.pop_front();
-            let submitted = self.enqueue(piece, tenant);
-            if matches!(submitted, Submitted::Merged { .. } | Submitted::MergedOnInsert { .. }) {
-                self.tenants[tenant].caps.merged();
-            }
+            self.enqueue(piece, tenant);
         }
     }
 
-    pub(super) fn enqueue(&mut self, number: u32, tenant: usize) -> Submitted {
+    pub(super) fn enqueue(&mut self, number: u32, tenant: usize) {
         let piece = &self.pieces[number as usize];
         let work = &self.works[piece.work as usize];
         let Tenant { group, share, .. } = self.tenants[tenant];
@@ -305,7 +318,6 @@ impl Shard {
         if submitted == Submitted::Done {
             self.hand_out();
         }
-        submitted
     }
 
     /// A flush covers what was replied to; where that is stable already there is nothing to do.
@@ -329,6 +341,7 @@ impl Shard {
         if self.connections[at].phase == Phase::Open {
             self.connections[at].phase = Phase::Leaving;
         }
+        self.leave_line(at);
         self.abandon_data(at);
     }
 
@@ -336,26 +349,36 @@ impl Shard {
     pub(super) fn leave(&mut self, at: usize) {
         self.depart(at);
         let connection = &self.connections[at];
-        if connection.inbox.is_lent() {
+        if connection.receives() {
             // Nothing more comes in: the receive under way ends.
             let _ = rustix::net::shutdown(&connection.socket, Shutdown::Read);
         }
         self.attend(at);
     }
 
-    /// It cannot be talked to any more.
+    /// It has done what ends a connection.
     pub(super) fn lose(&mut self, at: usize, why: &str) {
+        let Connection { who, tenant, .. } = &self.connections[at];
+        let export = &self.tenants[*tenant].export.name;
+        tracing::warn!(client = who.number, peer = %who.peer, export, why, "cut off");
+        self.hang_up(at);
+    }
+
+    /// It cannot be talked to any more.
+    pub(super) fn hang_up(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        tracing::warn!(export = self.tenants[connection.tenant].export.name, why, "closing a client's connection");
         connection.phase = Phase::Gone;
         let _ = rustix::net::shutdown(&connection.socket, Shutdown::Both);
+        self.leave_line(at);
         self.abandon_data(at);
         self.attend(at);
     }
 
     /// A write whose data will not come.
     fn abandon_data(&mut self, at: usize) {
-        if let Reading::Data { work, .. } = self.connections[at].reading {
+        let connection = &self.connections[at];
+        // What the engine receives into comes back first.
+        if let (Reading::Data { work, .. }, None) = (connection.reading, connection.filling) {
             self.connections[at].reading = Reading::Header;
             self.dissolve(work);
         }
@@ -364,11 +387,21 @@ impl Shard {
     /// Receive more, if there is a reason to.
     pub(super) fn receive_more(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        if connection.phase != Phase::Open || connection.waits_for == WaitsFor::Room {
+        if connection.phase != Phase::Open || connection.waits_for == WaitsFor::Room || connection.receives() {
             return;
         }
-        if let Some((buffer, from)) = connection.inbox.lend() {
-            let io = Io::Receive(connection.socket.clone(), buffer, from);
+        if let Reading::Data { piece, filled, .. } = connection.reading
+            && self.pieces[piece as usize].length() - filled >= STRAIGHT
+        {
+            let piece_here = &mut self.pieces[piece as usize];
+            let fill = Fill { from: filled, to: piece_here.length(), until: Until::Full };
+            let buffer = piece_here.buffer.take().expect("a piece has its buffer until it is issued");
+            connection.filling = Some(piece);
+            let io = Io::Receive(connection.socket.clone(), buffer, fill);
+            self.engine.submit(Token::Receive(at).pack(), io);
+        } else if let Some((buffer, from)) = connection.inbox.lend() {
+            let fill = Fill { from, to: buffer.capacity(), until: Until::Anything };
+            let io = Io::Receive(connection.socket.clone(), buffer, fill);
             self.engine.submit(Token::Receive(at).pack(), io);
         }
     }

@@ -66,7 +66,7 @@ impl Shard {
             self.connections[at].mail = Some(mail);
             return;
         }
-        self.connections[at].sent_at = self.now;
+        (self.connections[at].taken_at, self.connections[at].unsent) = (self.now, None);
         let io = Io::Send(self.connections[at].socket.clone(), mail);
         self.engine.submit(Token::Send(at).pack(), io);
     }
@@ -124,7 +124,8 @@ impl Shard {
         connection.held -= core::mem::take(&mut connection.sending);
         self.attend(at);
         if event.result != Ok(whole) && self.connections[at].phase != Phase::Gone {
-            self.lose(at, "it takes no more replies");
+            // It went without waiting for its replies: nothing to warn of.
+            self.hang_up(at);
         }
     }
 
@@ -154,8 +155,10 @@ impl Shard {
 
     /// Nothing of a connection is left.
     fn remove(&mut self, at: usize) {
-        let Connection { tenant, submitter, .. } = self.connections.remove(at);
+        let Connection { tenant, submitter, who, .. } = self.connections.remove(at);
         self.tenants[tenant].connections -= 1;
+        let (export, clients) = (&self.tenants[tenant].export.name, self.tenants[tenant].connections);
+        tracing::info!(client = who.number, peer = %who.peer, export, clients, "left");
         self.queue.forget(self.now, submitter);
     }
 }

@@ -1,22 +1,36 @@
 //! A client that stops in the middle of its data, or takes no replies, holds memory that others need: it is cut off.
 //!
-//! **Rule** While anybody is in the middle of its data, or waits for memory, all are looked at once in [`LOOK`]. Who
-//! has sent nothing of its data for [`STALL`], or has taken nothing for as long while others wait, is cut off.
+//! **Rule** While anybody is in the middle of its data, or waits for memory, all are looked at every second, and four
+//! times a second while anybody waits. Who has sent nothing of its data for [`STALL`], or has taken nothing for as long
+//! while others wait, is cut off. Once the first in line has waited for [`CROWDED`], those who hold most of its memory
+//! and have taken nothing for as long are cut off, until they make half of the memory free. A client that takes its
+//! replies, however slowly, is not.
 
 use blksched::{Instant, Span};
 
-use super::Shard;
+use super::{Shard, Token};
 use crate::connection::{Connection, Phase, Reading};
 
 /// How long a client may stop.
 const STALL: Span = Span::from_secs(30);
+/// How long others wait for memory before a client may not.
+const CROWDED: Span = Span::from_ms(500);
 /// How often it is looked for those who have.
 const LOOK: Span = Span::from_secs(1);
+/// How often while others wait.
+const SOON: Span = Span::from_ms(250);
+/// So long a receive may wait for the last byte before it is asked how far it is.
+const QUIET: Span = Span::from_secs(5);
 
 impl Shard {
     /// From now on somebody may stall.
     pub(super) fn watch(&mut self) {
-        self.look.get_or_insert(self.now + LOOK);
+        let next = self.now + if self.somebody_waits() { SOON } else { LOOK };
+        self.look = Some(self.look.map_or(next, |look| look.min(next)));
+    }
+
+    fn somebody_waits(&self) -> bool {
+        !self.starved.is_empty()
     }
 
     /// Cut off who has stalled.
@@ -24,18 +38,67 @@ impl Shard {
         if self.look.is_none_or(|look| look > self.now) {
             return;
         }
-        let others_wait = !self.starved.is_empty();
-        let mid_data = |(_, connection): (_, &Connection)| connection.reading != Reading::Header;
-        self.look = (others_wait || self.connections.iter().any(mid_data)).then_some(self.now + LOOK);
+        self.look = None;
+        let others_wait = self.somebody_waits();
+        let mid_data = |(_, connection): (_, &Connection)| {
+            connection.phase == Phase::Open && connection.reading != Reading::Header
+        };
+        if others_wait || self.connections.iter().any(mid_data) {
+            self.watch();
+        }
+        self.see_progress();
         let stalled = self.connections.iter().filter(|(_, connection)| has_stalled(connection, self.now, others_wait));
         for at in stalled.map(|(at, _)| at).collect::<Vec<_>>() {
             self.lose(at, "it has stopped in the middle of a request or a reply");
         }
+        for tenant in 0..self.tenants.len() {
+            self.make_room(tenant);
+        }
     }
+
+    /// Who has taken something since the last look? And who has sent some of what is received as a whole?
+    fn see_progress(&mut self) {
+        for (at, connection) in &mut self.connections {
+            if connection.mail.is_none() {
+                let unsent = self.engine.unsent(&connection.socket);
+                if unsent != connection.unsent {
+                    (connection.unsent, connection.taken_at) = (unsent, self.now);
+                }
+            }
+            if connection.filling.is_some() && self.now.since(connection.heard_at) >= QUIET {
+                self.engine.hurry(Token::Receive(at).pack());
+            }
+        }
+    }
+
+    /// Who waits in vain gets the memory of those who take nothing.
+    fn make_room(&mut self, tenant: usize) {
+        let waits =
+            |at: &usize| self.connections[*at].waits_since.is_some_and(|since| self.now.since(since) >= CROWDED);
+        if !self.tenants[tenant].line.front().is_some_and(waits) {
+            return;
+        }
+        let idle = |connection: &Connection| takes_nothing(connection, self.now, CROWDED);
+        let here =
+            self.connections.iter().filter(|(_, one)| one.tenant == tenant && one.phase != Phase::Gone && idle(one));
+        let mut idle: Vec<(u64, usize)> = here.map(|(at, connection)| (connection.held, at)).collect();
+        idle.sort_unstable_by(|a, b| b.cmp(a));
+        let mut wanted = self.tenants[tenant].pool.ceiling() as u64 / 2;
+        for (held, at) in idle {
+            if wanted == 0 {
+                return;
+            }
+            wanted = wanted.saturating_sub(held);
+            self.lose(at, "it takes no replies, and others wait for the memory");
+        }
+    }
+}
+
+fn takes_nothing(connection: &Connection, now: Instant, so_long: Span) -> bool {
+    connection.mail.is_none() && now.since(connection.taken_at) >= so_long
 }
 
 fn has_stalled(connection: &Connection, now: Instant, others_wait: bool) -> bool {
     let sends_nothing = connection.reading != Reading::Header && now.since(connection.heard_at) >= STALL;
-    let takes_nothing = connection.mail.is_none() && now.since(connection.sent_at) >= STALL;
-    connection.phase == Phase::Open && (sends_nothing || (others_wait && takes_nothing))
+    connection.phase == Phase::Open && (sends_nothing || (others_wait && takes_nothing(connection, now, STALL)))
 }

@@ -1,5 +1,6 @@
 //! A shard's promises, without sockets and disks.
 
+mod admission;
 mod answers;
 mod apart;
 mod clients;

@@ -9,8 +9,9 @@ use blksched_nbd::reply::{Extent, State};
 use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request, Session};
 
 use super::super::*;
-use crate::backend::{Backend, Store, Through};
-use crate::config::{Access, ExportConfig, Share, Source};
+use crate::backend::{Backend, Kind, Store, Through};
+use crate::config::{Access, ExportConfig, Locking, Share, Source};
+use crate::connection::Who;
 use crate::orders::{Client, Desk};
 
 /// What the shard has begun, and what the test says has ended.
@@ -18,6 +19,8 @@ use crate::orders::{Client, Desk};
 pub struct Hand {
     pub begun: Vec<(u64, Io)>,
     pub ended: Vec<Event>,
+    /// What clients have not taken of what was sent.
+    pub unsent: u32,
 }
 
 pub struct Fake(Arc<Mutex<Hand>>);
@@ -30,6 +33,10 @@ impl Engine for Fake {
     fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
         events.append(&mut self.0.lock().unwrap().ended);
         Ok(())
+    }
+
+    fn unsent(&self, _socket: &OwnedFd) -> Option<u32> {
+        Some(self.0.lock().unwrap().unsent)
     }
 
     fn name(&self) -> &'static str {
@@ -73,6 +80,7 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
         disk: None,
         description: String::new(),
         access: Access::ReadWrite,
+        locking: Locking::Off,
         share: Share::default(),
     };
     let file = Arc::new(std::fs::File::open("/dev/null").unwrap().into());
@@ -83,6 +91,8 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
         whole: 1 << 30,
         block: 512,
         rotational: false,
+        kind: Kind::Device,
+        identity: None,
         through: Through::Flag,
         disk: "test".to_owned(),
     };
@@ -145,7 +155,8 @@ impl Rig {
         let fd = ours.as_raw_fd();
         let framing = Framing::Structured;
         let session = Session { export: tenant, framing, allocation: true };
-        self.order(Order::Attach(Client { socket: ours.into(), session, ahead: Vec::new() }));
+        let who = Who { number: self.clients.len() as u64 + 1, peer: "test".into() };
+        self.order(Order::Attach(Client { who, socket: ours.into(), session, ahead: Vec::new() }));
         self.clients.push(Peer { fd, framing, replies: Vec::new(), _other_end: theirs });
         self.clients.len() - 1
     }
@@ -159,8 +170,8 @@ impl Rig {
             let is_it = |io: &Io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd);
             let Some(at) = hand.begun.iter().position(|(_, io)| is_it(io)) else { break };
             let (token, mut io) = hand.begun.remove(at);
-            let Io::Receive(_, buffer, from) = &mut io else { unreachable!() };
-            let free = &mut buffer.bytes_mut()[*from..];
+            let Io::Receive(_, buffer, fill) = &mut io else { unreachable!() };
+            let free = &mut buffer.bytes_mut()[fill.from..fill.to];
             let count = free.len().min(bytes.len());
             free[..count].copy_from_slice(&bytes[..count]);
             bytes = &bytes[count..];

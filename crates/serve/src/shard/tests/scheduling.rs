@@ -102,3 +102,30 @@ fn names_are_those_of_sysfs_and_mistakes_are_told() {
     let all = rig.shard.answer(&Question::List("tenants/b".to_owned())).unwrap();
     assert_eq!(all.lines().count(), 8, "{all}");
 }
+
+#[test]
+fn caps_charge_zeroes_and_trims_and_count_operations_as_they_were_asked() {
+    use blksched_nbd::{Holes, Persist, Speed};
+    let mut rig = settled("mq-deadline", 1);
+    let client = rig.client(0);
+    rig.shard.answer(&Question::Set("tenants/a/bps".to_owned(), "1M".to_owned())).unwrap();
+    let zeroes = Command::WriteZeroes { persist: Persist::Lazily, holes: Holes::Refused, speed: Speed::Any };
+    for (cookie, command) in [(1, zeroes), (2, Command::Trim(Persist::Lazily)), (3, zeroes)] {
+        rig.ask(client, cookie, command, 0, 64 << 20);
+        rig.let_disk_work();
+    }
+    assert_eq!(rig.told(client), [(1, None)], "the first is larger than the burst, and is paid for afterwards");
+    for (seconds, told) in [(63, vec![]), (2, vec![(2, None)]), (61, vec![]), (4, vec![(3, None)])] {
+        rig.shard.born = rig.shard.born.checked_sub(Duration::from_secs(seconds)).unwrap();
+        rig.turn();
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), told, "after {seconds} s more");
+    }
+    rig.shard.answer(&Question::Set("tenants/a/bps".to_owned(), "max".to_owned())).unwrap();
+    rig.shard.answer(&Question::Set("tenants/a/iops".to_owned(), "100".to_owned())).unwrap();
+    let bytes: Vec<u8> = (0..64).flat_map(|n| rig.request(client, n, Command::Read, n * 4096, 4096)).collect();
+    rig.send(client, &bytes);
+    rig.let_disk_work();
+    let told = rig.told(client).len();
+    assert!((10..20).contains(&told), "a burst of ten, and sequential ones cost as much as others: {told}");
+}

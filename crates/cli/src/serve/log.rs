@@ -1,0 +1,39 @@
+//! What the server notes while it runs, on standard error: time, level, message, and who it is about; a line each.
+
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::arguments::{LogFormat, ServeArguments};
+use crate::failure::Failure;
+
+/// From now on; `--log` says how much, else `RUST_LOG`, else everything of note, or only warnings beside a captive
+/// command.
+pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
+    let usual = if arguments.run.is_some() { LevelFilter::WARN } else { LevelFilter::INFO };
+    let said = arguments.log.clone().map(|text| ("--log", text));
+    let said = said.or_else(|| Some(("RUST_LOG", std::env::var("RUST_LOG").ok().filter(|text| !text.is_empty())?)));
+    let filter = match said {
+        None => Targets::new().with_default(usual),
+        Some((name, text)) => filter(&text).ok_or_else(|| {
+            let expected =
+                "expected error, warn, info, debug, trace or off, or TARGET=LEVEL,… as in blksched_serve=debug";
+            Failure::Input(format!("{name} {text}: {expected}"))
+        })?,
+    };
+    let lines = layer().with_writer(std::io::stderr).with_target(false).with_ansi(false).log_internal_errors(false);
+    // Somebody who embeds this may have a log already.
+    let registry = tracing_subscriber::registry();
+    let _ = match arguments.log_format {
+        LogFormat::Text => registry.with(lines.with_filter(filter)).try_init(),
+        LogFormat::Json => registry.with(lines.json().flatten_event(true).with_filter(filter)).try_init(),
+    };
+    Ok(())
+}
+
+/// A bare word is a level: a target that is called like a misspelt level is nobody's wish.
+fn filter(text: &str) -> Option<Targets> {
+    let says_a_level = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
+    text.split(',').all(says_a_level).then(|| text.parse().ok())?
+}

@@ -1,0 +1,152 @@
+//! A file or device is exported once per host: what one server writes, no other server, no QEMU and no second disk of
+//! this server may have open.
+//!
+//! **Rule** Locks are those of QEMU's image locking (man qemu: byte 100 and following say what is used, byte 200 and
+//! following what nobody else may), as locks of an open file (F_OFD_SETLK), so that hard links count as one file.
+//! Readers share a file with readers. Within a server, ranges of one file belong to one disk, where requests have an
+//! order; files that are only read may be on several.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+
+use crate::backend::Identity;
+use crate::config::{Access, Locking};
+
+const USED: i64 = 100;
+const NOT_SHARED: i64 = 200;
+/// What can be used: to read what is consistent, to write, to resize.
+const READ: i64 = 0;
+const WRITE: i64 = 1;
+const RESIZE: i64 = 3;
+
+/// What this server has.
+#[derive(Default)]
+pub struct Claims(Vec<Claim>);
+
+struct Claim {
+    identity: Identity,
+    access: Access,
+    export: String,
+    disk: String,
+    /// Holds the locks; none if they are not wanted.
+    file: Option<File>,
+}
+
+impl Claims {
+    /// This export has that file, on this disk.
+    ///
+    /// # Errors
+    /// If somebody else has it.
+    pub fn claim(
+        &mut self,
+        (export, disk): (&str, &str),
+        (path, identity): (&Path, Identity),
+        access: Access,
+        locking: Locking,
+    ) -> Result<(), String> {
+        let here = self.0.iter().filter(|claim| claim.identity == identity);
+        let writes = |one: Access| one == Access::ReadWrite;
+        if let Some(other) = here.clone().find(|one| one.disk != disk && (writes(one.access) || writes(access))) {
+            return Err(format!(
+                "{}: export {} has this file on disk {}: on two disks it may only be read",
+                path.display(),
+                other.export,
+                other.disk
+            ));
+        }
+        // The locks of one open file do not keep each other out.
+        let held = here.clone().filter_map(|claim| claim.file.as_ref()).next().map(File::try_clone);
+        let said = |error: io::Error| format!("{}: {error}", path.display());
+        let file = match (locking, held) {
+            (Locking::Off, _) => None,
+            (Locking::On, Some(file)) => Some(file.map_err(said)?),
+            (Locking::On, None) => Some(File::open(path).map_err(said)?),
+        };
+        if let Some(file) = &file {
+            lock(file, access).map_err(|why| format!("{}: {why}", path.display()))?;
+        }
+        let (export, disk) = (export.to_owned(), disk.to_owned());
+        self.0.push(Claim { identity, access, export, disk, file });
+        Ok(())
+    }
+}
+
+fn lock(file: &File, access: Access) -> Result<(), String> {
+    let (used, foreign): (&[i64], &[i64]) = match access {
+        Access::ReadWrite => (&[READ, WRITE], &[READ, WRITE]),
+        Access::ReadOnly => (&[READ], &[READ]),
+    };
+    let take = used.iter().map(|what| USED + what).chain([WRITE, RESIZE].map(|what| NOT_SHARED + what));
+    for byte in take {
+        match fcntl(file, FcntlArg::F_OFD_SETLK(&at(byte, libc::F_RDLCK))) {
+            Ok(_) => {}
+            Err(Errno::EAGAIN | Errno::EACCES) => return Err(taken(access)),
+            Err(error) => {
+                tracing::warn!(%error, "no locks here: nobody is kept from this file");
+                return Ok(());
+            }
+        }
+    }
+    // Does anybody not share what we use, or use what we do not share?
+    let against = foreign.iter().map(|what| NOT_SHARED + what).chain([WRITE, RESIZE].map(|what| USED + what));
+    for byte in against {
+        let mut question = at(byte, libc::F_WRLCK);
+        let asked = fcntl(file, FcntlArg::F_OFD_GETLK(&mut question));
+        if asked.is_ok() && i32::from(question.l_type) != libc::F_UNLCK {
+            return Err(taken(access));
+        }
+    }
+    Ok(())
+}
+
+fn taken(access: Access) -> String {
+    match access {
+        Access::ReadWrite => "another program has it open (a server, or QEMU); to serve it nevertheless: lock=off",
+        Access::ReadOnly => "another program writes it (a server, or QEMU); to serve it nevertheless: lock=off",
+    }
+    .to_owned()
+}
+
+fn at(byte: i64, kind: i32) -> libc::flock {
+    libc::flock { l_type: kind as i16, l_whence: libc::SEEK_SET as i16, l_start: byte, l_len: 1, l_pid: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: Identity = Identity(1, 1);
+
+    fn claim(claims: &mut Claims, path: &Path, disk: &str, access: Access) -> Result<(), String> {
+        claims.claim(("x", disk), (path, FILE), access, Locking::On)
+    }
+
+    #[test]
+    fn who_writes_a_file_has_it_alone_and_readers_share_it() {
+        let folder = std::env::temp_dir().join(format!("blksched-claims-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("disk");
+        File::create(&path).unwrap();
+        let linked = folder.join("link");
+        std::fs::hard_link(&path, &linked).unwrap();
+        let (read, write) = (Access::ReadOnly, Access::ReadWrite);
+        for (first, second, shared) in
+            [(write, write, false), (write, read, false), (read, write, false), (read, read, true)]
+        {
+            let (mut ours, mut theirs) = (Claims::default(), Claims::default());
+            claim(&mut ours, &path, "a", first).unwrap();
+            let tried = claim(&mut theirs, &linked, "a", second);
+            assert_eq!(tried.is_ok(), shared, "{first:?} and {second:?}: {tried:?}");
+            // Within one server the ranges of a file are told apart elsewhere; but they have one disk.
+            assert!(claim(&mut ours, &linked, "a", second).is_ok());
+            assert_eq!(claim(&mut ours, &linked, "b", second).is_ok(), shared);
+            theirs.claim(("x", "a"), (&path, FILE), write, Locking::Off).unwrap();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,53 @@
+//! Memory is given in the order in which it was asked for, and to nobody so much that others get none.
+//!
+//! **Rule** A request is taken on only with all the memory that it needs, so that none waits for another. A client that
+//! holds nothing and finds no room stands in line; while anybody stands there, nobody else of the tenant gets any. A
+//! client that holds something gets more only if as much is left as it then holds: it waits without a place in the
+//! line, until it holds nothing.
+
+use blksched_nbd::Request;
+
+use super::Shard;
+use crate::connection::Connection;
+use crate::tenant::Tenant;
+
+impl Shard {
+    /// May this request have its memory now? If not, its connection waits.
+    pub(super) fn takes_memory(&mut self, at: usize, request: &Request) -> bool {
+        let needed = self.memory_for(request);
+        if needed == 0 {
+            return true;
+        }
+        let Connection { tenant, held, .. } = self.connections[at];
+        let Tenant { pool, line, .. } = &mut self.tenants[tenant];
+        let its_turn = line.front().is_none_or(|&first| first == at);
+        let leaves_enough = held == 0 || held + needed <= pool.free() as u64;
+        let fits = match needed as usize {
+            length if length <= self.largest_piece => pool.can_take(length, 1),
+            length => pool.can_take(self.largest_piece, length.div_ceil(self.largest_piece)),
+        };
+        if its_turn && leaves_enough && fits {
+            line.pop_front();
+            self.connections[at].waits_since = None;
+            return true;
+        }
+        if held == 0 && !line.contains(&at) {
+            line.push_back(at);
+        }
+        self.connections[at].waits_since.get_or_insert(self.now);
+        self.starved.push(at);
+        self.watch();
+        false
+    }
+
+    /// It waits no more; who stood behind it is looked after.
+    pub(super) fn leave_line(&mut self, at: usize) {
+        let tenant = self.connections[at].tenant;
+        self.connections[at].waits_since = None;
+        let line = &mut self.tenants[tenant].line;
+        if let Some(place) = line.iter().position(|&one| one == at) {
+            line.remove(place);
+            self.tenants[tenant].line.front().copied().into_iter().for_each(|next| self.attend(next));
+        }
+    }
+}
