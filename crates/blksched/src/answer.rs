@@ -15,6 +15,9 @@ pub enum Dispatch {
         /// For whom.
         why: IdleFor,
     },
+    /// A queued request that the elevator kept out of its order goes through the insertion again, merging included;
+    /// then the question is asked anew.
+    Reinsert(RequestId),
     /// Requests are queued, but one in flight must complete first.
     Wait,
     /// Nothing is queued.

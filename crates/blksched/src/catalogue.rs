@@ -6,7 +6,7 @@ use crate::queue::{Plugging, Slots};
 mod error;
 mod spec;
 
-pub use crate::entry::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+pub use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 pub use error::SpecError;
 
 /// An elevator and the surroundings of its era.
@@ -32,9 +32,9 @@ pub struct Catalogue {
 impl Catalogue {
     /// What this crate brings.
     pub fn builtin() -> Catalogue {
-        use crate::elevators::{anticipatory, bfq, cfq, deadline, kyber, mq_deadline, none, noop};
+        use crate::elevators::{adios, anticipatory, bfq, cfq, deadline, kyber, mq_deadline, none, noop};
         let historical = [noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY];
-        let present = [none::ENTRY, mq_deadline::ENTRY, kyber::ENTRY, bfq::ENTRY];
+        let present = [none::ENTRY, mq_deadline::ENTRY, kyber::ENTRY, bfq::ENTRY, adios::ENTRY];
         Catalogue { entries: historical.into_iter().chain(present).collect() }
     }
 

@@ -6,7 +6,7 @@ use crate::group::Group;
 use crate::queue::merge::{MergeIndex, Merging};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
-use crate::tunables::Tunables;
+use crate::tunables::{KnobError, Setting, Tunables};
 
 /// Facts about the device, as the queue sees them at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,11 @@ impl Cx<'_> {
     /// Nothing merges into this request any more, though it stays queued. (Issuing one does that by itself.)
     pub fn seal(&mut self, id: RequestId) {
         self.books.seal(id);
+    }
+
+    /// Nothing finds this request, until it is inserted again ([`Dispatch::Reinsert`]); it may still merge then.
+    pub fn hide(&mut self, id: RequestId) {
+        self.books.merges.forget(id);
     }
 
     /// Wish to be run, in the calls that have no answer to say so: [`Elevator::grown`] and [`Elevator::absorbed`].
@@ -129,6 +134,11 @@ pub trait Elevator: Send {
         true
     }
 
+    /// May this request, about to be inserted, be appended to a queued one ([`OnInsert::Merge`](crate::merge::OnInsert))?
+    fn may_append(&self, _rq: &Request) -> bool {
+        true
+    }
+
     /// The elevator's own look-up for a bio that neither `last_merge` nor the hash could place.
     fn look_up(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Lookup {
         Lookup::Nothing
@@ -175,6 +185,18 @@ pub trait Elevator: Send {
     /// Its knobs, to change while running.
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         None
+    }
+
+    /// A knob is written: by number, or by text as into sysfs. For elevators whose knobs do more than change.
+    ///
+    /// # Errors
+    /// As [`Tunables::set`] and [`Tunables::set_text`].
+    fn store(&mut self, _cx: &mut Cx<'_>, knob: &str, value: Setting<'_>) -> Result<(), KnobError> {
+        match (self.tunables_mut(), value) {
+            (Some(tunables), Setting::Raw(raw)) => tunables.set(knob, raw),
+            (Some(tunables), Setting::Text(text)) => tunables.set_text(knob, text),
+            (None, _) => ().set(knob, 0),
+        }
     }
 
     /// Look at every invariant; tests call it between operations.

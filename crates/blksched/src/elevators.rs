@@ -1,5 +1,6 @@
 //! The schedulers, one folder each.
 
+pub mod adios;
 pub mod anticipatory;
 pub mod bfq;
 pub mod cfq;

@@ -17,6 +17,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// The kernels it is known as of, oldest first; the last is the default.
     pub presets: &'static [Preset],
+    /// Whether mainline kernels have it.
+    pub home: Home,
     /// What can be switched by itself.
     pub mechanisms: &'static [Mechanism],
     /// Every knob of any era.
@@ -25,6 +27,15 @@ pub struct Entry {
     pub bound: fn(&Choice) -> Bound,
     /// Make one.
     pub build: fn(&Choice) -> Box<dyn Elevator>,
+}
+
+/// Where an elevator is to be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In kernels as kernel.org has them.
+    Mainline,
+    /// In a patch that some distributions apply.
+    OutOfTree,
 }
 
 /// An era: a row of mechanisms and surroundings.
@@ -90,6 +101,8 @@ pub enum Wait {
         /// How many requests a batch may have.
         batch: fn(&dyn crate::Tunables) -> u64,
     },
+    /// There is a bound, but in time instead of in issues, for this reason.
+    InTime(&'static str),
     /// There is no bound, for this reason; a test shows the starvation.
     None(&'static str),
 }
@@ -128,9 +141,9 @@ impl Choice {
         found.unwrap_or_else(|| panic!("{} has no mechanism `{mechanism}`", self.entry.name)).1
     }
 
-    /// Can a present kernel run it? 5.0 removed every scheduler that does not work through blk-mq.
+    /// Can a present mainline kernel run it? 5.0 removed every scheduler that does not work through blk-mq.
     pub fn is_in_present_kernels(&self) -> bool {
-        self.kernel() >= Kernel::new(5, 0, 0)
+        self.kernel() >= Kernel::new(5, 0, 0) && self.entry.home == Home::Mainline
     }
 
     /// Has this era such a mechanism?

@@ -544,6 +544,24 @@ pub enum Reason {
         why: DepthChange,
     },
 
+    // ---- decisions: predicted batches (ADIOS)
+    /// A batch was filled.
+    BatchFilled {
+        /// With so many requests.
+        requests: u32,
+        /// The sum of what they are predicted to take.
+        predicted: Span,
+    },
+    /// A kind's latency model was renewed.
+    Learned {
+        /// Of which kind.
+        domain: Domain,
+        /// What up to 4 KiB take \[ns\]; 0: not known.
+        base: u64,
+        /// What each KiB beyond takes \[ns\].
+        slope: u64,
+    },
+
     // ---- what it cost
     /// A search looked at this many nodes.
     Searched {

@@ -54,7 +54,7 @@ mod time;
 pub mod tunables;
 mod utf8;
 
-pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Mechanism, Preset, SpecError, Variant, Wait};
+pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Home, Mechanism, Preset, SpecError, Variant, Wait};
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 pub use explain::{
     BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
@@ -65,12 +65,12 @@ pub use group::{Group, GroupError, Groups};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
 pub use queue::{
-    BlockQueue, Delivery, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted, WakeRule, merge,
+    BlockQueue, Delivery, Kept, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted, WakeRule, merge,
 };
 pub use request::{
     Bio, Class, Command, Dir, Durability, GroupId, Hints, Op, PerDir, PerWaiter, Priority, Request, RequestId,
     Requests, Sector, Stage, SubmitterId, Table, Tag, Waiter,
 };
 pub use time::{Instant, Jiffies, Span, SpanError, Tick};
-pub use tunables::{Knob, KnobError, KnobValue, Tunables, Unit};
+pub use tunables::{Knob, KnobError, KnobValue, Setting, Tunables, Unit};
 pub use utf8::{NotUtf8, utf8};

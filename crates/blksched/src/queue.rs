@@ -11,13 +11,14 @@ use crate::explain::{Listener, Reason, Silence, Unplug};
 use crate::group::Groups;
 use crate::request::{Bio, Bios, Command, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
 use crate::time::Instant;
-use crate::tunables::{KnobError, Tunables};
+use crate::tunables::{KnobError, Setting};
 
 mod config;
 mod flush;
 mod groups;
 pub mod merge;
 mod plug;
+mod recorded;
 mod slots;
 mod split;
 mod submit;
@@ -25,6 +26,7 @@ mod switch;
 
 pub use config::{Limits, QueueConfig};
 pub use plug::Plugging;
+pub use recorded::Kept;
 pub use slots::{Slots, WakeRule};
 
 use flush::Flushes;
@@ -281,11 +283,20 @@ impl<L: Listener> BlockQueue<L> {
     /// # Errors
     /// If it has no such knob or the value does not fit; nothing has changed then.
     pub fn set(&mut self, now: Instant, knob: &str, raw: i64) -> Result<(), KnobError> {
+        self.write_knob(now, knob, Setting::Raw(raw))
+    }
+
+    /// Write text to a knob of the elevator, as into its file in sysfs.
+    ///
+    /// # Errors
+    /// As [`BlockQueue::set`].
+    pub fn set_text(&mut self, now: Instant, knob: &str, text: &str) -> Result<(), KnobError> {
+        self.write_knob(now, knob, Setting::Text(text))
+    }
+
+    fn write_knob(&mut self, now: Instant, knob: &str, value: Setting<'_>) -> Result<(), KnobError> {
         self.catch_up(now);
-        match self.elevator.tunables_mut() {
-            Some(tunables) => tunables.set(knob, raw)?,
-            None => ().set(knob, raw)?,
-        }
+        self.elevator.store(&mut self.core.cx(now), knob, value)?;
         self.changed();
         Ok(())
     }
@@ -425,13 +436,19 @@ impl<L: Listener> BlockQueue<L> {
         if self.plug.is_closed() {
             return Next::Plugged;
         }
-        let answer = match self.answer {
-            Some(answer) => answer,
-            None => self.elevator.dispatch(&mut self.core.cx(now)),
+        let answer = loop {
+            match self.answer {
+                Some(answer) => break answer,
+                None => match self.elevator.dispatch(&mut self.core.cx(now)) {
+                    Dispatch::Reinsert(rq) => self.reinsert(now, rq),
+                    answer => break answer,
+                },
+            }
         };
         self.answer = (!matches!(answer, Dispatch::Issue(_))).then_some(answer);
         match answer {
             Dispatch::Issue(rq) => Next::Issue(self.issue(now, rq)),
+            Dispatch::Reinsert(rq) => unreachable!("{rq:?} was inserted again"),
             Dispatch::Idle { until, why } => Next::Idle { until, why },
             Dispatch::Wait => Next::Wait,
             Dispatch::Empty => Next::Empty,

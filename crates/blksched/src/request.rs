@@ -79,7 +79,8 @@ impl Bio {
 
     /// A direct write (its submitter waits for it).
     pub fn write(tag: u64, submitter: SubmitterId, start: Sector, sectors: u32) -> Bio {
-        Bio { op: Op::Write, ..Bio::read(tag, submitter, start, sectors) }
+        let hints = Hints { req_sync: true, ..Hints::default() };
+        Bio { op: Op::Write, hints, ..Bio::read(tag, submitter, start, sectors) }
     }
 
     /// A flush of the disk's volatile cache: everything completed before it is stable when it completes.

@@ -36,6 +36,8 @@ pub enum Unit {
     Cost,
     /// 0 or 1.
     Switch,
+    /// A number that stands for something.
+    Choice,
 }
 
 impl Unit {
@@ -54,6 +56,7 @@ impl Unit {
             Unit::Times => "times",
             Unit::Cost => "cost",
             Unit::Switch => "0/1",
+            Unit::Choice => "",
         }
     }
 
@@ -188,6 +191,15 @@ pub enum KnobError {
         /// The raw value.
         raw: i64,
     },
+    /// Not what a file that takes text expects.
+    Refused {
+        /// The knob.
+        knob: &'static str,
+        /// The text as given.
+        text: String,
+        /// What it takes.
+        expected: &'static str,
+    },
 }
 
 impl fmt::Display for KnobError {
@@ -206,6 +218,9 @@ impl fmt::Display for KnobError {
                     knob.range()
                 )
             }
+            KnobError::Refused { knob, text, expected } => {
+                write!(f, "`{text}` is not a value for {knob}: expected {expected}")
+            }
             KnobError::OutOfRange { knob, raw } => {
                 write!(f, "{}={} is out of range: expected {}", knob.name, knob.unit.show(*raw), knob.range())
             }
@@ -214,6 +229,15 @@ impl fmt::Display for KnobError {
 }
 
 impl core::error::Error for KnobError {}
+
+/// A value on its way to a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting<'a> {
+    /// As the table keeps it: times in nanoseconds.
+    Raw(i64),
+    /// As a user writes it; some files of sysfs take several numbers.
+    Text(&'a str),
+}
 
 /// An elevator's knobs by name.
 pub trait Tunables {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use blksched::index::List;
 use blksched::merge::Merging;
 use blksched::{
-    Bound, Cx, Dispatch, Elevator, Entry, Insert, Kernel, Neighbours, Plugging, Preset, Request, RequestId, Run,
+    Bound, Cx, Dispatch, Elevator, Entry, Home, Insert, Kernel, Neighbours, Plugging, Preset, Request, RequestId, Run,
     Sector, Slots, Wait,
 };
 
@@ -68,6 +68,7 @@ const NEAREST: Entry = Entry {
         slots: Slots::LINUX_5,
         max_sectors: 2560,
     }],
+    home: Home::Mainline,
     mechanisms: &[],
     knobs: &[],
     bound: |_| Bound { reads: Wait::None("a nearer request may always come"), writes: Wait::None("the same") },

@@ -12,6 +12,7 @@ use blksched_traces::elevator_transcript::{Event, ReadError, Transcript};
 
 use crate::calls::{self, LogError};
 
+mod adios;
 mod expect;
 mod inputs;
 mod setup;

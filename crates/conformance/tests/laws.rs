@@ -65,6 +65,7 @@ keeps_the_laws! {
     mq_deadline_keeps_the_laws: "mq-deadline";
     kyber_keeps_the_laws: "kyber";
     bfq_keeps_the_laws: "bfq";
+    adios_keeps_the_laws: "adios";
     cfq_2_6_33_with_groups_keeps_the_laws: "cfq@2.6.33+groups";
     cfq_4_20_keeps_the_laws: "cfq@4.20";
     cfq_4_20_with_groups_keeps_the_laws: "cfq@4.20+groups";

@@ -93,7 +93,7 @@ fn a_changed_merge_is_noticed_where_it_stands() {
 fn swapped_dispatches_are_noticed_at_the_first_of_them() {
     let divergence = noticed(|events| {
         let got = |event: &Event| match &event.what {
-            What::Dispatch(got) => got.got.map(|_| *got),
+            What::Dispatch(got) => got.got.map(|_| got.clone()),
             _ => None,
         };
         let mut both = events.iter().enumerate().filter_map(|(at, event)| got(event).map(|got| (at, got)));
@@ -170,7 +170,7 @@ fn a_kick_or_a_timer_that_deadline_never_has_is_noticed() {
     });
     noticed(|events| {
         let at = first(events, add);
-        let timer = Event { what: What::Timer {}, ..events[at].clone() };
+        let timer = Event { what: What::Timer { model: None }, ..events[at].clone() };
         events.insert(at, timer);
         at
     });

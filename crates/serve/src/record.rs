@@ -156,6 +156,7 @@ fn kind(op: Op, durability: Durability) -> Kind {
         Op::Read => Kind::READ | Kind::SYNC,
         Op::Write => Kind::WRITE | Kind::SYNC | fua,
         Op::Discard => Kind::WRITE | Kind::DISCARD | fua,
+        Op::WriteZeroes => Kind::WRITE | fua,
         Op::Flush => Kind::WRITE | Kind::FLUSH,
     })
 }

@@ -24,6 +24,7 @@ impl TraceHash {
             Op::Write => 1,
             Op::Discard => 2,
             Op::Flush => 3,
+            Op::WriteZeroes => 4,
         };
         self.mix(now.as_ns());
         self.mix(command.start.0);

@@ -159,7 +159,7 @@ fn made(time: u64, what: What, whose: ((u32, u32), u32), of: (&str, u64, u32)) -
         start,
         sectors,
         waiter: if waits { Waiter::Sync } else { Waiter::Async },
-        hints: Hints { meta: flags.contains('M'), ..Hints::default() },
+        hints: Hints { meta: flags.contains('M'), req_sync: flags.contains('S'), ..Hints::default() },
         durability: Durability { preflush: preflush && is_data, fua: flags.contains('F') && is_data },
     })
 }

@@ -222,6 +222,9 @@ pub struct Bio {
     pub meta: bool,
     /// No dependent request follows.
     pub no_idle: bool,
+    /// The flag REQ_SYNC.
+    #[serde(default)]
+    pub req_sync: bool,
     /// Everything before it must be stable.
     pub preflush: bool,
     /// Its own data must be stable.
@@ -238,6 +241,8 @@ pub enum Op {
     Write,
     /// May be forgotten.
     Discard,
+    /// Zeroes without data.
+    WriteZeroes,
     /// Make everything stable.
     Flush,
 }
@@ -421,6 +426,7 @@ mod tests {
             group: 0,
             meta: false,
             no_idle: false,
+            req_sync: false,
             preflush: false,
             fua: false,
         };

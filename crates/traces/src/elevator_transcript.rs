@@ -130,8 +130,29 @@ pub enum What {
         /// Which.
         id: u64,
     },
+    /// A plug is flushed: its requests are inserted by one call (ADIOS).
+    Insert {
+        /// In this order.
+        ids: Vec<u64>,
+        /// What was absorbed on the way, and by what.
+        #[serde(default)]
+        merged: Vec<(u64, u64)>,
+    },
+    /// Text is written to a knob (ADIOS).
+    Set {
+        /// The knob.
+        name: String,
+        /// As written.
+        value: String,
+        /// `ok`, or an errno.
+        result: String,
+    },
     /// The scheduler's timer fired.
-    Timer {},
+    Timer {
+        /// Base and slope of each latency model afterwards (ADIOS).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Vec<(u64, u64)>>,
+    },
     /// A process exits.
     Exit {
         /// Which.
@@ -173,7 +194,7 @@ pub struct Add {
     pub id: u64,
     /// Who.
     pub pid: u32,
-    /// `R`, `W` or `D`.
+    /// `R`, `W`, `D` or `Z`.
     pub op: OpLetter,
     /// Does somebody wait?
     pub sync: bool,
@@ -192,6 +213,9 @@ pub struct Add {
     /// No dependent request follows.
     #[serde(default, skip_serializing_if = "is_false")]
     pub noidle: bool,
+    /// Inserted at the head, without a merge attempt (ADIOS).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_head: bool,
     /// 6.1: the depth that the scheduler allowed, 0 = unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shallow: Option<u32>,
@@ -212,6 +236,8 @@ pub enum OpLetter {
     W,
     /// Discard.
     D,
+    /// Write zeroes.
+    Z,
 }
 
 /// What became of a bio.
@@ -242,7 +268,7 @@ pub enum MergeKind {
 }
 
 /// What the driver got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Got {
     /// A request, or nothing.
     pub got: Option<u64>,
@@ -255,6 +281,9 @@ pub struct Got {
     /// 2.5: so many requests were moved first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
+    /// What a released barrier let merge: absorbed, absorbing (ADIOS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<(u64, u64)>,
     /// Kyber: the token it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<u32>,

@@ -9,7 +9,7 @@
 //! Not decision-checked: there is no recording without a scheduler.
 
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Run};
-use crate::entry::{Ahead, Bound, Choice, Entry, Preset, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
 use crate::kernel::Kernel;
 use crate::queue::merge::Merging;
@@ -28,6 +28,7 @@ pub const ENTRY: Entry = Entry {
         slots: Slots::LINUX_5,
         max_sectors: 2560,
     }],
+    home: Home::Mainline,
     mechanisms: &[],
     knobs: &[],
     bound,

@@ -3,7 +3,7 @@
 //! **Origin** `noop-iosched.c` of 2.6 as its documentation describes it; no recording exists, so not decision-checked.
 
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Neighbours, Run};
-use crate::entry::{Ahead, Bound, Choice, Entry, Preset, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
 use crate::kernel::Kernel;
 use crate::queue::merge::Merging;
@@ -22,6 +22,7 @@ pub const ENTRY: Entry = Entry {
         slots: Slots::LINUX_2_6,
         max_sectors: 1024,
     }],
+    home: Home::Mainline,
     mechanisms: &[],
     knobs: &[],
     bound,

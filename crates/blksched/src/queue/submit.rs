@@ -150,7 +150,7 @@ impl<L: Listener> BlockQueue<L> {
         self.open_plug(now, Unplug::Waiting);
     }
 
-    fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
+    pub(super) fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
         if self.plug.collects()
             && let Some(joined) = self.merge_in_plug(now, bio, piece)
         {
@@ -188,8 +188,20 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
         match self.core.books.merges.rules().on_insert {
-            OnInsert::Plain => None,
-            OnInsert::Merge => self.merge_into_others(now, rq),
+            OnInsert::Merge if self.elevator.may_append(&self.core.books.requests[rq]) => {
+                self.merge_into_others(now, rq)
+            }
+            OnInsert::Plain | OnInsert::Merge => None,
+        }
+    }
+
+    /// The elevator lets a request that it kept aside into its order.
+    pub(super) fn reinsert(&mut self, now: Instant, rq: RequestId) {
+        let stage = self.core.books.requests[rq].stage;
+        assert!(stage == crate::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
+        if self.merge_on_insert(now, rq).is_none() {
+            self.core.books.merges.admit(&self.core.books.requests, rq);
+            self.insert(now, rq, Insert::Sorted);
         }
     }
 

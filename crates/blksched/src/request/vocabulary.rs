@@ -36,6 +36,8 @@ pub enum Op {
     Write,
     /// These sectors may be forgotten. Never merged.
     Discard,
+    /// Zeroes, without data to carry. Never merged.
+    WriteZeroes,
     /// Make everything completed so far stable. Never reaches an elevator.
     Flush,
 }
@@ -45,7 +47,7 @@ impl Op {
     pub fn dir(self) -> Dir {
         match self {
             Op::Read => Dir::Read,
-            Op::Write | Op::Discard | Op::Flush => Dir::Write,
+            Op::Write | Op::Discard | Op::WriteZeroes | Op::Flush => Dir::Write,
         }
     }
 }
@@ -201,6 +203,9 @@ pub struct Hints {
     pub meta: bool,
     /// No dependent request follows soon: do not idle for one (REQ_NOIDLE).
     pub no_idle: bool,
+    /// The flag REQ_SYNC itself, which Linux sets on writes that somebody waits for (O_DIRECT, O_SYNC, fsync) and not on
+    /// an ordinary read, though a reader waits too: who waits is [`Waiter`], and all but ADIOS go by that.
+    pub req_sync: bool,
 }
 
 /// What must be stable before a write completes.

@@ -76,6 +76,7 @@ pub(super) fn bio_to_file(bio: &Bio) -> file::Bio {
             Op::Read => file::Op::Read,
             Op::Write => file::Op::Write,
             Op::Discard => file::Op::Discard,
+            Op::WriteZeroes => file::Op::WriteZeroes,
             Op::Flush => file::Op::Flush,
         },
         start: bio.start.0,
@@ -87,6 +88,7 @@ pub(super) fn bio_to_file(bio: &Bio) -> file::Bio {
         group: bio.group.0,
         meta: bio.hints.meta,
         no_idle: bio.hints.no_idle,
+        req_sync: bio.hints.req_sync,
         preflush: bio.durability.preflush,
         fua: bio.durability.fua,
     }
@@ -101,6 +103,7 @@ pub(super) fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
         file::Op::Read => Op::Read,
         file::Op::Write => Op::Write,
         file::Op::Discard => Op::Discard,
+        file::Op::WriteZeroes => Op::WriteZeroes,
         file::Op::Flush => Op::Flush,
     };
     let fits = (bio.sectors > 0 || op == Op::Flush)
@@ -117,7 +120,7 @@ pub(super) fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
         priority: Priority { class, level: bio.level },
         submitter: SubmitterId(bio.submitter),
         group: GroupId(bio.group),
-        hints: Hints { meta: bio.meta, no_idle: bio.no_idle },
+        hints: Hints { meta: bio.meta, no_idle: bio.no_idle, req_sync: bio.req_sync },
         durability: Durability { preflush: bio.preflush, fua: bio.fua },
     })
 }

@@ -42,6 +42,7 @@ impl TraceHash {
             Op::Write => 11,
             Op::Discard => 12,
             Op::Flush => 13,
+            Op::WriteZeroes => 14,
         };
         let Command { rq, start, sectors, fua, submitter, .. } = *command;
         for word in [op, rq.index() as u64, start.0, sectors.into(), fua.into(), submitter.0.into()] {

@@ -160,6 +160,7 @@ impl Calls {
         let queued = self.queued.len();
         match answer {
             Dispatch::Issue(rq) => return self.issued(cx, rq),
+            Dispatch::Reinsert(rq) => return self.reinserted(rq, answer),
             Dispatch::Empty if queued > 0 => self.desk.accuse(EMPTY, || format!("{queued} requests are queued")),
             Dispatch::Wait if queued == 0 => {
                 self.desk.accuse(WAIT, || "nothing is queued: the answer should be Empty".to_owned());
@@ -173,6 +174,15 @@ impl Calls {
             Dispatch::Idle { .. } | Dispatch::Wait | Dispatch::Empty => {}
         }
         self.unchanged = Some((answer, cx.device().in_flight));
+        answer
+    }
+
+    /// What goes through the insertion again was queued; from here on it is news.
+    fn reinserted(&mut self, rq: RequestId, answer: Dispatch) -> Dispatch {
+        if !self.queued.remove(&rq) {
+            self.desk.accuse(ISSUES, || format!("{rq:?} is to be inserted again, but was not queued"));
+        }
+        self.waiting.gone(rq);
         answer
     }
 

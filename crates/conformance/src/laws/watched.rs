@@ -2,8 +2,8 @@
 
 use blksched::merge::Merging;
 use blksched::{
-    Admission, Bio, Cx, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, Lookup, Neighbours, RequestId,
-    Requests, Run, SubmitterId, Tunables,
+    Admission, Bio, Cx, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, KnobError, Lookup, Neighbours, Request,
+    RequestId, Requests, Run, Setting, SubmitterId, Tunables,
 };
 
 use super::calls::Calls;
@@ -86,6 +86,10 @@ impl Elevator for Watched {
         self.changes(cx, |inner, cx| inner.may_merge(cx, rq, bio))
     }
 
+    fn may_append(&self, rq: &Request) -> bool {
+        self.inner.may_append(rq)
+    }
+
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         self.changes(cx, |inner, cx| inner.look_up(cx, bio))
     }
@@ -131,6 +135,10 @@ impl Elevator for Watched {
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         self.inner.tunables_mut()
+    }
+
+    fn store(&mut self, cx: &mut Cx<'_>, knob: &str, value: Setting<'_>) -> Result<(), KnobError> {
+        self.inner.store(cx, knob, value)
     }
 
     fn check(&self, requests: &Requests) {

@@ -22,6 +22,8 @@ pub(super) struct Said {
     pub(super) token: Option<u32>,
     /// Survivor, victim.
     pub(super) coalesced: Vec<(RequestId, RequestId)>,
+    /// ADIOS: base and slope of each model that was renewed.
+    pub(super) learned: Vec<(u64, u64)>,
 }
 
 impl Said {
@@ -41,6 +43,7 @@ impl Said {
                 Reason::TokenTaken { token, .. } => said.token = Some(token),
                 Reason::Limited { per_word } => said.shallow = per_word,
                 Reason::Coalesced { into, victim } => said.coalesced.push((into, victim)),
+                Reason::Learned { base, slope, .. } => said.learned.push((base, slope)),
                 _ => {}
             }
         }
@@ -86,6 +89,14 @@ fn kind(end: End) -> MergeKind {
     match end {
         End::Back => MergeKind::Back,
         End::Front => MergeKind::Front,
+    }
+}
+
+/// ADIOS: what the models came to.
+pub(super) fn models(recorded: Option<&[(u64, u64)]>, said: &Said) -> Result<(), String> {
+    match recorded.filter(|&recorded| recorded != said.learned) {
+        Some(recorded) => Err(format!("the models became {recorded:?}, but here {:?}", said.learned)),
+        None => Ok(()),
     }
 }
 

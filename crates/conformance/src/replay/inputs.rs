@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 
 use blksched::{
     Bio, BlockQueue, Class, Durability, Group, GroupId, Hints, Instant, Next, Op, Outcome, Priority, Reason, RequestId,
-    Sector, Stage, SubmitterId, Tag, Waiter,
+    Sector, Stage, Submitted, SubmitterId, Tag, Waiter,
 };
-use blksched_traces::elevator_transcript::{Add, Event, Got, OpLetter, What};
+use blksched_traces::elevator_transcript::{Add, AddResult, Event, Got, OpLetter, What};
 
 use super::expect::{self, Said};
-use super::setup::{Clock, Outputs, Setup};
+use super::setup::{Clock, Outputs, Setup, Sync};
 
 /// A recording on its way through a queue.
 pub(super) struct Replayer {
-    queue: BlockQueue<Vec<(Instant, Reason)>>,
+    pub(super) queue: BlockQueue<Vec<(Instant, Reason)>>,
     clock: Clock,
     outputs: Outputs,
+    sync: Sync,
     /// Recorded names of live requests.
-    ids: BTreeMap<u64, RequestId>,
+    pub(super) ids: BTreeMap<u64, RequestId>,
     /// Absorbed requests whose `coalesce` lines must come next: survivor, victim.
     coalesced: Vec<(RequestId, RequestId)>,
     last: Instant,
@@ -29,6 +30,7 @@ impl Replayer {
             queue: setup.queue,
             clock: setup.clock,
             outputs: setup.outputs,
+            sync: setup.sync,
             ids: BTreeMap::new(),
             coalesced: Vec::new(),
             last: Instant::ZERO,
@@ -67,11 +69,11 @@ impl Replayer {
     fn check_timer(&self, now: Instant, event: &Event) -> Result<(), String> {
         let due = self.queue.deadline();
         match (&event.what, due) {
-            (What::Timer {}, None) => Err("a timer fired, but none is armed here".to_owned()),
-            (What::Timer {}, Some(due)) if due != now && due > self.last => {
+            (What::Timer { .. }, None) => Err("a timer fired, but none is armed here".to_owned()),
+            (What::Timer { .. }, Some(due)) if due != now && due > self.last => {
                 Err(format!("a timer fired at {now}, but here it is due at {due}"))
             }
-            (What::Timer {} | What::Coalesce { .. } | What::KickEnd {}, _) | (_, None) => Ok(()),
+            (What::Timer { .. } | What::Coalesce { .. } | What::KickEnd {}, _) | (_, None) => Ok(()),
             (_, Some(due)) if due <= now => Err(format!("the timer due at {due} fires here, but not in the recording")),
             (_, Some(_)) => Ok(()),
         }
@@ -104,10 +106,13 @@ impl Replayer {
                 self.queue.complete(now, rq, Outcome::Ok);
                 Ok(self.said())
             }
-            What::Timer {} => {
+            What::Timer { model } => {
                 self.queue.elapse(now);
-                Ok(self.said())
+                let said = self.said();
+                expect::models(model.as_deref(), &said).map(|()| said)
             }
+            What::Insert { ids, merged } => self.insert_kept(now, ids, merged),
+            What::Set { name, value, result } => self.store(now, name, value, result),
             What::Exit { pid } => {
                 self.queue.forget(now, SubmitterId(*pid));
                 Ok(self.said())
@@ -130,7 +135,13 @@ impl Replayer {
     }
 
     fn add(&mut self, now: Instant, add: &Add) -> Result<Said, String> {
-        let submitted = self.queue.submit(now, bio(add)?);
+        let bio = bio(add, self.sync)?;
+        let plugged = matches!(&add.result, AddResult::Word(word) if word == "plugged");
+        let submitted = match (plugged, add.at_head) {
+            (true, _) => return self.keep(now, add, bio),
+            (false, true) => Submitted::Inserted(self.queue.submit_at_head(now, bio)),
+            (false, false) => self.queue.submit(now, bio),
+        };
         let said = self.said();
         if let Some(rq) = expect::submitted(add, submitted, &said, |id| self.ids.get(&id).copied(), |rq| self.name(rq))?
         {
@@ -162,6 +173,7 @@ impl Replayer {
             (_, None) => {}
         }
         self.check_answer(now, next)?;
+        self.check_absorbed(&got.merged, &said.coalesced)?;
         if got.token.is_some() && got.token != said.token {
             return Err(format!("token {:?} was taken, but here {:?}", got.token, said.token));
         }
@@ -187,18 +199,18 @@ impl Replayer {
         }
     }
 
-    fn said(&mut self) -> Said {
+    pub(super) fn said(&mut self) -> Said {
         Said::of(self.queue.listener().iter().map(|(_, reason)| *reason))
     }
 
     /// The recorded name of a request, for messages.
-    fn name(&self, rq: RequestId) -> String {
+    pub(super) fn name(&self, rq: RequestId) -> String {
         let named = self.ids.iter().find(|&(_, &known)| known == rq);
         named.map_or_else(|| format!("an unnamed {rq:?}"), |(id, _)| id.to_string())
     }
 }
 
-fn bio(add: &Add) -> Result<Bio, String> {
+fn bio(add: &Add, sync: Sync) -> Result<Bio, String> {
     if add.sectors == 0 || add.sectors > u32::MAX / 2 || add.sector > u64::MAX / 2 {
         return Err(format!("{} is no stretch of a disk: {} sectors at {}", add.id, add.sectors, add.sector));
     }
@@ -206,17 +218,22 @@ fn bio(add: &Add) -> Result<Bio, String> {
         OpLetter::R => Op::Read,
         OpLetter::W => Op::Write,
         OpLetter::D => Op::Discard,
+        OpLetter::Z => Op::WriteZeroes,
     };
     Ok(Bio {
         tag: Tag(add.id),
         op,
         start: Sector(add.sector),
         sectors: add.sectors,
-        waiter: if add.sync { Waiter::Sync } else { Waiter::Async },
+        waiter: if add.sync || op == Op::Read { Waiter::Sync } else { Waiter::Async },
         priority: priority(&add.prio)?,
         submitter: SubmitterId(add.pid),
         group: GroupId(add.group.unwrap_or(0)),
-        hints: Hints { meta: add.meta, no_idle: add.noidle },
+        hints: Hints {
+            meta: add.meta,
+            no_idle: add.noidle,
+            req_sync: add.sync && (sync == Sync::Flag || op != Op::Read),
+        },
         durability: Durability::default(),
     })
 }

@@ -17,6 +17,7 @@ pub struct Setup {
     pub(super) queue: BlockQueue<Vec<(Instant, Reason)>>,
     pub(super) clock: Clock,
     pub(super) outputs: Outputs,
+    pub(super) sync: Sync,
 }
 
 /// How a recording counts time.
@@ -44,6 +45,15 @@ pub(super) enum Outputs {
     Kicks,
     /// Cancelled timers, but no kicks (6.1).
     Cancels,
+}
+
+/// What a recording's `sync` means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sync {
+    /// Somebody waits: true of every read.
+    Waits,
+    /// The flag REQ_SYNC, of reads as of writes (ADIOS).
+    Flag,
 }
 
 /// Why an elevator is not as the header describes it.
@@ -123,7 +133,8 @@ impl Setup {
             queue.set_group(born, GroupId(group.id), shares)?;
         }
         let outputs = if header.ktime0.is_some() { Outputs::Cancels } else { Outputs::Kicks };
-        Ok(Setup { name: name.to_owned(), queue, clock, outputs })
+        let sync = if header.scheduler == "adios" { Sync::Flag } else { Sync::Waits };
+        Ok(Setup { name: name.to_owned(), queue, clock, outputs, sync })
     }
 }
 

@@ -412,7 +412,8 @@ impl Disk for Hdd {
         }
         match command.op {
             Op::Read => self.read(now, ready, command),
-            Op::Write => self.write(now, ready, command),
+            // The wire carries nothing for zeroes, but the surface is what takes time.
+            Op::Write | Op::WriteZeroes => self.write(now, ready, command),
             Op::Flush => self.flush(now, ready, command),
             // A disk that turns gains nothing from knowing it; the drives modelled here accept and ignore it.
             Op::Discard => self.end_at(ready, &command, overhead(now, ready), None),

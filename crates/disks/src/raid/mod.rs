@@ -113,14 +113,14 @@ impl Raid {
         let command = self.job(job).command;
         self.pieces.clear();
         match command.op {
-            Op::Write if self.layout.parities() > 0 => return self.begin_parity(now, job, Phase::Reading),
+            Op::Write | Op::WriteZeroes if self.layout.parities() > 0 => return self.begin_parity(now, job, Phase::Reading),
             Op::Flush => {
                 let alive = (0..self.layout.members).filter(|member| !self.layout.has_failed(*member));
                 self.pieces.extend(alive.map(|member| Piece { member, start: 0, end: 0 }));
             }
             Op::Discard if self.layout.parities() > 0 => {}
             Op::Read => self.cut_read(&command),
-            Op::Write | Op::Discard => self.cut_mirrored(&command),
+            Op::Write | Op::WriteZeroes | Op::Discard => self.cut_mirrored(&command),
         }
         self.send(now, job, Phase::Doing, command.op);
     }

@@ -71,6 +71,7 @@ fn fault(section: &Section<'_>) -> Result<FaultSpec, DiskError> {
         ("write", Some(Op::Write)),
         ("flush", Some(Op::Flush)),
         ("discard", Some(Op::Discard)),
+        ("write-zeroes", Some(Op::WriteZeroes)),
     ];
     let number = |key| if section.has(key) { section.count(key, 1..=u32::MAX).map(Some) } else { Ok(None) };
     Ok(FaultSpec {

@@ -490,7 +490,8 @@ impl Disk for Ssd {
             Op::Read => self.read(now, ready, command, foreign),
             Op::Write => self.write(now, ready, command, foreign),
             Op::Flush => self.flush(now, ready, command, foreign),
-            Op::Discard => {
+            // What is zeroed is unmapped.
+            Op::Discard | Op::WriteZeroes => {
                 if let Some(collection) = &mut self.collection {
                     collection.discarded(command.sectors);
                 }

@@ -63,6 +63,8 @@ impl Shard {
         });
         match command.op {
             Op::Read | Op::Write => self.transfer(command, None),
+            // Zeroes to write come as data, so that they merge; see `receive`.
+            Op::WriteZeroes => unreachable!("no client's command becomes {command:?}"),
             Op::Discard => self.discard(command),
             Op::Flush => self.sync(command.rq),
         }

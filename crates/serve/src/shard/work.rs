@@ -102,7 +102,7 @@ impl Piece {
             priority,
             submitter,
             group,
-            hints: Hints::default(),
+            hints: Hints { req_sync: self.op == Op::Write, ..Hints::default() },
             durability: Durability { preflush: false, fua },
         }
     }

@@ -109,7 +109,7 @@ impl Observer for Clerk {
         let dir = match done.op {
             Op::Read => Dir::Read,
             Op::Write => Dir::Write,
-            Op::Flush | Op::Discard => return,
+            Op::Flush | Op::Discard | Op::WriteZeroes => return,
         };
         let process = &mut self.processes[source];
         let latency = now.since(done.submitted_at);

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::fio::ddir::{Ddir, PerDdir};
-use blksched::{Bio, Durability, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
+use blksched::{Bio, Durability, GroupId, Hints, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -314,7 +314,8 @@ impl Process {
         }
         let fua = dir == Ddir::Write && self.script.written_as == Op::Write && self.script.durable == Durable::Yes;
         let op = if dir == Ddir::Write { self.script.written_as } else { dir.op() };
-        Bio { op, durability: Durability { fua, ..Durability::default() }, ..bio }
+        let hints = Hints { req_sync: op == Op::Write, ..bio.hints };
+        Bio { op, hints, durability: Durability { fua, ..Durability::default() }, ..bio }
     }
 
     /// The process sleeps until it is done; asynchronous I/O goes on meanwhile.

@@ -112,7 +112,7 @@ impl HostReport {
     pub fn calls(&self, op: Op) -> &Calls {
         match op {
             Op::Read => &self.reads,
-            Op::Write | Op::Discard => &self.writes,
+            Op::Write | Op::Discard | Op::WriteZeroes => &self.writes,
             Op::Flush => &self.syncs,
         }
     }
@@ -120,7 +120,7 @@ impl HostReport {
     pub(super) fn calls_mut(&mut self, op: Op) -> &mut Calls {
         match op {
             Op::Read => &mut self.reads,
-            Op::Write | Op::Discard => &mut self.writes,
+            Op::Write | Op::Discard | Op::WriteZeroes => &mut self.writes,
             Op::Flush => &mut self.syncs,
         }
     }

@@ -293,6 +293,7 @@ fn key(event: &Event, sector: u64) -> Key {
         Op::Write => 1,
         Op::Discard => 2,
         Op::Flush => 3,
+        Op::WriteZeroes => 4,
     };
     (event.device, kind, sector)
 }

@@ -2,7 +2,7 @@
 
 use super::scheduler::Anticipatory;
 use super::tunables::{AnticipatoryTunables, V2_6_32};
-use crate::entry::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 use crate::queue::{Plugging, Slots};
 use crate::tunables::Tunables;
 
@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
         slots: Slots::LINUX_2_6,
         max_sectors: 1024,
     }],
+    home: Home::Mainline,
     mechanisms: &[Mechanism {
         name: "hz",
         doc: "the kernel's ticks per second; the defaults are fractions of it",

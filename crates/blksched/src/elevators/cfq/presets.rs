@@ -4,7 +4,7 @@ use super::books::Cfq;
 use super::groups::Grouping;
 use super::mechanisms::{MECHANISMS, chosen};
 use super::tunables::{CfqTunables, V2_6_31, V2_6_32, V2_6_33, V4_20};
-use crate::entry::{Bound, Choice, Entry, Preset, Wait};
+use crate::entry::{Bound, Choice, Entry, Home, Preset, Wait};
 use crate::queue::{Plugging, Slots};
 use crate::time::Span;
 
@@ -129,6 +129,7 @@ pub const ENTRY: Entry = Entry {
             max_sectors: 2560,
         },
     ],
+    home: Home::Mainline,
     mechanisms: MECHANISMS,
     knobs: CfqTunables::KNOBS,
     bound,

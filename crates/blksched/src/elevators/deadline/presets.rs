@@ -7,7 +7,7 @@ use super::order::Order;
 use super::stepping::{Alias, Stepping};
 use super::tunables::DeadlineTunables;
 use crate::elevator::Elevator;
-use crate::entry::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 use crate::kernel::Kernel;
 use crate::queue::{Plugging, Slots};
 use crate::tunables::Tunables;
@@ -53,6 +53,7 @@ pub const ENTRY: Entry = Entry {
             max_sectors: 2560,
         },
     ],
+    home: Home::Mainline,
     mechanisms: &[
         Mechanism {
             name: "order",

@@ -23,7 +23,7 @@ pub(super) fn domain_of(op: Op) -> Domain {
         Op::Read => Domain::Read,
         Op::Write => Domain::Write,
         Op::Discard => Domain::Discard,
-        Op::Flush => Domain::Other,
+        Op::Flush | Op::WriteZeroes => Domain::Other,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::scheduler::Kyber;
 use super::tunables::{KyberTunables, V6_1};
-use crate::entry::{Ahead, Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 use crate::queue::{Plugging, Slots};
 
 /// Kyber in the catalogue.
@@ -17,6 +17,7 @@ pub const ENTRY: Entry = Entry {
         slots: Slots::LINUX_5,
         max_sectors: 2560,
     }],
+    home: Home::Mainline,
     mechanisms: &[Mechanism {
         name: "hz",
         doc: "the kernel's ticks per second: when latencies are looked at",

@@ -3,7 +3,7 @@
 use super::onward::Onward;
 use super::scheduler::MqDeadline;
 use super::tunables::{MqDeadlineTunables, V6_1};
-use crate::entry::{Bound, Choice, Entry, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 use crate::queue::{Plugging, Slots};
 
 /// mq-deadline in the catalogue.
@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
         slots: Slots::LINUX_5,
         max_sectors: 2560,
     }],
+    home: Home::Mainline,
     mechanisms: &[
         Mechanism {
             name: "onward",

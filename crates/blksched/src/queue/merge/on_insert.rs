@@ -7,7 +7,7 @@ use super::fits;
 use crate::elevator::Elevator;
 use crate::explain::{End, Listener, Reason};
 use crate::queue::Core;
-use crate::request::RequestId;
+use crate::request::{RequestId, Stage};
 use crate::time::Instant;
 
 /// One append.
@@ -41,7 +41,11 @@ impl<L: Listener> Core<L> {
             None => {
                 self.take_over(into, victim);
                 elevator.unprepare(&mut self.cx(now), victim);
-                self.explain(now, |_| Reason::Merged { into, end: End::Back });
+                let was_queued = self.books.requests[victim].stage == Stage::Queued;
+                self.explain(now, |_| match was_queued {
+                    true => Reason::Coalesced { into, victim },
+                    false => Reason::Merged { into, end: End::Back },
+                });
                 self.settle(into, victim);
             }
             Some(_) => self.coalesce(elevator, now, into, victim),

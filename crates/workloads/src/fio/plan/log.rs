@@ -60,7 +60,7 @@ fn ddir(op: Op) -> Option<Ddir> {
         Op::Read => Some(Ddir::Read),
         Op::Write => Some(Ddir::Write),
         Op::Discard => Some(Ddir::Trim),
-        Op::Flush => None,
+        Op::Flush | Op::WriteZeroes => None,
     }
 }
 

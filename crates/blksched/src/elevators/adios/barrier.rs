@@ -1,0 +1,69 @@
+//! Barriers: a discard, and all that comes behind it, waits until everything queued before has been dispatched.
+//!
+//! **Rule** Meant for flushes, which never get here; the test is a bit of the operation's number that discards have
+//! too. It waits for dispatch, not for completion; nothing merges meanwhile.
+//! **Origin** docs/behaviour/adios-3.1.md#a4, #a6 and #a13, traps 4 and 5. Version 3.2 has put it right; here it is kept.
+
+use crate::index::List;
+use crate::request::{Op, RequestId};
+
+/// What waits, and what is being let go.
+#[derive(Debug, Default)]
+pub(super) struct Barrier {
+    list: List,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing holds requests back.
+    #[default]
+    Open,
+    /// Requests wait here.
+    Pending,
+    /// A barrier has gone; those behind it are on their way into the order.
+    Releasing,
+}
+
+/// Does it hold back what comes behind it?
+pub(super) fn is_barrier(op: Op) -> bool {
+    op == Op::Discard
+}
+
+impl Barrier {
+    pub(super) fn is_pending(&self) -> bool {
+        self.state == State::Pending
+    }
+
+    /// A request of the list is being inserted again.
+    pub(super) fn is_releasing(&self) -> bool {
+        self.state == State::Releasing
+    }
+
+    pub(super) fn hold(&mut self, rq: RequestId) {
+        self.list.push_back(rq);
+        self.state = State::Pending;
+    }
+
+    /// Everything before it has gone: the barrier itself may.
+    pub(super) fn release(&mut self) -> Option<RequestId> {
+        let barrier = self.list.pop_front()?;
+        self.state = State::Releasing;
+        Some(barrier)
+    }
+
+    /// The next request that was held back by the barrier that has gone, up to the next barrier.
+    pub(super) fn next_released(&mut self, is_barrier: impl Fn(RequestId) -> bool) -> Option<RequestId> {
+        let next = self.list.head().filter(|&rq| !is_barrier(rq));
+        match next {
+            Some(rq) => self.list.remove(rq),
+            None => self.state = if self.list.is_empty() { State::Open } else { State::Pending },
+        }
+        next
+    }
+
+    pub(super) fn check(&self, requests: &crate::request::Requests) {
+        self.list.check(requests);
+        assert!(self.list.is_empty() || self.state != State::Open, "requests wait behind no barrier");
+    }
+}

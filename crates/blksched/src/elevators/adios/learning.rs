@@ -1,0 +1,117 @@
+//! Completions as samples, and when models are renewed.
+//!
+//! **Rule** A sample is the time since the last completion while anything was under way, not the time of its own
+//! service. On disks that turn it weighs more the farther the head went, one and a bit for each doubling of the
+//! distance from where the last request *began*. 100 ms after the first sample the models are renewed, all four in one
+//! order, and what one leaves in the shared accumulators the next takes.
+//! **Origin** docs/behaviour/adios-3.1.md#a8, #a10 and #a13, traps 6 and 9. For a distance of 0 a kernel's weight is
+//! undefined; here 1.
+
+use super::kind::{Kind, PerKind};
+use super::model::{Model, Samples};
+use super::order::Row;
+use super::tunables::AdiosTunables;
+use crate::elevator::Cx;
+use crate::explain::Reason;
+use crate::request::Sector;
+use crate::time::{Instant, Jiffies, Span, Tick};
+
+/// Models are renewed so long after a sample, at the latest.
+const RENEW_AFTER: Span = Span::from_ms(100);
+
+/// What is known of the last completion, and when models are renewed.
+#[derive(Debug, Default)]
+pub(super) struct Learning {
+    /// When something last completed and left anything under way \[ns\]; 0: never.
+    last_time: u64,
+    /// Where that began; 0: unknown.
+    last_pos: u64,
+    due: Option<Tick>,
+}
+
+/// A completion that teaches something.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    latency: u64,
+    weight: u64,
+}
+
+impl Learning {
+    /// `row` is complete, and so much else is still under way.
+    pub(super) fn completed(
+        &mut self,
+        cx: &Cx<'_>,
+        row: &Row,
+        start: Sector,
+        under_way: u64,
+        limit: Span,
+    ) -> Option<Sample> {
+        let rotational = cx.device().rotational;
+        if row.kind == Kind::Other {
+            if rotational {
+                self.last_pos = 0;
+            }
+            return None;
+        }
+        let now = cx.now.as_ns();
+        let from = if self.last_time == 0 { row.started } else { self.last_time };
+        self.last_time = if under_way > 0 { now } else { 0 };
+        let latency = now.checked_sub(from).filter(|_| row.bytes > 0)?;
+        if latency > limit.as_ns() {
+            return None;
+        }
+        let mut weight = 1;
+        if rotational {
+            if self.last_pos > 0 {
+                weight += u64::from(u64::BITS - start.0.abs_diff(self.last_pos).leading_zeros());
+            }
+            self.last_pos = start.0;
+        }
+        Some(Sample { latency, weight })
+    }
+
+    /// Put a sample into its kind's model.
+    pub(super) fn learn(
+        &mut self,
+        cx: &mut Cx<'_>,
+        row: &Row,
+        sample: Sample,
+        (models, shared): (&mut PerKind<Model>, &mut Samples),
+        (jiffies, tunables): (Jiffies, &AdiosTunables),
+    ) {
+        let now = jiffies.tick(cx.now);
+        let model = &mut models[row.kind];
+        if model.sample(sample.latency, sample.weight, row.bytes, row.predicted) {
+            model.renew(shared, now, jiffies, tunables);
+            said(cx, row.kind, model);
+        }
+        let due = now + jiffies.ticks(RENEW_AFTER);
+        self.due = Some(self.due.map_or(due, |before| before.min(due)));
+    }
+
+    /// When models are renewed next: the first nanosecond of that tick.
+    pub(super) fn due(&self, jiffies: Jiffies) -> Option<Instant> {
+        let due = self.due?;
+        let at = jiffies.instant(due);
+        Some(if jiffies.tick(at) < due { at + Span::from_ns(1) } else { at })
+    }
+
+    pub(super) fn elapse(
+        &mut self,
+        cx: &mut Cx<'_>,
+        models: &mut PerKind<Model>,
+        shared: &mut Samples,
+        (jiffies, tunables): (Jiffies, &AdiosTunables),
+    ) {
+        self.due = None;
+        let now = jiffies.tick(cx.now);
+        for kind in Kind::ALL {
+            models[kind].renew(shared, now, jiffies, tunables);
+            said(cx, kind, &models[kind]);
+        }
+    }
+}
+
+fn said(cx: &mut Cx<'_>, kind: Kind, model: &Model) {
+    cx.explain(Reason::Learned { domain: kind.domain(), base: model.base, slope: model.slope });
+}

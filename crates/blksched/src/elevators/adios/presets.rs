@@ -1,0 +1,41 @@
+//! ADIOS in the catalogue.
+
+use super::scheduler::Adios;
+use super::tunables::{AdiosTunables, V6_18};
+use crate::entry::{Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::queue::{Plugging, Slots};
+
+/// ADIOS in the catalogue.
+pub const ENTRY: Entry = Entry {
+    name: "adios",
+    summary: "deadlines from learned latencies, reads before write-back; out of tree (CachyOS's kernels bring it)",
+    presets: &[Preset {
+        kernel: V6_18,
+        source: "recordings of ADIOS 3.1.9 on 6.18.2; the patches for 6.12 and 6.19 hold the same scheduler",
+        row: &[("hz", "250")],
+        plugging: Plugging::LINUX_3,
+        slots: Slots::LINUX_5,
+        max_sectors: 2560,
+    }],
+    home: Home::OutOfTree,
+    mechanisms: &[Mechanism {
+        name: "hz",
+        doc: "the kernel's ticks per second: when models are renewed",
+        variants: &[
+            Variant { name: "100", doc: "10 ms ticks" },
+            Variant { name: "250", doc: "4 ms ticks: Debian" },
+            Variant { name: "300", doc: "3.3 ms ticks" },
+            Variant { name: "1000", doc: "1 ms ticks: desktops" },
+        ],
+    }],
+    knobs: AdiosTunables::KNOBS,
+    bound,
+    build: |choice: &Choice| Box::new(Adios::new(AdiosTunables::of(choice.kernel()), choice.hz())),
+};
+
+/// Once a request is due, the other side is charged for whatever goes before it, until it is favoured itself; how many
+/// requests that are depends on what both are predicted to cost.
+fn bound(_: &Choice) -> Bound {
+    let why = "past its deadline a request is passed over only as long as the other side can pay, in predicted time";
+    Bound { reads: Wait::InTime(why), writes: Wait::InTime(why) }
+}

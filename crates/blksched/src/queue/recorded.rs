@@ -1,0 +1,72 @@
+//! Ways into the queue that recordings show and drivers have no use for: at the head, and in lists kept by others.
+
+use super::merge::Attempt;
+use super::split::Piece;
+use super::{BlockQueue, Listener, Submitted};
+use crate::elevator::Insert;
+use crate::explain::{End, Reason};
+use crate::request::{Bio, RequestId};
+use crate::time::Instant;
+
+/// A whole bio.
+const WHOLE: Piece = Piece { of: None, last: true };
+
+/// What became of a bio that is held in somebody else's list unless it merges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It joined a queued request.
+    Merged {
+        /// The request.
+        into: RequestId,
+        /// At which end.
+        end: End,
+    },
+    /// It is a request, made now, that [`BlockQueue::insert_kept`] inserts.
+    Outside(RequestId),
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// A bio goes ahead of everything queued, without a merge attempt or a plug: what drivers and file systems insert at
+    /// the head. It takes no slot that it would have to wait for.
+    pub fn submit_at_head(&mut self, now: Instant, bio: Bio) -> RequestId {
+        self.catch_up(now);
+        self.meet_group(now, &bio);
+        let rq = self.make_anyway(now, &bio);
+        self.elevator.prepare(&mut self.core.cx(now), rq);
+        self.hand_over(now, rq, Insert::First);
+        rq
+    }
+
+    /// As [`BlockQueue::submit`], but a bio that does not merge becomes a request in a list that the caller keeps.
+    pub fn keep(&mut self, now: Instant, bio: Bio) -> Kept {
+        self.catch_up(now);
+        self.meet_group(now, &bio);
+        match self.merge_bio(now, &bio, WHOLE) {
+            Attempt::Joined { into, end } => Kept::Merged { into, end },
+            Attempt::Insert(_) => Kept::Outside(self.make_anyway(now, &bio)),
+        }
+    }
+
+    /// A request of the caller's list is inserted; it may merge on its way.
+    pub fn insert_kept(&mut self, now: Instant, rq: RequestId) -> Submitted {
+        self.catch_up(now);
+        self.elevator.prepare(&mut self.core.cx(now), rq);
+        match self.merge_on_insert(now, rq) {
+            Some(into) => Submitted::MergedOnInsert { into },
+            None => {
+                self.hand_over(now, rq, Insert::Sorted);
+                Submitted::Inserted(rq)
+            }
+        }
+    }
+
+    fn make_anyway(&mut self, now: Instant, bio: &Bio) -> RequestId {
+        let admission = self.elevator.admit(&mut self.core.cx(now), bio);
+        if let crate::Admission::Shallow(per_word) = admission {
+            self.core.explain(now, |_| Reason::Limited { per_word });
+        }
+        self.core.slots.take_anyway(bio.dir());
+        let fragment = self.core.bios.add(bio.tag, None);
+        self.make(now, bio, fragment)
+    }
+}
