@@ -134,7 +134,7 @@ pub trait Elevator: Send {
         true
     }
 
-    /// May this request, about to be inserted, be appended to a queued one ([`OnInsert::Merge`](crate::merge::OnInsert))?
+    /// May this request, about to be inserted, be appended to a queued one?
     fn may_append(&self, _rq: &Request) -> bool {
         true
     }

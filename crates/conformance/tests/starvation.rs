@@ -69,7 +69,9 @@ fn exactly_what_has_no_bound_starves() {
             let others = others_before_the_victim(&name, dir);
             match wait {
                 Wait::None(why) => assert_eq!(others, None, "{dir} of {name}: {why}"),
-                Wait::Bounded { .. } | Wait::InTime(_) => assert!(others.is_some(), "{dir} of {name} starve, but a bound is stated"),
+                Wait::Bounded { .. } | Wait::InTime(_) => {
+                    assert!(others.is_some(), "{dir} of {name} starve, but a bound is stated")
+                }
             }
         }
     }

@@ -83,7 +83,7 @@ impl From<Op> for Work {
     fn from(op: Op) -> Work {
         match op {
             Op::Read => Work::Read,
-            Op::Write => Work::Write,
+            Op::Write | Op::WriteZeroes => Work::Write,
             Op::Discard => Work::Trim,
             Op::Flush => Work::Sync,
         }

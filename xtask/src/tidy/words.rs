@@ -38,7 +38,8 @@ fn in_code(file: &RustFile) -> Vec<Finding> {
     let declares = |word: &str| !matches!(word, ":" | "");
     // A knob has the name that sysfs gives it.
     let is_ours = !file.path.ends_with("/tunables.rs");
-    let fields = file.tokens.windows(3).filter(|w| is_flags(&w[0].text) && w[1].text == ":" && declares(&w[2].text) && is_ours);
+    let fields =
+        file.tokens.windows(3).filter(|w| is_flags(&w[0].text) && w[1].text == ":" && declares(&w[2].text) && is_ours);
     let message = "a field of flags is banned: name its states in an enum";
     found.extend(fields.map(|window| file.finding(window[0].line, "words", message)));
     found

@@ -29,8 +29,8 @@ mod page;
 mod presets;
 mod samples;
 mod scheduler;
-mod tunables;
 mod store;
+mod tunables;
 
 pub use presets::ENTRY;
 pub use scheduler::Adios;

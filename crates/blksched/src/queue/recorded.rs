@@ -26,8 +26,8 @@ pub enum Kept {
 }
 
 impl<L: Listener> BlockQueue<L> {
-    /// A bio goes ahead of everything queued, without a merge attempt or a plug: what drivers and file systems insert at
-    /// the head. It takes no slot that it would have to wait for.
+    /// A bio goes ahead of everything queued, without a merge attempt or a plug: what drivers insert at the head. It
+    /// takes no slot that it would have to wait for.
     pub fn submit_at_head(&mut self, now: Instant, bio: Bio) -> RequestId {
         self.catch_up(now);
         self.meet_group(now, &bio);

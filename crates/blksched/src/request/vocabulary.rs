@@ -203,8 +203,8 @@ pub struct Hints {
     pub meta: bool,
     /// No dependent request follows soon: do not idle for one (REQ_NOIDLE).
     pub no_idle: bool,
-    /// The flag REQ_SYNC itself, which Linux sets on writes that somebody waits for (O_DIRECT, O_SYNC, fsync) and not on
-    /// an ordinary read, though a reader waits too: who waits is [`Waiter`], and all but ADIOS go by that.
+    /// The flag REQ_SYNC itself, which Linux sets on writes that somebody waits for (O_DIRECT, O_SYNC, fsync) and not
+    /// on an ordinary read, though a reader waits too: who waits is [`Waiter`], and all but ADIOS go by that.
     pub req_sync: bool,
 }
 

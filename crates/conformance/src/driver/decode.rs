@@ -127,7 +127,8 @@ fn plan(bytes: &mut Bytes<'_>) -> Plan {
         27..=29 => (Class::Idle, 7),
         _ => (Class::None, 0),
     };
-    let hints = Hints { meta: who.is_multiple_of(13), no_idle: who.is_multiple_of(17), req_sync: who.is_multiple_of(5) };
+    let hints =
+        Hints { meta: who.is_multiple_of(13), no_idle: who.is_multiple_of(17), req_sync: who.is_multiple_of(5) };
     Plan { who, what, place, length, priority: Priority { class, level }, group: GroupId(u32::from(who % 3)), hints }
 }
 

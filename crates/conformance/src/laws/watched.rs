@@ -2,8 +2,8 @@
 
 use blksched::merge::Merging;
 use blksched::{
-    Admission, Bio, Cx, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, KnobError, Lookup, Neighbours, Request,
-    RequestId, Requests, Run, Setting, SubmitterId, Tunables,
+    Admission, Bio, Cx, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, KnobError, Lookup, Neighbours,
+    Request, RequestId, Requests, Run, Setting, SubmitterId, Tunables,
 };
 
 use super::calls::Calls;

@@ -1,4 +1,5 @@
-//! What only the recordings of ADIOS have: plugs whose flush is an event, knobs written as text, merges inside a dispatch.
+//! What only the recordings of ADIOS have: plugs whose flush is an event, knobs written as text, merges inside a
+//! dispatch.
 
 use blksched::{Bio, Instant, Kept, RequestId, Stage, Submitted};
 use blksched_traces::elevator_transcript::Add;

@@ -113,7 +113,9 @@ impl Raid {
         let command = self.job(job).command;
         self.pieces.clear();
         match command.op {
-            Op::Write | Op::WriteZeroes if self.layout.parities() > 0 => return self.begin_parity(now, job, Phase::Reading),
+            Op::Write | Op::WriteZeroes if self.layout.parities() > 0 => {
+                return self.begin_parity(now, job, Phase::Reading);
+            }
             Op::Flush => {
                 let alive = (0..self.layout.members).filter(|member| !self.layout.has_failed(*member));
                 self.pieces.extend(alive.map(|member| Piece { member, start: 0, end: 0 }));

@@ -65,6 +65,7 @@ impl Run {
             Op::Write => 'w',
             Op::Flush => 'f',
             Op::Discard => 'd',
+            Op::WriteZeroes => 'z',
         };
         self.submitted.iter().map(|s| letter(s.op)).collect()
     }

@@ -2,7 +2,8 @@
 //!
 //! **Rule** Meant for flushes, which never get here; the test is a bit of the operation's number that discards have
 //! too. It waits for dispatch, not for completion; nothing merges meanwhile.
-//! **Origin** docs/behaviour/adios-3.1.md#a4, #a6 and #a13, traps 4 and 5. Version 3.2 has put it right; here it is kept.
+//! **Origin** docs/behaviour/adios-3.1.md#a4, #a6 and #a13, traps 4 and 5. Version 3.2 has put it right; here it
+//! is kept.
 
 use crate::index::List;
 use crate::request::{Op, RequestId};

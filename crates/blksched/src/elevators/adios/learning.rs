@@ -11,7 +11,7 @@ use super::kind::{Kind, PerKind};
 use super::model::{Model, Samples};
 use super::order::Row;
 use super::tunables::AdiosTunables;
-use crate::elevator::Cx;
+use crate::elevator::{Cx, IdleFor};
 use crate::explain::Reason;
 use crate::request::Sector;
 use crate::time::{Instant, Jiffies, Span, Tick};
@@ -86,14 +86,16 @@ impl Learning {
             said(cx, row.kind, model);
         }
         let due = now + jiffies.ticks(RENEW_AFTER);
-        self.due = Some(self.due.map_or(due, |before| before.min(due)));
+        if self.due.is_none_or(|before| due < before) {
+            self.due = Some(due);
+            let until = moment(due, jiffies);
+            cx.explain(Reason::Armed { until, why: IdleFor::Statistics });
+        }
     }
 
-    /// When models are renewed next: the first nanosecond of that tick.
+    /// When models are renewed next.
     pub(super) fn due(&self, jiffies: Jiffies) -> Option<Instant> {
-        let due = self.due?;
-        let at = jiffies.instant(due);
-        Some(if jiffies.tick(at) < due { at + Span::from_ns(1) } else { at })
+        self.due.map(|due| moment(due, jiffies))
     }
 
     pub(super) fn elapse(
@@ -110,6 +112,12 @@ impl Learning {
             said(cx, kind, &models[kind]);
         }
     }
+}
+
+/// The first nanosecond of a tick.
+fn moment(tick: Tick, jiffies: Jiffies) -> Instant {
+    let at = jiffies.instant(tick);
+    if jiffies.tick(at) < tick { at + Span::from_ns(1) } else { at }
 }
 
 fn said(cx: &mut Cx<'_>, kind: Kind, model: &Model) {

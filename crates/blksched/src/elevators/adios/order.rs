@@ -2,8 +2,8 @@
 //!
 //! **Rule** A request with REQ_SYNC is due at once, another after its kind's target and its predicted cost. Deadlines
 //! count in groups of 2^20 ns; within a group first come, first served.
-//! **Origin** docs/behaviour/adios-3.1.md#a4, #a5 and #a13, trap 1: the flag decides, not the direction, and an ordinary
-//! read does not carry it.
+//! **Origin** docs/behaviour/adios-3.1.md#a4, #a5 and #a13, trap 1: the flag decides, not the direction, and an
+//! ordinary read does not carry it.
 
 use super::kind::{Kind, PerKind, Side};
 use super::tunables::AdiosTunables;
