@@ -70,7 +70,7 @@ impl Controller {
             Op::Read => map.random_read,
             Op::Write if self.writes.continues(start, end) => map.sequential_write,
             Op::Write => map.random_write,
-            Op::Flush | Op::Discard => None,
+            Op::Flush | Op::Discard | Op::WriteZeroes => None,
         };
         ours.unwrap_or(interval)
     }
