@@ -4,7 +4,8 @@
 //!
 //! * [`Recorder`] hears of every submission and completion and keeps, per job and direction, what fio would report.
 //! * [`Reasons`] listens to the queue and splits every request's waiting over its causes.
-//! * [`Histogram`], [`Moments`], [`Spread`] and [`jain`] are the arithmetic.
+//! * [`Histogram`], [`Moments`], [`Spread`] and [`jain`] are the arithmetic; [`Sample`], [`Paired`] and [`holm`] say
+//!   what differs from seed to seed and what does not.
 //! * [`Table`] is one value that prints as text, Markdown and JSON; [`Quantity`] is how its numbers look.
 //! * [`fio_json`] prints a run as `fio --output-format=json` would.
 
@@ -13,9 +14,11 @@ mod fairness;
 pub mod fio_json;
 mod histogram;
 mod moments;
+mod paired;
 mod quantity;
 mod reasons;
 mod record;
+mod sample;
 mod spread;
 mod table;
 
@@ -23,6 +26,7 @@ pub use due::{Claim, due, misplaced};
 pub use fairness::{Share, fairness, jain};
 pub use histogram::{FIO_PERCENTILES, Histogram};
 pub use moments::Moments;
+pub use paired::{Paired, holm, logarithms};
 pub use quantity::Quantity;
 pub use reasons::{
     Arrivals, Away, Batches, BeganBy, Cause, DiskTime, Effort, Entered, Found, IdleKind, Longest, Reasons, Serving,
@@ -33,5 +37,6 @@ pub use record::{
     LatencyBuckets, LogColumns, LogKind, LogPlan, LogValue, OnError, Priorities, Rate, RateSummary, Recorder, Report,
     Shown, Unified, Work,
 };
-pub use spread::{Difference, Spread, geometric_mean};
+pub use sample::{Modes, Sample};
+pub use spread::{Spread, geometric_mean};
 pub use table::{Align, Borders, Cell, Column, Table};

@@ -103,6 +103,8 @@ pub struct JobRecord {
     pub job_runtime: Span,
     /// When it ended, for fio's `elapsed`.
     pub ended: Instant,
+    /// The longest time in which it had something in flight and nothing of it completed; of merged jobs the longest.
+    pub stall: Span,
     /// I/Os that failed.
     pub errors: u64,
     /// Why it gave up, as an error number; 0 if it did not. Of merged jobs the first.
@@ -131,6 +133,7 @@ impl JobRecord {
             runtime: Span::ZERO,
             job_runtime: Span::ZERO,
             ended: Instant::ZERO,
+            stall: Span::ZERO,
             errors: 0,
             error: 0,
             log: None,
@@ -179,6 +182,7 @@ impl JobRecord {
         self.runtime = self.runtime.max(other.runtime);
         self.job_runtime += other.job_runtime;
         self.ended = self.ended.max(other.ended);
+        self.stall = self.stall.max(other.stall);
         self.errors += other.errors;
         self.error = if self.error == 0 { other.error } else { self.error };
         for work in Work::ALL {

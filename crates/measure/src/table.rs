@@ -7,6 +7,7 @@ mod text;
 pub use text::Borders;
 
 use crate::quantity::Quantity;
+use crate::sample::Sample;
 use crate::spread::Spread;
 
 /// Which side a column's cells lean to.
@@ -102,6 +103,12 @@ impl From<blksched::Span> for Cell {
 impl From<Spread> for Cell {
     fn from(spread: Spread) -> Cell {
         Cell::Spread(spread)
+    }
+}
+
+impl From<&Sample> for Cell {
+    fn from(sample: &Sample) -> Cell {
+        Cell::Spread(sample.spread())
     }
 }
 

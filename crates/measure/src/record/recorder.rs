@@ -37,6 +37,8 @@ struct Running {
     started: Option<Instant>,
     windows: Windows,
     in_flight: u32,
+    /// Something has been in flight and nothing has completed since then.
+    quiet_since: Instant,
 }
 
 /// Keeps the record of every job.
@@ -60,6 +62,7 @@ impl Recorder {
             started: None,
             windows: Windows::default(),
             in_flight: 0,
+            quiet_since: Instant::ZERO,
         });
         JobId(self.jobs.len() - 1)
     }
@@ -87,6 +90,9 @@ impl Recorder {
             running.record.log = Some(Box::new(JobLog::new(plan, started)));
         }
         running.leave_ramp(now);
+        if running.in_flight == 0 {
+            running.quiet_since = now;
+        }
         running.in_flight += 1;
         if Work::from(op) != Work::Sync {
             running.record.depths.record(running.in_flight);
@@ -101,9 +107,11 @@ impl Recorder {
         let Some(&job) = self.owners.get(&done.submitter) else { return };
         let running = &mut self.jobs[job.0];
         assert!(running.in_flight > 0, "{:?} completed unsubmitted", done.tag);
-        running.in_flight -= 1;
         running.leave_ramp(now);
         running.close_windows(now);
+        running.note_stall(now);
+        running.in_flight -= 1;
+        running.quiet_since = now;
         running.record.complete(now, done);
     }
 
@@ -112,6 +120,7 @@ impl Recorder {
         let running = &mut self.jobs[job.0];
         running.leave_ramp(now);
         running.close_windows(now);
+        running.note_stall(now);
         let runtime = running.started.map_or(Span::ZERO, |started| now.since(started));
         running.record.runtime = runtime;
         running.record.job_runtime = runtime;
@@ -145,6 +154,12 @@ impl Running {
         self.record = JobRecord { log, ..JobRecord::new(job) };
         self.windows = Windows::default();
         self.started = Some(started + ramp);
+    }
+
+    fn note_stall(&mut self, now: Instant) {
+        if self.in_flight > 0 {
+            self.record.stall = self.record.stall.max(now.since(self.quiet_since));
+        }
     }
 
     /// Completions before `now` go into the windows that have passed by then.
@@ -287,6 +302,21 @@ mod tests {
         assert_eq!(run(Span::ZERO), (2, Span::from_us(1000), 2));
         assert_eq!(run(Span::from_us(600)), (1, Span::from_us(400), 1));
         assert_eq!(run(Span::from_us(5000)), (2, Span::from_us(1000), 2));
+    }
+
+    #[test]
+    fn a_stall_lasts_while_something_is_in_flight_and_nothing_completes() {
+        let (mut recorder, job) = recorder(Engine::Queueing);
+        for (tag, us) in [(1, 0), (2, 0)] {
+            recorder.submitted(at(us), WHO, Op::Read);
+            recorder.completed(at(30), &read(tag, us, us, us + 1));
+        }
+        recorder.submitted(at(500), WHO, Op::Read);
+        recorder.completed(at(540), &read(3, 500, 500, 501));
+        assert_eq!(recorder.record(job).stall, Span::from_us(40));
+        recorder.submitted(at(600), WHO, Op::Read);
+        recorder.ended(job, at(700));
+        assert_eq!(recorder.record(job).stall, Span::from_us(100));
     }
 
     #[test]
