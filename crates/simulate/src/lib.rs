@@ -12,6 +12,7 @@ mod clerk;
 pub mod experiment;
 mod grid;
 mod hash;
+mod length;
 pub mod recording;
 mod trial;
 mod wakes;
@@ -19,5 +20,6 @@ mod world;
 
 pub use grid::Grid;
 pub use hash::TraceHash;
-pub use trial::{DiskShare, Findings, JobOutcome, Surroundings, Trial};
+pub use length::Length;
+pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial};
 pub use world::{Observer, World};

@@ -28,6 +28,37 @@ pub struct Surroundings {
     pub plugging: Option<Plugging>,
     /// The host's memory, for buffered I/O.
     pub host: HostKnobs,
+    /// When processes begin.
+    pub starts: Starts,
+}
+
+/// When the processes of a run begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Starts {
+    /// To the nanosecond as they say: those that say nothing, together.
+    #[default]
+    AsSaid,
+    /// Each up to [`LATEST_START`] later, drawn anew for each seed, as real processes do not begin in one moment
+    /// either (BFQ merges the queues of those that do). The number tells apart two draws for one seed.
+    Drawn(u64),
+}
+
+/// No process begins later than that: what a shell takes to start a few.
+pub const LATEST_START: Span = Span::from_ms(10);
+
+impl Starts {
+    /// How much later each of these processes begins.
+    fn later(self, seed: u64, processes: usize) -> Vec<Span> {
+        let Starts::Drawn(draw) = self else { return vec![Span::ZERO; processes] };
+        let mut state = seed.rotate_left(32) ^ draw.wrapping_mul(0xd1b5_4a32_d192_ed03);
+        let mut next = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            Span::from_ns((z ^ (z >> 31)) % LATEST_START.as_ns())
+        };
+        (0..processes).map(|_| next()).collect()
+    }
 }
 
 /// One simulation, described.
@@ -134,7 +165,8 @@ impl Trial {
         }
         let clerk = Clerk::new(&self.plan);
         let config = queue_config(&self.elevator.build(), &self.surroundings, &disk.facts());
-        let world = World::new(queue, disk, self.plan.sources(self.seed), clerk);
+        let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());
+        let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), clerk);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         world.run_until(Instant::ZERO + self.limit);
         Ok(self.result(world))

@@ -105,7 +105,7 @@ pub use place::Place;
 pub(crate) use plan::Scripted;
 use plan::Traces;
 use sections::JobSection;
-pub use settings::{Latency, LogNames, LogValue, Logs, Reporting, Unified};
+pub use settings::{Latency, LogNames, LogValue, Logs, Order, Reporting, Unified};
 use texts::{MOST_BYTES, Texts};
 pub use texts::{Reader, Text};
 

@@ -1,9 +1,9 @@
 //! What a run's processes are, whatever they come from: the jobs of job files, and beside them programs and replays.
 
-use blksched::{GroupId, Instant, Priority, Sector, SubmitterId};
+use blksched::{GroupId, Instant, Priority, Sector, Span, SubmitterId};
 
 use crate::Source;
-use crate::fio::{Note, Reporting, Scripted};
+use crate::fio::{Note, Order, Reporting, Scripted};
 use crate::programs::Start;
 use crate::replay::{Part, Replay};
 
@@ -35,10 +35,29 @@ pub struct JobPlan {
     pub depth: u32,
     /// Its I/O goes through the host's page cache.
     pub is_buffered: bool,
+    /// What its I/O is like.
+    pub manner: Manner,
     /// The options of its own section, as written.
     pub options: Vec<(String, String)>,
     /// How it wants its results.
     pub report: Reporting,
+}
+
+/// What a process's I/O is like, as far as that is known before it runs; of programs and replays it is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// How its offsets follow one another.
+    pub order: Option<Order>,
+    /// It reads.
+    pub reads: bool,
+    /// It writes.
+    pub writes: bool,
+    /// It waits until its writes are stable: `fsync`, `fdatasync`, `O_SYNC`.
+    pub syncs: bool,
+    /// It does so much a second, or pauses, and no more if it could.
+    pub paced: bool,
+    /// How much it transfers \[bytes\]; none: only time ends it, or nobody knows.
+    pub amount: Option<u64>,
 }
 
 /// Where a job's files are.
@@ -78,11 +97,18 @@ pub struct Plan {
 impl Plan {
     /// The state machines of one run. Same seed, same run.
     pub fn sources(&self, seed: u64) -> Vec<Box<dyn Source>> {
+        self.staggered_sources(seed, &vec![Span::ZERO; self.jobs.len()])
+    }
+
+    /// The same, each process so much later than it says; what a trace recorded stays as it was.
+    pub fn staggered_sources(&self, seed: u64, later: &[Span]) -> Vec<Box<dyn Source>> {
         let mut sources = Vec::with_capacity(self.jobs.len());
         for origin in &self.origins {
+            let later = later[sources.len()];
             match origin {
-                Origin::Job(scripted) => sources.push(scripted.source(seed)),
+                Origin::Job(scripted) => sources.push(scripted.source(seed, later)),
                 Origin::Program { start, first, disk_sectors } => {
+                    let start = Start { at: start.at + later, ..start.clone() };
                     let processes = start.processes(*first, *disk_sectors, seed);
                     let processes = processes.expect("it was started when it was planned, and no seed changes that");
                     sources.extend(processes.into_iter().map(|process| process.source));
@@ -155,6 +181,7 @@ impl Plan {
             begins: Some(begins),
             depth: 1,
             is_buffered: false,
+            manner: Manner::default(),
             options: Vec::new(),
             report: Reporting::default(),
         }

@@ -19,10 +19,10 @@ use super::process::{
 };
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
-use super::settings::{Engine, Hint, Mix, Order, Reporting, Service, Settings, Turn};
+use super::settings::{Durable, Engine, Hint, Mix, Order, Reporting, Service, Settings, Turn};
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
-use crate::plan::{FilesPlan, JobPlan, Origin, Plan};
+use crate::plan::{FilesPlan, JobPlan, Manner, Origin, Plan};
 pub(super) use log::{Traces, name as trace_name};
 
 const SECTOR_BYTES: u64 = 512;
@@ -36,9 +36,11 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// The state machine, for one run with this seed.
-    pub(crate) fn source(&self, seed: u64) -> Box<dyn Source> {
-        let process = Process::new(self.script.clone(), seed);
+    /// The state machine, for one run with this seed, begun so much later.
+    pub(crate) fn source(&self, seed: u64, later: Span) -> Box<dyn Source> {
+        let (from, to) = self.script.startdelay;
+        let script = Script { startdelay: (from + later, to + later), ..self.script.clone() };
+        let process = Process::new(script, seed);
         match &self.buffering {
             None => Box::new(process),
             Some(how) => Box::new(Buffered::new(process, how.clone())),
@@ -159,6 +161,7 @@ impl Succession {
             begins: None,
             depth: script.batch.depth,
             is_buffered: false,
+            manner: manner(s, &script),
             report: reporting(s),
         };
         (job, script)
@@ -213,6 +216,21 @@ fn commands(s: &Settings) -> PerDdir<Vec<Command>> {
         });
         by_size.chain((all.percent > 0).then_some(all)).collect()
     })
+}
+
+fn manner(s: &Settings, script: &Script) -> Manner {
+    let paced = Ddir::ALL.into_iter().any(|ddir| script.limits[ddir] != Limit::None) || script.think.time > Span::ZERO;
+    let wanders = Ddir::ALL.into_iter().any(|ddir| s.percentage_random[ddir] > 50);
+    let flushes = script.flush_after.is_some() || s.sync == Durable::Yes;
+    let writes = !matches!(s.mix, Mix::Read | Mix::Trim);
+    Manner {
+        order: Some(if s.order == Order::Random && wanders { Order::Random } else { Order::Sequential }),
+        reads: matches!(s.mix, Mix::Read | Mix::Both),
+        writes,
+        syncs: writes && flushes,
+        paced,
+        amount: (script.bytes != u64::MAX && script.bytes > 0).then_some(script.bytes),
+    }
 }
 
 fn goes_through_memory(s: &Settings) -> bool {

@@ -1,0 +1,78 @@
+//! How long a run has to be to say something: long enough for the disk and for what happens seldom, and no longer.
+//!
+//! **Rule** A pilot under the scheduler that the others are held against, with the first seed, is made longer twofold
+//! until it has lasted as long as such a disk needs (30 s if it turns, which is also three times what BFQ raises a new
+//! process for; else 1 s) and has seen 100 of everything that its jobs do, fsyncs too; or until it has cost so many
+//! requests that more would keep a person waiting; or for two minutes. Of jobs that only time ends, the first tenth of
+//! the run is warm-up, and what completes in it does not count.
+
+use std::sync::Arc;
+
+use blksched::{KnobError, Span};
+use blksched_measure::Work;
+use blksched_workloads::Plan;
+
+use crate::trial::{Findings, Trial};
+
+/// What happened less often says little about its tail.
+const ENOUGH: u64 = 100;
+/// A pilot that has cost so many requests is not made longer.
+const MOST_REQUESTS: u64 = 100_000;
+/// Nor one that has lasted so long.
+const LONGEST: Span = Span::from_secs(120);
+/// A disk that turns.
+const TURNING: Span = Span::from_secs(30);
+/// One that does not.
+const FLASH: Span = Span::from_secs(1);
+
+/// How long runs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// They end then, if their jobs have not.
+    pub limit: Span,
+    /// What completes before does not count, for jobs that only time ends.
+    pub warm_up: Span,
+}
+
+impl Length {
+    /// Of runs of so much simulated time.
+    pub fn of(limit: Span) -> Length {
+        Length { limit, warm_up: limit / 10 }
+    }
+
+    /// What fits this trial, by pilots.
+    ///
+    /// # Errors
+    /// If the elevator has no such knob.
+    pub fn fitting(trial: &Trial) -> Result<Length, KnobError> {
+        let least = if trial.disk.build(trial.seed).facts().rotational { TURNING } else { FLASH };
+        let mut limit = least / 8;
+        loop {
+            let length = Length::of(limit);
+            let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
+            let enough = limit >= least && saw_enough(&pilot);
+            if enough || pilot.finished || limit >= LONGEST || pilot.requests >= MOST_REQUESTS {
+                return Ok(length);
+            }
+            limit = (limit * 2).min(LONGEST);
+        }
+    }
+
+    /// The plan with the warm-up cut off, as fio's `ramp_time` would; who has a ramp of his own keeps it.
+    pub fn cut(&self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        for job in &mut plan.jobs {
+            let endless = job.manner.order.is_some() && job.manner.amount.is_none();
+            if endless && job.report.ramp.is_zero() {
+                job.report.ramp = self.warm_up;
+            }
+        }
+        plan
+    }
+}
+
+/// Has everything that was done at all been done often enough?
+fn saw_enough(pilot: &Findings) -> bool {
+    let often = |ios: u64| ios == 0 || ios >= ENOUGH;
+    pilot.jobs.iter().all(|job| Work::ALL.into_iter().all(|work| often(job.record.work(work).ios)))
+}
