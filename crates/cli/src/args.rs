@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  blksched compare                                  a reader beside a writer, under every scheduler
+  blksched compare                                  a desktop and a log beside a backup, under every scheduler
   blksched compare my.fio --disk sata-2009          your fio job on one of the built-in disks
   blksched compare dd cat:start=5s                  programs: cat of a directory while dd writes
   blksched compare x.blktrace.0:timing=closed       a recorded trace, its processes waiting as they did
@@ -65,13 +65,20 @@ pub(crate) enum Verb {
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(crate) scene: Scene,
-    /// The schedulers, name[@kernel][+mechanism=variant]; the first is your default, which the others are held against
-    /// [default: what a present kernel has, none first, and historical ones]
+    /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, which the
+    /// others are held against; nr_requests, queue_depth, read_ahead_kb and max_sectors_kb are knobs too [default: what
+    /// a present kernel has, its own choice for such a disk first, and historical ones]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
     /// How many seeds each is run with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
+    /// Run more seeds, twofold each time, until the question is decided or --budget is reached
+    #[arg(long)]
+    pub(crate) until_sure: bool,
+    /// How many seeds --until-sure runs at most, or how many runs --tune makes
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) budget: u32,
     /// How many threads run at a time [default: one per core]; the results are the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
@@ -81,18 +88,29 @@ pub(crate) struct CompareArguments {
     /// Print Markdown tables
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
-    /// What the proposal at the end goes by [default: priorities if the jobs ask for several, else balance]
-    #[arg(long, value_name = "GOAL", value_enum)]
-    pub(crate) goal: Option<Goal>,
+    /// Print CSV: a row per scheduler, seed, job and figure (docs/schema.md)
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub(crate) csv: bool,
+    /// Print all columns, in lines as long as they need
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// What counts: JOB: FIGURE, …, as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'; or one of balance,
+    /// read-latency, write-latency, read-bandwidth, write-bandwidth, fairness, priorities [default: balance, which is
+    /// every job by its role]
+    #[arg(long, value_name = "GOAL")]
+    pub(crate) goal: Option<String>,
     /// Print what to do as a file for the system instead of tables
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "markdown"])]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "csv", "markdown"])]
     pub(crate) emit: Option<Emit>,
+    /// The disk that --emit is for: its name on this machine, as in sda, or model:TEXT, or path:TEXT
+    #[arg(long, value_name = "DISK", requires = "emit")]
+    pub(crate) on: Option<String>,
 }
 
 /// What makes a scheduler better than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
-    /// The geometric mean over bandwidths and latencies of reads and writes.
+    /// Every job by its role: latency-bound ones by how long reads and syncs take, bulk by bandwidth, background not.
     Balance,
     /// The mean latency of reads.
     ReadLatency,
@@ -112,13 +130,13 @@ impl Goal {
     /// At the beginning of "…, 2.00 times better".
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Goal::Balance => "on balance",
+            Goal::Balance => "by what counts",
             Goal::ReadLatency => "by read latency",
             Goal::WriteLatency => "by write latency",
             Goal::ReadBandwidth => "by read bandwidth",
             Goal::WriteBandwidth => "by write bandwidth",
             Goal::Fairness => "by fairness",
-            Goal::Priorities => "by priorities",
+            Goal::Priorities => "by the priorities",
         }
     }
 }
@@ -128,14 +146,20 @@ impl Goal {
 pub(crate) enum Emit {
     /// A udev rule, with the lines that apply and undo it, and the evidence as comments.
     Udev,
+    /// A profile for tuned, which restores what was there when it is left.
+    Tuned,
+    /// A script that writes into sysfs, and restores what was there.
+    Sysfs,
 }
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   blksched compare
   blksched compare my.fio --disk my-disk.toml --seeds 10
-  blksched compare my.fio --disk sata-ssd --goal read-latency --emit udev
-  blksched compare priorities                       are I/O priorities kept?
+  blksched compare my.fio --goal 'db: p99 read, wal: p99 fsync, backup: finish < 2h' --until-sure
+  blksched compare my.fio --elevators mq-deadline,mq-deadline:fifo_batch=1/4/64,bfq:slice_idle=0
+  blksched compare my.fio --disk sata-ssd --emit udev --on sda
+  blksched compare priorities --goal priorities     are I/O priorities kept?
   blksched compare four-streams --elevators noop,deadline --depth 1
   blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";
 
@@ -144,9 +168,9 @@ Examples:
 pub(crate) struct SimulateArguments {
     #[command(flatten)]
     pub(crate) scene: Scene,
-    /// The scheduler, name[@kernel][+mechanism=variant]
-    #[arg(long, value_name = "NAME", default_value = "deadline")]
-    pub(crate) elevator: String,
+    /// The scheduler, name[@kernel][+mechanism=variant][:knob=value] [default: what a present kernel gives such a disk]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) elevator: Option<String>,
     /// How to print what the jobs did
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
     pub(crate) output_format: OutputFormat,

@@ -1,65 +1,104 @@
-//! `blksched compare`: one workload, many schedulers; what differs by more than the spread, and why.
+//! `blksched compare`: one workload, many schedulers; what differs beyond chance, and why.
 
 mod action;
+mod contrast;
+mod csv;
+mod emit;
+mod figure;
+mod goal;
 mod json;
 mod measured;
 mod memory;
 mod memory_table;
-mod spread;
+mod role;
+mod runs;
+mod sample;
 mod tables;
-mod udev;
+mod value;
 mod verdict;
 
 use blksched::Catalogue;
-use blksched_simulate::{Findings, Grid};
+use blksched_measure::Quantity;
+use blksched_simulate::{Findings, Length};
 
-use crate::args::{CompareArguments, Emit};
+use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders};
 use crate::output::{self, Look};
-use crate::progress::Progress;
 use action::Action;
+use contrast::Contrast;
 use measured::Measured;
+use runs::Runs;
+
+/// Everything that a comparison came to.
+struct Comparison<'a> {
+    arguments: &'a CompareArguments,
+    stage: &'a Stage,
+    length: Length,
+    measured: &'a [Measured],
+    contrasts: &'a [Vec<Contrast>],
+    action: Option<&'a Action<'a>>,
+    sentences: Vec<String>,
+    notes: Vec<String>,
+}
 
 pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
-    let elevators = if arguments.elevators.is_empty() { usual(catalogue) } else { arguments.elevators.clone() };
-    let contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
+    if arguments.wide {
+        output::be_wide();
+    }
     let (stage, no_logs) = Stage::load(scene)?.without_logs();
+    let default = stage.kernel_default(scene);
+    let elevators =
+        if arguments.elevators.is_empty() { usual(catalogue, default) } else { arguments.elevators.clone() };
+    let contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
         return Ok(output::print(&printed(&stage.notes()))?);
     }
-    let runs = measure(arguments, &stage, &contenders)?;
-    let of = |(contender, runs): (&Contender, &Vec<Findings>)| Measured::of(contender, &stage.plan, runs);
-    let measured: Vec<Measured> = contenders.iter().zip(&runs).map(of).collect();
-    let action = action::choose(&measured, arguments.goal);
-    let mut sentences = verdict::sentences(&measured);
+    let length = stage.length(scene, &contenders[0])?;
+    let stage = stage.cut(length);
+    let mut runs = Runs::new(arguments, &stage, &contenders, length.limit);
+    let goal = runs.more(arguments.seeds, arguments.goal.as_deref())?;
+    if arguments.until_sure {
+        runs.until_sure(&goal)?;
+    }
+    let measured = runs.measured();
+    let contrasts = contrast::contrasts(&measured, runs.looks);
+    let action = action::choose(&measured, &contrasts, goal, runs.looks);
+    let mut sentences = verdict::sentences(&measured, &contrasts);
     sentences.extend(action::priorities(&measured));
-    sentences.extend(action.as_ref().filter(|_| measured.len() > 1).map(Action::sentence));
-    let mut notes = notes(arguments, &stage, &measured);
-    notes.extend(contenders.iter().zip(&runs).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
+    sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(Action::sentences));
+    let mut notes = notes(arguments, &stage, &measured, length);
+    notes.extend(runs.notes());
+    notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
-    if arguments.json {
-        return Ok(output::print(&json::text(arguments, &stage, &measured, &sentences, action.as_ref(), notes))?);
-    }
-    if let (Some(Emit::Udev), Some(action)) = (arguments.emit, &action) {
-        let rotational = stage.disk.build(scene.seed).facts().rotational;
-        return Ok(output::print(&udev::rules(&heading(arguments, &stage), &sentences, action, rotational))?);
-    }
-    let look = if arguments.markdown { Look::Markdown } else { Look::Text };
-    let mut text = output::paragraph(&heading(arguments, &stage)) + "\n";
-    for table in [tables::jobs(&measured, stage.plan.has_programs()), tables::disk(&measured)]
-        .into_iter()
-        .chain(memory_table::table(&measured))
-    {
-        text += &output::render(&table, look);
-        text += "\n";
-    }
-    text += &sentences.iter().map(|sentence| output::paragraph(sentence)).collect::<String>();
-    if action.is_some_and(|action| action.chosen.is_some()) {
-        text += "With --emit udev this becomes a rule for your system.\n";
-    }
-    text += &printed(&notes);
+    let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
+    print(&Comparison { arguments, stage: &stage, length, measured, contrasts, action, sentences, notes })
+}
+
+fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
+    let Comparison { arguments, stage, measured, sentences, action, .. } = comparison;
+    let text = match (arguments.json, arguments.csv, arguments.emit, action) {
+        (true, ..) => json::text(comparison),
+        (_, true, ..) => csv::text(comparison),
+        (_, _, Some(what), Some(action)) => {
+            let target = emit::Target::of(arguments, stage)?;
+            emit::text(what, &heading(comparison), sentences, action, &target)
+        }
+        _ => {
+            let look = if arguments.markdown { Look::Markdown } else { Look::Text };
+            let mut text = output::paragraph(&heading(comparison)) + "\n";
+            for table in tables::all(measured, stage.plan.has_programs(), arguments.wide) {
+                text += &output::render(&table, look);
+                text += "\n";
+            }
+            text += &sentences.iter().map(|sentence| output::paragraph(sentence)).collect::<String>();
+            if action.is_some_and(|action| action.chosen().is_some()) {
+                text += "With --emit udev, tuned or sysfs this becomes a change to your system, and its undo.\n";
+            }
+            text + &printed(&comparison.notes)
+        }
+    };
     Ok(output::print(&text)?)
 }
 
@@ -67,33 +106,15 @@ fn printed(notes: &[String]) -> String {
     notes.iter().map(|note| output::paragraph(&format!("note: {note}"))).collect()
 }
 
-/// What is compared unless somebody says otherwise: what a present kernel offers, then what was worth knowing before.
-/// (Only those that the catalogue has.)
-fn usual(catalogue: &Catalogue) -> Vec<String> {
+/// What is compared unless somebody says otherwise: what a present kernel offers, its default for such a disk first,
+/// then what was worth knowing before. (Only those that the catalogue has.)
+fn usual(catalogue: &Catalogue, default: &str) -> Vec<String> {
     let is_known = |name: &&str| catalogue.entries().iter().any(|entry| entry.name == *name);
-    USUAL.into_iter().filter(is_known).map(str::to_owned).collect()
+    let others = USUAL.into_iter().filter(|name| *name != default);
+    std::iter::once(default).chain(others).filter(is_known).map(str::to_owned).collect()
 }
 
 const USUAL: [&str; 6] = ["none", "mq-deadline", "kyber", "bfq", "deadline", "cfq"];
-
-/// Every contender with every seed.
-fn measure(
-    arguments: &CompareArguments,
-    stage: &Stage,
-    contenders: &[Contender],
-) -> Result<Vec<Vec<Findings>>, Failure> {
-    let scene = &arguments.scene;
-    let trial = |contender: &Contender| stage.trial(scene, contender.choice.clone(), contender.knobs.clone());
-    let seeds = (0..u64::from(arguments.seeds)).map(|nth| scene.seed.wrapping_add(nth)).collect();
-    let grid = Grid::new(contenders.iter().map(trial).collect(), seeds);
-    let progress = Progress::new(grid.len());
-    let threads = arguments.threads.map_or(0, |threads| threads as usize);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Failure::Outside(error.to_string()))?;
-    let results = pool.install(|| grid.run(|| progress.step()));
-    progress.finish();
-    results.map_err(Failure::input)
-}
 
 /// Which jobs ended before their time under an elevator, each once.
 fn gave_up(contender: &Contender, stage: &Stage, runs: &[Findings]) -> Vec<String> {
@@ -107,22 +128,26 @@ fn gave_up(contender: &Contender, stage: &Stage, runs: &[Findings]) -> Vec<Strin
 }
 
 /// What was run, and under which defaults.
-fn heading(arguments: &CompareArguments, stage: &Stage) -> String {
-    let scene = &arguments.scene;
-    let seeds = match arguments.seeds {
-        1 => format!("seed {}", scene.seed),
-        n => format!("{n} seeds from {}", scene.seed),
+fn heading(comparison: &Comparison<'_>) -> String {
+    let Comparison { arguments, stage, length, measured, .. } = comparison;
+    let (first, seeds) = (arguments.scene.seed, measured[0].jain.values().len());
+    let seeds = if seeds == 1 { format!("seed {first}") } else { format!("{seeds} seeds from {first}") };
+    let Length { limit, warm_up } = length;
+    let counts = if stage.plan.jobs.iter().any(|job| job.report.ramp == *warm_up) {
+        format!(", the first {} of which are warm-up", Quantity::Time.show(warm_up.as_ns() as f64))
+    } else {
+        String::new()
     };
     format!(
-        "{} on {}, {seeds}; each run ends after {} of simulated time or when its jobs do",
-        stage.workload.name, stage.disk.name, scene.time
+        "{} on {}, {seeds}; runs of at most {limit} of simulated time{counts}",
+        stage.workload.name, stage.disk.name
     )
 }
 
 /// What a user should know about this comparison.
-fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured]) -> Vec<String> {
+fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured], length: Length) -> Vec<String> {
     let mut notes = stage.notes();
-    let time = arguments.scene.time;
+    let time = length.limit;
     let mut idle: Vec<&str> = Vec::new();
     for job in measured.iter().flat_map(|elevator| &elevator.jobs).filter(|job| job.work.is_empty()) {
         if !idle.contains(&job.name.as_str()) {
@@ -133,6 +158,11 @@ fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured]) -> 
         notes.push(format!("did nothing in {time}: {}; --time makes the runs longer", idle.join(", ")));
     } else if measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished) {
         notes.push(format!("some runs were cut off after {time}; --time makes them longer"));
+    }
+    if arguments.goal.is_none() && measured.iter().any(|m| m.misplaced.is_some()) {
+        notes.push(
+            "--goal priorities asks who keeps the priorities; this verdict goes by what each job is for".to_owned(),
+        );
     }
     notes
 }

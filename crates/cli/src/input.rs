@@ -1,6 +1,7 @@
 //! From what a user said to what the simulator takes: workload, disk, elevators, knobs. Everything is checked here,
 //! before anything runs.
 
+mod contender;
 mod trace;
 mod workload;
 
@@ -9,13 +10,14 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use blksched::{Catalogue, Choice, nearest, utf8};
-use blksched_disks::DiskSpec;
-use blksched_simulate::{Findings, Surroundings, Trial};
+use blksched::{Catalogue, Span, utf8};
+use blksched_disks::{DiskSpec, Facts};
+use blksched_simulate::{Findings, Length, Starts, Surroundings, Trial};
 use blksched_workloads::{GaveUp, Plan};
 
 use crate::failure::Failure;
-use crate::scene::Scene;
+use crate::scene::{Scene, When};
+pub(crate) use contender::{AROUND, Contender, contenders};
 use workload::Workload;
 
 /// A workload laid out on a disk.
@@ -32,6 +34,25 @@ impl Stage {
         let workload = Workload::load(scene)?;
         let plan = workload.plan(disk.build(scene.seed).facts().sectors)?;
         Ok(Stage { workload, plan: Arc::new(plan), disk: Arc::new(disk) })
+    }
+
+    /// The scheduler that a present kernel gives such a disk by itself.
+    pub(crate) fn kernel_default(&self, scene: &Scene) -> &'static str {
+        kernel_default(&self.disk.build(scene.seed).facts())
+    }
+
+    /// How long runs are: as said, or as long as this contender's pilots need.
+    pub(crate) fn length(&self, scene: &Scene, contender: &Contender) -> Result<Length, Failure> {
+        match scene.time {
+            Some(time) => Ok(Length::of(time)),
+            None => Length::fitting(&self.trial(scene, contender, Span::MAX)).map_err(Failure::input),
+        }
+    }
+
+    /// With the warm-up cut off.
+    pub(crate) fn cut(mut self, length: Length) -> Stage {
+        self.plan = Arc::new(length.cut(&self.plan));
+        self
     }
 
     /// What a user should know about options that change nothing, and about assumptions.
@@ -63,23 +84,36 @@ impl Stage {
     }
 
     /// One trial of one elevator.
-    pub(crate) fn trial(&self, scene: &Scene, elevator: Choice, knobs: Vec<(String, i64)>) -> Trial {
-        Trial {
-            elevator,
-            knobs,
-            surroundings: Surroundings {
-                depth: scene.depth,
-                nr_requests: scene.nr_requests,
-                max_sectors: scene.max_sectors_kb.map(|kib| 2 * kib),
-                plugging: None,
-                host: scene.host,
+    pub(crate) fn trial(&self, scene: &Scene, contender: &Contender, limit: Span) -> Trial {
+        let surroundings = Surroundings {
+            depth: scene.depth,
+            nr_requests: scene.nr_requests,
+            max_sectors: scene.max_sectors_kb.map(|kib| 2 * kib),
+            host: scene.host,
+            starts: match scene.starts {
+                When::Drawn => Starts::Drawn(0),
+                When::AsSaid => Starts::AsSaid,
             },
+            ..Surroundings::default()
+        };
+        Trial {
+            elevator: contender.choice.clone(),
+            knobs: contender.knobs.clone(),
+            surroundings: contender.around.apply(surroundings),
             disk: self.disk.clone(),
             plan: self.plan.clone(),
             seed: scene.seed,
-            limit: scene.time,
+            limit,
         }
     }
+}
+
+/// A kernel's choice where nobody chooses: `none` for a disk with more than one hardware queue, else `mq-deadline`.
+/// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; who takes more is taken for NVMe,
+/// which has one per CPU. (Distributions' udev rules may choose otherwise.)
+pub(crate) fn kernel_default(facts: &Facts) -> &'static str {
+    const ONE_QUEUE: u32 = 32;
+    if facts.depth <= ONE_QUEUE { "mq-deadline" } else { "none" }
 }
 
 /// No job file and no experiment is longer; what has no end (`/dev/zero`) is longer than that \[bytes\].
@@ -110,94 +144,6 @@ pub(crate) fn text_of(name: &str, read: io::Result<Vec<u8>>) -> Result<String, F
 pub(crate) fn text_beside(path: &Path) -> Result<String, String> {
     let bytes = File::open(path).and_then(bytes_of).and_then(bounded).map_err(|error| error.to_string())?;
     utf8(bytes).map_err(|error| error.to_string())
-}
-
-/// One elevator to run, with the knobs that `--set` turns on it.
-pub(crate) struct Contender {
-    /// How it is called in tables: as typed, numbered if typed twice.
-    pub(crate) name: String,
-    pub(crate) choice: Choice,
-    pub(crate) knobs: Vec<(String, i64)>,
-}
-
-/// Understand the elevators that `option` names and `--set` together. Each `--set` must turn something.
-pub(crate) fn contenders(
-    option: &str,
-    typed: &[String],
-    set: &[String],
-    catalogue: &Catalogue,
-) -> Result<Vec<Contender>, Failure> {
-    let mut contenders: Vec<Contender> = Vec::new();
-    for text in typed {
-        let text = text.trim();
-        let choice = catalogue.parse(text).map_err(|error| Failure::Input(format!("{option} {text}:{error}")))?;
-        let twins = contenders.iter().filter(|other| other.choice.to_string() == choice.to_string()).count();
-        let name = if twins == 0 { choice.to_string() } else { format!("{choice} ({})", twins + 1) };
-        contenders.push(Contender { name, choice, knobs: Vec::new() });
-    }
-    for Setting { text, target, knob, value } in settings(set)? {
-        let error = |what: String| Failure::Input(format!("--set {text}: {what}"));
-        let mut turned = 0;
-        for contender in contenders.iter_mut().filter(|contender| is_meant(contender, target)) {
-            let built = contender.choice.build();
-            let tunables = built.elevator.tunables();
-            let found = tunables.find(knob).map_err(|e| error(format!("{}: {e}", contender.choice)))?;
-            let raw = found.parse(value).map_err(|e| error(e.to_string()))?;
-            contender.knobs.retain(|(name, _)| name != knob);
-            contender.knobs.push((knob.to_owned(), raw));
-            turned += 1;
-        }
-        if turned == 0 {
-            let run: Vec<String> = contenders.iter().map(|contender| contender.choice.to_string()).collect();
-            let names = contenders.iter().map(|contender| contender.choice.entry.name);
-            let near = nearest(target, names.chain(run.iter().map(String::as_str)));
-            let near = near.map_or(String::new(), |near| format!("; the nearest is `{near}`"));
-            return Err(error(format!("no elevator `{target}` is being run{near} (being run: {})", run.join(", "))));
-        }
-    }
-    Ok(contenders)
-}
-
-/// A `--set`.
-#[derive(Clone, Copy)]
-struct Setting<'t> {
-    text: &'t str,
-    target: &'t str,
-    knob: &'t str,
-    value: &'t str,
-}
-
-/// Every `--set`; those of a whole name first, so that those of one elevator of that name go before them.
-fn settings(set: &[String]) -> Result<Vec<Setting<'_>>, Failure> {
-    let mut settings: Vec<Setting<'_>> = Vec::new();
-    for text in set {
-        let setting = Setting::read(text)?;
-        let twin = |other: &&Setting<'_>| (other.target, other.knob) == (setting.target, setting.knob);
-        if let Some(other) = settings.iter().find(twin) {
-            let message = format!("--set {text}: --set {} says so already, or something else", other.text);
-            return Err(Failure::Input(message));
-        }
-        settings.push(setting);
-    }
-    settings.sort_by_key(|setting| setting.target.contains(['@', '+']));
-    Ok(settings)
-}
-
-impl Setting<'_> {
-    fn read(text: &str) -> Result<Setting<'_>, Failure> {
-        let parts = || {
-            let (left, value) = text.rsplit_once('=')?;
-            let (target, knob) = left.rsplit_once('.')?;
-            (!target.is_empty() && !knob.is_empty()).then_some(Setting { text, target, knob, value })
-        };
-        let expected = "expected ELEVATOR.KNOB=VALUE, as in deadline.fifo_batch=16";
-        parts().ok_or_else(|| Failure::Input(format!("--set {text}: {expected}")))
-    }
-}
-
-/// `deadline.fifo_batch=16` means every deadline; `deadline@2.6.33.fifo_batch=16` that one.
-fn is_meant(contender: &Contender, target: &str) -> bool {
-    target == contender.choice.entry.name || target == contender.choice.to_string()
 }
 
 /// For fuzzing: what was said of elevators and jobs is understood or refused, beside no file at all.

@@ -12,6 +12,7 @@ mod experiment;
 mod failure;
 mod generate;
 mod input;
+mod interrupt;
 mod list;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod load;
@@ -48,8 +49,8 @@ pub fn fuzz_arguments(text: &str) {
         }
         Verb::Simulate(simulate) => {
             simulate.scene.typed = typed;
-            let elevator = std::slice::from_ref(&simulate.elevator);
-            input::fuzz("--elevator", elevator, &simulate.scene, &catalogue);
+            let elevator: Vec<String> = simulate.elevator.iter().cloned().collect();
+            input::fuzz("--elevator", &elevator, &simulate.scene, &catalogue);
         }
         _ => {}
     }

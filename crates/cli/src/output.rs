@@ -1,6 +1,7 @@
 //! The way out: tables that fit the terminal, colours only where they show.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use blksched_measure::{Borders, Table};
 
@@ -26,7 +27,7 @@ pub(crate) fn render(table: &Table, look: Look) -> String {
     }
 }
 
-/// A paragraph: on a terminal broken between words to fit it, further lines indented; else one line.
+/// A paragraph: broken between words to fit, further lines indented.
 pub(crate) fn paragraph(text: &str) -> String {
     let width = width().map_or(usize::MAX, usize::from);
     let mut lines = vec![String::new()];
@@ -42,8 +43,25 @@ pub(crate) fn paragraph(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The terminal's width; none where the output is no terminal, so that files do not depend on one.
+/// How wide lines may be: as `COLUMNS` says, else as the terminal is, and [`PIPE`] where there is none; anything after
+/// [`be_wide`].
 fn width() -> Option<u16> {
-    let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns);
-    columns.filter(|&columns| io::stdout().is_terminal() && columns >= 40)
+    if WIDE.load(Ordering::Relaxed) {
+        return None;
+    }
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse::<u16>().ok());
+    let terminal = || console::Term::stdout().size_checked().filter(|_| io::stdout().is_terminal());
+    let columns = said.or_else(|| terminal().map(|(_, columns)| columns)).unwrap_or(PIPE);
+    Some(columns.max(NARROWEST))
+}
+
+/// In a pipe or a file.
+const PIPE: u16 = 120;
+/// No table is narrower.
+const NARROWEST: u16 = 40;
+static WIDE: AtomicBool = AtomicBool::new(false);
+
+/// From now on lines are as long as they like.
+pub(crate) fn be_wide() {
+    WIDE.store(true, Ordering::Relaxed);
 }

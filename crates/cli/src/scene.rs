@@ -1,8 +1,8 @@
 //! What every run needs, as a user says it: the workload, the disk, and for how long.
 
-use blksched::Span;
+use blksched::{Knob, Span, Tunables};
 use blksched_workloads::host::HostKnobs;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// The workload and the disk, which every run needs.
 #[derive(Debug, Args)]
@@ -10,7 +10,7 @@ pub(crate) struct Scene {
     /// What runs, all of it at once: fio job files (`-`: standard input); built-in workloads; programs with their
     /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
     /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: reader-and-writer]
-    #[arg(value_name = "JOB.fio|WORKLOAD|PROGRAM[:PARAMETER=VALUE,…]|TRACE[:PARAMETER=VALUE,…]")]
+    #[arg(value_name = "WORKLOAD")]
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
     #[arg(skip)]
@@ -18,11 +18,15 @@ pub(crate) struct Scene {
     /// The disk: a preset's name or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200")]
     pub(crate) disk: String,
-    /// End each run after so much simulated time, if its jobs have not ended
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_time, allow_hyphen_values = true)]
-    pub(crate) time: Span,
-    /// Turn a knob, as in deadline.fifo_batch=16, deadline@2.6.33.read_expire=100ms; may be repeated
-    #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
+    /// End each run after so much simulated time, if its jobs have not ended; a number alone counts seconds, as in fio
+    /// [default: as long as the disk and what its jobs do seldom need, found by pilots]
+    #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
+    pub(crate) time: Option<Span>,
+    /// When processes begin: drawn, up to 10 ms apart as real ones do, or as-said, to the nanosecond
+    #[arg(long, value_name = "drawn|as-said", value_enum, default_value_t = When::Drawn)]
+    pub(crate) starts: When,
+    /// Turn a knob, as in bfq.slice_idle=0, deadline@2.6.33.read_expire=100ms; may be repeated
+    #[arg(long = "set", value_name = "SCHEDULER.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
     /// The first seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -45,9 +49,27 @@ pub(crate) struct Scene {
     pub(crate) parse_only: bool,
 }
 
+impl Scene {
+    /// The host's parameters, as numbers in their own units.
+    pub(crate) fn host_settings(&self) -> Vec<(&'static str, String)> {
+        let show = |knob: &Knob| self.host.get(knob.name).map(|raw| (knob.name, knob.unit.show(raw)));
+        HostKnobs::KNOBS.iter().filter_map(show).collect()
+    }
+}
+
+/// When the processes of a run begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// Each a drawn few milliseconds later than it says.
+    Drawn,
+    /// To the nanosecond.
+    AsSaid,
+}
+
 /// A length of time that something can happen in.
 pub(crate) fn some_time(text: &str) -> Result<Span, String> {
-    match text.parse::<Span>() {
+    let seconds = text.trim().parse::<f64>().is_ok().then(|| format!("{}s", text.trim()));
+    match seconds.as_deref().unwrap_or(text).parse::<Span>() {
         Ok(Span::ZERO) => Err("nothing happens in no time: expected more than 0s, as in 30s".to_owned()),
         Ok(span) => Ok(span),
         Err(error) => Err(error.to_string()),

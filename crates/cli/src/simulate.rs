@@ -14,14 +14,20 @@ use crate::output;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
-    let mut contenders = contenders("--elevator", std::slice::from_ref(&arguments.elevator), &scene.set, catalogue)?;
-    let contender = contenders.remove(0);
     let stage = Stage::load(scene)?;
+    let elevator = arguments.elevator.clone().unwrap_or_else(|| stage.kernel_default(scene).to_owned());
+    let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
+    if contenders.len() > 1 {
+        let several = "expected one scheduler; `blksched compare` runs several";
+        return Err(Failure::Input(format!("--elevator {}: {several}", contenders.len())));
+    }
+    let contender = contenders.remove(0);
     let mut notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
     if scene.parse_only {
         return Ok(output::print(&notes)?);
     }
-    let trial = stage.trial(scene, contender.choice.clone(), contender.knobs.clone());
+    let limit = stage.length(scene, &contender)?.limit;
+    let trial = stage.trial(scene, &contender, limit);
     let findings = trial.simulate().map_err(Failure::input)?;
     // What was measured is told even if its logs cannot be written.
     let (logs, unwritten) = match logs::write(&stage.plan, &findings) {

@@ -79,6 +79,14 @@ pub fn logarithms(here: &[f64], base: &[f64]) -> Vec<f64> {
     here.iter().zip(base).filter_map(known).collect()
 }
 
+/// The 95 % interval of the mean of values.
+pub(crate) fn interval(values: &[f64]) -> Option<(f64, f64)> {
+    let spread = crate::spread::Spread::of(values);
+    let freedom = spread.count.checked_sub(1).filter(|freedom| *freedom > 0)? as f64;
+    let reach = spread.stddev / libm::sqrt(spread.count as f64) * student::critical(LEVEL, freedom);
+    Some((spread.mean - reach, spread.mean + reach))
+}
+
 /// Mean, and its standard error.
 struct Moments {
     mean: f64,

@@ -40,6 +40,12 @@ impl Sample {
         if spread.count == 0 { f64::NAN } else { spread.mean }
     }
 
+    /// The 95 % interval of the mean (Student's t); none below two seeds.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let known: Vec<f64> = self.values.iter().copied().filter(|value| value.is_finite()).collect();
+        crate::paired::interval(&known)
+    }
+
     /// This against `base`, seed by seed.
     pub fn against(&self, base: &Sample) -> Option<Paired> {
         Paired::of(&self.values, &base.values)

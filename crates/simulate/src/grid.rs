@@ -1,7 +1,9 @@
 //! Many runs at once: every elevator with every seed, on all cores, in the same order whoever finishes first.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use blksched::KnobError;
-use rayon::prelude::*;
 
 use crate::trial::{Findings, Trial};
 
@@ -28,22 +30,38 @@ impl Grid {
         self.len() == 0
     }
 
-    /// Run them all; `done` hears after each. The results of each row, seed by seed.
+    /// Run them all, one seed after the other, each under every row; `done` hears after each run. The results of each
+    /// row, seed by seed. Once `stop` says so, nothing more begins, and what is there of whole seeds comes back.
     ///
     /// # Errors
     /// If a row's elevator has no such knob.
-    pub fn run(&self, done: impl Fn() + Sync) -> Result<Vec<Vec<Findings>>, KnobError> {
-        let all: Vec<(usize, u64)> =
-            (0..self.rows.len()).flat_map(|row| self.seeds.iter().map(move |&seed| (row, seed))).collect();
-        let results: Vec<Findings> = all
-            .par_iter()
-            .map(|&(row, seed)| {
-                let result = Trial { seed, ..self.rows[row].clone() }.simulate();
-                done();
-                result
-            })
-            .collect::<Result<_, _>>()?;
-        let mut results = results.into_iter();
-        Ok(self.rows.iter().map(|_| results.by_ref().take(self.seeds.len()).collect()).collect())
+    pub fn run(&self, done: impl Fn() + Sync, stop: impl Fn() -> bool + Sync) -> Result<Vec<Vec<Findings>>, KnobError> {
+        let rows = self.rows.len();
+        let slots: Vec<Mutex<Option<Result<Findings, KnobError>>>> =
+            (0..self.len()).map(|_| Mutex::default()).collect();
+        let next = AtomicUsize::new(0);
+        rayon::scope(|scope| {
+            for _ in 0..rayon::current_num_threads() {
+                scope.spawn(|_| {
+                    loop {
+                        let nth = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(slot) = slots.get(nth).filter(|_| !stop()) else { break };
+                        let trial = Trial { seed: self.seeds[nth / rows], ..self.rows[nth % rows].clone() };
+                        *slot.lock().expect("nobody panics with it") = Some(trial.simulate());
+                        done();
+                    }
+                });
+            }
+        });
+        let mut results: Vec<Vec<Findings>> = vec![Vec::new(); rows];
+        let mut slots = slots.into_iter().map(|slot| slot.into_inner().expect("nobody panics with it"));
+        for _ in &self.seeds {
+            let seed: Option<Vec<_>> = slots.by_ref().take(rows).collect();
+            let Some(seed) = seed else { break };
+            for (row, findings) in results.iter_mut().zip(seed) {
+                row.push(findings?);
+            }
+        }
+        Ok(results)
     }
 }

@@ -52,7 +52,8 @@ impl Length {
             let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
             let enough = limit >= least && saw_enough(&pilot);
             if enough || pilot.finished || limit >= LONGEST || pilot.requests >= MOST_REQUESTS {
-                return Ok(length);
+                // Where jobs end before, their time is what counts; under another scheduler they may take longer.
+                return Ok(Length { warm_up: pilot.elapsed.min(limit) / 10, ..length });
             }
             limit = (limit * 2).min(LONGEST);
         }

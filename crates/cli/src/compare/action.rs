@@ -1,142 +1,281 @@
-//! What to do: the end of a verdict, from a goal and the differences beyond the spread.
+//! What to do: the end of a verdict, from a goal and the comparisons that hold.
 //!
 //! **Rule** Only schedulers that a present kernel has are proposed. Each is held against the first, which counts as the
-//! default. By goal: the ratio of that one measure, if it differs beyond the spread; on balance: the geometric mean of
-//! the ratios of all measures (bandwidth, mean and p99 latency, of reads and writes), those within the spread counting
-//! as 1. The best is proposed if it is at least 5 % better; else the default stays.
+//! default: in each seed the geometric mean of the ratios of the figures that count, each job alike; over the seeds its
+//! mean with an interval. The best is proposed if it is at least 5 % better and chance is no explanation (Holm over the
+//! candidates), and nothing forbids it: a bound of the goal that it does not keep, a job that stands still for more
+//! than a second where it does not under the default, or runs that fall into two modes.
 
-use blksched::Dir;
-use blksched_measure::{Quantity, Spread, geometric_mean};
+use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 
-use super::measured::Measured;
-use super::verdict::{Contrast, What, differences};
-use crate::args::Goal;
+use super::contrast::{ALPHA, Contrast, between, times};
+use super::figure::{Figure, What};
+use super::goal::{Bound, Goal};
+use super::measured::{JobMeasure, Measured};
+use super::role::{FLOOR, Role};
+use crate::args::Goal as Named;
 
 /// What is not better by so much is not worth a change.
-const WORTH_IT: f64 = 1.05;
+pub(super) const WORTH_IT: f64 = 1.05;
 /// Priorities are kept if no more than this part of the disk's time goes to others than they ask for.
-const KEPT: f64 = 0.10;
+pub(super) const KEPT: f64 = 0.10;
 /// At most so many gains and costs are said.
-const SAID: usize = 2;
+const SAID: usize = 3;
+/// Nobody is to stand still longer \[ns\].
+const LONGEST_STALL: f64 = 1e9;
+/// A ratio beyond that counts as that.
+const FARTHEST: f64 = 1e3;
 
 /// What to do.
 pub(super) struct Action<'a> {
     pub(super) goal: Goal,
     /// The scheduler that the others were held against.
     pub(super) default: &'a Measured,
-    /// What is better; none: keep the default.
-    pub(super) chosen: Option<Chosen<'a>>,
+    /// The others that a present kernel has, the best first.
+    pub(super) candidates: Vec<Candidate<'a>>,
+    /// Bounds of the goal that the default itself does not keep.
+    pub(super) missed: Vec<String>,
 }
 
-/// A scheduler that is better than the default.
-pub(super) struct Chosen<'a> {
+/// A scheduler that might be better than the default.
+pub(super) struct Candidate<'a> {
     pub(super) scheduler: &'a Measured,
-    /// How many times better by the goal.
-    pub(super) times: f64,
-    /// What is better beyond the spread, the greatest first; and what is worse.
-    pub(super) gains: Vec<String>,
-    pub(super) costs: Vec<String>,
+    /// How many times better by what counts.
+    pub(super) score: Paired,
+    /// After Holm's correction over the candidates.
+    pub(super) p: f64,
+    /// What is better beyond chance, the greatest first; and what is worse.
+    pub(super) gains: Vec<Contrast>,
+    pub(super) costs: Vec<Contrast>,
+    /// Why it is not to be proposed, however it scores.
+    pub(super) forbidden: Vec<String>,
 }
 
-/// `goal`: as asked, or priorities if the jobs have several, else the balance.
-pub(super) fn choose(measured: &[Measured], goal: Option<Goal>) -> Option<Action<'_>> {
-    let (default, others) = measured.split_first()?;
-    let own = if default.misplaced.is_some() { Goal::Priorities } else { Goal::Balance };
-    let goal = goal.unwrap_or(own);
-    let rated = others.iter().filter(|here| here.is_present).map(|here| (here, times_better(goal, here, default)));
-    let best = rated.max_by(|a, b| a.1.total_cmp(&b.1));
-    let chosen = best.filter(|&(_, times)| times >= WORTH_IT).map(|(scheduler, times)| {
-        let (gains, costs) = both_sides(scheduler, default);
-        Chosen { scheduler, times, gains, costs }
-    });
-    Some(Action { goal, default, chosen })
-}
-
-fn times_better(goal: Goal, here: &Measured, default: &Measured) -> f64 {
-    let all = differences(here, default);
-    let one = |wanted: What, dir: Dir| {
-        let found = all.iter().find(|contrast| contrast.what == wanted && contrast.dir == dir);
-        found.map_or(1.0, beyond_the_spread)
-    };
-    match goal {
-        Goal::Balance => geometric_mean(&all.iter().map(beyond_the_spread).collect::<Vec<f64>>()),
-        Goal::ReadLatency => one(What::MeanLatency, Dir::Read),
-        Goal::WriteLatency => one(What::MeanLatency, Dir::Write),
-        Goal::ReadBandwidth => one(What::Bandwidth, Dir::Read),
-        Goal::WriteBandwidth => one(What::Bandwidth, Dir::Write),
-        Goal::Fairness => higher(here.jain, default.jain),
-        Goal::Priorities => match (here.misplaced, default.misplaced) {
-            (Some(here), Some(default)) if here.mean <= KEPT => higher(inverse(here), inverse(default)),
-            _ => 1.0,
-        },
+impl Candidate<'_> {
+    pub(super) fn is_better(&self) -> bool {
+        self.score.ratio >= WORTH_IT && self.p <= ALPHA
     }
 }
 
-fn beyond_the_spread(contrast: &Contrast) -> f64 {
-    if contrast.here.differs_from(&contrast.base) { contrast.times_better().clamp(1e-3, 1e3) } else { 1.0 }
+/// `contrasts`: of each scheduler after the first.
+pub(super) fn choose<'a>(
+    measured: &'a [Measured],
+    contrasts: &[Vec<Contrast>],
+    goal: Goal,
+    looks: u32,
+) -> Option<Action<'a>> {
+    let (default, others) = measured.split_first()?;
+    let objectives = goal.objectives(default);
+    let present = || others.iter().zip(contrasts).filter(|(here, _)| here.is_present);
+    let mut candidates: Vec<Candidate<'_>> = present()
+        .filter_map(|(here, contrasts)| {
+            let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
+            let (gains, costs) = both_sides(contrasts, default);
+            let forbidden = forbidden(here, default, &goal);
+            Some(Candidate { scheduler: here, score, p: score.p, gains, costs, forbidden })
+        })
+        .collect();
+    let corrected = holm(&candidates.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
+    candidates.iter_mut().zip(corrected).for_each(|(candidate, p)| candidate.p = (p * f64::from(looks)).min(1.0));
+    candidates.sort_by(|a, b| b.score.ratio.total_cmp(&a.score.ratio));
+    let missed = misses(default, &goal);
+    Some(Action { goal, default, candidates, missed })
 }
 
-fn higher(here: Spread, default: Spread) -> f64 {
-    if here.differs_from(&default) { here.times(&default).unwrap_or(1e3) } else { 1.0 }
-}
-
-/// What is kept of a part that is lost.
-fn inverse(part: Spread) -> Spread {
-    Spread { mean: 1.0 - part.mean, min: 1.0 - part.max, max: 1.0 - part.min, ..part }
-}
-
-fn both_sides(here: &Measured, default: &Measured) -> (Vec<String>, Vec<String>) {
-    let mut all = differences(here, default);
-    all.retain(|contrast| contrast.here.differs_from(&contrast.base));
-    all.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
-    let (gains, costs): (Vec<Contrast>, Vec<Contrast>) = all.into_iter().partition(|c| c.times_better() > 1.0);
-    let say = |contrasts: Vec<Contrast>| contrasts.iter().take(SAID).map(Contrast::say).collect();
-    (say(gains), say(costs))
-}
-
-impl Action<'_> {
-    /// As the last sentence of the verdict.
-    pub(super) fn sentence(&self) -> String {
-        let default = self.default.label();
-        let Some(chosen) = &self.chosen else {
-            let why = match self.goal {
-                _ if self.default.jain.count < 2 => "One seed says nothing about the spread",
-                Goal::Priorities => "Nothing keeps the priorities better",
-                _ => "Within the spread",
-            };
-            return format!("{why}: keep your default, {default}.");
+/// In each seed, the logarithm of how many times better: every group of figures alike, and in a group every figure.
+pub(super) fn scores(objectives: &[Vec<Figure>], here: &Measured, base: &Measured) -> Vec<f64> {
+    let logs = |figure: &Figure| -> Option<Vec<f64>> {
+        let (h, b) = (figure.sample(here)?, figure.sample(base)?);
+        let sign = if figure.what.higher_is_better() { 1.0 } else { -1.0 };
+        let farthest = FARTHEST.ln();
+        let one = |(h, b): (&f64, &f64)| {
+            logarithms(&[*h], &[*b]).first().map_or(f64::NAN, |log| (sign * log).clamp(-farthest, farthest))
         };
+        Some(h.values().iter().zip(b.values()).map(one).collect())
+    };
+    let groups: Vec<Vec<Vec<f64>>> = objectives.iter().map(|group| group.iter().filter_map(logs).collect()).collect();
+    let seeds = base.jain.values().len();
+    let mean = |values: Vec<f64>| {
+        let known: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        if known.is_empty() { f64::NAN } else { known.iter().sum::<f64>() / known.len() as f64 }
+    };
+    let in_seed = |seed: usize| {
+        let groups = groups.iter().map(|group| mean(group.iter().filter_map(|logs| logs.get(seed).copied()).collect()));
+        mean(groups.collect())
+    };
+    (0..seeds).map(in_seed).filter(|score| score.is_finite()).collect()
+}
+
+/// What is better, and what is worse of what counts: a background job's loss is a price only below its floor.
+fn both_sides(contrasts: &[Contrast], default: &Measured) -> (Vec<Contrast>, Vec<Contrast>) {
+    let mut all: Vec<Contrast> = contrasts.iter().filter(|contrast| contrast.differs()).cloned().collect();
+    all.sort_by(|a, b| b.times().total_cmp(&a.times()));
+    let is_price = |contrast: &Contrast| {
+        let job = contrast.figure.row.map(|row| &default.jobs[row]);
+        job.is_none_or(|job| job.role.0 != Role::Background) || is_starved(contrast)
+    };
+    let (gains, costs): (Vec<Contrast>, Vec<Contrast>) = all.into_iter().partition(|c| c.times_better() > 1.0);
+    (gains, costs.into_iter().filter(is_price).collect())
+}
+
+fn is_starved(contrast: &Contrast) -> bool {
+    matches!(contrast.figure.what, What::Bandwidth | What::Finish) && contrast.times_better() < FLOOR
+}
+
+fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
+    let missed = goal.bounds().filter_map(|(clause, bound)| {
+        let sample = clause.figure.sample(scheduler)?;
+        let unit = clause.figure.what.unit();
+        let worst = sample.values().iter().copied().reduce(match bound {
+            Bound::Below(_) => f64::max,
+            Bound::Above(_) => f64::min,
+        });
+        (!bound.holds(&sample))
+            .then(|| format!("{} is not kept: {}", clause.text, unit.show(worst.unwrap_or(f64::NAN))))
+    });
+    missed.collect()
+}
+
+fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
+    let mut why = misses(here, goal);
+    for (job, base) in here.jobs.iter().zip(&default.jobs).filter(|(job, _)| !job.yields) {
+        let (stall, before) = (job.stall.spread().max, base.stall.spread().max);
+        if stall > LONGEST_STALL && before <= LONGEST_STALL {
+            let (stall, before) = (Quantity::Time.show(stall), Quantity::Time.show(before));
+            why.push(format!(
+                "{} stands still for {stall} (under {} for {before} at most)",
+                job.label(),
+                default.label()
+            ));
+        } else if job.work.is_empty() && !base.work.is_empty() {
+            why.push(format!("{} gets nothing at all", job.label()));
+        }
+    }
+    why.extend(two_modes(here).map(|(job, subject, modes)| say_modes(job, &subject, &modes)));
+    why
+}
+
+/// Jobs whose runs fall into two modes, by their bandwidth or what they wait for; background jobs may.
+pub(super) fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
+    let jobs = measured.jobs.iter().enumerate().filter(|(_, job)| job.role.0 != Role::Background);
+    jobs.filter_map(|(row, job)| {
+        let figures = job.work.iter().map(|(work, _)| {
+            let what = if *work == Work::Sync || job.role.0 == Role::Latency { What::Mean } else { What::Bandwidth };
+            Figure { row: Some(row), work: Some(*work), what }
+        });
+        let mut modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
+        modes.next()
+    })
+}
+
+pub(super) fn say_modes(job: &JobMeasure, figure: &Figure, modes: &Modes) -> String {
+    let unit = figure.what.unit();
+    let (low, high) = (unit.show(modes.low.1), unit.show(modes.high.1));
+    let of = modes.low.0 + modes.high.0;
+    let subject = figure.subject();
+    format!(
+        "its runs fall into two modes: {}'s {subject} is {low} in {} of {of}, {high} in {}",
+        job.label(),
+        modes.low.0,
+        modes.high.0
+    )
+}
+
+impl<'a> Action<'a> {
+    /// What is to be used instead of the default.
+    pub(super) fn chosen(&self) -> Option<&Candidate<'a>> {
+        self.candidates.iter().find(|candidate| {
+            // Who keeps a bound that the default breaks need not be better besides.
+            let rescues = !self.missed.is_empty() && candidate.score.ratio * WORTH_IT >= 1.0;
+            candidate.forbidden.is_empty() && (candidate.is_better() || rescues)
+        })
+    }
+
+    /// As the last sentences of the verdict.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let default = self.default.label();
+        let mut said = Vec::new();
+        for candidate in self.candidates.iter().filter(|candidate| candidate.is_better()) {
+            if !candidate.forbidden.is_empty() {
+                let (name, why) = (candidate.scheduler.label(), candidate.forbidden.join("; "));
+                let times = times(candidate.score.ratio);
+                said.push(format!("Not {name}, although {} it is {times} better than {default}: {why}.", self.by()));
+            }
+        }
+        said.push(match self.chosen() {
+            Some(chosen) => self.proposal(chosen),
+            None => self.refusal(),
+        });
+        said
+    }
+
+    fn proposal(&self, chosen: &Candidate<'_>) -> String {
         let mut text = format!("Use {}: {}", chosen.scheduler.label(), self.how_much(chosen));
+        let say = |contrasts: &[Contrast]| {
+            let with_job = |c: &Contrast| format!("{}: {}", c.job, c.say());
+            contrasts.iter().take(SAID).map(with_job).collect::<Vec<_>>().join("; ")
+        };
         if !chosen.gains.is_empty() {
-            text += &format!(" ({})", chosen.gains.join("; "));
+            text += &format!(" ({})", say(&chosen.gains));
+        }
+        if !self.missed.is_empty() {
+            text += &format!(". Under {}, {}", self.default.label(), self.missed.join("; "));
         }
         if !chosen.costs.is_empty() {
-            text += &format!(". The price: {}", chosen.costs.join("; "));
+            text += &format!(". The price: {}", say(&chosen.costs));
         }
         text + "."
     }
 
-    pub(super) fn how_much(&self, chosen: &Chosen<'_>) -> String {
+    fn refusal(&self) -> String {
         let default = self.default.label();
-        let part = |measured: &Measured| measured.misplaced.map_or(0.0, |part| part.mean);
-        match self.goal {
-            Goal::Priorities => {
-                let (here, there) = (part(chosen.scheduler), part(self.default));
-                let show = |part| Quantity::Fraction.show(part);
-                format!(
-                    "it keeps the priorities: {} of the disk's time went to others than they ask for, not {}",
-                    show(here),
-                    show(there)
-                )
+        let why = match self.candidates.first() {
+            _ if self.default.jain.values().len() < 2 => "One seed proves nothing",
+            None => "Nothing else that a present kernel has was run",
+            Some(_) if !self.missed.is_empty() => "Nothing keeps all of that",
+            Some(best) if best.is_better() => "What would be better is not to be recommended",
+            Some(best) if best.score.ratio >= WORTH_IT => {
+                let (ratio, interval) = (times(best.score.ratio), between(best.score.low, best.score.high));
+                let name = best.scheduler.label();
+                return format!(
+                    "Keep {default}: {name} looks {ratio} better ({interval}), which chance explains as well; \
+                     --until-sure runs more seeds."
+                );
             }
-            goal => format!("{}, {:.2} times better than {default}", goal.name(), chosen.times),
+            Some(_) => "Nothing is better by 5 %",
+        };
+        let missed = if self.missed.is_empty() { String::new() } else { format!(" ({})", self.missed.join("; ")) };
+        format!("{why}: keep {default}{missed}.")
+    }
+
+    pub(super) fn how_much(&self, chosen: &Candidate<'_>) -> String {
+        let default = self.default.label();
+        if let Goal::Named(Named::Priorities) = self.goal {
+            let part = |sample: &Option<Sample>| Quantity::Fraction.show(sample.as_ref().map_or(0.0, Sample::mean));
+            return format!(
+                "it keeps the priorities: {} of the disk's time went to others than they ask for, not {}",
+                part(&chosen.scheduler.misplaced),
+                part(&self.default.misplaced)
+            );
+        }
+        let (ratio, interval) = (times(chosen.score.ratio), between(chosen.score.low, chosen.score.high));
+        format!("{} {ratio} better than {default} ({interval})", self.by())
+    }
+
+    /// At the beginning of "…, 2.00 times better".
+    fn by(&self) -> &'static str {
+        match &self.goal {
+            Goal::Roles => "by what counts",
+            Goal::Said(_) => "by your goal",
+            Goal::Named(named) => named.name(),
         }
     }
 }
 
 /// How each scheduler keeps the priorities that the jobs ask for.
 pub(super) fn priorities(measured: &[Measured]) -> Option<String> {
-    let parts: Vec<(String, f64)> = measured.iter().filter_map(|m| Some((m.label(), m.misplaced?.mean))).collect();
+    let part = |m: &Measured| Some((m.label(), m.misplaced.as_ref()?.mean()));
+    let parts: Vec<(String, f64)> = measured.iter().filter_map(part).collect();
     let list = |kept: bool| {
         let say = |(name, part): &(String, f64)| format!("{name} ({})", Quantity::Fraction.show(*part));
         let chosen: Vec<String> = parts.iter().filter(|(_, part)| (*part <= KEPT) == kept).map(say).collect();

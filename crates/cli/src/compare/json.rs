@@ -1,84 +1,164 @@
-//! A comparison for machines. The schema is `blksched/compare/1`; `tests/command.rs` holds it fast.
+//! A comparison for machines. The schema is `blksched/compare/2` (docs/schema.md); `tests/command.rs` holds it fast.
 
-use blksched_measure::Quantity;
-use clap::ValueEnum;
+use blksched_measure::{Cause, Paired, Quantity, Work};
+use blksched_simulate::Length;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::action::Action;
-use super::measured::{JobMeasure, Measured};
+use super::Comparison;
+use super::action::{Action, Candidate, two_modes};
+use super::contrast::Contrast;
+use super::figure::Figure;
+use super::measured::{JobMeasure, Measured, Total};
 use super::memory::MemoryMeasure;
-use super::spread::spread;
-use crate::args::CompareArguments;
-use crate::input::Stage;
+use super::sample::sample;
 
+/// What stands first, in this order.
 #[derive(Serialize)]
-struct Comparison<'a> {
+struct Head {
     schema: &'static str,
     version: &'static str,
     command: Vec<String>,
     seed: u64,
     disk: Value,
-    seeds: u32,
-    workload: &'a str,
-    time_limit_ns: u64,
-    elevators: Vec<Value>,
-    verdict: &'a [String],
-    action: Value,
-    notes: Vec<String>,
+    seeds: usize,
 }
 
-pub(super) fn text(
-    arguments: &CompareArguments,
-    stage: &Stage,
-    measured: &[Measured],
-    sentences: &[String],
-    action: Option<&Action<'_>>,
-    notes: Vec<String>,
-) -> String {
-    let comparison = Comparison {
-        schema: "blksched/compare/1",
+#[derive(Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    head: Head,
+    #[serde(flatten)]
+    rest: Value,
+}
+
+pub(super) fn text(comparison: &Comparison<'_>) -> String {
+    let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes } = comparison;
+    let scene = &arguments.scene;
+    let Length { limit, warm_up } = length;
+    let facts = stage.disk.build(scene.seed).facts();
+    let head = Head {
+        schema: "blksched/compare/2",
         version: env!("CARGO_PKG_VERSION"),
         command: std::env::args().skip(1).collect(),
-        seed: arguments.scene.seed,
-        disk: json!({ "name": stage.disk.name, "description": stage.disk.description }),
-        seeds: arguments.seeds,
-        workload: &stage.workload.name,
-        time_limit_ns: arguments.scene.time.as_ns(),
-        elevators: measured.iter().map(elevator).collect(),
-        verdict: sentences,
-        action: action.map_or(Value::Null, proposal),
-        notes,
+        seed: scene.seed,
+        disk: json!({
+            "name": stage.disk.name,
+            "description": stage.disk.description,
+            "bytes": facts.sectors * 512,
+            "rotational": facts.rotational,
+            "depth": facts.depth,
+        }),
+        seeds: measured[0].jain.values().len(),
     };
-    serde_json::to_string_pretty(&comparison).expect("every key is a string") + "\n"
+    let rest = json!({
+        "workload": stage.workload.name,
+        "host": {
+            "settings": scene.host_settings(),
+            "nr_requests": scene.nr_requests,
+            "queue_depth": scene.depth,
+            "max_sectors_kb": scene.max_sectors_kb,
+        },
+        "time_limit_ns": limit.as_ns(),
+        "warm_up_ns": warm_up.as_ns(),
+        "schedulers": measured.iter().map(scheduler).collect::<Vec<_>>(),
+        "contrasts": measured.iter().skip(1).zip(*contrasts).flat_map(|(here, all)| {
+            all.iter().map(|contrast| contrast_of(here, contrast))
+        }).collect::<Vec<_>>(),
+        "verdict": sentences,
+        "action": action.map_or(Value::Null, proposal),
+        "notes": notes,
+    });
+    serde_json::to_string_pretty(&Whole { head, rest }).expect("every key is a string") + "\n"
 }
 
 /// What to do; `use` is null if the default stays.
 fn proposal(action: &Action<'_>) -> Value {
-    let goal = action.goal.to_possible_value().map(|goal| goal.get_name().to_owned());
     json!({
-        "goal": goal,
+        "goal": action.goal.name(),
         "default": action.default.label(),
-        "use": action.chosen.as_ref().map(|chosen| chosen.scheduler.label()),
-        "times_better": action.chosen.as_ref().map(|chosen| chosen.times),
-        "gains": action.chosen.as_ref().map(|chosen| &chosen.gains),
-        "costs": action.chosen.as_ref().map(|chosen| &chosen.costs),
+        "use": action.chosen().map(|chosen| chosen.scheduler.label()),
+        "default_misses": action.missed,
+        "candidates": action.candidates.iter().map(candidate).collect::<Vec<_>>(),
     })
 }
 
-fn elevator(measured: &Measured) -> Value {
+fn candidate(candidate: &Candidate<'_>) -> Value {
+    let say = |contrasts: &[Contrast]| {
+        contrasts
+            .iter()
+            .map(|c| json!({ "job": c.job, "figure": figure(&c.figure), "times_better": c.times_better() }))
+            .collect::<Vec<_>>()
+    };
+    json!({
+        "name": candidate.scheduler.label(),
+        "times_better": paired(&candidate.score),
+        "p_corrected": candidate.p,
+        "gains": say(&candidate.gains),
+        "costs": say(&candidate.costs),
+        "forbidden": candidate.forbidden,
+    })
+}
+
+fn paired(paired: &Paired) -> Value {
+    let finite = |value: f64| value.is_finite().then_some(value);
+    json!({ "ratio": paired.ratio, "ci95": [finite(paired.low), finite(paired.high)], "n": paired.count, "p": paired.p })
+}
+
+fn figure(figure: &Figure) -> String {
+    figure.work.map_or_else(|| figure.what.key().to_owned(), |work| format!("{} {}", figure.what.key(), work.name()))
+}
+
+fn contrast_of(here: &Measured, contrast: &Contrast) -> Value {
+    json!({
+        "scheduler": here.label(),
+        "job": contrast.job,
+        "figure": figure(&contrast.figure),
+        "unit": contrast.figure.what.unit().unit(),
+        "here": contrast.here,
+        "base": contrast.base,
+        "ratio": paired(&contrast.paired),
+        "p_corrected": contrast.p,
+        "differs": contrast.differs(),
+    })
+}
+
+fn scheduler(measured: &Measured) -> Value {
+    let modes = two_modes(measured).map(|(job, which, modes)| {
+        let mode = |(runs, mean): (usize, f64)| json!({ "runs": runs, "mean": mean });
+        json!({ "job": job.name, "figure": figure(&which), "modes": [mode(modes.low), mode(modes.high)] })
+    });
+    let settings = measured.controls.iter().map(|control| {
+        json!({ "name": control.name, "file": control.file, "value": control.value, "default": control.default })
+    });
     json!({
         "name": measured.name,
+        "label": measured.label(),
         "knobs": measured.knobs,
+        "settings": settings.collect::<Vec<_>>(),
         "finished": measured.finished,
-        "disk_busy": spread(measured.busy, Quantity::Fraction),
-        "disk_seeking": spread(measured.seeking, Quantity::Fraction),
-        "jain": spread(measured.jain, Quantity::Ratio),
+        "utilisation": sample(&measured.busy, Quantity::Fraction),
+        "seeking": sample(&measured.seeking, Quantity::Fraction),
+        "fairness": sample(&measured.jain, Quantity::Ratio),
         "in_present_kernels": measured.is_present,
-        "misplaced_by_priority": measured.misplaced.map(|part| spread(part, Quantity::Fraction)),
+        "against_the_priorities": measured.misplaced.as_ref().map(|part| sample(part, Quantity::Fraction)),
         "page_cache": measured.memory.as_ref().map(MemoryMeasure::json),
+        "two_modes": modes.collect::<Vec<_>>(),
+        "waits": measured.totals.iter().map(|(dir, total)| waits(&dir.to_string(), total)).collect::<Vec<_>>(),
         "trace_hashes": measured.hashes,
         "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
+    })
+}
+
+/// Where a request's time went, mean over all of this direction.
+fn waits(dir: &str, total: &Total) -> Value {
+    let waits = total.waited.iter().filter(|(_, ns)| *ns > 0.0);
+    let wait = |(cause, ns): &(Cause, f64)| json!({ "for": cause.to_string(), "ns": ns });
+    json!({
+        "direction": dir,
+        "queued_ns": waits.map(wait).collect::<Vec<_>>(),
+        "slept_for_a_request_slot_ns": total.slept,
+        "in_the_disk_ns": total.service,
     })
 }
 
@@ -86,18 +166,23 @@ fn job(job: &JobMeasure) -> Value {
     let mut value = json!({
         "name": job.name,
         "processes": job.processes,
-        "ran": job.ran.map(|ran| spread(ran, Quantity::Time)),
-        "disk_time_asked": spread(job.asked, Quantity::Fraction),
-        "disk_time_given": spread(job.given, Quantity::Fraction),
+        "role": job.role.0.name(),
+        "role_because": job.role.1,
+        "ran": job.ran.as_ref().map(|ran| sample(ran, Quantity::Time)),
+        "finish": job.finish.as_ref().map(|finish| sample(finish, Quantity::Time)),
+        "longest_stall": sample(&job.stall, Quantity::Time),
+        "demand": sample(&job.asked, Quantity::Fraction),
+        "service_time_share": sample(&job.given, Quantity::Fraction),
         "priority": job.priority.as_ref().map(|(name, _)| name),
-        "disk_time_due": job.priority.as_ref().map(|(_, due)| spread(*due, Quantity::Fraction)),
+        "service_time_due": job.priority.as_ref().map(|(_, due)| sample(due, Quantity::Fraction)),
     });
     for (work, measure) in &job.work {
-        let [mean, p50, p99, p999, max] = measure.clat.map(|clat| spread(clat, Quantity::Time));
-        let direction = work.name();
-        value[direction] = json!({
-            "bw": spread(measure.bandwidth, Quantity::Bandwidth),
-            "iops": spread(measure.iops, Quantity::Iops),
+        let [mean, p50, p99, p999, max] = [0, 1, 2, 3, 4].map(|nth| sample(&measure.clat[nth], Quantity::Time));
+        let bw = (*work != Work::Sync).then(|| sample(&measure.bandwidth, Quantity::Bandwidth));
+        value[work.name()] = json!({
+            "ios": sample(&measure.ios, Quantity::Count),
+            "bw": bw,
+            "iops": sample(&measure.iops, Quantity::Iops),
             "clat": { "mean": mean, "p50": p50, "p99": p99, "p99.9": p999, "max": max },
         });
     }

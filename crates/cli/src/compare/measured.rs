@@ -1,13 +1,14 @@
-//! What one scheduler's runs amount to: every measure as mean and spread over the seeds.
+//! What one scheduler's runs amount to: every measure seed by seed.
 
 use blksched::{Class, Dir, Priority, Span};
-use blksched_measure::{Cause, Claim, Direction, Share, Spread, Work, due, fairness, misplaced};
+use blksched_measure::{Cause, Claim, Direction, Sample, Share, Work, due, fairness, misplaced};
 use blksched_simulate::{Findings, JobOutcome};
 use blksched_workloads::host::WaitsFor;
 use blksched_workloads::{JobPlan, Plan};
 
 use super::memory::{self, MemoryMeasure};
-use crate::input::Contender;
+use super::role::Role;
+use crate::input::{AROUND, Contender};
 
 /// One scheduler.
 pub(crate) struct Measured {
@@ -22,14 +23,16 @@ pub(crate) struct Measured {
     pub(crate) controls: Vec<Control>,
     pub(crate) jobs: Vec<JobMeasure>,
     /// Of the run.
-    pub(crate) busy: Spread,
-    pub(crate) seeking: Spread,
+    pub(crate) busy: Sample,
+    pub(crate) seeking: Sample,
     /// How many requests the disk had at a time, while it had any \[mean\].
     pub(crate) in_disk: f64,
     /// Jain's index over what the jobs got of the disk time they asked for.
-    pub(crate) jain: Spread,
+    pub(crate) jain: Sample,
     /// The part of the disk's time that went to others than the priorities ask for; none: they ask for nothing.
-    pub(crate) misplaced: Option<Spread>,
+    pub(crate) misplaced: Option<Sample>,
+    /// The rest of it.
+    pub(crate) kept: Option<Sample>,
     /// What the page cache did; none: nothing went through it.
     pub(crate) memory: Option<MemoryMeasure>,
     /// Of all reads, of all writes.
@@ -43,6 +46,8 @@ pub(crate) struct Measured {
 /// A knob that was turned.
 pub(crate) struct Control {
     pub(crate) name: String,
+    /// Where sysfs has it, below the disk's directory.
+    pub(crate) file: String,
     pub(crate) value: String,
     pub(crate) default: String,
 }
@@ -51,35 +56,50 @@ pub(crate) struct Control {
 pub(crate) struct JobMeasure {
     pub(crate) name: String,
     pub(crate) processes: usize,
+    /// What it is for, and why that is thought.
+    pub(crate) role: (Role, &'static str),
+    /// It is of a lower class than another job: to wait for that one is what it asked for.
+    pub(crate) yields: bool,
+    /// Does it end by itself, as programs do, and not by time?
+    pub(crate) ends: bool,
     /// From its beginning to its end \[ns\]; none: not every run saw its end.
-    pub(crate) ran: Option<Spread>,
+    pub(crate) ran: Option<Sample>,
+    /// The same, or how long it would take at the rate of the run; none: it has no end.
+    pub(crate) finish: Option<Sample>,
+    /// The longest time in which it had something in flight and nothing completed \[ns\].
+    pub(crate) stall: Sample,
     /// Part of the run in which it wanted the disk, summed over its processes.
-    pub(crate) asked: Spread,
+    pub(crate) asked: Sample,
     /// Part of the run in which it had it.
-    pub(crate) given: Spread,
+    pub(crate) given: Sample,
     /// Its I/O priority, and the part of the run that it should have had for it; none: nobody asks for another.
-    pub(crate) priority: Option<(String, Spread)>,
+    pub(crate) priority: Option<(String, Sample)>,
     /// Directions in which it did anything.
     pub(crate) work: Vec<(Work, WorkMeasure)>,
 }
 
 /// One direction of one row.
 pub(crate) struct WorkMeasure {
+    /// I/Os completed.
+    pub(crate) ios: Sample,
     /// Bytes per second.
-    pub(crate) bandwidth: Spread,
-    pub(crate) iops: Spread,
-    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max.
-    pub(crate) clat: [Spread; 5],
+    pub(crate) bandwidth: Sample,
+    pub(crate) iops: Sample,
+    /// Its submitters sleep for request slots, which completion latency leaves out.
+    pub(crate) sleeps: bool,
+    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max. A percentile of a run with too few I/Os for it is no
+    /// number.
+    pub(crate) clat: [Sample; 5],
 }
 
 /// All jobs' work in one direction.
 pub(crate) struct Total {
     /// Bytes per second.
-    pub(crate) bandwidth: Spread,
+    pub(crate) bandwidth: Sample,
     /// Submission to completion, sleep for a request slot included \[ns\].
-    pub(crate) mean: Spread,
+    pub(crate) mean: Sample,
     /// Completion latency \[ns\].
-    pub(crate) p99: Spread,
+    pub(crate) p99: Sample,
     /// Sleep for a request slot \[ns, mean per I/O\].
     pub(crate) slept: f64,
     /// What a request waited for \[ns, mean per request over all seeds\].
@@ -96,7 +116,7 @@ impl Measured {
         let row = |row: u32| {
             let members = plan.members(row);
             let priority = dues.as_ref().map(|dues| priority(plan, &members, dues));
-            JobMeasure { priority, ..JobMeasure::of(&members, runs) }
+            JobMeasure { priority, ..JobMeasure::of(plan, &members, runs) }
         };
         let shown = |row: &u32| plan.jobs.iter().any(|job| job.row == *row && job.report.shown);
         let show = |(name, raw): &(String, i64)| match contender.choice.build().elevator.tunables().find(name) {
@@ -105,7 +125,7 @@ impl Measured {
         };
         let elsewhere = |dues: &Vec<Vec<f64>>| {
             let parts = dues.iter().zip(runs).map(|(due, run)| misplaced(due, &givens(run)));
-            Spread::of(&parts.collect::<Vec<f64>>())
+            Sample::of(parts.collect())
         };
         let jain = |run: &Findings| fairness(&run.jobs.iter().map(|job| job.share).collect::<Vec<Share>>());
         Measured {
@@ -113,8 +133,9 @@ impl Measured {
             scheduler: contender.choice.entry.name,
             is_present: contender.choice.is_in_present_kernels(),
             controls: controls(contender),
+            kept: dues.as_ref().map(elsewhere).map(|part| Sample::of(part.values().iter().map(|v| 1.0 - v).collect())),
             misplaced: dues.as_ref().map(elsewhere),
-            knobs: contender.knobs.iter().map(show).collect(),
+            knobs: contender.knobs.iter().map(show).chain(contender.around.shown()).collect(),
             jobs: (0..plan.rows()).filter(shown).map(row).collect(),
             busy: over(runs, |run| run.disk.busy),
             seeking: over(runs, |run| run.disk.seeking),
@@ -127,6 +148,11 @@ impl Measured {
         }
     }
 
+    /// Does anybody wait for a sync?
+    pub(crate) fn syncs(&self) -> bool {
+        self.jobs.iter().any(|job| job.work(Work::Sync).is_some())
+    }
+
     /// How the name is printed: with the knobs that were turned.
     pub(crate) fn label(&self) -> String {
         if self.knobs.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.knobs.join(" ")) }
@@ -134,22 +160,60 @@ impl Measured {
 }
 
 impl JobMeasure {
-    fn of(members: &[usize], runs: &[Findings]) -> JobMeasure {
-        let first = &runs[0].jobs[members[0]].record;
+    /// Its name, how many it is, and the priority, where they differ.
+    pub(crate) fn label(&self) -> String {
+        match self.processes {
+            1 => self.name.clone(),
+            n => format!("{} ×{n}", self.name),
+        }
+    }
+
+    fn of(plan: &Plan, members: &[usize], runs: &[Findings]) -> JobMeasure {
+        let (first, job) = (&runs[0].jobs[members[0]].record, &plan.jobs[members[0]]);
         let part = |run: &Findings, pick: fn(&Share) -> Span| {
             members.iter().map(|&job| part_of_run(run, pick(&run.jobs[job].share))).sum()
         };
-        let works = [Work::Read, Work::Write, Work::Trim].map(|work| (work, WorkMeasure::of(work, members, runs)));
+        let works = Work::ALL.map(|work| (work, WorkMeasure::of(work, members, runs)));
         JobMeasure {
             name: first.job.name.clone(),
             processes: members.len(),
+            role: Role::of(plan, members),
+            yields: plan.jobs.iter().any(|other| rank(other) < rank(job)),
+            ends: job.manner.order.is_none() || job.manner.amount.is_some(),
             ran: runs.iter().all(|run| run.ran(members).is_some()).then(|| over(runs, |run| ran(run, members))),
+            finish: finish(plan, members, runs),
+            stall: over(runs, |run| run.merged(members).stall.as_ns() as f64),
             asked: over(runs, |run| part(run, |share| share.asked)),
             given: over(runs, |run| part(run, |share| share.given)),
             priority: None,
             work: works.into_iter().filter_map(|(work, measure)| Some((work, measure?))).collect(),
         }
     }
+}
+
+/// The class's: who is of a lower rank goes first.
+fn rank(job: &JobPlan) -> u8 {
+    match job.priority.class {
+        Class::RealTime => 0,
+        Class::None | Class::BestEffort => 1,
+        Class::Idle => 2,
+    }
+}
+
+/// How long the processes take, or would take for their files at the rate of the run.
+fn finish(plan: &Plan, members: &[usize], runs: &[Findings]) -> Option<Sample> {
+    let amount = |job: &JobPlan| job.manner.amount.or_else(|| job.files.as_ref().map(|files| files.sectors * 512));
+    let amounts: Option<u64> = members.iter().map(|&job| amount(&plan.jobs[job])).sum();
+    let estimate = |run: &Findings| {
+        let record = run.merged(members);
+        let rate: f64 = Work::ALL.into_iter().map(|work| record.bandwidth(work)).sum();
+        amounts.map_or(f64::NAN, |bytes| bytes as f64 / rate * 1e9)
+    };
+    let ends = plan.jobs[members[0]].manner.order.is_none() || plan.jobs[members[0]].manner.amount.is_some();
+    let own =
+        |run: &Findings| run.ran(members).filter(|_| ends).map_or_else(|| estimate(run), |ran| ran.as_ns() as f64);
+    let sample = over(runs, own);
+    sample.values().iter().any(|value| value.is_finite()).then_some(sample)
 }
 
 /// Knobs in the units of their control files.
@@ -159,9 +223,13 @@ fn controls(contender: &Contender) -> Vec<Control> {
     let control = |(name, raw): &(String, i64)| {
         let plain = |raw: i64| tunables.find(name).map_or(raw, |knob| knob.unit.in_sysfs(raw)).to_string();
         let default = tunables.get(name).map(plain).unwrap_or_default();
-        Control { name: name.clone(), value: plain(*raw), default }
+        Control { name: name.clone(), file: format!("queue/iosched/{name}"), value: plain(*raw), default }
     };
-    contender.knobs.iter().map(control).collect()
+    let around = contender.around.settings().into_iter().map(|(name, value)| {
+        let file = AROUND.iter().find(|(known, _)| *known == name).expect("it is one of them").1;
+        Control { name: name.to_owned(), file: file.to_owned(), value: value.to_string(), default: String::new() }
+    });
+    contender.knobs.iter().map(control).chain(around).collect()
 }
 
 /// Does anybody ask for another priority or weight than the others?
@@ -196,7 +264,7 @@ fn part_of_run(run: &Findings, span: Span) -> f64 {
     span.as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
-fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Spread) {
+fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Sample) {
     let first = &plan.jobs[members[0]];
     let own = first.priority;
     let alike = |job: &usize| plan.jobs[*job].priority == own && plan.jobs[*job].cgroup == first.cgroup;
@@ -217,6 +285,8 @@ impl WorkMeasure {
     fn of(work: Work, members: &[usize], runs: &[Findings]) -> Option<WorkMeasure> {
         let records: Vec<_> = runs.iter().map(|run| run.merged(members)).collect();
         records.iter().any(|record| record.work(work).ios > 0).then(|| WorkMeasure {
+            sleeps: records.iter().map(|record| record.work(work)).any(|d| d.slat.mean() > 0.01 * d.lat.mean()),
+            ios: over(&records, |record| record.work(work).ios as f64),
             bandwidth: over(&records, |record| record.bandwidth(work)),
             iops: over(&records, |record| record.iops(work)),
             clat: [
@@ -267,13 +337,15 @@ fn ran(run: &Findings, members: &[usize]) -> f64 {
 
 /// A latency of a direction in which nothing completed is unknown, not zero.
 fn latency(direction: &Direction, pick: impl Fn(&Direction) -> f64) -> f64 {
-    if direction.ios == 0 { f64::NAN } else { pick(direction) }
+    if direction.clat.is_empty() { f64::NAN } else { pick(direction) }
 }
 
+/// Too few are those of which less than one lies beyond.
 fn percentile(direction: &Direction, percent: f64) -> f64 {
-    latency(direction, |d| d.clat.percentile(percent).as_ns() as f64)
+    let enough = direction.clat.count() as f64 * (100.0 - percent) >= 99.999;
+    if enough { latency(direction, |d| d.clat.percentile(percent).as_ns() as f64) } else { f64::NAN }
 }
 
-fn over<T>(runs: &[T], pick: impl Fn(&T) -> f64) -> Spread {
-    Spread::of(&runs.iter().map(pick).collect::<Vec<f64>>())
+fn over<T>(runs: &[T], pick: impl Fn(&T) -> f64) -> Sample {
+    Sample::of(runs.iter().map(pick).collect())
 }

@@ -1,35 +1,35 @@
 //! What the page cache did under each scheduler: buffered jobs only.
 
 use blksched::{Dir, Op};
-use blksched_measure::{Quantity, Spread};
+use blksched_measure::{Quantity, Sample};
 use blksched_simulate::Findings;
 use blksched_workloads::host::{Calls, HostReport, PAGE_BYTES, WaitsFor};
 use serde_json::{Value, json};
 
-use super::spread::spread;
+use super::sample::sample;
 
 /// One scheduler's, over its runs.
 pub(crate) struct MemoryMeasure {
     /// The part of the pages read that cost no disk I/O.
-    pub(super) hits: Spread,
+    pub(super) hits: Sample,
     /// Read from the disk before anybody asked \[bytes\].
-    pub(super) read_ahead: Spread,
+    pub(super) read_ahead: Sample,
     /// Written to memory, and of it to the disk \[bytes\].
-    pub(super) dirtied: Spread,
-    pub(super) written: Spread,
+    pub(super) dirtied: Sample,
+    pub(super) written: Sample,
     /// How often the flusher set to work.
-    pub(super) bursts: Spread,
+    pub(super) bursts: Sample,
     /// How often a writer went to sleep at the dirty limit, and for how long \[ns per write\].
-    pub(super) throttled: Spread,
-    pub(super) room: Spread,
+    pub(super) throttled: Sample,
+    pub(super) room: Sample,
     /// Dirty at the end \[bytes\].
-    pub(super) left: Spread,
+    pub(super) left: Sample,
 }
 
 impl MemoryMeasure {
     /// `None` if nothing went through the page cache.
     pub(crate) fn of(runs: &[Findings]) -> Option<MemoryMeasure> {
-        let over = |pick: fn(&HostReport) -> f64| Spread::of(&runs.iter().map(|r| pick(&r.host)).collect::<Vec<_>>());
+        let over = |pick: fn(&HostReport) -> f64| Sample::of(runs.iter().map(|run| pick(&run.host)).collect());
         runs.iter().any(|run| run.host.is_used()).then(|| MemoryMeasure {
             hits: over(|host| host.from_memory() as f64 / host.delivered() as f64),
             read_ahead: over(|host| bytes(host.read_ahead)),
@@ -45,14 +45,14 @@ impl MemoryMeasure {
     /// For machines.
     pub(super) fn json(&self) -> Value {
         json!({
-            "read_from_memory": spread(self.hits, Quantity::Fraction),
-            "read_ahead": spread(self.read_ahead, Quantity::Bytes),
-            "written_to_memory": spread(self.dirtied, Quantity::Bytes),
-            "written_to_disk": spread(self.written, Quantity::Bytes),
-            "flusher_bursts": spread(self.bursts, Quantity::Count),
-            "writers_throttled": spread(self.throttled, Quantity::Count),
-            "throttled_per_write": spread(self.room, Quantity::Time),
-            "dirty_at_end": spread(self.left, Quantity::Bytes),
+            "read_from_memory": sample(&self.hits, Quantity::Fraction),
+            "read_ahead": sample(&self.read_ahead, Quantity::Bytes),
+            "written_to_memory": sample(&self.dirtied, Quantity::Bytes),
+            "written_to_disk": sample(&self.written, Quantity::Bytes),
+            "flusher_bursts": sample(&self.bursts, Quantity::Count),
+            "writers_throttled": sample(&self.throttled, Quantity::Count),
+            "throttled_per_write": sample(&self.room, Quantity::Time),
+            "dirty_at_end": sample(&self.left, Quantity::Bytes),
         })
     }
 }

@@ -9,12 +9,11 @@ use super::tables::below_a_line;
 /// One row per scheduler; none if nothing was buffered.
 pub(super) fn table(measured: &[Measured]) -> Option<Table> {
     let columns = vec![
-        Column::words("elevator", "elevator"),
+        Column::words("elevator", "scheduler"),
         Column::numbers("hits", "read from memory", Quantity::Fraction),
         Column::numbers("read_ahead", "read ahead", Quantity::Bytes),
         Column::numbers("dirtied", "written to memory", Quantity::Bytes),
         Column::numbers("written", "of it to the disk", Quantity::Bytes),
-        Column::numbers("bursts", "bursts", Quantity::Count),
         Column::numbers("throttled", "writers throttled", Quantity::Count),
         Column::numbers("room", "per write", Quantity::Time),
         Column::numbers("left", "left dirty", Quantity::Bytes),
@@ -25,14 +24,13 @@ pub(super) fn table(measured: &[Measured]) -> Option<Table> {
         below_a_line(&mut table, measured, nth);
         table.row([
             elevator.label().into(),
-            memory.hits.into(),
-            memory.read_ahead.into(),
-            memory.dirtied.into(),
-            memory.written.into(),
-            memory.bursts.into(),
-            memory.throttled.into(),
-            memory.room.into(),
-            memory.left.into(),
+            (&memory.hits).into(),
+            (&memory.read_ahead).into(),
+            (&memory.dirtied).into(),
+            (&memory.written).into(),
+            (&memory.throttled).into(),
+            (&memory.room).into(),
+            (&memory.left).into(),
         ]);
     }
     Some(table)
@@ -41,10 +39,10 @@ pub(super) fn table(measured: &[Measured]) -> Option<Table> {
 /// Memory hides the disk: said if, whoever schedules, nearly every call of a direction is done without it.
 pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     const LEAST: f64 = 0.95;
-    let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.mean);
+    let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.mean());
     let free = |m: &Measured| {
         let memory = m.memory.as_ref()?;
-        (memory.room.count > 0 && memory.dirtied.mean > 0.0).then_some(memory.throttled.mean)
+        (memory.room.mean().is_finite() && memory.dirtied.mean() > 0.0).then(|| memory.throttled.mean())
     };
     match dir {
         Dir::Read => {
@@ -61,6 +59,8 @@ pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
                 )
             })
         }
+        // Who syncs does wait for the disk.
+        Dir::Write if measured.iter().any(Measured::syncs) => None,
         Dir::Write => measured.iter().all(|m| free(m) == Some(0.0)).then(|| {
             "Whichever it is, no write waits for the disk: all fit below the dirty limit (--host dirty_ratio=…), and \
              what they cost the disk comes later, or falls on others."

@@ -1,65 +1,130 @@
-//! The two tables of a comparison: what the jobs saw, and what the disk did.
+//! The tables of a comparison: what the jobs saw, and what the disk did. At most eight columns; the rest if wide.
 
-use blksched_measure::{Cell, Column, Quantity, Table, Work};
+use blksched_measure::{Cell, Column, Quantity, Sample, Table, Work};
 
 use super::measured::{JobMeasure, Measured, WorkMeasure};
+use super::memory_table;
 
-/// One row per scheduler, job and direction; `timed`: with how long each job ran.
-pub(super) fn jobs(measured: &[Measured], timed: bool) -> Table {
-    let asks = asks_for_priorities(measured);
-    let mut columns = vec![
-        Column::words("elevator", "elevator"),
+/// All that there are.
+pub(super) fn all(measured: &[Measured], timed: bool, wide: bool) -> Vec<Table> {
+    let details = wide.then(|| details(measured));
+    let tables = [jobs(measured, timed)].into_iter().chain(details).chain([disk(measured)]);
+    tables.chain(memory_table::table(measured)).collect()
+}
+
+/// One row per scheduler, job and direction; `timed`: with how long each job ran in place of its I/Os.
+fn jobs(measured: &[Measured], timed: bool) -> Table {
+    let third = match timed {
+        true => Column::numbers("ran", "ran", Quantity::Time),
+        false => Column::numbers("ios", "I/Os", Quantity::Count),
+    };
+    let columns = vec![
+        Column::words("elevator", "scheduler"),
         Column::words("job", "job"),
-        Column::words("direction", "dir"),
-        Column::numbers("bw", "bw", Quantity::Bandwidth),
-        Column::numbers("iops", "iops", Quantity::Iops),
-        Column::numbers("clat_mean", "clat mean", Quantity::Time),
-        Column::numbers("clat_p50", "p50", Quantity::Time),
+        Column::words("direction", "what"),
+        third,
+        Column::numbers("rate", "rate", Quantity::Plain),
+        Column::numbers("clat_mean", "mean", Quantity::Time),
         Column::numbers("clat_p99", "p99", Quantity::Time),
-        Column::numbers("clat_p99.9", "p99.9", Quantity::Time),
         Column::numbers("clat_max", "max", Quantity::Time),
-        Column::numbers("asked", "asked", Quantity::Fraction),
-        Column::numbers("given", "given", Quantity::Fraction),
     ];
-    if timed {
-        columns.insert(3, Column::numbers("ran", "ran", Quantity::Time));
-    }
-    if asks {
-        columns.push(Column::numbers("due", "due", Quantity::Fraction));
-        columns.insert(2, Column::words("prio", "prio, weight"));
-    }
     let mut table = Table::new("", columns);
-    for (nth, elevator) in measured.iter().enumerate() {
-        below_a_line(&mut table, measured, nth);
-        let mut label = elevator.label();
-        for job in &elevator.jobs {
-            for (nth, (work, measure)) in job.work.iter().enumerate() {
-                let mut cells = row(std::mem::take(&mut label), job, nth == 0, *work, measure);
-                if timed {
-                    cells.insert(3, if nth == 0 { job.ran.into() } else { Cell::Text(String::new()) });
-                }
-                if asks {
-                    let (priority, due) = if nth == 0 { shown(job) } else { blank() };
-                    cells.insert(2, priority);
-                    cells.push(due);
-                }
-                table.row(cells);
-            }
-        }
-    }
+    each_work(measured, &mut table, |job, nth, work, measure| {
+        let [mean, _, p99, _, max] = &measure.clat;
+        let first = match (timed, nth) {
+            (true, 0) => job.ran.as_ref().into(),
+            (true, _) => Cell::Text(String::new()),
+            (false, _) => Cell::Number(measure.ios.mean()),
+        };
+        vec![first, rate(work, measure), mean.into(), p99.into(), max.into()]
+    });
+    table.note(
+        "rate: bytes a second, of syncs how many; mean, p99, max: completion latency as in fio, of a sync all of \
+         fsync, fdatasync or flush; ±: standard deviation over the seeds; -: too few I/Os for it",
+    );
     table
 }
 
-fn shown(job: &JobMeasure) -> (Cell, Cell) {
-    job.priority.as_ref().map_or_else(blank, |(name, due)| (name.as_str().into(), (*due).into()))
+/// What else there is to know of each job; wide.
+fn details(measured: &[Measured]) -> Table {
+    let mut columns = vec![
+        Column::words("elevator", "scheduler"),
+        Column::words("job", "job"),
+        Column::words("direction", "what"),
+        Column::numbers("iops", "IOPS", Quantity::Iops),
+        Column::numbers("clat_p50", "p50", Quantity::Time),
+        Column::numbers("clat_p99.9", "p99.9", Quantity::Time),
+        Column::numbers("stall", "longest stall", Quantity::Time),
+        Column::numbers("asked", "demand", Quantity::Fraction),
+        Column::numbers("given", "service time share", Quantity::Fraction),
+    ];
+    let asks = measured.iter().any(|elevator| elevator.misplaced.is_some());
+    if asks {
+        columns.push(Column::words("prio", "prio, weight"));
+        columns.push(Column::numbers("due", "due", Quantity::Fraction));
+    }
+    let mut table = Table::new("", columns);
+    each_work(measured, &mut table, |job, nth, _, measure| {
+        let [_, p50, _, p999, _] = &measure.clat;
+        let once = |sample: &Sample| if nth == 0 { sample.into() } else { Cell::Text(String::new()) };
+        let mut cells = vec![(&measure.iops).into(), p50.into(), p999.into(), once(&job.stall)];
+        cells.extend([once(&job.asked), once(&job.given)]);
+        if asks {
+            let (name, due) = match job.priority.as_ref().filter(|_| nth == 0) {
+                Some((name, due)) => (Cell::from(name.as_str()), due.into()),
+                None => (Cell::Text(String::new()), Cell::Text(String::new())),
+            };
+            cells.extend([name, due]);
+        }
+        cells
+    });
+    table.note(
+        "longest stall: with something in flight and nothing completed; demand: the part of the run with something \
+         queued or in flight; service time share: the part in which the disk worked for it, several at once evenly",
+    );
+    table
 }
 
-fn blank() -> (Cell, Cell) {
-    (Cell::Text(String::new()), Cell::Text(String::new()))
+/// A row for each direction of each job of each scheduler, the first cells filled in.
+fn each_work(
+    measured: &[Measured],
+    table: &mut Table,
+    cells: impl Fn(&JobMeasure, usize, Work, &WorkMeasure) -> Vec<Cell>,
+) {
+    for (nth, elevator) in measured.iter().enumerate() {
+        below_a_line(table, measured, nth);
+        let mut label = elevator.label();
+        for job in &elevator.jobs {
+            let mut name = named(job);
+            if job.work.is_empty() {
+                let lead = [std::mem::take(&mut label), std::mem::take(&mut name), "nothing".to_owned()];
+                let rest = vec![Cell::Missing; table.columns.len() - lead.len()];
+                table.row(lead.into_iter().map(Cell::from).chain(rest));
+            }
+            for (nth, (work, measure)) in job.work.iter().enumerate() {
+                let lead = [std::mem::take(&mut label), std::mem::take(&mut name), work.name().to_owned()];
+                table.row(lead.into_iter().map(Cell::from).chain(cells(job, nth, *work, measure)));
+            }
+        }
+    }
 }
 
-fn asks_for_priorities(measured: &[Measured]) -> bool {
-    measured.iter().any(|elevator| elevator.misplaced.is_some())
+/// With its priority, where jobs have several.
+fn named(job: &JobMeasure) -> String {
+    match &job.priority {
+        Some((priority, _)) => format!("{} ({priority})", job.label()),
+        None => job.label(),
+    }
+}
+
+fn rate(work: Work, measure: &WorkMeasure) -> Cell {
+    let (sample, unit) = match work {
+        Work::Sync => (&measure.iops, Quantity::Iops),
+        _ => (&measure.bandwidth, Quantity::Bandwidth),
+    };
+    let spread = sample.spread();
+    let text = if spread.stddev > 0.0 { unit.show_varying(spread.mean, spread.stddev) } else { unit.show(spread.mean) };
+    Cell::Text(if work == Work::Sync { format!("{text}/s") } else { text })
 }
 
 /// A line before the first scheduler that no present kernel has, if those before are of present kernels.
@@ -71,47 +136,31 @@ pub(super) fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize)
     }
 }
 
-fn row(label: String, job: &JobMeasure, first: bool, work: Work, measure: &WorkMeasure) -> Vec<Cell> {
-    let name = match job.processes {
-        1 => job.name.clone(),
-        n => format!("{} ×{n}", job.name),
-    };
-    let [mean, p50, p99, p999, max] = measure.clat;
-    let share = |share: blksched_measure::Spread| if first { share.into() } else { Cell::Text(String::new()) };
-    vec![
-        label.into(),
-        name.into(),
-        work.name().into(),
-        measure.bandwidth.into(),
-        measure.iops.into(),
-        mean.into(),
-        p50.into(),
-        p99.into(),
-        p999.into(),
-        max.into(),
-        share(job.asked),
-        share(job.given),
-    ]
-}
-
 /// One row per scheduler.
-pub(super) fn disk(measured: &[Measured]) -> Table {
+fn disk(measured: &[Measured]) -> Table {
+    let asks = measured.iter().any(|elevator| elevator.misplaced.is_some());
     let mut columns = vec![
-        Column::words("elevator", "elevator"),
-        Column::numbers("busy", "disk busy", Quantity::Fraction),
+        Column::words("elevator", "scheduler"),
+        Column::numbers("busy", "utilisation", Quantity::Fraction),
         Column::numbers("seeking", "seeking", Quantity::Fraction),
-        Column::numbers("jain", "Jain's index of disk time given for asked", Quantity::Ratio),
+        Column::numbers("jain", "fairness", Quantity::Ratio),
     ];
-    if asks_for_priorities(measured) {
-        columns.push(Column::numbers("misplaced", "given to others than the priorities ask", Quantity::Fraction));
+    if asks {
+        columns.push(Column::numbers("misplaced", "against the priorities", Quantity::Fraction));
     }
     let mut table = Table::new("", columns);
     for (nth, elevator) in measured.iter().enumerate() {
         below_a_line(&mut table, measured, nth);
-        let mut cells: Vec<Cell> =
-            vec![elevator.label().into(), elevator.busy.into(), elevator.seeking.into(), elevator.jain.into()];
-        cells.extend(elevator.misplaced.map(Cell::from));
+        let mut cells: Vec<Cell> = vec![elevator.label().into()];
+        cells.extend([&elevator.busy, &elevator.seeking, &elevator.jain].map(Cell::from));
+        cells.extend(elevator.misplaced.as_ref().map(Cell::from));
         table.row(cells);
     }
+    let priorities = "; against the priorities: the part of the time given that somebody had beyond what is due";
+    table.note(format!(
+        "utilisation: iostat's %util; seeking: the part in which the arm moved; fairness: Jain's index of service time \
+         for demand{}",
+        if asks { priorities } else { "" }
+    ));
     table
 }

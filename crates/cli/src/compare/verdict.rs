@@ -1,34 +1,27 @@
-//! The verdict: what differs from the first scheduler by more than the spread, and the reason, computed from the
+//! The verdict: what differs from the first scheduler beyond chance, job by job, and the reason, computed from the
 //! reasons that the runs recorded. Nothing here knows any scheduler by name.
 
 use blksched::Dir;
-use blksched_measure::{Difference, Quantity, Spread};
+use blksched_measure::{Quantity, Work};
 
-use super::measured::{Measured, Total};
+use super::action::{say_modes, two_modes};
+use super::contrast::Contrast;
+use super::measured::{JobMeasure, Measured, Total};
 
-/// At most so many differences are said of one pair.
-const SAID: usize = 3;
+/// At most so many differences are said of one job.
+const SAID: usize = 2;
 
-/// One measure by which two schedulers may differ.
-#[derive(Clone, Copy)]
-pub(super) struct Contrast {
-    pub(super) what: What,
-    pub(super) dir: Dir,
-    pub(super) here: Spread,
-    pub(super) base: Spread,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
-    Bandwidth,
-    MeanLatency,
-    TailLatency,
-}
-
-/// One paragraph per scheduler after the first, and what holds for all of them.
-pub(super) fn sentences(measured: &[Measured]) -> Vec<String> {
+/// What counts for each job; one paragraph per scheduler after the first, job by job; and what holds for all of them.
+pub(super) fn sentences(measured: &[Measured], contrasts: &[Vec<Contrast>]) -> Vec<String> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
-    let mut sentences: Vec<String> = others.iter().map(|here| paragraph(here, base)).collect();
+    let mut sentences = vec![roles(base)];
+    sentences.extend(others.iter().zip(contrasts).map(|(here, contrasts)| paragraph(here, base, contrasts)));
+    for here in measured {
+        let say = |(job, figure, modes): (&JobMeasure, _, _)| {
+            format!("{}: {}.", here.label(), say_modes(job, &figure, &modes))
+        };
+        sentences.extend(two_modes(here).map(say));
+    }
     let reach = |dir| super::memory_table::beyond_reach(measured, dir).or_else(|| beyond_reach(measured, dir));
     sentences.extend(Dir::BOTH.into_iter().filter_map(reach));
     sentences
@@ -38,11 +31,11 @@ pub(super) fn sentences(measured: &[Measured]) -> Vec<String> {
 /// inside the disk although the disk had others to choose from.
 fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     const MOST: f64 = 0.75;
-    let parts: Vec<f64> = measured.iter().map(|m| total(m, dir)).map(|t| t.service / t.mean.mean).collect();
+    let parts: Vec<f64> = measured.iter().map(|m| total(m, dir)).map(|t| t.service / t.mean.mean()).collect();
     let least = parts.iter().copied().fold(f64::INFINITY, f64::min);
     let shared = measured.iter().all(|m| m.in_disk > 2.0);
     // An unknown latency compares as false.
-    let said = least >= MOST && shared && total(measured.first()?, dir).mean.count > 0;
+    let said = least >= MOST && shared && total(measured.first()?, dir).mean.mean() > 0.0;
     let spends = if least < 0.995 { format!("at least {}", Quantity::Fraction.show(least)) } else { "all".to_owned() };
     let held = measured.iter().map(|m| m.in_disk.round() as u64).min().unwrap_or(0);
     said.then(|| {
@@ -53,113 +46,69 @@ fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     })
 }
 
-fn paragraph(here: &Measured, base: &Measured) -> String {
+/// Which job is what.
+fn roles(base: &Measured) -> String {
+    let job = |job: &JobMeasure| format!("{} is {} ({})", job.label(), job.role.0.name(), job.role.1);
+    let jobs: Vec<String> = base.jobs.iter().map(job).collect();
+    format!("Taken for: {}; --goal says it otherwise.", jobs.join(", "))
+}
+
+fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String {
     let pair = format!("{} against {}", here.label(), base.label());
-    let all = differences(here, base);
-    let worst = all.iter().map(|d| d.here.compared_with(&d.base)).max_by_key(|d| *d as u8);
-    let mut beyond: Vec<_> = all.into_iter().filter(|d| d.here.differs_from(&d.base)).collect();
+    let beyond: Vec<&Contrast> = contrasts.iter().filter(|contrast| contrast.differs()).collect();
     if beyond.is_empty() {
-        return match worst {
-            None | Some(Difference::None) => format!("{pair}: no difference."),
-            Some(Difference::SpreadUnknown) => {
-                format!(
-                    "{pair}: one seed says nothing about the spread, so nothing about the difference; try --seeds 5."
-                )
+        return match contrasts.iter().any(|contrast| contrast.times() > 1.0) {
+            false => format!("{pair}: no difference."),
+            true if base.jain.values().len() < 2 => {
+                format!("{pair}: one seed proves nothing; try --seeds 5.")
             }
-            Some(_) => format!("{pair}: no difference beyond the spread."),
+            true => format!("{pair}: no difference beyond chance."),
         };
     }
-    beyond.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
-    let said: Vec<String> = beyond.iter().take(SAID).map(Contrast::say).collect();
-    let mut text = format!("{pair}: {}.", said.join("; "));
+    let mut said: Vec<&Contrast> = Vec::new();
+    let mut jobs: Vec<String> = Vec::new();
+    for row in 0..base.jobs.len() {
+        let mut of_job: Vec<&Contrast> = beyond.iter().copied().filter(|c| c.figure.row == Some(row)).collect();
+        of_job.sort_by(|a, b| b.times().total_cmp(&a.times()));
+        of_job.truncate(SAID);
+        if let Some(first) = of_job.first() {
+            let figures: Vec<String> = of_job.iter().map(|contrast| contrast.say()).collect();
+            jobs.push(format!("{}: {}", first.job, figures.join(", ")));
+            said.extend(of_job);
+        }
+    }
+    let same: Vec<String> = (0..base.jobs.len())
+        .filter(|row| beyond.iter().all(|contrast| contrast.figure.row != Some(*row)))
+        .map(|row| base.jobs[row].label())
+        .collect();
+    if !same.is_empty() {
+        jobs.push(format!("{}: no difference beyond chance", same.join(", ")));
+    }
+    let mut text = format!("{pair}: {}.", jobs.join("; "));
     for dir in Dir::BOTH {
-        if let Some(difference) = beyond.iter().take(SAID).find(|d| d.dir == dir) {
-            text += &reason(difference, total(here, dir), total(base, dir));
+        let of_dir = |contrast: &&&Contrast| {
+            contrast.figure.work == Some(if dir == Dir::Read { Work::Read } else { Work::Write })
+        };
+        if let Some(contrast) = said.iter().find(of_dir) {
+            text += &reason(contrast, dir, total(here, dir), total(base, dir));
         }
     }
     text
-}
-
-impl Total {
-    /// Is sleep for request slots a part of what its I/Os take?
-    fn sleeps(&self) -> bool {
-        self.slept > 0.01 * self.mean.mean
-    }
 }
 
 fn total(measured: &Measured, dir: Dir) -> &Total {
     &measured.totals.iter().find(|(of, _)| *of == dir).expect("both directions are measured").1
 }
 
-pub(super) fn differences(here: &Measured, base: &Measured) -> Vec<Contrast> {
-    let mut all = Vec::new();
-    for dir in Dir::BOTH {
-        let (h, b) = (total(here, dir), total(base, dir));
-        for (what, here, base) in [
-            (What::TailLatency, h.p99, b.p99),
-            (What::MeanLatency, h.mean, b.mean),
-            (What::Bandwidth, h.bandwidth, b.bandwidth),
-        ] {
-            // A direction in which one of them completed nothing has no latency to compare; and where submitters sleep
-            // for request slots, completion latency leaves out what they wait for.
-            let tells = what != What::TailLatency || !h.sleeps() && !b.sleeps();
-            if here.count > 0 && base.count > 0 && tells {
-                all.push(Contrast { what, dir, here, base });
-            }
-        }
-    }
-    all
-}
-
-impl Contrast {
-    /// How many times the greater is the lesser; infinite if the lesser is 0.
-    pub(super) fn ratio(&self) -> f64 {
-        let (low, high) = (self.here.mean.min(self.base.mean), self.here.mean.max(self.base.mean));
-        if low > 0.0 { high / low } else { f64::INFINITY }
-    }
-
-    /// How many times better it is here: below 1 worse.
-    pub(super) fn times_better(&self) -> f64 {
-        if (self.here.mean > self.base.mean) == (self.what == What::Bandwidth) {
-            self.ratio()
-        } else {
-            1.0 / self.ratio()
-        }
-    }
-
-    pub(super) fn say(&self) -> String {
-        let Contrast { what, dir, here, base } = *self;
-        let (subject, unit) = match what {
-            What::Bandwidth => (format!("{dir} bandwidth"), Quantity::Bandwidth),
-            What::MeanLatency => (format!("mean {dir} latency"), Quantity::Time),
-            What::TailLatency => (format!("p99 {dir} latency"), Quantity::Time),
-        };
-        let word = match (what, here.mean > base.mean) {
-            (What::Bandwidth, true) => "higher",
-            (_, true) => "longer",
-            (What::Bandwidth, false) => "lower",
-            (_, false) => "shorter",
-        };
-        let (h, b) = (unit.show(here.mean), unit.show(base.mean));
-        let ratio = self.ratio();
-        if !ratio.is_finite() {
-            return format!("{subject} is {h}, not {b}");
-        }
-        let times = if ratio < 1.1 { format!("{:.1} %", (ratio - 1.0) * 100.0) } else { format!("{ratio:.1} times") };
-        format!("{subject} is {times} {word} ({h}, not {b})")
-    }
-
-    /// Is a request's way through queue and disk longer here?
-    fn is_longer(&self) -> bool {
-        (self.here.mean > self.base.mean) != (self.what == What::Bandwidth)
-    }
+/// Is a request's way through queue and disk longer here?
+fn is_longer(contrast: &Contrast) -> bool {
+    (contrast.paired.ratio > 1.0) != contrast.figure.what.higher_is_better()
 }
 
 /// The part of a request's way that changed most in the direction of the difference.
-fn reason(difference: &Contrast, here: &Total, base: &Total) -> String {
-    let dir = difference.dir;
+fn reason(difference: &Contrast, dir: Dir, here: &Total, base: &Total) -> String {
     let parts = parts(dir, here, base);
-    let wanted = if difference.is_longer() { 1.0 } else { -1.0 };
+    let wanted = if is_longer(difference) { 1.0 } else { -1.0 };
     let waits = parts.into_iter().max_by(|x, y| (wanted * (x.1 - x.2)).total_cmp(&(wanted * (y.1 - y.2))));
     let Some((seen, h, b)) = waits else { return String::new() };
     let time = |ns: f64| Quantity::Time.show(ns.round());

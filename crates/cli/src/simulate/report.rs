@@ -29,7 +29,7 @@ pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings
         text += "\n";
     }
     if !findings.finished {
-        text += &format!("note: the run was cut off after {}: --time makes it longer\n", scene.time);
+        text += &format!("note: the run was cut off after {}: --time makes it longer\n", findings.elapsed);
     }
     text
 }

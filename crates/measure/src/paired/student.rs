@@ -25,7 +25,11 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     }
     let gamma = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
     let front = libm::exp(gamma + a * libm::log(x) + b * libm::log(1.0 - x));
-    if x < (a + 1.0) / (a + b + 2.0) { front * fraction(x, a, b) / a } else { 1.0 - front * fraction(1.0 - x, b, a) / b }
+    if x < (a + 1.0) / (a + b + 2.0) {
+        front * fraction(x, a, b) / a
+    } else {
+        1.0 - front * fraction(1.0 - x, b, a) / b
+    }
 }
 
 /// The continued fraction of the incomplete beta function, from its front (Lentz's method).
@@ -59,9 +63,13 @@ mod tests {
     /// Two-sided 5 % and 0.1 % points, as every table has them.
     #[test]
     fn critical_values_are_those_of_the_tables() {
-        for (freedom, five, tenth) in
-            [(1.0, 12.706, 636.619), (2.0, 4.303, 31.599), (4.0, 2.776, 8.610), (9.0, 2.262, 4.781), (19.0, 2.093, 3.883)]
-        {
+        for (freedom, five, tenth) in [
+            (1.0, 12.706, 636.619),
+            (2.0, 4.303, 31.599),
+            (4.0, 2.776, 8.610),
+            (9.0, 2.262, 4.781),
+            (19.0, 2.093, 3.883),
+        ] {
             assert!((critical(0.05, freedom) - five).abs() < 6e-4, "{freedom}: {}", critical(0.05, freedom));
             assert!((critical(0.001, freedom) - tenth).abs() < 6e-4, "{freedom}: {}", critical(0.001, freedom));
         }

@@ -1,0 +1,125 @@
+//! Every comparison of a table: each scheduler against the first, job by job, and which of them hold.
+
+use blksched_measure::{Paired, Quantity, Work, holm};
+
+use super::figure::{Figure, What};
+use super::measured::Measured;
+
+/// What is significant.
+pub(super) const ALPHA: f64 = 0.05;
+/// A smaller ratio may hold and is not worth a word.
+const WORTH_A_WORD: f64 = 1.01;
+
+/// One figure under one scheduler against the same under the first.
+#[derive(Clone, Debug)]
+pub(super) struct Contrast {
+    pub(super) figure: Figure,
+    /// Whose it is, for people.
+    pub(super) job: String,
+    /// Means over the seeds.
+    pub(super) here: f64,
+    pub(super) base: f64,
+    pub(super) paired: Paired,
+    /// Its p-value after Holm's correction over the whole table.
+    pub(super) p: f64,
+}
+
+/// Of every scheduler after the first; Holm's correction is over all of them, and for so many looks.
+pub(super) fn contrasts(measured: &[Measured], looks: u32) -> Vec<Vec<Contrast>> {
+    let Some((base, others)) = measured.split_first() else { return Vec::new() };
+    let mut all: Vec<Vec<Contrast>> = others.iter().map(|here| of(here, base)).collect();
+    let corrected = holm(&all.iter().flatten().map(|contrast| contrast.paired.p).collect::<Vec<_>>());
+    all.iter_mut().flatten().zip(corrected).for_each(|(contrast, p)| contrast.p = (p * f64::from(looks)).min(1.0));
+    all
+}
+
+fn of(here: &Measured, base: &Measured) -> Vec<Contrast> {
+    figures(base).into_iter().filter_map(|figure| Contrast::of(figure, here, base)).collect()
+}
+
+/// The figures of a table: of each job its latencies and bandwidth, of its syncs their latency, and how long it took,
+/// if it ended.
+fn figures(base: &Measured) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (row, job) in base.jobs.iter().enumerate() {
+        if job.ran.is_some() && job.ends {
+            figures.push(Figure { row: Some(row), work: None, what: What::Finish });
+        }
+        for &(work, _) in &job.work {
+            // What a job asks for by the second says nothing about who serves it.
+            let rate = (work != Work::Sync).then_some(What::Bandwidth);
+            let whats = [What::Mean, What::P99].into_iter().chain(rate);
+            figures.extend(whats.map(|what| Figure { row: Some(row), work: Some(work), what }));
+        }
+    }
+    figures
+}
+
+impl Contrast {
+    pub(super) fn of(figure: Figure, here: &Measured, base: &Measured) -> Option<Contrast> {
+        let sleeps = |m: &Measured| m.jobs.get(figure.row?)?.work(figure.work?).map(|work| work.sleeps);
+        if figure.what.unit() == Quantity::Time && (sleeps(here) == Some(true) || sleeps(base) == Some(true)) {
+            return None;
+        }
+        let (h, b) = (figure.sample(here)?, figure.sample(base)?);
+        let paired = h.against(&b)?;
+        let job = figure.row.map_or_else(String::new, |row| base.jobs[row].label());
+        Some(Contrast { figure, job, here: h.mean(), base: b.mean(), paired, p: paired.p })
+    }
+
+    /// Beyond chance, and worth a word.
+    pub(super) fn differs(&self) -> bool {
+        self.p <= ALPHA && self.times() >= WORTH_A_WORD
+    }
+
+    /// How many times the greater is the lesser.
+    pub(super) fn times(&self) -> f64 {
+        self.paired.ratio.max(1.0 / self.paired.ratio)
+    }
+
+    /// How many times better it is here: below 1 worse.
+    pub(super) fn times_better(&self) -> f64 {
+        if self.figure.what.higher_is_better() { self.paired.ratio } else { 1.0 / self.paired.ratio }
+    }
+
+    /// "mean read latency is 1.40 times longer (57.0ms, not 40.7ms; 1.31 to 1.49)".
+    pub(super) fn say(&self) -> String {
+        let (subject, unit) = (self.figure.subject(), self.figure.what.unit());
+        let up = self.paired.ratio > 1.0;
+        let word = match (self.figure.what.unit(), up) {
+            (Quantity::Time, true) => "longer",
+            (Quantity::Time, false) => "shorter",
+            (_, true) => "higher",
+            (_, false) => "lower",
+        };
+        let (here, base) = (unit.show(self.here), unit.show(self.base));
+        let (mut low, mut high) = (self.paired.low, self.paired.high);
+        if !up {
+            (low, high) = (1.0 / high, 1.0 / low);
+        }
+        let interval = if self.paired.count > 1 { format!("; {}", between(low, high)) } else { String::new() };
+        if self.times() > 1e5 {
+            return format!("{subject} is {here}, not {base}");
+        }
+        format!("{subject} is {} {word} ({here}, not {base}{interval})", times(self.times()))
+    }
+}
+
+/// "1.40 times", or in percent where that is more to the point.
+pub(super) fn times(ratio: f64) -> String {
+    match ratio {
+        r if r < 1.1 => format!("{:.1} %", (r - 1.0) * 100.0),
+        r if r < 10.0 => format!("{r:.2} times"),
+        r => format!("{r:.0} times"),
+    }
+}
+
+/// The interval of a ratio.
+pub(super) fn between(low: f64, high: f64) -> String {
+    let show = |ratio: f64| match ratio {
+        r if r < 10.0 => format!("{r:.2}"),
+        r if r < 1e4 => format!("{r:.0}"),
+        _ => "any".to_owned(),
+    };
+    format!("{} to {}", show(low), show(high))
+}

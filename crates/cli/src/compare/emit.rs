@@ -1,0 +1,66 @@
+//! A verdict as a change to one disk of a system: a udev rule, a tuned profile, or a script; each with its undo.
+
+mod sysfs;
+mod target;
+mod tuned;
+mod udev;
+
+pub(super) use target::Target;
+
+use super::action::Action;
+use super::measured::Measured;
+use crate::args::Emit;
+
+/// The file.
+pub(super) fn text(what: Emit, heading: &str, sentences: &[String], action: &Action<'_>, target: &Target) -> String {
+    let name = match what {
+        Emit::Udev => "udev",
+        Emit::Tuned => "tuned",
+        Emit::Sysfs => "sysfs",
+    };
+    let mut evidence = format!("# Made by `blksched compare --emit {name}`: simulated, on one model of a disk.\n#\n");
+    for line in [heading.trim()].into_iter().chain(sentences.iter().map(String::as_str)) {
+        evidence += &comment(line);
+    }
+    let Some(chosen) = action.chosen().map(|chosen| chosen.scheduler) else {
+        return evidence + "#\n# So there is nothing to change.\n";
+    };
+    evidence += "#\n";
+    match what {
+        Emit::Udev => evidence + &udev::rules(chosen, target),
+        Emit::Tuned => evidence + &tuned::profile(chosen, target),
+        Emit::Sysfs => format!("#!/bin/sh\n{evidence}{}", sysfs::script(chosen)),
+    }
+}
+
+/// A file below the disk's directory in sysfs, and what to write into it: the scheduler first.
+fn writes(scheduler: &Measured) -> Vec<(String, String)> {
+    let knobs = scheduler.controls.iter().map(|control| (control.file.clone(), control.value.clone()));
+    std::iter::once(("queue/scheduler".to_owned(), scheduler.scheduler.to_owned())).chain(knobs).collect()
+}
+
+/// A comment, broken between words.
+fn comment(text: &str) -> String {
+    let mut lines = vec![String::from("#")];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is a line");
+        if last.chars().count() + 1 + word.chars().count() > 118 {
+            lines.push(format!("#   {word}"));
+        } else {
+            *last += &format!(" {word}");
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_breaks_between_words_and_every_line_is_one() {
+        let text = comment(&"word ".repeat(60));
+        assert!(text.lines().all(|line| line.starts_with("# ") && line.len() <= 118), "{text}");
+        assert_eq!(text.matches("word").count(), 60);
+    }
+}

@@ -1,0 +1,83 @@
+//! Which disk of a system is meant: one, never every disk of a kind.
+
+use std::path::Path;
+
+use crate::args::CompareArguments;
+use crate::failure::Failure;
+use crate::input::Stage;
+
+/// How the disk is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Nobody said: whoever installs the file fills it in.
+    NotSaid,
+    /// By its model, as `/sys/block/NAME/device/model` has it.
+    Model(String),
+    /// By where it is plugged in, as udev's `ID_PATH` has it.
+    Path(String),
+}
+
+pub(crate) struct Target {
+    pub(super) known: Known,
+    /// Its name now, as in `sda`.
+    pub(super) device: Option<String>,
+    pub(super) rotational: bool,
+    /// What a kernel gives such a disk by itself.
+    pub(super) kernel_default: &'static str,
+}
+
+impl Target {
+    pub(crate) fn of(arguments: &CompareArguments, stage: &Stage) -> Result<Target, Failure> {
+        let rotational = stage.disk.build(arguments.scene.seed).facts().rotational;
+        let kernel_default = stage.kernel_default(&arguments.scene);
+        let (known, device) = match arguments.on.as_deref() {
+            None => (Known::NotSaid, None),
+            Some(said) => known(said, Path::new("/sys/block")).map_err(Failure::Input)?,
+        };
+        Ok(Target { known, device, rotational, kernel_default })
+    }
+}
+
+/// `sda`, `/dev/sda`, `model:TEXT`, `path:TEXT`.
+fn known(said: &str, sys_block: &Path) -> Result<(Known, Option<String>), String> {
+    let plain = |text: &str| !text.is_empty() && !text.contains(['"', '\n', '\\']);
+    let wrong =
+        || format!("--on {said}: expected a disk's name, as in sda, or model:TEXT, or path:TEXT without quotes");
+    if let Some(model) = said.strip_prefix("model:") {
+        return if plain(model) { Ok((Known::Model(model.to_owned()), None)) } else { Err(wrong()) };
+    }
+    if let Some(path) = said.strip_prefix("path:") {
+        return if plain(path) { Ok((Known::Path(path.to_owned()), None)) } else { Err(wrong()) };
+    }
+    let name = said.strip_prefix("/dev/").unwrap_or(said);
+    if !plain(name) || name.contains('/') {
+        return Err(wrong());
+    }
+    let file = sys_block.join(name).join("device/model");
+    let model = std::fs::read_to_string(&file).map_err(|error| {
+        format!("--on {said}: {}: {error}; for a disk of another machine say model:TEXT", file.display())
+    })?;
+    Ok((Known::Model(model.trim().to_owned()), Some(name.to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_known_by_its_model_or_its_place() {
+        let root = std::env::temp_dir().join(format!("blksched-sys-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("sdx/device")).unwrap();
+        std::fs::write(root.join("sdx/device/model"), "WDC WD40EFRX-68N\n").unwrap();
+        let model = Known::Model("WDC WD40EFRX-68N".to_owned());
+        assert_eq!(known("/dev/sdx", &root), Ok((model.clone(), Some("sdx".to_owned()))));
+        assert_eq!(known("model:WDC WD40EFRX-68N", &root), Ok((model, None)));
+        assert_eq!(
+            known("path:pci-0000:00:17.0-ata-1", &root).unwrap().0,
+            Known::Path("pci-0000:00:17.0-ata-1".into())
+        );
+        assert!(known("sdy", &root).unwrap_err().contains("say model:TEXT"));
+        assert!(known("model:a\"b", &root).is_err() && known("../x", &root).is_err());
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}

@@ -1,0 +1,26 @@
+//! As a profile for tuned, which by itself restores what was there when it is left.
+
+use super::target::{Known, Target};
+use super::writes;
+use crate::compare::measured::Measured;
+
+pub(super) fn profile(chosen: &Measured, target: &Target) -> String {
+    let device = target.device.as_deref().unwrap_or("DISK");
+    let mut text = String::from("# Put this into /etc/tuned/blksched/tuned.conf, then: tuned-adm profile blksched\n");
+    text += "# To undo it: `tuned-adm profile` with the one that was active before; tuned restores what was there.\n";
+    if target.device.is_none() {
+        text += "# DISK stands for the disk's name, as in sda; `--on sda` fills it in.\n";
+    }
+    text += "[main]\nsummary=Disk scheduler as blksched found it\n\n";
+    let whose = match &target.known {
+        Known::Path(path) => format!("devices_udev_regex=(ID_PATH={path})"),
+        Known::Model(_) | Known::NotSaid => format!("devices={device}"),
+    };
+    text += &format!("[disk]\n{whose}\nelevator={}\n", chosen.scheduler);
+    let knobs: Vec<String> =
+        writes(chosen).iter().skip(1).map(|(file, value)| format!("/sys/block/{device}/{file}={value}\n")).collect();
+    if !knobs.is_empty() {
+        text += &format!("\n[sysfs]\n{}", knobs.concat());
+    }
+    text
+}

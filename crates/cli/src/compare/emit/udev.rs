@@ -1,0 +1,43 @@
+//! As a udev rules file.
+
+use super::target::{Known, Target};
+use super::writes;
+use crate::compare::measured::Measured;
+
+pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
+    let device = target.device.as_deref().unwrap_or("sda");
+    let mut text = String::from("# Put this into /etc/udev/rules.d/60-io-scheduler.rules.");
+    if target.known == Known::NotSaid {
+        text += &format!(
+            " It is for one disk: write its model in place of MODEL OF\n# YOUR DISK, as it stands in \
+             /sys/block/{device}/device/model; until then the rule matches nothing. `--on {device}` fills it in.\n"
+        );
+    } else {
+        text += "\n";
+    }
+    text += &format!("# Now, without a restart (DISK={device}, say), and first what is there, for the undo:\n");
+    for (file, value) in writes(chosen) {
+        text += &format!("#   cat /sys/block/$DISK/{file}; echo {value} > /sys/block/$DISK/{file}\n");
+    }
+    text += "# To undo it, remove the file, and echo what each cat printed (of the scheduler, what stood in brackets) into its\n";
+    text += "# file again, the scheduler first; `--emit sysfs` does both. A kernel by itself gives such a disk ";
+    text += &format!("{}.\n\n", target.kernel_default);
+    text + &rule(chosen, target)
+}
+
+fn rule(chosen: &Measured, target: &Target) -> String {
+    let whose = match &target.known {
+        Known::NotSaid => "ATTRS{model}==\"MODEL OF YOUR DISK\"".to_owned(),
+        Known::Model(model) => format!("ATTRS{{model}}==\"{model}\""),
+        Known::Path(path) => format!("ENV{{ID_PATH}}==\"{path}\""),
+    };
+    let matches = [
+        "ACTION==\"add|change\"".to_owned(),
+        "SUBSYSTEM==\"block\"".to_owned(),
+        "ENV{DEVTYPE}==\"disk\"".to_owned(),
+        whose,
+        format!("ATTR{{queue/rotational}}==\"{}\"", u8::from(target.rotational)),
+    ];
+    let sets = writes(chosen).into_iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\""));
+    matches.into_iter().chain(sets).collect::<Vec<_>>().join(", ") + "\n"
+}

@@ -1,0 +1,145 @@
+//! One figure by which schedulers are compared: whose, in which direction, and what of it.
+
+use blksched::Dir;
+use blksched_measure::{Quantity, Sample, Work};
+
+use super::measured::{JobMeasure, Measured, WorkMeasure};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    Mean,
+    P50,
+    P99,
+    P999,
+    Max,
+    Bandwidth,
+    Iops,
+    /// How long the job takes in all.
+    Finish,
+    /// The longest time in which nothing of it completed.
+    Stall,
+    /// Jain's index.
+    Fairness,
+    /// The part of the disk's time that went where the priorities ask.
+    Kept,
+}
+
+/// Which figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// Whose: a row of the report; none: of all together.
+    pub(crate) row: Option<usize>,
+    pub(crate) work: Option<Work>,
+    pub(crate) what: What,
+}
+
+impl What {
+    pub(crate) fn unit(self) -> Quantity {
+        match self {
+            What::Bandwidth => Quantity::Bandwidth,
+            What::Iops => Quantity::Iops,
+            What::Fairness => Quantity::Ratio,
+            What::Kept => Quantity::Fraction,
+            _ => Quantity::Time,
+        }
+    }
+
+    pub(crate) fn higher_is_better(self) -> bool {
+        matches!(self, What::Bandwidth | What::Iops | What::Fairness | What::Kept)
+    }
+
+    /// As a key of JSON and CSV, and as a goal has it.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            What::Mean => "mean",
+            What::P50 => "p50",
+            What::P99 => "p99",
+            What::P999 => "p99.9",
+            What::Max => "max",
+            What::Bandwidth => "bw",
+            What::Iops => "iops",
+            What::Finish => "finish",
+            What::Stall => "stall",
+            What::Fairness => "fairness",
+            What::Kept => "priorities",
+        }
+    }
+}
+
+impl Figure {
+    /// Its value per seed; none: it was not measured.
+    pub(crate) fn sample(&self, measured: &Measured) -> Option<Sample> {
+        let Some(row) = self.row else { return self.of_all(measured) };
+        let job = measured.jobs.get(row)?;
+        match self.what {
+            What::Stall => Some(job.stall.clone()),
+            What::Finish => job.finish.clone(),
+            what => match job.work(self.work?) {
+                Some(work) => Some(work.get(what)?.clone()),
+                // Who did nothing did so much a second.
+                None => matches!(what, What::Bandwidth | What::Iops)
+                    .then(|| Sample::of(vec![0.0; job.stall.values().len()])),
+            },
+        }
+    }
+
+    fn of_all(&self, measured: &Measured) -> Option<Sample> {
+        let dir = |work| if work == Work::Read { Dir::Read } else { Dir::Write };
+        let total = |work| &measured.totals.iter().find(|(of, _)| *of == dir(work)).expect("both are measured").1;
+        match (self.what, self.work) {
+            (What::Fairness, _) => Some(measured.jain.clone()),
+            (What::Kept, _) => measured.kept.clone(),
+            (What::Bandwidth, Some(work)) => Some(total(work).bandwidth.clone()),
+            (What::Mean, Some(work)) => Some(total(work).mean.clone()),
+            (What::P99, Some(work)) => Some(total(work).p99.clone()),
+            _ => None,
+        }
+    }
+
+    /// "mean read latency".
+    pub(crate) fn subject(&self) -> String {
+        let dir = self.work.map_or("", word);
+        match self.what {
+            What::Mean if self.work == Some(Work::Sync) => "mean sync".to_owned(),
+            What::Mean => format!("mean {dir} latency"),
+            What::P50 | What::P99 | What::P999 if self.work == Some(Work::Sync) => format!("{} sync", self.what.key()),
+            What::P50 | What::P99 | What::P999 => format!("{} {dir} latency", self.what.key()),
+            What::Max => format!("longest {dir}"),
+            What::Bandwidth => format!("{dir} bandwidth"),
+            What::Iops if self.work == Some(Work::Sync) => "syncs a second".to_owned(),
+            What::Iops => format!("{dir}s a second"),
+            What::Finish => "time to finish".to_owned(),
+            What::Stall => "longest stall".to_owned(),
+            What::Fairness => "Jain's index".to_owned(),
+            What::Kept => "disk time given as the priorities ask".to_owned(),
+        }
+    }
+}
+
+/// A direction in words.
+pub(crate) fn word(work: Work) -> &'static str {
+    work.name()
+}
+
+impl JobMeasure {
+    pub(crate) fn work(&self, work: Work) -> Option<&WorkMeasure> {
+        self.work.iter().find(|(of, _)| *of == work).map(|(_, measure)| measure)
+    }
+}
+
+impl WorkMeasure {
+    pub(crate) fn get(&self, what: What) -> Option<&Sample> {
+        let [mean, p50, p99, p999, max] = &self.clat;
+        Some(match what {
+            What::Mean => mean,
+            What::P50 => p50,
+            What::P99 => p99,
+            What::P999 => p999,
+            What::Max => max,
+            What::Bandwidth => &self.bandwidth,
+            What::Iops => &self.iops,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! What counts: by role, by one of the old words, or as said job by job.
+//!
+//! `pgdata: p99 read, wal: p99 fsync, backup: finish < 2h`: clauses behind commas, each a job, a figure, a direction,
+//! and perhaps a bound. A clause without a bound is to get better, one with a bound is to be kept.
+
+use blksched::nearest;
+use blksched_measure::{Sample, Work};
+use clap::ValueEnum;
+
+use super::figure::{Figure, What};
+use super::measured::{JobMeasure, Measured};
+use super::role::Role;
+use crate::args::Goal as Named;
+
+/// What makes a scheduler better than another.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Goal {
+    /// Every job by its role.
+    Roles,
+    /// One figure of all jobs together.
+    Named(Named),
+    /// As somebody said.
+    Said(Vec<Clause>),
+}
+
+/// One figure that counts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Clause {
+    pub(super) text: String,
+    pub(super) figure: Figure,
+    /// What it must not pass; none: it is to get better.
+    pub(super) bound: Option<Bound>,
+}
+
+/// A value that a figure is to stay on one side of, in the figure's base unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bound {
+    Below(f64),
+    Above(f64),
+}
+
+impl Bound {
+    /// Is it kept in every run?
+    pub(super) fn holds(self, sample: &Sample) -> bool {
+        sample.values().iter().all(|&value| match self {
+            Bound::Below(limit) => value < limit,
+            Bound::Above(limit) => value > limit,
+        })
+    }
+}
+
+impl Goal {
+    /// What was said, held against the jobs that there are.
+    pub(super) fn read(said: Option<&str>, jobs: &[JobMeasure]) -> Result<Goal, String> {
+        let Some(said) = said else { return Ok(Goal::Roles) };
+        if !said.contains(':') {
+            let named = Named::from_str(said.trim(), true);
+            return named.map(|named| if named == Named::Balance { Goal::Roles } else { Goal::Named(named) }).map_err(
+                |_| {
+                    let words: Vec<String> = Named::value_variants().iter().map(|goal| word(*goal)).collect();
+                    let near = nearest(said.trim(), words.iter().map(String::as_str));
+                    let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+                    let example = "as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'";
+                    format!("--goal {said}: expected one of {}, or JOB: FIGURE, {example}{near}", words.join(", "))
+                },
+            );
+        }
+        let clauses =
+            said.split(',').map(|text| clause(text, jobs).map_err(|why| format!("--goal: {}: {why}", text.trim())));
+        clauses.collect::<Result<_, _>>().map(Goal::Said)
+    }
+
+    /// For machines and headings.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Goal::Roles => "balance".to_owned(),
+            Goal::Named(named) => word(*named),
+            Goal::Said(clauses) => clauses.iter().map(|clause| clause.text.as_str()).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// The figures that are to get better, in groups that count alike.
+    pub(super) fn objectives(&self, base: &Measured) -> Vec<Vec<Figure>> {
+        let all = |what, work| vec![vec![Figure { row: None, work, what }]];
+        match self {
+            Goal::Roles => by_role(base),
+            Goal::Said(clauses) => {
+                clauses.iter().filter(|clause| clause.bound.is_none()).map(|clause| vec![clause.figure]).collect()
+            }
+            Goal::Named(named) => match named {
+                Named::Balance => by_role(base),
+                Named::ReadLatency => all(What::Mean, Some(Work::Read)),
+                Named::WriteLatency => all(What::Mean, Some(Work::Write)),
+                Named::ReadBandwidth => all(What::Bandwidth, Some(Work::Read)),
+                Named::WriteBandwidth => all(What::Bandwidth, Some(Work::Write)),
+                Named::Fairness => all(What::Fairness, None),
+                Named::Priorities => all(What::Kept, None),
+            },
+        }
+    }
+
+    /// The clauses that are to be kept.
+    pub(super) fn bounds(&self) -> impl Iterator<Item = (&Clause, Bound)> {
+        let clauses: &[Clause] = if let Goal::Said(clauses) = self { clauses } else { &[] };
+        clauses.iter().filter_map(|clause| Some((clause, clause.bound?)))
+    }
+}
+
+fn word(named: Named) -> String {
+    named.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Latency-bound jobs by how long reads and syncs take (writes, if nobody reads or syncs), bulk jobs by how much they
+/// get done; background jobs not, unless there is nobody else.
+fn by_role(base: &Measured) -> Vec<Vec<Figure>> {
+    let counts = |role: Role| base.jobs.iter().any(|job| job.role.0 == role);
+    let nobody_else = !counts(Role::Latency) && !counts(Role::Bulk);
+    let jobs = base.jobs.iter().enumerate().filter(|(_, job)| job.role.0 != Role::Background || nobody_else);
+    jobs.map(|(row, job)| of_job(row, job)).filter(|figures| !figures.is_empty()).collect()
+}
+
+fn of_job(row: usize, job: &JobMeasure) -> Vec<Figure> {
+    if job.ends && job.ran.is_some() {
+        return vec![Figure { row: Some(row), work: None, what: What::Finish }];
+    }
+    let does = |work: &Work| job.work(*work).is_some();
+    match job.role.0 {
+        Role::Latency => {
+            let mut works: Vec<Work> = [Work::Read, Work::Sync].into_iter().filter(does).collect();
+            if works.is_empty() {
+                works.extend([Work::Write, Work::Trim].into_iter().filter(does));
+            }
+            let both = |work| [What::Mean, What::P99].map(|what| Figure { row: Some(row), work: Some(work), what });
+            works.into_iter().flat_map(both).collect()
+        }
+        Role::Bulk | Role::Background => {
+            let works = [Work::Read, Work::Write, Work::Trim].into_iter().filter(does);
+            works.map(|work| Figure { row: Some(row), work: Some(work), what: What::Bandwidth }).collect()
+        }
+    }
+}
+
+const FIGURES: [(&str, What); 11] = [
+    ("mean", What::Mean),
+    ("p50", What::P50),
+    ("p99", What::P99),
+    ("p99.9", What::P999),
+    ("max", What::Max),
+    ("bw", What::Bandwidth),
+    ("bandwidth", What::Bandwidth),
+    ("iops", What::Iops),
+    ("finish", What::Finish),
+    ("stall", What::Stall),
+    ("latency", What::Mean),
+];
+
+const DIRECTIONS: [(&str, Work); 7] = [
+    ("read", Work::Read),
+    ("write", Work::Write),
+    ("trim", Work::Trim),
+    ("fsync", Work::Sync),
+    ("fdatasync", Work::Sync),
+    ("sync", Work::Sync),
+    ("flush", Work::Sync),
+];
+
+fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
+    let (name, what) = text.split_once(':').ok_or("expected JOB: FIGURE, as in db: p99 read")?;
+    let row = jobs.iter().position(|job| job.name == name.trim()).ok_or_else(|| {
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let near = nearest(name.trim(), names.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+        format!("no job is called `{}`{} (jobs: {})", name.trim(), near.unwrap_or_default(), names.join(", "))
+    })?;
+    let job = &jobs[row];
+    let (left, bound) = match what.find(['<', '>']) {
+        Some(at) => (&what[..at], Some((what.as_bytes()[at], what[at + 1..].trim()))),
+        None => (what, None),
+    };
+    let (mut figure, mut work) = (None, None);
+    for said in left.split_whitespace() {
+        let known = FIGURES.iter().find(|(name, _)| *name == said).map(|(_, what)| figure = Some(*what));
+        let known =
+            known.or_else(|| DIRECTIONS.iter().find(|(name, _)| *name == said).map(|(_, dir)| work = Some(*dir)));
+        known.ok_or_else(|| {
+            let words = FIGURES.iter().map(|(name, _)| *name).chain(DIRECTIONS.iter().map(|(name, _)| *name));
+            let words: Vec<&str> = words.collect();
+            let near = nearest(said, words.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+            format!("`{said}` is no figure and no direction{} (known: {})", near.unwrap_or_default(), words.join(", "))
+        })?;
+    }
+    let what =
+        figure.ok_or_else(|| format!("expected a figure, one of {}", FIGURES.map(|(name, _)| name).join(", ")))?;
+    let of_the_job = matches!(what, What::Finish | What::Stall);
+    let main = || [Work::Read, Work::Sync, Work::Write, Work::Trim].into_iter().find(|work| job.work(*work).is_some());
+    let work = if of_the_job { None } else { work.or_else(main) };
+    if let Some(missing) = work.filter(|work| job.work(*work).is_none()) {
+        let does: Vec<&str> = job.work.iter().map(|(work, _)| work.name()).collect();
+        return Err(format!("{} does no {} (it does: {})", job.name, missing.name(), does.join(", ")));
+    }
+    let bound = bound.map(|(sign, value)| {
+        let value = super::value::read(value, what.unit())?;
+        Ok::<_, String>(if sign == b'<' { Bound::Below(value) } else { Bound::Above(value) })
+    });
+    Ok(Clause {
+        text: text.trim().to_owned(),
+        figure: Figure { row: Some(row), work, what },
+        bound: bound.transpose()?,
+    })
+}

@@ -1,0 +1,119 @@
+//! The runs of a comparison: every contender with every seed, and more seeds where the question is not decided.
+//!
+//! **Rule** `--until-sure` doubles the seeds until the goal's ratio of every candidate is either proven to be worth a
+//! change or proven not to be, or the budget ends. Who looks several times is fooled more often, so every p-value
+//! counts as many times as will be looked at most (Bonferroni).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blksched::Span;
+use blksched_simulate::{Findings, Grid};
+
+use super::action::{self, WORTH_IT};
+use super::contrast;
+use super::goal::Goal;
+use super::measured::Measured;
+use crate::args::CompareArguments;
+use crate::failure::Failure;
+use crate::input::{Contender, Stage};
+use crate::progress::Progress;
+
+/// How often seeds are doubled at most.
+const LOOKS: u32 = 4;
+
+pub(super) struct Runs<'a> {
+    arguments: &'a CompareArguments,
+    stage: &'a Stage,
+    contenders: &'a [Contender],
+    limit: Span,
+    seeds: u32,
+    /// How often the verdict is looked at.
+    pub(super) looks: u32,
+    /// Of each contender, seed by seed.
+    pub(super) findings: Vec<Vec<Findings>>,
+    interrupted: Arc<AtomicBool>,
+    undecided: bool,
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn new(
+        arguments: &'a CompareArguments,
+        stage: &'a Stage,
+        contenders: &'a [Contender],
+        limit: Span,
+    ) -> Runs<'a> {
+        Runs {
+            arguments,
+            stage,
+            contenders,
+            limit,
+            seeds: 0,
+            looks: if arguments.until_sure { LOOKS } else { 1 },
+            findings: vec![Vec::new(); contenders.len()],
+            interrupted: crate::interrupt::noticed(),
+            undecided: false,
+        }
+    }
+
+    /// So many seeds more; the goal, held against the jobs that these runs had.
+    pub(super) fn more(&mut self, seeds: u32, goal: Option<&str>) -> Result<Goal, Failure> {
+        let scene = &self.arguments.scene;
+        let trial = |contender: &Contender| self.stage.trial(scene, contender, self.limit);
+        let first = u64::from(self.seeds);
+        let all = (first..first + u64::from(seeds)).map(|nth| scene.seed.wrapping_add(nth)).collect();
+        let grid = Grid::new(self.contenders.iter().map(trial).collect(), all);
+        let progress = Progress::new(grid.len());
+        let threads = self.arguments.threads.map_or(0, |threads| threads as usize);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failure::Outside(error.to_string()))?;
+        let stop = || self.interrupted.load(Ordering::Relaxed);
+        let results = pool.install(|| grid.run(|| progress.step(), stop));
+        progress.finish();
+        for (all, new) in self.findings.iter_mut().zip(results.map_err(Failure::input)?) {
+            all.extend(new);
+        }
+        self.seeds += seeds;
+        if self.findings[0].is_empty() {
+            return Err(Failure::Outside("interrupted before the first seed was done".to_owned()));
+        }
+        Goal::read(goal, &self.measured()[0].jobs).map_err(Failure::Input)
+    }
+
+    pub(super) fn until_sure(&mut self, goal: &Goal) -> Result<(), Failure> {
+        for _ in 1..LOOKS {
+            self.undecided = !self.is_decided(goal);
+            if !self.undecided || self.seeds * 2 > self.arguments.budget || self.interrupted.load(Ordering::Relaxed) {
+                break;
+            }
+            self.more(self.seeds, None)?;
+        }
+        self.undecided = !self.is_decided(goal);
+        Ok(())
+    }
+
+    /// Is every candidate known to be worth a change, or known not to be?
+    fn is_decided(&self, goal: &Goal) -> bool {
+        let measured = self.measured();
+        let contrasts = contrast::contrasts(&measured, self.looks);
+        let action = action::choose(&measured, &contrasts, goal.clone(), self.looks);
+        action.is_none_or(|action| {
+            let known = |c: &action::Candidate<'_>| c.is_better() || c.score.high < WORTH_IT || !c.forbidden.is_empty();
+            action.candidates.iter().all(known)
+        })
+    }
+
+    pub(super) fn measured(&self) -> Vec<Measured> {
+        let of = |(contender, runs): (&Contender, &Vec<Findings>)| Measured::of(contender, &self.stage.plan, runs);
+        self.contenders.iter().zip(&self.findings).map(of).collect()
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        let done = self.findings[0].len();
+        let cut =
+            (done < self.seeds as usize).then(|| format!("interrupted: {done} of {} seeds were done", self.seeds));
+        let more = "--budget allows more";
+        let unsure = self.undecided.then(|| format!("after {done} seeds the question is not decided; {more}"));
+        cut.into_iter().chain(unsure).collect()
+    }
+}

@@ -1,0 +1,216 @@
+//! What is compared: schedulers with their knobs and what stands around them, `bfq:slice_idle=0:nr_requests=64`.
+
+use blksched::{Catalogue, Choice, Tunables, nearest};
+use blksched_simulate::Surroundings;
+use blksched_workloads::host::HostKnobs;
+
+use crate::failure::Failure;
+
+/// One scheduler to run, with the knobs that are turned on it.
+#[derive(Clone)]
+pub(crate) struct Contender {
+    /// How it is called in tables: as typed, numbered if typed twice.
+    pub(crate) name: String,
+    pub(crate) choice: Choice,
+    pub(crate) knobs: Vec<(String, i64)>,
+    pub(crate) around: Around,
+}
+
+/// What stands around this contender alone, by the names of sysfs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Around {
+    pub(crate) nr_requests: Option<u32>,
+    pub(crate) queue_depth: Option<u32>,
+    pub(crate) max_sectors_kb: Option<u32>,
+    /// Raw, as the host's knob has it.
+    pub(crate) read_ahead_kb: Option<i64>,
+}
+
+/// What can be said of it, and where sysfs has it, below the disk's directory.
+pub(crate) const AROUND: [(&str, &str); 4] = [
+    ("nr_requests", "queue/nr_requests"),
+    ("queue_depth", "device/queue_depth"),
+    ("max_sectors_kb", "queue/max_sectors_kb"),
+    ("read_ahead_kb", "queue/read_ahead_kb"),
+];
+
+impl Around {
+    /// Set one of them; `None` if nothing is called so.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+        let count = |most: u32| match value.parse::<u32>() {
+            Ok(number) if (1..=most).contains(&number) => Ok(Some(number)),
+            _ => Err(format!("`{value}` is no value of {name}: expected a number from 1 to {most}")),
+        };
+        let host = HostKnobs::default();
+        Some(match name {
+            "nr_requests" => count(1_000_000).map(|n| self.nr_requests = n),
+            "queue_depth" => count(65_536).map(|n| self.queue_depth = n),
+            "max_sectors_kb" => count(1_048_576).map(|n| self.max_sectors_kb = n),
+            "read_ahead_kb" => {
+                let knob = host.find(name).expect("the host has it");
+                knob.parse(value).map(|raw| self.read_ahead_kb = Some(raw)).map_err(|error| error.to_string())
+            }
+            _ => return None,
+        })
+    }
+
+    /// As name and value.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, i64)> {
+        let values = [
+            self.nr_requests.map(i64::from),
+            self.queue_depth.map(i64::from),
+            self.max_sectors_kb.map(i64::from),
+            self.read_ahead_kb,
+        ];
+        AROUND.iter().zip(values).filter_map(|((name, _), value)| Some((*name, value?))).collect()
+    }
+
+    /// As it was typed.
+    pub(crate) fn shown(&self) -> Vec<String> {
+        self.settings().iter().map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    /// On top of what stands around all.
+    pub(crate) fn apply(&self, of_all: Surroundings) -> Surroundings {
+        let mut host = of_all.host;
+        if let Some(raw) = self.read_ahead_kb {
+            host.set("read_ahead_kb", raw).expect("it was checked when it was read");
+        }
+        Surroundings {
+            nr_requests: self.nr_requests.or(of_all.nr_requests),
+            depth: self.queue_depth.or(of_all.depth),
+            max_sectors: self.max_sectors_kb.map(|kib| 2 * kib).or(of_all.max_sectors),
+            host,
+            ..of_all
+        }
+    }
+}
+
+/// Understand `NAME[@KERNEL][+MECHANISM=VARIANT][:KNOB=VALUE[/VALUE…]]…`: one contender per combination of values.
+fn variants(option: &str, text: &str, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
+    let (spec, turned) = text.split_once(':').unwrap_or((text, ""));
+    let choice = catalogue.parse(spec).map_err(|error| Failure::Input(format!("{option} {text}:{error}")))?;
+    let plain = Contender { name: String::new(), choice, knobs: Vec::new(), around: Around::default() };
+    let mut all = vec![plain];
+    for part in turned.split(':').filter(|part| !part.trim().is_empty()) {
+        let expected = "expected KNOB=VALUE or KNOB=VALUE/VALUE, as in bfq:slice_idle=0/8ms";
+        let wrong = |why: String| Failure::Input(format!("{option} {text}: {why}"));
+        let (knob, values) = part.split_once('=').ok_or_else(|| wrong(format!("`{part}` sets nothing: {expected}")))?;
+        let mut longer = Vec::new();
+        for contender in &all {
+            for value in values.split('/') {
+                let mut with = contender.clone();
+                with.turn(knob.trim(), value.trim()).map_err(wrong)?;
+                longer.push(with);
+            }
+        }
+        all = longer;
+    }
+    Ok(all)
+}
+
+impl Contender {
+    /// Turn a knob of the scheduler, or of what stands around it.
+    pub(crate) fn turn(&mut self, knob: &str, value: &str) -> Result<(), String> {
+        if let Some(done) = self.around.set(knob, value) {
+            return done;
+        }
+        let built = self.choice.build();
+        let tunables = built.elevator.tunables();
+        let found = tunables.find(knob).map_err(|error| {
+            let around: Vec<&str> = AROUND.iter().map(|(name, _)| *name).collect();
+            let near = nearest(knob, around.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+            format!("{}: {error}{} (around it: {})", self.choice, near.unwrap_or_default(), around.join(", "))
+        })?;
+        let raw = found.parse(value).map_err(|error| error.to_string())?;
+        self.knobs.retain(|(name, _)| name != knob);
+        self.knobs.push((knob.to_owned(), raw));
+        Ok(())
+    }
+
+    fn is_twin_of(&self, other: &Contender) -> bool {
+        let said = |contender: &Contender| contender.choice.to_string();
+        said(self) == said(other) && self.knobs == other.knobs && self.around == other.around
+    }
+}
+
+/// Names that tell apart what was typed twice.
+fn name(contenders: &mut [Contender]) {
+    for nth in 0..contenders.len() {
+        let twins = contenders[..nth].iter().filter(|other| other.is_twin_of(&contenders[nth])).count();
+        let choice = &contenders[nth].choice;
+        contenders[nth].name = if twins == 0 { choice.to_string() } else { format!("{choice} ({})", twins + 1) };
+    }
+}
+
+/// Understand the schedulers that `option` names and `--set` together. Each `--set` must turn something.
+pub(crate) fn contenders(
+    option: &str,
+    typed: &[String],
+    set: &[String],
+    catalogue: &Catalogue,
+) -> Result<Vec<Contender>, Failure> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    for text in typed {
+        contenders.extend(variants(option, text.trim(), catalogue)?);
+    }
+    for Setting { text, target, knob, value } in settings(set)? {
+        let error = |what: String| Failure::Input(format!("--set {text}: {what}"));
+        let mut turned = 0;
+        for contender in contenders.iter_mut().filter(|contender| is_meant(contender, target)) {
+            contender.turn(knob, value).map_err(error)?;
+            turned += 1;
+        }
+        if turned == 0 {
+            let run: Vec<String> = contenders.iter().map(|contender| contender.choice.to_string()).collect();
+            let names = contenders.iter().map(|contender| contender.choice.entry.name);
+            let near = nearest(target, names.chain(run.iter().map(String::as_str)));
+            let near = near.map_or(String::new(), |near| format!("; the nearest is `{near}`"));
+            return Err(error(format!("no elevator `{target}` is being run{near} (being run: {})", run.join(", "))));
+        }
+    }
+    name(&mut contenders);
+    Ok(contenders)
+}
+
+/// A `--set`.
+#[derive(Clone, Copy)]
+struct Setting<'t> {
+    text: &'t str,
+    target: &'t str,
+    knob: &'t str,
+    value: &'t str,
+}
+
+/// Every `--set`; those of a whole name first, so that those of one elevator of that name go before them.
+fn settings(set: &[String]) -> Result<Vec<Setting<'_>>, Failure> {
+    let mut settings: Vec<Setting<'_>> = Vec::new();
+    for text in set {
+        let setting = Setting::read(text)?;
+        let twin = |other: &&Setting<'_>| (other.target, other.knob) == (setting.target, setting.knob);
+        if let Some(other) = settings.iter().find(twin) {
+            let message = format!("--set {text}: --set {} says so already, or something else", other.text);
+            return Err(Failure::Input(message));
+        }
+        settings.push(setting);
+    }
+    settings.sort_by_key(|setting| setting.target.contains(['@', '+']));
+    Ok(settings)
+}
+
+impl Setting<'_> {
+    fn read(text: &str) -> Result<Setting<'_>, Failure> {
+        let parts = || {
+            let (left, value) = text.rsplit_once('=')?;
+            let (target, knob) = left.rsplit_once('.')?;
+            (!target.is_empty() && !knob.is_empty()).then_some(Setting { text, target, knob, value })
+        };
+        let expected = "expected ELEVATOR.KNOB=VALUE, as in deadline.fifo_batch=16";
+        parts().ok_or_else(|| Failure::Input(format!("--set {text}: {expected}")))
+    }
+}
+
+/// `deadline.fifo_batch=16` means every deadline; `deadline@2.6.33.fifo_batch=16` that one.
+fn is_meant(contender: &Contender, target: &str) -> bool {
+    target == contender.choice.entry.name || target == contender.choice.to_string()
+}
