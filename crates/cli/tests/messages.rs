@@ -100,7 +100,7 @@ fn what_is_said_twice_is_refused_and_what_is_said_of_one_goes_before_what_is_sai
     );
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("deadline@2.6.33 fifo_batch=3") && text.contains("deadline@4.20 fifo_batch=1"), "{text}");
-    refused(&["simulate", "--set", "bfq.slice_idle=1ms"], &["(being run: deadline@4.20)"]);
+    refused(&["simulate", "--set", "bfq.slice_idle=1ms"], &["(being run: mq-deadline)"]);
 }
 
 #[test]
