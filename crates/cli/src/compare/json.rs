@@ -84,12 +84,8 @@ fn proposal(action: &Action<'_>) -> Value {
 }
 
 fn candidate(candidate: &Candidate<'_>) -> Value {
-    let say = |contrasts: &[Contrast]| {
-        contrasts
-            .iter()
-            .map(|c| json!({ "job": c.job, "figure": figure(&c.figure), "times_better": c.times_better() }))
-            .collect::<Vec<_>>()
-    };
+    let one = |c: &Contrast| json!({ "job": c.job, "figure": figure(&c.figure), "times_better": c.times_better() });
+    let say = |contrasts: &[Contrast]| contrasts.iter().map(one).collect::<Vec<_>>();
     json!({
         "name": candidate.scheduler.label(),
         "times_better": paired(&candidate.score),

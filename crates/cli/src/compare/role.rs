@@ -1,8 +1,8 @@
 //! What a job is for, inferred from how it works: what is better for it follows from that.
 //!
 //! **Rule** Background: of the idle class, of low weight or priority, or named like a backup. Latency-bound: of the
-//! real-time class or a high priority, paced (a rate, think time), or somebody waits for each read or sync (depth 1, at
-//! random, or with syncs). Bulk: everything else, which is deep or in order. The first that holds counts, in this order.
+//! real-time class or a high priority, paced (a rate, think time), or somebody waits for each read or sync (depth 1,
+//! at random, or with syncs). Bulk: everything else, which is deep or in order. The first that holds counts.
 
 use blksched::Class;
 use blksched_workloads::fio::Order;

@@ -19,9 +19,10 @@ pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
     for (file, value) in writes(chosen) {
         text += &format!("#   cat /sys/block/$DISK/{file}; echo {value} > /sys/block/$DISK/{file}\n");
     }
-    text += "# To undo it, remove the file, and echo what each cat printed (of the scheduler, what stood in brackets) into its\n";
-    text += "# file again, the scheduler first; `--emit sysfs` does both. A kernel by itself gives such a disk ";
-    text += &format!("{}.\n\n", target.kernel_default);
+    text +=
+        "# To undo it, remove the file, and echo what each cat printed (of the scheduler, what stood in brackets)\n";
+    text += "# into its file again, the scheduler first; `--emit sysfs` does both.\n";
+    text += &format!("# A kernel by itself gives such a disk {}.\n\n", target.kernel_default);
     text + &rule(chosen, target)
 }
 
