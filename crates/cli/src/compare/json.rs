@@ -98,7 +98,8 @@ fn candidate(candidate: &Candidate<'_>) -> Value {
 
 fn paired(paired: &Paired) -> Value {
     let finite = |value: f64| value.is_finite().then_some(value);
-    json!({ "ratio": paired.ratio, "ci95": [finite(paired.low), finite(paired.high)], "n": paired.count, "p": paired.p })
+    let interval = [finite(paired.low), finite(paired.high)];
+    json!({ "ratio": paired.ratio, "ci95": interval, "n": paired.count, "p": paired.p })
 }
 
 fn figure(figure: &Figure) -> String {
