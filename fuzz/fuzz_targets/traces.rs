@@ -8,7 +8,8 @@ use std::path::Path;
 use blksched_traces::blktrace::{self, BlktraceError, Event};
 use blksched_traces::call_log::CallLog;
 use blksched_traces::elevator_transcript::ReadError;
-use blksched_traces::{blkparse, tracefs};
+use blksched_traces::columns::{Rows, Spec};
+use blksched_traces::{blkparse, presets, tracefs, vscsi};
 use libfuzzer_sys::fuzz_target;
 
 fn written(events: &[Event]) -> Vec<u8> {
@@ -21,7 +22,24 @@ fn has_a_place(error: &ReadError) -> bool {
     matches!(error, ReadError::Line { line, column, .. } if *line > 0 && *column > 0)
 }
 
+/// Every description of columns reads any bytes to their end.
+fn rows(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
+    let own = [Spec::columns(&text, ",", 0), Spec::pattern(&text, 0)];
+    let built_in = presets::presets().into_iter().map(|preset| preset.spec);
+    for spec in built_in.chain(own.into_iter().flatten()) {
+        let mut rows = Rows::new(bytes, spec);
+        while let Some(row) = rows.row().expect("memory can be read") {
+            assert!(row.as_ref().is_ok_and(|row| row.bytes < u64::MAX) || row.is_err_and(|error| error.line > 0));
+        }
+    }
+    if let Some(version) = vscsi::Version::of(bytes) {
+        assert!(vscsi::Records::new(bytes, version).all(|record| record.is_ok()));
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
+    rows(bytes);
     match blktrace::read(bytes) {
         Ok(events) => {
             // An event brings its category's bit, so only what was written once is written the same again.

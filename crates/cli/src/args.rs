@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::scene::Scene;
+use crate::trace::TraceVerb;
 
 /// Linux's disk I/O schedulers, outside the kernel: which one, which knobs, and why?
 #[derive(Debug, Parser)]
@@ -39,6 +40,8 @@ pub(crate) enum Verb {
     List(ListArguments),
     /// Make, measure and translate models of disks.
     Disk(crate::disk::DiskArguments),
+    /// Look into recorded traces, and write them, or parts of them, anew.
+    Trace(TraceArguments),
     /// Serve real disks over NBD, shared by weight and ordered by a scheduler.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Serve(crate::serve::ServeArguments),
@@ -105,6 +108,13 @@ pub(crate) struct CompareArguments {
     /// The disk that --emit is for: its name on this machine, as in sda, or model:TEXT, or path:TEXT
     #[arg(long, value_name = "DISK", requires = "emit")]
     pub(crate) on: Option<String>,
+}
+
+/// What to do with a trace.
+#[derive(Debug, Args)]
+pub(crate) struct TraceArguments {
+    #[command(subcommand)]
+    pub(crate) verb: TraceVerb,
 }
 
 /// What makes a scheduler better than another.

@@ -64,8 +64,12 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     }
     let measured = runs.measured();
     let contrasts = contrast::contrasts(&measured, runs.looks);
-    let action = action::choose(&measured, &contrasts, goal, runs.looks);
+    let unranked = stage.workload.unranked.as_ref();
+    let action = action::choose(&measured, &contrasts, goal, runs.looks).filter(|_| unranked.is_none());
     let mut sentences = verdict::sentences(&measured, &contrasts);
+    if let Some(why) = unranked {
+        sentences = vec![format!("No ranking: the trace {why}.")];
+    }
     sentences.extend(action::priorities(&measured));
     sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(Action::sentences));
     let mut notes = notes(arguments, &stage, &measured, length);

@@ -2,7 +2,7 @@
 //! before anything runs.
 
 mod contender;
-mod trace;
+pub(crate) mod trace;
 mod workload;
 
 use std::fs::File;

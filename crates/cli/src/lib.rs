@@ -24,6 +24,7 @@ mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;
 mod simulate;
+mod trace;
 mod typed;
 
 use std::process::ExitCode;
@@ -78,6 +79,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
         Verb::Disk(arguments) => disk::run(arguments),
         Verb::List(arguments) => list::run(arguments, catalogue),
+        Verb::Trace(arguments) => trace::run(&arguments.verb),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Serve(arguments) => serve::run(arguments, catalogue),
         #[cfg(all(feature = "serve", target_os = "linux"))]

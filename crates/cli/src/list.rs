@@ -269,6 +269,6 @@ fn defaults(entry: &Entry, knob: &str, catalogue: &Catalogue) -> String {
     }
 }
 
-fn words(title: &str, columns: &[(&str, &str)]) -> Table {
+pub(crate) fn words(title: &str, columns: &[(&str, &str)]) -> Table {
     Table::new(title, columns.iter().map(|(key, header)| Column::words(key, header)).collect())
 }

@@ -1,5 +1,8 @@
 //! The command as a user meets it: black box, through the binary.
 
+#[path = "command/traces.rs"]
+mod traces;
+
 use std::process::{Command, Output};
 
 /// With lines as long as they need, so that no word that a test looks for is broken off.

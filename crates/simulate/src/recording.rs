@@ -5,226 +5,286 @@
 //! | blktrace's binary files, one per CPU, or blkparse's dump (`-d`) | completions, plugs, process names |
 //! | blkparse's text | the same |
 //! | tracefs's text with `block_bio_queue` and `block_rq_…` | completions, priorities (kernels since 6.7) |
+//! | VMware's vscsi, versions 1 and 2 | version 2: completions |
+//! | rows of [columns](blksched_traces::columns), [known](blksched_traces::presets) or described | what they say |
+//!
+//! Files may be packed (gzip, zstd, bzip2). A recording that is replayed is held in memory, some 100 bytes an I/O;
+//! [`Info`] needs memory for what is under way alone.
+
+mod events;
+mod filter;
+mod format;
+mod info;
+mod ios;
+mod stream;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io::{Cursor, Read};
 
-use blksched::{Class, Durability, Hints, Op, Priority, Waiter};
-use blksched_traces::blktrace::{self, Action};
-use blksched_traces::{blkparse, tracefs};
-use blksched_workloads::replay::{Event, Recording, What};
+use blksched_workloads::replay::Recording;
 
-/// How far into a text it is looked for events.
-const LOOK_AT_LINES: usize = 1000;
+pub use events::Begins;
+pub use filter::{Devices, Filter, KEYS};
+pub use format::Format;
+pub use info::{Asked, Fitness, Info, Share};
+pub use ios::{Io, Ios};
+pub use stream::{Damage, MOST_WAITING, Met, Named, Reading, Stream, WINDOW};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Blktrace,
-    Blkparse,
-    Tracefs,
+/// How much of a file is looked at to know its format \[bytes\].
+const BEGINNING: usize = 64 << 10;
+
+/// What a file is, by its first bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A trace in a known format.
+    Trace,
+    /// A job file, or at least a text that could be one.
+    Jobs,
+    /// Neither; with what is to be said of it.
+    Unknown(String),
 }
 
-fn format(bytes: &[u8]) -> Option<Format> {
-    if blktrace::is_trace(bytes) {
-        return Some(Format::Blktrace);
-    }
-    let lines = bytes.split(|&byte| byte == b'\n').take(LOOK_AT_LINES).filter_map(|line| str::from_utf8(line).ok());
-    let told = lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    let kind = |line: &str| match () {
-        () if blkparse::is_event(line) => Some(Format::Blkparse),
-        () if tracefs::is_event(line) => Some(Format::Tracefs),
-        () => None,
+/// Is this file a trace that can be replayed? `name` is for what is said if it is neither that nor a job file.
+pub fn content(name: &str, file: impl Read + Send) -> std::io::Result<Content> {
+    let mut beginning = Vec::new();
+    let damaged = match blksched_traces::unpack::unpacked(file) {
+        Ok(input) => input.take(BEGINNING as u64).read_to_end(&mut beginning).err(),
+        Err(error) => Some(error),
     };
-    told.into_iter().find_map(kind)
+    match damaged {
+        Some(error) if beginning.is_empty() => return Err(error),
+        _ => {}
+    }
+    let whole = beginning.len() < BEGINNING;
+    if Format::of(&beginning, whole).is_some() {
+        return Ok(Content::Trace);
+    }
+    Ok(if looks_like_jobs(&beginning) {
+        Content::Jobs
+    } else {
+        Content::Unknown(format::unknown(name, &beginning, whole))
+    })
 }
 
-/// Is this a trace that can be replayed, by its contents?
-pub fn is_trace(bytes: &[u8]) -> bool {
-    format(bytes).is_some()
+/// A section or an option alone on a line, or nothing but comments: whoever wrote that meant a job file.
+fn looks_like_jobs(beginning: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(beginning);
+    let text_alone = !text.contains('\0');
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
+    let is_section = |line: &str| line.starts_with('[') && line.ends_with(']');
+    let is_option = |line: &str| {
+        let name = line.split('=').next().unwrap_or_default();
+        name.len() < 40 && name.chars().all(|c| c.is_ascii_alphabetic() || "_-".contains(c)) && !name.is_empty()
+    };
+    text_alone && lines.next().is_none_or(|line| is_section(line) || is_option(line) || line.starts_with("include "))
 }
 
-/// The recording in a trace's files: several if there is one per CPU. Each has a name, for errors.
+/// The recording in a trace's files: several if there is one per CPU. Each has a name, for errors. With what was met on
+/// the way, and whether a verdict may hang on it.
 ///
 /// # Errors
-/// If one is no trace or broken, or nobody submitted anything.
-pub fn recording(files: &[(String, Vec<u8>)]) -> Result<Recording, String> {
-    let (mut events, mut names) = (Vec::new(), BTreeMap::new());
-    for (name, bytes) in files {
-        let path = Path::new(name);
-        match format(bytes) {
-            Some(Format::Blktrace) => {
-                let read = blktrace::read(&bytes[..]).map_err(|error| format!("{name}: {error}"))?;
-                read.iter().for_each(|event| of_blktrace(event, &mut events, &mut names));
-            }
-            Some(Format::Blkparse) => {
-                let read = blkparse::read(&bytes[..], path).map_err(|error| error.to_string())?;
-                read.iter().for_each(|line| of_blkparse(line, &mut events, &mut names));
-            }
-            Some(Format::Tracefs) => {
-                let read = tracefs::read(&bytes[..], path).map_err(|error| error.to_string())?;
-                read.iter().for_each(|line| of_tracefs(line, &mut events, &mut names));
-            }
-            None => return Err(format!("{name}: no trace: expected blktrace's files, blkparse's text or tracefs's")),
-        }
+/// If one is no trace or broken, nobody submitted anything, or it has several devices and none is chosen.
+pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
+    let name = files.first().map_or(String::new(), |(name, _)| name.clone());
+    let mut stream = Stream::open(files, reading.clone())?;
+    let (mut events, mut info) = (Vec::new(), Info::default());
+    while let Some(event) = stream.event()? {
+        info.add(&event);
+        events.push(event);
     }
-    let name = files.first().map_or("", |(name, _)| name.as_str());
-    Recording::of(events, &names).map_err(|error| format!("{name}: {error}"))
+    let counts: BTreeMap<_, u64> = info.devices.iter().map(|(&device, share)| (device, share.ios)).collect();
+    if counts.len() > 1 && reading.filter.device == Devices::Only {
+        return Err(choose(&name, &stream, &counts));
+    }
+    if let (Devices::One(wanted), true) = (&reading.filter.device, counts.is_empty()) {
+        return Err(format!(
+            "{name}: no I/O of device {wanted} is left: `blksched trace info` shows which devices it has"
+        ));
+    }
+    let recording = Recording::of(events, stream.names()).map_err(|error| format!("{name}: {error}"))?;
+    let fitness = info.fitness(stream.format(), stream.met());
+    Ok(Recorded { recording, notes: notes(&stream, &counts), fitness, name })
 }
 
-type Names = BTreeMap<u32, String>;
-
-fn of_blktrace(event: &blktrace::Event, events: &mut Vec<Event>, names: &mut Names) {
-    if event.action == Action::Note(0) {
-        let name = event.payload.split(|&byte| byte == 0).next().unwrap_or_default();
-        names.insert(event.pid, String::from_utf8_lossy(name).into_owned());
-    }
-    let what = match event.action {
-        Action::Queue => What::Queue,
-        Action::Complete => What::Complete,
-        Action::Plug => What::Plug,
-        Action::Unplug | Action::UnplugTimer => What::Unplug,
-        _ => return,
-    };
-    let device = (event.device >> 20, event.device & 0xf_ffff);
-    let sectors = event.bytes.div_ceil(512);
-    events.extend(made(event.time, what, (device, event.pid), (&event.kind.letters(), event.sector, sectors)));
+/// A recording, and what whoever replays it should know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// The first file's name.
+    pub name: String,
+    /// What was submitted.
+    pub recording: Recording,
+    /// May a verdict about queueing hang on it?
+    pub fitness: Fitness,
+    /// Where it is from, what it lacks, and what was assumed.
+    pub notes: Vec<String>,
 }
 
-fn of_blkparse(line: &blkparse::Line, events: &mut Vec<Event>, names: &mut Names) {
-    let what = match line.action.as_str() {
-        "Q" => What::Queue,
-        "C" => What::Complete,
-        "P" => What::Plug,
-        "U" | "UT" => What::Unplug,
-        _ => return,
-    };
-    if what == What::Queue
-        && let Some(name) = line.process()
-    {
-        names.entry(line.pid).or_insert_with(|| name.to_owned());
+fn notes(stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> Vec<String> {
+    let mut notes = stream.format().notes();
+    let met = stream.met();
+    let told = [
+        (met.damaged, "damaged lines or records were passed over"),
+        (met.without_kind, "rows do not say whether they read or write and were left out"),
+        (met.late, "events came later than a second behind others and were given the moment of the one before"),
+        (met.lost, "events were lost while it was recorded"),
+    ];
+    notes.extend(told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    if counts.len() > 1 {
+        notes.push(format!("what {} devices were asked goes to one disk, as device=all says", counts.len()));
     }
-    let (sector, sectors) = line.place().unwrap_or((0, 0));
-    events.extend(made(line.time, what, (line.device, line.pid), (&line.rwbs, sector, sectors)));
+    notes
 }
 
-fn of_tracefs(line: &tracefs::Line, events: &mut Vec<Event>, names: &mut Names) {
-    let what = match (line.event, line.priority) {
-        (tracefs::Event::BioQueue, _) => What::Queue,
-        (tracefs::Event::Complete, _) => What::Complete,
-        (tracefs::Event::Insert | tracefs::Event::Issue, Some(told)) => {
-            let class = match told.class {
-                "rt" => Class::RealTime,
-                "be" => Class::BestEffort,
-                "idle" => Class::Idle,
-                _ => Class::None,
-            };
-            What::Request(Priority { class, level: told.level })
-        }
-        _ => return,
-    };
-    if what == What::Queue {
-        names.entry(line.pid).or_insert_with(|| line.last.clone());
-    }
-    let place = (line.rwbs.as_str(), line.sector, line.sectors);
-    events.extend(made(line.time_us.saturating_mul(1000), what, (line.device, line.pid), place));
+fn choose(name: &str, stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> String {
+    let mut devices: Vec<_> = counts.iter().collect();
+    devices.sort_by_key(|(_, ios)| std::cmp::Reverse(**ios));
+    let said: Vec<String> =
+        devices.iter().take(8).map(|(device, ios)| format!("{} ({ios} I/Os)", stream.device(**device))).collect();
+    let more = devices.len().saturating_sub(8);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let busiest = stream.device(*devices[0].0);
+    format!(
+        "{name}: the trace has {} devices: {}{more}; choose one, as in `{name}:device={busiest}`, or say device=all to \
+         lay them upon each other on one disk",
+        devices.len(),
+        said.join(", ")
+    )
 }
 
-/// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
-///
-/// The letters are blkparse's: `F` for a flush before it, the kind, then `F` (FUA), `A` (ahead), `S` (sync), `M`
-/// (metadata).
-fn made(time: u64, what: What, whose: ((u32, u32), u32), of: (&str, u64, u32)) -> Option<Event> {
-    let (letters, start, sectors) = of;
-    let (preflush, rest) = match letters.strip_prefix('F') {
-        Some(rest) if !rest.is_empty() => (true, rest),
-        _ => (false, letters),
-    };
-    let op = match rest.chars().next() {
-        _ if matches!(what, What::Plug | What::Unplug) => Op::Read,
-        Some('F' | 'N' | 'W') if sectors == 0 && (preflush || rest.starts_with('F')) => Op::Flush,
-        Some('R') if sectors > 0 => Op::Read,
-        Some('W') if sectors > 0 => Op::Write,
-        Some('D') if sectors > 0 => Op::Discard,
-        _ => return None,
-    };
-    let flags = rest.get(1..).unwrap_or_default();
-    let waits = matches!(op, Op::Read | Op::Flush) || flags.contains('S');
-    let is_data = op == Op::Write;
-    Some(Event {
-        time,
-        what,
-        device: whose.0,
-        pid: whose.1,
-        op,
-        start,
-        sectors,
-        waiter: if waits { Waiter::Sync } else { Waiter::Async },
-        hints: Hints { meta: flags.contains('M'), req_sync: flags.contains('S'), ..Hints::default() },
-        durability: Durability { preflush: preflush && is_data, fua: flags.contains('F') && is_data },
-    })
+/// Bytes in memory as the file that [`recording`] reads.
+pub fn in_memory(name: &str, bytes: Vec<u8>) -> Named {
+    (name.to_owned(), Box::new(Cursor::new(bytes)))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use blksched::{Class, Durability, Hints, Op, Priority, Waiter};
+    use blksched_workloads::replay::{Event, What};
 
     use super::*;
 
-    fn unpacked(packed: &[u8]) -> Vec<u8> {
-        let mut text = Vec::new();
-        flate2::read::GzDecoder::new(packed).read_to_end(&mut text).unwrap();
-        text
-    }
-
-    fn binary() -> Vec<(String, Vec<u8>)> {
+    fn binary() -> Vec<Named> {
         vec![
-            ("0".to_owned(), include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0").to_vec()),
-            ("1".to_owned(), include_bytes!("../../../testdata/traces/mq-deadline.blktrace.1").to_vec()),
+            in_memory("0", include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0").to_vec()),
+            in_memory("1", include_bytes!("../../../testdata/traces/mq-deadline.blktrace.1").to_vec()),
         ]
     }
 
-    #[test]
-    fn the_binary_trace_and_blkparses_text_of_it_are_the_same_recording() {
-        let text = unpacked(include_bytes!("../../../testdata/traces/mq-deadline.blkparse.txt.gz"));
-        let (binary, text) = (recording(&binary()).unwrap(), recording(&[("text".to_owned(), text)]).unwrap());
-        assert!(binary.ios() > 500, "{}", binary.ios());
-        assert_eq!(binary, text);
+    fn of(name: &str, bytes: &[u8]) -> Result<Recorded, String> {
+        recording(vec![in_memory(name, bytes.to_vec())], &Reading::default())
     }
 
     #[test]
-    fn tracefs_tells_priorities() {
+    fn the_binary_trace_and_blkparses_packed_text_of_it_are_the_same_recording() {
+        let text = of("text", include_bytes!("../../../testdata/traces/mq-deadline.blkparse.txt.gz")).unwrap();
+        let binary = recording(binary(), &Reading::default()).unwrap();
+        assert!(binary.recording.ios() > 500, "{}", binary.recording.ios());
+        assert_eq!(binary.recording, text.recording);
+    }
+
+    #[test]
+    fn tracefs_tells_priorities_and_is_read_from_insertions_where_bios_are_missing() {
         let text = "# tracer: nop\n\
                     a-7 [001] d.... 12.000007: block_bio_queue: 8,0 WS 100 + 8 [cat]\n\
                     a-7 [001] d.... 12.000009: block_rq_insert: 8,0 WS 4096 () 100 + 8 rt,0,2 [cat]\n\
                     a-0 [001] d.... 12.000107: block_rq_complete: 8,0 WS () 100 + 8 rt,0,2 [0]\n";
-        let recorded = recording(&[("text".to_owned(), text.as_bytes().to_vec())]).unwrap();
-        let (whose, priority) = (((8, 0), 7), Priority { class: Class::RealTime, level: 2 });
-        let of = |time: u64, what: What| made(time * 1000, what, whose, ("WS", 100, 8)).unwrap();
-        let events = vec![of(7, What::Queue), of(9, What::Request(priority)), of(107, What::Complete)];
-        assert_eq!(recorded, Recording::of(events, &BTreeMap::from([(7, "cat".to_owned())])).unwrap());
-        let without = text.replace("block_bio_queue", "block_other");
-        let error = recording(&[("text".to_owned(), without.into_bytes())]).unwrap_err();
-        assert!(error.starts_with("text: the trace has no I/O"), "{error}");
+        let recorded = of("text", text.as_bytes()).unwrap();
+        let priority = Priority { class: Class::RealTime, level: 2 };
+        let made = |time: u64, what: What| Event {
+            time: 12_000_000_000 + time * 1000,
+            what,
+            device: (8, 0),
+            pid: 7,
+            op: Op::Write,
+            start: 100,
+            sectors: 8,
+            waiter: Waiter::Sync,
+            hints: Hints { req_sync: true, ..Hints::default() },
+            durability: Durability::default(),
+        };
+        let events = vec![made(7, What::Queue), made(9, What::Request(priority)), made(107, What::Complete)];
+        assert_eq!(recorded.recording, Recording::of(events, &BTreeMap::from([(7, "cat".to_owned())])).unwrap());
+        assert_eq!(recorded.notes, Vec::<String>::new());
+        let without = of("text", text.replace("block_bio_queue", "block_other").as_bytes()).unwrap();
+        assert_eq!(without.recording.ios(), 1);
+        assert!(without.notes[0].contains("no block_bio_queue"), "{:?}", without.notes);
     }
 
     #[test]
-    fn job_files_are_no_traces_and_half_a_trace_is() {
-        assert!(!is_trace(b"# a comment\n[global]\nrw=read\n"));
-        assert!(!is_trace(b""));
-        assert!(is_trace(&binary()[0].1[..100]));
-        assert!(recording(&[("x".to_owned(), b"[a]\n".to_vec())]).unwrap_err().starts_with("x: no trace"));
+    fn several_devices_are_chosen_among_or_laid_upon_each_other_by_name() {
+        let text = b"7,R,0,4096,1000000\n8,W,4096,4096,1000500\n8,W,8192,4096,1001000\n";
+        let error = of("x", text).unwrap_err();
+        assert!(error.contains("has 2 devices: 8 (2 I/Os), 7 (1 I/Os); choose one, as in `x:device=8`"), "{error}");
+        let with = |device: &str| {
+            let mut reading = Reading::default();
+            reading.filter.take("device", device).unwrap();
+            recording(vec![in_memory("x", text.to_vec())], &reading)
+        };
+        assert_eq!(with("8").unwrap().recording.ios(), 2);
+        let all = with("all").unwrap();
+        assert_eq!(all.recording.ios(), 3);
+        assert!(all.notes.iter().any(|note| note.contains("2 devices were asked goes to one disk")), "{:?}", all.notes);
+        assert!(with("9").unwrap_err().contains("no I/O of device 9 is left"));
     }
 
     #[test]
-    fn letters_say_what_kind_of_io_it_is() {
-        let of = |letters: &str, sectors| made(0, What::Queue, ((8, 0), 1), (letters, 0, sectors));
-        let kind = |letters: &str, sectors| of(letters, sectors).map(|event| (event.op, event.waiter));
-        assert_eq!(kind("RA", 8), Some((Op::Read, Waiter::Sync)));
-        assert_eq!((kind("W", 8), kind("WS", 8)), (Some((Op::Write, Waiter::Async)), Some((Op::Write, Waiter::Sync))));
-        assert_eq!((kind("FWS", 0), kind("FN", 0)), (Some((Op::Flush, Waiter::Sync)), Some((Op::Flush, Waiter::Sync))));
-        assert_eq!((kind("D", 8), kind("N", 0), kind("R", 0)), (Some((Op::Discard, Waiter::Async)), None, None));
-        let journal = of("FWFSM", 8).unwrap();
-        assert_eq!(journal.durability, Durability { preflush: true, fua: true });
-        assert!(journal.hints.meta);
+    fn what_runs_backward_is_put_in_order_within_a_second_and_counted_beyond() {
+        let text =
+            |late: &str| format!("5.0,0.1,W,1,0,512\n4.5,0.1,W,1,512,512\n9.0,0.1,W,1,0,512\n{late},0.1,W,1,512,512\n");
+        let read = |late: &str| {
+            let mut stream = Stream::open(vec![in_memory("x", text(late).into_bytes())], Reading::default()).unwrap();
+            let mut times = Vec::new();
+            while let Some(event) = stream.event().unwrap() {
+                times.extend((event.what == What::Queue).then_some(event.time / 1_000_000));
+            }
+            (times, stream.met().late)
+        };
+        assert_eq!(read("8.5"), (vec![4500, 5000, 8500, 9000], 0));
+        // The completion of the second has gone out by then: what comes at 2 s gets its moment.
+        let (times, late) = read("2.0");
+        assert!(times.is_sorted() && late > 0, "{times:?} {late}");
+    }
+
+    #[test]
+    fn a_damaged_line_is_refused_with_its_place_or_passed_over_and_counted() {
+        let text = b"7,R,0,4096,1000000\n".repeat(2000);
+        let mut text = text.to_vec();
+        text.extend(b"7,X,4096,4096,1000500\n7,R,4096,4096,1000500\n");
+        let error = of("x", &text).unwrap_err();
+        assert!(error.starts_with("x:2001:3: `X` is not read"), "{error}");
+        let skipping = Reading { damage: Damage::Skipped, ..Reading::default() };
+        let read = recording(vec![in_memory("x", text)], &skipping).unwrap();
+        assert_eq!(read.recording.ios(), 2001);
+        assert!(read.notes.contains(&"1 damaged lines or records were passed over".to_owned()), "{:?}", read.notes);
+    }
+
+    #[test]
+    fn a_job_file_is_one_and_a_text_that_is_neither_is_told_so() {
+        let told = |text: &[u8]| content("x", text).unwrap();
+        assert_eq!(told(b"# a comment\n[global]\nrw=read\n"), Content::Jobs);
+        assert_eq!(told(b"rw=read\n[a]\n"), Content::Jobs);
+        assert_eq!(told(b""), Content::Jobs);
+        assert_eq!(told(b"7,R,0,4096,1000000\n"), Content::Trace);
+        assert!(matches!(told(b"[757.388 ms] disk2 op=wr lba=523480\n"), Content::Unknown(_)));
+        assert!(matches!(told(&[0, 1, 2, 3]), Content::Unknown(_)));
+    }
+
+    #[test]
+    fn fitness_says_what_a_trace_can_carry() {
+        let fitness = |text: &str| {
+            let mut stream = Stream::open(vec![in_memory("x", text.as_bytes().to_vec())], Reading::default()).unwrap();
+            let info = Info::of(&mut stream).unwrap();
+            info.fitness(stream.format(), stream.met())
+        };
+        let rows = |row: &dyn Fn(u64) -> String| (0..100).map(row).collect::<String>();
+        let seconds = fitness(&rows(&|n| format!("{},{},8,1,7\n", 1_538_323_200 + n / 50, n * 8)));
+        assert!(matches!(&seconds, Fitness::None(why) if why.contains("exact to 1s")), "{seconds}");
+        let open = fitness(&rows(&|n| format!("7,W,{},4096,{}\n", n * 4096, 1_577_808_000_000_001 + n * 977)));
+        assert!(matches!(&open, Fitness::OpenLoop(why) if why.contains("no completions")), "{open}");
+        let good =
+            fitness(&rows(&|n| format!("{},a,0,Read,{},4096,1234\n", 128_166_372_010_635_508 + n * 9771, n * 4096)));
+        assert!(matches!(&good, Fitness::Good(_)), "{good}");
+        let timeless = fitness("fio version 2 iolog\n/a read 0 4096\n/a read 4096 4096\n");
+        assert!(matches!(&timeless, Fitness::None(why) if why.contains("no times")), "{timeless}");
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_simulate::recording::recording;
+use blksched_simulate::recording::{Reading, in_memory, recording};
 use blksched_simulate::{Surroundings, Trial};
 use blksched_workloads::Plan;
 use blksched_workloads::replay::Replay;
@@ -42,7 +42,7 @@ fn damaged(whole: &[u8], random: &mut Random) -> Vec<u8> {
 
 fn replayed(bytes: Vec<u8>, said: &str) -> Option<()> {
     let disk = Arc::new(blksched_disks::load("fixed").unwrap());
-    let recording = Arc::new(recording(&[("trace".to_owned(), bytes)]).ok()?);
+    let recording = Arc::new(recording(vec![in_memory("trace", bytes)], &Reading::default()).ok()?.recording);
     let mut plan = Plan::default();
     plan.add_replay(Replay::of("trace", said, recording).ok()?, disk.build(0).facts().sectors).ok()?;
     let trial = Trial {

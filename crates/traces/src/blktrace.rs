@@ -202,14 +202,29 @@ pub fn is_trace(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// If `input` cannot be read, or something else than an event stands where one should.
-pub fn read(mut input: impl Read) -> Result<Vec<Event>, BlktraceError> {
-    let mut events = Vec::new();
-    let mut header = [0; HEADER];
-    loop {
-        let event = events.len() + 1;
+pub fn read(input: impl Read) -> Result<Vec<Event>, BlktraceError> {
+    events(input).collect()
+}
+
+/// The events of a trace, one after the other. One that ends inside an event is read up to there.
+pub fn events<I: Read>(input: I) -> Events<I> {
+    Events { input, read: 0, ended: false }
+}
+
+/// Reads events; after an error there is nothing more.
+pub struct Events<I> {
+    input: I,
+    read: usize,
+    ended: bool,
+}
+
+impl<I: Read> Events<I> {
+    fn event(&mut self) -> Result<Option<Event>, BlktraceError> {
+        let event = self.read + 1;
         let failed = |source| BlktraceError::Io { event, source };
-        if !filled(&mut input, &mut header).map_err(failed)? {
-            return Ok(events);
+        let mut header = [0; HEADER];
+        if !filled(&mut self.input, &mut header).map_err(failed)? {
+            return Ok(None);
         }
         let magic = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
         let little = match (magic, magic.swap_bytes()) {
@@ -218,10 +233,24 @@ pub fn read(mut input: impl Read) -> Result<Vec<Event>, BlktraceError> {
             (found, _) => return Err(BlktraceError::Magic { event, found }),
         };
         let mut read = decode(&header, little);
-        if !filled(&mut input, &mut read.payload).map_err(failed)? {
-            return Ok(events);
+        if !filled(&mut self.input, &mut read.payload).map_err(failed)? {
+            return Ok(None);
         }
-        events.push(read);
+        self.read += 1;
+        Ok(Some(read))
+    }
+}
+
+impl<I: Read> Iterator for Events<I> {
+    type Item = Result<Event, BlktraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let event = self.event();
+        self.ended = !matches!(event, Ok(Some(_)));
+        event.transpose()
     }
 }
 

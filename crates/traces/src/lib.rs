@@ -7,6 +7,10 @@
 pub mod blkparse;
 pub mod blktrace;
 pub mod call_log;
+pub mod columns;
 pub mod elevator_transcript;
 mod lines;
+pub mod presets;
 pub mod tracefs;
+pub mod unpack;
+pub mod vscsi;

@@ -11,21 +11,23 @@ use crate::elevator_transcript::ReadError;
 pub(crate) type Wrong<'t> = (&'t str, &'static str);
 
 /// What `parse` makes of each line; of some it makes nothing. `path` is for errors, which name line, column and word.
-pub(crate) fn each<L>(
-    input: impl BufRead,
-    path: &Path,
-    parse: impl Fn(&str) -> Result<Option<L>, Wrong<'_>>,
-) -> Result<Vec<L>, ReadError> {
-    let mut found = Vec::new();
-    for line in Lines::of(input, path) {
-        let (line, text) = line?;
-        found.extend(parse(&text).map_err(|(word, expected)| {
+pub(crate) fn each<'p, L: 'p>(
+    input: impl BufRead + 'p,
+    path: &'p Path,
+    parse: impl Fn(&str) -> Result<Option<L>, Wrong<'_>> + 'p,
+) -> impl Iterator<Item = Result<L, ReadError>> + 'p {
+    Lines::of(input, path).filter_map(move |line| {
+        let (line, text) = match line {
+            Ok(read) => read,
+            Err(error) => return Some(Err(error)),
+        };
+        let wrong = |(word, expected): Wrong<'_>| {
             let column = text.find(word).filter(|_| !word.is_empty()).unwrap_or(text.len()) + 1;
             let message = format!("`{word}` is not {expected}");
             ReadError::Line { path: path.to_owned(), line, column, message }
-        })?);
-    }
-    Ok(found)
+        };
+        parse(&text).map_err(wrong).transpose()
+    })
 }
 
 /// The lines of an input, counted.

@@ -122,6 +122,11 @@ pub fn is_event(text: &str) -> bool {
 /// # Errors
 /// If `input` cannot be read, or a line of one of the known events is not as the kernel writes it.
 pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
+    events(input, path).collect()
+}
+
+/// The same, line by line. After a line that is wrong the next one can be asked for.
+pub fn events<'p>(input: impl BufRead + 'p, path: &'p Path) -> impl Iterator<Item = Result<Line, ReadError>> + 'p {
     lines::each(input, path, parse)
 }
 

@@ -1,55 +1,244 @@
-//! A recorded trace's files: one, or one per CPU.
+//! A recorded trace's files, one or one per CPU, and what is said of them behind a colon:
+//! `x.csv:columns=time@s,op,offset@512B,size@B,device=2,from=10s,timing=closed`.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use blksched_simulate::recording::recording;
-use blksched_workloads::replay::{Recording, Replay};
+use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Named, Reading, Recorded, Stream, recording};
+use blksched_traces::columns::Spec;
+use blksched_traces::presets::{Preset, presets};
+use blksched_workloads::replay::{PARAMETERS, Recording, Replay};
 
 use crate::failure::Failure;
 
 /// What blktrace puts between a trace's name and the number of a CPU.
 const PER_CPU: &str = ".blktrace.";
 
+/// What can be said of how a trace is read, besides a filter's.
+const READING: [&str; 6] = ["format", "columns", "line", "separator", "skip_lines", "damage"];
+
 /// A trace as it was said. What blktrace wrote CPU by CPU belongs together, whichever file of it was named: a process
 /// moves from one to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     /// Its file, or what is before the CPU's number.
     name: String,
     said: String,
 }
 
 impl Trace {
-    pub(super) fn of(name: &str, said: &str) -> Trace {
+    pub(crate) fn of(name: &str, said: &str) -> Trace {
         Trace { name: stem(name).unwrap_or(name).to_owned(), said: said.to_owned() }
     }
 
+    /// `FILE[:WHAT IS SAID OF IT]`, if there is such a file.
+    pub(crate) fn parse(text: &str) -> Option<Trace> {
+        let is_there = |name: &str| Trace::is_one(name) || Path::new(name).is_file();
+        if is_there(text) {
+            return Some(Trace::of(text, ""));
+        }
+        let colons = text.char_indices().filter(|&(_, c)| c == ':').map(|(at, _)| at);
+        colons
+            .map(|at| (&text[..at], &text[at + 1..]))
+            .find(|(name, said)| is_there(name) && !said.is_empty())
+            .map(|(name, said)| Trace::of(name, said))
+    }
+
     /// Is this a file of a trace with one per CPU, or what their names begin with?
-    pub(super) fn is_one(name: &str) -> bool {
+    pub(crate) fn is_one(name: &str) -> bool {
         !per_cpu(stem(name).unwrap_or(name)).is_empty()
     }
 
-    /// Its files as one recording.
-    pub(super) fn read(&self) -> Result<Recording, String> {
+    /// As it is called in tables and messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn files(&self) -> Result<Vec<Named>, String> {
         let files = match per_cpu(&self.name) {
             none if none.is_empty() => vec![self.name.clone()],
             files => files,
         };
-        let read = |name: String| match fs::read(&name) {
-            Ok(bytes) => Ok((name, bytes)),
+        let open = |name: String| match File::open(&name) {
+            Ok(file) => Ok((name, Box::new(file) as Box<dyn Read + Send>)),
             Err(error) => Err(format!("{name}: {error}")),
         };
-        recording(&files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?)
+        files.into_iter().map(open).collect()
     }
 
-    pub(super) fn load(&self) -> Result<Replay, Failure> {
-        let recording = self.read().map_err(Failure::Input)?;
-        let name = Path::new(&self.name).file_name().map_or(self.name.clone().into(), |name| name.to_string_lossy());
-        let replay = Replay::of(&name, &self.said, Arc::new(recording));
-        replay.map_err(|problem| Failure::Input(format!("{}:{}: {problem}", self.name, self.said)))
+    /// Its events, one after the other, and what was said that is not about reading.
+    pub(crate) fn stream(&self) -> Result<(Stream, String), String> {
+        let (reading, rest) = self.reading()?;
+        Ok((Stream::open(self.files()?, reading)?, rest))
     }
+
+    /// How it is to be read, and what was said that is about its replay.
+    fn reading(&self) -> Result<(Reading, String), String> {
+        let (reading, rest) =
+            reading(&self.said).map_err(|problem| format!("{}:{}: {problem}", self.name, self.said))?;
+        Ok((reading, rest))
+    }
+
+    /// Is only a part of it wanted?
+    pub(crate) fn is_filtered(&self) -> Result<bool, String> {
+        Ok(self.reading()?.0.filter != Filter::default())
+    }
+
+    /// Its files as one recording.
+    pub(super) fn read(&self) -> Result<Recording, String> {
+        Ok(self.recorded()?.0.recording)
+    }
+
+    fn recorded(&self) -> Result<(Recorded, String), String> {
+        let (reading, rest) = self.reading()?;
+        Ok((recording(self.files()?, &reading)?, rest))
+    }
+
+    /// The replay, and what to know of it.
+    pub(super) fn load(&self) -> Result<Loaded, Failure> {
+        let (recorded, rest) = self.recorded().map_err(Failure::Input)?;
+        let name = Path::new(&self.name).file_name().map_or(self.name.clone().into(), |name| name.to_string_lossy());
+        let fitness = recorded.fitness.to_string();
+        let notes = [&fitness].into_iter().chain(&recorded.notes).map(|note| format!("{name}: {note}")).collect();
+        let replay = Replay::of(&name, &rest, Arc::new(recorded.recording));
+        let replay = replay.map_err(|problem| Failure::Input(format!("{}:{}: {problem}", self.name, self.said)))?;
+        Ok(Loaded { replay, notes, unranked: (!recorded.fitness.ranks()).then_some(fitness) })
+    }
+}
+
+/// A trace, ready to be replayed.
+pub(super) struct Loaded {
+    pub(super) replay: Replay,
+    pub(super) notes: Vec<String>,
+    /// Why schedulers cannot be ranked by it, if so.
+    pub(super) unranked: Option<String>,
+}
+
+/// What was said, item by item: `key=value`, where a value may hold commas, and anything if it is in quotes.
+fn items(said: &str) -> Result<Vec<(String, String)>, String> {
+    let (mut items, mut rest): (Vec<(String, String)>, &str) = (Vec::new(), said);
+    while !rest.is_empty() {
+        let quoted = rest.split_once('=').filter(|(key, value)| {
+            key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && value.starts_with(['"', '\''])
+        });
+        if let Some((key, value)) = quoted {
+            let quote = &value[..1];
+            let (inside, behind) =
+                value[1..].split_once(quote).ok_or_else(|| format!("`{key}=` has no {quote} at its end"))?;
+            items.push((key.to_owned(), inside.to_owned()));
+            rest = behind.strip_prefix(',').unwrap_or(behind);
+            continue;
+        }
+        let (item, behind) = rest.split_once(',').unwrap_or((rest, ""));
+        // A pattern that lost its quotes to the shell is all that is left.
+        if let Some(pattern) = rest.strip_prefix("line=") {
+            items.push(("line".to_owned(), pattern.to_owned()));
+            return Ok(items);
+        }
+        match (item.split_once('='), items.last_mut()) {
+            (Some((key, value)), _) => items.push((key.trim().to_owned(), value.trim().to_owned())),
+            (None, Some((_, before))) => {
+                before.push(',');
+                before.push_str(item.trim());
+            }
+            (None, None) => return Err(format!("`{item}` sets nothing: expected NAME=VALUE, as in device=8,0")),
+        }
+        rest = behind;
+    }
+    Ok(items)
+}
+
+/// How to read a trace, and what is left of what was said: the replay's part.
+fn reading(said: &str) -> Result<(Reading, String), String> {
+    let (mut reading, mut rest, mut told) = (Reading::default(), Vec::new(), Told::default());
+    for (key, value) in items(said)? {
+        if reading.filter.take(&key, &value)? {
+            continue;
+        }
+        match key.as_str() {
+            "format" => told.format = Some(value),
+            "columns" => told.columns = Some(value),
+            "line" => told.line = Some(value),
+            "separator" => told.separator = Some(value),
+            "skip_lines" => {
+                let lines = value.parse();
+                told.skip = lines.map_err(|_| format!("`{value}` is no value of `skip_lines`: expected a number"))?;
+            }
+            "damage" => {
+                reading.damage = match value.as_str() {
+                    "refused" => Damage::Refused,
+                    "skipped" => Damage::Skipped,
+                    _ => return Err(format!("`{value}` is no value of `damage`: expected refused or skipped")),
+                }
+            }
+            _ if is_replays(&key) => rest.push(format!("{key}={value}")),
+            _ => return Err(unknown(&key)),
+        }
+    }
+    reading.format = told.format()?;
+    Ok((reading, rest.join(",")))
+}
+
+fn is_replays(key: &str) -> bool {
+    ["name", "start"].contains(&key) || PARAMETERS.iter().any(|parameter| parameter.name == key)
+}
+
+fn unknown(key: &str) -> String {
+    let replays = PARAMETERS.iter().map(|parameter| parameter.name).chain(["name", "start"]);
+    let all: Vec<&str> = READING.into_iter().chain(KEYS).chain(replays).collect();
+    let near = blksched::nearest(key, all.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+    format!("a trace has no `{key}`: expected one of {}{}", all.join(", "), near.unwrap_or_default())
+}
+
+/// What was said of the format.
+#[derive(Default)]
+struct Told {
+    format: Option<String>,
+    columns: Option<String>,
+    line: Option<String>,
+    separator: Option<String>,
+    skip: usize,
+}
+
+impl Told {
+    fn format(self) -> Result<Option<Format>, String> {
+        let separator = self.separator.as_deref().unwrap_or(",");
+        let spec = match (&self.format, &self.columns, &self.line) {
+            (None, None, None) if self.separator.is_some() => {
+                return Err("`separator` is about `columns`, and there are none".to_owned());
+            }
+            (None, None, None) => return Ok(None),
+            (Some(name), None, None) => return named(name).map(Some),
+            (None, Some(columns), None) => Spec::columns(columns, separator, self.skip),
+            (None, None, Some(line)) => Spec::pattern(line, self.skip),
+            _ => return Err("`format`, `columns` and `line` say the same: expected one of them".to_owned()),
+        };
+        let described = self.columns.or(self.line).unwrap_or_default();
+        let preset = Preset::described(&described, spec.map_err(|error| error.to_string())?);
+        Ok(Some(Format::Text(Box::new(preset))))
+    }
+}
+
+/// A format by its name, or by its description in a TOML file.
+fn named(name: &str) -> Result<Format, String> {
+    if let Some(preset) = presets().into_iter().find(|preset| preset.name == name) {
+        return Ok(Format::Text(Box::new(preset)));
+    }
+    if name.ends_with(".toml") {
+        let text = fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?;
+        let preset = Preset::read(name, &text).map_err(|error| format!("{name}: {error}"))?;
+        return Ok(Format::Text(Box::new(preset)));
+    }
+    let names: Vec<String> = presets().into_iter().map(|preset| preset.name).collect();
+    let near =
+        blksched::nearest(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+    Err(format!(
+        "`{name}` is no format: expected one of {}, or a TOML file{}",
+        names.join(", "),
+        near.unwrap_or_default()
+    ))
 }
 
 /// `x` of `x.blktrace.0`.
@@ -69,4 +258,47 @@ fn per_cpu(stem: &str) -> Vec<String> {
     let mut cpus: Vec<u32> = entries.filter_map(|entry| cpu(entry.file_name().to_str()?)).collect();
     cpus.sort_unstable();
     cpus.into_iter().map(|cpu| format!("{stem}{PER_CPU}{cpu}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched_simulate::recording::Devices;
+
+    use super::*;
+
+    fn said(text: &str) -> Vec<(String, String)> {
+        items(text).unwrap()
+    }
+
+    #[test]
+    fn a_value_holds_commas_and_in_quotes_anything() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(
+            said("columns=time,op,offset,size,device=8,0"),
+            [pair("columns", "time,op,offset,size"), pair("device", "8,0")]
+        );
+        assert_eq!(
+            said("line='{op} a=b,{offset} {size}',from=1s"),
+            [pair("line", "{op} a=b,{offset} {size}"), pair("from", "1s")]
+        );
+        assert_eq!(said("from=1s,line={op} op=x, {offset}"), [pair("from", "1s"), pair("line", "{op} op=x, {offset}")]);
+        assert!(items("line='x").unwrap_err().contains("no ' at its end"));
+        assert!(items("8,0").unwrap_err().contains("sets nothing"));
+    }
+
+    #[test]
+    fn reading_and_replay_are_told_apart() {
+        let (read, rest) = reading("device=8,0,timing=closed,damage=skipped,scale=2").unwrap();
+        assert_eq!(
+            (read.filter.device, read.damage, rest.as_str()),
+            (Devices::One("8,0".to_owned()), Damage::Skipped, "timing=closed,scale=2")
+        );
+        let wrong = |said: &str| reading(said).unwrap_err();
+        assert!(wrong("colums=time").contains("did you mean `columns`?"));
+        assert!(wrong("format=mrs").contains("did you mean `msr`?"));
+        assert!(wrong("separator=;").contains("is about `columns`"));
+        assert!(wrong("format=msr,columns=op,offset,size").contains("say the same"));
+        assert!(wrong("damage=no").contains("expected refused or skipped"));
+        assert!(wrong("skip_lines=x").contains("expected a number"));
+    }
 }

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use blksched::nearest;
-use blksched_simulate::recording::is_trace;
+use blksched_simulate::recording::{Content, content};
 use blksched_workloads::fio::{Host, JobFile, Note, Style, Text};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{PROGRAMS, Start, program};
@@ -30,6 +30,10 @@ pub(crate) struct Workload {
     pub(crate) file: Option<JobFile>,
     programs: Vec<Start>,
     replays: Vec<Replay>,
+    /// What to know of the traces.
+    told: Vec<String>,
+    /// Why schedulers cannot be ranked by this workload, if so.
+    pub(crate) unranked: Option<String>,
     host: HostKnobs,
 }
 
@@ -69,8 +73,11 @@ impl Workload {
         let said = names.iter().copied().chain(scene.typed.as_ref().map(|_| COMMAND_LINE));
         let name = said.map(|name| if name == "-" { STANDARD_INPUT } else { name }).collect::<Vec<_>>().join(" ");
         let file = if texts.is_empty() { None } else { Some(job_file(scene, &texts)?) };
-        let replays = traces.iter().map(Trace::load).collect::<Result<_, _>>()?;
-        Ok(Workload { name, file, programs, replays, host: scene.host })
+        let loaded = traces.iter().map(Trace::load).collect::<Result<Vec<_>, _>>()?;
+        let told = loaded.iter().flat_map(|trace| trace.notes.iter().cloned()).collect();
+        let unranked = loaded.iter().find_map(|trace| trace.unranked.clone());
+        let replays = loaded.into_iter().map(|trace| trace.replay).collect();
+        Ok(Workload { name, file, programs, replays, told, unranked, host: scene.host })
     }
 
     /// Its processes on a disk of this size.
@@ -96,6 +103,7 @@ impl Workload {
             let why = "programs have memory of their own, set by their parameters, and a trace has passed it";
             notes.push(format!("--host changes nothing: {why}"));
         }
+        notes.extend(self.told.iter().cloned());
         notes.extend(self.replays.iter().flat_map(Replay::notes));
         notes
     }
@@ -123,11 +131,24 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
     }
     let path = Path::new(name);
     if path.exists() && !path.is_dir() {
-        let read = File::open(name).and_then(bytes_of);
-        if Trace::is_one(name) || read.as_ref().is_ok_and(|bytes| is_trace(bytes)) {
+        let failed = |error| Failure::Input(format!("{name}: {error}"));
+        if Trace::is_one(name) {
             return Ok(Word::Trace(Trace::of(name, "")));
         }
-        return Ok(Word::Jobs(Text { name: name.to_owned(), text: text_of(name, read)? }));
+        // A pipe can be read once, so it is a job file's text.
+        let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
+        return match if is_file {
+            content(name, File::open(name).map_err(failed)?).map_err(failed)?
+        } else {
+            Content::Jobs
+        } {
+            Content::Trace => Ok(Word::Trace(Trace::of(name, ""))),
+            Content::Unknown(problem) => Err(Failure::Input(problem)),
+            Content::Jobs => {
+                let read = File::open(name).and_then(bytes_of);
+                Ok(Word::Jobs(Text { name: name.to_owned(), text: text_of(name, read)? }))
+            }
+        };
     }
     if let Some(known) = builtin(name) {
         return Ok(Word::Jobs(Text { name: known.name.to_owned(), text: known.text.to_owned() }));
@@ -136,9 +157,8 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         let start = Start::parse(name).map_err(|problem| Failure::Input(format!("{name}: {problem}")))?;
         return Ok(Word::Program(start));
     }
-    let (stem, said) = name.rsplit_once(':').unwrap_or((name, ""));
-    if Trace::is_one(stem) || (Path::new(stem).is_file() && !said.is_empty()) {
-        return Ok(Word::Trace(Trace::of(stem, said)));
+    if let Some(trace) = Trace::parse(name) {
+        return Ok(Word::Trace(trace));
     }
     Err(unknown(name, typed))
 }

@@ -22,7 +22,8 @@ pub(super) fn replay() -> Table {
         table.row(cells(parameter));
     }
     table.note(
-        "traces: blktrace's binary files (x.blktrace.0, or x for all CPUs' files), blkparse's text, tracefs's text",
+        "traces: blktrace's files (x.blktrace.0, or x for all CPUs'), blkparse's and tracefs's text, public formats; \
+         how one is read, and parts of it: docs/traces.md, `blksched trace formats`",
     );
     also(&mut table, "it");
     table

@@ -1,7 +1,7 @@
 //! A recording: the events of a block trace, made into what each process asked for, when, and after what.
 
 use core::ops::Range;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use blksched::{Durability, Hints, Op, Priority, Span, Waiter};
 
@@ -50,7 +50,6 @@ pub enum What {
 pub struct Recording {
     pub(super) processes: Vec<Recorded>,
     completions: u64,
-    devices: usize,
     priorities: bool,
     length: Span,
 }
@@ -135,8 +134,7 @@ impl Recording {
             }
             reader.recording.length = Span::from_ns(since);
         }
-        let devices: BTreeSet<_> = events.iter().map(|event| event.device).collect();
-        let recording = Recording { devices: devices.len(), ..reader.recording };
+        let recording = reader.recording;
         match recording.ios() {
             0 => Err("the trace has no I/O that a process submitted: it needs queue events (`Q` of blktrace, \
                       block_bio_queue of tracefs)"
@@ -199,9 +197,6 @@ impl Recording {
         )];
         if !self.priorities {
             notes.push(format!("{name}: the trace tells no priorities: all are normal"));
-        }
-        if self.devices > 1 {
-            notes.push(format!("{name}: what {} devices were asked goes to one disk", self.devices));
         }
         notes
     }

@@ -1,0 +1,102 @@
+//! `blksched trace`: what is in a recorded trace, and the same in another form.
+
+mod convert;
+mod info;
+mod write;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+use crate::output;
+use blksched_measure::Table;
+use blksched_traces::presets::presets;
+
+pub(crate) use write::To;
+
+/// What can be done with traces.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceVerb {
+    /// Say what a trace holds, and first of all whether it can carry a verdict about queueing.
+    Info(InfoArguments),
+    /// Write a trace, or a part of it, in another format.
+    Convert(ConvertArguments),
+    /// Write a part of a trace: at least one of device=, process=, from=, to=, op= is said behind the file's name.
+    Cut(ConvertArguments),
+    /// Write a trace without names and addresses: their order and their distances stay.
+    Anonymise(ConvertArguments),
+    /// Show the text formats that are known, each as one would describe it.
+    Formats,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = INFO_EXAMPLES)]
+pub(crate) struct InfoArguments {
+    /// The trace: a file, one of several per CPU, or what their names begin with; gzip, zstd and bzip2 are unpacked
+    #[arg(value_name = "TRACE[:NAME=VALUE,…]", required = true)]
+    pub(crate) traces: Vec<String>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  blksched trace info sda.blktrace.0                           all CPUs' files of this trace
+  blksched trace info week.csv.gz:device=srv.2,from=1h,to=2h   a part of it
+  blksched trace info 'x.log:line=\"[{time@ms} ms] disk{disk} op={op} lba={offset@512B} len={size}\"'
+  blksched trace info x.csv:columns=time@us,op,offset@B,size@B,damage=skipped";
+
+#[derive(Debug, Args)]
+#[command(after_help = CONVERT_EXAMPLES)]
+pub(crate) struct ConvertArguments {
+    /// The trace, as for info
+    #[arg(value_name = "TRACE[:NAME=VALUE,…]")]
+    pub(crate) trace: String,
+    /// The file to write; it must not exist
+    #[arg(value_name = "OUT")]
+    pub(crate) out: std::path::PathBuf,
+    /// In which format [default: by the ending of OUT: .csv, .iolog, .blktrace.0]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) to: Option<To>,
+    /// Write over OUT if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Submissions and completions are written; merges, plugs and messages are not.
+
+Examples:
+  blksched trace convert week.csv.bz2:device=7 volume-7.blktrace.0
+  blksched trace cut sda.blktrace.0:from=10s,to=20s,process=mysqld ten-seconds.csv
+  blksched trace anonymise production.blktrace.0 to-mail.csv";
+
+/// Do it.
+pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
+    match verb {
+        TraceVerb::Info(arguments) => info::run(arguments),
+        TraceVerb::Convert(arguments) => convert::run(arguments, convert::Change::None),
+        TraceVerb::Cut(arguments) => convert::run(arguments, convert::Change::Part),
+        TraceVerb::Anonymise(arguments) => convert::run(arguments, convert::Change::Anonymous),
+        TraceVerb::Formats => Ok(output::print(&output::render(&formats(), output::Look::Text))?),
+    }
+}
+
+fn formats() -> Table {
+    let columns = [("format", "format"), ("title", "what"), ("lines", "its lines, as one would describe them")];
+    let mut table = crate::list::words("text formats; a trace's own is found by its content", &columns);
+    for preset in presets() {
+        table.row([preset.name.into(), preset.title.into(), preset.described.into()]);
+    }
+    table.note("binary, and texts of a kernel: blktrace, blkparse, tracefs, VMware vscsi 1 and 2");
+    table.note(
+        "another: FILE:columns=…[,separator=;][,skip_lines=1], FILE:line='… {time@ms} … {op} …', or a description in",
+    );
+    table.note(
+        "TOML as FILE:format=mine.toml; a column is time@s|ms|us|100ns|ns|ps, response@…, op or op@r0w1|w0r1|flags,",
+    );
+    table.note(
+        "offset@B|512B|4KiB|…, size@…, device, host, disk, major, minor, process, pid, or - for what does not matter",
+    );
+    table
+}

@@ -1,0 +1,118 @@
+//! `trace convert`, `trace cut`, `trace anonymise`: a trace, or a part of it, written anew.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use blksched_simulate::recording::{Info, Io, Ios};
+
+use super::ConvertArguments;
+use super::write::{To, Whose, Writer};
+use crate::failure::Failure;
+use crate::input::trace::Trace;
+
+/// What becomes of a trace on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Nothing.
+    None,
+    /// Only a part of it is kept.
+    Part,
+    /// Names are replaced, addresses begin at 0, and so does time.
+    Anonymous,
+}
+
+pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Failure> {
+    let ConvertArguments { trace: text, out, to, force } = arguments;
+    let trace = Trace::parse(text).ok_or_else(|| Failure::Input(format!("{text}: there is no such file")))?;
+    let to = match to.or_else(|| To::by_name(out)) {
+        Some(to) => to,
+        None => {
+            let name = out.display();
+            return Err(Failure::Input(format!(
+                "{name}: its ending tells no format: expected --to csv, iolog or blktrace"
+            )));
+        }
+    };
+    if change == Change::Part && !trace.is_filtered().map_err(Failure::Input)? {
+        let why = "nothing is cut: expected device=, process=, from=, to= or op= behind the name, as in";
+        return Err(Failure::Input(format!("{text}: {why} {}:from=10s,to=20s", trace.name())));
+    }
+    if out.exists() && !force {
+        return Err(Failure::Input(format!("{}: is there already; --force writes over it", out.display())));
+    }
+    let bases = if change == Change::Anonymous { Some(Bases::of(&trace)?) } else { None };
+    let (stream, rest) = trace.stream().map_err(Failure::Input)?;
+    if !rest.is_empty() {
+        return Err(Failure::Input(format!("{text}: `{rest}` is about a replay, and nothing is replayed here")));
+    }
+    let mut ios = Ios::of(stream);
+    // Written beside it and then renamed, so that nothing half-written is ever called OUT.
+    let half = Half::beside(out);
+    let outside = |error: std::io::Error| Failure::Outside(format!("{}: {error}", out.display()));
+    let file = File::create(&half.0).map_err(outside)?;
+    let mut writer = Writer::new(BufWriter::new(file), to).map_err(outside)?;
+    let mut written: u64 = 0;
+    while let Some(mut io) = ios.io().map_err(Failure::Input)? {
+        let mut whose = Whose::of(&io, ios.stream());
+        if let Some(bases) = &bases {
+            bases.hide(&mut io, &mut whose);
+        }
+        writer.io(&io, &whose).map_err(outside)?;
+        written += 1;
+    }
+    if written == 0 {
+        return Err(Failure::Input(format!("{text}: no I/O is left, so nothing is written")));
+    }
+    writer.finish().map_err(outside)?;
+    fs::rename(&half.0, out).map_err(outside)?;
+    anstream::eprintln!("{}: {written} I/Os", out.display());
+    Ok(())
+}
+
+/// A file that is gone unless it was renamed.
+struct Half(PathBuf);
+
+impl Half {
+    fn beside(out: &Path) -> Half {
+        let mut name = out.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".half-{}", std::process::id()));
+        Half(out.with_file_name(name))
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        // After a rename there is nothing to remove.
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+/// Where each device's addresses and the time begin, and what number each device and process has.
+struct Bases {
+    devices: BTreeMap<(u32, u32), (u32, u64)>,
+    processes: BTreeMap<u32, u32>,
+    first: u64,
+}
+
+impl Bases {
+    fn of(trace: &Trace) -> Result<Bases, Failure> {
+        let (mut stream, _) = trace.stream().map_err(Failure::Input)?;
+        let info = Info::of(&mut stream).map_err(Failure::Input)?;
+        let devices = info.devices.iter().zip(1..).map(|((&device, share), number)| (device, (number, share.begin)));
+        let processes = info.processes.keys().copied().zip(1..);
+        Ok(Bases { devices: devices.collect(), processes: processes.collect(), first: info.first().unwrap_or(0) })
+    }
+
+    fn hide(&self, io: &mut Io, whose: &mut Whose) {
+        let (number, begin) = self.devices.get(&io.event.device).copied().unwrap_or_default();
+        let process = self.processes.get(&io.event.pid).copied().unwrap_or_default();
+        io.event.start -= begin;
+        io.event.time = io.event.time.saturating_sub(self.first);
+        io.event.pid = process;
+        // Numbers of disks as they come: sda, sdb, …
+        io.event.device = (8, 16 * (number - 1));
+        *whose = Whose { device: format!("d{number}"), process: format!("p{process}") };
+    }
+}

@@ -1,0 +1,195 @@
+//! The formats that traces are written in.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::io::{self, Write};
+use std::path::Path;
+
+use blksched::{Op, Waiter};
+use blksched_simulate::recording::{Io, Stream};
+use blksched_traces::blktrace::{Action, Event, Kind};
+use clap::ValueEnum;
+
+/// A format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum To {
+    /// Columns with a first line that names them and their units.
+    Csv,
+    /// fio's, version 3.
+    Iolog,
+    /// blktrace's binary format, which blkparse and btt read.
+    Blktrace,
+}
+
+impl To {
+    /// By a file's name.
+    pub(super) fn by_name(path: &Path) -> Option<To> {
+        let name = path.file_name()?.to_str()?;
+        match () {
+            () if name.ends_with(".csv") => Some(To::Csv),
+            () if name.ends_with(".iolog") => Some(To::Iolog),
+            () if name.contains(".blktrace.") || name.ends_with(".blktrace") => Some(To::Blktrace),
+            () => None,
+        }
+    }
+}
+
+/// Whose an I/O is, by name.
+pub(super) struct Whose {
+    pub device: String,
+    pub process: String,
+}
+
+impl Whose {
+    pub fn of(io: &Io, stream: &Stream) -> Whose {
+        let process = stream.names().get(&io.event.pid).cloned();
+        Whose { device: stream.device(io.event.device), process: process.unwrap_or_else(|| io.event.pid.to_string()) }
+    }
+}
+
+/// Writes I/Os, in the order of their submissions.
+pub(super) struct Writer<W> {
+    out: W,
+    to: To,
+    /// Completions that are still to come, by their moment.
+    coming: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Their events, by number.
+    completions: std::collections::BTreeMap<u64, Event>,
+    written: u64,
+    named: BTreeSet<u32>,
+    files: BTreeSet<String>,
+    sequence: u32,
+    first: Option<u64>,
+}
+
+/// The first line of our own columns; the preset `blksched` reads it.
+const CSV: &str = "time_ns,disk,process,op,offset_B,size_B,response_ns";
+
+impl<W: Write> Writer<W> {
+    pub fn new(mut out: W, to: To) -> io::Result<Writer<W>> {
+        match to {
+            To::Csv => writeln!(out, "{CSV}")?,
+            To::Iolog => writeln!(out, "fio version 3 iolog")?,
+            To::Blktrace => {}
+        }
+        Ok(Writer {
+            out,
+            to,
+            coming: BinaryHeap::new(),
+            completions: std::collections::BTreeMap::new(),
+            written: 0,
+            named: BTreeSet::new(),
+            files: BTreeSet::new(),
+            sequence: 0,
+            first: None,
+        })
+    }
+
+    pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+        self.written += 1;
+        match self.to {
+            To::Csv => self.row(io, whose),
+            To::Iolog => self.iolog(io, whose),
+            To::Blktrace => self.events(io, whose),
+        }
+    }
+
+    pub fn finish(mut self) -> io::Result<()> {
+        if self.to == To::Blktrace {
+            self.complete_until(u64::MAX)?;
+        }
+        if self.to == To::Iolog {
+            let last = self.first.unwrap_or(0);
+            for file in &self.files {
+                writeln!(self.out, "{last} {file} close")?;
+            }
+        }
+        self.out.flush()
+    }
+
+    fn row(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+        let (event, response) = (&io.event, io.response.map_or(String::new(), |ns| ns.to_string()));
+        let word = match event.op {
+            Op::Read => "R",
+            Op::Write if event.waiter == Waiter::Sync => "WS",
+            Op::Write => "W",
+            Op::WriteZeroes => "WZ",
+            Op::Discard => "D",
+            Op::Flush => "F",
+        };
+        let (offset, size) = (event.start * 512, u64::from(event.sectors) * 512);
+        let plain = |name: &str| name.replace([',', '\n', '\r'], "_");
+        let (disk, process) = (plain(&whose.device), plain(&whose.process));
+        writeln!(self.out, "{},{disk},{process},{word},{offset},{size},{response}", event.time)
+    }
+
+    fn iolog(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+        let event = &io.event;
+        let first = *self.first.get_or_insert(event.time);
+        let at = event.time - first;
+        let file = whose.device.replace(char::is_whitespace, "_");
+        if self.files.insert(file.clone()) {
+            writeln!(self.out, "{at} {file} add\n{at} {file} open")?;
+        }
+        let (offset, size) = (event.start * 512, u64::from(event.sectors) * 512);
+        match event.op {
+            Op::Read => writeln!(self.out, "{at} {file} read {offset} {size}"),
+            // fio's format has no word for writing zeroes.
+            Op::Write | Op::WriteZeroes => writeln!(self.out, "{at} {file} write {offset} {size}"),
+            Op::Discard => writeln!(self.out, "{at} {file} trim {offset} {size}"),
+            Op::Flush => writeln!(self.out, "{at} {file} sync 0 0"),
+        }
+    }
+
+    fn events(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+        let event = &io.event;
+        self.complete_until(event.time)?;
+        if self.named.insert(event.pid) {
+            Event::process(event.time, event.pid, &whose.process).write(&mut self.out)?;
+        }
+        let sync = if event.waiter == Waiter::Sync && event.op != Op::Read { Kind::SYNC } else { 0 };
+        let meta = if event.hints.meta { Kind::META } else { 0 };
+        let fua = if event.durability.fua { Kind::FUA } else { 0 };
+        let flush = if event.durability.preflush { Kind::FLUSH } else { 0 };
+        let kind = match event.op {
+            Op::Read => Kind::READ,
+            Op::Write | Op::WriteZeroes => Kind::WRITE | sync,
+            Op::Discard => Kind::DISCARD,
+            Op::Flush => Kind::WRITE | Kind::FLUSH | Kind::SYNC,
+        };
+        // A device without a number of its own is called 8,0, 8,16, … as disks are.
+        let (major, minor) = if event.device.0 > 0xfff { (8, 16 * event.device.1) } else { event.device };
+        self.sequence += 1;
+        let queued = Event {
+            sequence: self.sequence,
+            time: event.time,
+            sector: event.start,
+            bytes: event.sectors * 512,
+            action: Action::Queue,
+            kind: Kind(kind | meta | fua | flush),
+            pid: event.pid,
+            device: major << 20 | minor,
+            ..Event::default()
+        };
+        queued.write(&mut self.out)?;
+        if let Some(took) = io.response {
+            let time = event.time.saturating_add(took);
+            self.coming.push(Reverse((time, self.written)));
+            self.completions.insert(self.written, Event { time, action: Action::Complete, ..queued });
+        }
+        Ok(())
+    }
+
+    fn complete_until(&mut self, time: u64) -> io::Result<()> {
+        while let Some(&Reverse((at, number))) = self.coming.peek()
+            && at <= time
+        {
+            self.coming.pop();
+            let mut event = self.completions.remove(&number).expect("it is coming");
+            self.sequence += 1;
+            event.sequence = self.sequence;
+            event.write(&mut self.out)?;
+        }
+        Ok(())
+    }
+}

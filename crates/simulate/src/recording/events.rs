@@ -1,0 +1,200 @@
+//! What a line or a record of each format says, as events of a recording.
+
+use std::collections::BTreeMap;
+
+use blksched::{Class, Durability, Hints, Op, Priority, Waiter};
+use blksched_traces::blktrace::{self, Action};
+use blksched_traces::columns::{Row, Told};
+use blksched_traces::{blkparse, tracefs, vscsi};
+use blksched_workloads::replay::{Event, What};
+
+/// A device: major and minor, or [`NAMED`] and its number among the names that the trace gives.
+pub(super) type Device = (u32, u32);
+
+/// The major number of devices that have no number.
+pub(super) const NAMED: u32 = u32::MAX;
+
+/// What lines of a tracefs text stand for a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// `block_bio_queue`.
+    Queue,
+    /// `block_rq_insert`, where there is none of those.
+    Insert,
+    /// `block_rq_issue`, where there is none of those either: with the scheduler `none`.
+    Issue,
+}
+
+/// Processes' names, as far as the trace tells.
+pub(super) type Names = BTreeMap<u32, String>;
+
+pub(super) fn of_blktrace(event: &blktrace::Event, events: &mut Vec<Event>, names: &mut Names) {
+    if event.action == Action::Note(0) {
+        let name = event.payload.split(|&byte| byte == 0).next().unwrap_or_default();
+        names.insert(event.pid, String::from_utf8_lossy(name).into_owned());
+    }
+    let what = match event.action {
+        Action::Queue => What::Queue,
+        Action::Complete => What::Complete,
+        Action::Plug => What::Plug,
+        Action::Unplug | Action::UnplugTimer => What::Unplug,
+        _ => return,
+    };
+    let device = (event.device >> 20, event.device & 0xf_ffff);
+    let sectors = event.bytes.div_ceil(512);
+    events.extend(made(event.time, what, (device, event.pid), (&event.kind.letters(), event.sector, sectors)));
+}
+
+pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut Vec<Event>, names: &mut Names) {
+    let what = match line.action.as_str() {
+        "Q" => What::Queue,
+        "C" => What::Complete,
+        "P" => What::Plug,
+        "U" | "UT" => What::Unplug,
+        _ => return,
+    };
+    if what == What::Queue
+        && let Some(name) = line.process()
+    {
+        names.entry(line.pid).or_insert_with(|| name.to_owned());
+    }
+    let (sector, sectors) = line.place().unwrap_or((0, 0));
+    events.extend(made(line.time, what, (line.device, line.pid), (&line.rwbs, sector, sectors)));
+}
+
+pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut Vec<Event>, names: &mut Names) {
+    let priority = line.priority.map(|told| {
+        let class = match told.class {
+            "rt" => Class::RealTime,
+            "be" => Class::BestEffort,
+            "idle" => Class::Idle,
+            _ => Class::None,
+        };
+        What::Request(Priority { class, level: told.level })
+    });
+    let is_submission = matches!(
+        (line.event, begins),
+        (tracefs::Event::BioQueue, Begins::Queue)
+            | (tracefs::Event::Insert, Begins::Insert)
+            | (tracefs::Event::Issue, Begins::Issue)
+    );
+    let place = (line.rwbs.as_str(), line.sector, line.sectors);
+    let mut add = |what: What| {
+        events.extend(made(line.time_us.saturating_mul(1000), what, (line.device, line.pid), place));
+    };
+    if is_submission {
+        let name = if begins == Begins::Queue { &line.last } else { &line.task };
+        names.entry(line.pid).or_insert_with(|| name.clone());
+        add(What::Queue);
+    }
+    match (line.event, priority) {
+        (tracefs::Event::Complete, _) => add(What::Complete),
+        (tracefs::Event::Insert | tracefs::Event::Issue, Some(priority)) => add(priority),
+        _ => {}
+    }
+}
+
+/// A row is a submission and, if the trace tells how long it took, a completion.
+pub(super) fn of_row(row: &Row, events: &mut Vec<Event>) {
+    let op = match row.op {
+        Told::Read => Op::Read,
+        Told::Write => Op::Write,
+        Told::Discard => Op::Discard,
+        Told::Flush => Op::Flush,
+        Told::Other => return,
+    };
+    let begin = row.offset / 512;
+    let sectors = (row.offset % 512).saturating_add(row.bytes).div_ceil(512);
+    let place = (begin, u32::try_from(sectors).unwrap_or(u32::MAX));
+    both(row.time, row.response, op, place, ((NAMED, row.device), row.process + 1), events);
+}
+
+/// A record of vscsi: one device and one process, since it tells of neither.
+pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut Vec<Event>) {
+    let op = match vscsi::kind(record.command) {
+        Some(vscsi::Kind::Read) => Op::Read,
+        Some(vscsi::Kind::Write) => Op::Write,
+        Some(vscsi::Kind::Discard) => Op::Discard,
+        Some(vscsi::Kind::Flush) => Op::Flush,
+        None => return,
+    };
+    let time = record.time_us.saturating_mul(1000);
+    let response = record.response_us.map(|us| us.saturating_mul(1000));
+    both(time, response, op, (record.block, record.bytes.div_ceil(512)), ((NAMED, 0), 1), events);
+}
+
+/// Submission and completion of what a row or a record tells; nothing of what moves no data and is no flush.
+fn both(time: u64, response: Option<u64>, op: Op, place: (u64, u32), whose: (Device, u32), events: &mut Vec<Event>) {
+    let (start, sectors) = place;
+    if sectors == 0 && op != Op::Flush {
+        return;
+    }
+    let queued = Event {
+        time,
+        what: What::Queue,
+        device: whose.0,
+        pid: whose.1,
+        op,
+        start,
+        sectors,
+        // Such traces do not tell who waits: a reader does, and a writer behind a cache does not.
+        waiter: if matches!(op, Op::Read | Op::Flush) { Waiter::Sync } else { Waiter::Async },
+        hints: Hints::default(),
+        durability: Durability::default(),
+    };
+    events.push(queued.clone());
+    events.extend(response.map(|took| Event { time: time.saturating_add(took), what: What::Complete, ..queued }));
+}
+
+/// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
+///
+/// The letters are blkparse's: `F` for a flush before it, the kind, then `F` (FUA), `A` (ahead), `S` (sync), `M`
+/// (metadata).
+fn made(time: u64, what: What, whose: ((u32, u32), u32), of: (&str, u64, u32)) -> Option<Event> {
+    let (letters, start, sectors) = of;
+    let (preflush, rest) = match letters.strip_prefix('F') {
+        Some(rest) if !rest.is_empty() => (true, rest),
+        _ => (false, letters),
+    };
+    let op = match rest.chars().next() {
+        _ if matches!(what, What::Plug | What::Unplug) => Op::Read,
+        Some('F' | 'N' | 'W') if sectors == 0 && (preflush || rest.starts_with('F')) => Op::Flush,
+        Some('R') if sectors > 0 => Op::Read,
+        Some('W') if sectors > 0 => Op::Write,
+        Some('D') if sectors > 0 => Op::Discard,
+        _ => return None,
+    };
+    let flags = rest.get(1..).unwrap_or_default();
+    let waits = matches!(op, Op::Read | Op::Flush) || flags.contains('S');
+    let is_data = op == Op::Write;
+    Some(Event {
+        time,
+        what,
+        device: whose.0,
+        pid: whose.1,
+        op,
+        start,
+        sectors,
+        waiter: if waits { Waiter::Sync } else { Waiter::Async },
+        hints: Hints { meta: flags.contains('M'), req_sync: flags.contains('S'), ..Hints::default() },
+        durability: Durability { preflush: preflush && is_data, fua: flags.contains('F') && is_data },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_say_what_kind_of_io_it_is() {
+        let of = |letters: &str, sectors| made(0, What::Queue, ((8, 0), 1), (letters, 0, sectors));
+        let kind = |letters: &str, sectors| of(letters, sectors).map(|event| (event.op, event.waiter));
+        assert_eq!(kind("RA", 8), Some((Op::Read, Waiter::Sync)));
+        assert_eq!((kind("W", 8), kind("WS", 8)), (Some((Op::Write, Waiter::Async)), Some((Op::Write, Waiter::Sync))));
+        assert_eq!((kind("FWS", 0), kind("FN", 0)), (Some((Op::Flush, Waiter::Sync)), Some((Op::Flush, Waiter::Sync))));
+        assert_eq!((kind("D", 8), kind("N", 0), kind("R", 0)), (Some((Op::Discard, Waiter::Async)), None, None));
+        let journal = of("FWFSM", 8).unwrap();
+        assert_eq!(journal.durability, Durability { preflush: true, fua: true });
+        assert!(journal.hints.meta);
+    }
+}

@@ -1,0 +1,138 @@
+//! Which of a trace's events are wanted: `device=8,0,process=mysqld,from=10s,to=20s,op=read`.
+
+use blksched::{Op, Span};
+use blksched_workloads::replay::{Event, What};
+
+/// What is kept; the default is everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// One device by its name, or all of them as one.
+    pub device: Devices,
+    /// The processes of this name or number.
+    pub process: Option<String>,
+    /// From here on, since the trace's first event.
+    pub from: Option<Span>,
+    /// Up to here.
+    pub to: Option<Span>,
+    /// One kind of I/O.
+    pub op: Option<Op>,
+}
+
+/// Which devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Devices {
+    /// The only one there is.
+    #[default]
+    Only,
+    /// This one.
+    One(String),
+    /// All, as one disk: their sectors lie upon each other.
+    Together,
+}
+
+/// What can be said of a filter, for messages.
+pub const KEYS: [&str; 5] = ["device", "process", "from", "to", "op"];
+
+impl Filter {
+    /// Takes `key=value` if the key is a filter's.
+    ///
+    /// # Errors
+    /// If the value is none.
+    pub fn take(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        let time = || {
+            value.parse::<Span>().map_err(|_| format!("`{value}` is no value of `{key}`: expected a time, as in 10s"))
+        };
+        match key {
+            "device" if value == "all" => self.device = Devices::Together,
+            "device" => self.device = Devices::One(value.to_owned()),
+            "process" => self.process = Some(value.to_owned()),
+            "from" => self.from = Some(time()?),
+            "to" => self.to = Some(time()?),
+            "op" => {
+                self.op = Some(match value {
+                    "read" => Op::Read,
+                    "write" => Op::Write,
+                    "discard" | "trim" => Op::Discard,
+                    "flush" | "sync" => Op::Flush,
+                    _ => return Err(format!("`{value}` is no value of `op`: expected read, write, discard or flush")),
+                });
+            }
+            _ => return Ok(false),
+        }
+        match (self.from, self.to) {
+            (Some(from), Some(to)) if from >= to => Err(format!("from={from} is not before to={to}")),
+            _ => Ok(true),
+        }
+    }
+
+    /// Is an event wanted that comes so long after the first, of a device and process of these names?
+    pub(super) fn keeps(&self, event: &Event, since: Span, device: &str, process: Option<&str>) -> bool {
+        let completes = event.what == What::Complete;
+        let in_time = self.from.is_none_or(|from| since >= from) && self.to.is_none_or(|to| since < to || completes);
+        let on_device = match &self.device {
+            Devices::One(name) => name == device,
+            Devices::Only | Devices::Together => true,
+        };
+        // A completion does not tell whose it was: it ends whatever was kept.
+        let of_process = match &self.process {
+            Some(name) if matches!(event.what, What::Queue | What::Plug | What::Unplug) => {
+                process == Some(name) || event.pid.to_string() == *name
+            }
+            _ => true,
+        };
+        let plugs = matches!(event.what, What::Plug | What::Unplug);
+        in_time && on_device && of_process && (plugs || self.op.is_none_or(|op| op == event.op))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched::{Durability, Hints, Waiter};
+
+    use super::*;
+
+    fn filter(said: &[(&str, &str)]) -> Filter {
+        let mut filter = Filter::default();
+        said.iter().for_each(|(key, value)| assert_eq!(filter.take(key, value), Ok(true)));
+        filter
+    }
+
+    fn event(what: What, op: Op) -> Event {
+        let (waiter, hints, durability) = (Waiter::Sync, Hints::default(), Durability::default());
+        Event { time: 0, what, device: (8, 0), pid: 7, op, start: 0, sectors: 8, waiter, hints, durability }
+    }
+
+    #[test]
+    fn from_is_within_and_to_is_beyond() {
+        let filter = filter(&[("from", "1s"), ("to", "2s")]);
+        let keeps = |ms: u64| filter.keeps(&event(What::Queue, Op::Read), Span::from_ms(ms), "8,0", None);
+        assert_eq!([keeps(999), keeps(1000), keeps(1999), keeps(2000)], [false, true, true, false]);
+        assert!(filter.keeps(&event(What::Complete, Op::Read), Span::from_ms(2500), "8,0", None));
+    }
+
+    #[test]
+    fn processes_are_named_or_numbered_and_completions_are_nobodys() {
+        let keeps = |said: &str, what| {
+            filter(&[("process", said)]).keeps(&event(what, Op::Read), Span::ZERO, "8,0", Some("cat"))
+        };
+        assert!(keeps("cat", What::Queue) && keeps("7", What::Queue) && !keeps("dog", What::Queue));
+        assert!(keeps("dog", What::Complete));
+    }
+
+    #[test]
+    fn device_and_kind_are_kept_apart() {
+        let keeps = |said: (&str, &str)| filter(&[said]).keeps(&event(What::Queue, Op::Read), Span::ZERO, "8,0", None);
+        assert!(keeps(("device", "8,0")) && !keeps(("device", "8,1")) && keeps(("device", "all")));
+        assert!(keeps(("op", "read")) && !keeps(("op", "write")));
+    }
+
+    #[test]
+    fn a_value_that_is_none_says_what_was_expected() {
+        let mut filter = Filter::default();
+        assert!(filter.take("from", "soon").unwrap_err().contains("expected a time"));
+        assert!(filter.take("op", "reed").unwrap_err().contains("expected read, write"));
+        assert_eq!(filter.take("from", "2s"), Ok(true));
+        assert!(filter.take("to", "2s").unwrap_err().contains("not before"));
+        assert_eq!(filter.take("scale", "2"), Ok(false));
+    }
+}

@@ -1,0 +1,83 @@
+//! Submissions with how long each took, in the order of their moments, in bounded memory.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use blksched_workloads::replay::{Event, What};
+
+use super::info::{Key, inside, key_of};
+use super::stream::Stream;
+
+/// How many I/Os wait for a completion at most; beyond that the oldest goes without.
+const MOST_UNDER_WAY: usize = 1 << 20;
+
+/// One I/O of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// Its submission.
+    pub event: Event,
+    /// How long it took \[ns\], if the trace tells.
+    pub response: Option<u64>,
+}
+
+/// Reads I/Os.
+pub struct Ios {
+    stream: Stream,
+    /// In the order of their submission; `None` until its completion came.
+    waiting: VecDeque<(Event, Option<u64>)>,
+    /// How many have left `waiting`.
+    gone: u64,
+    open: BTreeMap<Key, Vec<u64>>,
+    ended: bool,
+}
+
+impl Ios {
+    /// The I/Os of a trace.
+    pub fn of(stream: Stream) -> Ios {
+        Ios { stream, waiting: VecDeque::new(), gone: 0, open: BTreeMap::new(), ended: false }
+    }
+
+    /// For names and notes.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// The next I/O; `None` at the end.
+    ///
+    /// # Errors
+    /// If the trace cannot be read or is damaged, and damage is refused.
+    pub fn io(&mut self) -> Result<Option<Io>, String> {
+        loop {
+            let full = self.ended || self.waiting.len() >= MOST_UNDER_WAY;
+            let ready = self.waiting.front().is_some_and(|(_, response)| full || response.is_some());
+            if ready {
+                let (event, response) = self.waiting.pop_front().expect("it is ready");
+                self.gone += 1;
+                return Ok(Some(Io { event, response }));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            match self.stream.event()? {
+                None => self.ended = true,
+                Some(event) if event.what == What::Queue => {
+                    let number = self.gone + self.waiting.len() as u64;
+                    self.open.entry(key_of(&event)).or_default().push(number);
+                    self.waiting.push_back((event, None));
+                }
+                Some(event) if event.what == What::Complete => self.completed(&event),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn completed(&mut self, event: &Event) {
+        let done: Vec<Key> = self.open.range(inside(event)).map(|(key, _)| *key).collect();
+        for number in done.iter().filter_map(|key| self.open.remove(key)).flatten() {
+            // One that had to go without is gone.
+            let place = number.checked_sub(self.gone).and_then(|at| self.waiting.get_mut(at as usize));
+            if let Some((submitted, response)) = place {
+                *response = Some(event.time - submitted.time);
+            }
+        }
+    }
+}

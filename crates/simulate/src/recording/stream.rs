@@ -1,0 +1,378 @@
+//! The events of a trace's files in the order of their moments, in bounded memory.
+//!
+//! **Rule** Files are merged by time. What runs backward inside a file is put in order as far as [`WINDOW`] reaches and
+//! [`MOST_WAITING`] events do not wait; what comes later still is given the moment of the event before it, and counted.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io::{BufRead, Cursor, Read};
+use std::path::Path;
+
+use blksched::Span;
+use blksched_traces::columns::Rows;
+use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
+use blksched_workloads::replay::Event;
+
+use super::events::{Begins, Device, NAMED, Names, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi};
+use super::filter::Filter;
+use super::format::{self, Format};
+
+/// How far a trace may run backward and still be put in order.
+pub const WINDOW: Span = Span::from_secs(1);
+/// How many events wait to be put in order at most: some 100 bytes each.
+pub const MOST_WAITING: usize = 1 << 20;
+/// How much of a file its format is told by \[bytes\].
+const BEGINNING: usize = 64 << 10;
+
+/// What to do with a line or a record that is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Damage {
+    /// An error.
+    #[default]
+    Refused,
+    /// It is passed over and counted.
+    Skipped,
+}
+
+/// How a trace is to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Its format; `None`: what its content tells.
+    pub format: Option<Format>,
+    /// What of it is wanted.
+    pub filter: Filter,
+    /// What becomes of damaged lines.
+    pub damage: Damage,
+}
+
+/// What was met on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Lines or records that were passed over.
+    pub damaged: u64,
+    /// Rows whose kind the trace leaves blank.
+    pub without_kind: u64,
+    /// Events that came later than the window reaches.
+    pub late: u64,
+    /// Events that the trace itself says it lost.
+    pub lost: u64,
+}
+
+/// A file of a trace, with its name for errors.
+pub type Named = (String, Box<dyn Read + Send>);
+
+type Input = Box<dyn BufRead + Send>;
+
+/// A file that is being read.
+struct File {
+    name: String,
+    kind: Kind,
+    /// The latest moment that was read; `None` once it is at its end.
+    reached: Option<u64>,
+}
+
+enum Kind {
+    Blktrace(blktrace::Events<Input>),
+    Lines(Input, Begins, Text, usize),
+    Vscsi(vscsi::Records<Input>),
+    Rows(Box<Rows<Input>>),
+}
+
+/// Which text of a kernel's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Text {
+    Blkparse,
+    Tracefs,
+}
+
+/// An event that waits to be put in order: by its moment, then as it came.
+#[derive(PartialEq, Eq)]
+struct Waiting(u64, u64, Event);
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+        (self.0, self.1).cmp(&(other.0, other.1))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The events of a trace.
+pub struct Stream {
+    files: Vec<File>,
+    reading: Reading,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    came: u64,
+    names: Names,
+    devices: BTreeMap<Device, String>,
+    first: Option<u64>,
+    last: u64,
+    met: Met,
+    buffer: Vec<Event>,
+    format: Format,
+}
+
+impl Stream {
+    /// The files of one trace: several if there is one per CPU. Each has a name, for errors.
+    ///
+    /// # Errors
+    /// If one cannot be read, or is in no known format.
+    pub fn open(files: Vec<Named>, reading: Reading) -> Result<Stream, String> {
+        let (mut opened, mut shown) = (Vec::new(), None);
+        for (name, file) in files {
+            let (kind, format) = File::open(&name, file, reading.format.as_ref())?;
+            let Some((kind, format)) = kind.zip(format) else { continue };
+            shown.get_or_insert(format);
+            opened.push(File { name, kind, reached: Some(0) });
+        }
+        let format = shown.ok_or("the trace is empty")?;
+        Ok(Stream {
+            files: opened,
+            reading,
+            waiting: BinaryHeap::new(),
+            came: 0,
+            names: Names::new(),
+            devices: BTreeMap::new(),
+            first: None,
+            last: 0,
+            met: Met::default(),
+            buffer: Vec::new(),
+            format,
+        })
+    }
+
+    /// The first file's format.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// What was met so far.
+    pub fn met(&self) -> Met {
+        let blank = self.files.iter().map(|file| match &file.kind {
+            Kind::Rows(rows) => rows.without_kind,
+            _ => 0,
+        });
+        Met { without_kind: blank.sum(), ..self.met }
+    }
+
+    /// Processes' names so far.
+    pub fn names(&self) -> &BTreeMap<u32, String> {
+        &self.names
+    }
+
+    /// What a device is called.
+    pub fn device(&self, device: Device) -> String {
+        name_of(&self.devices, device)
+    }
+
+    /// The next event that is wanted; `None` at the end.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged, and damage is refused.
+    pub fn event(&mut self) -> Result<Option<Event>, String> {
+        loop {
+            while !self.is_ready() {
+                self.read_on()?;
+            }
+            let Some(Reverse(Waiting(_, _, mut event))) = self.waiting.pop() else { return Ok(None) };
+            if event.time < self.last {
+                event.time = self.last;
+                self.met.late += 1;
+            }
+            self.last = event.time;
+            let first = *self.first.get_or_insert(event.time);
+            let since = Span::from_ns(event.time - first);
+            let device = name_of(&self.devices, event.device);
+            let process = self.names.get(&event.pid).map(String::as_str);
+            if self.reading.filter.keeps(&event, since, &device, process) {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    /// Can nothing come any more that is earlier than the earliest that waits?
+    fn is_ready(&self) -> bool {
+        let Some(behind) = self.files.iter().filter_map(|file| file.reached).min() else { return true };
+        let Some(Reverse(Waiting(earliest, ..))) = self.waiting.peek() else { return false };
+        self.waiting.len() >= MOST_WAITING || earliest.saturating_add(WINDOW.as_ns()) <= behind
+    }
+
+    /// One more record of the file that is furthest behind.
+    fn read_on(&mut self) -> Result<(), String> {
+        let file = self.files.iter_mut().filter(|file| file.reached.is_some()).min_by_key(|file| file.reached);
+        let Some(file) = file else { return Ok(()) };
+        let read = file.read(&mut self.buffer, &mut self.names, &mut self.devices);
+        match (read, self.reading.damage) {
+            (Ok(Step::Read), _) => {}
+            (Ok(Step::Lost(events)), _) => self.met.lost += events,
+            (Ok(Step::Ended), _) => file.reached = None,
+            (Err(Trouble::Damage(_, whether)), Damage::Skipped) => {
+                self.met.damaged += 1;
+                if whether == GoesOn::No {
+                    file.reached = None;
+                }
+            }
+            (Err(Trouble::Damage(why, _)), Damage::Refused) => return Err(why),
+            (Err(Trouble::Io(why)), _) => return Err(why),
+        }
+        if let (Some(reached), Some(event)) = (file.reached.as_mut(), self.buffer.first()) {
+            *reached = (*reached).max(event.time);
+        }
+        for event in self.buffer.drain(..) {
+            self.waiting.push(Reverse(Waiting(event.time, self.came, event)));
+            self.came += 1;
+        }
+        Ok(())
+    }
+}
+
+fn name_of(devices: &BTreeMap<Device, String>, device: Device) -> String {
+    match devices.get(&device) {
+        Some(name) => name.clone(),
+        None if device.0 == NAMED => "disk".to_owned(),
+        None => format!("{},{}", device.0, device.1),
+    }
+}
+
+enum Step {
+    Read,
+    Lost(u64),
+    Ended,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GoesOn {
+    Yes,
+    No,
+}
+
+enum Trouble {
+    Io(String),
+    Damage(String, GoesOn),
+}
+
+impl File {
+    /// A file and its format; neither if it is empty, as those of CPUs on which nothing happened are.
+    fn open(
+        name: &str,
+        file: Box<dyn Read + Send>,
+        said: Option<&Format>,
+    ) -> Result<(Option<Kind>, Option<Format>), String> {
+        let failed = |error: std::io::Error| format!("{name}: {error}");
+        let mut rest = unpack::unpacked(file).map_err(failed)?;
+        let mut beginning = Vec::new();
+        rest.by_ref().take(BEGINNING as u64).read_to_end(&mut beginning).map_err(failed)?;
+        if beginning.is_empty() {
+            return Ok((None, None));
+        }
+        let whole = beginning.len() < BEGINNING;
+        let format = match said {
+            Some(format) => format.clone(),
+            None => Format::of(&beginning, whole).ok_or_else(|| format::unknown(name, &beginning, whole))?,
+        };
+        let input: Input = Box::new(Cursor::new(beginning).chain(rest));
+        let kind = match &format {
+            Format::Blktrace => Kind::Blktrace(blktrace::events(input)),
+            Format::Blkparse => Kind::Lines(input, Begins::Queue, Text::Blkparse, 0),
+            Format::Tracefs(begins) => Kind::Lines(input, *begins, Text::Tracefs, 0),
+            Format::Vscsi(version) => Kind::Vscsi(vscsi::Records::new(input, *version)),
+            Format::Text(preset) => Kind::Rows(Box::new(Rows::new(input, preset.spec.clone()))),
+        };
+        Ok((Some(kind), Some(format)))
+    }
+
+    /// One more line or record: what it says goes into `events`.
+    fn read(
+        &mut self,
+        events: &mut Vec<Event>,
+        names: &mut Names,
+        devices: &mut BTreeMap<Device, String>,
+    ) -> Result<Step, Trouble> {
+        let name = &self.name;
+        match &mut self.kind {
+            Kind::Blktrace(reader) => match reader.next() {
+                None => Ok(Step::Ended),
+                Some(Ok(event)) => {
+                    of_blktrace(&event, events, names);
+                    Ok(Step::Read)
+                }
+                Some(Err(error @ blktrace::BlktraceError::Io { .. })) => Err(Trouble::Io(format!("{name}: {error}"))),
+                Some(Err(error)) => Err(Trouble::Damage(format!("{name}: {error}"), GoesOn::No)),
+            },
+            Kind::Lines(input, begins, text, line) => read_line(name, input, (*begins, *text), line, events, names),
+            Kind::Vscsi(records) => match records.next() {
+                None => Ok(Step::Ended),
+                Some(Ok(record)) => {
+                    of_vscsi(&record, events);
+                    Ok(Step::Read)
+                }
+                Some(Err(error)) => Err(Trouble::Io(format!("{name}: {error}"))),
+            },
+            Kind::Rows(rows) => match rows.row() {
+                Err(error) => Err(Trouble::Io(format!("{name}: {error}"))),
+                Ok(None) => Ok(Step::Ended),
+                Ok(Some(Err(error))) => Err(Trouble::Damage(format!("{name}:{error}"), GoesOn::Yes)),
+                Ok(Some(Ok(row))) => {
+                    of_row(&row, events);
+                    let (device, process) = (row.device as usize, row.process as usize);
+                    let called = |name: &String| if name.is_empty() { "disk".to_owned() } else { name.clone() };
+                    devices.entry((NAMED, row.device)).or_insert_with(|| called(&rows.devices()[device]));
+                    names.entry(row.process + 1).or_insert_with(|| called(&rows.processes()[process]));
+                    Ok(Step::Read)
+                }
+            },
+        }
+    }
+}
+
+/// One line of a kernel's text.
+fn read_line(
+    name: &str,
+    input: &mut Input,
+    kind: (Begins, Text),
+    line: &mut usize,
+    events: &mut Vec<Event>,
+    names: &mut Names,
+) -> Result<Step, Trouble> {
+    let mut text = Vec::new();
+    // The kernel's lines are short; what has no end of line is damage, and no reason to take all memory.
+    let read = input.by_ref().take(1 << 16).read_until(b'\n', &mut text);
+    if read.map_err(|error| Trouble::Io(format!("{name}: {error}")))? == 0 {
+        return Ok(Step::Ended);
+    }
+    *line += 1;
+    let path = Path::new(name);
+    let located = |error: String| {
+        // A line is read alone, so it calls itself the first.
+        let told =
+            error.strip_prefix(&format!("{name}:1:")).map_or(error.clone(), |rest| format!("{name}:{line}:{rest}"));
+        Trouble::Damage(told, GoesOn::Yes)
+    };
+    match kind.1 {
+        Text::Blkparse => {
+            for event in blkparse::events(&text[..], path) {
+                of_blkparse(&event.map_err(|error| located(error.to_string()))?, events, names);
+            }
+        }
+        Text::Tracefs => {
+            if let Some(lost) = lost(&text) {
+                return Ok(Step::Lost(lost));
+            }
+            for event in tracefs::events(&text[..], path) {
+                of_tracefs(&event.map_err(|error| located(error.to_string()))?, kind.0, events, names);
+            }
+        }
+    }
+    Ok(Step::Read)
+}
+
+/// `CPU:1 [LOST 123 EVENTS]`
+fn lost(line: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(line).ok()?;
+    let (_, behind) = text.split_once("[LOST ")?;
+    behind.split_once(" EVENTS]")?.0.parse().ok()
+}

@@ -1,0 +1,287 @@
+//! One column: what it tells, in which unit, and how a word of it is read.
+
+use std::fmt;
+
+use super::spec::SpecError;
+
+/// What a column tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// When it was submitted.
+    Time,
+    /// How long it took.
+    Response,
+    /// Read, write, discard or flush.
+    Op,
+    /// Where it begins.
+    Offset,
+    /// How long it is.
+    Size,
+    /// A part of the device's name.
+    Device,
+    /// A part of the process's name.
+    Process,
+    /// Nothing that matters here.
+    Skip,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// As it was written: `time@ms`.
+    pub written: String,
+    /// What it tells.
+    pub role: Role,
+    /// In which unit.
+    pub(super) unit: Unit,
+}
+
+/// What a number or word of a column is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Nanoseconds are `times / per` of it.
+    Time { times: u64, per: u64 },
+    /// Bytes.
+    Bytes(u64),
+    /// A kind of I/O.
+    Kind(Kinds),
+    /// A word that is kept.
+    Word,
+}
+
+/// How a kind of I/O is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kinds {
+    Words,
+    ReadIsZero,
+    WriteIsZero,
+    /// Bit 0 says that it is a read.
+    Flags,
+}
+
+/// A kind of I/O, as a trace tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Disk to memory.
+    Read,
+    /// Memory to disk; somebody may wait for it.
+    Write,
+    /// What is no longer needed.
+    Discard,
+    /// What was written must be stable.
+    Flush,
+    /// Opening, closing and the like: no I/O.
+    Other,
+}
+
+const ROLES: [(&str, Role); 12] = [
+    ("time", Role::Time),
+    ("response", Role::Response),
+    ("op", Role::Op),
+    ("offset", Role::Offset),
+    ("size", Role::Size),
+    ("device", Role::Device),
+    ("host", Role::Device),
+    ("disk", Role::Device),
+    ("major", Role::Device),
+    ("minor", Role::Device),
+    ("process", Role::Process),
+    ("pid", Role::Process),
+];
+
+const TIMES: [(&str, u64, u64); 7] = [
+    ("s", 1_000_000_000, 1),
+    ("ms", 1_000_000, 1),
+    ("us", 1_000, 1),
+    ("\u{b5}s", 1_000, 1),
+    ("100ns", 100, 1),
+    ("ns", 1, 1),
+    ("ps", 1, 1000),
+];
+
+impl Column {
+    /// Reads `time@ms`.
+    ///
+    /// # Errors
+    /// If there is no such column or unit.
+    pub fn parse(written: &str) -> Result<Column, SpecError> {
+        let written = written.trim();
+        let (name, unit) = written.split_once('@').map_or((written, None), |(name, unit)| (name, Some(unit)));
+        let role = match name {
+            "-" | "_" => Role::Skip,
+            _ => ROLES.iter().find(|(known, _)| *known == name).map(|row| row.1).ok_or_else(|| unknown(name))?,
+        };
+        let unit = match (role, unit) {
+            (Role::Time | Role::Response, unit) => time(unit.unwrap_or("s")).ok_or("s, ms, us, 100ns, ns or ps"),
+            (Role::Offset | Role::Size, unit) => bytes(unit.unwrap_or("B")).ok_or("B, 512B, KiB, 4KiB or the like"),
+            (Role::Op, unit) => kinds(unit).ok_or("r0w1, w0r1 or flags, or no unit for words"),
+            (_, None) => Ok(Unit::Word),
+            (_, Some(_)) => Err("no unit there"),
+        };
+        let wrong =
+            |expected| SpecError::new(written, format!("`{written}` has a unit that is unknown: expected {expected}"));
+        Ok(Column { written: written.to_owned(), role, unit: unit.map_err(wrong)? })
+    }
+
+    /// What stands in messages for a word that is wrong: "a time in ms".
+    pub(super) fn expected(&self) -> &'static str {
+        match (self.role, self.unit) {
+            (Role::Time, _) => "a time, as in 12.5",
+            (Role::Response, _) => "a length of time, as in 0.25",
+            (Role::Offset, _) => "an offset, as in 4096",
+            (Role::Size, _) => "a length, as in 4096",
+            (Role::Op, Unit::Kind(Kinds::Words)) => "read, write, discard or flush, as in R or Write",
+            (Role::Op, Unit::Kind(Kinds::Flags)) => "a kind of I/O as flags, as in 1",
+            (Role::Op, _) => "0 or 1",
+            _ => "a word",
+        }
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written)
+    }
+}
+
+fn unknown(name: &str) -> SpecError {
+    let names: Vec<&str> = ROLES.iter().map(|row| row.0).collect();
+    let near = blksched::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+    let message =
+        format!("`{name}` is no column: expected one of {} or -{}", names.join(", "), near.unwrap_or_default());
+    SpecError::new(name, message)
+}
+
+fn time(unit: &str) -> Option<Unit> {
+    TIMES.iter().find(|row| row.0 == unit).map(|&(_, times, per)| Unit::Time { times, per })
+}
+
+/// `B`, `512B`, `KiB`, `4KiB`, `MiB`; `sectors` are 512 bytes.
+fn bytes(unit: &str) -> Option<Unit> {
+    if unit == "sectors" {
+        return Some(Unit::Bytes(512));
+    }
+    let digits = unit.find(|c: char| !c.is_ascii_digit())?;
+    let (count, name) = unit.split_at(digits);
+    let count: u64 = if count.is_empty() { 1 } else { count.parse().ok().filter(|&count| count > 0)? };
+    let one: u64 = match name {
+        "B" => 1,
+        "KiB" | "k" => 1 << 10,
+        "MiB" | "m" => 1 << 20,
+        _ => return None,
+    };
+    count.checked_mul(one).filter(|&bytes| bytes <= 1 << 30).map(Unit::Bytes)
+}
+
+fn kinds(unit: Option<&str>) -> Option<Unit> {
+    Some(Unit::Kind(match unit {
+        None => Kinds::Words,
+        Some("r0w1") => Kinds::ReadIsZero,
+        Some("w0r1") => Kinds::WriteIsZero,
+        Some("flags") => Kinds::Flags,
+        Some(_) => return None,
+    }))
+}
+
+impl Unit {
+    /// A word as nanoseconds or bytes; fractions below one are cut off.
+    pub(super) fn number(self, word: &str) -> Option<u64> {
+        let (times, per) = match self {
+            Unit::Time { times, per } => (times, per),
+            Unit::Bytes(bytes) => return whole(word)?.checked_mul(bytes),
+            Unit::Kind(_) | Unit::Word => return None,
+        };
+        let (seconds, fraction) = word.split_once('.').unwrap_or((word, ""));
+        if seconds.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let units = if seconds.is_empty() { 0 } else { whole(seconds)? };
+        // More than 18 places are beyond any unit.
+        let places = &fraction[..fraction.len().min(18)];
+        if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let behind = if places.is_empty() { 0 } else { u128::from(whole(places)?) };
+        let scale = 10_u128.pow(places.len() as u32);
+        let all = (u128::from(units) * scale + behind) * u128::from(times) / (scale * u128::from(per));
+        u64::try_from(all).ok()
+    }
+
+    /// A word as a kind of I/O.
+    pub(super) fn kind(self, word: &str) -> Option<Told> {
+        let Unit::Kind(kinds) = self else { return None };
+        match (kinds, word) {
+            (Kinds::ReadIsZero, "0") | (Kinds::WriteIsZero, "1") => Some(Told::Read),
+            (Kinds::ReadIsZero, "1") | (Kinds::WriteIsZero, "0") => Some(Told::Write),
+            (Kinds::Flags, digits) => whole(digits).map(|flags| if flags & 1 == 1 { Told::Read } else { Told::Write }),
+            (Kinds::Words, word) => in_words(word),
+            _ => None,
+        }
+    }
+}
+
+/// Kinds as traces and blkparse write them; a blank says nothing.
+fn in_words(word: &str) -> Option<Told> {
+    let word = word.to_ascii_lowercase();
+    Some(match word.as_str() {
+        "r" | "rd" | "read" | "rs" | "ra" | "rm" | "rsm" | "ras" | "randread" => Told::Read,
+        "w" | "wr" | "write" | "wz" | "ws" | "wm" | "wsm" | "wfs" | "wfsm" | "fwfsm" | "fws" => Told::Write,
+        "d" | "ds" | "discard" | "trim" | "unmap" => Told::Discard,
+        "f" | "fn" | "ff" | "flush" | "sync" | "datasync" | "fsync" | "fdatasync" => Told::Flush,
+        "add" | "open" | "close" | "wait" => Told::Other,
+        _ => return None,
+    })
+}
+
+/// Digits alone.
+fn whole(word: &str) -> Option<u64> {
+    let digits = !word.is_empty() && word.len() <= 20 && word.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { word.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(column: &str, word: &str) -> Option<u64> {
+        Column::parse(column).unwrap().unit.number(word)
+    }
+
+    #[test]
+    fn times_are_exact_in_every_unit() {
+        assert_eq!(number("time@100ns", "128166372010635508"), Some(12_816_637_201_063_550_800));
+        assert_eq!(number("time@s", "1455522600.769418000"), Some(1_455_522_600_769_418_000));
+        assert_eq!(number("time@ms", "757.388"), Some(757_388_000));
+        assert_eq!(number("time@ps", "1999"), Some(1));
+        assert_eq!((number("time", "."), number("time", "1e3"), number("time", "-1")), (None, None, None));
+        assert_eq!(number("time@s", "99999999999999999999"), None);
+    }
+
+    #[test]
+    fn offsets_have_their_units() {
+        assert_eq!(
+            (number("offset@512B", "8"), number("size@4KiB", "2"), number("offset", "7")),
+            (Some(4096), Some(8192), Some(7))
+        );
+        assert_eq!(number("offset@512B", "18446744073709551615"), None);
+    }
+
+    #[test]
+    fn kinds_are_words_or_digits() {
+        let kind = |column: &str, word: &str| Column::parse(column).unwrap().unit.kind(word);
+        assert_eq!((kind("op", "Read"), kind("op", "w"), kind("op", "x")), (Some(Told::Read), Some(Told::Write), None));
+        assert_eq!((kind("op@r0w1", "0"), kind("op@w0r1", "0")), (Some(Told::Read), Some(Told::Write)));
+        assert_eq!(
+            (kind("op@flags", "3"), kind("op@flags", "2"), kind("op@r0w1", "2")),
+            (Some(Told::Read), Some(Told::Write), None)
+        );
+    }
+
+    #[test]
+    fn an_unknown_column_or_unit_is_named_with_the_nearest() {
+        assert!(Column::parse("ofset").unwrap_err().message.contains("did you mean `offset`?"));
+        assert!(Column::parse("time@min").unwrap_err().message.contains("expected s, ms, us"));
+        assert!(Column::parse("disk@s").unwrap_err().message.contains("no unit there"));
+        assert!(Column::parse("size@0B").is_err());
+    }
+}

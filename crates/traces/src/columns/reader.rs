@@ -1,0 +1,341 @@
+//! Rows of a text trace, one after the other, in constant memory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, BufRead};
+
+use super::field::{Column, Role, Told, Unit};
+use super::spec::{Shape, Spec};
+
+/// The longest line that is read \[bytes\]; a longer one is damage.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// One I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// When it was submitted \[ns\], on the trace's own clock; 0 if the trace does not tell.
+    pub time: u64,
+    /// How long it took \[ns\], if the trace tells.
+    pub response: Option<u64>,
+    /// What it is.
+    pub op: Told,
+    /// Where it begins \[bytes\].
+    pub offset: u64,
+    /// How long it is \[bytes\].
+    pub bytes: u64,
+    /// Its device, as a number into [`Rows::devices`].
+    pub device: u32,
+    /// Its process, as a number into [`Rows::processes`].
+    pub process: u32,
+}
+
+/// A line that is no row.
+#[derive(Debug)]
+pub struct TextError {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Where on it, from 1 \[bytes\].
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+/// Names, numbered in the order in which they come.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    list: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+/// What a row is made of, word by word, before it is whole.
+#[derive(Default)]
+struct Parts {
+    time: u64,
+    response: Option<u64>,
+    op: Option<Told>,
+    offset: u64,
+    bytes: u64,
+    device: String,
+    process: String,
+}
+
+/// Reads rows.
+pub struct Rows<I> {
+    input: I,
+    spec: Spec,
+    line: usize,
+    buffer: Vec<u8>,
+    devices: Names,
+    processes: Names,
+    /// Rows whose kind the trace leaves blank.
+    pub without_kind: u64,
+}
+
+impl<I: BufRead> Rows<I> {
+    /// Rows of `input` as `spec` describes them.
+    pub fn new(input: I, spec: Spec) -> Rows<I> {
+        let (devices, processes) = (Names::default(), Names::default());
+        Rows { input, spec, line: 0, buffer: Vec::new(), devices, processes, without_kind: 0 }
+    }
+
+    /// The devices' names so far.
+    pub fn devices(&self) -> &[String] {
+        &self.devices.list
+    }
+
+    /// The processes' names so far.
+    pub fn processes(&self) -> &[String] {
+        &self.processes.list
+    }
+
+    /// The next row; `None` at the end. After a [`TextError`] the next line can be asked for.
+    ///
+    /// # Errors
+    /// If the input cannot be read, or, inside, if a line is none that was described.
+    pub fn row(&mut self) -> io::Result<Option<Result<Row, TextError>>> {
+        loop {
+            self.buffer.clear();
+            let read = read_line(&mut self.input, &mut self.buffer)?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if read > LONGEST_LINE {
+                return Ok(Some(
+                    Err(self.wrong(1, format!("a line of {read} bytes: expected at most {LONGEST_LINE}"))),
+                ));
+            }
+            let buffer = std::mem::take(&mut self.buffer);
+            let told = self.told(&buffer);
+            self.buffer = buffer;
+            match told {
+                Ok(None) => {}
+                Ok(Some(row)) => return Ok(Some(Ok(row))),
+                Err(error) => return Ok(Some(Err(error))),
+            }
+        }
+    }
+
+    fn told(&mut self, bytes: &[u8]) -> Result<Option<Row>, TextError> {
+        let text = match str::from_utf8(bytes) {
+            Ok(text) => text.trim_end_matches(['\n', '\r']),
+            Err(error) => {
+                let at = error.valid_up_to();
+                return Err(self.wrong(at + 1, format!("the byte 0x{:02x} is not UTF-8: expected a text", bytes[at])));
+            }
+        };
+        if self.line <= self.spec.skip || text.trim().is_empty() || text.starts_with('#') || is_header(self.line, text)
+        {
+            return Ok(None);
+        }
+        let mut parts = Parts::default();
+        match &self.spec.shape {
+            Shape::Columns { separator, columns, open } => separated(text, *separator, columns, *open, &mut parts),
+            Shape::Pattern { before, columns } => patterned(text, before, columns, &mut parts),
+        }
+        .map_err(|(column, message)| self.wrong(column, message))?;
+        let Some(op) = parts.op else {
+            self.without_kind += 1;
+            return Ok(None);
+        };
+        if op == Told::Other {
+            return Ok(None);
+        }
+        if parts.process.is_empty() {
+            parts.process.clone_from(&parts.device);
+        }
+        let (device, process) = (self.devices.number(&parts.device), self.processes.number(&parts.process));
+        let Parts { time, response, offset, bytes, .. } = parts;
+        Ok(Some(Row { time, response, op, offset, bytes, device, process }))
+    }
+
+    fn wrong(&self, column: usize, message: String) -> TextError {
+        TextError { line: self.line, column, message }
+    }
+}
+
+/// A line, its end included; one that is too long is passed over, and kept as far as is needed to know it.
+fn read_line(input: &mut impl BufRead, into: &mut Vec<u8>) -> io::Result<usize> {
+    let mut length = 0;
+    loop {
+        let there = input.fill_buf()?;
+        if there.is_empty() {
+            return Ok(length);
+        }
+        let end = there.iter().position(|&byte| byte == b'\n').map(|at| at + 1);
+        let taken = end.unwrap_or(there.len());
+        if into.len() <= LONGEST_LINE {
+            into.extend_from_slice(&there[..taken]);
+        }
+        length += taken;
+        input.consume(taken);
+        if end.is_some() {
+            return Ok(length);
+        }
+    }
+}
+
+/// A first line without any digit is a header.
+fn is_header(line: usize, text: &str) -> bool {
+    line == 1 && !text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// A column of the line, from 1, and what is wrong there.
+type Wrong = (usize, String);
+
+fn separated(
+    text: &str,
+    separator: Option<char>,
+    columns: &[Column],
+    open: bool,
+    parts: &mut Parts,
+) -> Result<(), Wrong> {
+    let column_of = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize + 1;
+    let mut words: Box<dyn Iterator<Item = &str>> = match separator {
+        Some(separator) => Box::new(text.split(separator)),
+        None => Box::new(text.split_whitespace()),
+    };
+    for (at, column) in columns.iter().enumerate() {
+        match words.next() {
+            Some(word) => parts.put(column, word.trim()).map_err(|message| (column_of(word), message))?,
+            // A file's opening and closing have no place.
+            None if parts.op == Some(Told::Other) || parts.op == Some(Told::Flush) => return Ok(()),
+            None => {
+                let message = format!("{at} columns: expected {}, and `{column}` is missing", columns.len());
+                return Err((text.len() + 1, message));
+            }
+        }
+    }
+    match words.next() {
+        Some(word) if !open && !word.trim().is_empty() => {
+            let message = format!("`{}` is one column too many: expected {}", word.trim(), columns.len());
+            Err((column_of(word), message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn patterned(text: &str, before: &str, columns: &[(Column, String)], parts: &mut Parts) -> Result<(), Wrong> {
+    let column_of = |rest: &str| text.len() - rest.len() + 1;
+    let missing = |rest: &str, wanted: &str| (column_of(rest), format!("expected `{wanted}` from here on"));
+    let mut rest = text.strip_prefix(before).ok_or_else(|| missing(text, before))?;
+    for (column, behind) in columns {
+        let end = if behind.is_empty() {
+            rest.len()
+        } else {
+            rest.find(behind.as_str()).ok_or_else(|| missing(rest, behind))?
+        };
+        let (word, after) = rest.split_at(end);
+        parts.put(column, word.trim()).map_err(|message| (column_of(rest), message))?;
+        rest = &after[behind.len()..];
+    }
+    Ok(())
+}
+
+impl Parts {
+    fn put(&mut self, column: &Column, word: &str) -> Result<(), String> {
+        let number = |unit: Unit| unit.number(word).ok_or_else(|| format!("`{word}` is not {}", column.expected()));
+        match column.role {
+            Role::Skip => {}
+            Role::Time => self.time = number(column.unit)?,
+            Role::Response if word.is_empty() => {}
+            Role::Response => self.response = Some(number(column.unit)?),
+            Role::Offset => self.offset = number(column.unit)?,
+            Role::Size => self.bytes = number(column.unit)?,
+            // A blank: the trace knows that something was asked for, and not what.
+            Role::Op if word.is_empty() => {}
+            Role::Op => {
+                let kind = column.unit.kind(word);
+                self.op = Some(kind.ok_or_else(|| format!("`{word}` is not {}", column.expected()))?);
+            }
+            Role::Device => append(&mut self.device, word),
+            Role::Process => append(&mut self.process, word),
+        }
+        Ok(())
+    }
+}
+
+fn append(name: &mut String, word: &str) {
+    if !name.is_empty() {
+        name.push('.');
+    }
+    name.push_str(word);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(spec: Spec, text: &str) -> Vec<Result<Row, String>> {
+        let mut rows = Rows::new(text.as_bytes(), spec);
+        std::iter::from_fn(|| rows.row().unwrap()).map(|row| row.map_err(|error| error.to_string())).collect()
+    }
+
+    fn msr() -> Spec {
+        Spec::columns("time@100ns,host,disk,op,offset,size,response@100ns", ",", 0).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_what_its_columns_say() {
+        let read = rows(msr(), "10,srv,2,Write,4096,512,7\n11,srv,1,Read,0,1024,\n");
+        let first =
+            Row { time: 1000, response: Some(700), op: Told::Write, offset: 4096, bytes: 512, device: 0, process: 0 };
+        assert_eq!(read[0], Ok(first));
+        let second = read[1].as_ref().unwrap();
+        assert_eq!((second.response, second.device), (None, 1));
+    }
+
+    #[test]
+    fn a_damaged_line_is_named_and_the_next_one_is_read() {
+        let read =
+            rows(msr(), "10,srv,2,Wrte,4096,512,7\n11,srv,1,Read,0\n12,srv,1,Read,0,512,1,9\n13,srv,1,Read,0,512,1\n");
+        assert_eq!(read[0], Err("1:10: `Wrte` is not read, write, discard or flush, as in R or Write".to_owned()));
+        assert_eq!(read[1], Err("2:16: 5 columns: expected 7, and `size` is missing".to_owned()));
+        assert_eq!(read[2], Err("3:23: `9` is one column too many: expected 7".to_owned()));
+        assert_eq!(read[3].as_ref().unwrap().time, 1300);
+    }
+
+    #[test]
+    fn headers_comments_and_blank_lines_are_passed_over() {
+        let text = "Timestamp,Hostname,Disk,Type,Offset,Size,Response\n# so\n\n1,a,1,R,0,512,1\n";
+        assert_eq!(rows(msr(), text).len(), 1);
+    }
+
+    #[test]
+    fn a_pattern_reads_what_stands_between_its_texts() {
+        let spec =
+            Spec::pattern("[{time@ms} ms] disk{disk} op={op} lba={offset@512B} len={size} took={response@us}us", 0);
+        let read = rows(spec.unwrap(), "[757.388 ms] disk2 op=wr lba=523480 len=4096 took=6333us\n[757.4] disk2\n");
+        let row = read[0].as_ref().unwrap();
+        assert_eq!((row.time, row.response, row.offset), (757_388_000, Some(6_333_000), 523_480 * 512));
+        assert_eq!(read[1], Err("2:2: expected ` ms] disk` from here on".to_owned()));
+    }
+
+    #[test]
+    fn a_line_as_long_as_may_be_is_read_and_a_longer_one_is_damage() {
+        let row = |blanks: usize| format!("1,{}a,1,R,0,512,1\n", " ".repeat(blanks));
+        let short = row(0).len();
+        assert!(rows(msr(), &row(LONGEST_LINE - short))[0].is_ok());
+        let read = rows(msr(), &format!("{}{}", row(LONGEST_LINE - short + 1), row(0)));
+        assert!(read[0].as_ref().unwrap_err().starts_with("1:1: a line of 65537 bytes"), "{:?}", read[0]);
+        assert!(read[1].is_ok());
+    }
+}

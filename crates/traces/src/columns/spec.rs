@@ -1,0 +1,170 @@
+//! A description of a text trace's lines.
+
+use super::field::{Column, Role};
+
+/// How lines are to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Columns or a pattern.
+    pub shape: Shape,
+    /// How many lines at the beginning are not rows.
+    pub skip: usize,
+}
+
+/// Where a line's words stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Between separators.
+    Columns {
+        /// The character between two columns; `None`: blanks, any number of them.
+        separator: Option<char>,
+        /// In their order.
+        columns: Vec<Column>,
+        /// Further columns may follow.
+        open: bool,
+    },
+    /// Between texts: each column with the text behind it, after a text before all.
+    Pattern {
+        /// What a line begins with.
+        before: String,
+        /// Columns, each with the text that ends it; the last one's may be empty.
+        columns: Vec<(Column, String)>,
+    },
+}
+
+/// What is wrong with a description.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SpecError {
+    /// The word that is wrong.
+    pub word: String,
+    /// What is wrong with it, and what was expected.
+    pub message: String,
+}
+
+impl SpecError {
+    pub(super) fn new(word: &str, message: impl Into<String>) -> SpecError {
+        SpecError { word: word.to_owned(), message: message.into() }
+    }
+}
+
+impl Spec {
+    /// Columns, as in `time@100ns,host,disk,op,offset@B,size@B,response@100ns`; `separator` is a character, `tab` or
+    /// `blanks`.
+    ///
+    /// # Errors
+    /// If a column or its unit is unknown, or one that is needed is missing or there twice.
+    pub fn columns(text: &str, separator: &str, skip: usize) -> Result<Spec, SpecError> {
+        let separator = match separator {
+            "blanks" | "blank" | "space" => None,
+            "tab" => Some('\t'),
+            word => match word.chars().collect::<Vec<_>>()[..] {
+                [' '] => None,
+                [one] => Some(one),
+                _ => {
+                    let message = format!("`{word}` is no separator: expected a character, `tab` or `blanks`");
+                    return Err(SpecError::new(word, message));
+                }
+            },
+        };
+        let mut words: Vec<&str> = text.split(',').map(str::trim).collect();
+        let open = words.last() == Some(&"*");
+        if open {
+            words.pop();
+        }
+        let columns = words.into_iter().map(Column::parse).collect::<Result<Vec<_>, _>>()?;
+        complete(columns.iter(), text)?;
+        Ok(Spec { shape: Shape::Columns { separator, columns, open }, skip })
+    }
+
+    /// A pattern, as in `[{time@ms} ms] disk{disk} op={op} lba={offset@512B} len={size}`.
+    ///
+    /// # Errors
+    /// If a column or its unit is unknown, one that is needed is missing or there twice, or two stand side by side.
+    pub fn pattern(text: &str, skip: usize) -> Result<Spec, SpecError> {
+        let mut pieces = text.split('{');
+        let before = pieces.next().unwrap_or_default().to_owned();
+        let mut columns: Vec<(Column, String)> = Vec::new();
+        for piece in pieces {
+            let Some((column, behind)) = piece.split_once('}') else {
+                return Err(SpecError::new(
+                    piece,
+                    format!("`{{{piece}` has no `}}`: expected a column, as in {{time@ms}}"),
+                ));
+            };
+            if let Some((other, text)) = columns.last()
+                && text.is_empty()
+            {
+                let message =
+                    format!("`{{{other}}}` and `{{{column}}}` stand side by side: expected a text between them");
+                return Err(SpecError::new(column, message));
+            }
+            columns.push((Column::parse(column)?, behind.to_owned()));
+        }
+        complete(columns.iter().map(|(column, _)| column), text)?;
+        Ok(Spec { shape: Shape::Pattern { before, columns }, skip })
+    }
+
+    /// Its columns, in their order.
+    pub fn roles(&self) -> Vec<Role> {
+        match &self.shape {
+            Shape::Columns { columns, .. } => columns.iter().map(|column| column.role).collect(),
+            Shape::Pattern { columns, .. } => columns.iter().map(|(column, _)| column.role).collect(),
+        }
+    }
+
+    /// Does it tell this?
+    pub fn tells(&self, role: Role) -> bool {
+        self.roles().contains(&role)
+    }
+}
+
+/// What every trace needs is there, and nothing that is one number is there twice.
+fn complete<'c>(columns: impl Iterator<Item = &'c Column> + Clone, text: &str) -> Result<(), SpecError> {
+    let count = |role| columns.clone().filter(|column| column.role == role).count();
+    let needed = [(Role::Op, "op"), (Role::Offset, "offset"), (Role::Size, "size")];
+    if let Some((_, name)) = needed.into_iter().find(|&(role, _)| count(role) == 0) {
+        let message =
+            format!("`{text}` has no column `{name}`: expected at least op, offset and size, and time if there is one");
+        return Err(SpecError::new(text, message));
+    }
+    let single = [
+        (Role::Time, "time"),
+        (Role::Response, "response"),
+        (Role::Op, "op"),
+        (Role::Offset, "offset"),
+        (Role::Size, "size"),
+    ];
+    match single.into_iter().find(|&(role, _)| count(role) > 1) {
+        Some((_, name)) => Err(SpecError::new(name, format!("`{text}` has `{name}` twice: expected it once"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_says_what_a_trace_tells() {
+        let spec = Spec::columns("time@100ns,host,disk,op,offset,size,response@100ns", ",", 0).unwrap();
+        assert!(spec.tells(Role::Response) && spec.tells(Role::Device) && !spec.tells(Role::Process));
+    }
+
+    #[test]
+    fn what_is_missing_or_there_twice_is_named() {
+        let columns = |text: &str| Spec::columns(text, ",", 0).unwrap_err().message;
+        assert!(columns("time,op,size").contains("no column `offset`"));
+        assert!(columns("time,op,offset,size,time").contains("`time` twice"));
+        assert!(Spec::columns("op,offset,size", "ab", 0).unwrap_err().message.contains("no separator"));
+    }
+
+    #[test]
+    fn a_patterns_columns_have_texts_between_them() {
+        let spec = Spec::pattern("[{time@ms} ms] {op} {offset@512B}+{size}", 0).unwrap();
+        let Shape::Pattern { before, columns } = &spec.shape else { panic!("{spec:?}") };
+        assert_eq!((before.as_str(), columns[0].1.as_str(), columns[3].1.as_str()), ("[", " ms] ", ""));
+        assert!(Spec::pattern("{op}{offset} {size}", 0).unwrap_err().message.contains("side by side"));
+        assert!(Spec::pattern("{op} {offset {size}", 0).is_err());
+    }
+}

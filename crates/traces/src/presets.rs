@@ -1,0 +1,233 @@
+//! Text formats that are known: each a TOML file in `presets/` that describes its lines, as a user's own may.
+//!
+//! ```toml
+//! title = "MSR Cambridge"
+//! source = 'where columns and units are described'
+//! columns = "time@100ns,host,disk,op,offset@B,size@B,response@100ns"   # or line = "[{time@ms}] …"
+//! separator = ","                # a character, tab or blanks
+//! skip = 0                       # lines before the first row
+//! header = "Timestamp,…"         # a first line that only this format has and that is no row
+//! first = "fio version 2 iolog"  # the same, and a trace without it is another
+//! time = "fraction"              # times have a point ("whole": they have none)
+//! notes = ["what a reader should know, and what is assumed"]
+//! ```
+
+use serde::Deserialize;
+
+use crate::columns::{Role, Rows, Shape, Spec, SpecError};
+
+/// A text format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// What it is asked for by: `msr`.
+    pub name: String,
+    /// What it is called.
+    pub title: String,
+    /// Where its columns and units are described.
+    pub source: String,
+    /// How its lines are read.
+    pub spec: Spec,
+    /// What a reader should know, and what is assumed.
+    pub notes: Vec<String>,
+    /// The same as was written there.
+    pub described: String,
+    header: Option<String>,
+    first: Option<String>,
+    time: Option<TimeLooks>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TimeLooks {
+    Whole,
+    Fraction,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: String,
+    source: String,
+    columns: Option<String>,
+    line: Option<String>,
+    #[serde(default = "comma")]
+    separator: String,
+    #[serde(default)]
+    skip: usize,
+    header: Option<String>,
+    first: Option<String>,
+    time: Option<TimeLooks>,
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+fn comma() -> String {
+    ",".to_owned()
+}
+
+/// Those built in, in the order in which they are tried.
+const BUILT_IN: [(&str, &str); 13] = [
+    ("blksched", include_str!("../presets/blksched.toml")),
+    ("iolog2", include_str!("../presets/iolog2.toml")),
+    ("iolog3", include_str!("../presets/iolog3.toml")),
+    ("msr", include_str!("../presets/msr.toml")),
+    ("systor", include_str!("../presets/systor.toml")),
+    ("alibaba", include_str!("../presets/alibaba.toml")),
+    ("tencent", include_str!("../presets/tencent.toml")),
+    ("spc", include_str!("../presets/spc.toml")),
+    ("k5cloud", include_str!("../presets/k5cloud.toml")),
+    ("fiu", include_str!("../presets/fiu.toml")),
+    ("disksim", include_str!("../presets/disksim.toml")),
+    ("mqsim", include_str!("../presets/mqsim.toml")),
+    ("blkreplay", include_str!("../presets/blkreplay.toml")),
+];
+
+/// Every format that is built in, in the order in which they are tried.
+pub fn presets() -> Vec<Preset> {
+    let read = |(name, text): &(&str, &str)| Preset::read(name, text).expect("a built-in format is whole");
+    BUILT_IN.iter().map(read).collect()
+}
+
+impl Preset {
+    /// A format that was described where the trace was named.
+    pub fn described(described: &str, spec: Spec) -> Preset {
+        let (name, described) = ("described".to_owned(), described.to_owned());
+        let (title, source) = ("as described".to_owned(), "the command line".to_owned());
+        Preset { name, title, source, spec, notes: Vec::new(), described, header: None, first: None, time: None }
+    }
+
+    /// A format's description in TOML.
+    ///
+    /// # Errors
+    /// If it is no TOML, a key is unknown, or its columns are none.
+    pub fn read(name: &str, text: &str) -> Result<Preset, String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        let spec: Result<Spec, SpecError> = match (&file.columns, &file.line) {
+            (Some(columns), None) => Spec::columns(columns, &file.separator, file.skip),
+            (None, Some(line)) => Spec::pattern(line, file.skip),
+            _ => return Err("expected either `columns` or `line`".to_owned()),
+        };
+        let described = match (&file.columns, &file.line) {
+            (Some(columns), _) if file.separator == "," => format!("columns={columns}"),
+            (Some(columns), _) => format!("columns={columns},separator={}", file.separator),
+            (_, line) => format!("line='{}'", line.as_deref().unwrap_or_default()),
+        };
+        Ok(Preset {
+            name: name.to_owned(),
+            title: file.title,
+            source: file.source,
+            spec: spec.map_err(|error| error.to_string())?,
+            notes: file.notes,
+            described,
+            header: file.header,
+            first: file.first,
+            time: file.time,
+        })
+    }
+
+    /// Its description, for a text that begins so: without the lines that are no rows.
+    pub fn spec_for(&self, beginning: &str) -> Spec {
+        let mut spec = self.spec.clone();
+        let first = beginning.lines().next().unwrap_or_default().trim();
+        if [&self.header, &self.first].into_iter().flatten().any(|line| first == line) {
+            spec.skip = spec.skip.max(1);
+        }
+        spec
+    }
+
+    /// Is a text that begins so of this format? The beginning ends with a whole line. If not: the first line that is no
+    /// row, and why.
+    ///
+    /// # Errors
+    /// What speaks against it.
+    pub fn fits(&self, beginning: &str) -> Result<(), String> {
+        let first = beginning.lines().next().unwrap_or_default().trim();
+        match &self.first {
+            Some(line) if first != line => return Err(format!("its first line would be `{line}`")),
+            None if first.starts_with("fio version") => return Err("it is an iolog of fio's".to_owned()),
+            _ => {}
+        }
+        let spec = self.spec_for(beginning);
+        let time = self.time.and_then(|looks| Some((looks, time_column(&spec)?)));
+        let mut rows = Rows::new(beginning.as_bytes(), spec);
+        let mut read = 0;
+        while let Some(row) = rows.row().expect("memory can be read") {
+            row.map_err(|error| error.to_string())?;
+            read += 1;
+        }
+        if read == 0 {
+            return Err("no row of it could be read".to_owned());
+        }
+        if let Some((looks, at)) = time {
+            let word = |line: &str| line.split_whitespace().nth(at).map(str::to_owned);
+            let fraction = beginning.lines().filter_map(word).any(|word| word.contains('.'));
+            match (looks, fraction) {
+                (TimeLooks::Whole, true) => return Err("its times would be whole numbers".to_owned()),
+                (TimeLooks::Fraction, false) => return Err("its times would have a decimal point".to_owned()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which column is the time, where blanks separate.
+fn time_column(spec: &Spec) -> Option<usize> {
+    match &spec.shape {
+        Shape::Columns { separator: None, columns, .. } => columns.iter().position(|column| column.role == Role::Time),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        presets().into_iter().filter(|preset| preset.fits(text).is_ok()).map(|preset| preset.name).collect()
+    }
+
+    #[test]
+    fn each_formats_rows_fit_it_and_no_other() {
+        let rows = [
+            ("msr", "128166372010635508,srv,2,Write,268021760,4096,63332\n"),
+            ("alibaba", "421,W,268021760,4096,1577808000757387\n"),
+            ("tencent", "1538323200,523480,8,1,1002\n"),
+            (
+                "systor",
+                "Timestamp,Response,IOType,LUN,Offset,Size\n1455522600.769418000,0.012477000,W,2,590409728,8192\n",
+            ),
+            (
+                "systor",
+                "1455522600.778229000,0.008964000,,1,1277042688,4096\n1455522600.758139000,,W,2,1555890176,4096\n",
+            ),
+            ("spc", "2,523480,4096,W,0.757388\n1,1883088,16384,r,0.772343,7,8\n"),
+            ("k5cloud", "7,1538323200.5,R,4096,512\n"),
+            ("fiu", "757387957 1202 find 523480 8 W 6 2 440d5ec4454263e3f60539fefa5234be\n"),
+            ("disksim", "0.757 2 523480 8 0\n"),
+            ("mqsim", "757387957 2 523480 8 0\n"),
+            ("blkreplay", "0.757387;523480;8;W;0.006333\n"),
+            ("iolog2", "fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda read 0 4096\n/dev/sda datasync\n"),
+            ("blksched", "time_ns,disk,process,op,offset_B,size_B,response_ns\n7,sda,cat,WS,0,512,9\n"),
+            ("iolog3", "fio version 3 iolog\n0 /dev/sda add\n7 /dev/sda write 0 4096\n"),
+        ];
+        for (name, text) in rows {
+            assert_eq!(found(text), [name], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_trace_fits_nothing() {
+        for text in ["[global]\nrw=read\n", "", "a b c\n", "[757.388 ms] disk2 op=wr lba=523480 len=4096\n"] {
+            assert_eq!(found(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_description_of_ones_own_is_checked_as_the_built_in_ones_are() {
+        let own = "title = 'x'\nsource = 'y'\nline = '{time@us} {op} {offset} {size}'\n";
+        assert!(Preset::read("own", own).unwrap().fits("5 R 0 512\n").is_ok());
+        assert!(Preset::read("own", "title = 'x'\nsource = 'y'\n").unwrap_err().contains("either `columns` or `line`"));
+        assert!(Preset::read("own", "title = 'x'\nsource = 'y'\ncolumn = 'time'\n").unwrap_err().contains("column"));
+    }
+}
