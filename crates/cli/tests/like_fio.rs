@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+#[path = "like_fio/counts.rs"]
+mod counts;
+
 /// A folder of its own, gone at the end.
 struct Folder(PathBuf);
 

@@ -22,8 +22,8 @@
 //! * **Mixed workloads** draw each I/O's direction by `rwmixread`. If the direction drawn has to wait for its `rate`
 //!   and the other one has not, the other goes (tried). Sequential ones keep a position per direction (tried).
 //! * **Random offsets** use every block once before any is used again, unless `norandommap`; a further pass repeats the
-//!   order (tried). The order is a keyed permutation, not fio's own sequence. Reads and writes of a mixed workload
-//!   share one map if their block sizes are equal, and have one each otherwise.
+//!   order (tried). The order is a keyed permutation, not fio's own sequence; blocks of several sizes share fio's map of
+//!   block numbers, with what comes of it (`process/block_map.rs`).
 //! * **Seeds.** fio repeats its random offsets from run to run unless told otherwise (`randrepeat` is 1 by default).
 //!   Here the simulation's seed varies them unless told otherwise, so that a comparison over seeds has something to
 //!   vary: an explicit `randrepeat=1` makes offsets the same for every seed, `allrandrepeat=1` everything random, and
@@ -36,12 +36,13 @@
 //! * **`prio` alone** means class 2, best effort; a class alone means level 0 (tried).
 //! * **Synchronous engines** have one I/O in flight, asynchronous ones up to `iodepth`, each submitted by a system call
 //!   of its own unless `iodepth_batch` says otherwise. Completions are taken when the queue is full.
-//! * **A number behind `rw`** of a sequential job is a stride: it is added behind each I/O, and at the file's end the
-//!   job starts over, backwards at the end (tried). Of a random job it is how many I/Os follow one another between two
-//!   jumps; `rw_sequencer` changes random jobs only (tried).
+//! * **A number behind `rw`** of a sequential job is a stride: it is added behind each I/O. At the file's end the job
+//!   starts over, backwards at the end; at its region's end, if that lies before, its pass is over and with the last of
+//!   its `loops` the job (tried). Of a random job it is how many of all its I/Os follow one another between two jumps;
+//!   `rw_sequencer` changes random jobs only (tried).
 //! * **Block sizes**: `bssplit` goes before `bsrange`, and that before `bs`, whatever their order (tried). A sequential
-//!   job's last block before the file's end is cut short. Random offsets of blocks of several sizes are multiples of
-//!   the least size and may repeat: fio keeps a map and cuts blocks short so that they do not (tried).
+//!   job's size that would reach beyond its region is drawn again (tried). Random offsets are multiples of the least
+//!   size, and what its map has already is cut off (tried).
 //! * **`random_distribution`** other than `random`, and `blockalign`, turn the map off, as in fio. Of `zipf` and
 //!   `pareto` without a centre the preferred blocks are scattered; `skew.rs` has the formulas.
 //! * **Trims** are discards of the disk. Whatever the engine, the process sleeps until its trim is done (MEMORY: fio
@@ -54,8 +55,8 @@
 //! * **`rate_process=poisson`** draws the gaps between I/Os; a job that fell behind catches up.
 //! * **Numbers** may be arithmetic in parentheses, in whole numbers. `$pagesize`, `$mb_memory`, `$ncpus` are those of
 //!   the simulated host, [`Host`]: the same on every machine.
-//! * **Partial blocks**: a sequential job goes on until it has done at least its size, a random one uses whole blocks
-//!   only (tried).
+//! * **Partial blocks**: a job goes on until it has done at least its size, or nothing more fits before its file's end
+//!   (tried).
 //! * **Buffered I/O** (without `direct=1`) goes through the page cache of the simulated host, [`crate::host`]. There,
 //!   `libaio` submits one I/O at a time, whatever `iodepth` says, as on Linux; other asynchronous engines keep their
 //!   depth. Each pass over the files opens them anew: `invalidate` (on unless said) takes what is clean of them out of

@@ -180,6 +180,9 @@ fn option_group_reporting_makes_one_row_of_a_group() {
     let one_alone = grouped.replace("[b]\n", "[b]\ngroup_reporting=0\n");
     assert_eq!(rows(&one_alone), [(0, 0), (0, 0), (0, 1), (1, 2), (1, 2), (1, 2)]);
     assert_eq!(plan(&grouped).rows(), 2);
+    // Who asks for it joins the one before, which did not (tried).
+    let behind = jobs.replace("[b]\n", "[b]\ngroup_reporting\n");
+    assert_eq!(rows(&behind), [(0, 0), (0, 1), (0, 1), (1, 2), (1, 3), (1, 4)]);
 }
 
 #[test]
@@ -481,10 +484,28 @@ fn kib(run: &common::Run) -> Vec<u64> {
     run.submitted.iter().map(|s| s.offset / KIB).collect()
 }
 
+/// Offsets of one process of a job file whose jobs share a file \[KiB\].
+fn kib_of(submitter: u32, jobs: &str) -> Vec<u64> {
+    let text = format!("[global]\ndirect=1\nfilename=shared\n{jobs}");
+    run(&text, 0).of(submitter).iter().map(|s| s.offset / KIB).collect()
+}
+
 #[test]
 fn option_rw_with_a_number_strides_or_runs() {
     assert_eq!(kib(&run_job("rw=read:4k size=32k")), [0, 8, 16, 24, 0, 8, 16, 24], "as fio (tried)");
     assert_eq!(kib(&run_job("rw=read:-8k size=32k")), [0, 24, 20, 16, 12, 8, 4, 0], "as fio (tried)");
+    // Of a file that goes on behind the region the job sees the region's end, and that is its own.
+    let two = |first: &str| kib_of(0, &format!("[a]\n{first}\n[b]\noffset=64k\nsize=64k\n"));
+    assert_eq!(two("rw=read:4k\nsize=32k"), [0, 8, 16, 24], "as fio (tried)");
+    assert_eq!(two("rw=read:4k\nsize=32k\noffset=16k\nloops=2"), [16, 24, 32, 40, 16, 24, 32, 40], "as fio (tried)");
+    assert_eq!(two("rw=read:12k\nsize=32k\nio_size=64k").len(), 16, "as fio (tried)");
+    let mixed = run_job("rw=randrw:8 size=1m");
+    let jumps = |dir| {
+        let own: Vec<_> = mixed.submitted.iter().filter(|s| s.dir == dir).map(|s| s.offset / 4096).collect();
+        own.windows(2).filter(|w| w[1] != w[0] + 1).count()
+    };
+    let (reads, writes) = (jumps(Dir::Read), jumps(Dir::Write));
+    assert!((24..=36).contains(&(reads + writes)), "every eighth of all I/Os, not of each direction: {reads} {writes}");
     let runs = kib(&run_job("rw=randread:4 size=1m"));
     assert!(runs.chunks(4).filter(|c| c.windows(2).all(|w| w[1] == w[0] + 4)).count() > 55, "{runs:?}");
     assert_eq!(kib(&run_job("rw=read:-1k size=32k")).len(), 8);
@@ -524,12 +545,26 @@ fn option_bsrange_draws_multiples_of_its_least() {
 
 #[test]
 fn option_bssplit_draws_sizes_by_their_shares() {
-    let run = run_job("rw=randrw filename=/dev/sda io_size=64m bssplit=4k/25:16k/,8k");
+    let run = run_job("rw=randrw filename=/dev/sda io_size=64m norandommap bssplit=4k/25:16k/,8k");
     let count = |dir, kib: u64| run.submitted.iter().filter(|s| s.dir == dir && s.length == kib * KIB).count();
     let (small, large) = (count(Dir::Read, 4), count(Dir::Read, 16));
     assert!((small * 100 / (small + large)).abs_diff(25) <= 3, "{small} {large}");
     assert_eq!(small + large, run.count(Dir::Read));
     assert_eq!(count(Dir::Write, 8), run.count(Dir::Write));
+    // With a map what is taken cuts blocks short, and each is there once.
+    let mapped = run_job("rw=randread size=16m bssplit=4k/50:64k/50");
+    let free = run_job("rw=randread size=16m bssplit=4k/50:64k/50 norandommap");
+    assert_eq!(mapped.bytes(Dir::Read), 16 << 20);
+    assert!(
+        mapped.submitted.len() * 2 > free.submitted.len() * 3,
+        "{} {}",
+        mapped.submitted.len(),
+        free.submitted.len()
+    );
+    let mut blocks: Vec<u64> =
+        mapped.submitted.iter().flat_map(|s| s.offset / 4096..(s.offset + s.length) / 4096).collect();
+    blocks.sort_unstable();
+    assert!(blocks.into_iter().eq(0..4096));
 }
 
 #[test]

@@ -106,8 +106,7 @@ fn need(job: &JobSection, number: u64, (name, share): (&str, u64), disk: u64) ->
         _ if s.files.fill_device => Ok(Need::Existing),
         _ if let Some(range) = s.files.filesize => Ok(Need::Exactly(drawn_size(s, range, name))),
         Some(Extent::Bytes(size)) if size > 0 => {
-            let length = share_of(size, share, s).checked_next_multiple_of(s.max_bs()).unwrap_or(u64::MAX);
-            Ok(Need::Bytes(length.saturating_add(first_offset(s, number))))
+            Ok(Need::Bytes(share_of(size, share, s).saturating_add(first_offset(s, number))))
         }
         _ if s.files.filename.is_some() => Ok(Need::Existing),
         _ => {

@@ -14,8 +14,8 @@ use super::errors::{Note, Problem};
 use super::files::{Clone, Files, does_not_fit};
 use super::layout;
 use super::process::{
-    Area, Batch, Command, Ends, FileArea, FileSet, Found, LatencyTarget, Limit, Pattern, Process, RateFloor, Script,
-    Seeds, Sizes, ThinkTime,
+    Area, Batch, Command, Ends, FileArea, FileSet, Found, LatencyTarget, Limit, Pattern, Pieces, Process, RateFloor,
+    Script, Seeds, Sizes, ThinkTime,
 };
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
@@ -73,7 +73,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
     let mut scripts = Vec::new();
     let mut order = Succession::default();
     for clone in &clones {
-        match regions(clone, &extents) {
+        match regions(clone, &extents, &files.needs) {
             Ok(regions) => {
                 let s = &clone.job.settings;
                 let place = |file: &usize| open_file(s, extents[*file], files.needs[*file]);
@@ -116,8 +116,6 @@ struct Succession {
     processes: u32,
     group: u32,
     rows: u32,
-    /// The row shared by the current group's processes with `group_reporting`.
-    shared_row: Option<u32>,
     /// The processes of each job.
     of_job: BTreeMap<String, Range<u32>>,
     /// How many processes stand before the last stonewall.
@@ -127,13 +125,14 @@ struct Succession {
 impl Succession {
     fn next(&mut self, clone: &Clone<'_>, file: &str, regions: &Regions) -> (JobPlan, Script) {
         let s = &clone.job.settings;
+        let mut begins_group = self.processes == 0;
         if clone.number == 0 && self.processes > 0 {
             if s.stonewall {
                 self.behind = self.processes;
             }
             if s.stonewall || s.new_group {
                 self.group += 1;
-                self.shared_row = None;
+                begins_group = true;
             }
         }
         let submitter = SubmitterId(self.processes);
@@ -153,7 +152,7 @@ impl Succession {
             description: s.description.clone(),
             options: clone.job.written.clone(),
             group: self.group,
-            row: self.row(s),
+            row: self.row(s, begins_group),
             submitter,
             priority: priority(s),
             cgroup: GroupId::ROOT,
@@ -167,16 +166,13 @@ impl Succession {
         (job, script)
     }
 
-    fn row(&mut self, s: &Settings) -> u32 {
-        if let (true, Some(row)) = (s.group_reporting, self.shared_row) {
-            return row;
+    /// With `group_reporting` a process joins the row of the one before it in its group, even if that one did not ask
+    /// for it (tried).
+    fn row(&mut self, s: &Settings, begins_group: bool) -> u32 {
+        if begins_group || !s.group_reporting {
+            self.rows += 1;
         }
-        let row = self.rows;
-        self.rows += 1;
-        if s.group_reporting {
-            self.shared_row = Some(row);
-        }
-        row
+        self.rows - 1
     }
 }
 
@@ -338,7 +334,13 @@ fn reporting(s: &Settings) -> Reporting {
 
 fn file_set(s: &Settings, regions: &Regions) -> FileSet {
     let area = |region: &Region| FileArea {
-        area: Area { start: region.start, sectors: region.sectors, reach: region.reach },
+        area: Area {
+            start: region.start,
+            sectors: region.sectors,
+            reach: region.reach,
+            offset: region.offset,
+            file: region.file,
+        },
         bytes: region.bytes,
     };
     FileSet {
@@ -348,6 +350,7 @@ fn file_set(s: &Settings, regions: &Regions) -> FileSet {
             true => Service { turn: Turn::Sequential, every: 1 },
             false => s.files.service.clone(),
         },
+        pieces: if s.zones.strided { Pieces::Zones } else { Pieces::Files },
     }
 }
 
@@ -411,6 +414,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
             true => u64::MAX,
             false => regions.bytes.saturating_mul(s.loops).saturating_mul(passes),
         },
+        passes: regions.passes,
         ios: s.number_ios.unwrap_or(u64::MAX).saturating_mul(passes),
         runtime: s.runtime.unwrap_or(Span::MAX),
         startdelay: s.startdelay,

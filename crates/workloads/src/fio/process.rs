@@ -7,6 +7,7 @@ use blksched::{Bio, Durability, GroupId, Hints, Instant, Op, Priority, Sector, S
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+mod block_map;
 mod command;
 mod files;
 mod floor;
@@ -26,7 +27,7 @@ mod trouble;
 use super::settings::{Durable, Mix, RateProcess};
 use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use command::Command;
-pub(crate) use files::{FileArea, FileSet};
+pub(crate) use files::{FileArea, FileSet, Pieces};
 use files::{FileSeeds, Files};
 use floor::Floor;
 pub(crate) use floor::RateFloor;
@@ -69,6 +70,8 @@ pub(crate) struct Script {
     pub reads_percent: u32,
     /// To transfer in all; `u64::MAX` if only time ends it.
     pub bytes: u64,
+    /// How often its files may be gone through, if passes end before their bytes are transferred.
+    pub passes: u64,
     pub ios: u64,
     pub runtime: Span,
     pub startdelay: (Span, Span),
@@ -119,6 +122,8 @@ pub(crate) struct Process {
     phase: Phase,
     startdelay: Span,
     files: Files,
+    /// How often it has gone through them, where passes end early.
+    passes: u64,
     directions: Pcg64Mcg,
     priorities: Pcg64Mcg,
     pace: PerDdir<Pace>,
@@ -174,6 +179,7 @@ impl Process {
             },
             startdelay,
             files: Files::new(script.files.clone(), script.pattern.clone(), file_seeds),
+            passes: 0,
             directions: others,
             priorities: purpose(seeds::Purpose::Priorities),
             pace: PerDdir::from_fn(|dir| Pace::new(script.limits[dir], script.rate_process, arrivals.next_u64())),
@@ -275,23 +281,40 @@ impl Process {
     }
 
     /// Where the next I/O of this direction goes. What was trimmed is written, block by block.
-    fn place(&mut self, now: Instant, ddir: Ddir) -> (Sector, u32) {
+    fn place(&mut self, now: Instant, ddir: Ddir) -> Option<(Sector, u32)> {
         if let Some(log) = &mut self.log {
-            return log.submit(now);
+            return Some(log.submit(now));
         }
         let Some((start, left)) = self.trimmed.take() else {
             let place = self.files.next(ddir);
-            self.trimmed = (self.script.mix == Mix::TrimWrite).then_some(place);
+            self.trimmed = place.filter(|_| self.script.mix == Mix::TrimWrite);
             return place;
         };
         let length = self.files.length(ddir).min(left);
         self.trimmed = (left > length).then(|| (start + length, left - length));
-        (start, length)
+        Some((start, length))
     }
 
-    fn submit(&mut self, now: Instant) -> Bio {
+    /// The next I/O's direction and place; `None`: its last pass over its files is over.
+    fn choose(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
         let dir = self.direction(now);
-        let (start, sectors) = self.place(now, dir);
+        if let Some(place) = self.place(now, dir) {
+            return Some((dir, place));
+        }
+        self.passes += 1;
+        if self.passes >= self.script.passes {
+            return None;
+        }
+        let dir = self.direction(now);
+        // A pass without a single I/O would go on for ever.
+        self.place(now, dir).map(|place| (dir, place))
+    }
+
+    fn submit(&mut self, now: Instant) -> Option<Bio> {
+        let Some((dir, (start, sectors))) = self.choose(now) else {
+            (self.stopped, self.burst) = (true, 0);
+            return None;
+        };
         let bytes = u64::from(sectors) * 512;
         let priority =
             command::priority(&self.script.commands, (dir, sectors), self.script.priority, &mut self.priorities);
@@ -308,14 +331,14 @@ impl Process {
         let bio = Bio { priority, group, ..Bio::read(self.tag(), self.script.submitter, start, sectors) };
         self.ages.submitted(&self.script, bio.tag, (now, dir, bytes));
         match dir {
-            Ddir::Read => return bio,
+            Ddir::Read => return Some(bio),
             Ddir::Write => self.writes_since_flush += 1,
             Ddir::Trim => self.call = Some((Call::Trim, bio.tag)),
         }
         let fua = dir == Ddir::Write && self.script.written_as == Op::Write && self.script.durable == Durable::Yes;
         let op = if dir == Ddir::Write { self.script.written_as } else { dir.op() };
         let hints = Hints { req_sync: op == Op::Write, ..bio.hints };
-        Bio { op, hints, durability: Durability { fua, ..Durability::default() }, ..bio }
+        Some(Bio { op, hints, durability: Durability { fua, ..Durability::default() }, ..bio })
     }
 
     /// The process sleeps until it is done; asynchronous I/O goes on meanwhile.
@@ -381,12 +404,18 @@ impl Process {
                 out.push(Emission::Submit(self.flush()));
             } else {
                 self.burst = if self.burst == 0 { self.script.batch.submit } else { self.burst } - 1;
-                out.push(Emission::Submit(self.submit(now)));
-                self.flow.iter_mut().for_each(|flow| flow.submitted(now, out));
+                if let Some(bio) = self.submit(now) {
+                    out.push(Emission::Submit(bio));
+                    self.flow.iter_mut().for_each(|flow| flow.submitted(now, out));
+                }
                 if self.thinking.is_due_at_once() {
                     self.think(now);
                 }
             }
+        }
+        if out.len() == before && self.is_over() {
+            // Its last pass over its files was.
+            return self.end(out);
         }
         let ends = self.burst == 0 || self.wants_flush() || !self.may_submit(now) || !self.reaper.is_filling();
         if ends && (out.len() > before || self.burst > 0) {

@@ -6,7 +6,7 @@ use super::blocks::Blocks;
 use super::ddir::PerDdir;
 use super::errors::Problem;
 use super::files::{Clone, share_of};
-use super::layout;
+use super::layout::{self, Need};
 use super::options::MAX_FILES;
 use super::sections::JobSection;
 use super::settings::{Order, Settings};
@@ -23,6 +23,10 @@ pub(super) struct Region {
     /// To transfer in one pass over it \[bytes\].
     pub bytes: u64,
     pub sectors: u64,
+    /// From the file's beginning \[sectors\].
+    pub offset: u64,
+    /// How long that file is \[sectors\].
+    pub file: u64,
 }
 
 /// What a clone uses of all its files.
@@ -30,6 +34,8 @@ pub(super) struct Regions {
     pub all: Vec<Region>,
     /// To transfer in one loop \[bytes\].
     pub bytes: u64,
+    /// How often its files may be gone through; more than that `io_size` alone asks for.
+    pub passes: u64,
 }
 
 fn resolve(extent: Extent, whole: u64) -> u64 {
@@ -39,38 +45,52 @@ fn resolve(extent: Extent, whole: u64) -> u64 {
     }
 }
 
-/// Of each file from `offset` for its share of `size`. `files` has every file's place.
-pub(super) fn regions(clone: &Clone<'_>, files: &[layout::Extent]) -> Result<Regions, Problem> {
+/// Of each file from `offset` for its share of `size`. `files` has every file's place and what was asked for it.
+pub(super) fn regions(clone: &Clone<'_>, files: &[layout::Extent], needs: &[Need]) -> Result<Regions, Problem> {
     let s = &clone.job.settings;
     let share = clone.files.len() as u64;
-    let each = |file: &usize| region(clone.job, (clone.number, share), files[*file]);
+    let each = |file: &usize| {
+        let end = match needs[*file] {
+            Need::Bytes(bytes) | Need::Exactly(bytes) => bytes,
+            Need::WholeDisk | Need::Existing => files[*file].length,
+        };
+        region(clone.job, (clone.number, share), (files[*file], end))
+    };
     let all = clone.files.iter().map(each).collect::<Result<Vec<_>, _>>()?;
+    let to_do = all.iter().fold(0, |sum: u64, region| sum.saturating_add(region.bytes));
     let all = if s.zones.strided { zones(clone.job, &all[0])? } else { all };
     let whole = clone.files.iter().fold(0u64, |sum, file| sum.saturating_add(files[*file].length));
     let bytes = match (s.io_size, s.size) {
-        (Some(extent), _) if extent != Extent::Bytes(0) => in_blocks(resolve(extent, whole), s),
+        (Some(extent), _) if extent != Extent::Bytes(0) => resolve(extent, whole),
         // With `filesize`, `size` only says how much is transferred.
-        (_, Some(extent)) if s.files.filesize.is_some() && extent != Extent::Bytes(0) => {
-            in_blocks(resolve(extent, whole), s)
-        }
-        _ => all.iter().fold(0, |sum: u64, region| sum.saturating_add(region.bytes)),
+        (_, Some(extent)) if s.files.filesize.is_some() && extent != Extent::Bytes(0) => resolve(extent, whole),
+        _ => to_do,
     };
-    Ok(Regions { all, bytes })
+    let passes = match s.io_size {
+        Some(extent) if extent != Extent::Bytes(0) => u64::MAX,
+        _ if s.time_based => u64::MAX,
+        _ => s.loops,
+    };
+    Ok(Regions { all, bytes, passes })
 }
 
-fn region(job: &JobSection, (number, share): (u64, u64), file: layout::Extent) -> Result<Region, Problem> {
+fn region(
+    job: &JobSection,
+    (number, share): (u64, u64),
+    (file, end): (layout::Extent, u64),
+) -> Result<Region, Problem> {
     let s = &job.settings;
     let align = if s.offset_align > 0 { s.offset_align } else { s.min_bs() };
     let of_file = |extent| match extent {
         Extent::Bytes(bytes) => bytes,
-        percent => resolve(percent, file.length).checked_next_multiple_of(align).unwrap_or(u64::MAX),
+        percent => resolve(percent, end).checked_next_multiple_of(align).unwrap_or(u64::MAX),
     };
     let offset = of_file(s.offset).saturating_add(of_file(s.offset_increment).saturating_mul(number));
-    let left = file.length.saturating_sub(offset);
+    let left = end.saturating_sub(offset);
     let size = match s.size {
         _ if s.files.filesize.is_some() || s.files.fill_device => left,
         None | Some(Extent::Bytes(0)) => left,
-        Some(Extent::Percent(percent)) => whole_blocks(resolve(Extent::Percent(percent), file.length), s).min(left),
+        Some(Extent::Percent(percent)) => whole_blocks(resolve(Extent::Percent(percent), end), s).min(left),
         Some(Extent::Bytes(bytes)) => share_of(bytes, share, s).min(left),
     };
     if size < s.max_bs() {
@@ -83,14 +103,15 @@ fn region(job: &JobSection, (number, share): (u64, u64), file: layout::Extent) -
     });
     let start = Sector((file.start + offset) / SECTOR_BYTES);
     let reach = PerDdir::from_fn(|dir| reach[dir] / SECTOR_BYTES);
-    Ok(Region { start, reach, bytes: in_blocks(size, s), sectors: size / SECTOR_BYTES })
+    let (offset, file) = (offset / SECTOR_BYTES, end / SECTOR_BYTES);
+    Ok(Region { start, reach, bytes: size, sectors: size / SECTOR_BYTES, offset, file })
 }
 
-/// The stretches of a region that `zonemode=strided` uses, each of `zonerange` and with `zoneskip` behind it; what is
-/// left at the end is too short for one and is not used.
+/// The stretches that `zonemode=strided` uses, each of `zonerange` and with `zoneskip` behind it, from `offset` to the
+/// file's end however little `size` is (tried); what is left there is too short for one and is not used.
 fn zones(job: &JobSection, region: &Region) -> Result<Vec<Region>, Problem> {
     let s = &job.settings;
-    let whole = region.sectors * SECTOR_BYTES;
+    let whole = (region.file - region.offset).max(region.sectors) * SECTOR_BYTES;
     let of_file = |extent: Option<Extent>| extent.map(|extent| resolve(extent, whole)).filter(|bytes| *bytes > 0);
     let size = of_file(s.zones.size).unwrap_or(whole);
     let (range, skip) = (of_file(s.zones.range).unwrap_or(size), of_file(s.zones.skip).unwrap_or(0));
@@ -114,7 +135,8 @@ fn zones(job: &JobSection, region: &Region) -> Result<Vec<Region>, Problem> {
             _ => range,
         });
         let reach = PerDdir::from_fn(|ddir| reach[ddir] / SECTOR_BYTES);
-        Region { start: Sector(start), reach, bytes: in_blocks(size, s), sectors: range / SECTOR_BYTES }
+        let sectors = range / SECTOR_BYTES;
+        Region { start: Sector(start), reach, bytes: size, sectors, offset: 0, file: sectors }
     };
     Ok((0..count).map(zone).collect())
 }
@@ -129,11 +151,6 @@ fn too_small(job: &JobSection, (offset, left, size): (u64, u64, u64)) -> Problem
         () => "size",
     };
     Problem::new(s.place_of(option, &job.place), title, expected)
-}
-
-/// Sequential jobs go on until they have done at least so much, random ones do whole blocks.
-fn in_blocks(bytes: u64, s: &Settings) -> u64 {
-    if s.order == Order::Random { whole_blocks(bytes, s) } else { bytes }
 }
 
 /// At least one.

@@ -36,6 +36,16 @@ pub(crate) struct FileSet {
     /// How many are open at a time.
     pub open: usize,
     pub service: Service,
+    pub pieces: Pieces,
+}
+
+/// What the regions are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pieces {
+    /// One of each file.
+    Files,
+    /// Zones of one file, each used until so much was transferred there, however short it is.
+    Zones,
 }
 
 /// Where offsets and lengths come from.
@@ -56,6 +66,12 @@ pub(super) struct Files {
     current: usize,
     /// I/Os since the last switch.
     served: u64,
+    /// I/Os that were asked for in all.
+    asked: u64,
+    /// A file's pass ended before its bytes were submitted, in this pass over all.
+    cut_short: bool,
+    /// Such a pass is over.
+    over: bool,
     choice: Choice,
 }
 
@@ -88,17 +104,49 @@ impl Files {
             Turn::Skewed(kind) => Choice::Skewed { skew: skew(kind, count, &mut random), random },
         };
         let used = vec![None; count];
-        Files { set, pattern: Arc::new(pattern), seeds, used, current: count - 1, served: 0, choice }
+        Files {
+            set,
+            pattern: Arc::new(pattern),
+            seeds,
+            used,
+            current: count - 1,
+            served: 0,
+            asked: 0,
+            cut_short: false,
+            over: false,
+            choice,
+        }
     }
 
-    /// The next I/O of this direction: its first sector and length.
-    pub fn next(&mut self, ddir: Ddir) -> (Sector, u32) {
-        self.choose();
-        self.served += 1;
-        let used = self.used();
-        let (start, sectors) = used.offsets.next(ddir);
-        used.submitted += u64::from(sectors) * 512;
-        (start, sectors)
+    /// The next I/O of this direction: its first sector and length. `None`: a pass over all files is over before its
+    /// bytes are submitted, and the next call begins another.
+    pub fn next(&mut self, ddir: Ddir) -> Option<(Sector, u32)> {
+        loop {
+            self.choose();
+            if core::mem::take(&mut self.over) {
+                self.current = self.set.files.len() - 1;
+                return None;
+            }
+            self.served += 1;
+            let nth = self.asked;
+            self.asked += 1;
+            let used = self.used();
+            if let Some((start, sectors)) = used.offsets.next(ddir, nth) {
+                used.submitted += u64::from(sectors) * 512;
+                return Some((start, sectors));
+            }
+            let pieces = self.set.pieces;
+            if pieces == Pieces::Zones || matches!(self.choice, Choice::Only) {
+                self.used().offsets.start_over();
+            }
+            match (pieces, &self.choice) {
+                (Pieces::Zones, _) => continue,
+                (Pieces::Files, Choice::Only) => return None,
+                (Pieces::Files, _) => self.cut_short = true,
+            }
+            let bytes = self.set.files[self.current].bytes;
+            self.used().submitted = bytes;
+        }
     }
 
     /// The length of an I/O whose place is known.
@@ -163,7 +211,9 @@ impl Files {
                 all
             }
         };
-        for used in self.used[start_over].iter_mut().flatten() {
+        self.over = start_over.len() == self.set.files.len() && core::mem::take(&mut self.cut_short);
+        for file in start_over {
+            let Some(used) = &mut self.used[file] else { continue };
             used.submitted = 0;
             used.offsets.start_over();
         }

@@ -5,6 +5,7 @@ use blksched::Sector;
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64Mcg;
 
+use super::block_map::BlockMap;
 use super::permutation::Permutation;
 use super::sizes::Sizes;
 use super::skew::Skew;
@@ -41,6 +42,10 @@ pub(crate) struct Area {
     pub sectors: u64,
     /// How far each direction's sequential blocks reach \[sectors\]: the last may hang over the region's end.
     pub reach: PerDdir<u64>,
+    /// Where in its file the region begins \[sectors\].
+    pub offset: u64,
+    /// How long that file is \[sectors\].
+    pub file: u64,
 }
 
 /// A job's positions in its region.
@@ -53,69 +58,91 @@ pub(super) struct Offsets {
     lengths: Pcg64Mcg,
     /// The last I/O of each direction: its offset \[sectors\] and length.
     last: PerDdir<Option<(u64, u32)>>,
-    /// I/Os of each direction so far.
-    count: PerDdir<u64>,
 }
 
 #[derive(Clone, Debug)]
 enum Walk {
     Sequential,
-    /// Every block once, then again in the same order; reads and writes of equal blocks share one map.
+    /// Blocks of one size, each once, then again in the same order.
     Covering {
-        done: PerDdir<u64>,
-        map: PerDdir<Permutation>,
-        shared: bool,
+        done: u64,
+        order: Permutation,
     },
+    /// Blocks of several sizes, each once as far as the map sees to it.
+    Mapped(BlockMap),
     /// Any block at any time, of a grid of such steps \[sectors\].
     Free {
         step: PerDdir<u64>,
-        skew: PerDdir<Skew>,
+        skew: Box<PerDdir<Skew>>,
         random: Pcg64Mcg,
+        /// As `random` was at first.
+        first: Pcg64Mcg,
     },
 }
 
 impl Offsets {
     pub fn new(pattern: &Pattern, area: Area, mut random: Pcg64Mcg, lengths: Pcg64Mcg) -> Offsets {
-        let walk = match pattern.order {
-            Order::Sequential => Walk::Sequential,
-            Order::Random if pattern.drawn.iter().all(|ddir| covered(pattern, *ddir).is_some()) => {
-                let sectors = |ddir| u64::from(pattern.sizes[ddir].min());
-                let first = sectors(pattern.drawn[0]);
-                let shared = pattern.drawn.iter().all(|ddir| sectors(*ddir) == first);
-                let blocks = |ddir| (area.sectors / if shared { first } else { sectors(ddir) }).max(1);
-                let map = PerDdir::from_fn(|ddir| Permutation::new(blocks(ddir), random.next_u64()));
-                Walk::Covering { done: PerDdir::default(), map, shared }
+        let walk = match (pattern.order, pattern.covers()) {
+            (Order::Sequential, _) => Walk::Sequential,
+            (Order::Random, Covers::Nothing) => free(pattern, area, random),
+            (Order::Random, Covers::BlocksOf(sectors)) => {
+                let order = Permutation::new((area.sectors / u64::from(sectors)).max(1), random.next_u64());
+                Walk::Covering { done: 0, order }
             }
-            Order::Random => free(pattern, area, random),
+            (Order::Random, Covers::Sizes) => {
+                let least = pattern.drawn.iter().map(|ddir| pattern.sizes[*ddir].min()).min().unwrap_or(1);
+                Walk::Mapped(BlockMap::new(area.sectors / u64::from(least), random))
+            }
         };
-        let (last, count) = (PerDdir::default(), PerDdir::default());
-        Offsets { area, pattern: pattern.clone(), walk, lengths, last, count }
+        Offsets { area, pattern: pattern.clone(), walk, lengths, last: PerDdir::default() }
     }
 
-    /// The next I/O of this direction: its first sector and length.
-    pub fn next(&mut self, dir: Ddir) -> (Sector, u32) {
-        let length = self.pattern.sizes[dir].draw(&mut self.lengths);
-        let step = self.jumps(dir);
-        let length = match &self.pattern.sizes_onward {
-            Some(sizes) if step != Step::Jump => sizes.draw(&mut self.lengths),
-            _ => length,
-        };
+    /// The next I/O of this direction, the `nth` of the job: its first sector and length. `None`: this pass over the
+    /// file is over.
+    pub fn next(&mut self, dir: Ddir, nth: u64) -> Option<(Sector, u32)> {
+        let step = self.step(dir, nth);
         let (at, length) = match step {
-            Step::Jump => (self.jump(dir, length), length),
-            Step::Onward => self.onward(dir, length),
-            Step::Again => (self.last[dir].map_or(0, |last| last.0), length),
+            Step::Jump => self.jump(dir)?,
+            Step::Onward => match self.onward(dir) {
+                // Behind the file's end a random job jumps; behind its own region's end the pass is over (tried).
+                None if self.pattern.order == Order::Random && self.ends_with_its_file() => self.jump(dir)?,
+                onward => onward?,
+            },
+            Step::Again => {
+                let at = self.last[dir].map_or(0, |last| last.0);
+                (at, self.length_at(dir, step, self.area.sectors.saturating_sub(at))?)
+            }
         };
         self.last[dir] = Some((at, length));
-        self.count[dir] += 1;
-        (Sector(self.area.start.0 + at), length)
+        Some((Sector(self.area.start.0 + at), length))
+    }
+
+    fn sizes(&self, dir: Ddir, step: Step) -> &Sizes {
+        let onward = self.pattern.sizes_onward.as_ref().filter(|_| step != Step::Jump);
+        onward.unwrap_or(&self.pattern.sizes[dir])
+    }
+
+    /// A length that does not reach beyond so many sectors.
+    fn length_at(&mut self, dir: Ddir, step: Step, left: u64) -> Option<u32> {
+        let mut random = self.lengths.clone();
+        let length = self.sizes(dir, step).draw_within(left, &mut random);
+        self.lengths = random;
+        length
     }
 
     /// As at the beginning, in the same order.
     pub fn start_over(&mut self) {
-        (self.last, self.count) = (PerDdir::default(), PerDdir::default());
-        if let Walk::Covering { done, .. } = &mut self.walk {
-            *done = PerDdir::default();
+        self.last = PerDdir::default();
+        match &mut self.walk {
+            Walk::Sequential => {}
+            Walk::Covering { done, .. } => *done = 0,
+            Walk::Mapped(map) => map.start_over(),
+            Walk::Free { random, first, .. } => *random = first.clone(),
         }
+    }
+
+    fn ends_with_its_file(&self) -> bool {
+        self.area.offset + self.area.sectors >= self.area.file
     }
 
     /// The length of an I/O whose place is known.
@@ -123,11 +150,11 @@ impl Offsets {
         self.pattern.sizes[ddir].draw(&mut self.lengths)
     }
 
-    fn jumps(&mut self, dir: Ddir) -> Step {
+    fn step(&mut self, dir: Ddir, nth: u64) -> Step {
         if self.pattern.order == Order::Sequential {
             return Step::Onward;
         }
-        if !self.count[dir].is_multiple_of(self.pattern.every) {
+        if !nth.is_multiple_of(self.pattern.every) {
             return match self.pattern.sequencer {
                 Sequencer::Sequential => Step::Onward,
                 Sequencer::Identical => Step::Again,
@@ -140,43 +167,52 @@ impl Offsets {
         }
     }
 
-    /// Behind the last of this direction, from the start again at the end. The last before the end is cut short if
-    /// sizes differ.
-    fn onward(&self, dir: Ddir, length: u32) -> (u64, u32) {
+    /// Behind the last of this direction. Behind the region's end the pass is over; but a stride goes on from the start
+    /// behind its *file's* end, as far into the region as that lies in the file, and backwards from the region's end
+    /// (all tried).
+    fn onward(&mut self, dir: Ddir) -> Option<(u64, u32)> {
         let reach = self.area.reach[dir];
         let stride = if self.pattern.order == Order::Sequential { self.pattern.stride } else { 0 };
-        let at = match self.last[dir] {
+        let end = self.last[dir].map(|(at, length)| at + u64::from(length));
+        let at = match end {
             None => 0,
-            Some((at, length)) => (at + u64::from(length)).checked_add_signed(stride).unwrap_or(u64::MAX),
+            Some(end) if stride >= 0 && self.area.offset + end >= self.area.file => return None,
+            Some(end) => end.checked_add_signed(stride).unwrap_or(u64::MAX),
         };
-        let least = self.pattern.sizes_onward.as_ref().unwrap_or(&self.pattern.sizes[dir]).min();
-        let left = reach.saturating_sub(at);
-        if left >= u64::from(length) {
-            return (at, length);
+        let at = if stride > 0 && at != u64::MAX && at >= self.area.file { self.area.offset } else { at };
+        if let Some(length) = self.length_at(dir, Step::Onward, reach.saturating_sub(at)) {
+            return Some((at, length));
         }
-        if left >= u64::from(least) {
-            return (at, left as u32 / least * least);
+        if stride >= 0 {
+            return None;
         }
         // Backwards the end comes before the start.
-        let back = stride.unsigned_abs().max(u64::from(length));
-        let again = if stride < 0 { reach.saturating_sub(back) } else { 0 };
-        (again, u64::from(length).min((reach - again) / u64::from(least) * u64::from(least)).max(1) as u32)
+        let longest = u64::from(self.sizes(dir, Step::Onward).max());
+        let again = reach.saturating_sub(stride.unsigned_abs().max(longest));
+        Some((again, self.length_at(dir, Step::Onward, reach - again)?))
     }
 
-    fn jump(&mut self, dir: Ddir, length: u32) -> u64 {
+    fn jump(&mut self, dir: Ddir) -> Option<(u64, u32)> {
+        let unit = self.pattern.sizes[dir].min();
         match &mut self.walk {
-            Walk::Sequential => 0,
-            Walk::Covering { done, map, shared } => {
-                let key = if *shared { Ddir::Read } else { dir };
-                let blocks = map[key].blocks();
-                let here = done[key];
-                done[key] = if here + 1 < blocks { here + 1 } else { 0 };
-                map[key].at(here) * u64::from(length)
+            Walk::Sequential => Some((0, unit)),
+            Walk::Covering { done, order } => {
+                let block = (*done < order.blocks()).then(|| order.at(*done))?;
+                *done += 1;
+                Some((block * u64::from(unit), unit))
             }
-            Walk::Free { step, skew, random } => {
-                let last = self.area.sectors.saturating_sub(u64::from(length)) / step[dir];
-                // A long block that would hang over the end goes as far back as it must.
-                skew[dir].draw(random).min(last) * step[dir]
+            Walk::Mapped(map) => {
+                let blocks = self.area.sectors / u64::from(unit);
+                let first = map.find(blocks)?;
+                let length =
+                    self.pattern.sizes[dir].draw_within((blocks - first) * u64::from(unit), &mut self.lengths)?;
+                let count = map.take(first, u64::from(length / unit));
+                Some((first * u64::from(unit), count as u32 * unit))
+            }
+            Walk::Free { step, skew, random, .. } => {
+                let last = self.area.sectors.saturating_sub(u64::from(unit)) / step[dir];
+                let at = skew[dir].draw(random).min(last) * step[dir];
+                Some((at, self.length_at(dir, Step::Jump, self.area.sectors - at)?))
             }
         }
     }
@@ -190,12 +226,32 @@ enum Step {
     Again,
 }
 
-/// The block size \[sectors\] of a direction that visits every block once.
-fn covered(pattern: &Pattern, dir: Ddir) -> Option<u32> {
-    let uniform = pattern.distribution[dir] == Distribution::Random && pattern.align[dir].is_none();
-    match pattern.sizes[dir] {
-        Sizes::One(sectors) if uniform && !pattern.norandommap => Some(sectors),
-        _ => None,
+/// Of what fio keeps a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Covers {
+    /// No map.
+    Nothing,
+    /// Every I/O is so long \[sectors\].
+    BlocksOf(u32),
+    /// Lengths differ.
+    Sizes,
+}
+
+impl Pattern {
+    /// Jobs that also go on behind their last I/O keep no map (tried).
+    fn covers(&self) -> Covers {
+        let jumps = |ddir: Ddir| self.every == 1 && self.percentage_random[ddir] == 100;
+        let uniform = |ddir: Ddir| self.distribution[ddir] == Distribution::Random && self.align[ddir].is_none();
+        if self.norandommap || !self.drawn.iter().all(|&ddir| jumps(ddir) && uniform(ddir)) {
+            return Covers::Nothing;
+        }
+        let sizes = &self.sizes[self.drawn[0]];
+        match sizes {
+            Sizes::One(sectors) if self.drawn.iter().all(|ddir| self.sizes[*ddir] == *sizes) => {
+                Covers::BlocksOf(*sectors)
+            }
+            _ => Covers::Sizes,
+        }
     }
 }
 
@@ -206,5 +262,5 @@ fn free(pattern: &Pattern, area: Area, mut random: Pcg64Mcg) -> Walk {
         let places = area.sectors.saturating_sub(least) / step[dir] + 1;
         Skew::new(&pattern.distribution[dir], places, step[dir] * 512, &mut random)
     });
-    Walk::Free { step, skew, random }
+    Walk::Free { step, skew: Box::new(skew), first: random.clone(), random }
 }

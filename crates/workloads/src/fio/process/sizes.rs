@@ -6,6 +6,8 @@ use rand_pcg::Pcg64Mcg;
 use crate::fio::blocks::{Blocks, pick};
 
 const SECTOR_BYTES: u64 = 512;
+/// What does not fit so often is as short as can be.
+const MOST_DRAWS: u32 = 256;
 
 /// The lengths of one direction \[sectors\].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,21 @@ impl Sizes {
             Sizes::One(sectors) | Sizes::Range { unit: sectors, .. } => *sectors,
             Sizes::Split(parts) => parts.iter().map(|part| part.0).min().expect("a mix of sizes has some"),
         }
+    }
+
+    pub fn max(&self) -> u32 {
+        match self {
+            Sizes::One(sectors) => *sectors,
+            Sizes::Range { unit, most } => unit * most,
+            Sizes::Split(parts) => parts.iter().map(|part| part.0).max().expect("a mix of sizes has some"),
+        }
+    }
+
+    /// A length of at most `left` sectors: drawn again until it fits (tried).
+    pub fn draw_within(&self, left: u64, random: &mut Pcg64Mcg) -> Option<u32> {
+        let fits = |length: &u32| u64::from(*length) <= left;
+        Some(self.min()).filter(fits)?;
+        (0..MOST_DRAWS).map(|_| self.draw(random)).find(fits).or(Some(self.min()))
     }
 
     pub fn draw(&self, random: &mut Pcg64Mcg) -> u32 {

@@ -1,0 +1,182 @@
+//! How many I/Os and bytes real fio does for a job, and how many we do: for every option that changes them.
+//!
+//! Many jobs in one file, each with a file of its own (fio's engine `null`), or all in one file that is longer than
+//! their regions (fio's `psync` on a file of a temporary folder). Offsets and sizes that are drawn come in another
+//! order here, so jobs whose counts hang on draws are compared summed over many clones, within so many percent: about
+//! three times by how much such sums differ between runs of fio with different seeds.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Folder, fio_is_here, ours, theirs};
+
+/// Every count is the same.
+const EXACTLY: f64 = 0.0;
+
+/// Name, how near \[%\], options.
+type Case = (&'static str, f64, &'static str);
+
+/// Each with a file of its own.
+const ALONE: &[Case] = &[
+    ("read", EXACTLY, "rw=read"),
+    ("write", EXACTLY, "rw=write"),
+    ("randread", EXACTLY, "rw=randread"),
+    ("randwrite", EXACTLY, "rw=randwrite fsync=10"),
+    ("rw", 3.0, "rw=rw numjobs=16"),
+    ("mix", 3.0, "rw=randrw rwmixread=80 numjobs=16"),
+    ("mix-write", 3.0, "rw=randrw rwmixwrite=80 numjobs=16"),
+    ("mix-0", EXACTLY, "rw=randrw rwmixread=0"),
+    ("trim", EXACTLY, "rw=randtrim bs=8k"),
+    ("trimwrite", EXACTLY, "rw=trimwrite bs=8k"),
+    ("randtrimwrite", EXACTLY, "rw=randtrimwrite number_ios=20"),
+    ("bs-odd", EXACTLY, "rw=read bs=12k"),
+    ("bs-odd-random", EXACTLY, "rw=randread bs=12k"),
+    ("bs-odd-free", EXACTLY, "rw=randread bs=12k norandommap"),
+    ("bs-512", EXACTLY, "rw=randread bs=512 size=100k"),
+    ("bs-directions", EXACTLY, "rw=write bs=4k,32k"),
+    ("stride", EXACTLY, "rw=read:12k"),
+    ("stride-back", EXACTLY, "rw=read:-8k"),
+    ("stride-small", EXACTLY, "rw=write:1k"),
+    ("stride-loops", EXACTLY, "rw=read:4k loops=3"),
+    ("stride-mixed", 5.0, "rw=rw:4k numjobs=16"),
+    ("runs", EXACTLY, "rw=randread:8"),
+    ("runs-mixed", 5.0, "rw=randrw:8 percentage_random=30 numjobs=16"),
+    ("runs-identical", EXACTLY, "rw=randwrite:4 rw_sequencer=identical"),
+    ("part-random", EXACTLY, "rw=randread percentage_random=50"),
+    ("part-random-loops", EXACTLY, "rw=randread percentage_random=50 loops=2"),
+    ("range", 8.0, "rw=randread bsrange=4k-64k size=4m numjobs=32"),
+    ("range-free", 8.0, "rw=randread bsrange=4k-64k size=4m norandommap numjobs=32"),
+    ("range-sequential", 8.0, "rw=read bsrange=4k-64k size=4m numjobs=32"),
+    ("split", 8.0, "rw=randread bssplit=4k/50:16k/30:64k/20 size=4m numjobs=32"),
+    ("split-two", 8.0, "rw=randwrite bssplit=4k/50:64k/50 size=4m numjobs=32"),
+    ("split-free", 8.0, "rw=randread bssplit=4k/50:64k/50 size=4m norandommap numjobs=32"),
+    ("split-loops", 8.0, "rw=randread bssplit=4k/50:64k/50 size=2m loops=2 numjobs=32"),
+    ("split-sequential", 8.0, "rw=write bssplit=4k/50:8k/ size=4m numjobs=32"),
+    ("split-same-least", 8.0, "rw=randrw bssplit=4k/50:16k/30:64k/20 size=2m numjobs=48"),
+    // Directions of different least sizes end their pass at a moment of chance.
+    ("split-directions", 20.0, "rw=randrw bssplit=4k/50:16k/30:64k/20,8k/100 size=4m numjobs=96"),
+    ("sizes-directions", 20.0, "rw=randrw bs=4k,8k size=4m numjobs=96"),
+    ("sizes-large", 20.0, "rw=randrw bs=16k,4k size=4m numjobs=96"),
+    ("sizes-io-size", 10.0, "rw=randrw bs=4k,8k size=2m io_size=16m numjobs=16"),
+    ("align", EXACTLY, "rw=randread blockalign=64k"),
+    ("size-odd", EXACTLY, "rw=read size=1003k"),
+    ("io-size-less", EXACTLY, "rw=read io_size=300k"),
+    ("io-size-more", EXACTLY, "rw=randread io_size=2500k"),
+    ("number", EXACTLY, "rw=randread number_ios=77"),
+    ("number-more", EXACTLY, "rw=randread number_ios=777"),
+    ("loops", EXACTLY, "rw=randread loops=3"),
+    ("zipf", EXACTLY, "rw=randread random_distribution=zipf:1.2"),
+    ("zoned", EXACTLY, "rw=randread random_distribution=zoned:60/10:30/20:10/70"),
+    ("files", EXACTLY, "rw=read nrfiles=5"),
+    ("files-random", EXACTLY, "rw=randread nrfiles=4 file_service_type=random"),
+    ("files-in-turn", EXACTLY, "rw=write nrfiles=3 openfiles=1 file_service_type=sequential"),
+    ("files-odd", EXACTLY, "rw=randread nrfiles=4 bs=12k"),
+    ("files-odd-loops", EXACTLY, "rw=randread nrfiles=3 bs=12k loops=2"),
+    ("filesize", EXACTLY, "rw=read nrfiles=2 filesize=300k size=600k"),
+    ("fsync", EXACTLY, "rw=write fsync=8"),
+    ("fdatasync", EXACTLY, "rw=randwrite fdatasync=3"),
+    ("end-fsync", EXACTLY, "rw=write end_fsync=1"),
+    ("fsync-and-end", EXACTLY, "rw=write fsync=64 end_fsync=1"),
+    ("clones", EXACTLY, "rw=read numjobs=3"),
+    ("grouped", EXACTLY, "rw=read numjobs=3 group_reporting"),
+    ("joins", EXACTLY, "rw=write group_reporting"),
+    ("apart", EXACTLY, "rw=write"),
+    ("joins-too", EXACTLY, "rw=randread group_reporting numjobs=2 loops=2"),
+    ("new-group", EXACTLY, "rw=write new_group group_reporting"),
+    ("walled", EXACTLY, "rw=read stonewall group_reporting=0"),
+    ("zones", EXACTLY, "rw=read zonemode=strided zonesize=64k zoneskip=64k size=1m"),
+    ("zones-random", EXACTLY, "rw=randread zonemode=strided zonesize=64k zoneskip=64k size=1m"),
+    ("unified", EXACTLY, "rw=read unified_rw_reporting=mixed"),
+    ("thinks", EXACTLY, "rw=read thinktime=10 thinktime_blocks=5 number_ios=20"),
+    ("rated", EXACTLY, "rw=read rate_iops=4000 number_ios=100"),
+];
+
+/// In a file of 8 MiB that others use too.
+const SHARED: &[Case] = &[
+    ("whole", EXACTLY, "rw=read size=8m"),
+    ("stride", EXACTLY, "rw=read:12k size=1m"),
+    ("stride-write", EXACTLY, "rw=write:4k size=1m"),
+    ("stride-offset", EXACTLY, "rw=read:4k offset=2m size=1m"),
+    ("stride-loops", EXACTLY, "rw=read:4k offset=2m size=1m loops=2"),
+    ("stride-io-size", EXACTLY, "rw=read:4k offset=2m size=1m io_size=2m"),
+    ("stride-number", EXACTLY, "rw=read:4k size=1m number_ios=200"),
+    ("stride-back", EXACTLY, "rw=read:-8k size=1m"),
+    ("stride-far", EXACTLY, "rw=read:9m size=1m number_ios=40"),
+    ("stride-whole", EXACTLY, "rw=read:12k size=8m"),
+    ("range-sequential", 8.0, "rw=read bsrange=4k-16k size=2m numjobs=32"),
+    ("bs-odd", EXACTLY, "rw=read bs=12k size=1m"),
+    ("bs-odd-end", EXACTLY, "rw=read bs=12k offset=7m size=1m"),
+    ("increment", EXACTLY, "rw=read size=512k offset_increment=1m numjobs=4"),
+    ("percent", EXACTLY, "rw=randread size=10%"),
+    ("runs", 20.0, "rw=randread:8 size=1m numjobs=64"),
+    ("runs-mixed", 20.0, "rw=randrw:8 percentage_random=30 size=1m numjobs=64"),
+    ("part-random", 30.0, "rw=randread percentage_random=50 size=1m numjobs=64"),
+    ("part-random-end", EXACTLY, "rw=randread percentage_random=50 offset=7m size=1m"),
+    ("split", 8.0, "rw=randread bssplit=4k/50:64k/50 size=2m numjobs=32"),
+    ("zones", EXACTLY, "rw=read zonemode=strided zonesize=64k zoneskip=64k size=1m"),
+];
+
+fn exact_flushes(name: &Value) -> bool {
+    !["fdatasync", "end-fsync", "fsync-and-end"].iter().any(|other| name == other)
+}
+
+/// By name and group: I/Os and bytes of each direction, and how many rows of the report these are the sum of.
+fn rows(report: &Value) -> BTreeMap<String, [f64; 8]> {
+    let mut rows: BTreeMap<String, [f64; 8]> = BTreeMap::new();
+    for job in report["jobs"].as_array().expect("jobs") {
+        // Beside jobs with `unified_rw_reporting` fio prints a row of zeros without a name.
+        if job["jobname"].is_null() {
+            continue;
+        }
+        let count = |direction: &str, figure: &str| job[direction][figure].as_f64().unwrap_or(0.0);
+        let own = [
+            count("read", "total_ios"),
+            count("read", "io_bytes"),
+            count("write", "total_ios"),
+            count("write", "io_bytes"),
+            count("trim", "total_ios"),
+            count("trim", "io_bytes"),
+            // Flushes by `fdatasync` and `end_fsync` are in ours and not in fio's.
+            if exact_flushes(&job["jobname"]) { count("sync", "total_ios") } else { 0.0 },
+            1.0,
+        ];
+        let unified = ["total_ios", "io_bytes"].map(|figure| count("mixed", figure));
+        let row = rows.entry(format!("{} of group {}", job["jobname"], job["groupid"])).or_default();
+        own.iter().chain(&unified).zip([0, 1, 2, 3, 4, 5, 6, 7, 0, 1]).for_each(|(count, at)| row[at] += count);
+    }
+    rows
+}
+
+fn compare(name: &str, global: [&str; 2], cases: &[Case]) {
+    if !fio_is_here() {
+        return;
+    }
+    let section = |&(name, _, options): &Case| format!("[{name}]\n{}\n", options.replace(' ', "\n"));
+    let sections: String = cases.iter().map(section).collect();
+    let [fios, own] = global.map(|global| format!("[global]\nbs=4k\nthread\n{global}\n{sections}"));
+    let folder = Folder::new(name);
+    let (theirs, ours) = (rows(&theirs(&folder.0, &fios)), rows(&ours(&folder.0, &own)));
+    assert_eq!(theirs.keys().collect::<Vec<_>>(), ours.keys().collect::<Vec<_>>(), "the rows of {name}");
+    let near = |row: &str| {
+        let case = cases.iter().find(|case| row.starts_with(&format!("\"{}\" ", case.0)));
+        case.map_or(EXACTLY, |case| case.1)
+    };
+    let far = |row: &&String| {
+        let pairs = theirs[*row].into_iter().zip(ours[*row]);
+        pairs.into_iter().any(|(theirs, ours)| (theirs - ours).abs() > theirs * near(row) / 100.0)
+    };
+    let told = |row: &String| format!("{row}: fio {:?}, ours {:?}\n", theirs[row], ours[row]);
+    let different: String = theirs.keys().filter(far).map(told).collect();
+    assert!(different.is_empty(), "I/Os and bytes of reads, writes, trims, then flushes, rows:\n{different}");
+}
+
+#[test]
+fn jobs_with_files_of_their_own_do_as_many_ios_as_in_fio() {
+    compare("counts-alone", ["ioengine=null\nsize=1m", "ioengine=psync\ndirect=1\nsize=1m"], ALONE);
+}
+
+#[test]
+fn jobs_within_a_longer_file_do_as_many_ios_as_in_fio() {
+    compare("counts-shared", ["ioengine=psync\nfilename=shared", "ioengine=psync\ndirect=1\nfilename=shared"], SHARED);
+}
