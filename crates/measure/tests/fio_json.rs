@@ -23,8 +23,19 @@ fn records() -> Vec<JobRecord> {
         recorder.submitted(at(us), submitter, op);
         let (submitted_at, queued_at, issued_at) = (at(us), at(us), at(us + took / 2));
         let (start, priority) = (Sector(0), Priority::default());
-        let done =
-            Completion { submitter, tag: Tag(tag), op, start, bytes, priority, submitted_at, queued_at, issued_at };
+        let done = Completion {
+            submitter,
+            tag: Tag(tag),
+            op,
+            start,
+            bytes,
+            priority,
+            submitted_at,
+            queued_at,
+            accepted_at: queued_at,
+            issued_at,
+            finished_at: at(us + took),
+        };
         recorder.completed(at(us + took), &done);
     };
     for nth in 0..2000 {

@@ -74,6 +74,8 @@ pub struct World<L: Listener, O: Observer> {
     free: Vec<u32>,
     /// When each request in the device was issued, by its index.
     issued: Vec<Instant>,
+    /// Of each source, what is complete and what it has not taken.
+    untaken: Vec<Vec<Completion>>,
     emissions: Vec<Emission>,
     deliveries: Vec<Delivery>,
     observer: O,
@@ -92,8 +94,9 @@ impl<L: Listener, O: Observer> World<L, O> {
             wakes.set(index, source.next());
         }
         let unused = SubmitterId(submitters.last().map_or(0, |(last, _)| last.0.saturating_add(1)));
+        let alive = sources.len();
         World {
-            alive: sources.len(),
+            alive,
             now: Instant::ZERO,
             queue,
             disk,
@@ -105,6 +108,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             flights: Vec::new(),
             free: Vec::new(),
             issued: Vec::new(),
+            untaken: vec![Vec::new(); alive],
             emissions: Vec::new(),
             deliveries: Vec::new(),
             observer,
@@ -287,9 +291,35 @@ impl<L: Listener, O: Observer> World<L, O> {
             Owner::Host => return self.host.completed(self.now, tag, outcome == Outcome::Failed, issued_at),
         };
         let submitter = self.sources[source].submitter();
-        let done = Completion { submitter, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at };
-        self.observer.completed(self.now, source, &done);
+        let (accepted_at, finished_at) = (queued_at.max(submitted_at), self.now);
+        let done = Completion {
+            submitter,
+            tag,
+            op,
+            start,
+            bytes,
+            priority,
+            submitted_at,
+            queued_at,
+            accepted_at,
+            issued_at,
+            finished_at,
+        };
+        if self.sources[source].takes_completions() {
+            self.untaken[source].push(done);
+        } else {
+            self.observer.completed(self.now, source, &done);
+        }
         self.tell(source, Delivered::Done { tag, failed: outcome == Outcome::Failed });
+    }
+
+    /// Source number `source` takes a completion; of a call that was several I/Os all of them.
+    fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
+        let Self { untaken, observer, now, .. } = self;
+        for done in untaken[source].extract_if(.., |done| done.tag == tag) {
+            let accepted_at = accepted.unwrap_or(done.submitted_at);
+            observer.completed(*now, source, &Completion { accepted_at, ..done });
+        }
     }
 
     fn tell(&mut self, source: usize, what: Delivered) {
@@ -323,6 +353,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                     self.obey_host();
                     self.queue.waits(self.now, self.sources[index].submitter());
                 }
+                Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
                 Emission::Exit => self.exit(index),
             }

@@ -30,12 +30,14 @@
 //!   `randseed=N` replaces the simulation's seed altogether.
 //! * **Rates** are kept per direction on a fixed schedule from the job's beginning: the I/O that would be ahead of it
 //!   waits, and a job that fell behind catches up.
-//! * **`thinktime`** begins when `thinktime_blocks` I/Os have been submitted and all have completed.
+//! * **`thinktime`** begins when `thinktime_blocks` I/Os have been taken and all that is out has been; its queue is
+//!   filled first, and from then on the job works at depth 1 (`process/think.rs`).
 //! * **`startdelay`** counts from the beginning of the run, also behind a stonewall (tried); `runtime` from the
 //!   beginning of the job.
 //! * **`prio` alone** means class 2, best effort; a class alone means level 0 (tried).
 //! * **Synchronous engines** have one I/O in flight, asynchronous ones up to `iodepth`, each submitted by a system call
-//!   of its own unless `iodepth_batch` says otherwise. Completions are taken when the queue is full.
+//!   of its own unless `iodepth_batch` says otherwise. Completions are taken when the queue is full, one at a time
+//!   unless told otherwise, and latencies end then (`process/reap.rs`).
 //! * **A number behind `rw`** of a sequential job is a stride: it is added behind each I/O. At the file's end the job
 //!   starts over, backwards at the end; at its region's end, if that lies before, its pass is over and with the last of
 //!   its `loops` the job (tried). Of a random job it is how many of all its I/Os follow one another between two jumps;

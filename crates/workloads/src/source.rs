@@ -32,6 +32,11 @@ pub trait Source: Send {
     /// True once [`Emission::Exit`] has been emitted: nothing more will happen.
     fn is_finished(&self) -> bool;
 
+    /// True if an I/O of its is over for it when it says so ([`Emission::Taken`]), not when it hears of it.
+    fn takes_completions(&self) -> bool {
+        false
+    }
+
     /// Whose bios these are.
     fn submitter(&self) -> SubmitterId;
 
@@ -94,6 +99,14 @@ pub enum Emission {
         to: SubmitterId,
         /// What.
         word: u64,
+    },
+    /// The source takes the completion of one of its I/Os: for its own books, and so for reports, the I/O ends now.
+    /// Only of sources that [take](Source::takes_completions) theirs.
+    Taken {
+        /// Which.
+        tag: Tag,
+        /// When its submission was over, if that was not at once.
+        accepted: Option<Instant>,
     },
     /// The submitter is gone; every other source wants to hear of it ([`Delivered::Exited`]).
     Exit,

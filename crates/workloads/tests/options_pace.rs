@@ -75,8 +75,9 @@ fn option_thinktime_blocks_type_issue_thinks_while_io_is_in_flight() {
     let times = |options: &str| {
         run_job(&format!("size=24k ioengine=libaio iodepth=8 thinktime=5ms thinktime_blocks=2 {options}")).times_ms()
     };
-    assert_eq!(times(""), [0, 0, 6, 6, 12, 12]);
-    assert_eq!(times("thinktime_blocks_type=complete"), [0, 0, 6, 6, 12, 12]);
+    assert_eq!(times(""), [0; 6], "its queue never was full");
+    assert_eq!(times("iodepth=2"), [0, 0, 1, 7, 7, 13]);
+    assert_eq!(times("iodepth=2 thinktime_blocks_type=complete"), [0, 0, 1, 7, 7, 13]);
     assert_eq!(times("thinktime_blocks_type=issue"), [0, 0, 5, 5, 10, 10]);
 }
 

@@ -26,13 +26,14 @@ fn done(tag: u64, failed: bool) -> Delivered {
     Delivered::Done { tag: Tag(tag), failed }
 }
 
-/// `S`ubmit, `W`aits, `E`xit.
+/// `S`ubmit, `W`aits, `T`aken, `E`xit.
 fn letters(emissions: &[Emission]) -> String {
     let letter = |emission: &Emission| match emission {
         Emission::Submit(_) => 'S',
         Emission::Waits => 'W',
+        Emission::Taken { .. } => 'T',
         Emission::Exit => 'E',
-        Emission::Tell { .. } => 'T',
+        Emission::Tell { .. } => 't',
         Emission::Call(_) => 'C',
         Emission::Remember { .. } => 'R',
     };
@@ -49,7 +50,7 @@ fn each_submission_is_a_burst_of_its_own_until_the_depth_is_reached() {
     assert_eq!(source.next(), None);
     source.delivered(at_ms(2), done(1, false));
     assert_eq!(source.next(), Some(at_ms(2)));
-    assert_eq!(letters(&emit(&mut *source, at_ms(2))), "SW");
+    assert_eq!(letters(&emit(&mut *source, at_ms(2))), "TSW");
     assert_eq!(source.next(), None);
 }
 
@@ -86,7 +87,7 @@ fn a_submitter_asleep_beyond_its_runtime_exits_when_all_is_done() {
     source.delivered(at_ms(10), done(0, false));
     let next = source.next().expect("it wants to exit");
     assert!(next <= at_ms(10));
-    assert_eq!(letters(&emit(&mut *source, at_ms(10))), "E");
+    assert_eq!(letters(&emit(&mut *source, at_ms(10))), "TE");
 }
 
 #[test]
@@ -95,9 +96,10 @@ fn a_failed_io_ends_its_job_once_the_others_are_done() {
     emit(&mut *source, START);
     emit(&mut *source, START);
     source.delivered(at_ms(1), done(0, true));
+    assert_eq!(letters(&emit(&mut *source, at_ms(1))), "T");
     assert_eq!(source.next(), None);
     source.delivered(at_ms(2), done(1, false));
-    assert_eq!(letters(&emit(&mut *source, at_ms(2))), "E");
+    assert_eq!(letters(&emit(&mut *source, at_ms(2))), "TE");
     assert!(source.is_finished());
     assert_eq!(source.next(), None);
     assert_eq!(letters(&emit(&mut *source, at_ms(3))), "");
@@ -147,4 +149,54 @@ fn every_built_in_runs_and_the_same_seed_gives_the_same_run() {
         assert!(first(1).iter().all(|emissions| letters(emissions) == "SW"), "{}", entry.name);
     }
     assert_eq!(builtin("nothing"), None);
+}
+
+/// What it takes, and when each was accepted.
+fn taken(emissions: &[Emission]) -> Vec<(u64, Option<Instant>)> {
+    let taken = |emission: &Emission| match emission {
+        Emission::Taken { tag, accepted } => Some((tag.0, *accepted)),
+        _ => None,
+    };
+    emissions.iter().filter_map(taken).collect()
+}
+
+#[test]
+fn a_submission_that_slept_is_accepted_when_it_wakes_and_taken_when_the_queue_is_full() {
+    let mut source = source("size=64k ioengine=libaio iodepth=3");
+    emit(&mut *source, START);
+    emit(&mut *source, START);
+    source.asleep();
+    source.delivered(at_ms(1), done(0, false));
+    source.delivered(at_ms(4), Delivered::Awake);
+    let mut out = emit(&mut *source, at_ms(4));
+    assert_eq!(taken(&out), [], "its queue is not full");
+    source.delivered(at_ms(5), done(1, false));
+    for _ in 0..2 {
+        out.extend(emit(&mut *source, at_ms(5)));
+    }
+    assert_eq!(taken(&out), [(0, None), (1, Some(at_ms(4)))]);
+}
+
+#[test]
+fn a_batch_is_accepted_when_its_call_returns_and_its_owner_takes_nothing_meanwhile() {
+    let mut source = source("size=64k ioengine=libaio iodepth=4 iodepth_batch=4");
+    assert_eq!(letters(&emit(&mut *source, START)), "S");
+    assert_eq!(letters(&emit(&mut *source, START)), "S");
+    source.asleep();
+    source.delivered(at_ms(1), done(0, false));
+    assert_eq!(source.next(), None);
+    source.delivered(at_ms(3), Delivered::Awake);
+    assert_eq!(letters(&emit(&mut *source, at_ms(3))), "S");
+    assert_eq!(letters(&emit(&mut *source, at_ms(3))), "SW");
+    assert_eq!(taken(&emit(&mut *source, at_ms(3))), [(0, Some(at_ms(3)))]);
+}
+
+#[test]
+fn a_rated_job_takes_all_that_is_out_before_it_sleeps() {
+    let mut source = source("size=64k ioengine=libaio iodepth=8 rate_iops=100");
+    assert_eq!(letters(&emit(&mut *source, START)), "SW");
+    assert_eq!(source.next(), None, "it waits for its I/O, not for its time");
+    source.delivered(at_ms(30), done(0, false));
+    assert_eq!(letters(&emit(&mut *source, at_ms(30))), "TSW", "and is late then");
+    assert_eq!(letters(&emit(&mut *source, at_ms(30))), "SW");
 }

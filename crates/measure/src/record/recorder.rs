@@ -27,8 +27,12 @@ pub struct Completion {
     pub submitted_at: Instant,
     /// When its request was queued (which is earlier than the submission, if it joined a request already there).
     pub queued_at: Instant,
+    /// When its submission was over: its submitter may have slept for a request slot.
+    pub accepted_at: Instant,
     /// When the device got its request.
     pub issued_at: Instant,
+    /// When it was complete, which is before it is reported here if its job looks for completions later.
+    pub finished_at: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -182,7 +186,7 @@ impl JobRecord {
         let queued = done.queued_at.max(submitted);
         let accepted = match self.job.engine {
             Engine::Blocking => submitted,
-            Engine::Queueing => queued,
+            Engine::Queueing => done.accepted_at.max(submitted),
         };
         let (work, queueing) = (Work::from(done.op), self.job.engine == Engine::Queueing);
         let (slat, clat, lat) = (accepted.since(submitted), now.since(accepted), now.since(submitted));
@@ -197,7 +201,7 @@ impl JobRecord {
         direction.ios += 1;
         direction.bytes += done.bytes;
         direction.waiting.record(done.issued_at.since(queued).as_ns());
-        direction.service.record(now.since(done.issued_at.max(queued)).as_ns());
+        direction.service.record(done.finished_at.since(done.issued_at.max(queued)).as_ns());
         direction.rate.completed(done.bytes);
     }
 
@@ -251,7 +255,9 @@ mod tests {
             priority: Priority::default(),
             submitted_at,
             queued_at,
+            accepted_at: queued_at,
             issued_at,
+            finished_at: at(100),
         }
     }
 

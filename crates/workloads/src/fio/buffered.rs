@@ -128,6 +128,10 @@ impl<S: Source> Source for Buffered<S> {
         self.process.is_finished()
     }
 
+    fn takes_completions(&self) -> bool {
+        self.process.takes_completions()
+    }
+
     fn trouble(&self) -> Trouble {
         self.process.trouble()
     }

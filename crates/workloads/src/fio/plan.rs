@@ -295,8 +295,8 @@ fn batch(s: &Settings) -> Batch {
     };
     let upto_depth = |n: u64| (n as u32).min(depth);
     let submit = if s.iodepth_batch == 0 { depth } else { upto_depth(s.iodepth_batch) };
-    let complete_min = upto_depth(s.iodepth_batch_complete_min).max(1);
-    let complete_max = s.iodepth_batch_complete_max.map_or(complete_min, upto_depth).max(complete_min);
+    let complete_min = upto_depth(s.iodepth_batch_complete_min);
+    let complete_max = s.iodepth_batch_complete_max.map_or(complete_min, upto_depth).max(complete_min).max(1);
     let low = s.iodepth_low.map_or(depth, upto_depth);
     Batch { depth, submit, complete_min, complete_max, low: if low == 0 { depth } else { low } }
 }

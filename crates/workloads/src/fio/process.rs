@@ -21,6 +21,7 @@ mod reap;
 mod seeds;
 mod sizes;
 mod skew;
+mod slept;
 mod think;
 mod trouble;
 
@@ -42,9 +43,10 @@ pub(super) use permutation::mix;
 use profile::Profile;
 pub(crate) use profile::{Found, LatencyTarget};
 pub(crate) use reap::Batch;
-use reap::Reaper;
+use reap::{Done, Reaper};
 pub(crate) use seeds::Seeds;
 pub(crate) use sizes::Sizes;
+use slept::Slept;
 pub(crate) use think::ThinkTime;
 use think::Thinking;
 use trouble::Ages;
@@ -136,6 +138,9 @@ pub(crate) struct Process {
     /// Nothing before then: it thinks, or has just heard of something.
     ready: Instant,
     reaper: Reaper,
+    slept: Slept,
+    /// Calls that have returned and are not yet said to be over.
+    returned: Vec<Tag>,
     /// I/Os left of the burst being submitted.
     burst: u32,
     /// It sleeps in this call.
@@ -188,6 +193,8 @@ impl Process {
             asleep: false,
             ready: Instant::ZERO,
             reaper: Reaper::new(script.batch),
+            slept: Slept::default(),
+            returned: Vec::new(),
             burst: 0,
             call: None,
             trimmed: None,
@@ -251,6 +258,18 @@ impl Process {
     /// All is done but the flush at the end.
     fn flushes_at_end(&self) -> bool {
         self.script.flush_at_end && !self.flushed_at_end && self.trouble.gave_up.is_none()
+    }
+
+    /// It waits for completions, whatever comes.
+    fn waits(&self) -> bool {
+        let flows = self.flow.as_ref().is_none_or(|flow| flow.may_go_at().is_some());
+        self.thinking.is_due() || self.submits_no_more() || !flows
+    }
+
+    /// How many completions it takes now.
+    fn takes(&self) -> usize {
+        let busy = self.asleep || self.call.is_some() || self.burst > 0;
+        if busy { 0 } else { self.reaper.takes(self.waits()) }
     }
 
     /// When the next I/O may go, if that does not hang on a completion.
@@ -319,6 +338,7 @@ impl Process {
         let priority =
             command::priority(&self.script.commands, (dir, sectors), self.script.priority, &mut self.priorities);
         self.reaper.submitted();
+        self.slept.submitted(self.next_tag);
         if now >= self.counts {
             // Those before were the ramp's (tried).
             (self.submitted_ios, self.counts) = (0, Instant::NEVER);
@@ -353,18 +373,44 @@ impl Process {
     fn done(&mut self, now: Instant, tag: Tag, failed: bool) {
         self.stopped |= now >= self.end;
         self.ready = self.ready.max(now);
+        assert!(tag.0 < self.next_tag, "{tag:?} was never submitted");
+        let Some((call, _)) = self.call.take_if(|(_, awaited)| *awaited == tag) else {
+            return self.reaper.completed(Done { tag, failed });
+        };
         self.judge(now, tag, failed);
-        if let Some((call, _)) = self.call.take_if(|(_, awaited)| *awaited == tag)
-            && call == Call::Flush
-        {
-            return;
+        self.returned.push(tag);
+        if call == Call::Trim {
+            self.reaper.returned();
+            self.thinking.taken(now);
         }
-        let known = tag.0 < self.next_tag && !self.reaper.is_idle();
-        assert!(known, "{tag:?} was never submitted, or twice completed");
-        self.reaper.completed();
-        self.thinking.look(now);
-        if self.thinking.is_due() && self.reaper.is_idle() && !self.submits_no_more() {
+    }
+
+    /// Takes what it takes now, and says so.
+    fn take(&mut self, now: Instant, out: &mut Vec<Emission>) {
+        let over = |tag| Emission::Taken { tag, accepted: None };
+        out.extend(self.returned.drain(..).map(over));
+        while self.takes() > 0 {
+            for _ in 0..self.takes() {
+                let Some(Done { tag, failed }) = self.reaper.take() else { break };
+                out.push(Emission::Taken { tag, accepted: self.slept.accepted(tag) });
+                self.judge(now, tag, failed);
+                self.thinking.taken(now);
+            }
+            self.reaper.settle();
+            if self.reaper.has_room() && !self.waits() {
+                break;
+            }
+        }
+        if self.thinking.is_due() && self.reaper.is_empty() && !self.submits_no_more() {
             self.think(now);
+        }
+    }
+
+    /// Before it sleeps for its rate it takes all that is out.
+    fn look_ahead(&mut self, now: Instant) {
+        let rated = self.choices().iter().map(|ddir| self.pace[*ddir].due()).min().is_some_and(|due| due > now);
+        if rated && !self.asleep && self.burst == 0 && self.call.is_none() && !self.wants_flush() {
+            self.reaper.empty();
         }
     }
 
@@ -395,7 +441,6 @@ impl Process {
     fn go_on(&mut self, now: Instant, out: &mut Vec<Emission>) {
         let before = out.len();
         if self.may_submit(now) {
-            self.reaper.reap();
             if self.wants_flush() {
                 if let Some(log) = self.log.as_mut().filter(|log| log.wants_flush()) {
                     log.submit(now);
@@ -403,7 +448,11 @@ impl Process {
                 self.burst = 0;
                 out.push(Emission::Submit(self.flush()));
             } else {
-                self.burst = if self.burst == 0 { self.script.batch.submit } else { self.burst } - 1;
+                if self.burst == 0 {
+                    self.slept.begin();
+                    self.burst = self.script.batch.submit;
+                }
+                self.burst -= 1;
                 if let Some(bio) = self.submit(now) {
                     out.push(Emission::Submit(bio));
                     self.flow.iter_mut().for_each(|flow| flow.submitted(now, out));
@@ -417,15 +466,20 @@ impl Process {
             // Its last pass over its files was.
             return self.end(out);
         }
-        let ends = self.burst == 0 || self.wants_flush() || !self.may_submit(now) || !self.reaper.is_filling();
+        let ends = self.burst == 0 || self.wants_flush() || !self.may_submit(now);
         if ends && (out.len() > before || self.burst > 0) {
             self.burst = 0;
+            self.slept.over(now);
             out.push(Emission::Waits);
+            if self.reaper.has_room() {
+                self.thinking.look(now);
+            }
         }
     }
 
     fn is_over(&self) -> bool {
-        self.submits_no_more() && self.reaper.is_idle() && self.call.is_none() && self.burst == 0
+        let nothing_out = self.reaper.is_empty() && self.returned.is_empty() && self.call.is_none();
+        self.submits_no_more() && nothing_out && self.burst == 0 && !self.asleep
     }
 }
 
@@ -446,7 +500,8 @@ impl Source for Process {
         match self.phase {
             Phase::Behind(_) | Phase::Finished => None,
             Phase::Begins(at) => Some(at),
-            Phase::Running if self.burst > 0 => Some(self.ready),
+            Phase::Running if self.asleep => None,
+            Phase::Running if self.burst > 0 || !self.returned.is_empty() || self.takes() > 0 => Some(self.ready),
             Phase::Running if self.submits_no_more() => self.is_over().then_some(self.ready.min(self.end)),
             Phase::Running if self.call.is_some() => None,
             Phase::Running => self.may_submit_at().map(|at| at.min(self.end)),
@@ -462,11 +517,15 @@ impl Source for Process {
         }
         self.flow.iter_mut().for_each(|flow| flow.look(now));
         self.stopped |= now >= self.end;
+        if self.burst == 0 {
+            self.take(now, out);
+        }
         if self.is_over() {
             self.end(out);
         } else {
             self.go_on(now, out);
         }
+        self.look_ahead(now);
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
@@ -475,6 +534,10 @@ impl Source for Process {
             Delivered::Awake => {
                 self.asleep = false;
                 self.ready = self.ready.max(now);
+                if self.burst == 0 {
+                    self.slept.over(now);
+                }
+                self.look_ahead(now);
             }
             Delivered::Told { word, .. } => self.told(now, word),
             Delivered::Exited(other) => {
@@ -490,7 +553,11 @@ impl Source for Process {
 
     fn asleep(&mut self) {
         self.asleep = true;
-        self.burst = 0;
+        self.slept.sleeps();
+    }
+
+    fn takes_completions(&self) -> bool {
+        true
     }
 
     fn is_finished(&self) -> bool {

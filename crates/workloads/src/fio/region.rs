@@ -147,7 +147,7 @@ fn too_small(job: &JobSection, (offset, left, size): (u64, u64, u64)) -> Problem
     let expected = format!("{size} bytes from offset {offset} on, block size {}", s.max_bs());
     let option = match () {
         () if s.files.nrfiles > 1 && offset == 0 => "nrfiles",
-        () if left < s.max_bs() => "offset",
+        () if left < s.max_bs() && offset > 0 => "offset",
         () => "size",
     };
     Problem::new(s.place_of(option, &job.place), title, expected)

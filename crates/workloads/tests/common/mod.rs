@@ -169,7 +169,7 @@ impl Loop {
     fn take(&mut self, now: Instant, index: usize, emission: Emission) {
         let submitter = self.sources[index].submitter();
         match emission {
-            Emission::Waits => {}
+            Emission::Waits | Emission::Taken { .. } => {}
             Emission::Tell { to, word } => {
                 let told = Delivered::Told { from: submitter, word };
                 let other = self.sources.iter_mut().find(|other| other.submitter() == to && !other.is_finished());

@@ -1,8 +1,15 @@
-//! When a full queue takes completions, and when it may be filled again.
+//! When a job looks for completions, and when it may submit again.
 //!
-//! **Rule** A job with `iodepth` I/Os out waits until `iodepth_batch_complete_min` of them are complete and takes up
-//! to `iodepth_batch_complete_max`; it goes on so until at most `iodepth_low` are out. Only then it submits again,
-//! `iodepth_batch` at a time, until `iodepth` are out. An I/O that is complete and not yet taken counts as out.
+//! **Rule** A job fills its queue without looking. With `iodepth` I/Os out it waits until `iodepth_batch_complete_min`
+//! of them are complete and takes up to `iodepth_batch_complete_max`, and goes on so until at most `iodepth_low` are
+//! out; then it submits again. With a minimum of 0 it looks after every submission, and takes one if there is one. An
+//! I/O that is complete and not yet taken counts as out: its latency ends when it is taken. Before it sleeps, for a
+//! rate or to think, and at its end, it takes all that is out, one by one.
+//! **Origin** docs/behaviour/fio-reaping.md#1
+
+use std::collections::VecDeque;
+
+use blksched::Tag;
 
 /// How a job submits and reaps \[I/Os\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +17,9 @@ pub(crate) struct Batch {
     pub depth: u32,
     /// Submitted by one system call.
     pub submit: u32,
+    /// 0: it looks after every submission.
     pub complete_min: u32,
+    /// At least 1.
     pub complete_max: u32,
     pub low: u32,
 }
@@ -22,20 +31,37 @@ impl Batch {
     }
 }
 
+/// A complete I/O that is not yet taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    pub tag: Tag,
+    pub failed: bool,
+}
+
+/// What a job does about its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Filling,
+    /// It was full.
+    Draining,
+    /// It is about to sleep.
+    Emptying,
+}
+
 /// The queue of one process.
 #[derive(Clone, Debug)]
 pub(super) struct Reaper {
     batch: Batch,
     /// Submitted and not taken.
     out: u32,
-    /// Of these, complete.
-    complete: u32,
-    draining: bool,
+    /// Of these, complete, in the order in which they were.
+    ring: VecDeque<Done>,
+    mode: Mode,
 }
 
 impl Reaper {
     pub fn new(batch: Batch) -> Reaper {
-        Reaper { batch, out: 0, complete: 0, draining: false }
+        Reaper { batch, out: 0, ring: VecDeque::new(), mode: Mode::Filling }
     }
 
     /// How many may be out.
@@ -49,44 +75,70 @@ impl Reaper {
         let Batch { submit, complete_min, complete_max, .. } = self.batch;
         let (submit, complete_min) = (lower(submit), lower(complete_min));
         self.batch = Batch { depth, submit, complete_min, complete_max: complete_max.max(complete_min), low: depth };
-        self.draining = self.out >= depth;
+        self.mode = if self.out >= depth { Mode::Draining } else { Mode::Filling };
     }
 
     pub fn submitted(&mut self) {
         self.out += 1;
-        self.draining |= self.out >= self.batch.depth;
-    }
-
-    pub fn completed(&mut self) {
-        assert!(self.complete < self.out, "a completion of nothing");
-        self.complete += 1;
-    }
-
-    /// The disk has none of them.
-    pub fn is_idle(&self) -> bool {
-        self.complete == self.out
-    }
-
-    /// Another I/O may be submitted without taking completions first.
-    pub fn is_filling(&self) -> bool {
-        !self.draining
-    }
-
-    /// Another I/O may be submitted, if need be after completions have been taken.
-    pub fn has_room(&self) -> bool {
-        let mut after = self.clone();
-        after.reap();
-        !after.draining
-    }
-
-    /// Takes what a full queue may take.
-    pub fn reap(&mut self) {
-        while self.draining && self.complete >= self.batch.complete_min.min(self.out) {
-            let taken = self.complete.min(self.batch.complete_max);
-            self.complete -= taken;
-            self.out -= taken;
-            self.draining = self.out > self.batch.low.min(self.batch.depth - 1);
+        if self.out >= self.batch.depth {
+            self.mode = Mode::Draining;
         }
+    }
+
+    pub fn completed(&mut self, done: Done) {
+        assert!(self.ring.len() < self.out as usize, "a completion of nothing");
+        self.ring.push_back(done);
+    }
+
+    /// Nothing is out.
+    pub fn is_empty(&self) -> bool {
+        self.out == 0
+    }
+
+    /// One that needs no taking has come back: the call that it was has returned.
+    pub fn returned(&mut self) {
+        self.out -= 1;
+        self.settle();
+    }
+
+    /// Another I/O may be submitted.
+    pub fn has_room(&self) -> bool {
+        self.mode == Mode::Filling
+    }
+
+    /// Takes all before it submits again.
+    pub fn empty(&mut self) {
+        if self.out > 0 && self.mode == Mode::Filling {
+            self.mode = Mode::Emptying;
+        }
+    }
+
+    /// How many it takes now; `waits`: for whatever comes.
+    pub fn takes(&self, waits: bool) -> usize {
+        let (there, most) = (self.ring.len(), self.batch.complete_max as usize);
+        let least = self.batch.complete_min.min(self.out) as usize;
+        match self.mode {
+            _ if waits || self.mode == Mode::Emptying || self.batch.complete_min == 0 => there.min(1),
+            Mode::Draining if there >= least => there.min(most),
+            Mode::Draining | Mode::Filling | Mode::Emptying => 0,
+        }
+    }
+
+    /// Takes the oldest.
+    pub fn take(&mut self) -> Option<Done> {
+        let done = self.ring.pop_front()?;
+        self.out -= 1;
+        Some(done)
+    }
+
+    /// After what was taken at once.
+    pub fn settle(&mut self) {
+        let is_over = match self.mode {
+            Mode::Filling => return,
+            Mode::Draining => self.out <= self.batch.low.min(self.batch.depth - 1),
+            Mode::Emptying => self.out == 0,
+        };
+        self.mode = if is_over { Mode::Filling } else { self.mode };
     }
 }
 
@@ -94,20 +146,63 @@ impl Reaper {
 mod tests {
     use super::*;
 
+    /// Completes so many, and answers how many are taken at once, call by call.
+    fn complete(reaper: &mut Reaper, count: u64) -> Vec<usize> {
+        (0..count).for_each(|tag| reaper.completed(Done { tag: Tag(tag), failed: false }));
+        let mut calls = Vec::new();
+        loop {
+            match reaper.takes(false) {
+                0 => return calls,
+                taken => {
+                    (0..taken).for_each(|_| assert!(reaper.take().is_some()));
+                    reaper.settle();
+                    calls.push(taken);
+                }
+            }
+        }
+    }
+
+    fn full(batch: Batch) -> Reaper {
+        let mut reaper = Reaper::new(batch);
+        (0..batch.depth).for_each(|_| reaper.submitted());
+        assert!(!reaper.has_room());
+        reaper
+    }
+
     #[test]
     fn a_full_queue_drains_to_the_low_mark_in_batches() {
-        let batch = Batch { depth: 8, submit: 1, complete_min: 2, complete_max: 4, low: 4 };
-        let mut reaper = Reaper::new(batch);
-        (0..8).for_each(|_| reaper.submitted());
+        let mut reaper = full(Batch { depth: 8, submit: 1, complete_min: 2, complete_max: 4, low: 4 });
+        assert_eq!(complete(&mut reaper, 3), [3]);
+        assert_eq!(complete(&mut reaper, 1), [], "two at least");
+        assert_eq!(complete(&mut reaper, 1), [2]);
+        assert!(reaper.has_room() && reaper.out == 3);
+    }
+
+    #[test]
+    fn one_is_taken_of_many_that_are_complete() {
+        let mut reaper = full(Batch { depth: 8, ..Batch::of_one(8) });
+        assert_eq!(complete(&mut reaper, 5), [1]);
+        assert!(reaper.has_room() && reaper.out == 7);
+        assert_eq!(complete(&mut reaper, 0), [], "it is not full, and so it does not look");
+        reaper.submitted();
+        assert_eq!(complete(&mut reaper, 0), [1]);
+    }
+
+    #[test]
+    fn with_a_minimum_of_none_it_looks_at_once() {
+        let mut reaper = Reaper::new(Batch { complete_min: 0, ..Batch::of_one(8) });
+        reaper.submitted();
+        assert_eq!(complete(&mut reaper, 1), [1]);
+    }
+
+    #[test]
+    fn who_is_about_to_sleep_takes_all_first() {
+        let mut reaper = Reaper::new(Batch::of_one(8));
+        (0..3).for_each(|_| reaper.submitted());
+        reaper.empty();
+        assert_eq!(complete(&mut reaper, 2), [1, 1]);
         assert!(!reaper.has_room());
-        (0..3).for_each(|_| reaper.completed());
-        reaper.reap();
-        assert!(!reaper.has_room() && reaper.out == 5);
-        reaper.completed();
-        assert!(!reaper.has_room(), "two at least");
-        reaper.completed();
-        assert!(reaper.has_room());
-        reaper.reap();
-        assert_eq!(reaper.out, 3);
+        assert_eq!(complete(&mut reaper, 1), [1]);
+        assert!(reaper.has_room() && reaper.is_empty());
     }
 }

@@ -1,8 +1,10 @@
 //! `thinktime`: pauses between I/Os.
 //!
-//! **Rule** A pause is due when `thinktime_blocks` I/Os have been submitted since the last, or `thinktime_iotime` has
-//! passed, whichever comes first; if only the latter is said, only the latter counts (tried). It begins when all that
-//! is in flight has completed, or at once (`thinktime_blocks_type=issue`).
+//! **Rule** A pause is due when a multiple of `thinktime_blocks` I/Os has been *taken* by the job, whose queue is
+//! filled first and which takes all that is out before it thinks; from then on it submits one, waits for it, and so
+//! on (docs/behaviour/fio-reaping.md#4). Or when so many have been submitted, and then at once
+//! (`thinktime_blocks_type=issue`). Or when `thinktime_iotime` has passed, whichever comes first; if only the latter
+//! is said, only the latter counts (tried).
 
 use blksched::{Instant, Span};
 
@@ -22,7 +24,7 @@ pub(crate) struct ThinkTime {
 #[derive(Clone, Debug)]
 pub(super) struct Thinking {
     said: ThinkTime,
-    /// I/Os since the last pause.
+    /// I/Os so far that count, of jobs that think at once since the last pause.
     since: u64,
     /// When that was over.
     awake: Instant,
@@ -39,14 +41,23 @@ impl Thinking {
     }
 
     pub fn submitted(&mut self, now: Instant) {
-        self.since += 1;
+        if self.said.after == ThinksAfter::Submission {
+            self.since += 1;
+            self.look(now);
+        }
+    }
+
+    /// It has taken a completion.
+    pub fn taken(&mut self, now: Instant) {
+        self.since += u64::from(self.said.after != ThinksAfter::Submission);
         self.look(now);
     }
 
-    /// Has its time come?
+    /// Has its time come? Looked at whenever the job has submitted what it may, or taken what it can.
     pub fn look(&mut self, now: Instant) {
         let long = !self.said.iotime.is_zero() && now >= self.awake + self.said.iotime;
-        self.due |= !self.said.time.is_zero() && (self.since >= self.said.blocks || long && self.since > 0);
+        let many = self.since > 0 && self.since.is_multiple_of(self.said.blocks);
+        self.due |= !self.said.time.is_zero() && (many || long);
     }
 
     /// Nothing may be submitted until it has thought.
@@ -61,7 +72,10 @@ impl Thinking {
 
     /// Thinks from `now` on: until when, and by how much a rate's schedule moves.
     pub fn think(&mut self, now: Instant) -> (Instant, Span) {
-        (self.since, self.due) = (0, false);
+        self.due = false;
+        if self.said.after == ThinksAfter::Submission {
+            self.since = 0;
+        }
         self.awake = now + self.said.time;
         let moved = if self.said.rates == AfterThinking::GoesOn { self.said.time } else { Span::ZERO };
         (self.awake, moved)

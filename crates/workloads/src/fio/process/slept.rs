@@ -1,0 +1,47 @@
+//! How long submissions took: an I/O is accepted when the system call that submitted it returns, so all of a batch at
+//! once, and those beside one that slept for a request slot too (docs/behaviour/fio-reaping.md#3).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use blksched::{Instant, Tag};
+
+/// The submissions that took time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slept {
+    /// The tags of the last call.
+    call: Range<u64>,
+    /// It slept.
+    slept: bool,
+    /// When those that are out and whose call slept were accepted.
+    accepted: BTreeMap<u64, Instant>,
+}
+
+impl Slept {
+    /// A call begins.
+    pub fn begin(&mut self) {
+        (self.call, self.slept) = (0..0, false);
+    }
+
+    /// It submits this one too.
+    pub fn submitted(&mut self, tag: u64) {
+        self.call = if self.call.is_empty() { tag..tag + 1 } else { self.call.start..tag + 1 };
+    }
+
+    /// It sleeps.
+    pub fn sleeps(&mut self) {
+        self.slept = true;
+    }
+
+    /// It returns.
+    pub fn over(&mut self, now: Instant) {
+        if self.slept {
+            self.accepted.extend(self.call.clone().map(|tag| (tag, now)));
+        }
+    }
+
+    /// When this one was accepted, if not when it was submitted. Asked once.
+    pub fn accepted(&mut self, tag: Tag) -> Option<Instant> {
+        self.accepted.remove(&tag.0)
+    }
+}
