@@ -22,8 +22,8 @@
 //! * **Mixed workloads** draw each I/O's direction by `rwmixread`. If the direction drawn has to wait for its `rate`
 //!   and the other one has not, the other goes (tried). Sequential ones keep a position per direction (tried).
 //! * **Random offsets** use every block once before any is used again, unless `norandommap`; a further pass repeats the
-//!   order (tried). The order is a keyed permutation, not fio's own sequence; blocks of several sizes share fio's map of
-//!   block numbers, with what comes of it (`process/block_map.rs`).
+//!   order (tried). The order is a keyed permutation, not fio's own sequence; blocks of several sizes share fio's map
+//!   of block numbers, with what comes of it (`process/block_map.rs`).
 //! * **Seeds.** fio repeats its random offsets from run to run unless told otherwise (`randrepeat` is 1 by default).
 //!   Here the simulation's seed varies them unless told otherwise, so that a comparison over seeds has something to
 //!   vary: an explicit `randrepeat=1` makes offsets the same for every seed, `allrandrepeat=1` everything random, and
