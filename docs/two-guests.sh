@@ -146,8 +146,8 @@ done
 fetch_kernel
 if [ -z "${uri_a-}" ]; then
     export blksched
-    exec "$blksched" serve --export a=mem:256M,weight=200 --export b=mem:256M,weight=100 --elevator bfq \
-        --set bfq.low_latency=0 --model "$here/slow-disk.toml" --run "exec sh '$0' $seconds"
+    exec "$blksched" serve --export a=mem:256M,weight=200 --export b=mem:256M,weight=100 \
+        --model "$here/slow-disk.toml" --run "exec sh '$0' $seconds"
 fi
 work=$(mktemp -d)
 trap 'kill $(cat "$work"/*.pid) 2>/dev/null || :; rm -rf "$work"' EXIT

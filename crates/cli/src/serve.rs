@@ -6,12 +6,13 @@ mod log;
 use std::path::PathBuf;
 
 use blksched::Catalogue;
-use blksched_serve::{AskError, Caching, EngineKind, Listen, Question, ServeError, ServerConfig, serve, sizes};
+use blksched_serve::{AskError, Caching, EngineKind, Listen, Question, ServeError, ServerConfig, Shares, serve, sizes};
 
 use crate::failure::Failure;
 use crate::input::contenders;
 use crate::output;
 use crate::private::private_directory;
+use arguments::Keeper;
 pub(crate) use arguments::{CtlArguments, CtlVerb, Engine, ServeArguments};
 
 /// The least memory of an export: the longest request and some clients \[bytes\].
@@ -67,6 +68,10 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         exports,
         elevator: chosen.choice,
         knobs: chosen.knobs,
+        shares: match arguments.shares {
+            Keeper::Time => Shares::ByTime,
+            Keeper::Scheduler => Shares::ByScheduler,
+        },
         depth: arguments.depth,
         max_sectors: arguments.max_sectors_kb.map(|kib| 2 * kib),
         caching: if arguments.page_cache { Caching::PageCache } else { Caching::Direct },

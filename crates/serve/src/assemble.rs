@@ -167,6 +167,7 @@ impl Plan {
         let trace = config.record.as_deref().map(|directory| Trace::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
         let (desk, orders, bell) = Desk::new().map_err(ServeError::system("making an eventfd"))?;
+        let shares = config.shares;
         let (elevator, knobs) = (config.elevator.clone(), config.knobs.clone());
         let (catalogue, kind, patience, disk) = (catalogue.clone(), config.engine, config.patience, name.clone());
         let (ready, started) = channel();
@@ -180,6 +181,7 @@ impl Plan {
                 elevator,
                 catalogue,
                 tenants,
+                shares,
                 engine,
                 model,
                 largest_piece,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use blksched_nbd::reply::{Extent, State};
-use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, seek};
+use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
 use crate::buffer::Pool;
@@ -65,6 +65,8 @@ pub struct Backend {
     pub rotational: bool,
     /// What it is.
     pub kind: Kind,
+    /// Is the page cache before it?
+    pub caching: Caching,
     /// The file or device itself, whatever its name; none of memory.
     pub identity: Option<Identity>,
     /// How a single write becomes stable.
@@ -87,6 +89,7 @@ impl Backend {
                 block: SECTOR as u32,
                 rotational: false,
                 kind: Kind::Memory,
+                caching: Caching::Direct,
                 identity: None,
                 through: Through::Flag,
                 disk: "memory".to_owned(),
@@ -110,6 +113,7 @@ impl Backend {
                     block,
                     rotational,
                     kind,
+                    caching,
                     identity: Some(identity),
                     through,
                     disk,
@@ -132,10 +136,7 @@ impl Backend {
 
     /// Does what is read once stay in the page cache? Then reading ahead is of use.
     pub fn keeps_what_is_read(&self) -> bool {
-        match &self.store {
-            Store::Memory(_) => false,
-            Store::File(file, _) => fcntl_getfl(file).is_ok_and(|flags| !flags.contains(OFlags::DIRECT)),
-        }
+        self.kind != Kind::Memory && self.caching == Caching::PageCache
     }
 }
 

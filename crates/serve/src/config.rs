@@ -18,6 +18,8 @@ pub struct ServerConfig {
     pub elevator: Choice,
     /// Its knobs that differ from their defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
+    /// Who keeps the tenants' shares.
+    pub shares: Shares,
     /// How many requests a disk gets at a time.
     pub depth: u32,
     /// The largest request \[512-byte sectors\]; none: the scheduler's kernel's own.
@@ -89,6 +91,21 @@ pub enum Access {
     ReadWrite,
     /// No.
     ReadOnly,
+}
+
+/// Who keeps the shares of a disk's tenants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shares {
+    /// The server, in front of any scheduler: by the device's time, measured.
+    #[default]
+    ByTime,
+    /// The scheduler, by its groups, if it has any.
+    ByScheduler,
+}
+
+impl Shares {
+    /// As a user says it.
+    pub const ALL: [(&str, Shares); 2] = [("time", Shares::ByTime), ("scheduler", Shares::ByScheduler)];
 }
 
 /// Are other programs kept from a file that is served?

@@ -33,10 +33,11 @@ mod record;
 mod shard;
 pub mod sizes;
 mod tenant;
+mod turns;
 
 pub use access::{Rule, RuleError, may_open};
 pub use caps::Limit;
-pub use config::{Access, Caching, ExportConfig, Listen, Locking, ServerConfig, Share, Source};
+pub use config::{Access, Caching, ExportConfig, Listen, Locking, ServerConfig, Share, Shares, Source};
 pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;

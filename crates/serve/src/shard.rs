@@ -9,22 +9,27 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant as Clock};
+use std::time::Duration;
 
 use blksched::{Catalogue, Choice, Delivery, Instant, Next, Span, SubmitterId};
 use blksched_conformance::calls::LoggedQueue;
 use blksched_disks::Disk;
 use slab::Slab;
 
+use crate::config::Shares;
 use crate::connection::{Connection, Room};
 use crate::engine::{Engine, Event, Io, Part};
 use crate::orders::Order;
 use crate::record::Trace;
 use crate::tenant::Tenant;
+use crate::turns::Turns;
 
 mod admission;
 mod apart;
+mod clock;
+mod device_time;
 mod extents;
+mod fair;
 mod finish;
 mod flush;
 mod issue;
@@ -35,6 +40,8 @@ mod stall;
 mod stretch;
 mod work;
 
+use clock::Clock;
+use device_time::DeviceTime;
 pub(crate) use issue::Flight;
 pub(crate) use work::{Piece, Work};
 
@@ -44,13 +51,21 @@ pub struct Shard {
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) elevator: Choice,
     catalogue: Catalogue,
-    born: Clock,
+    clock: Clock,
     now: Instant,
     engine: Box<dyn Engine>,
     events: Vec<Event>,
     connections: Slab<Connection>,
     works: Slab<Work>,
     pieces: Slab<Piece>,
+    /// Who keeps the tenants' shares.
+    shares: Shares,
+    turns: Turns,
+    /// When the next one's turn comes at the latest, if the disk waits for the one whose turn it is.
+    turn_at: Option<Instant>,
+    device_time: DeviceTime,
+    /// How many requests the device gets at a time.
+    depth: u32,
     /// What the device has, by request number.
     flights: Vec<Option<Flight>>,
     /// Flushes that the queue has and has not sent.
@@ -128,6 +143,7 @@ pub(crate) struct Parts {
     pub(crate) elevator: Choice,
     pub(crate) catalogue: Catalogue,
     pub(crate) tenants: Vec<Tenant>,
+    pub(crate) shares: Shares,
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) model: Option<Box<dyn Disk>>,
     pub(crate) largest_piece: usize,
@@ -139,14 +155,20 @@ pub(crate) struct Parts {
 
 impl Shard {
     pub(crate) fn new(parts: Parts) -> Shard {
-        let Parts { queue, elevator, catalogue, tenants, engine, model, largest_piece, trace, orders, bell, patience } =
-            parts;
+        let Parts { queue, elevator, catalogue, tenants, shares, engine, model, .. } = parts;
+        let Parts { largest_piece, trace, orders, bell, patience, .. } = parts;
+        let config = queue.header().queue;
         let mut shard = Shard {
             queue,
             tenants,
             elevator,
             catalogue,
-            born: Clock::now(),
+            clock: Clock::start(),
+            shares,
+            turns: Turns::new(config.rotational),
+            turn_at: None,
+            device_time: DeviceTime::default(),
+            depth: config.depth,
             now: Instant::ZERO,
             engine,
             events: Vec::new(),
@@ -199,7 +221,7 @@ impl Shard {
         let timeout = self.timeout();
         let mut events = core::mem::take(&mut self.events);
         self.engine.wait(timeout, &mut events)?;
-        self.now = Instant::from_ns(self.born.elapsed().as_nanos() as u64).max(self.now);
+        self.now = self.clock.now().max(self.now);
         for event in events.drain(..) {
             self.handle(event);
         }
@@ -221,10 +243,10 @@ impl Shard {
         let tenants = &mut self.tenants;
         let held_up = self.held_up.iter().filter_map(|&at| tenants[at].goes_on(now)).min();
         let model = self.model.as_ref().and_then(|model| model.next());
-        let wakes = [self.queue.deadline(), held_up, model, self.look, self.ending.map(|ending| ending.by)];
+        let ending = self.ending.map(|ending| ending.by);
+        let wakes = [self.queue.deadline(), held_up, model, self.look, self.turn_at, ending];
         let next = wakes.into_iter().flatten().min()?;
-        let elapsed = Instant::from_ns(self.born.elapsed().as_nanos() as u64);
-        Some(Duration::from_nanos(next.since(elapsed).as_ns()))
+        Some(Duration::from_nanos(next.since(self.clock.now()).as_ns()))
     }
 
     fn handle(&mut self, event: Event) {
@@ -261,8 +283,8 @@ impl Shard {
             }
             match self.queue.next(self.now) {
                 Next::Issue(command) => self.start(command),
-                _ if self.done.is_empty() => return,
-                _ => {}
+                _ if self.take_turns() || !self.done.is_empty() => {}
+                _ => return,
             }
         }
     }

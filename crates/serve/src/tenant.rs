@@ -34,6 +34,8 @@ pub struct Tenant {
     pub whole: (Instant, bool),
     /// What must be made stable.
     pub stability: Stability,
+    /// What it has written since the device was last flushed \[bytes\].
+    pub unflushed: u64,
     /// When its next flush may go, while others want the disk.
     pub flushes_from: Instant,
     /// Flushes that wait for that moment.
@@ -82,8 +84,10 @@ pub struct Used {
     pub flushes: u64,
     /// Requests that failed in the back end.
     pub errors: u64,
-    /// How long the device had commands of it, summed over the commands; at depth 1 the disk's time that it got.
+    /// The device's time that it got: of the time with several commands in the device, each has its part.
     pub in_device: Span,
+    /// The longest of its flushes, from when the device got it.
+    pub longest_flush: Span,
 }
 
 impl Tenant {
@@ -104,6 +108,7 @@ impl Tenant {
             line: VecDeque::new(),
             whole: (Instant::ZERO, true),
             stability: Stability::AT_START,
+            unflushed: 0,
             flushes_from: Instant::ZERO,
             held_flushes: Vec::new(),
             connections: 0,

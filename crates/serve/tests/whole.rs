@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use blksched::{Catalogue, Span};
 use blksched_nbd::{ClientHandshake, ClientStep, Command, Export, Framing, Persist, Request, Wish};
-use blksched_serve::{Caching, EngineKind, Listen, Question, ServerConfig, ask, serve};
+use blksched_serve::{Caching, EngineKind, Listen, Question, ServerConfig, Shares, ask, serve};
 
 /// The export's size \[bytes\].
 const SIZE: u64 = 80 << 20;
@@ -22,6 +22,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         exports: vec![export.parse().unwrap()],
         elevator: catalogue.parse("mq-deadline").unwrap(),
         knobs: Vec::new(),
+        shares: Shares::default(),
         depth: 8,
         max_sectors: None,
         caching: Caching::default(),

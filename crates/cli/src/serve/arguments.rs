@@ -16,8 +16,11 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "NAME=PATH[,OPTION]…", required = true)]
     pub(crate) export: Vec<String>,
     /// The scheduler, name[@kernel][+mechanism=variant]
-    #[arg(long, value_name = "NAME", default_value = "bfq")]
+    #[arg(long, value_name = "NAME", default_value = "mq-deadline")]
     pub(crate) elevator: String,
+    /// Who keeps the exports' shares of a disk
+    #[arg(long, value_name = "WHO", value_enum, default_value_t = Keeper::Time)]
+    pub(crate) shares: Keeper,
     /// Turn a knob, as in bfq.slice_idle=0; may be repeated
     #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
@@ -75,6 +78,15 @@ pub(crate) struct ServeArguments {
     pub(crate) log_format: LogFormat,
 }
 
+/// Who keeps the exports' shares of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Keeper {
+    /// The server, by the disk's time, in front of any scheduler.
+    Time,
+    /// The scheduler, by its groups: BFQ, and CFQ of 4.20.
+    Scheduler,
+}
+
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -102,9 +114,9 @@ pub(crate) enum Engine {
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
-  blksched serve --export a=a.img,weight=200 --export b=b.img,weight=100 --elevator bfq --run 'nbdinfo $uri_a'
+  blksched serve --export a=a.img,weight=200 --export b=b.img,weight=100 --run 'nbdinfo $uri_a'
   blksched serve --export disk=/dev/sdb --unix /run/disk.sock --control /run/disk.ctl
-  blksched ctl /run/disk.ctl set queue/scheduler bfq
+  blksched ctl /run/disk.ctl set queue/scheduler kyber
   blksched serve --export m=mem:1G --model hdd-7200 --run 'nbdcopy --progress $uri null:'";
 
 #[derive(Debug, Args)]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use blksched::{Op, Outcome, RequestId, Span};
+use blksched::{Op, Outcome, RequestId};
 use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
 use super::issue::{Flight, Modelled};
-use super::{Piece, Shard, flush};
+use super::{Shard, flush};
 use crate::backend::Store;
 use crate::engine::{Allocation, Event, Io, Part, Stable};
 
@@ -184,26 +184,16 @@ impl Shard {
     pub(super) fn complete(&mut self, rq: RequestId) {
         let Some(flight) = self.flights[rq.index()].take() else { return };
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
-        // A flush may be of several.
-        if flight.command.op != Op::Flush {
-            self.charge(rq, self.now.since(flight.since));
+        let took = self.device_time.end(self.now, flight.mark);
+        match flight.command.op {
+            Op::Flush => self.charge_flush(&flight.payers, took),
+            _ => self.charge(rq, took),
         }
         if let Some(trace) = &mut self.trace {
             let error = flight.error.map_or(0, |errno| errno.code() as u16);
             trace.completed(self.now, &self.queue.queue().requests()[rq], error);
         }
         self.queue.complete(self.now, rq, outcome);
-    }
-
-    /// The device's time goes to whose data it moved, to each by its part of them.
-    fn charge(&mut self, rq: RequestId, took: Span) {
-        let queue = self.queue.queue();
-        let total = u128::from(queue.requests()[rq].sectors.max(1));
-        for tag in queue.tags(rq) {
-            let Piece { tenant, sectors, .. } = self.pieces[tag.0 as usize];
-            let part = u128::from(took.as_ns()) * u128::from(sectors) / total;
-            self.tenants[tenant].used.in_device += Span::from_ns(part as u64);
-        }
     }
 
     /// A bio is complete.

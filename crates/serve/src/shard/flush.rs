@@ -7,6 +7,7 @@
 use blksched::Span;
 
 use super::Shard;
+use crate::config::Shares;
 
 /// How long a tenant's next flush waits after one that took `took`.
 pub(super) fn pause(took: Span, own: u32, others: u32) -> Span {
@@ -23,13 +24,13 @@ impl Shard {
 
     /// Let the flushes go that have waited long enough, or for nobody.
     pub(super) fn release_flushes(&mut self, tenant: usize) {
-        let early = self.now < self.tenants[tenant].flushes_from;
+        // Where turns are taken, flushes take theirs.
+        let early = self.shares == Shares::ByScheduler && self.now < self.tenants[tenant].flushes_from;
         if self.tenants[tenant].held_flushes.is_empty() || (early && self.rivals(tenant) > 0) {
             return;
         }
         for piece in core::mem::take(&mut self.tenants[tenant].held_flushes) {
-            self.wished.push(piece);
-            self.enqueue(piece, tenant);
+            self.offer(piece, tenant);
         }
     }
 }

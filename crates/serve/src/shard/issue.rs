@@ -4,6 +4,8 @@ use blksched::{Command, Instant, Op, RequestId};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
 use super::apart::Tries;
+use super::device_time::Mark;
+use super::fair::Payer;
 use super::{Shard, Token};
 use crate::backend::Store;
 use crate::engine::{Allocation, Io, Part};
@@ -16,6 +18,8 @@ pub struct Flight {
     pub command: Command,
     /// When the device got it.
     pub since: Instant,
+    /// The same, in the device's own time.
+    pub mark: Mark,
     /// Operations of the engine that are not done.
     pub left: u32,
     /// Is the disk model still busy with it?
@@ -28,6 +32,8 @@ pub struct Flight {
     pub tries: Tries,
     /// Flushes that it covers.
     pub flushes: Vec<u32>,
+    /// Who pays for them.
+    pub payers: Vec<Payer>,
 }
 
 /// Where a command is in the disk model.
@@ -51,16 +57,10 @@ impl Shard {
         }
         let modelled = self.give_model(command);
         let flushes = if command.op == Op::Flush { core::mem::take(&mut self.wished) } else { Vec::new() };
-        self.flights[at] = Some(Flight {
-            command,
-            since: self.now,
-            left: 0,
-            modelled,
-            error: None,
-            tried: 0,
-            tries: Tries::Whole,
-            flushes,
-        });
+        let (since, mark) = (self.now, self.device_time.begin(self.now));
+        let (tries, payers) = (Tries::Whole, if flushes.is_empty() { Vec::new() } else { self.flush_payers(&flushes) });
+        self.flights[at] =
+            Some(Flight { command, since, mark, left: 0, modelled, error: None, tried: 0, tries, flushes, payers });
         match command.op {
             Op::Read | Op::Write => self.transfer(command, None),
             // Zeroes to write come as data, so that they merge; see `receive`.

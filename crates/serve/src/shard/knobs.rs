@@ -4,6 +4,7 @@ use blksched::{Class, Group, GroupId, Knob, Priority, Unit, nearest};
 
 use super::Shard;
 use crate::caps::Limit;
+use crate::config::Shares;
 use crate::orders::Question;
 use crate::tenant::{Tenant, Used};
 
@@ -25,10 +26,11 @@ impl Shard {
 
     /// Every name, in order.
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = ["depth", "engine", "engine_stat", "max_sectors_kb", "rotational", "scheduler"]
-            .iter()
-            .map(|name| format!("queue/{name}"))
-            .collect();
+        let mut names: Vec<String> =
+            ["depth", "engine", "engine_stat", "max_sectors_kb", "rotational", "scheduler", "shares"]
+                .iter()
+                .map(|name| format!("queue/{name}"))
+                .collect();
         names.extend(self.knobs().iter().map(|knob| format!("queue/iosched/{}", knob.name)));
         for tenant in &self.tenants {
             names.extend(OF_TENANT.iter().map(|name| format!("tenants/{}/{name}", tenant.export.name)));
@@ -60,6 +62,7 @@ impl Shard {
         }
         match name {
             "queue/scheduler" => Ok(self.schedulers()),
+            "queue/shares" => Ok(self.shown_shares()),
             "queue/depth" => Ok(config.depth.to_string()),
             "queue/max_sectors_kb" => Ok((config.max_sectors / 2).to_string()),
             "queue/rotational" => Ok(u32::from(config.rotational).to_string()),
@@ -77,6 +80,25 @@ impl Shard {
             false => name.to_owned(),
         };
         self.catalogue.entries().iter().map(|entry| each(entry.name)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn shown_shares(&self) -> String {
+        let each = Shares::ALL.map(|(name, shares)| match shares == self.shares {
+            true => format!("[{name}]"),
+            false => name.to_owned(),
+        });
+        each.join(" ")
+    }
+
+    fn set_shares(&mut self, value: &str) -> Result<(), String> {
+        let found = Shares::ALL.into_iter().find(|(name, _)| *name == value);
+        let (_, shares) = found.ok_or_else(|| format!("queue/shares: expected time or scheduler, not `{value}`"))?;
+        self.shares = shares;
+        // What waits for its turn goes where it now waits.
+        for (tenant, piece) in self.turns.release() {
+            self.offer(piece, tenant);
+        }
+        Ok(())
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -99,6 +121,7 @@ impl Shard {
                 self.elevator = choice;
                 Ok(())
             }
+            "queue/shares" => self.set_shares(value),
             _ if self.get(name).is_ok() => Err(format!("{name} can be read only")),
             _ => Err(self.unknown(name)),
         }
@@ -140,6 +163,7 @@ impl Shard {
     pub(super) fn tell_weight(&mut self, at: usize) {
         let Tenant { group, share, .. } = &self.tenants[at];
         let told = Group { parent: GroupId::ROOT, weight: share.weight, leaf_weight: share.weight };
+        self.turns.set_weight(at, share.weight);
         let result = self.queue.set_group(self.now, *group, told);
         debug_assert!(result.is_ok(), "{result:?}");
     }
@@ -168,7 +192,7 @@ fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
         "iops" => limit(share.ops, |limit| limit.rate),
         "burst_ops" => limit(share.ops, |limit| limit.burst),
         "stat" => {
-            let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device } = used;
+            let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device, .. } = used;
             format!(
                 "clients={} rios={reads} rbytes={bytes_read} wios={writes} wbytes={bytes_written} flushes={flushes} \
                  errors={errors} device_us={}",

@@ -301,7 +301,7 @@ impl Shard {
                 return;
             }
             gate.pop_front();
-            self.enqueue(piece, tenant);
+            self.offer(piece, tenant);
         }
     }
 

@@ -6,6 +6,7 @@ mod apart;
 mod clients;
 mod durability;
 mod limits;
+mod matrix;
 mod power;
 mod random;
 mod rig;

@@ -69,11 +69,11 @@ fn a_client_that_stops_in_the_middle_of_its_data_is_cut_off_after_half_a_minute(
     let gone = |rig: &Rig| rig.shard.connections.iter().filter(|(_, one)| one.phase == Phase::Gone).count();
     for (seconds, cut_off) in [(29, 0), (3, 1)] {
         assert!(rig.shard.timeout().is_some(), "it is looked for");
-        rig.shard.born -= Duration::from_secs(seconds);
+        rig.shard.clock.pass(Duration::from_secs(seconds));
         rig.turn();
         assert_eq!(gone(&rig), cut_off);
     }
-    rig.shard.born -= Duration::from_secs(60);
+    rig.shard.clock.pass(Duration::from_secs(60));
     rig.turn();
     assert_eq!(rig.shard.timeout(), None, "nobody is in the middle of anything");
 }
@@ -138,7 +138,7 @@ fn a_client_that_floods_with_requests_that_need_no_memory_is_read_from_no_furthe
 
 /// Half a minute passes in which nobody does anything.
 fn half_a_minute(rig: &mut Rig) {
-    rig.shard.born = rig.shard.born.checked_sub(Duration::from_secs(31)).expect("a clock that has run for a while");
+    rig.shard.clock.pass(Duration::from_secs(31));
     rig.turn();
     rig.turn();
 }

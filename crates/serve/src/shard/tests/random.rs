@@ -114,7 +114,7 @@ fn finish(mut rig: Rig, mut clients: Vec<Wild>, mut numbers: Numbers, gone: &[i3
             moved = true;
         }
         // What waits for its moment (flushes, deadlines of the elevator) has it.
-        rig.shard.born -= std::time::Duration::from_secs(1);
+        rig.shard.clock.pass(std::time::Duration::from_secs(1));
         rig.turn();
         idle = if moved { 0 } else { idle + 1 };
     }

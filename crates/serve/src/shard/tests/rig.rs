@@ -10,7 +10,7 @@ use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request
 
 use super::super::*;
 use crate::backend::{Backend, Kind, Store, Through};
-use crate::config::{Access, ExportConfig, Locking, Share, Source};
+use crate::config::{Access, Caching, ExportConfig, Locking, Share, Shares, Source};
 use crate::connection::Who;
 use crate::orders::{Client, Desk};
 
@@ -73,9 +73,9 @@ pub struct Peer {
 }
 
 pub fn tenant(number: usize, memory: usize) -> Tenant {
-    let name = ["a", "b", "c"][number];
+    let name = char::from(b'a' + number as u8).to_string();
     let config = ExportConfig {
-        name: name.to_owned(),
+        name,
         source: Source::Memory(1 << 30),
         disk: None,
         description: String::new(),
@@ -92,6 +92,7 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
         block: 512,
         rotational: false,
         kind: Kind::Device,
+        caching: Caching::PageCache,
         identity: None,
         through: Through::Flag,
         disk: "test".to_owned(),
@@ -105,9 +106,13 @@ impl Rig {
     }
 
     pub fn with_memory(elevator: &str, depth: u32, memory: usize) -> Rig {
+        Rig::of(elevator, depth, 2, memory, false)
+    }
+
+    pub fn of(elevator: &str, depth: u32, tenants: usize, memory: usize, rotational: bool) -> Rig {
         let catalogue = Catalogue::builtin();
         let elevator = catalogue.parse(elevator).unwrap();
-        let limits = QueueLimits { volatile_cache: true, fua: true, ..QueueLimits::default() };
+        let limits = QueueLimits { volatile_cache: true, fua: true, rotational, ..QueueLimits::default() };
         let config = QueueConfig { limits, depth, ..QueueConfig::default() };
         let hand = Arc::new(Mutex::new(Hand::default()));
         let (desk, orders, bell) = Desk::new().unwrap();
@@ -115,7 +120,8 @@ impl Rig {
             queue: LoggedQueue::new(config, &elevator, Silence, None),
             elevator,
             catalogue,
-            tenants: vec![tenant(0, memory), tenant(1, memory)],
+            tenants: (0..tenants).map(|number| tenant(number, memory)).collect(),
+            shares: Shares::ByScheduler,
             engine: Box::new(Fake(hand.clone())),
             model: None,
             largest_piece: 512 << 10,
@@ -130,6 +136,16 @@ impl Rig {
     pub fn turn(&mut self) {
         self.shard.turn().unwrap();
         self.shard.queue.queue().check();
+    }
+
+    /// One turn, without looking at everything.
+    pub fn step(&mut self) {
+        self.shard.turn().unwrap();
+    }
+
+    /// The length of the first operation under way of this kind.
+    pub fn first_of(&self, is: impl Fn(&Io) -> bool) -> Option<usize> {
+        self.hand.lock().unwrap().begun.iter().find(|(_, io)| is(io)).map(|(_, io)| length_of(io))
     }
 
     /// End the first operation that `is` one of these.

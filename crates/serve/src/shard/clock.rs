@@ -1,0 +1,39 @@
+//! The shard's clock: real, or told by a test.
+
+use std::time::Instant as Real;
+
+use blksched::Instant;
+
+/// Tells the time since the shard began.
+pub enum Clock {
+    /// Real time.
+    Since(Real),
+    /// What a test says.
+    #[cfg(test)]
+    Told(Instant),
+}
+
+impl Clock {
+    /// It begins now.
+    pub fn start() -> Clock {
+        Clock::Since(Real::now())
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Instant {
+        match self {
+            Clock::Since(born) => Instant::from_ns(u64::try_from(born.elapsed().as_nanos()).unwrap_or(u64::MAX)),
+            #[cfg(test)]
+            Clock::Told(now) => *now,
+        }
+    }
+
+    /// So much time passes at once.
+    #[cfg(test)]
+    pub fn pass(&mut self, time: std::time::Duration) {
+        match self {
+            Clock::Since(born) => *born = born.checked_sub(time).expect("a clock that has run for a while"),
+            Clock::Told(now) => *now += blksched::Span::from_ns(time.as_nanos() as u64),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Between the tenants' gates and the queue: whose turn it is ([`Turns`]), where shares are kept by time; with
+//! [`Shares::ByScheduler`] everything goes straight on and the scheduler's groups share the disk.
+
+use blksched::{Op, RequestId, Span};
+
+use super::Shard;
+use super::work::Piece;
+use crate::backend::SECTOR;
+use crate::config::Shares;
+use crate::turns::{Choice, Kind, Place};
+
+/// Who asks for a flush pays for at least so much \[bytes\].
+const BLOCK: u64 = 4096;
+
+/// Who pays for a part of a flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payer {
+    tenant: usize,
+    /// How many of the flushes are its own.
+    asks: u32,
+    bytes: u64,
+}
+
+fn part_of(time: Span, part: u128, total: u128) -> Span {
+    Span::from_ns(u64::try_from(u128::from(time.as_ns()) * part / total.max(1)).unwrap_or(u64::MAX))
+}
+
+impl Shard {
+    /// A piece may go as far as its caps are concerned.
+    pub(super) fn offer(&mut self, piece: u32, tenant: usize) {
+        match self.shares {
+            Shares::ByTime => self.turns.add(self.now, tenant, piece, self.kind(piece)),
+            Shares::ByScheduler => self.enter(piece, tenant),
+        }
+    }
+
+    fn kind(&self, piece: u32) -> Kind {
+        if self.pieces[piece as usize].op == Op::Flush { Kind::Flush } else { Kind::Data }
+    }
+
+    fn enter(&mut self, piece: u32, tenant: usize) {
+        if self.kind(piece) == Kind::Flush {
+            self.wished.push(piece);
+        }
+        self.enqueue(piece, tenant);
+    }
+
+    /// The next one's turn: what it wants first goes to the queue, with what lies behind it without a gap, which
+    /// merges. True if anything went.
+    pub(super) fn take_turns(&mut self) -> bool {
+        self.turn_at = None;
+        if self.shares == Shares::ByScheduler {
+            return false;
+        }
+        let under_way = self.queue.queue().requests().len();
+        let tenant = match self.turns.choose(self.now, under_way, self.depth as usize) {
+            Choice::Serve(tenant) => tenant,
+            Choice::Wait(until) => {
+                self.turn_at = Some(until);
+                return false;
+            }
+            Choice::Nobody => return false,
+        };
+        let mut last: Option<(Op, u64, usize)> = None;
+        while let Some(number) = self.turns.first(tenant) {
+            let Piece { op, start, .. } = self.pieces[number as usize];
+            let length = self.pieces[number as usize].length();
+            let before = last.map_or(0, |(_, _, before)| before);
+            let follows = last.is_none_or(|(own, end, _)| own == op && op != Op::Flush && end == start.0);
+            if !follows || (before > 0 && before + length > self.largest_piece) {
+                break;
+            }
+            last = Some((op, start.0 + u64::from(self.pieces[number as usize].sectors), before + length));
+            let place = Place { start: start.0, sectors: u64::from(self.pieces[number as usize].sectors) };
+            self.turns.begin(tenant, self.kind(number), place);
+            self.enter(number, tenant);
+        }
+        true
+    }
+
+    /// Who pays for a flush that begins now: whose writes the device has not made stable, by bytes, and who asks at
+    /// least as for a block. Through the page cache only the asker's own data are written.
+    pub(super) fn flush_payers(&mut self, flushes: &[u32]) -> Vec<Payer> {
+        let mut payers: Vec<Payer> = Vec::new();
+        for (tenant, one) in self.tenants.iter_mut().enumerate() {
+            let asks = flushes.iter().filter(|&&piece| self.pieces[piece as usize].tenant == tenant).count() as u32;
+            let own = if one.backend.keeps_what_is_read() { 0 } else { core::mem::take(&mut one.unflushed) };
+            let bytes = if asks > 0 { own.max(BLOCK) } else { own };
+            if bytes > 0 {
+                payers.push(Payer { tenant, asks, bytes });
+            }
+        }
+        payers
+    }
+
+    /// The device is done with a flush.
+    pub(super) fn charge_flush(&mut self, payers: &[Payer], took: Span) {
+        let total: u64 = payers.iter().map(|payer| payer.bytes).sum();
+        for &Payer { tenant, asks, bytes } in payers {
+            let part = part_of(took, u128::from(bytes), u128::from(total));
+            let used = &mut self.tenants[tenant].used;
+            used.in_device += part;
+            if asks > 0 {
+                used.longest_flush = used.longest_flush.max(took);
+            }
+            self.turns.end(self.now, tenant, Kind::Flush, asks, part);
+        }
+    }
+
+    /// The device is done with a request: its time goes to whose data it moved, to each by its part of them.
+    pub(super) fn charge(&mut self, rq: RequestId, took: Span) {
+        let queue = self.queue.queue();
+        let total = u128::from(queue.requests()[rq].sectors);
+        let writes = queue.requests()[rq].op == Op::Write;
+        let mut tags = queue.tags(rq).map(|tag| &self.pieces[tag.0 as usize]).peekable();
+        while let Some(Piece { tenant, sectors, .. }) = tags.next() {
+            let (mut count, mut sectors) = (1, u128::from(*sectors));
+            while let Some(more) = tags.next_if(|next| next.tenant == *tenant) {
+                (count, sectors) = (count + 1, sectors + u128::from(more.sectors));
+            }
+            let part = part_of(took, sectors, total);
+            self.tenants[*tenant].used.in_device += part;
+            self.tenants[*tenant].unflushed += if writes { sectors as u64 * SECTOR } else { 0 };
+            self.turns.end(self.now, *tenant, Kind::Data, count, part);
+        }
+    }
+}

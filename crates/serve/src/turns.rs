@@ -1,0 +1,365 @@
+//! **What for**: a disk's *time* is shared by weight, whatever tenants ask, however many connections they have, and
+//! whatever the disk costs for it. Schedulers count requests or sectors, or know processes; what a request costs is
+//! only known once the device has done it.
+//!
+//! **Rule** Each tenant has a virtual time: the device's time that it got, over its weight. What a tenant asks waits
+//! here; whoever is behind goes next, and what it has under way counts as what its requests usually cost. Who comes
+//! back from doing nothing is at most a [`CREDIT`] behind the others.
+//!
+//! On a disk that seeks, one that asks for neighbouring sectors goes on until it is a turn ahead: as long as twice what
+//! it keeps under way takes, from [`TURN`] to [`LONGEST`]. The disk waits for it for at most [`THINK`] if it has
+//! nothing just then and thinks for no longer than that. Any disk waits for who is behind the others, if it thinks for
+//! much less time than its requests take. The waiting is its own time. Who is alone on a disk that seeks gives the
+//! scheduler up to [`ALONE`] requests to put in order.
+//!
+//! **Origin** Start-time fair queueing with charges by measured time, as CFQ's groups charge (4.20); turns and waiting
+//! as CFQ's slices and slice_idle.
+//!
+//! **Costs when wrong**: a light tenant waits for a heavy one's whole backlog.
+
+use std::collections::VecDeque;
+
+use blksched::{Instant, Span};
+
+/// How far ahead of the others a tenant may get that asks for neighbouring sectors, on a disk that seeks.
+const TURN: Span = Span::from_ms(8);
+/// The same, if it keeps much under way.
+const LONGEST: Span = Span::from_ms(40);
+/// How long such a disk waits for the tenant whose turn it is.
+const THINK: Span = Span::from_ms(8);
+/// What the scheduler of a disk that seeks has beyond what the disk has, of a tenant that is alone.
+const ALONE: usize = 32;
+/// How far behind the others a tenant may be that comes back.
+const CREDIT: Span = Span::from_ms(60);
+/// Of old and new cost, the new one counts for one in so many.
+const MEMORY: u64 = 8;
+/// A virtual time is so many times the device's time at weight 1.
+const SCALE: u128 = 10_000;
+
+/// Where a piece of data lies, in sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its first sector.
+    pub start: u64,
+    /// How many.
+    pub sectors: u64,
+}
+
+/// What costs alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Data.
+    Data,
+    /// A flush.
+    Flush,
+}
+
+/// Who goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// This tenant.
+    Serve(usize),
+    /// Nobody before this moment: the disk waits for the one whose turn it is.
+    Wait(Instant),
+    /// Nobody wants anything, or what is under way is enough.
+    Nobody,
+}
+
+/// One tenant.
+#[derive(Default)]
+struct Entity {
+    weight: u32,
+    virtual_time: u128,
+    backlog: VecDeque<u32>,
+    /// Pieces under way, of data and flushes.
+    under_way: [u32; 2],
+    /// What one usually costs.
+    cost: [Span; 2],
+    /// The sector behind its last piece, and how often one begins there, in 256ths.
+    end: u64,
+    neighbours: u64,
+    /// When it last had nothing left, and how long it usually takes until it asks again.
+    idle_since: Option<Instant>,
+    thinks: Span,
+}
+
+impl Entity {
+    /// So much of the device's time, as virtual time.
+    fn scaled(&self, time: Span) -> u128 {
+        u128::from(time.as_ns()) * SCALE / u128::from(self.weight.max(1))
+    }
+
+    /// With what is under way.
+    fn ahead(&self) -> u128 {
+        let under_way = (0..2).map(|kind| u64::from(self.under_way[kind]).saturating_mul(self.cost[kind].as_ns()));
+        self.virtual_time + self.scaled(Span::from_ns(under_way.fold(0, u64::saturating_add)))
+    }
+
+    /// How far ahead it may get, where that saves seeks.
+    fn turn(&self) -> Span {
+        let wanted = self.backlog.len() as u64 + u64::from(self.under_way[Kind::Data as usize]);
+        (self.cost[Kind::Data as usize] * (2 * wanted.min(1024))).clamp(TURN, LONGEST)
+    }
+
+    /// Is a seek saved if it goes on?
+    fn is_sequential(&self) -> bool {
+        self.neighbours > 128
+    }
+
+    fn is_active(&self) -> bool {
+        !self.backlog.is_empty() || self.under_way != [0, 0]
+    }
+}
+
+/// Whose turn it is.
+pub struct Turns {
+    entities: Vec<Entity>,
+    current: Option<usize>,
+    seeks: bool,
+    /// Since when the disk waits for the current one.
+    waits_since: Option<Instant>,
+}
+
+impl Turns {
+    /// For tenants that will be added, on a disk that seeks or does not.
+    pub fn new(seeks: bool) -> Turns {
+        Turns { entities: Vec::new(), current: None, seeks, waits_since: None }
+    }
+
+    /// Another tenant, or another weight of one.
+    pub fn set_weight(&mut self, tenant: usize, weight: u32) {
+        while self.entities.len() <= tenant {
+            self.entities.push(Entity::default());
+        }
+        self.entities[tenant].weight = weight;
+    }
+
+    /// A tenant wants this too.
+    pub fn add(&mut self, now: Instant, tenant: usize, piece: u32, kind: Kind) {
+        if !self.entities[tenant].is_active() {
+            self.comes_back(now, tenant);
+        }
+        let backlog = &mut self.entities[tenant].backlog;
+        match kind {
+            Kind::Data => backlog.push_back(piece),
+            // It covers only what is answered already.
+            Kind::Flush => backlog.push_front(piece),
+        }
+    }
+
+    fn comes_back(&mut self, now: Instant, tenant: usize) {
+        let least = self.entities.iter().filter(|entity| entity.is_active()).map(Entity::ahead).min();
+        let entity = &mut self.entities[tenant];
+        if let Some(since) = entity.idle_since.take() {
+            entity.thinks = moved(entity.thinks, now.since(since).min(Span::from_secs(1)));
+        }
+        let credit = entity.scaled(CREDIT);
+        // The last one that was active is where the others are, if nobody is.
+        if let Some(least) = least {
+            entity.virtual_time = entity.virtual_time.max(least.saturating_sub(credit));
+        }
+        if self.current == Some(tenant)
+            && let Some(since) = self.waits_since.take()
+        {
+            let entity = &mut self.entities[tenant];
+            entity.virtual_time += entity.scaled(now.since(since));
+        }
+    }
+
+    /// Who goes next, if so many requests are under way and the device takes `depth`.
+    pub fn choose(&mut self, now: Instant, under_way: usize, depth: usize) -> Choice {
+        if under_way >= depth && !self.current_sends_more(under_way, depth) {
+            return Choice::Nobody;
+        }
+        let behind = (0..self.entities.len()).filter(|&at| !self.entities[at].backlog.is_empty());
+        let Some(behind) = behind.min_by_key(|&at| (self.entities[at].ahead(), at)) else { return Choice::Nobody };
+        if let Some(current) = self.current
+            && self.goes_on(current, behind)
+        {
+            if !self.entities[current].backlog.is_empty() {
+                return Choice::Serve(current);
+            }
+            if let Some(until) = self.waits_for(current, behind) {
+                self.waits_since.get_or_insert(now);
+                if now < until {
+                    return Choice::Wait(until);
+                }
+            }
+        }
+        self.ends_waiting(now);
+        self.current = Some(behind);
+        Choice::Serve(behind)
+    }
+
+    /// May the scheduler have more of the current one than the device takes, to put in order?
+    fn current_sends_more(&self, under_way: usize, depth: usize) -> bool {
+        let Some(current) = self.current.filter(|_| self.seeks) else { return false };
+        let alone = || self.entities.iter().enumerate().all(|(at, entity)| at == current || !entity.is_active());
+        !self.entities[current].backlog.is_empty() && under_way < depth + ALONE && alone()
+    }
+
+    /// Is the current one's turn not over, as `behind` waits?
+    fn goes_on(&self, current: usize, behind: usize) -> bool {
+        let (own, other) = (&self.entities[current], &self.entities[behind]);
+        let ahead = if self.seeks && own.is_sequential() { own.scaled(own.turn()) } else { 0 };
+        own.ahead() <= other.ahead().saturating_add(ahead)
+    }
+
+    /// Until when the disk waits for it, which has nothing: if it thinks for a short time only.
+    fn waits_for(&self, current: usize, behind: usize) -> Option<Instant> {
+        let entity = &self.entities[current];
+        let since = entity.idle_since.filter(|_| entity.under_way == [0, 0])?;
+        let cost = entity.cost[Kind::Data as usize];
+        if self.seeks && entity.is_sequential() && entity.thinks <= THINK {
+            return Some(since + THINK);
+        }
+        let is_behind = entity.ahead() < self.entities[behind].ahead();
+        (is_behind && entity.thinks <= cost / 4).then(|| since + cost / 2)
+    }
+
+    /// The disk has waited long enough: that was the current one's time.
+    fn ends_waiting(&mut self, now: Instant) {
+        if let (Some(since), Some(current)) = (self.waits_since.take(), self.current) {
+            let entity = &mut self.entities[current];
+            entity.virtual_time += entity.scaled(now.since(since));
+            entity.thinks = moved(entity.thinks, THINK * 2);
+        }
+    }
+
+    /// What a tenant wants first; it is not taken yet.
+    pub fn first(&self, tenant: usize) -> Option<u32> {
+        self.entities[tenant].backlog.front().copied()
+    }
+
+    /// The first is under way.
+    pub fn begin(&mut self, tenant: usize, kind: Kind, place: Place) {
+        let entity = &mut self.entities[tenant];
+        entity.backlog.pop_front();
+        entity.under_way[kind as usize] += 1;
+        if kind == Kind::Data {
+            let hit = if place.start == entity.end { 256 } else { 0 };
+            entity.neighbours = (entity.neighbours * (MEMORY - 1) + hit) / MEMORY;
+            entity.end = place.start + place.sectors;
+        }
+    }
+
+    /// So many pieces of a tenant are over, and took so much of the device's time.
+    pub fn end(&mut self, now: Instant, tenant: usize, kind: Kind, pieces: u32, took: Span) {
+        let entity = &mut self.entities[tenant];
+        entity.virtual_time += entity.scaled(took);
+        let under_way = &mut entity.under_way[kind as usize];
+        *under_way = under_way.saturating_sub(pieces);
+        if pieces > 0 {
+            let cost = &mut entity.cost[kind as usize];
+            *cost = moved(*cost, took / u64::from(pieces));
+        }
+        if !entity.is_active() {
+            entity.idle_since = Some(now);
+        }
+    }
+
+    /// Everything that waits here, in order, tenant by tenant; nothing does then.
+    pub fn release(&mut self) -> Vec<(usize, u32)> {
+        let each = self.entities.iter_mut().enumerate();
+        each.flat_map(|(tenant, entity)| entity.backlog.drain(..).map(move |piece| (tenant, piece))).collect()
+    }
+}
+
+/// A mean that forgets.
+fn moved(mean: Span, new: Span) -> Span {
+    if mean == Span::ZERO {
+        return new;
+    }
+    Span::from_ns((mean.as_ns() * (MEMORY - 1) + new.as_ns()) / MEMORY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Span = Span::from_ms(1);
+    const HERE: Place = Place { start: 8, sectors: 8 };
+
+    /// A device that does one piece at a time; tenants always want more. What each gets of so many.
+    fn served(turns: &mut Turns, costs: &[Span], pieces: u32) -> Vec<Span> {
+        let mut got = vec![Span::ZERO; costs.len()];
+        let mut now = Instant::ZERO;
+        for tenant in 0..costs.len() {
+            (0..4).for_each(|_| turns.add(now, tenant, 0, Kind::Data));
+        }
+        for _ in 0..pieces {
+            let Choice::Serve(tenant) = turns.choose(now, 0, 1) else { panic!("somebody wants something") };
+            turns.begin(tenant, Kind::Data, HERE);
+            now += costs[tenant];
+            got[tenant] += costs[tenant];
+            turns.add(now, tenant, 0, Kind::Data);
+            turns.end(now, tenant, Kind::Data, 1, costs[tenant]);
+        }
+        got
+    }
+
+    #[test]
+    fn time_is_shared_by_weight_whatever_a_request_costs() {
+        for seeks in [false, true] {
+            let mut turns = Turns::new(seeks);
+            [100, 200, 400].into_iter().enumerate().for_each(|(at, weight)| turns.set_weight(at, weight));
+            let got = served(&mut turns, &[MS * 5, MS, MS * 2], 5000);
+            let ratio = |a: usize, b: usize| got[a].as_ns() as f64 / got[b].as_ns() as f64;
+            assert!((ratio(1, 0) - 2.0).abs() < 0.1 && (ratio(2, 0) - 4.0).abs() < 0.2, "{got:?}");
+        }
+    }
+
+    #[test]
+    fn who_comes_back_is_not_far_behind() {
+        let mut turns = Turns::new(false);
+        (0..2).for_each(|at| turns.set_weight(at, 100));
+        served(&mut turns, &[MS], 1000);
+        let mut now = Instant::ZERO + Span::from_secs(1);
+        (0..500).for_each(|_| turns.add(now, 1, 0, Kind::Data));
+        let mut in_a_row = 0;
+        while turns.choose(now, 0, 1) == Choice::Serve(1) {
+            turns.begin(1, Kind::Data, HERE);
+            now += MS;
+            turns.end(now, 1, Kind::Data, 1, MS);
+            in_a_row += 1;
+        }
+        assert!((50..=65).contains(&in_a_row), "a credit of 60 ms: {in_a_row}");
+    }
+
+    #[test]
+    fn a_disk_that_seeks_waits_shortly_for_the_one_whose_turn_it_is() {
+        let mut turns = Turns::new(true);
+        (0..2).for_each(|at| turns.set_weight(at, 100));
+        let now = Instant::ZERO;
+        for nth in 0..10 {
+            turns.add(now, 0, 7, Kind::Data);
+            assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
+            turns.begin(0, Kind::Data, Place { start: nth * 8, sectors: 8 });
+            turns.end(now, 0, Kind::Data, 1, MS / 10);
+        }
+        turns.add(now, 1, 8, Kind::Data);
+        assert_eq!(turns.choose(now, 0, 1), Choice::Wait(now + THINK), "it asks for what lies behind");
+        assert_eq!(turns.choose(now + THINK, 0, 1), Choice::Serve(1), "and not for ever");
+    }
+
+    #[test]
+    fn what_is_under_way_counts_as_what_it_usually_costs() {
+        let mut turns = Turns::new(false);
+        (0..2).for_each(|at| turns.set_weight(at, 100));
+        let now = Instant::ZERO;
+        for tenant in 0..2 {
+            (0..10).for_each(|_| turns.add(now, tenant, 0, Kind::Data));
+            turns.begin(tenant, Kind::Data, HERE);
+            turns.end(now, tenant, Kind::Data, 1, MS);
+        }
+        let served: Vec<usize> = (0..6)
+            .map(|under_way| {
+                let Choice::Serve(tenant) = turns.choose(now, under_way, 8) else { panic!() };
+                turns.begin(tenant, Kind::Data, HERE);
+                tenant
+            })
+            .collect();
+        assert_eq!(served.iter().filter(|&&tenant| tenant == 0).count(), 3, "{served:?}");
+        assert_eq!(turns.choose(now, 8, 8), Choice::Nobody);
+    }
+}
