@@ -178,18 +178,18 @@ fn record(device: &LoopDevice, scene: &Scene, folder: &Path) -> Result<Vec<Line>
     Ok(tracefs::read(BufReader::new(text.as_bytes()), &path)?)
 }
 
-/// Ours as the running kernel decides, where kernels are known to differ.
-fn of_this_kernel(scheduler: &str) -> Result<String> {
+/// Ours as the running kernel decides; the newest, where nobody knows as what that does.
+fn of_this_kernel(scheduler: &str) -> Result<Choice> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    let mut numbers = release.split(['.', '-']).map_while(|word| word.trim().parse::<u32>().ok());
-    let kernel = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    let place = scheduler == "mq-deadline" && kernel >= (6, 5);
-    Ok(if place { format!("{scheduler}+onward=place") } else { scheduler.to_owned() })
+    let numbers: Vec<&str> = release.split(['.', '-']).take(2).collect();
+    let catalogue = Catalogue::builtin();
+    let own = catalogue.parse(&format!("{scheduler}@{}", numbers.join(".")));
+    Ok(own.or_else(|_| catalogue.parse(scheduler))?)
 }
 
 /// Compare, tell, and say whether all that must agree does.
 fn report(device: &LoopDevice, scene: &Scene, lines: &[Line]) -> Result<bool> {
-    let choice = Catalogue::builtin().parse(&of_this_kernel(scene.scheduler)?)?;
+    let choice = of_this_kernel(scene.scheduler)?;
     let recorded = Recorded {
         nr_requests: device.number_in("nr_requests")?,
         tags: device.tags()?,

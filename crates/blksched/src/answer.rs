@@ -32,6 +32,8 @@ pub enum IdleFor {
     Submitter(SubmitterId),
     /// The next request of a group.
     Group(GroupId),
+    /// Nobody: the next request seems to come from the future, because a time was lowered since it came (mq-deadline).
+    AheadOfTime,
     /// Nobody: the elevator looks at its statistics then.
     Statistics,
     /// Enough requests to make one run worth while (a test's or example's own rule).
@@ -86,11 +88,14 @@ pub struct Neighbours {
     pub behind: Option<RequestId>,
 }
 
-/// How many tags of the device's word a request may take: the wish behind `limit_depth`.
+/// How deep a request may go into the queue's tags: the wish behind `limit_depth`. How such a number is meant changed
+/// between 6.6 and 6.12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// As many as there are.
     Unlimited,
-    /// At most this many of a tag word at a time.
+    /// At most this many of a tag word at a time (6.6 and earlier).
     Shallow(u32),
+    /// At most this many of all tags at a time (6.12 and later).
+    AtMost(u32),
 }

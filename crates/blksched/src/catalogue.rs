@@ -4,10 +4,12 @@ use crate::elevator::Elevator;
 use crate::queue::{Plugging, Slots};
 
 mod error;
+mod releases;
 mod spec;
 
 pub use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 pub use error::SpecError;
+pub use releases::{ALIKE, Alike};
 
 /// An elevator and the surroundings of its era.
 pub struct Built {

@@ -19,7 +19,7 @@ pub struct DeviceFacts {
     pub in_flight: u32,
     /// How many request slots the queue has (`nr_requests`).
     pub nr_requests: u32,
-    /// How many tags a word of the tag map has: [`Admission::Shallow`] counts per word.
+    /// How many tags a word of the tag map has, for [`Admission::Shallow`].
     pub tags_per_word: u32,
 }
 
@@ -69,7 +69,8 @@ impl Cx<'_> {
         self.books.merges.forget(id);
     }
 
-    /// Wish to be run, in the calls that have no answer to say so: [`Elevator::grown`] and [`Elevator::absorbed`].
+    /// Wish to be run, in the calls that have no answer to say so: [`Elevator::meet`], [`Elevator::grown`],
+    /// [`Elevator::absorbed`] and [`Elevator::ungroup`].
     pub fn wish(&mut self, run: Run) {
         self.books.wished = run.max(self.books.wished);
     }
@@ -114,6 +115,9 @@ pub trait Elevator: Send {
     fn elapse(&mut self, _cx: &mut Cx<'_>) -> Run {
         Run::No
     }
+
+    /// A bio has come and is about to look for a request to join, whether there is one or not.
+    fn meet(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) {}
 
     /// May this bio take a slot, and how deep? Asked before a request is made.
     fn admit(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Admission {

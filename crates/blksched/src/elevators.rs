@@ -11,3 +11,4 @@ mod nearer;
 pub mod none;
 pub mod noop;
 mod sorted_dispatch;
+mod tags;

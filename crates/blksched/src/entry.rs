@@ -124,6 +124,15 @@ pub struct Choice {
     /// The era.
     pub preset: Preset,
     pub(crate) row: Vec<(&'static str, &'static str)>,
+    /// The release that was asked for, if it is not the era's.
+    pub(crate) stands_for: Option<StandsFor>,
+}
+
+/// A release without a preset of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StandsFor {
+    pub(crate) release: Kernel,
+    pub(crate) source: &'static str,
 }
 
 impl Choice {
@@ -151,24 +160,45 @@ impl Choice {
         self.row.iter().any(|(name, _)| *name == mechanism)
     }
 
+    /// What to tell whoever asked for a release that has no preset of its own.
+    pub fn note(&self) -> Option<String> {
+        let StandsFor { release, source } = self.stands_for?;
+        Some(format!("{}@{release} decides as {} ({source})", self.entry.name, self.with_kernel()))
+    }
+
     /// Ticks per second, from the mechanism `hz`.
     pub fn hz(&self) -> u32 {
         self.variant("hz").parse().expect("a variant of `hz` is a number")
     }
 }
 
-impl fmt::Display for Choice {
-    /// As a user would type it: name, kernel, and what differs from the era's own row.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.entry.name.to_owned();
-        if self.entry.presets.len() > 1 {
-            text += &format!("@{}", self.preset.kernel);
-        }
+impl Choice {
+    fn with_kernel(&self) -> String {
+        let mut text = format!("{}@{}", self.entry.name, self.preset.kernel);
         for (mechanism, variant) in self.row.iter().filter(|pair| !self.preset.row.contains(pair)) {
             match *variant {
                 "on" => text += &format!("+{mechanism}"),
                 variant => text += &format!("+{mechanism}={variant}"),
             }
+        }
+        text
+    }
+
+    /// Is it what one means who names no kernel: the only one, or that of the newest kernel?
+    fn goes_without_saying(&self) -> bool {
+        let newest = self.entry.presets.last().is_some_and(|last| last.kernel == self.preset.kernel);
+        self.entry.presets.len() == 1 || newest && self.is_in_present_kernels()
+    }
+}
+
+impl fmt::Display for Choice {
+    /// As a user would type it: name, kernel, and what differs from the era's own row. The newest kernel of those that
+    /// there are today goes without saying.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.with_kernel();
+        if self.goes_without_saying() {
+            let kernel = format!("@{}", self.preset.kernel);
+            return f.pad(&text.replacen(&kernel, "", 1));
         }
         f.pad(&text)
     }

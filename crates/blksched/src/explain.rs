@@ -165,10 +165,11 @@ pub enum Reason {
     Plugged,
     /// The plug opened.
     Unplugged(Unplug),
-    /// The elevator lets the next request use so many tags of a word of 64 only.
+    /// The elevator lets the next request use so many tags only: of each word of the tag map, or of all
+    /// ([`Admission`](crate::elevator::Admission)).
     Limited {
-        /// Tags per word.
-        per_word: u32,
+        /// Tags.
+        shallow: u32,
     },
     /// No request slot was free in this direction: the submitter sleeps.
     Slept {

@@ -18,6 +18,11 @@ impl Kernel {
     }
 }
 
+/// The long-term kernel of 2024 (Debian 13).
+pub(crate) const V6_12: Kernel = Kernel::new(6, 12, 0);
+/// The long-term kernel of 2025.
+pub(crate) const V6_18: Kernel = Kernel::new(6, 18, 0);
+
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -54,7 +54,9 @@ mod time;
 pub mod tunables;
 mod utf8;
 
-pub use catalogue::{Ahead, Bound, Built, Catalogue, Choice, Entry, Home, Mechanism, Preset, SpecError, Variant, Wait};
+pub use catalogue::{
+    ALIKE, Ahead, Alike, Bound, Built, Catalogue, Choice, Entry, Home, Mechanism, Preset, SpecError, Variant, Wait,
+};
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 pub use explain::{
     BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,

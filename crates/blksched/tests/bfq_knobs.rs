@@ -2,7 +2,9 @@
 
 mod queue_kit;
 
-use blksched::{Bio, Catalogue, Class, Group, GroupId, Priority, QueueConfig, Sector, Span, SubmitterId};
+use blksched::{
+    Bio, Catalogue, Class, Group, GroupId, Instant, Priority, QueueConfig, Reason, Sector, Slots, Span, SubmitterId,
+};
 use queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
 
 /// A load under which a knob matters.
@@ -213,6 +215,52 @@ fn requests_of_a_turn(spec: &str) -> Vec<u64> {
     vec![one_per_ms(&mut rig).iter().take_while(|&&start| start < FAR).count() as u64]
 }
 
+/// How many requests of two processes of one group go at once: the first seeks.
+fn requests_without_idling(spec: &str) -> usize {
+    let mut rig = rig(spec);
+    rig.queue.set(rig.now, "low_latency", 0).unwrap();
+    rig.queue.set_group(rig.now, GroupId(1), Group::default()).unwrap();
+    for (who, requests) in [(ME, 25), (YOU, 30)] {
+        for n in 1..=requests {
+            let start = Sector(u64::from(who.0) * FAR + n * 100_000);
+            rig.submit(Bio { group: GroupId(1), ..Bio::read(0, who, start, 8) });
+        }
+    }
+    rig.drain().len()
+}
+
+/// When it is first known how long a request takes, of one sent every 4 ms that takes 3.5 ms. While the one that is
+/// measured is on its way, somebody else's first request comes.
+fn first_learnt_at_ms(spec: &str) -> u64 {
+    let mut rig = rig(spec);
+    rig.queue.set(rig.now, "low_latency", 0).unwrap();
+    let born = rig.now;
+    for n in 0..4 {
+        rig.now = born + Span::from_ms(4 * n);
+        rig.new_read(n * 100, 8);
+        let rq = rig.issue().rq;
+        rig.now += Span::from_us(3500);
+        if n == 3 {
+            rig.read_by(YOU, FAR, 8);
+        }
+        rig.complete(rq);
+    }
+    let learnt = |(at, reason): (Instant, Reason)| matches!(reason, Reason::InjectionLimit { .. }).then_some(at);
+    rig.heard_when().into_iter().find_map(learnt).map_or(0, |at| at.since(born).as_ns() / 1_000_000)
+}
+
+/// Of 62, in eight words of eight.
+fn tags_for_write_back(spec: &str) -> u32 {
+    let slots = Slots::LINUX_5.with_nr_requests(62);
+    let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
+    rig.submit(Bio::write_back(0, ME, Sector(0), 8));
+    let limit = |reason| match reason {
+        Reason::Limited { shallow } => Some(shallow),
+        _ => None,
+    };
+    rig.heard().into_iter().find_map(limit).unwrap()
+}
+
 #[test]
 fn every_mechanism_decides_as_its_variants_say() {
     assert_eq!(["bfq+hz=100", "bfq", "bfq+hz=1000"].map(|spec| requests_of_a_turn(spec)[0]), [30, 26, 25]);
@@ -223,5 +271,13 @@ fn every_mechanism_decides_as_its_variants_say() {
     near(by_group("bfq+groups=off"), [50, 50, 50]);
     near(by_group("bfq"), [37, 37, 75]);
     let entry = Catalogue::builtin().parse("bfq").unwrap().entry;
-    assert_eq!(entry.mechanisms.iter().map(|mechanism| mechanism.name).collect::<Vec<_>>(), ["groups", "hz"]);
+    let names: Vec<_> = entry.mechanisms.iter().map(|mechanism| mechanism.name).collect();
+    assert_eq!(names, ["groups", "competition", "newcomer", "tags", "hz"]);
+    // A seeker that has nothing left is idled for if its group, alone, counts as one that competes.
+    let lone = ["bfq@6.1", "bfq", "bfq+competition=woken"].map(requests_without_idling);
+    assert_eq!(lone, [25, 55, 25]);
+    let learnt = ["bfq@6.1", "bfq", "bfq+newcomer=starts_anew"].map(first_learnt_at_ms);
+    assert_eq!(learnt, [0, 15, 0]);
+    let tags = ["bfq@6.1", "bfq", "bfq+tags=per_word"].map(tags_for_write_back);
+    assert_eq!(tags, [4, 31, 4]);
 }

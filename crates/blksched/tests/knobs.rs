@@ -21,10 +21,13 @@ struct Scenario {
     orders: [&'static [u64]; 2],
 }
 
-const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ];
+const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ[0], MQ[1], MQ[2]];
 const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
-const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20", MQ];
-const MQ: &str = "mq-deadline@6.1";
+const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20", MQ[0], MQ[1], MQ[2]];
+/// Those that go on with a request; the others go on from a place, which is 0 at first, as if writes had gone last.
+const BY_REQUEST: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ[0]];
+const BY_PLACE: &[&str] = &[MQ[1], MQ[2]];
+const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"];
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
 const MS: i64 = 1_000_000;
 
@@ -65,7 +68,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         knob: "fifo_batch",
-        eras: ALL,
+        eras: BY_REQUEST,
         values: [1, 200],
         others: &[("writes_starved", 1)],
         before: five_reads_and_two_writes,
@@ -83,7 +86,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         knob: "writes_starved",
-        eras: ALL,
+        eras: BY_REQUEST,
         values: [1, 3],
         others: &[("fifo_batch", 1)],
         before: five_reads_and_two_writes,
@@ -92,7 +95,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         knob: "front_merges",
-        eras: NEW,
+        eras: &["deadline@2.6.33", "deadline@4.20", MQ[0]],
         values: [1, 0],
         others: &[],
         before: |rig| rig.reads([5000, 6000, 100]),
@@ -100,8 +103,38 @@ const SCENARIOS: &[Scenario] = &[
         orders: [&[5000, 6000, 92], &[5000, 6000, 100, 92]],
     },
     Scenario {
+        knob: "fifo_batch",
+        eras: BY_PLACE,
+        values: [1, 200],
+        others: &[("writes_starved", 1)],
+        before: |rig| rig.reads([500, 700, 900, 1100]),
+        after: |rig| rig.writes([100, 150]),
+        orders: [&[500, 700, 100, 900, 150, 1100], &[500, 700, 900, 1100, 100, 150]],
+    },
+    Scenario {
+        knob: "writes_starved",
+        eras: BY_PLACE,
+        values: [1, 3],
+        others: &[("fifo_batch", 1)],
+        before: |rig| rig.reads([500, 700, 900, 1100]),
+        after: |rig| rig.writes([100, 150]),
+        orders: [&[500, 700, 100, 900, 150, 1100], &[500, 700, 900, 1100, 100, 150]],
+    },
+    Scenario {
+        knob: "front_merges",
+        eras: BY_PLACE,
+        values: [1, 0],
+        others: &[],
+        before: |rig| rig.reads([5000, 6000]),
+        after: |rig| {
+            rig.reads([7000, 100]);
+            rig.read(92, 8);
+        },
+        orders: [&[5000, 6000, 7000, 92], &[5000, 6000, 7000, 100, 92]],
+    },
+    Scenario {
         knob: "prio_aging_expire",
-        eras: &[MQ],
+        eras: MQ,
         values: [10_000 * MS, 10 * MS],
         others: &[],
         before: |rig| {
@@ -258,7 +291,10 @@ fn an_era_refuses_the_knobs_it_did_not_have_and_every_value_out_of_range() {
 #[test]
 fn every_era_starts_with_its_own_defaults() {
     let knob = |era: &str, name: &str| Rig::new(era, QueueConfig::default()).queue.elevator().tunables().get(name);
-    assert_eq!(ALL.iter().map(|era| knob(era, "fifo_batch").unwrap()).collect::<Vec<_>>(), [64, 32, 16, 16, 16]);
+    assert_eq!(
+        ALL.iter().map(|era| knob(era, "fifo_batch").unwrap()).collect::<Vec<_>>(),
+        [64, 32, 16, 16, 16, 16, 16]
+    );
     for era in ALL {
         assert_eq!(knob(era, "read_expire"), Some(500 * MS), "{era}");
         assert_eq!(knob(era, "writes_starved"), Some(2), "{era}");

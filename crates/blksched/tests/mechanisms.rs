@@ -3,7 +3,7 @@
 
 mod queue_kit;
 
-use blksched::{Catalogue, Limits, Mechanism, Next, QueueConfig};
+use blksched::{Bio, Catalogue, Class, Limits, Mechanism, Next, Priority, QueueConfig, Reason, Sector, Slots};
 use queue_kit::{Rig, YOU, at_ms};
 
 /// A load under which a mechanism matters: what an elevator of this name decides.
@@ -17,8 +17,8 @@ const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
 const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
 const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
-const MQ: &[&str] = &["mq-deadline@6.1"];
-const KYBER: &[&str] = &["kyber@6.1"];
+const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"];
+const KYBER: &[&str] = &["kyber@6.1", "kyber@6.12", "kyber@6.18"];
 
 const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "order", eras: OLD, decide: requests_behind_the_arm },
@@ -27,6 +27,9 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
     Scenario { mechanism: "onward", eras: MQ, decide: a_read_close_behind_the_last_one_and_an_older_one_far_away },
+    Scenario { mechanism: "at_head", eras: MQ, decide: an_idle_read_handed_back_and_a_real_time_read },
+    Scenario { mechanism: "tags", eras: MQ, decide: tags_that_a_write_may_use },
+    Scenario { mechanism: "tags", eras: KYBER, decide: tags_that_a_write_may_use },
     Scenario { mechanism: "hz", eras: KYBER, decide: moments_at_which_latencies_are_looked_at },
     Scenario { mechanism: "hz", eras: MQ, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "hz", eras: ALL, decide: moments_at_which_a_read_is_late },
@@ -54,6 +57,29 @@ fn a_read_close_behind_the_last_one_and_an_older_one_far_away(spec: &str) -> Vec
     rig.serve();
     rig.reads([10, 100, 300]);
     rig.drain()
+}
+
+fn an_idle_read_handed_back_and_a_real_time_read(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    let idle = Priority { class: Class::Idle, level: 7 };
+    rig.submit(Bio { priority: idle, ..Bio::read(0, YOU, Sector(100), 8) });
+    let handed_back = rig.issue();
+    rig.queue.requeue(rig.now, handed_back.rq);
+    rig.real_time_reads([400]);
+    rig.drain()
+}
+
+/// Of 62, in eight words of eight; half of them for mq-deadline.
+fn tags_that_a_write_may_use(spec: &str) -> Vec<u64> {
+    let slots = Slots::LINUX_5.with_nr_requests(62);
+    let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
+    _ = rig.queue.set(rig.now, "async_depth", 31);
+    rig.submit(Bio::write_back(0, YOU, Sector(100), 8));
+    let limits = |reason| match reason {
+        Reason::Limited { shallow } => Some(u64::from(shallow)),
+        _ => None,
+    };
+    rig.heard().into_iter().filter_map(limits).collect()
 }
 
 /// Four points of cost are four requests, or two of 256 KiB.
@@ -204,6 +230,10 @@ fn the_scenarios_decide_as_the_notes_say() {
         |variant| a_read_close_behind_the_last_one_and_an_older_one_far_away(&format!("mq-deadline+onward={variant}"));
     assert_eq!(onward("request"), [10, 100, 300]);
     assert_eq!(onward("place"), [100, 300, 10]);
+    let handed_back = |era: &str| an_idle_read_handed_back_and_a_real_time_read(era);
+    assert_eq!((handed_back("mq-deadline@6.1"), handed_back("mq-deadline")), (vec![400, 100], vec![100, 400]));
+    let tags = ["mq-deadline@6.1", "mq-deadline", "kyber@6.1", "kyber"].map(|era| tags_that_a_write_may_use(era)[0]);
+    assert_eq!(tags, [4, 31, 6, 46]);
     assert_eq!([250, 1000].map(|hz| first_late(&format!("mq-deadline+hz={hz}"))), [8, 6]);
     assert_eq!(moments_at_which_latencies_are_looked_at("kyber")[..5], [100_000, 100_000, 100_000, 104_000, 104_000]);
     let idle = |hz| moments_at_which_the_disk_is_left_idle(&format!("anticipatory+hz={hz}"));

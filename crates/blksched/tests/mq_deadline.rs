@@ -168,9 +168,9 @@ fn a_request_handed_back_goes_first_whatever_its_class() {
 }
 
 /// How many writes get a slot of 256 with `async_depth` so large; reads get the rest.
-fn writes_let_in(async_depth: Option<i64>) -> (u32, bool) {
+fn writes_let_in(era: &str, async_depth: Option<i64>) -> (u32, bool) {
     let slots = Slots::Shared { nr_requests: 256, wake: WakeRule::AtFree(1) };
-    let mut rig = Rig::new("mq-deadline", QueueConfig { slots, ..QueueConfig::default() });
+    let mut rig = Rig::new(era, QueueConfig { slots, ..QueueConfig::default() });
     if let Some(raw) = async_depth {
         rig.queue.set(rig.now, "async_depth", raw).unwrap();
     }
@@ -181,10 +181,13 @@ fn writes_let_in(async_depth: Option<i64>) -> (u32, bool) {
 
 #[test]
 fn async_depth_leaves_slots_that_only_reads_may_take_and_at_first_leaves_none() {
-    assert_eq!(writes_let_in(None), (256, false));
-    assert_eq!(writes_let_in(Some(256)), (256, false));
-    assert_eq!(writes_let_in(Some(64)), (64, true));
-    assert_eq!(writes_let_in(Some(65)), (68, true), "rounded up in each of four words");
+    for era in ["mq-deadline@6.1", "mq-deadline@6.18"] {
+        assert_eq!(writes_let_in(era, None), (256, false));
+        assert_eq!(writes_let_in(era, Some(256)), (256, false));
+        assert_eq!(writes_let_in(era, Some(64)), (64, true));
+    }
+    assert_eq!(writes_let_in("mq-deadline@6.1", Some(65)), (68, true), "rounded up in each of four words");
+    assert_eq!(writes_let_in("mq-deadline@6.18", Some(65)), (65, true));
 }
 
 #[test]
@@ -203,13 +206,19 @@ fn it_starts_with_as_many_for_writes_as_the_queue_has() {
     assert_eq!(rig.queue.elevator().tunables().get("async_depth"), Some(62));
 }
 
-/// A kernel leaves the disk alone then, with requests queued and nothing in flight.
+/// Queued at 0 ms, they are due at 500 ms; with 100 ms to wait they seem to have come at 400 ms.
 #[test]
-fn lowering_read_expire_does_not_make_queued_reads_wait() {
+fn lowering_read_expire_leaves_the_disk_alone_until_queued_reads_seem_to_have_come() {
     let mut rig = rig(1);
     rig.reads([100, 200]);
-    rig.queue.set(rig.now, "read_expire", 1_000_000).unwrap();
+    rig.queue.set(rig.now, "read_expire", 100_000_000).unwrap();
+    assert_eq!(rig.next(), Next::Idle { until: at_ms(400), why: IdleFor::AheadOfTime });
+    rig.now = at_ms(399);
+    assert_eq!(rig.drain(), []);
+    assert_eq!(rig.queue.deadline(), Some(at_ms(400)));
+    rig.now = at_ms(400);
     assert_eq!(rig.drain(), [100, 200]);
+    assert_eq!(rig.queue.deadline(), None);
 }
 
 #[test]

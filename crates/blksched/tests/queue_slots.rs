@@ -420,7 +420,7 @@ fn a_request_that_may_take_few_tags_of_each_word_sleeps_while_more_are_taken() {
             assert_ne!(rig.write(nth * 100, 8), Submitted::Asleep, "{tags} tags, the {nth}th");
         }
         assert_eq!(rig.write(90_000, 8), Submitted::Asleep, "{tags} tags");
-        assert!(rig.heard().contains(&Reason::Limited { per_word }));
+        assert!(rig.heard().contains(&Reason::Limited { shallow: per_word }));
         assert_ne!(rig.read(0, 8), Submitted::Asleep, "reads are not limited");
     }
 }

@@ -23,7 +23,7 @@ use blksched_simulate::{Findings, Length};
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
-use crate::input::{Contender, Stage, contenders};
+use crate::input::{Contender, Stage, contenders, notes_on};
 use crate::output::{self, Look};
 use action::Action;
 use contrast::Contrast;
@@ -53,7 +53,8 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         if arguments.elevators.is_empty() { usual(catalogue, default) } else { arguments.elevators.clone() };
     let contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
-        return Ok(output::print(&printed(&stage.notes()))?);
+        let notes: Vec<String> = notes_on(&contenders).chain(stage.notes()).collect();
+        return Ok(output::print(&printed(&notes))?);
     }
     let length = stage.length(scene, &contenders[0])?;
     let stage = stage.cut(length);
@@ -76,6 +77,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     notes.extend(runs.notes());
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
+    notes.extend(notes_on(&contenders));
     let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
     print(&Comparison { arguments, stage: &stage, length, measured, contrasts, action, sentences, notes })
 }

@@ -130,8 +130,12 @@ fn host() -> Table {
 fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let plain = name.split(['@', '+']).next().unwrap_or(name);
     if let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) {
-        let entry = if plain == name { *entry } else { of_one_kernel(name, catalogue)? };
-        return Ok(vec![eras(&entry), mechanisms(&entry), knobs(&entry, catalogue)]);
+        let (entry, note) = if plain == name { (*entry, None) } else { of_one_kernel(name, catalogue)? };
+        let mut eras = eras(&entry);
+        if let Some(note) = note {
+            eras.note(note);
+        }
+        return Ok(vec![eras, mechanisms(&entry), knobs(&entry, catalogue)]);
     }
     if let Some(program) = program(name) {
         return Ok(vec![programs::programs(std::slice::from_ref(program))]);
@@ -151,8 +155,8 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))
 }
 
-/// `deadline@2.5.38`: the elevator with the presets of that kernel alone.
-fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<Entry, Failure> {
+/// `deadline@2.5.38`: the elevator with the presets of that kernel alone; a note if that kernel has none of its own.
+fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<(Entry, Option<String>), Failure> {
     let choice = catalogue.parse(name).map_err(|error| Failure::Input(format!("{name}:{error}")))?;
     if let Some(at) = name.find('+') {
         let switched = &name[at..];
@@ -161,7 +165,7 @@ fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<Entry, Failure> {
     }
     let presets = choice.entry.presets;
     let at = presets.iter().position(|preset| preset.kernel == choice.preset.kernel).expect("it is one of them");
-    Ok(Entry { presets: &presets[at..=at], ..choice.entry })
+    Ok((Entry { presets: &presets[at..=at], ..choice.entry }, choice.note()))
 }
 
 /// What a disk does by itself, beside what its source says.

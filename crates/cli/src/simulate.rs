@@ -9,7 +9,7 @@ use blksched::Catalogue;
 
 use crate::args::{OutputFormat, SimulateArguments};
 use crate::failure::Failure;
-use crate::input::{Stage, contenders};
+use crate::input::{Stage, contenders, notes_on};
 use crate::output;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
@@ -22,7 +22,8 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         return Err(Failure::Input(format!("--elevator {}: {several}", contenders.len())));
     }
     let contender = contenders.remove(0);
-    let mut notes: String = stage.notes().iter().map(|note| format!("note: {note}\n")).collect();
+    let known = notes_on(std::slice::from_ref(&contender)).chain(stage.notes());
+    let mut notes: String = known.map(|note| format!("note: {note}\n")).collect();
     if scene.parse_only {
         return Ok(output::print(&notes)?);
     }

@@ -84,10 +84,26 @@ fn every_complaint_says_first_that_it_is_one_and_once() {
 
 #[test]
 fn the_option_that_was_used_is_the_one_that_is_named() {
-    refused(&["simulate", "--elevator", "bfq@7.1"], &["--elevator bfq@7.1:5: `7.1`", "the nearest is `6.1`"]);
+    refused(&["simulate", "--elevator", "bfq@9.1"], &["--elevator bfq@9.1:5: `9.1`", "the nearest is `6.1`"]);
     refused(&["compare", "--elevators", "none,BFQ"], &["--elevators BFQ:1:", "the nearest is `bfq`"]);
     refused(&["list", "bfq@9"], &["bfq@9:5: `9` is no kernel"]);
+    // One that nobody looked at is not guessed.
+    refused(&["list", "bfq@6.3"], &["bfq@6.3:5: `6.3` is no kernel with a bfq of its own"]);
     refused(&["list", "cfq@4.20+groups"], &["cfq@4.20+groups:9: `+groups`"]);
+}
+
+#[test]
+fn a_release_without_a_preset_says_as_what_it_decides() {
+    let says = "mq-deadline@6.6 decides as mq-deadline@6.12+at_head=class+tags=per_word (6.6.87 replays";
+    for arguments in [
+        &["compare", "--time=1s", "--seeds=1", "--elevators=none,mq-deadline@6.6"][..],
+        &["compare", "--time=1s", "--seeds=1", "--json", "--elevators=none,mq-deadline@6.6"],
+        &["simulate", "--time=1s", "--elevator=mq-deadline@6.6"],
+        &["list", "mq-deadline@6.6"],
+    ] {
+        let text = String::from_utf8(blksched(arguments).stdout).unwrap();
+        assert!(text.contains(says), "{arguments:?}: {text}");
+    }
 }
 
 #[test]

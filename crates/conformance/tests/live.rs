@@ -1,4 +1,4 @@
-//! A running kernel (6.18) against our elevators of 6.1: the recorded block events of random writes at depth 512.
+//! A running kernel (6.18) against ours of 6.18 and others: the recorded block events of random writes at depth 512.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn agreement(lines: &[Line], elevator: &str) -> Agreement {
 
 #[test]
 fn mq_deadline_decides_as_a_6_18_did_wherever_the_trace_says_why() {
-    let found = agreement(&lines("mq-deadline"), "mq-deadline+onward=place");
+    let found = agreement(&lines("mq-deadline"), "mq-deadline@6.18");
     assert_eq!(found.issued, 4320);
     assert!(found.ours.is_empty(), "{found:#?}");
     assert!(found.agreed >= 4310, "{found:?}");
@@ -33,7 +33,7 @@ fn another_elevator_does_not() {
     assert!(found.share() < 0.5, "{found:?}");
     let batches_of_one =
         Recorded { nr_requests: 256, tags: 128, rotational: false, knobs: vec![("fifo_batch".into(), 1)] };
-    let elevator = Catalogue::builtin().parse("mq-deadline+onward=place").unwrap();
+    let elevator = Catalogue::builtin().parse("mq-deadline@6.18").unwrap();
     let mut lines = lines("mq-deadline");
     let same = compare(&lines, &elevator, &batches_of_one).unwrap();
     assert!(same.ours.is_empty(), "nothing expired, so the length of a batch decided nothing: {same:?}");
@@ -43,7 +43,7 @@ fn another_elevator_does_not() {
     let pair = issues.windows(2).find(same_cpu).unwrap();
     let (first, second) = (lines[pair[0]].sector, lines[pair[1]].sector);
     (lines[pair[0]].sector, lines[pair[1]].sector) = (second, first);
-    let found = agreement(&lines, "mq-deadline+onward=place");
+    let found = agreement(&lines, "mq-deadline@6.18");
     assert_eq!((found.ours.len(), found.caught_up - found.raced), (1, 1), "{found:?}");
     assert_eq!(found.ours[0].kernel, second);
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use blksched::{Catalogue, Span};
+use blksched::{Catalogue, Entry, Preset, Span};
 use blksched_simulate::{Grid, Surroundings, Trial};
 use blksched_workloads::programs::{PROGRAMS, Start};
 use blksched_workloads::{BUILTINS, Plan, SUITE};
@@ -22,6 +22,27 @@ const DISKS: [(&str, u64); 6] = [
 /// Where the suite and the programs are driven: one disk with an arm and one without.
 const SUITE_DISKS: [&str; 2] = ["sata-2009", "sata-ssd"];
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hashes.txt");
+
+/// Every era, but of those with the same mechanisms and knobs only the newest.
+fn eras(catalogue: &Catalogue) -> Vec<String> {
+    let knobs = |entry: &Entry, preset: &Preset| -> Vec<bool> {
+        entry.knobs.iter().map(|knob| knob.kernels.contain(preset.kernel)).collect()
+    };
+    let is_said_later = |entry: &Entry, nth: usize| {
+        let this = &entry.presets[nth];
+        entry.presets[nth + 1..].iter().any(|later| {
+            let same_world =
+                (this.plugging, this.slots, this.max_sectors) == (later.plugging, later.slots, later.max_sectors);
+            later.row == this.row && same_world && knobs(entry, later) == knobs(entry, this)
+        })
+    };
+    let mut eras = Vec::new();
+    for entry in catalogue.entries() {
+        let own = (0..entry.presets.len()).filter(|&nth| !is_said_later(entry, nth));
+        eras.extend(own.map(|nth| format!("{}@{}", entry.name, entry.presets[nth].kernel)));
+    }
+    eras.into_iter().map(|era| catalogue.parse(&era).unwrap().to_string()).collect()
+}
 
 fn rows() -> Vec<(String, Trial)> {
     let catalogue = Catalogue::builtin();
@@ -41,7 +62,7 @@ fn rows() -> Vec<(String, Trial)> {
         }
         for (workload, plan) in workloads {
             let plan = Arc::new(plan);
-            for era in catalogue.eras() {
+            for era in eras(&catalogue) {
                 let trial = Trial {
                     elevator: catalogue.parse(&era).unwrap(),
                     knobs: Vec::new(),

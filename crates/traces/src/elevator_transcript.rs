@@ -42,10 +42,10 @@ pub struct Header {
     /// BFQ: values in force at the start.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial: BTreeMap<String, i64>,
-    /// 4.20: do groups count?
+    /// 4.20 and later: do groups count?
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_scheduling: Option<bool>,
-    /// 4.20: groups at the start, a parent ahead of its children.
+    /// 4.20 and later: groups at the start, a parent ahead of its children.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
     /// The outcome depends on the shape of a red-black tree (2.x, 4.20).
@@ -69,7 +69,7 @@ pub struct Queue {
     pub rotational: bool,
 }
 
-/// A group of 4.20.
+/// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// 0 is the root.
@@ -78,8 +78,9 @@ pub struct Group {
     pub parent: i64,
     /// Its share among its siblings.
     pub weight: u32,
-    /// The share of its own tasks among its children.
-    pub leaf_weight: u32,
+    /// The share of its own tasks among its children (4.20).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaf_weight: Option<u32>,
 }
 
 /// One thing that happened.
@@ -138,14 +139,15 @@ pub enum What {
         #[serde(default)]
         merged: Vec<(u64, u64)>,
     },
-    /// Text is written to a knob (ADIOS).
+    /// A knob is written while requests are queued.
     Set {
         /// The knob.
         name: String,
-        /// As written.
-        value: String,
-        /// `ok`, or an errno.
-        result: String,
+        /// To what.
+        value: Written,
+        /// `ok`, or an errno (ADIOS).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
     },
     /// The scheduler's timer fired.
     Timer {
@@ -176,6 +178,11 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         leaf_weight: Option<u32>,
     },
+    /// A group is removed; nobody runs in it any more.
+    Rmgroup {
+        /// Which.
+        group: u32,
+    },
     /// The case is over (6.1).
     End {
         /// Look-ups whose outcome depends on a tree's shape.
@@ -185,6 +192,16 @@ pub enum What {
         #[serde(default)]
         token_sensitive: u64,
     },
+}
+
+/// What is written to a knob.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Written {
+    /// A value, as sysfs would show it (6.12 and later).
+    Value(i64),
+    /// As written (ADIOS).
+    Text(String),
 }
 
 /// A submitted bio and what became of it.

@@ -1,11 +1,13 @@
 //! The grammar of an elevator's name: `name[@kernel][+mechanism=variant]…`; `+mechanism` alone means `=on`.
 
-use super::{Choice, Entry, Preset, SpecError};
+use super::{Choice, Entry, Preset, SpecError, releases};
+use crate::entry::StandsFor;
+use crate::kernel::Kernel;
 use crate::nearest;
 
 /// An entry at one of its kernels, nothing switched.
 pub(super) fn of_era(entry: &Entry, preset: &Preset) -> Choice {
-    Choice { entry: *entry, preset: *preset, row: preset.row.to_vec() }
+    Choice { entry: *entry, preset: *preset, row: preset.row.to_vec(), stands_for: None }
 }
 
 pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> {
@@ -23,11 +25,10 @@ pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> 
         known: names().map(str::to_owned).collect(),
         nearest: nearest(name, names()).map(str::to_owned),
     })?;
-    let preset = match kernel {
-        Some(kernel) => find_preset(entry, kernel, name.len() + 2)?,
-        None => entry.presets.last().expect("an entry has a preset"),
+    let mut choice = match kernel {
+        Some(kernel) => of_kernel(entry, kernel, name.len() + 2)?,
+        None => of_era(entry, entry.presets.last().expect("an entry has a preset")),
     };
-    let mut choice = of_era(entry, preset);
     let mut column = head.len() + 2;
     for word in words {
         switch(&mut choice, word, column)?;
@@ -36,16 +37,31 @@ pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> 
     Ok(choice)
 }
 
-fn find_preset<'a>(entry: &'a Entry, kernel: &str, column: usize) -> Result<&'a Preset, SpecError> {
+/// An era by its kernel, or by one that is known to decide alike.
+fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecError> {
     let known: Vec<String> = entry.presets.iter().map(|preset| preset.kernel.to_string()).collect();
-    let at = known.iter().position(|name| name == kernel);
-    at.map(|at| &entry.presets[at]).ok_or_else(|| SpecError {
+    let preset = entry.presets.iter().find(|preset| preset.kernel.to_string() == kernel);
+    let choice = preset.map(|preset| of_era(entry, preset)).or_else(|| between(entry, kernel.parse().ok()?));
+    choice.ok_or_else(|| SpecError {
         word: kernel.to_owned(),
         column,
         what: format!("kernel with a {} of its own", entry.name),
         nearest: nearest(kernel, known.iter().map(String::as_str)).map(str::to_owned),
         known,
     })
+}
+
+/// A release without a preset of its own, if it is known as which preset it decides.
+fn between(entry: &Entry, release: Kernel) -> Option<Choice> {
+    let alike = releases::alike(entry.name, release)?;
+    let preset = entry.presets.iter().find(|preset| preset.kernel == alike.preset)?;
+    let mut choice = of_era(entry, preset);
+    for &(name, variant) in alike.switched {
+        let own = choice.row.iter_mut().find(|(mechanism, _)| *mechanism == name)?;
+        own.1 = variant;
+    }
+    choice.stands_for = Some(StandsFor { release, source: alike.source });
+    Some(choice)
 }
 
 fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecError> {
@@ -91,6 +107,36 @@ mod tests {
     }
 
     #[test]
+    fn a_release_between_two_presets_decides_as_one_of_them_and_says_so() {
+        let catalogue = Catalogue::builtin();
+        let found = |text| {
+            let choice = catalogue.parse(text).unwrap();
+            (choice.to_string(), choice.note())
+        };
+        let (name, note) = found("mq-deadline@6.6");
+        assert_eq!(name, "mq-deadline@6.12+at_head=class+tags=per_word");
+        assert!(note.unwrap().starts_with("mq-deadline@6.6 decides as mq-deadline@6.12+at_head=class+tags=per_word ("));
+        assert_eq!(found("kyber@6.9").0, "kyber@6.12+tags=per_word");
+        let (name, note) = found("bfq@6.15");
+        assert!(name == "bfq" && note.unwrap().starts_with("bfq@6.15 decides as bfq@6.18 ("));
+        assert_eq!(found("deadline@2.6.32").0, "deadline@2.6.33");
+        assert_eq!(found("bfq@6.18"), ("bfq".to_owned(), None));
+        assert_eq!(found("bfq@6.12"), ("bfq@6.12".to_owned(), None));
+    }
+
+    #[test]
+    fn every_release_named_as_alike_has_its_preset_and_its_mechanisms() {
+        let catalogue = Catalogue::builtin();
+        for alike in crate::catalogue::ALIKE {
+            let spec = format!("{}@{}", alike.elevator, alike.releases.first);
+            let choice = catalogue.parse(&spec).unwrap();
+            assert_eq!(choice.kernel(), alike.preset, "{spec}");
+            assert!(alike.switched.iter().all(|&(name, variant)| choice.variant(name) == variant), "{spec}");
+            assert!(choice.entry.presets.iter().all(|preset| !alike.releases.contain(preset.kernel)), "{spec}");
+        }
+    }
+
+    #[test]
     fn an_unknown_word_is_named_with_its_column_and_the_nearest_known_one() {
         for (text, expected) in [
             (
@@ -98,7 +144,7 @@ mod tests {
                 "1: `deadlien` is no elevator; the nearest is `deadline` (known: noop, deadline, anticipatory, cfq, \
                  none, mq-deadline, kyber, bfq, adios)",
             ),
-            ("deadline@2.6.32", "10: `2.6.32` is no kernel with a deadline of its own; the nearest is `2.6.33`"),
+            ("deadline@2.6.30", "10: `2.6.30` is no kernel with a deadline of its own; the nearest is `2.6.33`"),
             ("deadline@2.5.45+ordr=tree", "17: `ordr` is no mechanism of deadline@2.5.45; the nearest is `order`"),
             ("deadline@2.5.45+order=tre", "23: `tre` is no variant of order; the nearest is `tree`"),
         ] {

@@ -1,5 +1,5 @@
-//! BFQ, budget fair queueing, as of 6.1: each process has a queue, and queues get shares of the disk's throughput by
-//! their weights, one budget of sectors at a time.
+//! BFQ, budget fair queueing, as of 6.1 and later: each process has a queue, and queues get shares of the disk's
+//! throughput by their weights, one budget of sectors at a time.
 //!
 //! Where is the rule that…
 //!
@@ -9,10 +9,11 @@
 //! | says what a queue is? | `queue`, `sharing` |
 //! | ranks classes and levels? | `priority` |
 //! | orders queues, and lets virtual time pass? | `entity`, `service_tree`, `wf2q` |
-//! | lets groups share? | `groups` |
+//! | lets groups share? | `groups`, `hierarchy`, `moving` |
 //! | says how much a turn may serve, and what that costs? | `budget` |
 //! | keeps the disk for a queue, or gives it to another? | `select`, `expire` |
-//! | idles? | `idling`, `weights` |
+//! | idles? | `idling`, `symmetry`, `weights` |
+//! | says how many tags a process may use? | `limit` |
 //! | sends something else meanwhile? | `injection`, `waker` |
 //! | raises weights, and whose not? | `raising`, `burst` |
 //! | makes queues one, and parts them? | `cooperator`, `merge`, `split` |
@@ -20,7 +21,7 @@
 //! | meets a new request, a queue that wakes up, or a request that comes back? | `arrival`, `busy`, `completion` |
 //! | learns about queues and the device? | `habits`, `peak_rate`, `ncq` |
 //! | says how long is long? | `terms` |
-//! | says which era has what? | `presets` |
+//! | says which era has what? | `presets`, `scheduling` |
 //!
 //! `README.md` in this folder tells the story and draws the states.
 
@@ -37,10 +38,13 @@ mod entity;
 mod expire;
 mod groups;
 mod habits;
+mod hierarchy;
 mod idling;
 mod injection;
+mod limit;
 mod links;
 mod merge;
+mod moving;
 mod ncq;
 mod next_request;
 mod peak_rate;
@@ -49,10 +53,12 @@ mod priority;
 mod qid;
 mod queue;
 mod raising;
+mod scheduling;
 mod select;
 mod service_tree;
 mod sharing;
 mod split;
+mod symmetry;
 mod terms;
 mod tunables;
 mod waker;

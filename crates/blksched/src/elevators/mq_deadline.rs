@@ -1,4 +1,4 @@
-//! mq-deadline of 6.1: deadline for each priority class, the classes one before the other, and ageing.
+//! mq-deadline of 6.1 and later: deadline for each priority class, the classes one before the other, and ageing.
 //!
 //! Where is the rule that…
 //!
@@ -8,6 +8,7 @@
 //! | lets a request of a lower class go first when it has waited long enough? | `ageing` |
 //! | lets a batch go on, or begins another? | `batch` |
 //! | remembers where a direction goes on? | `onward` |
+//! | says when a request goes that the device handed back? | `at_head` |
 //! | ends a batch, and chooses between reads and writes? | [`deadline`](super::deadline)'s `batch` and `direction` |
 //! | says that a request's time is up? | [`deadline`](super::deadline)'s `expiry` |
 //! | holds writes back from a device's last tags? | `depth` |
@@ -17,6 +18,7 @@
 //! `README.md` in this folder tells the story.
 
 mod ageing;
+mod at_head;
 mod batch;
 mod class;
 mod depth;

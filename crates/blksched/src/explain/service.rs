@@ -63,6 +63,8 @@ pub enum Preempt {
     HigherClass,
     /// This one weighs more.
     Heavier,
+    /// That queue itself goes over to another group.
+    Moved,
     /// Nobody would idle for that one anyway.
     NotWorthIdling,
 }

@@ -30,6 +30,7 @@ impl<L: Listener> BlockQueue<L> {
         self.groups.remove(id)?;
         self.elevator.ungroup(&mut self.core.cx(now), id);
         self.changed();
+        self.obey_wish(now);
         Ok(())
     }
 

@@ -63,18 +63,19 @@ pub enum Search {
 pub enum Kin {
     /// The same direction (2.5, 2.6, 4.20).
     SameDirection,
-    /// The same operation and the same priority (blk-mq).
-    SameOpAndPriority,
+    /// The same operation, priority and group (blk-mq).
+    SameOpPriorityAndGroup,
 }
 
 impl Kin {
     pub(super) fn accepts(self, request: &Request, bio: &Bio) -> bool {
-        request.mergeable && request.op == bio.op && (self == Kin::SameDirection || request.priority == bio.priority)
+        let alike = request.priority == bio.priority && request.group == bio.group;
+        request.mergeable && request.op == bio.op && (self == Kin::SameDirection || alike)
     }
 
     fn accept_each_other(self, a: &Request, b: &Request) -> bool {
-        let alike = self == Kin::SameDirection || a.priority == b.priority;
-        a.mergeable && b.mergeable && a.op == b.op && alike
+        let alike = a.priority == b.priority && a.group == b.group;
+        a.mergeable && b.mergeable && a.op == b.op && (self == Kin::SameDirection || alike)
     }
 }
 
@@ -136,7 +137,7 @@ impl Merging {
     pub const LINUX_4_20: Merging = Merging { gate: Gate::Always, ..Merging::LINUX_2_6 };
     /// mq-deadline and BFQ of 6.1.
     pub const LINUX_6_1: Merging =
-        Merging { kin: Kin::SameOpAndPriority, on_insert: OnInsert::Merge, ..Merging::LINUX_4_20 };
+        Merging { kin: Kin::SameOpPriorityAndGroup, on_insert: OnInsert::Merge, ..Merging::LINUX_4_20 };
     /// Kyber and `none` of 6.1.
     pub const LINUX_6_1_NEWEST: Merging =
         Merging { search: Search::Newest { look_back: 8 }, on_insert: OnInsert::Plain, ..Merging::LINUX_6_1 };

@@ -62,8 +62,8 @@ impl<L: Listener> BlockQueue<L> {
 
     fn make_anyway(&mut self, now: Instant, bio: &Bio) -> RequestId {
         let admission = self.elevator.admit(&mut self.core.cx(now), bio);
-        if let crate::Admission::Shallow(per_word) = admission {
-            self.core.explain(now, |_| Reason::Limited { per_word });
+        if let crate::Admission::Shallow(shallow) | crate::Admission::AtMost(shallow) = admission {
+            self.core.explain(now, |_| Reason::Limited { shallow });
         }
         self.core.slots.take_anyway(bio.dir());
         let fragment = self.core.bios.add(bio.tag, None);

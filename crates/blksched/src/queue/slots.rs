@@ -142,9 +142,7 @@ impl SlotBook {
     #[inline]
     pub(super) fn take(&mut self, now: Instant, bio: &Bio, admission: Admission) -> bool {
         let dir = bio.dir();
-        if let Admission::Shallow(per_word) = admission
-            && self.is_too_deep(per_word)
-        {
+        if self.is_too_deep(admission) {
             return false;
         }
         let privileged = self.is_privileged(now, bio);
@@ -202,9 +200,15 @@ impl SlotBook {
     }
 
     /// Would another request of this kind leave too few tags for the others?
-    fn is_too_deep(&self, per_word: u32) -> bool {
+    fn is_too_deep(&self, admission: Admission) -> bool {
         let Slots::Shared { nr_requests, .. } = self.slots else { return false };
-        self.used.read + self.used.write >= per_word.saturating_mul(nr_requests.div_ceil(self.slots.tags_per_word()))
+        let words = nr_requests.div_ceil(self.slots.tags_per_word());
+        let most = match admission {
+            Admission::Unlimited => return false,
+            Admission::Shallow(per_word) => per_word.saturating_mul(words),
+            Admission::AtMost(tags) => tags,
+        };
+        self.used.read + self.used.write >= most
     }
 
     fn free(&self, dir: Dir) -> u32 {

@@ -78,8 +78,8 @@ impl<L: Listener> BlockQueue<L> {
             Attempt::Insert(at) => at,
         };
         let admission = self.elevator.admit(&mut self.core.cx(now), bio);
-        if let Admission::Shallow(per_word) = admission {
-            self.core.explain(now, |_| Reason::Limited { per_word });
+        if let Admission::Shallow(shallow) | Admission::AtMost(shallow) = admission {
+            self.core.explain(now, |_| Reason::Limited { shallow });
         }
         if !self.core.slots.take(now, bio, admission) {
             return Submitted::Asleep;
@@ -222,7 +222,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// What the elevator wished while a merge was made, which has no answer of its own.
-    fn obey_wish(&mut self, now: Instant) {
+    pub(super) fn obey_wish(&mut self, now: Instant) {
         let wished = core::mem::take(&mut self.core.books.wished);
         self.obey(now, wished);
     }

@@ -16,6 +16,11 @@ pub(crate) struct Contender {
     pub(crate) around: Around,
 }
 
+/// What whoever named these should know: a release may have no preset of its own.
+pub(crate) fn notes_on(contenders: &[Contender]) -> impl Iterator<Item = String> {
+    contenders.iter().filter_map(|contender| contender.choice.note())
+}
+
 /// What stands around this contender alone, by the names of sysfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Around {

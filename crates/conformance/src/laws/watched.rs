@@ -82,6 +82,10 @@ impl Elevator for Watched {
         self.inner.merging()
     }
 
+    fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
+        self.changes(cx, |inner, cx| inner.meet(cx, bio));
+    }
+
     fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {
         self.changes(cx, |inner, cx| inner.may_merge(cx, rq, bio))
     }

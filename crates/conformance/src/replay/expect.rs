@@ -41,7 +41,7 @@ impl Said {
                 Reason::Cancelled => said.cancelled = true,
                 Reason::BatchMoved { requests, .. } => said.moved = Some(requests),
                 Reason::TokenTaken { token, .. } => said.token = Some(token),
-                Reason::Limited { per_word } => said.shallow = per_word,
+                Reason::Limited { shallow } => said.shallow = shallow,
                 Reason::Coalesced { into, victim } => said.coalesced.push((into, victim)),
                 Reason::Learned { base, slope, .. } => said.learned.push((base, slope)),
                 _ => {}

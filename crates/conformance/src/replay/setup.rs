@@ -4,7 +4,7 @@ use std::path::Path;
 
 use blksched::{
     BlockQueue, Catalogue, Elevator, Group, GroupError, GroupId, Instant, Jiffies, Knob, KnobError, Limits,
-    QueueConfig, Reason, Slots, Span,
+    QueueConfig, Reason, Slots, Span, Unit,
 };
 use blksched_traces::elevator_transcript::Header;
 
@@ -18,6 +18,7 @@ pub struct Setup {
     pub(super) clock: Clock,
     pub(super) outputs: Outputs,
     pub(super) sync: Sync,
+    pub(super) timers: Timers,
 }
 
 /// How a recording counts time.
@@ -54,6 +55,15 @@ pub(super) enum Sync {
     Waits,
     /// The flag REQ_SYNC, of reads as of writes (ADIOS).
     Flag,
+}
+
+/// Do recordings show when a deadline passes?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timers {
+    /// As events of their own.
+    Recorded,
+    /// No: where ours has a deadline, that kernel tries again every few milliseconds, which was not recorded.
+    Unrecorded,
 }
 
 /// Why an elevator is not as the header describes it.
@@ -129,12 +139,14 @@ impl Setup {
         // A parent stands ahead of its children.
         for group in &header.groups {
             let parent = GroupId(u32::try_from(group.parent).unwrap_or(GroupId::ROOT.0));
-            let shares = Group { parent, weight: group.weight, leaf_weight: group.leaf_weight };
+            let leaf_weight = group.leaf_weight.unwrap_or(Group::default().leaf_weight);
+            let shares = Group { parent, weight: group.weight, leaf_weight };
             queue.set_group(born, GroupId(group.id), shares)?;
         }
         let outputs = if header.ktime0.is_some() { Outputs::Cancels } else { Outputs::Kicks };
         let sync = if header.scheduler == "adios" { Sync::Flag } else { Sync::Waits };
-        Ok(Setup { name: name.to_owned(), queue, clock, outputs, sync })
+        let timers = if header.scheduler == "mq-deadline" { Timers::Unrecorded } else { Timers::Recorded };
+        Ok(Setup { name: name.to_owned(), queue, clock, outputs, sync, timers })
     }
 }
 
@@ -179,7 +191,17 @@ fn elevator_name(header: &Header) -> String {
         "deadline-rb-2.5" => format!("deadline@{kernel}+order=tree+hz={hz}"),
         // 2.6.31, 2.6.32 and 2.6.33 decide alike (docs/behaviour/elevators-2.5-2.6.md#d26).
         "deadline" if kernel.starts_with("2.6.") => format!("deadline@2.6.33+hz={hz}"),
+        "bfq" if header.group_scheduling != Some(true) => format!("bfq@{kernel}+groups=off+hz={hz}"),
         other => format!("{other}@{kernel}+hz={hz}"),
+    }
+}
+
+/// What a written value means: times in the unit in which sysfs shows the knob.
+pub(super) fn written_value(knob: &Knob, shown: i64) -> i64 {
+    match knob.unit {
+        Unit::Ms => Span::from_ms(shown.max(0) as u64).as_ns() as i64,
+        Unit::Us => Span::from_us(shown.max(0) as u64).as_ns() as i64,
+        _ => shown,
     }
 }
 
@@ -189,7 +211,7 @@ fn raw_value(header: &Header, knob: &Knob, shown: i64) -> i64 {
     match header.raw.get(knob.name) {
         Some(&ticks) if in_ticks => Jiffies::new(header.hz).span(ticks as u64).as_ns() as i64,
         Some(&ns) => ns,
-        None if knob.unit == blksched::Unit::Ms => {
+        None if knob.unit == Unit::Ms => {
             // Beside some, sysfs shows the same quantity in a finer unit.
             let fine = header.tunables.get(&format!("{}_us", knob.name)).map(|&us| Span::from_us(us as u64));
             fine.unwrap_or(Span::from_ms(shown as u64)).as_ns() as i64

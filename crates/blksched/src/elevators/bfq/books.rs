@@ -6,7 +6,7 @@ use super::burst::Burst;
 use super::context::{Cid, Contexts, WriteBackOf};
 use super::cooperator::Positions;
 use super::entity::{Entities, Entity, Node, Place};
-use super::groups::{Groups, ROOT};
+use super::groups::ROOT;
 use super::idling::Idling;
 use super::injection::Sample;
 use super::links::{Head, Links};
@@ -14,6 +14,7 @@ use super::ncq::Ncq;
 use super::peak_rate::PeakRate;
 use super::qid::Qid;
 use super::queue::Queues;
+use super::scheduling::Scheduling;
 use super::service_tree::{Level, Trees};
 use super::terms::{Call, Clock, Jiffy, Terms};
 use super::tunables::BfqTunables;
@@ -35,7 +36,7 @@ pub(super) struct Row {
 #[derive(Debug)]
 pub struct Bfq {
     pub(super) knobs: BfqTunables,
-    pub(super) rules: Groups,
+    pub(super) scheduling: Scheduling,
     pub(super) terms: Terms,
     pub(super) clock: Clock,
 
@@ -55,6 +56,12 @@ pub struct Bfq {
     pub(super) entities: Entities,
     /// The root's, and one per group.
     pub(super) levels: Vec<Level>,
+    pub(super) level_by_group: Vec<Option<usize>>,
+    pub(super) groups_made: u64,
+    /// Groups that were woken and are not yet at rest.
+    pub(super) woken_groups: u32,
+    /// Groups with queues that have something to do.
+    pub(super) pending_groups: u32,
     pub(super) trees: Trees,
     /// Queues on trees of those that wait, newest first.
     pub(super) active: Head,
@@ -72,7 +79,6 @@ pub struct Bfq {
 
     /// Busy queues by class; may be wrong by class, never in sum.
     pub(super) busy: [i64; 3],
-    pub(super) busy_groups: u32,
     pub(super) raised_busy: i64,
     /// Requests in all queues.
     pub(super) queued: u32,
@@ -88,16 +94,14 @@ pub struct Bfq {
     pub(super) served_position: Sector,
     /// The queue whose request last came back.
     pub(super) last_completed: Option<Qid>,
-    /// The queue made last.
-    pub(super) last_made: Option<Qid>,
 }
 
 impl Bfq {
     /// BFQ with these knobs, on a kernel with `hz` ticks per second.
-    pub fn new(knobs: BfqTunables, groups: Groups, hz: u32) -> Bfq {
+    pub(super) fn new(knobs: BfqTunables, scheduling: Scheduling, hz: u32) -> Bfq {
         Bfq {
             knobs,
-            rules: groups,
+            scheduling,
             terms: Terms::new(hz),
             clock: Clock::new(hz),
             contexts: Contexts::default(),
@@ -108,7 +112,11 @@ impl Bfq {
             fifos: Lists::new(),
             handed_back: List::new(),
             entities: Entities::default(),
-            levels: vec![Level::new(0)],
+            levels: vec![Level::new(0, 0)],
+            level_by_group: vec![Some(ROOT)],
+            groups_made: 0,
+            woken_groups: 0,
+            pending_groups: 0,
             trees: Trees::new(),
             active: Head::default(),
             active_links: Links::default(),
@@ -121,7 +129,6 @@ impl Bfq {
             idling: Idling::default(),
             sample: Sample::default(),
             busy: [0; 3],
-            busy_groups: 0,
             raised_busy: 0,
             queued: 0,
             in_device: 0,
@@ -132,7 +139,6 @@ impl Bfq {
             last_position: Sector(0),
             served_position: Sector(0),
             last_completed: None,
-            last_made: None,
         }
     }
 
@@ -206,6 +212,7 @@ impl Bfq {
             assert_eq!(queue.busy, waits || served, "queue {q} is busy exactly if it waits for service or is served");
             assert_eq!(waits, self.active_links.contains(q), "queue {q} is listed exactly if it waits for service");
             assert!(entity.weight > 0 && entity.own_weight > 0, "queue {q} weighs nothing");
+            assert_eq!(entity.allocated, i64::from(queue.held_by.requests), "queue {q}");
             queued += queue.sorted.len();
             in_device += queue.in_device;
             busy += i64::from(queue.busy);
@@ -215,21 +222,5 @@ impl Bfq {
         assert_eq!((busy, raised), (self.busy_queues(), self.raised_busy));
         assert!(self.idling.until.is_none() || self.in_service.is_some(), "the disk idles for nobody");
         self.check_levels();
-    }
-
-    /// A group wants service exactly if somebody in it does.
-    fn check_levels(&self) {
-        for (level, at) in self.levels.iter().enumerate() {
-            let waits: u32 = at.classes.iter().map(|tree| tree.active.len()).sum();
-            assert_eq!(at.next.is_some(), waits > 0, "level {level}: somebody is next exactly if somebody waits");
-            assert!(at.classes.iter().all(|tree| tree.weight >= 0), "level {level} weighs less than nothing");
-            let Some(above) = self.group_above(level) else { continue };
-            let place = self.entities[above].place;
-            match (at.in_service, waits) {
-                (Some(_), _) => assert_eq!(place, Place::Served, "level {level}"),
-                (None, 1..) => assert_eq!(place, Place::Active, "level {level}"),
-                (None, 0) => assert!(matches!(place, Place::Idle | Place::Out), "level {level}"),
-            }
-        }
     }
 }

@@ -10,11 +10,12 @@
 use super::Bfq;
 use super::entity::Node;
 use super::expire::{Until, Why};
+use super::groups::ROOT;
 use super::priority::USUAL_WEIGHT;
 use super::qid::Qid;
 use super::raising::{Awakening, Kind, on_awakening};
 use super::terms::Call;
-use super::wf2q::{Return, Turn};
+use super::wf2q::{Afterwards, Return, Turn};
 use crate::explain::{Preempt, Raised};
 
 /// Who comes back within so many idle times has been thinking.
@@ -132,19 +133,22 @@ impl Bfq {
         } else {
             return;
         };
-        if self.levels[old.level].next != Some(Node::queue(served)) {
+        // A group that was left on its tree may be next again: then nobody preempts what is in it.
+        let root = &self.levels[ROOT];
+        if root.next != root.in_service {
             self.expire(call, served, Why::Preempted(why), Until::Now);
         }
     }
 
-    /// By their own weights within a group, else by those of the groups that compete with each other.
+    /// By their own weights within a group, else by those of the groups that they are in directly, if in any.
     fn weighs_more(&self, q: Qid, served: Qid) -> bool {
-        let path = |q| {
-            core::iter::successors(Some(Node::queue(q)), |&n| self.group_above(self.entities[n].level))
-                .map(|n| self.entities[n])
+        let siblings = self.same_group(q, served);
+        let weight = |q: Qid| {
+            let own = self.entity(q);
+            let group = self.group_above(own.level).filter(|_| !siblings);
+            group.map_or(own.weight, |group| self.entities[group].weight)
         };
-        let rivals = path(q).find_map(|a| path(served).find(|b| b.level == a.level).map(|b| (a, b)));
-        rivals.is_some_and(|(a, b)| a.weight > b.weight)
+        weight(q) > weight(served)
     }
 
     pub(super) fn busy_queues(&self) -> i64 {
@@ -156,11 +160,9 @@ impl Bfq {
         let kept = core::mem::take(&mut self.queues[q].turn.keeps_budget);
         self.stand_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Turn::GoesOn);
         self.queues[q].busy = true;
-        let entity = self.entity(q);
-        let (class, level) = (entity.class as usize, entity.level);
-        self.busy[class] += 1;
-        self.levels[level].busy += 1;
-        self.busy_groups += u32::from(self.levels[level].busy == 1);
+        let class = self.entity(q).class;
+        self.busy[class as usize] += 1;
+        self.begin_pending(q);
         let queue = &self.queues[q];
         if queue.is_raised() {
             self.raised_busy += 1;
@@ -173,15 +175,12 @@ impl Bfq {
     /// It wants none any more.
     pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid, turn: Turn) {
         self.queues[q].busy = false;
-        let entity = self.entity(q);
-        let (class, level) = (entity.class as usize, entity.level);
-        self.busy[class] -= 1;
-        self.levels[level].busy -= 1;
-        self.busy_groups -= u32::from(self.levels[level].busy == 0);
+        let class = self.entity(q).class;
+        self.busy[class as usize] -= 1;
         self.raised_busy -= i64::from(self.queues[q].is_raised());
-        self.retire_queue(call, q, turn);
+        self.retire_queue(call, q, Afterwards::Remembered, turn);
         if self.queues[q].in_device == 0 {
-            self.stop_counting(q);
+            self.come_to_rest(q);
         }
     }
 }

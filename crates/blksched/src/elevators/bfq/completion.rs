@@ -52,7 +52,7 @@ impl Bfq {
         queue.in_device -= 1;
         if queue.in_device == 0 && !queue.busy {
             queue.turn.expires = call.now;
-            self.stop_counting(q);
+            self.come_to_rest(q);
         }
     }
 

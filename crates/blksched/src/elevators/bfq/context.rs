@@ -14,10 +14,11 @@ use super::injection::Injection;
 use super::priority::{Rank, Standing, USUAL_WEIGHT};
 use super::qid::Qid;
 use super::raising::Raising;
+use super::scheduling::Newcomer;
 use super::terms::{Call, LONG_AGO};
 use super::wf2q::Turn;
 use crate::elevator::Run;
-use crate::request::{GroupId, PerWaiter, Priority, RequestId, SubmitterId, Waiter};
+use crate::request::{PerWaiter, Priority, RequestId, SubmitterId, Waiter};
 
 /// A process's number here.
 pub(super) type Cid = u32;
@@ -57,7 +58,8 @@ pub(super) struct Context {
     pub(super) submitter: SubmitterId,
     pub(super) queues: PerWaiter<Option<Qid>>,
     priority: Priority,
-    group: GroupId,
+    /// The group of its last bio.
+    pub(super) group_serial: Option<u64>,
     pub(super) saved: Saved,
     /// The queue that it may join for good.
     pub(super) stable_target: Option<Qid>,
@@ -98,7 +100,7 @@ impl Contexts {
         Some(found)
     }
 
-    fn meet(&mut self, submitter: SubmitterId, group: GroupId) -> Cid {
+    fn meet(&mut self, submitter: SubmitterId) -> Cid {
         if let Some(known) = self.find_often(submitter) {
             self.slots[known as usize].is_gone = false;
             return known;
@@ -107,7 +109,7 @@ impl Contexts {
             submitter,
             queues: PerWaiter::default(),
             priority: Priority::default(),
-            group,
+            group_serial: None,
             saved: Saved::nothing(),
             stable_target: None,
             is_merged_for_good: false,
@@ -150,31 +152,33 @@ impl core::ops::IndexMut<Cid> for Contexts {
 }
 
 /// Whose write-back a queue is.
-pub(super) type WriteBackOf = (GroupId, Standing);
+pub(super) type WriteBackOf = (usize, Standing);
 
 impl Bfq {
     /// A request exists: its queue is found, made, or parted from.
     pub(super) fn prepared(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let request = call.rq(rq);
         let (submitter, waiter, priority, group) = (request.submitter, request.waiter, request.priority, request.group);
-        let context = self.contexts.meet(submitter, group);
+        let context = self.contexts.meet(submitter);
+        let level = self.level_of(group);
+        self.notice_priority(call, context, priority, level);
+        // Whoever is made to run by that is run behind the insertion that follows.
         self.notice_group(call, context, group);
-        self.notice_priority(call, context, priority);
         let present = self.contexts[context].queues[waiter];
         let parts = present.filter(|&q| {
             let sharing = &self.queues[q].sharing;
             sharing.is_shared && sharing.splits && !self.contexts[context].is_merged_for_good
         });
         let q = match (parts, present, waiter) {
-            (Some(shared), _, _) => self.split(call, context, shared),
+            (Some(shared), _, _) => self.split(call, context, shared, level),
             (None, Some(q), _) => q,
             (None, None, Waiter::Sync) => {
-                let q = self.make_own_queue(call, context);
+                let q = self.make_own_queue(call, context, level);
                 self.merge_with_last_made(call, context, q)
             }
-            (None, None, Waiter::Async) => self.join_write_back(call, context),
+            (None, None, Waiter::Async) => self.join_write_back(call, context, level),
         };
-        self.queues[q].held_by.requests += 1;
+        self.hold_request(q);
         self.contexts[context].requests += 1;
         let row = self.rows.row(rq);
         (row.queue, row.context) = (q, context);
@@ -193,31 +197,31 @@ impl Bfq {
         Standing::of(self.contexts[context].priority)
     }
 
-    fn make_queue(&mut self, call: &Call<'_, '_>, context: Cid, waiter: Waiter) -> Qid {
+    fn make_queue(&mut self, call: &Call<'_, '_>, context: Cid, waiter: Waiter, level: usize) -> Qid {
         let (standing, owner) = (self.standing(context), self.contexts[context].submitter);
-        let level = self.level_of(self.contexts[context].group);
         let assigned = self.first_budget();
         let q = self.queues.make(call, owner, waiter, standing, assigned);
         self.queues[q].held_by.processes = 1;
+        if self.scheduling.newcomer == Newcomer::IsNew {
+            self.queues[q].injection.decreased = call.now;
+        }
         self.entities.set(Node::queue(q), Entity::new(level, standing.rank, standing.weight()));
         q
     }
 
-    pub(super) fn make_own_queue(&mut self, call: &Call<'_, '_>, context: Cid) -> Qid {
-        let q = self.make_queue(call, context, Waiter::Sync);
+    pub(super) fn make_own_queue(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
+        let q = self.make_queue(call, context, Waiter::Sync, level);
         self.contexts[context].queues.sync = Some(q);
         q
     }
 
-    /// The write-back queue of a process's level; that lives for ever.
-    fn join_write_back(&mut self, call: &Call<'_, '_>, context: Cid) -> Qid {
-        let standing = self.standing(context);
-        let level = self.level_of(self.contexts[context].group) as u32;
-        let key = (GroupId(level), standing);
+    /// The write-back queue of a process's class and level in a group; that lives as long as the group.
+    fn join_write_back(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
+        let key = (level, self.standing(context));
         let q = match self.write_back.get(&key) {
             Some(&q) => q,
             None => {
-                let q = self.make_queue(call, context, Waiter::Async);
+                let q = self.make_queue(call, context, Waiter::Async, level);
                 self.write_back.insert(key, q);
                 q
             }
@@ -227,7 +231,8 @@ impl Bfq {
         q
     }
 
-    fn notice_priority(&mut self, call: &mut Call<'_, '_>, context: Cid, priority: Priority) {
+    /// `level`: the group of the bio that says so.
+    fn notice_priority(&mut self, call: &mut Call<'_, '_>, context: Cid, priority: Priority, level: usize) {
         if self.contexts[context].priority == priority {
             return;
         }
@@ -235,7 +240,7 @@ impl Bfq {
         let PerWaiter { sync, async_ } = self.contexts[context].queues;
         if let Some(old) = async_ {
             self.drop_process(call, old);
-            self.join_write_back(call, context);
+            self.join_write_back(call, context, level);
         }
         if let Some(q) = sync {
             let standing = Standing::of(priority);
@@ -246,34 +251,20 @@ impl Bfq {
         }
     }
 
-    /// A process that changes its group leaves its queues behind: what they still have is served there.
-    fn notice_group(&mut self, call: &mut Call<'_, '_>, context: Cid, group: GroupId) {
-        if self.contexts[context].group == group {
-            return;
-        }
-        let moves = self.level_of(self.contexts[context].group) != self.level_of(group);
-        self.contexts[context].group = group;
-        if !moves {
-            return;
-        }
-        if let Some(target) = self.contexts[context].stable_target.take() {
-            self.drop_stable(target);
-        }
-        self.contexts[context].is_merged_for_good = false;
-        for waiter in [Waiter::Sync, Waiter::Async] {
-            if let Some(q) = self.contexts[context].queues[waiter].take() {
-                self.leave_queue(call, q);
-            }
-        }
-    }
-
     pub(super) fn is_idle_class(&self, q: Qid) -> bool {
         self.entity(q).class == Rank::Idle
+    }
+
+    /// A request belongs to a queue.
+    pub(super) fn hold_request(&mut self, q: Qid) {
+        self.queues[q].held_by.requests += 1;
+        self.count_allocated(q, 1);
     }
 
     /// A request of a queue is no more.
     pub(super) fn drop_request(&mut self, q: Qid) {
         self.queues[q].held_by.requests -= 1;
+        self.count_allocated(q, -1);
         self.release_if_unused(q);
     }
 
@@ -290,9 +281,7 @@ impl Bfq {
         if self.queues[q].busy && self.queues[q].is_empty() && self.in_service != Some(q) {
             self.leave_service_trees(call, q, Turn::GoesOn);
         }
-        if self.last_made == Some(q) {
-            self.last_made = None;
-        }
+        self.forget_last_made(q);
         self.queues[q].held_by.processes -= 1;
         self.release_if_unused(q);
     }

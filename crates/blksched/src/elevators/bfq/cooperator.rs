@@ -147,7 +147,7 @@ impl Bfq {
     /// The request, which is with a queue already, belongs to its cooperator.
     pub(super) fn move_request(&mut self, call: &mut Call<'_, '_>, rq: RequestId, from: Qid, into: Qid) {
         let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
-        self.queues[into].held_by.requests += 1;
+        self.hold_request(into);
         self.queues[from].birth.is_new = false;
         if self.contexts[context].queues[waiter] == Some(from) {
             self.redirect(call, context, from, into);
@@ -171,7 +171,9 @@ impl Bfq {
         }
         let into = self.end_of_chain(other);
         let (leaving, there) = (self.queues[q].held_by.processes, self.queues[into].held_by.processes);
-        if into == q || leaving == 0 || there == 0 {
+        // They may have been of one group once. (MEMORY of a change of 2022, "bfq: Avoid merging queues with different
+        // parents"; no recording shows it.)
+        if into == q || leaving == 0 || there == 0 || !self.same_group(q, into) {
             return None;
         }
         self.queues[q].sharing.target = Some(into);

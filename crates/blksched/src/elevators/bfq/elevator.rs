@@ -7,12 +7,9 @@ use crate::elevator::{Admission, Cx, Dispatch, Elevator, IdleFor, Insert, Lookup
 use crate::explain::End;
 use crate::group::Group;
 use crate::queue::merge::Merging;
-use crate::request::{Bio, GroupId, Op, RequestId, Requests, SubmitterId, Waiter};
+use crate::request::{Bio, GroupId, RequestId, Requests, SubmitterId, Waiter};
 use crate::time::Instant;
 use crate::tunables::Tunables;
-
-/// Sixteenths of the tags that writes may use: write-back and others, while nobody raised is busy, and then.
-const SHARES: [[u32; 2]; 2] = [[8, 12], [3, 6]];
 
 impl Elevator for Bfq {
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -20,14 +17,16 @@ impl Elevator for Bfq {
         self.meet_device(&call);
     }
 
-    /// Reads take what there is; writes leave some, more if somebody raised is busy.
-    /// (docs/behaviour/elevators-6.1.md#b2.2)
-    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        if bio.op == Op::Read {
-            return Admission::Unlimited;
+    fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
+        let mut call = self.call(cx);
+        if let Some(context) = self.contexts.find(bio.submitter) {
+            let run = self.notice_group(&mut call, context, bio.group);
+            cx.wish(run);
         }
-        let share = SHARES[usize::from(self.raised_busy > 0)][usize::from(bio.waiter == Waiter::Sync)];
-        Admission::Shallow((cx.device().tags_per_word * share / 16).max(1))
+    }
+
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        self.admission(cx.device(), bio)
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
@@ -51,6 +50,7 @@ impl Elevator for Bfq {
             let q = self.rows[rq].queue;
             self.queues[q].in_device += 1;
             self.in_device += 1;
+            self.begin_pending(q);
             return Dispatch::Issue(rq);
         }
         let one_at_a_time = self.knobs.strict_guarantees && self.in_device > 0;
@@ -148,14 +148,14 @@ impl Elevator for Bfq {
         self.process_gone(&mut call, submitter)
     }
 
-    fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
-        let call = self.call(cx);
-        self.group_changed(&call, id, group);
+    fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
+        self.group_changed(id, group);
     }
 
     fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
         let mut call = self.call(cx);
-        self.group_gone(&mut call, id);
+        let run = self.group_gone(&mut call, id);
+        cx.wish(run);
     }
 
     fn tunables(&self) -> &dyn Tunables {

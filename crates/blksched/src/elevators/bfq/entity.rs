@@ -100,6 +100,8 @@ pub(super) struct Entity {
     pub(super) budget: i64,
     /// How much of that it has had.
     pub(super) service: i64,
+    /// Requests that exist of it and of what is in it. One that went over to another group is subtracted there.
+    pub(super) allocated: i64,
     pub(super) class: Rank,
     /// As it counts now, raised or not.
     pub(super) weight: i64,
@@ -120,6 +122,7 @@ impl Entity {
             finish: Virtual(0),
             budget: 0,
             service: 0,
+            allocated: 0,
             class,
             weight,
             own_weight: weight,

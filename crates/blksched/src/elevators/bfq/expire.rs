@@ -116,6 +116,7 @@ impl Bfq {
         } else {
             self.entity_mut(q).service = 0;
         }
+        self.clear_group_service(self.entity(q).level);
     }
 
     fn note_end_for_raising(&mut self, call: &Call<'_, '_>, q: Qid) {

@@ -34,13 +34,6 @@ pub(super) struct Idling {
 }
 
 impl Bfq {
-    /// Would a share come out wrong if nobody idled: do weights or classes differ, or does this group compete?
-    pub(super) fn is_asymmetric(&self, q: Qid) -> bool {
-        self.weights.favour_others(self.queues[q].held_by.counted)
-            || self.busy.iter().filter(|&&busy| busy != 0).count() >= 2
-            || self.busy_groups >= 2
-    }
-
     /// Idling keeps the disk faster than going on elsewhere.
     pub(super) fn idling_is_faster(&self, q: Qid) -> bool {
         let queue = &self.queues[q];

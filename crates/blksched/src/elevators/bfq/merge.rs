@@ -8,6 +8,7 @@
 
 use super::Bfq;
 use super::context::{Cid, Saved};
+use super::entity::Node;
 use super::qid::Qid;
 use super::raising::{Kind, Raising};
 use super::terms::{Call, LONG_AGO};
@@ -35,8 +36,9 @@ impl Bfq {
         self.queues[into].sharing.is_shared = true;
         self.queues[into].sharing.sole = None;
         self.queues[q].sharing.sole = None;
-        if self.last_made == Some(q) {
-            self.last_made = Some(into);
+        let last_made = &mut self.levels[self.entities[Node::queue(q)].level].last_made;
+        if *last_made == Some(q) {
+            *last_made = Some(into);
         }
         let (submitter, owner) = (self.contexts[context].submitter, self.queues[into].owner);
         call.explain(Reason::QueueMerged { submitter, into: owner });
@@ -92,10 +94,10 @@ impl Bfq {
             there.birth.made + self.terms.stable >= made
                 && there.level == self.queues[q].level
                 && self.entity(last).class == self.entity(q).class
-                && self.same_group(last, q)
         };
-        let Some(last) = self.last_made.filter(alike) else {
-            self.last_made = Some(q);
+        let level = self.entity(q).level;
+        let Some(last) = self.levels[level].last_made.filter(alike) else {
+            self.levels[level].last_made = Some(q);
             return q;
         };
         if self.queues[last].birth.made + self.terms.burst < made {
@@ -112,6 +114,14 @@ impl Bfq {
         into
     }
 
+    /// A queue is not what new ones are likely to cooperate with any more.
+    pub(super) fn forget_last_made(&mut self, q: Qid) {
+        let last_made = &mut self.levels[self.entities[Node::queue(q)].level].last_made;
+        if *last_made == Some(q) {
+            *last_made = None;
+        }
+    }
+
     pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let queue = &self.queues[q];
         let since = queue.birth.split.max(queue.birth.made);
@@ -121,7 +131,7 @@ impl Bfq {
     /// The queue that the process joins for good, unless things have changed.
     pub(super) fn join_for_good(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
         let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
-        let fits = both && self.same_group(q, target) && !self.idling_is_faster(q);
+        let fits = both && !self.idling_is_faster(q);
         let into = if fits { self.plan_merge(call, q, target) } else { None };
         self.drop_stable(target);
         if let Some(into) = into {

@@ -37,6 +37,8 @@ pub(super) struct BfqQueue {
     pub(super) in_device: u32,
     /// It has requests, or is waited for although it has none.
     pub(super) busy: bool,
+    /// The level in which it counts as one that has something to do, here or in the device.
+    pub(super) pending_in: Option<usize>,
 
     pub(super) turn: Turn,
     pub(super) raising: Raising,
@@ -108,6 +110,7 @@ impl BfqQueue {
             next: None,
             in_device: 0,
             busy: false,
+            pending_in: None,
             turn: Turn {
                 assigned,
                 expires: LONG_AGO,

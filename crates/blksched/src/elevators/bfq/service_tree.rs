@@ -11,6 +11,7 @@
 //! look into its right one. The result then depends on the tree's shape.
 
 use super::entity::{Earliest, Node, Stamps, Virtual};
+use super::qid::Qid;
 use super::terms::Jiffy;
 use crate::index::{Forest, Root};
 
@@ -24,6 +25,8 @@ pub(super) struct ServiceTree {
     pub(super) active: Root,
     /// Those that want none now, but have finished ahead of the others.
     pub(super) idle: Root,
+    /// The one of those that counts as the last to finish.
+    pub(super) last_idle: Option<u32>,
     /// Virtual time: what each unit of weight has been served.
     pub(super) time: Virtual,
     /// The weights of all of them and of the one being served.
@@ -41,13 +44,42 @@ pub(super) struct Level {
     pub(super) next: Option<Node>,
     /// When the idle class was last looked at.
     pub(super) idle_class_at: Jiffy,
-    /// Its queues that are busy, groups below not counted.
-    pub(super) busy: u32,
+    /// Its queues that are busy or have requests in the device, groups below not counted.
+    pub(super) pending: u32,
+    /// Its group was woken and is not yet at rest.
+    pub(super) woken: bool,
+    /// The queue made last in it.
+    pub(super) last_made: Option<Qid>,
+    /// No other group has had this one.
+    pub(super) serial: u64,
+    pub(super) life: Life,
+}
+
+/// Does a level's group exist?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    Exists,
+    Gone,
 }
 
 impl Level {
-    pub(super) fn new(now: Jiffy) -> Level {
-        Level { classes: [ServiceTree::default(); 3], in_service: None, next: None, idle_class_at: now, busy: 0 }
+    pub(super) fn new(idle_class_at: Jiffy, serial: u64) -> Level {
+        Level {
+            classes: [ServiceTree::default(); 3],
+            in_service: None,
+            next: None,
+            idle_class_at,
+            pending: 0,
+            woken: false,
+            last_made: None,
+            serial,
+            life: Life::Exists,
+        }
+    }
+
+    /// How many wait for service in it.
+    pub(super) fn waiting(&self) -> u32 {
+        self.classes.iter().map(|tree| tree.active.len()).sum()
     }
 }
 

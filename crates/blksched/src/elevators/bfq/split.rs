@@ -22,7 +22,8 @@ impl Bfq {
     }
 
     /// A process parts from a shared queue; the queue that it goes on with.
-    pub(super) fn split(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) -> Qid {
+    /// `level`: the group of its request.
+    pub(super) fn split(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Qid {
         let waker = self.lasting_waker(q);
         if self.queues[q].birth.in_large_burst {
             self.contexts[context].saved.in_large_burst = true;
@@ -36,7 +37,7 @@ impl Bfq {
         self.contexts[context].queues.sync = None;
         self.drop_plans(q);
         self.drop_process(call, q);
-        let own = self.make_own_queue(call, context);
+        let own = self.make_own_queue(call, context, level);
         let Saved { was_in_burst, in_large_burst, .. } = self.contexts[context].saved;
         if (was_in_burst && self.burst.is_large()) || in_large_burst {
             self.queues[own].birth.in_large_burst = true;

@@ -3,8 +3,11 @@
 //! **Rule** Who comes to an idle tree starts now (`S = V`), unless it left with a finish still to come, which it then
 //! starts from; who is served again starts where its last service ended. One who ran empty for a moment and was waited
 //! for may start in the past, by as much as its weight was raised. Virtual time passes by `2²²·sectors/weights`, and
-//! jumps to the earliest start when nobody else could go.
-//! **Origin** docs/behaviour/elevators-6.1.md#b5.
+//! jumps to the earliest start when nobody else could go. When nobody is left, it falls back to the last finish of
+//! those that are remembered.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first counts as the last; when that
+//! one leaves, the one before it does, or nobody, though others are remembered still: then virtual time does not fall
+//! back (recording `bfq-6.1/h02-back-seek-0`).
 
 use super::Bfq;
 use super::entity::{Node, Place};
@@ -19,6 +22,22 @@ pub(super) enum Return {
     Now,
     /// It ran empty for a moment only.
     WaitedFor,
+}
+
+/// What becomes of an entity that wants no service any more?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Afterwards {
+    /// What it has had too much of is remembered.
+    Remembered,
+    Forgotten,
+}
+
+/// What a change in a level means for the group above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    None,
+    /// It wants service now, or needs less at a time.
+    ForParent,
 }
 
 /// Is the entity being served about to be no longer?
@@ -102,9 +121,7 @@ impl Bfq {
         let back_shifted = how == Return::WaitedFor && now > finish;
         let earliest = if back_shifted { finish } else { now };
         if self.entities[n].place == Place::Idle {
-            let entity = &self.entities[n];
-            let tree = &mut self.levels[entity.level].classes[entity.class as usize];
-            self.trees.remove(&mut tree.idle, n.id());
+            self.leave_idle_tree(n);
             self.entities[n].start = earliest.max(finish);
         } else {
             self.entities[n].start = earliest;
@@ -112,58 +129,85 @@ impl Bfq {
             self.tree_of(n).weight += weight;
         }
         self.entities[n].place = Place::Served;
+        self.wake_group(n);
         self.enqueue(n, back_shifted);
     }
 
     /// It wants service, or its budget is another one now.
-    pub(super) fn stand(&mut self, call: &Call<'_, '_>, n: Node, how: Return, turn: Turn) {
+    pub(super) fn stand(&mut self, n: Node, how: Return) {
+        let entity = &self.entities[n];
+        if self.levels[entity.level].in_service == Some(n) || entity.place == Place::Active {
+            self.stand_again(n);
+        } else {
+            self.come(n, how);
+        }
+    }
+
+    /// It is being served or waits already, and is put in anew. (One that is served may wait as well: a group with
+    /// others in it. What it has had stays on its account until the turn is over, amendment A1.)
+    pub(super) fn stand_again(&mut self, n: Node) {
         let level = self.entities[n].level;
+        if self.entities[n].place == Place::Active {
+            self.extract(n);
+        }
         if self.levels[level].in_service == Some(n) {
             let entity = &mut self.entities[n];
             entity.finish = entity.start.after(entity.service, entity.weight);
             entity.start = entity.finish;
-            self.enqueue(n, false);
-        } else if self.entities[n].place == Place::Active {
-            self.extract(n);
-            self.enqueue(n, false);
-        } else {
-            self.come(n, how);
         }
-        self.update_next(call, level, Some(n), turn);
+        self.enqueue(n, false);
     }
 
-    /// It wants no service any more.
-    pub(super) fn retire(&mut self, call: &mut Call<'_, '_>, n: Node, turn: Turn) {
+    /// It wants no service any more. False if it wanted none.
+    pub(super) fn retire(&mut self, n: Node, afterwards: Afterwards) -> bool {
         let entity = &mut self.entities[n];
         let level = entity.level;
+        let served = self.levels[level].in_service == Some(n);
+        if entity.place == Place::Out && !served {
+            return false;
+        }
         entity.finish = entity.start.after(entity.service, entity.weight);
-        if self.levels[level].in_service == Some(n) {
+        if served {
             self.levels[level].in_service = None;
         } else {
             entity.service = 0;
         }
-        let entity = &mut self.entities[n];
-        let tree = &mut self.levels[level].classes[entity.class as usize];
         match entity.place {
             Place::Active => self.extract(n),
-            Place::Idle => self.trees.remove(&mut tree.idle, n.id()),
+            Place::Idle => self.leave_idle_tree(n),
             Place::Out | Place::Served => {}
         }
-        let entity = &mut self.entities[n];
-        let tree = &mut self.levels[level].classes[entity.class as usize];
-        if entity.finish > tree.time {
-            entity.place = Place::Idle;
-            self.trees.insert(&mut tree.idle, n.id(), entity.stamps());
+        let now = self.tree_of(n).time;
+        if afterwards == Afterwards::Remembered && self.entities[n].finish > now {
+            self.enter_idle_tree(n);
         } else {
             self.forget_entity(n);
         }
-        if self.levels[level].next == Some(n) {
-            self.update_next(call, level, None, turn);
+        true
+    }
+
+    fn enter_idle_tree(&mut self, n: Node) {
+        let entity = &mut self.entities[n];
+        entity.place = Place::Idle;
+        let (stamps, tree) = (entity.stamps(), &mut self.levels[entity.level].classes[entity.class as usize]);
+        let later = |last: u32| stamps.finish > self.trees.key(last).finish;
+        if tree.last_idle.is_none_or(later) {
+            tree.last_idle = Some(n.id());
         }
+        self.trees.insert(&mut tree.idle, n.id(), stamps);
+    }
+
+    pub(super) fn leave_idle_tree(&mut self, n: Node) {
+        let entity = &mut self.entities[n];
+        let tree = &mut self.levels[entity.level].classes[entity.class as usize];
+        if tree.last_idle == Some(n.id()) {
+            tree.last_idle = self.trees.previous(n.id());
+        }
+        self.trees.remove(&mut tree.idle, n.id());
     }
 
     /// Its past is no longer of interest.
-    fn forget_entity(&mut self, n: Node) {
+    pub(super) fn forget_entity(&mut self, n: Node) {
         let weight = self.entities[n].weight;
         self.tree_of(n).weight -= weight;
         self.entities[n].place = Place::Out;
@@ -175,39 +219,44 @@ impl Bfq {
     /// Virtual time has moved: one of those that want no service may be forgotten.
     fn forget_idle(&mut self, level: usize, class: Rank) {
         let tree = &mut self.levels[level].classes[class as usize];
-        let Some(first) = tree.idle.first() else { return };
-        if tree.active.is_empty() {
-            let last = self.trees.last(tree.idle).expect("it has a first");
-            let finish = self.trees.key(last).finish;
-            if finish <= tree.time {
-                tree.time = finish;
-            }
+        if let Some(last) = tree.last_idle.filter(|_| tree.active.is_empty()) {
+            tree.time = tree.time.min(self.trees.key(last).finish);
         }
-        if self.trees.key(first).finish <= tree.time {
-            self.trees.remove(&mut tree.idle, first);
+        if let Some(first) = tree.idle.first()
+            && self.trees.key(first).finish <= tree.time
+        {
+            self.leave_idle_tree(Node::of(first));
             self.forget_entity(Node::of(first));
         }
     }
 
-    fn update_next(&mut self, call: &Call<'_, '_>, level: usize, new: Option<Node>, turn: Turn) {
-        let next = self.levels[level].next;
-        if let Some(n) = new.filter(|_| new != next) {
-            let entity = &self.entities[n];
-            let goes_first = next.is_none_or(|next| {
+    /// Something changed in a level: who is next? The group's budget is that of whoever is.
+    pub(super) fn update_next(&mut self, call: &Call<'_, '_>, level: usize, new: Option<Node>, turn: Turn) -> News {
+        let old = self.levels[level].next;
+        let goes_first = |n: &Node| {
+            let entity = &self.entities[*n];
+            old.is_none_or(|next| {
                 let tree = &self.levels[level].classes[entity.class as usize];
                 let other = &self.entities[next];
                 entity.class == other.class && entity.start <= tree.time && entity.finish < other.finish
-            });
-            if goes_first {
-                self.levels[level].next = new;
-                return;
-            }
-        }
-        self.levels[level].next = self.look_up_next(call, level, turn);
+            })
+        };
+        let next = match new.filter(|_| new != old).filter(goes_first) {
+            Some(new) => Some(new),
+            None => self.look_up_next(call, level, turn),
+        };
+        self.levels[level].next = next;
+        let Some(next) = next else { return News::None };
+        let budget = self.entities[next].budget;
+        let shrinks = self.group_above(level).is_some_and(|above| {
+            let old = core::mem::replace(&mut self.entities[above].budget, budget);
+            old > budget
+        });
+        if old.is_none() || shrinks { News::ForParent } else { News::None }
     }
 
     /// Who of a group goes next: classes in their order, but the idle class now and then.
-    pub(super) fn look_up_next(&mut self, call: &Call<'_, '_>, level: usize, turn: Turn) -> Option<Node> {
+    fn look_up_next(&mut self, call: &Call<'_, '_>, level: usize, turn: Turn) -> Option<Node> {
         let idle_class = self.terms.idle_class;
         let at = &mut self.levels[level];
         let waits = |class: Rank| !at.classes[class as usize].active.is_empty();

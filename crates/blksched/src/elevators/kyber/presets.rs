@@ -2,35 +2,50 @@
 
 use super::scheduler::Kyber;
 use super::tunables::{KyberTunables, V6_1};
+use crate::elevators::tags::{self, Tags};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
+
+/// What present kernels have.
+const LATEST: Preset = Preset {
+    kernel: V6_18,
+    source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
+    row: &[("tags", "all"), ("hz", "250")],
+    plugging: Plugging::LINUX_3,
+    slots: Slots::LINUX_5,
+    max_sectors: 2560,
+};
 
 /// Kyber in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "kyber",
     summary: "for fast disks: reads and writes each have so many tokens, and latencies say how many",
-    presets: &[Preset {
-        kernel: V6_1,
-        source: "recordings of 6.1.192; no later kernel is known to decide otherwise (MEMORY)",
-        row: &[("hz", "250")],
-        plugging: Plugging::LINUX_3,
-        slots: Slots::LINUX_5,
-        max_sectors: 2560,
-    }],
+    presets: &[
+        Preset { kernel: V6_1, source: "recordings of 6.1.192", row: &[("tags", "per_word"), ("hz", "250")], ..LATEST },
+        Preset { kernel: V6_12, source: "recordings of 6.12.117", ..LATEST },
+        LATEST,
+    ],
     home: Home::Mainline,
-    mechanisms: &[Mechanism {
-        name: "hz",
-        doc: "the kernel's ticks per second: when latencies are looked at",
-        variants: &[
-            Variant { name: "100", doc: "10 ms ticks" },
-            Variant { name: "250", doc: "4 ms ticks: Debian" },
-            Variant { name: "300", doc: "3.3 ms ticks" },
-            Variant { name: "1000", doc: "1 ms ticks: desktops" },
-        ],
-    }],
+    mechanisms: &[
+        tags::MECHANISM,
+        Mechanism {
+            name: "hz",
+            doc: "the kernel's ticks per second: when latencies are looked at",
+            variants: &[
+                Variant { name: "100", doc: "10 ms ticks" },
+                Variant { name: "250", doc: "4 ms ticks: Debian" },
+                Variant { name: "300", doc: "3.3 ms ticks" },
+                Variant { name: "1000", doc: "1 ms ticks: desktops" },
+            ],
+        },
+    ],
     knobs: KyberTunables::KNOBS,
     bound,
-    build: |choice: &Choice| Box::new(Kyber::new(KyberTunables::of(choice.kernel()), choice.hz())),
+    build: |choice: &Choice| {
+        let tags = Tags::of(choice.variant("tags"));
+        Box::new(Kyber::new(KyberTunables::of(choice.kernel()), choice.hz(), tags))
+    },
 };
 
 /// A round of turns is 16 reads, 8 writes, a discard and one of the rest, and has at least one request of each domain

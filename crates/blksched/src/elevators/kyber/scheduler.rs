@@ -1,7 +1,8 @@
 //! Kyber: what is told to whom.
 //!
 //! **Rule** Each domain first in, first out; no order by sector, no ages, no priorities (but bios of other priorities
-//! do not join a request). Writes that nobody waits for may use three quarters of each word of the tag map.
+//! do not join a request). Writes that nobody waits for may use three quarters of each word of the tag map, or of all
+//! tags.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber.
 
 use super::domain::{DomainQueue, PerDomain, domain_of};
@@ -9,13 +10,14 @@ use super::statistics::Statistics;
 use super::tunables::KyberTunables;
 use super::turn::Turn;
 use crate::elevator::{Admission, Cx, Dispatch, Elevator, Insert, Run};
+use crate::elevators::tags::Tags;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, RequestId, Requests, Table, Waiter};
 use crate::time::{Instant, Jiffies};
 use crate::tunables::Tunables;
 
-/// How much of a tag word asynchronous requests may use \[%\].
-const ASYNC_PERCENT: u32 = 75;
+/// How much of the tags asynchronous requests may use \[%\].
+const ASYNC_PERCENT: u64 = 75;
 
 /// A request in the device.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +31,7 @@ struct Started {
 pub struct Kyber {
     tunables: KyberTunables,
     jiffies: Jiffies,
+    tags: Tags,
     queues: PerDomain<DomainQueue>,
     turn: Turn,
     statistics: Statistics,
@@ -36,10 +39,11 @@ pub struct Kyber {
 }
 
 impl Kyber {
-    pub(super) fn new(tunables: KyberTunables, hz: u32) -> Kyber {
+    pub(super) fn new(tunables: KyberTunables, hz: u32, tags: Tags) -> Kyber {
         Kyber {
             tunables,
             jiffies: Jiffies::new(hz),
+            tags,
             queues: PerDomain::from_fn(DomainQueue::new),
             turn: Turn::default(),
             statistics: Statistics::default(),
@@ -94,7 +98,10 @@ impl Elevator for Kyber {
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         match bio.waiter {
             Waiter::Sync => Admission::Unlimited,
-            Waiter::Async => Admission::Shallow((cx.device().tags_per_word * ASYNC_PERCENT / 100).max(1)),
+            Waiter::Async => {
+                let tags = u64::from(self.tags.all(cx.device())) * ASYNC_PERCENT / 100;
+                self.tags.admission((tags as u32).max(1))
+            }
         }
     }
 

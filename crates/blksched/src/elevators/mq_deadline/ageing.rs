@@ -17,13 +17,17 @@ pub(super) const MAY_AGE: [Rank; 2] = [Rank::BestEffort, Rank::Idle];
 /// Which requests a class may answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
-    /// Any.
-    Any,
     /// Those queued at this tick or earlier. (It may lie before the first tick: then none.)
     QueuedBy(i64),
 }
 
 impl Age {
+    /// Any that has been queued. One may seem to have been queued in the future: it expires as its direction's
+    /// `expire` said when it came, and when that was lowered since, it seems to have come so much later.
+    pub(super) fn any(now: Tick) -> Age {
+        Age::QueuedBy(now as i64)
+    }
+
     /// Old enough to go ahead of higher classes at `now`.
     pub(super) fn aged(now: Tick, prio_aging_expire: Span, jiffies: Jiffies) -> Age {
         Age::QueuedBy(now as i64 - jiffies.ticks(prio_aging_expire) as i64)
@@ -31,10 +35,8 @@ impl Age {
 
     /// Does a request that was queued then qualify?
     pub(super) fn admits(self, queued: i64) -> bool {
-        match self {
-            Age::Any => true,
-            Age::QueuedBy(latest) => queued <= latest,
-        }
+        let Age::QueuedBy(latest) = self;
+        queued <= latest
     }
 }
 
@@ -51,7 +53,7 @@ mod tests {
     fn at_exactly_prio_aging_expire_a_request_is_old_enough() {
         let age = Age::aged(3000, Span::from_ms(10_000), Jiffies::new(250));
         assert!(age.admits(500) && !age.admits(501));
-        assert!(Age::Any.admits(3000));
+        assert!(Age::any(3000).admits(3000) && !Age::any(3000).admits(3001));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! How many tags anything but a read may use.
 //!
-//! **Rule** Reads: all. Everything else, writes that somebody waits for included: of each word of the tag map
-//! ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. At first that is all of them too.
-//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "limit_depth".
+//! **Rule** Reads: all. Everything else, writes that somebody waits for included: `async_depth`; until 6.6 that many in
+//! proportion, of each word of the tag map: ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. At first that is all of
+//! them too.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "limit_depth"; docs/behaviour/elevators-6.12-6.18.md#m5.
 
 use crate::elevator::{Admission, DeviceFacts};
+use crate::elevators::tags::Tags;
 use crate::request::Op;
 
 /// The knob's first value: every request of the queue.
@@ -12,12 +14,12 @@ pub(super) fn all_of_them(device: &DeviceFacts) -> i32 {
     device.nr_requests.clamp(1, i32::MAX as u32) as i32
 }
 
-pub(super) fn admission(op: Op, async_depth: i32, device: &DeviceFacts) -> Admission {
+pub(super) fn admission(op: Op, async_depth: i32, device: &DeviceFacts, tags: Tags) -> Admission {
     if op == Op::Read {
         return Admission::Unlimited;
     }
-    let tags = u64::from(async_depth.max(1) as u32) * u64::from(device.tags_per_word);
-    Admission::Shallow(tags.div_ceil(u64::from(device.nr_requests.max(1))).min(u64::from(u32::MAX)) as u32)
+    let depth = u64::from(async_depth.max(1) as u32) * u64::from(tags.all(device));
+    tags.admission(depth.div_ceil(u64::from(device.nr_requests.max(1))).min(u64::from(u32::MAX)) as u32)
 }
 
 #[cfg(test)]
@@ -29,16 +31,23 @@ mod tests {
 
     #[test]
     fn a_write_may_use_its_part_of_each_word_rounded_up_and_a_read_all() {
-        assert_eq!(admission(Op::Read, 1, &DEVICE), Admission::Unlimited);
-        let shallow = [1, 64, 65, 192, 256].map(|async_depth| admission(Op::Write, async_depth, &DEVICE));
+        assert_eq!(admission(Op::Read, 1, &DEVICE, Tags::PerWord), Admission::Unlimited);
+        let shallow =
+            [1, 64, 65, 192, 256].map(|async_depth| admission(Op::Write, async_depth, &DEVICE, Tags::PerWord));
         assert_eq!(shallow, [1, 16, 17, 48, 64].map(Admission::Shallow));
-        assert_eq!(admission(Op::Discard, 256, &DEVICE), Admission::Shallow(64));
+        assert_eq!(admission(Op::Discard, 256, &DEVICE, Tags::PerWord), Admission::Shallow(64));
+    }
+
+    #[test]
+    fn since_6_12_the_knob_is_the_limit_whatever_the_number_of_tags() {
+        let limits = [1, 65, 256, 300].map(|async_depth| admission(Op::Write, async_depth, &DEVICE, Tags::All));
+        assert_eq!(limits, [1, 65, 256, 300].map(Admission::AtMost));
     }
 
     #[test]
     fn a_queue_with_few_tags_has_short_words() {
         let device = DeviceFacts { nr_requests: 62, tags_per_word: 8, ..DEVICE };
-        assert_eq!(admission(Op::Write, all_of_them(&device), &device), Admission::Shallow(8));
-        assert_eq!(admission(Op::Write, 31, &device), Admission::Shallow(4));
+        assert_eq!(admission(Op::Write, all_of_them(&device), &device, Tags::PerWord), Admission::Shallow(8));
+        assert_eq!(admission(Op::Write, 31, &device, Tags::PerWord), Admission::Shallow(4));
     }
 }

@@ -1,11 +1,11 @@
 //! Where a direction goes on: what is remembered of the last request taken.
 //!
-//! **Rule** 6.1 remembers, when it takes a request, the one then behind it. Later kernels remember the place, and go on
-//! with whatever is first there when they come to choose: a request that came in between, close behind the last one, is
-//! not left for the next sweep.
-//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick". The place: kernels from 6.5 on (MEMORY),
-//! held to what a 6.18 decided (`testdata/traces`, `cargo xtask live-kernel`). **Costs when wrong** Whoever had nothing
-//! queued behind its last request starts again with the oldest one instead of going on.
+//! **Rule** 6.1 remembers, when it takes a request, the one then behind it. Later kernels remember where it began, and
+//! go on with whatever is first there when they come to choose: a request that came in between, close behind the last
+//! one, is not left for the next sweep. The place is kept while there is nothing behind it, and is 0 at first.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick"; docs/behaviour/elevators-6.12-6.18.md#m1. The change came between 6.1 and 6.6.
+//! **Costs when wrong** Whoever had nothing queued behind its last request starts again with the oldest one instead of
+//! going on.
 
 use crate::index::Tree;
 use crate::request::{RequestId, Sector};
@@ -15,7 +15,7 @@ use crate::request::{RequestId, Sector};
 pub(super) enum Onward {
     /// The request that was behind the last one (6.1).
     Request(Option<RequestId>),
-    /// Where the last one began (6.5 and later).
+    /// Where the last one began (6.6 and later).
     Place(Sector),
 }
 
@@ -38,6 +38,13 @@ impl Onward {
         match self {
             Onward::Request(next) => *next = behind(sorted, rq),
             Onward::Place(place) => *place = sorted.key(rq.index() as u32),
+        }
+    }
+
+    /// A request that begins there went without having been in the order.
+    pub(super) fn goes_on_from(&mut self, start: Sector) {
+        if let Onward::Place(place) = self {
+            *place = start;
         }
     }
 

@@ -1,23 +1,42 @@
 //! mq-deadline in the catalogue.
 
+use super::at_head::AtHead;
 use super::onward::Onward;
-use super::scheduler::MqDeadline;
+use super::scheduler::{MqDeadline, Rules};
 use super::tunables::{MqDeadlineTunables, V6_1};
+use crate::elevators::tags::{self, Tags};
 use crate::entry::{Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
+
+/// What present kernels have.
+const LATEST: Preset = Preset {
+    kernel: V6_18,
+    source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
+    row: &[("onward", "place"), ("at_head", "queue"), ("tags", "all"), ("hz", "250")],
+    plugging: Plugging::LINUX_3,
+    slots: Slots::LINUX_5,
+    max_sectors: 2560,
+};
 
 /// mq-deadline in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "mq-deadline",
     summary: "deadline for each priority class, higher classes first; who waits too long goes first all the same",
-    presets: &[Preset {
-        kernel: V6_1,
-        source: "recordings of 6.1.192; 6.5 and later decide as with +onward=place",
-        row: &[("onward", "request"), ("hz", "250")],
-        plugging: Plugging::LINUX_3,
-        slots: Slots::LINUX_5,
-        max_sectors: 2560,
-    }],
+    presets: &[
+        Preset {
+            kernel: V6_1,
+            source: "recordings of 6.1.192",
+            row: &[("onward", "request"), ("at_head", "class"), ("tags", "per_word"), ("hz", "250")],
+            ..LATEST
+        },
+        Preset {
+            kernel: V6_12,
+            source: "recordings of 6.12.117: goes on from a place instead of with a request",
+            ..LATEST
+        },
+        LATEST,
+    ],
     home: Home::Mainline,
     mechanisms: &[
         Mechanism {
@@ -30,10 +49,19 @@ pub const ENTRY: Entry = Entry {
                 },
                 Variant {
                     name: "place",
-                    doc: "with whatever is first behind its place: 6.5 and later (MEMORY; a 6.18 decides so)",
+                    doc: "with whatever is first at or behind the start of the last one: 6.6 and later",
                 },
             ],
         },
+        Mechanism {
+            name: "at_head",
+            doc: "where requests go that the device handed back",
+            variants: &[
+                Variant { name: "class", doc: "to the head of their class, to go when that is asked: 6.1 and 6.6" },
+                Variant { name: "queue", doc: "ahead of ageing and classes: 6.12 and later" },
+            ],
+        },
+        tags::MECHANISM,
         Mechanism {
             name: "hz",
             doc: "the kernel's ticks per second: what expiry times are rounded to",
@@ -48,11 +76,12 @@ pub const ENTRY: Entry = Entry {
     knobs: MqDeadlineTunables::KNOBS,
     bound,
     build: |choice: &Choice| {
-        Box::new(MqDeadline::new(
-            MqDeadlineTunables::of(choice.kernel()),
-            choice.hz(),
-            Onward::of(choice.variant("onward")),
-        ))
+        let rules = Rules {
+            onward: Onward::of(choice.variant("onward")),
+            at_head: AtHead::of(choice.variant("at_head")),
+            tags: Tags::of(choice.variant("tags")),
+        };
+        Box::new(MqDeadline::new(MqDeadlineTunables::of(choice.kernel()), choice.hz(), rules))
     },
 };
 

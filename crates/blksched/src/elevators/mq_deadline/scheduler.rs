@@ -1,43 +1,57 @@
 //! mq-deadline: who is asked in which order, and what is told to whom.
 //!
-//! **Rule** First what the device handed back. Then, while two classes are busy, whoever has waited too long
-//! (`ageing`). Then the classes from the highest down, until one answers or one is busy: a class below one that is
-//! busy gets nothing, even if all that is in flight of the higher one is its last request.
+//! **Rule** First what the device handed back (`at_head`). Then, while two classes are busy, whoever has waited too
+//! long (`ageing`). Then the classes from the highest down, until one answers or one is busy: a class below one that is
+//! busy gets nothing, even if all that is in flight of the higher one is its last request. Nobody gets anything whose
+//! request seems to have been queued in the future, because its expire was lowered since: then the disk is left alone.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch".
 
 use super::ageing::{self, Age, MAY_AGE};
+use super::at_head::{AtHead, HandedBack};
 use super::batch::Batch;
 use super::class::{ClassQueue, PerRank, Rank};
 use super::depth;
 use super::onward::Onward;
 use super::tunables::MqDeadlineTunables;
-use crate::elevator::{Admission, Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Admission, Cx, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevators::tags::Tags;
 use crate::explain::{ClassTurn, End, Reason};
-use crate::index::List;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, Dir, RequestId, Requests};
-use crate::time::{Jiffies, Tick};
+use crate::time::{Instant, Jiffies, Tick};
 use crate::tunables::Tunables;
+
+/// What eras do differently.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) onward: Onward,
+    pub(super) at_head: AtHead,
+    pub(super) tags: Tags,
+}
 
 /// mq-deadline.
 #[derive(Debug)]
 pub struct MqDeadline {
     pub(super) tunables: MqDeadlineTunables,
     jiffies: Jiffies,
+    tags: Tags,
     pub(super) classes: PerRank<ClassQueue>,
     batch: Batch,
-    /// Handed back by the device: these go first, whatever their class.
-    handed_back: List,
+    handed_back: HandedBack,
+    /// The request to go next seems to have been queued at this tick, which is yet to come.
+    ahead_of_time: Option<Tick>,
 }
 
 impl MqDeadline {
-    pub(super) fn new(tunables: MqDeadlineTunables, hz: u32, onward: Onward) -> MqDeadline {
+    pub(super) fn new(tunables: MqDeadlineTunables, hz: u32, rules: Rules) -> MqDeadline {
         MqDeadline {
             tunables,
             jiffies: Jiffies::new(hz),
-            classes: PerRank::from_fn(|| ClassQueue::new(onward)),
+            tags: rules.tags,
+            classes: PerRank::from_fn(|| ClassQueue::new(rules.onward)),
             batch: Batch::default(),
-            handed_back: List::new(),
+            handed_back: HandedBack::new(rules.at_head),
+            ahead_of_time: None,
         }
     }
 
@@ -46,12 +60,17 @@ impl MqDeadline {
         if several && let Some(rq) = self.choose_aged(cx) {
             return Some(rq);
         }
+        let any = Age::any(self.jiffies.tick(cx.now));
         for rank in Rank::ALL {
-            if let Some((rq, _)) = self.pick(cx, rank, Age::Any) {
-                if several {
-                    cx.explain(Reason::ClassServed { class: rank.class(), why: ClassTurn::Highest });
+            match self.pick(cx, rank, any) {
+                Pick::Taken { rq, .. } => {
+                    if several {
+                        cx.explain(Reason::ClassServed { class: rank.class(), why: ClassTurn::Highest });
+                    }
+                    return Some(rq);
                 }
-                return Some(rq);
+                Pick::TooYoung { queued } => self.ahead_of_time = Some(queued as Tick),
+                Pick::Nothing => {}
             }
             if self.classes[rank].is_busy() {
                 cx.explain(Reason::ClassBlocks { class: rank.class() });
@@ -64,27 +83,31 @@ impl MqDeadline {
     fn choose_aged(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         let now = self.jiffies.tick(cx.now);
         let age = Age::aged(now, self.tunables.prio_aging_expire, self.jiffies);
-        let (rank, (rq, queued)) = MAY_AGE.into_iter().find_map(|rank| Some((rank, self.pick(cx, rank, age)?)))?;
-        let waited = self.jiffies.span(now - queued.max(0) as Tick);
-        cx.explain(Reason::ClassServed { class: rank.class(), why: ClassTurn::Aged { waited } });
-        Some(rq)
+        for rank in MAY_AGE {
+            if let Pick::Taken { rq, queued } = self.pick(cx, rank, age) {
+                let waited = self.jiffies.span(now - queued.max(0) as Tick);
+                cx.explain(Reason::ClassServed { class: rank.class(), why: ClassTurn::Aged { waited } });
+                return Some(rq);
+            }
+        }
+        None
     }
 
-    /// The next request of a class, and at which tick it was queued, if it is old enough.
-    ///
-    /// A kernel also refuses, whoever is asked, a request that seems to have been queued in the future: after
-    /// `read_expire` or `write_expire` was lowered those already queued look so until that much time has passed, and
-    /// the disk is left alone. No recording shows it; it is not done here.
-    fn pick(&mut self, cx: &mut Cx<'_>, rank: Rank, age: Age) -> Option<(RequestId, i64)> {
-        let candidate = self.batch.candidate(cx, &self.classes[rank], &self.tunables, self.jiffies)?;
+    /// The next request of a class, if it is old enough.
+    fn pick(&mut self, cx: &mut Cx<'_>, rank: Rank, age: Age) -> Pick {
+        if let Some(handed_back) = self.handed_back.pop_of_class(rank, age) {
+            return handed_back.map_or(Pick::Nothing, |(rq, queued)| Pick::Taken { rq, queued });
+        }
+        let candidate = self.batch.candidate(cx, &self.classes[rank], &self.tunables, self.jiffies);
+        let Some(candidate) = candidate else { return Pick::Nothing };
         let (dir, rq) = (candidate.dir, candidate.rq);
         let queued = self.classes[rank].aged[dir].expires(rq) as i64 - self.expire(dir) as i64;
         if !age.admits(queued) {
-            return None;
+            return Pick::TooYoung { queued };
         }
         self.batch.took(cx, candidate);
         self.classes[rank].take(dir, rq);
-        Some((rq, queued))
+        Pick::Taken { rq, queued }
     }
 
     fn expire(&self, dir: Dir) -> Tick {
@@ -93,6 +116,26 @@ impl MqDeadline {
             Dir::Write => self.tunables.write_expire,
         })
     }
+
+    fn hand_back(&mut self, cx: &Cx<'_>, rq: RequestId) {
+        let request = cx.rq(rq);
+        let queued = self.jiffies.tick(cx.now) as i64 - self.expire(request.dir()) as i64;
+        self.handed_back.push(Rank::of(request.priority), rq, queued);
+    }
+}
+
+/// What a class answers.
+enum Pick {
+    /// This; it was queued at that tick.
+    Taken {
+        rq: RequestId,
+        queued: i64,
+    },
+    /// It has one, queued at that tick, which is too late.
+    TooYoung {
+        queued: i64,
+    },
+    Nothing,
 }
 
 impl Elevator for MqDeadline {
@@ -106,7 +149,7 @@ impl Elevator for MqDeadline {
         let class = &mut self.classes[rank];
         class.unfinished += 1;
         if at == Insert::First {
-            self.handed_back.push_front(rq);
+            self.hand_back(cx, rq);
         } else {
             class.sorted[dir].insert(rq.index() as u32, start);
             class.aged[dir].push(rq, expires);
@@ -115,13 +158,30 @@ impl Elevator for MqDeadline {
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        if let Some(rq) = self.handed_back.pop_front() {
+        self.ahead_of_time = None;
+        if let Some(rq) = self.handed_back.pop() {
+            let request = cx.rq(rq);
+            self.classes[Rank::of(request.priority)].onward[request.dir()].goes_on_from(request.start);
             return Dispatch::Issue(rq);
         }
         if !self.has_work() {
             return Dispatch::Empty;
         }
-        self.choose(cx).map_or(Dispatch::Wait, Dispatch::Issue)
+        match (self.choose(cx), self.deadline()) {
+            (Some(rq), _) => Dispatch::Issue(rq),
+            (None, Some(until)) => Dispatch::Idle { until, why: IdleFor::AheadOfTime },
+            (None, None) => Dispatch::Wait,
+        }
+    }
+
+    /// Then the next request no longer seems to come from the future. (A kernel tries every 3 ms.)
+    fn deadline(&self) -> Option<Instant> {
+        self.ahead_of_time.map(|tick| self.jiffies.instant(tick))
+    }
+
+    fn elapse(&mut self, _cx: &mut Cx<'_>) -> Run {
+        self.ahead_of_time = None;
+        Run::Soon
     }
 
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
@@ -134,7 +194,7 @@ impl Elevator for MqDeadline {
     }
 
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        depth::admission(bio.op, self.tunables.async_depth, cx.device())
+        depth::admission(bio.op, self.tunables.async_depth, cx.device(), self.tags)
     }
 
     fn merging(&self) -> Merging {
@@ -161,8 +221,8 @@ impl Elevator for MqDeadline {
         self.classes[Rank::of(request.priority)].absorb(request.dir(), into, victim);
     }
 
-    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.handed_back.push_front(rq);
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.hand_back(cx, rq);
     }
 
     fn tunables(&self) -> &dyn Tunables {
@@ -174,7 +234,6 @@ impl Elevator for MqDeadline {
     }
 
     fn check(&self, requests: &Requests) {
-        self.handed_back.check(requests);
         self.classes.iter().for_each(|class| class.check(requests));
     }
 }

@@ -29,6 +29,7 @@ impl<L: Listener> Core<L> {
         if !tried || !bio.is_mergeable() {
             return (Attempt::Insert(Insert::Sorted), None);
         }
+        elevator.meet(&mut self.cx(now), bio);
         let found = match rules.search {
             Search::LastHashOwn => self.search(elevator, now, bio),
             Search::Newest { look_back } => self.search_newest(elevator, now, bio, look_back),

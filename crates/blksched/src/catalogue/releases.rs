@@ -1,0 +1,123 @@
+//! Releases between those that there is a preset of, and as which of them they decide.
+//!
+//! A release is only named here if somebody looked: at recordings of it, at its changes, or at what its documentation
+//! says. Of the others nobody knows, and their names are refused.
+
+use crate::kernel::{Kernel, Kernels, V6_12, V6_18};
+
+/// Releases that decide as a preset does.
+#[derive(Clone, Copy, Debug)]
+pub struct Alike {
+    /// The elevator.
+    pub elevator: &'static str,
+    /// Which releases.
+    pub releases: Kernels,
+    /// As of which preset they decide.
+    pub preset: Kernel,
+    /// With these mechanisms switched.
+    pub switched: &'static [(&'static str, &'static str)],
+    /// Where that is known from.
+    pub source: &'static str,
+}
+
+const fn v(major: u16, minor: u16) -> Kernel {
+    Kernel::new(major, minor, 0)
+}
+
+const V2_6_33: Kernel = Kernel::new(2, 6, 33);
+const V6_1: Kernel = v(6, 1);
+const PER_WORD: &[(&str, &str)] = &[("tags", "per_word")];
+
+const MQ_6_6: &str = "6.6.87 replays every recording of 6.12, its limits counted per tag word and requests handed back \
+     going to their class as in 6.1; between 6.1 and 6.6 MEMORY: the change that remembers a position is of 6.5";
+const BFQ_6_6: &str = "6.6.87 replays every recording of 6.12, with groups and without, its limits counted per tag \
+     word as in 6.1; between 6.1 and 6.6 nobody looked";
+const BEFORE_6_18: &str = "6.12.117 and 6.18.2 replay each other's recordings; between them nobody looked";
+const AFTER_6_18: &str = "7.2.12 replays the recordings of 6.12; between 6.18 and 7.2 nobody looked";
+
+/// Every such release.
+pub const ALIKE: &[Alike] = &[
+    Alike {
+        elevator: "deadline",
+        releases: Kernels::between(Kernel::new(2, 6, 31), Kernel::new(2, 6, 32)),
+        preset: V2_6_33,
+        switched: &[],
+        source: "2.6.31, 2.6.32 and 2.6.33 decide alike (recordings)",
+    },
+    Alike {
+        elevator: "mq-deadline",
+        releases: Kernels::between(v(6, 2), v(6, 4)),
+        preset: V6_1,
+        switched: &[],
+        source: "MEMORY: the change that remembers a position is of 6.5",
+    },
+    Alike {
+        elevator: "mq-deadline",
+        releases: Kernels::between(v(6, 5), v(6, 11)),
+        preset: V6_12,
+        switched: &[("tags", "per_word"), ("at_head", "class")],
+        source: MQ_6_6,
+    },
+    Alike {
+        elevator: "mq-deadline",
+        releases: Kernels::between(v(6, 13), v(6, 17)),
+        preset: V6_18,
+        switched: &[],
+        source: BEFORE_6_18,
+    },
+    Alike {
+        elevator: "mq-deadline",
+        releases: Kernels::between(v(6, 19), v(7, 2)),
+        preset: V6_18,
+        switched: &[],
+        source: AFTER_6_18,
+    },
+    Alike {
+        elevator: "kyber",
+        releases: Kernels::between(v(6, 2), v(6, 11)),
+        preset: V6_12,
+        switched: PER_WORD,
+        source: "6.6.87 replays every recording, its limits counted per tag word as in 6.1",
+    },
+    Alike {
+        elevator: "kyber",
+        releases: Kernels::between(v(6, 13), v(6, 17)),
+        preset: V6_18,
+        switched: &[],
+        source: BEFORE_6_18,
+    },
+    Alike {
+        elevator: "kyber",
+        releases: Kernels::between(v(6, 19), v(7, 2)),
+        preset: V6_18,
+        switched: &[],
+        source: "7.2.12 replays the recordings, but limits the depth of writes that somebody waits for too, which is \
+                 not built; between 6.18 and 7.2 nobody looked",
+    },
+    Alike {
+        elevator: "bfq",
+        releases: Kernels::between(v(6, 6), v(6, 11)),
+        preset: V6_12,
+        switched: PER_WORD,
+        source: BFQ_6_6,
+    },
+    Alike {
+        elevator: "bfq",
+        releases: Kernels::between(v(6, 13), v(6, 17)),
+        preset: V6_18,
+        switched: &[],
+        source: BEFORE_6_18,
+    },
+    Alike {
+        elevator: "bfq",
+        releases: Kernels::between(v(6, 19), v(7, 2)),
+        preset: V6_18,
+        switched: &[],
+        source: AFTER_6_18,
+    },
+];
+
+/// As what this release of an elevator decides, if it is not a preset and somebody looked.
+pub(super) fn alike(elevator: &str, release: Kernel) -> Option<&'static Alike> {
+    ALIKE.iter().find(|alike| alike.elevator == elevator && alike.releases.contain(release))
+}

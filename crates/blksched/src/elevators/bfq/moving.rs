@@ -1,0 +1,115 @@
+//! Processes that change their group, and groups that go.
+//!
+//! **Rule** The group of a process is that of its last bio. When that changes, its own queue goes over with all that it
+//! has queued; a shared one is left behind, as is the write-back of the other group. The queues of a group that goes go
+//! over to the root, whatever its parent was.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g2, docs/behaviour/elevators-6.12-6.18.md#g3 and
+//! docs/behaviour/elevators-6.12-6.18.md#g11; amendments A9 and A10: what counts by queue or by device stays as it was.
+
+use super::Bfq;
+use super::context::{Cid, WriteBackOf};
+use super::entity::{Node, Place};
+use super::expire::{Until, Why};
+use super::groups::ROOT;
+use super::priority::Rank;
+use super::qid::Qid;
+use super::service_tree::Life;
+use super::terms::Call;
+use super::wf2q::{Afterwards, Return, Turn};
+use crate::elevator::Run;
+use crate::explain::Preempt;
+use crate::request::GroupId;
+
+impl Bfq {
+    /// A bio of a process has come: is it still in the same group?
+    pub(super) fn notice_group(&mut self, call: &mut Call<'_, '_>, context: Cid, group: GroupId) -> Run {
+        let level = self.level_of(group);
+        let serial = Some(self.levels[level].serial);
+        if self.contexts[context].group_serial == serial {
+            return Run::No;
+        }
+        let queues = self.contexts[context].queues;
+        if let Some(q) = queues.async_.filter(|&q| self.entity(q).level != level) {
+            self.contexts[context].queues.async_ = None;
+            self.drop_process(call, q);
+        }
+        let run = queues.sync.map_or(Run::No, |q| self.follow(call, context, q, level));
+        self.contexts[context].group_serial = serial;
+        run
+    }
+
+    /// A process's own queue goes with it; a shared one does not.
+    fn follow(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Run {
+        let sharing = self.queues[q].sharing;
+        if sharing.target.is_none() && !sharing.is_shared {
+            return self.move_queue(call, q, level);
+        }
+        let chain = core::iter::successors(Some(q), |&at| self.queues[at].sharing.target);
+        if chain.into_iter().all(|at| self.entity(at).level == level) {
+            return Run::No;
+        }
+        self.contexts[context].queues.sync = None;
+        self.drop_plans(q);
+        self.drop_process(call, q);
+        Run::No
+    }
+
+    /// A queue goes over to another group.
+    fn move_queue(&mut self, call: &mut Call<'_, '_>, q: Qid, to: usize) -> Run {
+        if self.entity(q).level == to {
+            return Run::No;
+        }
+        // Nothing on the way lets it vanish.
+        self.queues[q].held_by.stable += 1;
+        if self.in_service == Some(q) {
+            self.expire(call, q, Why::Preempted(Preempt::Moved), Until::Now);
+        }
+        if self.queues[q].busy {
+            self.retire_queue(call, q, Afterwards::Forgotten, Turn::GoesOn);
+        } else if self.entity(q).place == Place::Idle {
+            self.leave_idle_tree(Node::queue(q));
+            self.forget_entity(Node::queue(q));
+        }
+        self.forget_last_made(q);
+        self.position_remove(q);
+        let pending = self.queues[q].pending_in.is_some();
+        self.stop_pending(q);
+        self.entity_mut(q).level = to;
+        if pending {
+            self.begin_pending(q);
+        }
+        if self.queues[q].busy {
+            self.position_add(call, q);
+            self.stand_queue(call, q, Return::Now, Turn::GoesOn);
+        }
+        self.drop_stable(q);
+        if self.in_service.is_none() && self.in_device == 0 { Run::Soon } else { Run::No }
+    }
+
+    /// A group is gone: those who have something to do go over to the root.
+    pub(super) fn group_gone(&mut self, call: &mut Call<'_, '_>, id: GroupId) -> Run {
+        let Some(level) = self.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else { return Run::No };
+        let mut run = Run::No;
+        for class in Rank::ALL {
+            let active = |bfq: &Bfq| bfq.levels[level].classes[class as usize].active.first().map(Node::of);
+            while let Some(q) = active(self).and_then(Node::as_queue) {
+                run = run.max(self.move_queue(call, q, ROOT));
+            }
+            while let Some(q) = self.levels[level].in_service.and_then(Node::as_queue) {
+                run = run.max(self.move_queue(call, q, ROOT));
+            }
+            while let Some(first) = self.levels[level].classes[class as usize].idle.first().map(Node::of) {
+                self.leave_idle_tree(first);
+                self.forget_entity(first);
+            }
+        }
+        self.retire(Node::group(level), Afterwards::Forgotten);
+        let of_group = |key: &&WriteBackOf| key.0 == level;
+        while let Some(key) = self.write_back.keys().find(of_group).copied() {
+            let q = self.write_back.remove(&key).expect("it was just found");
+            self.drop_process(call, q);
+        }
+        self.levels[level].life = Life::Gone;
+        run
+    }
+}

@@ -1,0 +1,84 @@
+//! Requests that the device handed back: they go first.
+//!
+//! **Rule** Until 6.6 first of their class, when that is asked, and if they are old enough for the question; since 6.12
+//! first of all, and the direction goes on behind them. The newest stands first. No batch is begun or continued.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#m4; that a request handed back counts as queued `expire` before that moment is MEMORY of 6.1. No
+//! recording has one.
+
+use std::collections::VecDeque;
+
+use super::ageing::Age;
+use super::class::{PerRank, Rank};
+use crate::request::RequestId;
+
+/// Where they go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtHead {
+    /// To the head of their class (6.1, 6.6).
+    Class,
+    /// Ahead of ageing and classes (6.12 and later).
+    Queue,
+}
+
+impl AtHead {
+    pub(super) fn of(variant: &str) -> AtHead {
+        if variant == "class" { AtHead::Class } else { AtHead::Queue }
+    }
+}
+
+/// Those that wait.
+#[derive(Debug)]
+pub(super) struct HandedBack {
+    rule: AtHead,
+    /// Each with the tick at which it counts as queued.
+    of_class: PerRank<VecDeque<(RequestId, i64)>>,
+    of_all: VecDeque<RequestId>,
+}
+
+impl HandedBack {
+    pub(super) fn new(rule: AtHead) -> HandedBack {
+        HandedBack { rule, of_class: PerRank::from_fn(VecDeque::new), of_all: VecDeque::new() }
+    }
+
+    pub(super) fn push(&mut self, rank: Rank, rq: RequestId, queued: i64) {
+        match self.rule {
+            AtHead::Class => self.of_class[rank].push_front((rq, queued)),
+            AtHead::Queue => self.of_all.push_front(rq),
+        }
+    }
+
+    /// The one that goes ahead of everything.
+    pub(super) fn pop(&mut self) -> Option<RequestId> {
+        self.of_all.pop_front()
+    }
+
+    /// Has this class one? Then that, or nothing.
+    pub(super) fn pop_of_class(&mut self, rank: Rank, age: Age) -> Option<Option<(RequestId, i64)>> {
+        let &(_, queued) = self.of_class[rank].front()?;
+        Some(if age.admits(queued) { self.of_class[rank].pop_front() } else { None })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_all.is_empty() && self.of_class.iter().all(VecDeque::is_empty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_goes_first_and_within_a_class_only_when_that_is_asked() {
+        let [one, two] = [1, 2].map(RequestId::from_index);
+        let mut all = HandedBack::new(AtHead::Queue);
+        all.push(Rank::Idle, one, 0);
+        all.push(Rank::RealTime, two, 0);
+        assert_eq!((all.pop(), all.pop(), all.pop()), (Some(two), Some(one), None));
+        let mut classes = HandedBack::new(AtHead::Class);
+        classes.push(Rank::Idle, one, 7);
+        assert_eq!((classes.pop(), classes.pop_of_class(Rank::RealTime, Age::QueuedBy(7))), (None, None));
+        assert_eq!(classes.pop_of_class(Rank::Idle, Age::QueuedBy(6)), Some(None));
+        assert_eq!(classes.pop_of_class(Rank::Idle, Age::QueuedBy(7)), Some(Some((one, 7))));
+        assert!(classes.is_empty());
+    }
+}

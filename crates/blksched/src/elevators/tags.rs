@@ -1,0 +1,49 @@
+//! How a depth limit counts: of each word of the tag map, or of all tags.
+//!
+//! **Rule** blk-mq's tags stand in words. Until 6.6 an elevator's limit held for each word, so its smallest value, one,
+//! let through as many requests as there are words; since then it holds for all tags together.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1 (6.12.117 has it as a late stable fix; an early 6.12 presumably has not).
+
+use crate::elevator::{Admission, DeviceFacts};
+use crate::entry::{Mechanism, Variant};
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tags {
+    /// Tags of a word (6.6 and earlier).
+    PerWord,
+    /// All tags (6.12 and later).
+    All,
+}
+
+/// The mechanism as the catalogue knows it.
+pub(super) const MECHANISM: Mechanism = Mechanism {
+    name: "tags",
+    doc: "what a limit on the depth of writes counts",
+    variants: &[
+        Variant { name: "per_word", doc: "tags of each word of the tag map: 6.6 and earlier" },
+        Variant { name: "all", doc: "all tags: 6.12 and later" },
+    ],
+};
+
+impl Tags {
+    pub(super) fn of(variant: &str) -> Tags {
+        if variant == "per_word" { Tags::PerWord } else { Tags::All }
+    }
+
+    /// As many as there are, counted so.
+    pub(super) fn all(self, device: &DeviceFacts) -> u32 {
+        match self {
+            Tags::PerWord => device.tags_per_word,
+            Tags::All => device.nr_requests,
+        }
+    }
+
+    /// So many of them.
+    pub(super) fn admission(self, tags: u32) -> Admission {
+        match self {
+            Tags::PerWord => Admission::Shallow(tags),
+            Tags::All => Admission::AtMost(tags),
+        }
+    }
+}
