@@ -2,7 +2,8 @@
 //!
 //! **Rule** blk-mq's tags stand in words. Until 6.6 an elevator's limit held for each word, so its smallest value, one,
 //! let through as many requests as there are words; since then it holds for all tags together.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1 (6.12.117 has it as a late stable fix; an early 6.12 presumably has not).
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1 (6.12.117 has it as a late stable fix; an early 6.12 presumably
+//! has not).
 
 use crate::elevator::{Admission, DeviceFacts};
 use crate::entry::{Mechanism, Variant};

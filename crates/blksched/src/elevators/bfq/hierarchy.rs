@@ -7,9 +7,9 @@
 //! served. A queue leaves its tree for that, and so does a group in which one entity waits; a group with more stays
 //! where it is, and may be next once more.
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, docs/behaviour/elevators-6.12-6.18.md#g5 and
-//! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs when wrong** After the way down the search for who is
-//! next stops at the first level without news. A level may then name the very group that it serves as the next one, and
-//! nobody preempts it: a kernel does so, and so does this.
+//! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs when wrong** After the way down the search for
+//! who is next stops at the first level without news. A level may then name the very group that it serves as the next
+//! one, and nobody preempts it: a kernel does so, and so does this.
 
 use super::Bfq;
 use super::entity::Node;

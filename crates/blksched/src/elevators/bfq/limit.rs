@@ -4,8 +4,9 @@
 //! quarters, and while anybody raised is busy three and six sixteenths; of each word of the tag map until 6.6, of all
 //! tags since. With groups the share of those that a queue may have goes down from the top by weights: who has that
 //! many requests on their way, or whose group has, may use one.
-//! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8. **Costs when wrong** A process that fills the tags makes
-//! the shares of everybody else worthless: they have nothing queued that could be chosen.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
+//! **Costs when wrong** A process that fills the tags makes the shares of everybody else worthless: they have nothing
+//! queued that could be chosen.
 
 use super::Bfq;
 use super::entity::{Node, Place};

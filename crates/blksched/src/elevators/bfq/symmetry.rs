@@ -4,8 +4,9 @@
 //! compete. Until 6.1 groups do as soon as any but the root was woken and is not yet at rest; since 6.6, if queues of
 //! two or more, the root included, are busy or have requests in the device. So a group that is alone counts in 6.1, and
 //! later not.
-//! **Origin** docs/behaviour/elevators-6.1.md#b11, docs/behaviour/elevators-6.12-6.18.md#g9. **Costs when wrong** idling for shares that nobody competes for, and write-back that
-//! costs three times its size where it should cost once.
+//! **Origin** docs/behaviour/elevators-6.1.md#b11, docs/behaviour/elevators-6.12-6.18.md#g9. **Costs when wrong**
+//! idling for shares that nobody competes for, and write-back that costs three times its size where it should cost
+//! once.
 
 use super::Bfq;
 use super::entity::Node;

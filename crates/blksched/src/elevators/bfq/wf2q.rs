@@ -5,9 +5,9 @@
 //! for may start in the past, by as much as its weight was raised. Virtual time passes by `2²²·sectors/weights`, and
 //! jumps to the earliest start when nobody else could go. When nobody is left, it falls back to the last finish of
 //! those that are remembered.
-//! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first counts as the last; when that
-//! one leaves, the one before it does, or nobody, though others are remembered still: then virtual time does not fall
-//! back (recording `bfq-6.1/h02-back-seek-0`).
+//! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first
+//! counts as the last; when that one leaves, the one before it does, or nobody, though others are remembered still:
+//! then virtual time does not fall back (recording `bfq-6.1/h02-back-seek-0`).
 
 use super::Bfq;
 use super::entity::{Node, Place};

@@ -2,8 +2,8 @@
 //!
 //! **Rule** Until 6.6 first of their class, when that is asked, and if they are old enough for the question; since 6.12
 //! first of all, and the direction goes on behind them. The newest stands first. No batch is begun or continued.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#m4; that a request handed back counts as queued `expire` before that moment is MEMORY of 6.1. No
-//! recording has one.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#m4; that a request handed back counts as queued `expire` before
+//! that moment is MEMORY of 6.1. No recording has one.
 
 use std::collections::VecDeque;
 

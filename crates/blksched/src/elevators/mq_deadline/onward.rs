@@ -3,7 +3,8 @@
 //! **Rule** 6.1 remembers, when it takes a request, the one then behind it. Later kernels remember where it began, and
 //! go on with whatever is first there when they come to choose: a request that came in between, close behind the last
 //! one, is not left for the next sweep. The place is kept while there is nothing behind it, and is 0 at first.
-//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick"; docs/behaviour/elevators-6.12-6.18.md#m1. The change came between 6.1 and 6.6.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick"; docs/behaviour/elevators-6.12-6.18.md#m1.
+//! The change came between 6.1 and 6.6.
 //! **Costs when wrong** Whoever had nothing queued behind its last request starts again with the oldest one instead of
 //! going on.
 
