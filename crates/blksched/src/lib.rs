@@ -39,6 +39,7 @@
 
 mod answer;
 mod catalogue;
+pub mod cgroup;
 mod elevator;
 pub mod elevators;
 mod entry;

@@ -98,6 +98,12 @@ impl Bio {
         self.op.dir()
     }
 
+    /// Must it never wait for a group's share, because others may wait for it: metadata (and swap, which nothing here
+    /// sends)?
+    pub fn is_as_root(&self) -> bool {
+        self.hints.meta
+    }
+
     /// May it join a request, or another bio its own? Reads and writes may, unless they must be stable.
     pub fn is_mergeable(&self) -> bool {
         matches!(self.op, Op::Read | Op::Write) && self.durability.is_volatile()

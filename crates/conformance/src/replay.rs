@@ -7,12 +7,14 @@
 use std::path::{Path, PathBuf};
 
 use blksched::{Catalogue, GroupError, KnobError, SpecError};
+use blksched_traces::blk_mq_transcript;
 use blksched_traces::call_log::{self, CallLog};
 use blksched_traces::elevator_transcript::{Event, ReadError, Transcript};
 
 use crate::calls::{self, LogError};
 
 mod adios;
+mod blk_mq;
 mod expect;
 mod inputs;
 mod setup;
@@ -112,6 +114,9 @@ pub enum ReplayError {
 pub fn replay_file(path: &Path) -> Result<Report, ReplayError> {
     if call_log::is_log(path)? {
         return replay_log(path, &Catalogue::builtin());
+    }
+    if blk_mq_transcript::is_transcript(path)? {
+        return blk_mq::replay(path);
     }
     let transcript = Transcript::open(path)?;
     replay(&transcript, path, &Catalogue::builtin())

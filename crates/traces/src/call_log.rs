@@ -328,11 +328,16 @@ pub struct CallLog {
 /// # Errors
 /// If it cannot be read.
 pub fn is_log(path: &Path) -> Result<bool, ReadError> {
+    begins_with(path, FORMAT)
+}
+
+/// Does the start of a file name this format?
+pub(crate) fn begins_with(path: &Path, format: &str) -> Result<bool, ReadError> {
     let mut start = [0; 64];
     let mut input = elevator_transcript::open(path)?;
     let read = read_up_to(&mut input, &mut start);
     let read = read.map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-    Ok(String::from_utf8_lossy(&start[..read]).contains(FORMAT))
+    Ok(String::from_utf8_lossy(&start[..read]).contains(format))
 }
 
 /// As much as there is.

@@ -1,0 +1,7 @@
+//! The controllers of cgroup v2's `io` files, each as a pure state machine, by its kernel name.
+//!
+//! | file of a group | controller |
+//! |---|---|
+//! | `io.weight`, `io.cost.model`, `io.cost.qos` | [`blk_iocost`] |
+
+pub mod blk_iocost;

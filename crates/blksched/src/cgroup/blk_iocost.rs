@@ -1,0 +1,459 @@
+//! io.cost: what an I/O costs by a model of the device, and groups that pay for it in proportion to their weights.
+//!
+//! Every I/O costs virtual time; a device gives out one second of it per second, times *vrate*. A group whose clock is
+//! ahead of the device's waits. Where is the rule that…
+//!
+//! | … | file |
+//! |---|---|
+//! | says what a bio costs, and which model a device has unless somebody says otherwise? | `model` |
+//! | says what the device must keep to (`io.cost.qos`)? | `qos` |
+//! | makes shares from weights, along the tree? | `weights` |
+//! | lets a bio go, or puts its task to sleep? | `throttle` |
+//! | wakes tasks when there is budget? | `kick` |
+//! | lets what cannot wait go on credit, and delays its group for it? | `debt` |
+//! | looks at everything once in a period? | `period` |
+//! | says how much of its share a group needs, and gives the rest to others? | `usage`, `transfer` |
+//! | makes the device's clock faster or slower? | `vrate` |
+//!
+//! **Origin** docs/behaviour/cgroup-io.md#k; every recording of `iocost-6.1` replays.
+
+use std::collections::VecDeque;
+
+use crate::group::WEIGHTS;
+use crate::request::{Bio, Dir, GroupId, Op, PerDir};
+use crate::time::{Instant, Jiffies, Span, Tick};
+
+mod debt;
+mod kick;
+pub mod model;
+mod period;
+pub mod qos;
+mod throttle;
+mod transfer;
+mod usage;
+mod vrate;
+mod weights;
+
+pub use model::{Class, Figures, Model};
+pub use qos::Qos;
+
+use debt::Forgiveness;
+use model::Coefficients;
+use vrate::Pace;
+use weights::Tree;
+
+/// Virtual time per second.
+pub const VTIME_PER_S: u64 = 1 << 37;
+/// Virtual time per microsecond at a vrate of 100 %.
+pub const VTIME_PER_US: u64 = VTIME_PER_S / 1_000_000;
+/// The whole of the device, as a share; also what weights are scaled by.
+pub const WHOLE: u64 = 1 << 16;
+
+/// Which of the two sums that overflow 32 bits in every kernel so far do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflows {
+    /// Both, as in kernels: a group that used all of its time asks for nothing next, and the step back of a heavy group
+    /// (weights above 2621) is any number.
+    #[default]
+    Kernel,
+    /// Neither: what the formulas mean.
+    None,
+}
+
+/// Which kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// 6.1: a changed class leaves the lasting rate as it is.
+    V6_1,
+    /// 6.12 and later: it resets that too; the most a rate may be is rounded up.
+    #[default]
+    V6_12,
+}
+
+/// io.cost on one device, as it is configured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Ticks per second.
+    pub jiffies: Jiffies,
+    /// What the device is taken for, where nobody says otherwise.
+    pub class: Class,
+    /// What somebody wrote to `io.cost.model`.
+    pub model: Option<Model>,
+    /// What somebody wrote to `io.cost.qos`.
+    pub qos: Option<Qos>,
+    /// As in kernels, or as meant.
+    pub overflows: Overflows,
+    /// Which kernel.
+    pub era: Era,
+}
+
+/// A task's number, whoever numbers them.
+pub type Task = u32;
+
+/// What becomes of a bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes, and has cost its group so much virtual time.
+    Go {
+        /// 0: it was free.
+        cost: u64,
+    },
+    /// Its task sleeps.
+    Sleep,
+    /// It goes on credit.
+    Debt,
+}
+
+/// A task that wakes, and what its bio has cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// Which.
+    pub task: Task,
+    /// Virtual time.
+    pub cost: u64,
+}
+
+/// A group's own books.
+#[derive(Clone, Debug, Default)]
+struct Account {
+    /// How far it has come, in virtual time; all differences are modulo 2^64.
+    vtime: u64,
+    /// What of it has completed.
+    done: u64,
+    /// What it has been charged since the last look, at its full price.
+    usage: u64,
+    /// Where its last bio ended \[sectors\].
+    cursor: u64,
+    /// Tasks that wait, with the full price of their bios.
+    waiting: VecDeque<(Task, u64)>,
+    /// What it owes, at its full price.
+    debt: u64,
+    /// How long its tasks are delayed \[us\], and when that was said \[us\].
+    delay: u64,
+    delay_at: u64,
+    /// Its margin when its share last changed.
+    saved_margin: i64,
+    /// When it was activated \[us\].
+    active_since: u64,
+    /// The period in which it last sent anything.
+    stamp: u64,
+    /// When its wait is over, by its own timer \[ns\].
+    wakes_at: Option<u64>,
+}
+
+impl Account {
+    fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+}
+
+/// What completed requests say about the device, in one period.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latencies {
+    requests: u64,
+    missed: u64,
+    /// Their wait for slots \[ns\].
+    waited: u64,
+}
+
+/// A request that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Read or write.
+    pub dir: Dir,
+    /// Its length.
+    pub sectors: u32,
+    /// When a slot was first asked for.
+    pub asked: Instant,
+    /// When it had one.
+    pub started: Instant,
+}
+
+/// io.cost on one device.
+#[derive(Clone, Debug)]
+pub struct IoCost {
+    config: Config,
+    class: Class,
+    coefficients: Coefficients,
+    qos: Qos,
+    period_us: u64,
+    margins: qos::Margins,
+    tree: Tree,
+    accounts: Vec<Account>,
+    /// Active groups, the one activated last first.
+    active: Vec<GroupId>,
+    pace: Pace,
+    latencies: PerDir<Latencies>,
+    forgiveness: Forgiveness,
+    /// When the period ends, if one runs.
+    period_ends: Option<Tick>,
+    period: u64,
+}
+
+/// The moment of a call.
+#[derive(Clone, Copy, Debug)]
+struct Now {
+    ns: u64,
+    us: u64,
+    /// The device's virtual time.
+    vnow: u64,
+}
+
+impl IoCost {
+    /// Nobody has sent anything yet.
+    pub fn new(config: Config) -> IoCost {
+        let mut cost = IoCost {
+            config,
+            class: config.class,
+            coefficients: Coefficients::default(),
+            qos: Qos::default(),
+            period_us: 0,
+            margins: qos::Margins::default(),
+            tree: Tree::default(),
+            accounts: vec![Account::default()],
+            active: Vec::new(),
+            pace: Pace::default(),
+            latencies: PerDir::default(),
+            forgiveness: Forgiveness::default(),
+            period_ends: None,
+            period: 0,
+        };
+        cost.refresh_parameters();
+        cost
+    }
+
+    /// A group is made, or its weight changes.
+    pub fn set_group(&mut self, now: Instant, id: GroupId, parent: GroupId, weight: u32) {
+        assert!(WEIGHTS.contains(&weight), "a weight of {weight}");
+        if self.accounts.len() <= id.0 as usize {
+            self.accounts.resize(id.0 as usize + 1, Account::default());
+        }
+        let moment = self.now(now);
+        let weight = u64::from(weight) * WHOLE;
+        if self.tree.make(id, parent, weight) {
+            self.accounts[id.0 as usize] = Account { vtime: moment.vnow, done: moment.vnow, ..Account::default() };
+        } else if self.tree.weight(id) != weight {
+            self.reweigh(moment, id, weight);
+        }
+    }
+
+    fn reweigh(&mut self, now: Now, id: GroupId, weight: u64) {
+        if self.tree.active(id) > 0 && id != GroupId::ROOT {
+            let inuse = self.tree.inuse(id);
+            self.set_weights(now, id, weight, inuse, Save::Yes);
+        }
+        self.tree.set_weight(id, weight);
+    }
+
+    /// A group is gone; nobody of it waits.
+    pub fn remove_group(&mut self, now: Instant, id: GroupId) {
+        if let Some(at) = self.active.iter().position(|&active| active == id) {
+            let moment = self.now(now);
+            self.set_weights(moment, id, 0, 0, Save::No);
+            self.active.remove(at);
+        }
+        self.tree.remove(id);
+        if let Some(account) = self.accounts.get_mut(id.0 as usize) {
+            *account = Account::default();
+        }
+    }
+
+    /// A bio has ended: `cost` is what it was charged.
+    pub fn bio_done(&mut self, group: GroupId, cost: u64) {
+        let account = &mut self.accounts[group.0 as usize];
+        account.done = account.done.wrapping_add(cost);
+    }
+
+    /// A request has ended.
+    pub fn request_done(&mut self, now: Instant, ended: Ended) {
+        let page = self.coefficients.of(ended.dir).page;
+        let took = now.since(ended.asked).as_ns();
+        let size = u64::from(ended.sectors / 8) * page / (VTIME_PER_S / 1_000_000_000);
+        let latency = Span::from_us(self.qos.of(ended.dir).latency_us).as_ns();
+        let latencies = &mut self.latencies[ended.dir];
+        latencies.requests += 1;
+        latencies.missed += u64::from(took > size && took - size > latency);
+        latencies.waited += ended.started.since(ended.asked).as_ns();
+    }
+
+    /// When it next wants to be told the time.
+    pub fn deadline(&self) -> Option<Instant> {
+        let waits = self.active.iter().filter_map(|id| self.accounts[id.0 as usize].wakes_at);
+        waits.chain(self.period_ends.map(|tick| self.moment_of(tick))).min().map(Instant::from_ns)
+    }
+
+    /// Timers that are due: first the end of a period, then groups in the order of their numbers.
+    pub fn elapse(&mut self, now: Instant, woken: &mut Vec<Woken>) {
+        if self.period_ends.is_some_and(|tick| self.moment_of(tick) <= now.as_ns()) {
+            self.end_period(now, woken);
+        }
+        for id in (0..self.accounts.len() as u32).map(GroupId) {
+            if self.accounts[id.0 as usize].wakes_at.is_some_and(|at| at <= now.as_ns()) {
+                self.wait_is_over(now, id, woken);
+            }
+        }
+    }
+
+    /// A group's own timer.
+    pub fn wait_is_over(&mut self, now: Instant, id: GroupId, woken: &mut Vec<Woken>) {
+        let moment = self.now(now);
+        self.accounts[id.0 as usize].wakes_at = None;
+        let pays = self.accounts[id.0 as usize].debt > 0;
+        self.kick(moment, id, pays, woken);
+    }
+
+    /// How long a group's tasks are delayed on their way back to user space.
+    pub fn delay(&self, id: GroupId) -> Span {
+        Span::from_us(self.accounts.get(id.0 as usize).map_or(0, |account| account.delay))
+    }
+
+    fn now(&self, now: Instant) -> Now {
+        let (ns, us) = (now.as_ns(), now.as_ns() / 1000);
+        Now { ns, us, vnow: self.pace.vnow(us) }
+    }
+
+    /// The first nanosecond of a tick.
+    fn moment_of(&self, tick: Tick) -> u64 {
+        let at = self.config.jiffies.instant(tick);
+        at.as_ns() + u64::from(self.config.jiffies.tick(at) < tick)
+    }
+
+    fn account(&mut self, id: GroupId) -> &mut Account {
+        &mut self.accounts[id.0 as usize]
+    }
+
+    /// Set a group's weights and remember, if asked to, the margin that it has now. Shares follow at once.
+    fn set_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
+        self.note_weights(now, id, active, inuse, save);
+        self.commit();
+    }
+
+    /// As [`IoCost::set_weights`], but shares follow with the next commit: within the end of a period.
+    fn note_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
+        if save == Save::Yes {
+            let account = self.account(id);
+            account.saved_margin = now.vnow.wrapping_sub(account.vtime) as i64;
+        }
+        self.tree.set(id, active, inuse);
+    }
+
+    fn commit(&mut self) {
+        self.active.iter().for_each(|&id| self.tree.refresh(id));
+    }
+
+    /// The device's class, model and demands, and what follows from them.
+    fn refresh_parameters(&mut self) {
+        let defaults = self.class.defaults();
+        self.coefficients = Coefficients::of_model(&self.config.model.unwrap_or(defaults.model));
+        self.qos = self.config.qos.unwrap_or(defaults.qos);
+        self.period_us = self.qos.period_us();
+        self.refresh_margins();
+    }
+
+    fn refresh_margins(&mut self) {
+        self.margins = qos::Margins::of(self.period_us, self.pace.base);
+    }
+}
+
+/// Is the margin of this moment remembered?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Save {
+    Yes,
+    No,
+}
+
+/// A group as recordings show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its weight while it is active.
+    pub active: u64,
+    /// What it claims of that.
+    pub inuse: u64,
+    /// Its share by weight.
+    pub hwa: u64,
+    /// Its share after donations.
+    pub hwi: u64,
+    /// How far it is behind the device's clock.
+    pub budget: i64,
+    /// What it owes.
+    pub debt: u64,
+    /// Its delay \[us\].
+    pub delay: u64,
+    /// What it has under way, in virtual time.
+    pub inflight: i64,
+}
+
+/// The device's clock as recordings show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// The lasting rate: virtual time per microsecond.
+    pub base_vrate: u64,
+    /// The rate of this period.
+    pub vrate: u64,
+    /// How long it has been too slow (above 0) or idle (below).
+    pub busy: i32,
+    /// Virtual time given out too much or too little.
+    pub err: i64,
+    /// Does a period run?
+    pub running: bool,
+    /// What the device is taken for.
+    pub class: Class,
+    /// A period's length.
+    pub period_us: u64,
+}
+
+impl IoCost {
+    /// How a group stands.
+    pub fn standing(&self, now: Instant, id: GroupId) -> Standing {
+        let (vnow, account) = (self.now(now).vnow, &self.accounts[id.0 as usize]);
+        Standing {
+            active: self.tree.active(id),
+            inuse: self.tree.inuse(id),
+            hwa: self.tree.hwa(id),
+            hwi: self.tree.hwi(id),
+            budget: vnow.wrapping_sub(account.vtime) as i64,
+            debt: account.debt,
+            delay: account.delay,
+            inflight: account.vtime.wrapping_sub(account.done) as i64,
+        }
+    }
+
+    /// How the device's clock stands.
+    pub fn clock(&self) -> Clock {
+        let Pace { base, rate, busy, err, .. } = self.pace;
+        let (running, class) = (self.period_ends.is_some(), self.class);
+        Clock { base_vrate: base, vrate: rate, busy, err, running, class, period_us: self.period_us }
+    }
+
+    /// The groups that are active, in the order of their numbers.
+    pub fn active_groups(&self) -> Vec<GroupId> {
+        let mut active = self.active.clone();
+        active.sort();
+        active
+    }
+
+    /// The tick at which the period ends.
+    pub fn period_ends(&self) -> Option<Tick> {
+        self.period_ends
+    }
+
+    /// When a group's own timer fires.
+    pub fn wakes_at(&self, id: GroupId) -> Option<Instant> {
+        self.accounts[id.0 as usize].wakes_at.map(Instant::from_ns)
+    }
+
+    /// What [`Coefficients`] came to: page, sequential and random I/O, of reads and of writes.
+    pub fn coefficients(&self) -> [u64; 6] {
+        let PerDir { read, write } = PerDir::from_fn(|dir| *self.coefficients.of(dir));
+        [read.page, read.sequential, read.random, write.page, write.sequential, write.random]
+    }
+}
+
+/// Reads and writes cost something; everything else is free.
+fn priced(bio: &Bio) -> Option<Dir> {
+    match bio.op {
+        Op::Read => Some(Dir::Read),
+        Op::Write if bio.sectors > 0 => Some(Dir::Write),
+        _ => None,
+    }
+}

@@ -1,0 +1,175 @@
+//! The device's clock: how much virtual time it gives out, and when that is more or less.
+//!
+//! **Rule** Slower while too many requests miss their latency or wait for slots; faster while nobody does and somebody
+//! is short. The longer it has been one of them, the bigger the step. Time given out by mistake is taken back within
+//! the next period.
+//! **Origin** docs/behaviour/cgroup-io.md#k7, steps a and e to h, #k2 (class) and #k9.
+
+use super::model::Class;
+use super::qos::MILLION;
+use super::{Era, IoCost, Latencies, Now, VTIME_PER_US};
+use crate::request::{Dir, PerDir};
+use crate::time::Instant;
+
+/// So much waiting for slots is too much, and so much is none \[% of the period\].
+const SLOTS_SHORT: u64 = 5;
+const SLOTS_FREE: u64 = 3;
+/// Of what may be missed, so much is few \[%\].
+const FEW: u64 = 75;
+const MOST_BUSY: i32 = 1000;
+/// A class is left behind after so long \[us\].
+const CHANGE_AFTER: u64 = 10_000_000;
+/// Faster or slower than its class \[% of 100 % vrate\].
+const FAST: u64 = 500;
+const SLOW: u64 = 10;
+
+/// The clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// The lasting rate.
+    pub(super) base: u64,
+    /// The rate of this period, which makes up for `err`.
+    pub(super) rate: u64,
+    pub(super) busy: i32,
+    pub(super) err: i64,
+    /// When the period began \[us\], and at which virtual time.
+    pub(super) period_us: u64,
+    pub(super) period_vtime: u64,
+    too_fast_since: Option<u64>,
+    too_slow_since: Option<u64>,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            base: VTIME_PER_US,
+            rate: VTIME_PER_US,
+            busy: 0,
+            err: 0,
+            period_us: 0,
+            period_vtime: 0,
+            too_fast_since: None,
+            too_slow_since: None,
+        }
+    }
+}
+
+impl Pace {
+    pub(super) fn vnow(&self, us: u64) -> u64 {
+        self.period_vtime.wrapping_add(us.wrapping_sub(self.period_us).wrapping_mul(self.rate))
+    }
+}
+
+/// What completed requests said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Observed {
+    /// So many of a million missed.
+    missed: PerDir<u64>,
+    /// The wait for slots \[% of the period\].
+    slots: u64,
+}
+
+impl IoCost {
+    /// What the period's requests said; the next one begins with nothing.
+    pub(super) fn observe(&mut self) -> Observed {
+        let latencies = core::mem::take(&mut self.latencies);
+        let missed = |dir: Dir| {
+            let Latencies { requests, missed, .. } = latencies[dir];
+            if requests == 0 { 0 } else { (missed * MILLION).div_ceil(requests) }
+        };
+        let waited = latencies.read.waited + latencies.write.waited;
+        Observed { missed: PerDir::from_fn(missed), slots: 100 * waited / (self.period_us * 1000) }
+    }
+
+    /// Busy, idle or neither, since when; and the rate that follows.
+    pub(super) fn adjust_rate(&mut self, observed: Observed, shortages: u32, lagging: u32) {
+        let may_miss = self.qos.may_miss();
+        let any = |limit: &dyn Fn(u64) -> u64| Dir::BOTH.iter().any(|&dir| observed.missed[dir] > limit(may_miss[dir]));
+        let busy = &mut self.pace.busy;
+        if observed.slots > SLOTS_SHORT || any(&|may| may) {
+            *busy = (*busy).max(0) + 1;
+        } else if observed.slots <= SLOTS_FREE && !any(&|may| may * FEW / 100) && shortages > 0 {
+            *busy = (*busy).min(0) - i32::from(lagging == 0);
+        } else {
+            *busy = 0;
+        }
+        *busy = (*busy).clamp(-MOST_BUSY, MOST_BUSY);
+        if self.pace.busy != 0 && !(self.pace.busy < 0 && lagging > 0) {
+            self.pace.base = self.next_base();
+            self.refresh_margins();
+        }
+    }
+
+    fn next_base(&self) -> u64 {
+        let (base, busy) = (self.pace.base, self.pace.busy);
+        let least = (self.qos.min_ppm * VTIME_PER_US).div_ceil(MILLION);
+        let most = match self.config.era {
+            Era::V6_1 => self.qos.max_ppm * VTIME_PER_US / MILLION,
+            Era::V6_12 => (self.qos.max_ppm * VTIME_PER_US).div_ceil(MILLION),
+        };
+        if base < least {
+            return (base * 104 / 100).min(least);
+        }
+        if base > most {
+            return (base * 96 / 100).max(most);
+        }
+        let step = match busy.unsigned_abs() {
+            0..=3 => 0,
+            4..=19 => 1,
+            20..=35 => 2,
+            36..=43 => 4,
+            44..=51 => 8,
+            _ => 16,
+        };
+        let percent = if busy > 0 { 100 - step } else { 100 + step };
+        (base * percent).div_ceil(100).clamp(least.min(most), most)
+    }
+
+    /// An SSD that runs at five times its model's rate for long is taken for a fast one, and back.
+    pub(super) fn check_class(&mut self, now: Now) {
+        if self.config.model.is_some() || self.config.qos.is_some() {
+            return;
+        }
+        let percent = 100 * self.pace.base / VTIME_PER_US;
+        let since = |condition: bool, since: Option<u64>| condition.then(|| since.unwrap_or(now.us));
+        self.pace.too_fast_since = since(percent >= FAST, self.pace.too_fast_since);
+        self.pace.too_slow_since = since(percent <= SLOW, self.pace.too_slow_since);
+        let long = |since: Option<u64>| since.is_some_and(|since| now.us - since >= CHANGE_AFTER);
+        let next = match self.class {
+            Class::Ssd if long(self.pace.too_fast_since) => Class::SsdFast,
+            Class::SsdFast if long(self.pace.too_slow_since) => Class::Ssd,
+            _ => return,
+        };
+        self.class = next;
+        (self.pace.too_fast_since, self.pace.too_slow_since) = (None, None);
+        self.pace.period_vtime = now.vnow;
+        self.pace.period_us = now.us;
+        self.pace.rate = VTIME_PER_US;
+        if self.config.era >= Era::V6_12 {
+            self.pace.base = VTIME_PER_US;
+        }
+        self.refresh_parameters();
+    }
+
+    /// A period begins now.
+    pub(super) fn begin_period(&mut self, now: Instant) {
+        let moment = self.now(now);
+        (self.pace.period_us, self.pace.period_vtime) = (moment.us, moment.vnow);
+        let jiffies = self.config.jiffies;
+        let length = self.period_us * u64::from(jiffies.hz());
+        self.period_ends = Some(jiffies.tick(now) + length.div_ceil(MILLION));
+    }
+
+    /// The rate of the period that begins: the lasting one, and what makes up for the error.
+    pub(super) fn refresh_rate(&mut self, now: Now) {
+        let base = self.pace.base as i64;
+        let left = (self.pace.period_us + self.period_us) as i64 - now.us as i64;
+        if left > 0 {
+            let correction = (-(self.pace.err / left)).clamp(-(base / 2), base);
+            self.pace.err += correction * left;
+            self.pace.rate = (base + correction) as u64;
+        }
+        let most = self.period_us as i64 * base;
+        self.pace.err = self.pace.err.clamp(-most, most);
+    }
+}

@@ -1,0 +1,58 @@
+//! Replays what a real kernel's slots and throttles decided (`blk-mq-transcript/1`) through the state machines that the
+//! block queue is made of. Every event carries its inputs and its result.
+
+use std::path::Path;
+
+use blksched_traces::blk_mq_transcript::{self as file, Common, Kind, Recorded};
+
+use super::{Divergence, ReplayError, Report};
+
+mod iocost;
+
+/// Replay one file.
+pub(super) fn replay(path: &Path) -> Result<Report, ReplayError> {
+    match file::kind(path)? {
+        Kind::Iocost => {
+            let case = file::iocost::Case::open(path)?;
+            let mut cost = iocost::Replayed::of(&case);
+            let starts = cost.check_start(&case.header);
+            Ok(report(&case.common, "iocost", &case.events, starts, |event| cost.step(event)))
+        }
+    }
+}
+
+/// Every event in its order, up to the first that differs.
+fn report<E>(
+    common: &Common,
+    what: &str,
+    events: &[Recorded<E>],
+    starts: Result<(), String>,
+    mut step: impl FnMut(&E) -> Result<(), String>,
+) -> Report {
+    let mut report = Report {
+        scheduler: what.to_owned(),
+        kernel: common.kernel.clone(),
+        elevator: format!("blk-mq's {what}"),
+        events: 0,
+        shape_sensitive: false,
+        divergence: None,
+    };
+    if let Err(what) = starts {
+        report.divergence = Some(Divergence { line: 1, what, before: Vec::new() });
+        return report;
+    }
+    for (nth, recorded) in events.iter().enumerate() {
+        if let Err(what) = step(&recorded.event) {
+            let before = events[nth.saturating_sub(20)..=nth].iter().map(|recorded| recorded.text.clone()).collect();
+            report.divergence = Some(Divergence { line: nth + 2, what, before });
+            break;
+        }
+        report.events += 1;
+    }
+    report
+}
+
+/// The same on both sides, or what differs.
+fn same<T: PartialEq + core::fmt::Debug>(what: &str, recorded: &T, here: &T) -> Result<(), String> {
+    if recorded == here { Ok(()) } else { Err(format!("{what}: recorded {recorded:?}, here {here:?}")) }
+}

@@ -1,0 +1,113 @@
+//! `blk-mq-transcript/1`: what a real kernel's slots and throttles decided, event by event, as JSON lines.
+//!
+//! The first line is a header, every further line an event, in the exact order in which things happened. Keys that only
+//! inform are read over. What a header and an event are depends on the header's `kind`: [`iocost`]. Files may
+//! be gzipped.
+
+use std::io::BufReader;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::elevator_transcript::{ReadError, open};
+use crate::lines::Lines;
+
+pub mod iocost;
+
+/// What the first line calls the format.
+pub const FORMAT: &str = "blk-mq-transcript/1";
+
+/// What a case was recorded of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// io.cost.
+    Iocost,
+}
+
+/// What every header has.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Common {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Of what.
+    pub kind: Kind,
+    /// Whose decisions, as in `6.1.192`.
+    pub kernel: String,
+    /// The case's name.
+    pub case: String,
+}
+
+/// An event, and its line as recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded<E> {
+    /// What happened.
+    pub event: E,
+    /// Its text, for whoever is told of a difference.
+    pub text: String,
+}
+
+/// A whole case; event `i` stood on line `i + 2`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case<H, E> {
+    /// What every header has.
+    pub common: Common,
+    /// What this kind of header has besides.
+    pub header: H,
+    /// The further lines.
+    pub events: Vec<Recorded<E>>,
+}
+
+/// Is it such a file? (If its first bytes name the format.)
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_transcript(path: &Path) -> Result<bool, ReadError> {
+    crate::call_log::begins_with(path, FORMAT)
+}
+
+/// What the case was recorded of.
+///
+/// # Errors
+/// If it cannot be read, or its first line is no header.
+pub fn kind(path: &Path) -> Result<Kind, ReadError> {
+    let mut lines = Lines::of(BufReader::new(open(path)?), path);
+    let Some(first) = lines.next() else { return Err(empty(path)) };
+    let (line, text) = first?;
+    Ok(parse::<Common>(path, line, &text)?.kind)
+}
+
+impl<H: DeserializeOwned, E: DeserializeOwned> Case<H, E> {
+    /// Read a file, gzipped or not.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a line is not what it should be.
+    pub fn open(path: &Path) -> Result<Case<H, E>, ReadError> {
+        let mut header = None;
+        let mut events = Vec::new();
+        for line in Lines::of(BufReader::new(open(path)?), path) {
+            let (line, text) = line?;
+            match header {
+                None => header = Some((parse(path, line, &text)?, parse(path, line, &text)?)),
+                Some(_) => events.push(Recorded { event: parse(path, line, &text)?, text }),
+            }
+        }
+        let (common, header) = header.ok_or_else(|| empty(path))?;
+        Ok(Case { common, header, events })
+    }
+}
+
+fn parse<T: DeserializeOwned>(path: &Path, line: usize, text: &str) -> Result<T, ReadError> {
+    serde_json::from_str(text).map_err(|error| ReadError::Line {
+        path: path.to_owned(),
+        line,
+        column: error.column().max(1),
+        message: error.to_string(),
+    })
+}
+
+fn empty(path: &Path) -> ReadError {
+    let message = "the file is empty: expected a header with `format`, `kind` and `kernel`".to_owned();
+    ReadError::Line { path: path.to_owned(), line: 1, column: 1, message }
+}
