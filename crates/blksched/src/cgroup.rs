@@ -3,5 +3,11 @@
 //! | file of a group | controller |
 //! |---|---|
 //! | `io.weight`, `io.cost.model`, `io.cost.qos` | [`blk_iocost`] |
+//! | `io.latency` | [`blk_iolatency`] |
+//! | `io.max` | [`blk_throttle`] |
+//! | `io.prio.class` | [`blk_ioprio`] |
 
 pub mod blk_iocost;
+pub mod blk_iolatency;
+pub mod blk_ioprio;
+pub mod blk_throttle;

@@ -1,0 +1,314 @@
+//! io.latency: a group that misses its target makes its siblings with longer targets, or none, send less.
+//!
+//! **Rule** Each group may have so many bios on their way. Siblings share a *cookie*: whoever misses its target lowers
+//! it, and whoever then sends with another cookie than it last saw halves its depth (or raises it by a sixteenth, when the
+//! cookie has risen). At a depth of one, tasks are delayed besides.
+//! **Origin** docs/behaviour/cgroup-io.md#l: read, not recorded.
+
+use std::collections::VecDeque;
+
+use crate::request::GroupId;
+use crate::time::{Instant, Span};
+
+mod cookie;
+mod window;
+
+use cookie::Cookie;
+use window::{Kind, Stat};
+
+/// Cookies are looked at again after this, by a timer that sending arms.
+const TIMER: Span = Span::from_secs(1);
+/// A sufferer that has said nothing for so long is forgotten.
+const FORGET_AFTER: Span = Span::from_secs(5);
+/// Two changes of a cookie are so far apart.
+const BETWEEN_CHANGES: Span = Span::from_ms(500);
+/// A cookie rises on at least so many samples.
+const GOOD_SAMPLES: u64 = 5;
+/// A delayed task sleeps no longer.
+const LONGEST_DELAY: Span = Span::from_ms(250);
+
+/// A task's number, whoever numbers them.
+pub type Task = u32;
+
+/// What becomes of a bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on.
+    Go,
+    /// Its task sleeps at one of its groups.
+    Sleep,
+}
+
+/// Whether a bio may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issuer {
+    /// As any.
+    Own,
+    /// Metadata and swap: counted, and never held.
+    AsRoot,
+}
+
+/// One group.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    parent: GroupId,
+    target: Option<Span>,
+    /// How many bios may be on their way; `None`: any number.
+    depth: Option<u32>,
+    in_flight: u32,
+    waiting: VecDeque<Task>,
+    /// The parent's cookie as this group last saw it.
+    seen: u32,
+    window_from: Instant,
+    window: Stat,
+    since_change: Stat,
+    /// Samples of its last window.
+    samples: u64,
+    use_delay: u32,
+    delay: Span,
+    delay_last: Span,
+    delay_at: Instant,
+    children: Cookie,
+}
+
+/// io.latency on one device.
+#[derive(Clone, Debug)]
+pub struct IoLatency {
+    kind: Kind,
+    nr_requests: u32,
+    levels: Vec<Level>,
+    timer: Option<Instant>,
+}
+
+impl IoLatency {
+    /// Nobody has a target yet.
+    pub fn new(rotational: bool, nr_requests: u32) -> IoLatency {
+        let kind = if rotational { Kind::Mean } else { Kind::Missed };
+        IoLatency { kind, nr_requests: nr_requests.max(1), levels: vec![Level::default()], timer: None }
+    }
+
+    /// A group is made.
+    pub fn set_group(&mut self, id: GroupId, parent: GroupId) {
+        if self.levels.len() <= id.0 as usize {
+            self.levels.resize(id.0 as usize + 1, Level::default());
+        }
+        let seen = self.levels[parent.0 as usize].children.value;
+        let level = &mut self.levels[id.0 as usize];
+        (level.parent, level.seen) = (parent, seen);
+    }
+
+    /// A group is gone; nobody of it waits.
+    pub fn remove_group(&mut self, id: GroupId) {
+        let Some(level) = self.levels.get_mut(id.0 as usize) else { return };
+        let Level { parent, samples, .. } = core::mem::take(level);
+        let cookie = &mut self.levels[parent.0 as usize].children;
+        cookie.samples = cookie.samples.saturating_sub(samples);
+        if cookie.sufferer.is_some_and(|(sufferer, _)| sufferer == id) {
+            cookie.sufferer = None;
+        }
+    }
+
+    /// `io.latency` is written: a target, or none.
+    pub fn set_target(&mut self, now: Instant, id: GroupId, target: Option<Span>) {
+        let level = &mut self.levels[id.0 as usize];
+        level.target = target;
+        (level.window, level.since_change, level.window_from) = (Stat::default(), Stat::default(), now);
+        let parent = level.parent;
+        let cookie = &mut self.levels[parent.0 as usize].children;
+        if cookie.sufferer.is_some_and(|(sufferer, _)| sufferer == id) {
+            cookie.sufferer = None;
+        }
+    }
+
+    /// The target of a group.
+    pub fn target(&self, id: GroupId) -> Option<Span> {
+        self.levels.get(id.0 as usize)?.target
+    }
+
+    /// How many bios of a group may be on their way.
+    pub fn depth(&self, id: GroupId) -> Option<u32> {
+        self.levels.get(id.0 as usize)?.depth
+    }
+
+    /// A bio of `group` that did not merge wants to go on; it is asked at each group up to the root. `from` is where it
+    /// begins: its group, or, once its task is woken, the parent of the one at which it slept.
+    pub fn throttle(&mut self, now: Instant, task: Task, from: GroupId, issuer: Issuer, woken: &mut Vec<Task>) -> Held {
+        self.timer.get_or_insert(now + TIMER);
+        let mut at = from;
+        while at != GroupId::ROOT {
+            self.check_cookie(at, woken);
+            let level = &mut self.levels[at.0 as usize];
+            let room = level.depth.is_none_or(|depth| level.in_flight < depth) && level.waiting.is_empty();
+            if !room && issuer == Issuer::Own {
+                level.waiting.push_back(task);
+                return Held { verdict: Verdict::Sleep, at };
+            }
+            level.in_flight += 1;
+            at = level.parent;
+        }
+        Held { verdict: Verdict::Go, at }
+    }
+
+    /// The parent of a group: where a woken task goes on.
+    pub fn parent(&self, id: GroupId) -> GroupId {
+        self.levels[id.0 as usize].parent
+    }
+
+    /// A bio has ended. Whoever is woken holds a place at that group already.
+    pub fn done(&mut self, now: Instant, group: GroupId, submitted: Instant, issuer: Issuer, woken: &mut Vec<Task>) {
+        let mut at = group;
+        while at != GroupId::ROOT {
+            let level = &mut self.levels[at.0 as usize];
+            level.in_flight = level.in_flight.saturating_sub(1);
+            let parent = level.parent;
+            self.wake(at, 1, woken);
+            if let Some(target) = self.levels[at.0 as usize].target {
+                self.record(now, at, target, now.since(submitted), issuer);
+            }
+            at = parent;
+        }
+    }
+
+    fn record(&mut self, now: Instant, at: GroupId, target: Span, latency: Span, issuer: Issuer) {
+        let level = &mut self.levels[at.0 as usize];
+        if issuer == Issuer::AsRoot && level.depth.is_some() {
+            if latency < target {
+                level.delay += target.saturating_sub(latency);
+                level.delay_at = now;
+            }
+        } else {
+            level.window.add(latency, target);
+        }
+        if now.since(level.window_from) >= window::length(target) {
+            level.window_from = now;
+            let window = core::mem::take(&mut level.window);
+            self.evaluate(now, at, target, window);
+        }
+    }
+
+    /// A window is over.
+    fn evaluate(&mut self, now: Instant, at: GroupId, target: Span, window: Stat) {
+        let (kind, q) = (self.kind, self.nr_requests);
+        let parent = self.levels[at.0 as usize].parent;
+        let before = core::mem::replace(&mut self.levels[at.0 as usize].samples, window.total);
+        let cookie = &mut self.levels[parent.0 as usize].children;
+        cookie.samples = cookie.samples.saturating_sub(before) + window.total;
+        let ok = window.is_ok(kind, target);
+        if ok && cookie.is_highest() {
+            return;
+        }
+        let (changed, sufferer) = (cookie.changed, cookie.sufferer);
+        self.levels[at.0 as usize].since_change.merge(window);
+        if now.since(changed) < BETWEEN_CHANGES {
+            return;
+        }
+        let since = self.levels[at.0 as usize].since_change;
+        let cookie = &mut self.levels[parent.0 as usize].children;
+        if ok && since.is_ok(kind, target) {
+            if since.total < GOOD_SAMPLES {
+                return;
+            }
+            if sufferer.is_some_and(|(group, _)| group == at) {
+                cookie.changed = now;
+                cookie.up(q);
+            }
+        } else if sufferer.is_none_or(|(_, lat)| lat >= target) {
+            cookie.changed = now;
+            if sufferer.is_none_or(|(_, lat)| lat > target) {
+                cookie.sufferer = Some((at, target));
+            }
+            cookie.down(q);
+        }
+        self.levels[at.0 as usize].since_change = Stat::default();
+    }
+
+    /// Has the cookie changed since this group last sent?
+    fn check_cookie(&mut self, at: GroupId, woken: &mut Vec<Task>) {
+        let q = self.nr_requests;
+        let cookie = self.levels[self.levels[at.0 as usize].parent.0 as usize].children;
+        let level = &mut self.levels[at.0 as usize];
+        let seen = core::mem::replace(&mut level.seen, cookie.value);
+        if cookie.value == seen {
+            return;
+        }
+        if cookie.value < seen && !cookie.throttles(level.target, level.samples) {
+            return;
+        }
+        let depth = level.depth.unwrap_or(q).min(q);
+        if cookie.is_highest() {
+            (level.depth, level.use_delay, level.delay) = (None, 0, Span::ZERO);
+        } else if cookie.value < seen {
+            level.use_delay += u32::from(level.depth == Some(1));
+            level.depth = Some((depth / 2).max(1));
+            return;
+        } else if level.depth == Some(1) && level.use_delay > 0 {
+            level.use_delay -= 1;
+            return;
+        } else if let Some(depth) = level.depth.filter(|&depth| depth < q) {
+            level.depth = Some(q.min(depth + (q / 16).max(1)));
+        } else {
+            return;
+        }
+        let all = level.waiting.len();
+        self.wake(at, all, woken);
+    }
+
+    /// The first of those that wait, as far as there is room; each takes its place at once.
+    fn wake(&mut self, at: GroupId, most: usize, woken: &mut Vec<Task>) {
+        let level = &mut self.levels[at.0 as usize];
+        for _ in 0..most {
+            if level.depth.is_some_and(|depth| level.in_flight >= depth) {
+                return;
+            }
+            let Some(task) = level.waiting.pop_front() else { return };
+            level.in_flight += 1;
+            woken.push(task);
+        }
+    }
+
+    /// When the timer fires.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// The timer: cookies without a sufferer rise; a sufferer that says nothing is forgotten.
+    pub fn elapse(&mut self, now: Instant) {
+        self.timer = None;
+        let q = self.nr_requests;
+        for level in &mut self.levels {
+            let cookie = &mut level.children;
+            match cookie.sufferer {
+                _ if cookie.is_highest() => {}
+                None => cookie.up(q),
+                Some(_) if now.since(cookie.changed) >= FORGET_AFTER => cookie.sufferer = None,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// How long a task of this group sleeps before it returns to user space; it pays that off.
+    pub fn take_delay(&mut self, now: Instant, id: GroupId) -> Span {
+        let level = &mut self.levels[id.0 as usize];
+        if level.use_delay == 0 {
+            return Span::ZERO;
+        }
+        let passed = now.since(level.delay_at).min(level.delay_last);
+        if passed >= Span::from_secs(1) {
+            level.delay = level.delay.saturating_sub(passed);
+        }
+        (level.delay_last, level.delay_at) = (level.delay, now);
+        level.delay.min(LONGEST_DELAY)
+    }
+}
+
+/// What became of a bio, and at which group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Whether it goes on.
+    pub verdict: Verdict,
+    /// Where its task sleeps.
+    pub at: GroupId,
+}
+
+#[cfg(test)]
+mod tests;

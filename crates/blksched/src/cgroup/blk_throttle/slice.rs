@@ -1,0 +1,192 @@
+//! A slice of time, what it allows, and what of that is used.
+//!
+//! **Rule** A bio passes if what has been sent since the slice began, it included, is no more than what the time since
+//! then, rounded up to whole slices, allows. After each charge whole slices that are over are taken off both sides.
+//! **Origin** docs/behaviour/cgroup-io.md#x.
+
+use crate::time::{Jiffies, Tick};
+
+/// Which kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// 6.1 and 6.12.
+    V6_12,
+    /// 6.18: one old slice is kept as tolerance; bytes are charged before I/Os are looked at; metadata is let through.
+    #[default]
+    V6_18,
+}
+
+/// What one direction may have per second; `None`: no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limit {
+    /// Bytes.
+    pub bps: Option<u64>,
+    /// I/Os.
+    pub iops: Option<u64>,
+}
+
+/// A bio's length, and whether this group has charged it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    pub(super) bytes: u64,
+    pub(super) charged: bool,
+}
+
+/// May it pass now?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Pass,
+    /// Not before so many ticks.
+    Wait(Tick),
+}
+
+/// Is the bio asked about queued here?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queued {
+    No,
+    Yes,
+}
+
+/// What is used since it began. Negative: carried over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slice {
+    start: Tick,
+    end: Tick,
+    bytes: i64,
+    ios: i64,
+    carried_bytes: i64,
+    carried_ios: i64,
+}
+
+/// A slice's length: 100 ms.
+pub(super) fn length(jiffies: Jiffies) -> Tick {
+    Tick::from(jiffies.hz() / 10).max(1)
+}
+
+/// What so many ticks allow.
+fn allowed(rate: u64, ticks: Tick, jiffies: Jiffies) -> i64 {
+    let allowed = u128::from(rate) * u128::from(ticks) / u128::from(jiffies.hz());
+    i64::try_from(allowed).unwrap_or(i64::MAX)
+}
+
+impl Slice {
+    pub(super) fn test(
+        &mut self,
+        now: Tick,
+        size: &mut Size,
+        limit: &Limit,
+        queued: Queued,
+        jiffies: Jiffies,
+        era: Era,
+    ) -> Verdict {
+        if limit.bps.is_none() && limit.iops.is_none() {
+            return Verdict::Pass;
+        }
+        self.renew(now, queued, jiffies);
+        let bytes = if size.charged { 0 } else { self.wait_for_bytes(now, size.bytes, limit, jiffies) };
+        if era == Era::V6_18 && bytes == 0 && !size.charged {
+            self.bytes += size.bytes as i64;
+            size.charged = true;
+        }
+        let ios = match (era, bytes) {
+            (Era::V6_18, 1..) => 0,
+            _ => self.wait_for_an_io(now, limit, jiffies, era),
+        };
+        let wait = bytes.max(ios);
+        if wait == 0 {
+            return Verdict::Pass;
+        }
+        self.end = self.end.max((now + wait).next_multiple_of(length(jiffies)));
+        Verdict::Wait(wait)
+    }
+
+    /// A new slice if the old one is over and nobody waits; else the old one goes on.
+    fn renew(&mut self, now: Tick, queued: Queued, jiffies: Jiffies) {
+        let slice = length(jiffies);
+        if !(self.start..=self.end).contains(&now) && queued == Queued::No {
+            *self = Slice { start: now, end: now + slice, ..Slice::default() };
+        } else if self.end < now + slice {
+            self.end = (now + slice).next_multiple_of(slice);
+        }
+    }
+
+    fn wait_for_bytes(&self, now: Tick, bytes: u64, limit: &Limit, jiffies: Jiffies) -> Tick {
+        let Some(rate) = limit.bps else { return 0 };
+        let elapsed = now - self.start;
+        let rounded = elapsed.next_multiple_of(length(jiffies)).max(length(jiffies));
+        let may = allowed(rate, rounded, jiffies).saturating_add(self.carried_bytes);
+        let missing = self.bytes.saturating_add(bytes as i64).saturating_sub(may);
+        if missing <= 0 {
+            return 0;
+        }
+        let ticks = missing as u128 * u128::from(jiffies.hz()) / u128::from(rate.max(1));
+        (ticks as Tick).max(1) + (rounded - elapsed)
+    }
+
+    fn wait_for_an_io(&self, now: Tick, limit: &Limit, jiffies: Jiffies, era: Era) -> Tick {
+        let Some(rate) = limit.iops else { return 0 };
+        let elapsed = now - self.start;
+        let rounded = (elapsed + 1).next_multiple_of(length(jiffies));
+        if self.ios < allowed(rate, rounded, jiffies).saturating_add(self.carried_ios) {
+            return 0;
+        }
+        let wait = rounded - elapsed;
+        match era {
+            Era::V6_12 => wait,
+            Era::V6_18 => wait.max(Tick::from(jiffies.hz()) / rate.max(1) + 1),
+        }
+    }
+
+    /// A bio passes.
+    pub(super) fn charge(&mut self, size: Size) {
+        self.bytes += if size.charged { 0 } else { size.bytes as i64 };
+        self.ios += 1;
+    }
+
+    /// Whole slices that are over are taken off; 6.18 keeps one of them, so that a late timer loses nothing.
+    pub(super) fn trim(&mut self, now: Tick, limit: &Limit, jiffies: Jiffies, era: Era) {
+        let slice = length(jiffies);
+        if limit.bps.is_none() && limit.iops.is_none() || !(self.start..=self.end).contains(&now) {
+            return;
+        }
+        self.end = (now + slice).next_multiple_of(slice);
+        let over = (now - self.start) / slice * slice;
+        let taken = match era {
+            Era::V6_12 => over,
+            Era::V6_18 if over >= 2 * slice => over - slice,
+            Era::V6_18 => 0,
+        };
+        if taken == 0 {
+            return;
+        }
+        let of = |rate: Option<u64>| rate.map_or(0, |rate| allowed(rate, taken, jiffies));
+        let (bytes, ios) = (of(limit.bps) + self.carried_bytes, of(limit.iops) + self.carried_ios);
+        if bytes <= 0 && ios <= 0 {
+            return;
+        }
+        self.bytes = (self.bytes - bytes).max(0);
+        self.ios = (self.ios - ios).max(0);
+        (self.carried_bytes, self.carried_ios) = (0, 0);
+        self.start += taken;
+    }
+
+    /// Limits change: what was allowed while bios waited, and not used, is carried over.
+    pub(super) fn change(&mut self, now: Tick, limit: &Limit, waits: bool, jiffies: Jiffies, era: Era) {
+        let mut carried = (0, 0);
+        if waits {
+            let ticks = now - self.start;
+            let of = |rate: Option<u64>, used: i64, before: i64| {
+                rate.map_or(0, |rate| allowed(rate, ticks, jiffies) - used + before)
+            };
+            carried = (
+                of(limit.bps, self.bytes, self.carried_bytes),
+                of(limit.iops, self.ios, self.carried_ios),
+            );
+        }
+        *self = Slice { start: now, end: now + length(jiffies), ..Slice::default() };
+        match era {
+            Era::V6_12 => (self.carried_bytes, self.carried_ios) = carried,
+            Era::V6_18 => (self.bytes, self.ios) = (-carried.0, -carried.1),
+        }
+    }
+}
