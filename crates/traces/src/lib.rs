@@ -1,9 +1,9 @@
 //! Trace formats: one file per format, reader and writer together, each tested by a round trip.
 //!
-//! [`elevator_transcript`] holds the recorded decisions of real kernels' schedulers, [`blk_mq_transcript`] those of what
-//! stands around them, [`call_log`] every call to a queue of ours and its answer, [`blktrace`] what a kernel (or a server
-//! of ours) did with each I/O, [`blkparse`] the text that blkparse makes of it, [`tracefs`] a kernel's own text of the
-//! same.
+//! [`elevator_transcript`] holds the recorded decisions of real kernels' schedulers, [`blk_mq_transcript`] those of
+//! what stands around them, [`call_log`] every call to a queue of ours and its answer, [`blktrace`] what a kernel (or a
+//! server of ours) did with each I/O, [`blkparse`] the text that blkparse makes of it, [`tracefs`] a kernel's own text
+//! of the same.
 
 pub mod blk_mq_transcript;
 pub mod blkparse;

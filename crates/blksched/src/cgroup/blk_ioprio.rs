@@ -1,7 +1,7 @@
 //! `io.prio.class`: what a group's bios have for a priority, whatever their processes say.
 //!
-//! **Rule** The larger of what the bio has and what the group sets, as numbers: class × 8192 + level, none being 0. Only
-//! `promote-to-rt` of 6.12 and later sets outright.
+//! **Rule** The larger of what the bio has and what the group sets, as numbers: class × 8192 + level, none being 0.
+//! Only `promote-to-rt` of 6.12 and later sets outright.
 //! **Origin** docs/behaviour/cgroup-io.md#p. It stands before merging: elevators and merges see the changed priority.
 
 use crate::request::{Class, Priority};
@@ -67,7 +67,8 @@ mod tests {
     #[test]
     fn each_policy_changes_what_its_rule_says_and_nothing_else() {
         use Class::{BestEffort, Idle, None, RealTime};
-        let own = [(None, 0), (RealTime, 3), (BestEffort, 6), (Idle, 2)].map(|(class, level)| Priority { class, level });
+        let own =
+            [(None, 0), (RealTime, 3), (BestEffort, 6), (Idle, 2)].map(|(class, level)| Priority { class, level });
         let after = |policy: PrioClass| own.map(|own| policy.apply(own)).map(|to| (to.class, to.level));
         assert_eq!(after(PrioClass::NoChange), [(None, 0), (RealTime, 3), (BestEffort, 6), (Idle, 2)]);
         assert_eq!(after(PrioClass::RestrictToBe), [(BestEffort, 0), (BestEffort, 0), (BestEffort, 6), (Idle, 2)]);

@@ -234,7 +234,8 @@ impl Throttle {
                 let lane = &mut self.levels[at.0 as usize].lanes[dir];
                 let (limit, mut slice) = (lane.limit, core::mem::take(&mut lane.slice));
                 let head = lane.head();
-                let verdict = head.map(|head| slice.test(tick, &mut head.size, &limit, slice::Queued::Yes, jiffies, era));
+                let verdict =
+                    head.map(|head| slice.test(tick, &mut head.size, &limit, slice::Queued::Yes, jiffies, era));
                 let lane = &mut self.levels[at.0 as usize].lanes[dir];
                 lane.slice = slice;
                 if verdict != Some(Verdict::Pass) {

@@ -114,6 +114,9 @@ mod tests {
 
     #[test]
     fn a_delay_grows_from_a_quarter_of_a_millisecond_to_a_quarter_of_a_second() {
-        assert_eq!([500, 501, 12_750, 24_999, 25_000, 90_000].map(delay_of), [0, 260, 125_125, 249_989, 250_000, 250_000]);
+        assert_eq!(
+            [500, 501, 12_750, 24_999, 25_000, 90_000].map(delay_of),
+            [0, 260, 125_125, 249_989, 250_000, 250_000]
+        );
     }
 }

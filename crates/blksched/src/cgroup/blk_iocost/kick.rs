@@ -1,7 +1,7 @@
 //! Waking tasks when their group has budget again.
 //!
-//! **Rule** Debt is paid first. Then tasks wake in the order in which they came, as far as the budget goes; for the next
-//! one a timer is set.
+//! **Rule** Debt is paid first. Then tasks wake in the order in which they came, as far as the budget goes; for the
+//! next one a timer is set.
 //! **Origin** docs/behaviour/cgroup-io.md#k6.
 
 use super::weights::{ratio, ratio_up};

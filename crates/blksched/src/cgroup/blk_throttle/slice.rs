@@ -178,10 +178,7 @@ impl Slice {
             let of = |rate: Option<u64>, used: i64, before: i64| {
                 rate.map_or(0, |rate| allowed(rate, ticks, jiffies) - used + before)
             };
-            carried = (
-                of(limit.bps, self.bytes, self.carried_bytes),
-                of(limit.iops, self.ios, self.carried_ios),
-            );
+            carried = (of(limit.bps, self.bytes, self.carried_bytes), of(limit.iops, self.ios, self.carried_ios));
         }
         *self = Slice { start: now, end: now + length(jiffies), ..Slice::default() };
         match era {

@@ -3,7 +3,9 @@
 use blksched::cgroup::blk_iocost::qos::{Qos, Target};
 use blksched::cgroup::blk_iocost::{Class, Config, Ended, Era, Figures, IoCost, Model, Overflows, Verdict, Woken};
 use blksched::{Bio, Dir, GroupId, Hints, Instant, Jiffies, Op, Sector, SubmitterId};
-use blksched_traces::blk_mq_transcript::iocost::{self as file, Case, Coefficients, Event, Header, Outcome, Period, What};
+use blksched_traces::blk_mq_transcript::iocost::{
+    self as file, Case, Coefficients, Event, Header, Outcome, Period, What,
+};
 use blksched_traces::elevator_transcript::OpLetter;
 
 use super::same;
