@@ -42,6 +42,9 @@ pub(crate) enum Verb {
     Disk(crate::disk::DiskArguments),
     /// Look into recorded traces, and write them, or parts of them, anew.
     Trace(TraceArguments),
+    /// Record what this machine's disks are asked for, as a trace that compare takes.
+    #[cfg(target_os = "linux")]
+    Record(crate::record::RecordArguments),
     /// Serve real disks over NBD, shared by weight and ordered by a scheduler.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Serve(crate::serve::ServeArguments),

@@ -38,7 +38,9 @@ impl Stage {
 
     /// The scheduler that a present kernel gives such a disk by itself.
     pub(crate) fn kernel_default(&self, scene: &Scene) -> &'static str {
-        kernel_default(&self.disk.build(scene.seed).facts())
+        let recorded = self.workload.machine.as_ref().and_then(|device| device.word("scheduler"));
+        let known = recorded.and_then(|name| PRESENT.into_iter().find(|known| *known == name));
+        known.unwrap_or_else(|| kernel_default(&self.disk.build(scene.seed).facts()))
     }
 
     /// How long runs are: as said, or as long as this contender's pilots need.
@@ -83,12 +85,17 @@ impl Stage {
             .collect()
     }
 
+    /// A limit of the device that a trace was recorded on.
+    fn recorded(&self, limit: &str) -> Option<u32> {
+        self.workload.machine.as_ref()?.number(limit).filter(|&number| number > 0)
+    }
+
     /// One trial of one elevator.
     pub(crate) fn trial(&self, scene: &Scene, contender: &Contender, limit: Span) -> Trial {
         let surroundings = Surroundings {
-            depth: scene.depth,
+            depth: scene.depth.or_else(|| self.recorded("queue_depth")),
             nr_requests: scene.nr_requests,
-            max_sectors: scene.max_sectors_kb.map(|kib| 2 * kib),
+            max_sectors: scene.max_sectors_kb.or_else(|| self.recorded("max_sectors_kb")).map(|kib| 2 * kib),
             host: scene.host,
             starts: match scene.starts {
                 When::Drawn => Starts::Drawn(0),
@@ -107,6 +114,9 @@ impl Stage {
         }
     }
 }
+
+/// The schedulers of a present kernel.
+const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// A kernel's choice where nobody chooses: `none` for a disk with more than one hardware queue, else `mq-deadline`.
 /// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; who takes more is taken for NVMe,

@@ -20,6 +20,8 @@ mod output;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod private;
 mod progress;
+#[cfg(target_os = "linux")]
+mod record;
 mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;
@@ -80,6 +82,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Disk(arguments) => disk::run(arguments),
         Verb::List(arguments) => list::run(arguments, catalogue),
         Verb::Trace(arguments) => trace::run(&arguments.verb),
+        #[cfg(target_os = "linux")]
+        Verb::Record(arguments) => record::run(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Serve(arguments) => serve::run(arguments, catalogue),
         #[cfg(all(feature = "serve", target_os = "linux"))]

@@ -21,6 +21,7 @@ mod stream;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
+use blksched_traces::machine::Device;
 use blksched_workloads::replay::Recording;
 
 pub use events::Begins;
@@ -103,7 +104,9 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     }
     let recording = Recording::of(events, stream.names()).map_err(|error| format!("{name}: {error}"))?;
     let fitness = info.fitness(stream.format(), stream.met());
-    Ok(Recorded { recording, notes: notes(&stream, &counts), fitness, name })
+    let device = info.devices.keys().next().filter(|_| counts.len() == 1);
+    let machine = stream.machine().zip(device).and_then(|(machine, device)| machine.devices.get(device)).cloned();
+    Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, name })
 }
 
 /// A recording, and what whoever replays it should know.
@@ -113,6 +116,8 @@ pub struct Recorded {
     pub name: String,
     /// What was submitted.
     pub recording: Recording,
+    /// What is known of the device it was recorded on.
+    pub machine: Option<Device>,
     /// May a verdict about queueing hang on it?
     pub fitness: Fitness,
     /// Where it is from, what it lacks, and what was assumed.

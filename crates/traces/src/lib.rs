@@ -12,6 +12,7 @@ pub mod call_log;
 pub mod columns;
 pub mod elevator_transcript;
 mod lines;
+pub mod machine;
 pub mod presets;
 pub mod tracefs;
 pub mod unpack;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Named, Reading, Recorded, Stream, recording};
 use blksched_traces::columns::Spec;
+use blksched_traces::machine::Device;
 use blksched_traces::presets::{Preset, presets};
 use blksched_workloads::replay::{PARAMETERS, Recording, Replay};
 
@@ -104,7 +105,8 @@ impl Trace {
         let notes = [&fitness].into_iter().chain(&recorded.notes).map(|note| format!("{name}: {note}")).collect();
         let replay = Replay::of(&name, &rest, Arc::new(recorded.recording));
         let replay = replay.map_err(|problem| Failure::Input(format!("{}:{}: {problem}", self.name, self.said)))?;
-        Ok(Loaded { replay, notes, unranked: (!recorded.fitness.ranks()).then_some(fitness) })
+        let machine = recorded.machine;
+        Ok(Loaded { replay, notes, machine, unranked: (!recorded.fitness.ranks()).then_some(fitness) })
     }
 }
 
@@ -112,6 +114,8 @@ impl Trace {
 pub(super) struct Loaded {
     pub(super) replay: Replay,
     pub(super) notes: Vec<String>,
+    /// What is known of the device it was recorded on.
+    pub(super) machine: Option<Device>,
     /// Why schedulers cannot be ranked by it, if so.
     pub(super) unranked: Option<String>,
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use blksched::nearest;
 use blksched_simulate::recording::{Content, content};
+use blksched_traces::machine::Device;
 use blksched_workloads::fio::{Host, JobFile, Note, Style, Text};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{PROGRAMS, Start, program};
@@ -32,6 +33,8 @@ pub(crate) struct Workload {
     replays: Vec<Replay>,
     /// What to know of the traces.
     told: Vec<String>,
+    /// What is known of the device that a trace was recorded on: defaults come from there.
+    pub(crate) machine: Option<Device>,
     /// Why schedulers cannot be ranked by this workload, if so.
     pub(crate) unranked: Option<String>,
     host: HostKnobs,
@@ -75,9 +78,10 @@ impl Workload {
         let file = if texts.is_empty() { None } else { Some(job_file(scene, &texts)?) };
         let loaded = traces.iter().map(Trace::load).collect::<Result<Vec<_>, _>>()?;
         let told = loaded.iter().flat_map(|trace| trace.notes.iter().cloned()).collect();
+        let machine = loaded.iter().find_map(|trace| trace.machine.clone());
         let unranked = loaded.iter().find_map(|trace| trace.unranked.clone());
         let replays = loaded.into_iter().map(|trace| trace.replay).collect();
-        Ok(Workload { name, file, programs, replays, told, unranked, host: scene.host })
+        Ok(Workload { name, file, programs, replays, told, machine, unranked, host: scene.host })
     }
 
     /// Its processes on a disk of this size.
@@ -104,6 +108,10 @@ impl Workload {
             notes.push(format!("--host changes nothing: {why}"));
         }
         notes.extend(self.told.iter().cloned());
+        notes.extend(self.machine.as_ref().map(|device| {
+            let words: Vec<String> = device.words.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            format!("recorded on {}: scheduler, queue_depth and max_sectors_kb are defaults here", words.join(" "))
+        }));
         notes.extend(self.replays.iter().flat_map(Replay::notes));
         notes
     }

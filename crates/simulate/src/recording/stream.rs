@@ -10,6 +10,7 @@ use std::path::Path;
 
 use blksched::Span;
 use blksched_traces::columns::Rows;
+use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
 use blksched_workloads::replay::Event;
 
@@ -114,6 +115,7 @@ pub struct Stream {
     met: Met,
     buffer: Vec<Event>,
     format: Format,
+    machine: Option<Machine>,
 }
 
 impl Stream {
@@ -122,11 +124,11 @@ impl Stream {
     /// # Errors
     /// If one cannot be read, or is in no known format.
     pub fn open(files: Vec<Named>, reading: Reading) -> Result<Stream, String> {
-        let (mut opened, mut shown) = (Vec::new(), None);
+        let (mut opened, mut shown, mut machine) = (Vec::new(), None, None);
         for (name, file) in files {
-            let (kind, format) = File::open(&name, file, reading.format.as_ref())?;
-            let Some((kind, format)) = kind.zip(format) else { continue };
+            let Some((kind, format, told)) = File::open(&name, file, reading.format.as_ref())? else { continue };
             shown.get_or_insert(format);
+            machine = machine.or(told);
             opened.push(File { name, kind, reached: Some(0) });
         }
         let format = shown.ok_or("the trace is empty")?;
@@ -142,12 +144,18 @@ impl Stream {
             met: Met::default(),
             buffer: Vec::new(),
             format,
+            machine,
         })
     }
 
     /// The first file's format.
     pub fn format(&self) -> &Format {
         &self.format
+    }
+
+    /// The machine it was recorded on, if `blksched record` did.
+    pub fn machine(&self) -> Option<&Machine> {
+        self.machine.as_ref()
     }
 
     /// What was met so far.
@@ -238,6 +246,8 @@ fn name_of(devices: &BTreeMap<Device, String>, device: Device) -> String {
     }
 }
 
+type Opened = (Kind, Format, Option<Machine>);
+
 enum Step {
     Read,
     Lost(u64),
@@ -256,24 +266,22 @@ enum Trouble {
 }
 
 impl File {
-    /// A file and its format; neither if it is empty, as those of CPUs on which nothing happened are.
-    fn open(
-        name: &str,
-        file: Box<dyn Read + Send>,
-        said: Option<&Format>,
-    ) -> Result<(Option<Kind>, Option<Format>), String> {
+    /// A file, its format and what it tells of its machine; `None` if it is empty, as those of CPUs on which nothing
+    /// happened are.
+    fn open(name: &str, file: Box<dyn Read + Send>, said: Option<&Format>) -> Result<Option<Opened>, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
         let mut rest = unpack::unpacked(file).map_err(failed)?;
         let mut beginning = Vec::new();
         rest.by_ref().take(BEGINNING as u64).read_to_end(&mut beginning).map_err(failed)?;
         if beginning.is_empty() {
-            return Ok((None, None));
+            return Ok(None);
         }
         let whole = beginning.len() < BEGINNING;
         let format = match said {
             Some(format) => format.clone(),
             None => Format::of(&beginning, whole).ok_or_else(|| format::unknown(name, &beginning, whole))?,
         };
+        let machine = Machine::read(&String::from_utf8_lossy(&beginning));
         let input: Input = Box::new(Cursor::new(beginning).chain(rest));
         let kind = match &format {
             Format::Blktrace => Kind::Blktrace(blktrace::events(input)),
@@ -282,7 +290,7 @@ impl File {
             Format::Vscsi(version) => Kind::Vscsi(vscsi::Records::new(input, *version)),
             Format::Text(preset) => Kind::Rows(Box::new(Rows::new(input, preset.spec.clone()))),
         };
-        Ok((Some(kind), Some(format)))
+        Ok(Some((kind, format, machine)))
     }
 
     /// One more line or record: what it says goes into `events`.

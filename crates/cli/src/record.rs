@@ -1,0 +1,116 @@
+//! `blksched record`: what this machine's disks are asked for, in one file that `compare` takes.
+
+mod machine;
+mod tracefs;
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use blksched::Span;
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output;
+use tracefs::Instance;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RecordArguments {
+    /// The disks, by their names in /sys/block
+    #[arg(value_name = "DEVICE", required = true)]
+    pub(crate) devices: Vec<String>,
+    /// For how long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::scene::some_time)]
+    pub(crate) time: Span,
+    /// Stop when the trace has so many MiB, before it is packed
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_size: u64,
+    /// The buffer of each CPU in MiB: a larger one loses fewer events
+    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) buffer: u32,
+    /// The file to write; it must not exist
+    #[arg(long, short, value_name = "FILE", default_value = "recorded.trace.gz")]
+    pub(crate) out: PathBuf,
+    /// Print the commands that do it, for a machine without blksched; nothing is done
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+const EXAMPLES: &str = "\
+Needs root, and changes nothing but an instance of its own in tracefs, which it removes at the end and on Ctrl-C (what
+has been recorded by then is kept).
+
+Examples:
+  blksched record sda --time 60s
+  blksched record sda nvme0n1 --out monday.trace.gz --max-size 4096
+  blksched record sda --print > record.sh            the same by hand, on a machine without blksched
+  blksched trace info recorded.trace.gz              then: can a verdict hang on it?
+  blksched compare recorded.trace.gz                 then: its scheduler, depth and limits are the defaults";
+
+/// How often the kernel's buffers are emptied.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Record.
+pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
+    let machine = machine::read(Path::new("/"), &arguments.devices);
+    if arguments.print {
+        let (numbers, header) = match &machine {
+            Ok(machine) => (machine.devices.keys().copied().collect::<Vec<_>>(), machine.to_string()),
+            // The commands are for another machine: it has its own numbers.
+            Err(_) => (Vec::new(), String::new()),
+        };
+        return Ok(output::print(&tracefs::commands(arguments, &numbers, &header))?);
+    }
+    let machine = machine.map_err(Failure::Input)?;
+    let out = &arguments.out;
+    if out.exists() {
+        return Err(Failure::Input(format!("{}: is there already: expected a new file's name", out.display())));
+    }
+    let instance = Instance::open(arguments.buffer, &machine).map_err(Failure::Outside)?;
+    let half = out.with_extension(format!("half-{}", std::process::id()));
+    let outside = |error: std::io::Error| Failure::Outside(format!("{}: {error}", half.display()));
+    let mut file = GzEncoder::new(BufWriter::new(File::create(&half).map_err(outside)?), Compression::fast());
+    let recorded = write!(file, "{machine}").map_err(outside).and_then(|()| record(arguments, &instance, &mut file));
+    let lost = instance.lost();
+    drop(instance);
+    let bytes = match recorded {
+        Ok(bytes) => bytes,
+        Err(failure) => {
+            drop(fs::remove_file(&half));
+            return Err(failure);
+        }
+    };
+    let finished = file.finish().and_then(|mut out| out.flush()).and_then(|()| fs::rename(&half, out));
+    finished.map_err(outside)?;
+    let lost = match lost {
+        0 => "no event was lost".to_owned(),
+        some => format!("{some} events were lost: record again with a larger --buffer"),
+    };
+    anstream::eprintln!("{}: {:.1} MiB of events; {lost}", out.display(), bytes as f64 / f64::from(1 << 20));
+    Ok(())
+}
+
+/// Until the time is up, the trace is as long as it may be, or somebody presses Ctrl-C; how many bytes it has.
+fn record(arguments: &RecordArguments, instance: &Instance, out: &mut impl Write) -> Result<u64, Failure> {
+    let stop = interrupt::noticed();
+    let mut pipe = instance.pipe().map_err(Failure::Outside)?;
+    instance.turn(true).map_err(Failure::Outside)?;
+    let end = Instant::now() + Duration::from_nanos(arguments.time.as_ns());
+    let (most, mut bytes) = (arguments.max_size << 20, 0);
+    while Instant::now() < end && bytes < most && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(EVERY.min(end.saturating_duration_since(Instant::now())));
+        bytes += tracefs::drain(&mut pipe, out).map_err(Failure::Outside)?;
+    }
+    instance.turn(false).map_err(Failure::Outside)?;
+    bytes += tracefs::drain(&mut pipe, out).map_err(Failure::Outside)?;
+    if bytes >= most {
+        anstream::eprintln!("stopped after {} MiB, as --max-size says", arguments.max_size);
+    }
+    Ok(bytes)
+}

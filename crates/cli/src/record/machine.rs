@@ -1,0 +1,117 @@
+//! What sysfs says of this machine's disks.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use blksched::nearest;
+use blksched_traces::machine::{Device, Machine};
+
+/// Files of a disk's folder in sysfs that a simulation can use or a reader wants to know.
+const WORDS: [(&str, &str); 9] = [
+    ("model", "device/model"),
+    ("queue_depth", "device/queue_depth"),
+    ("rotational", "queue/rotational"),
+    ("nr_requests", "queue/nr_requests"),
+    ("max_sectors_kb", "queue/max_sectors_kb"),
+    ("read_ahead_kb", "queue/read_ahead_kb"),
+    ("nomerges", "queue/nomerges"),
+    ("write_cache", "queue/write_cache"),
+    ("wbt_lat_usec", "queue/wbt_lat_usec"),
+];
+
+/// The machine whose file systems are mounted below `root`.
+pub(super) fn read(root: &Path, names: &[String]) -> Result<Machine, String> {
+    let kernel = fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default().trim().to_owned();
+    let mut devices = BTreeMap::new();
+    for name in names {
+        let (number, device) = device(root, name.strip_prefix("/dev/").unwrap_or(name))?;
+        devices.insert(number, device);
+    }
+    Ok(Machine { priorities: has_priorities(&kernel), kernel, devices })
+}
+
+/// Kernels tell a request's priority since 6.7.
+fn has_priorities(kernel: &str) -> bool {
+    let mut numbers = kernel.split(['.', '-']).map_while(|word| word.parse::<u32>().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 7)
+}
+
+fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
+    let block = root.join("sys/block");
+    let folder = block.join(name);
+    let said = |file: &str| fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().to_owned());
+    let number = said("dev").filter(|_| !name.is_empty() && !name.contains('/'));
+    let number = number.as_deref().and_then(|text| text.split_once(':'));
+    let number = number.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let Some(number) = number else {
+        let all: Vec<String> = fs::read_dir(&block)
+            .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+            .unwrap_or_default();
+        let near = nearest(name, all.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+        let mut all = all.clone();
+        all.sort();
+        return Err(format!(
+            "`{name}` is no disk of this machine: expected one of {}{} (partitions are recorded with their disk)",
+            all.join(", "),
+            near.unwrap_or_default()
+        ));
+    };
+    let mut device = Device::default();
+    device.words.insert("name".to_owned(), name.to_owned());
+    device.words.extend(WORDS.iter().filter_map(|(word, file)| Some(((*word).to_owned(), said(file)?))));
+    // Brackets stand around the one that is on.
+    let on = said("queue/scheduler").and_then(|all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()));
+    device.words.extend(on.map(|on| ("scheduler".to_owned(), on)));
+    let queues = fs::read_dir(folder.join("mq")).map_or(0, Iterator::count);
+    if queues > 0 {
+        device.words.insert("hw_queues".to_owned(), queues.to_string());
+    }
+    for entry in fs::read_dir(folder.join("queue/iosched")).into_iter().flatten().flatten() {
+        let knob = entry.file_name().to_string_lossy().into_owned();
+        let value = fs::read_to_string(entry.path()).unwrap_or_default();
+        if let [value] = value.split_whitespace().collect::<Vec<_>>()[..] {
+            device.knobs.insert(knob, value.to_owned());
+        }
+    }
+    Ok((number, device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_what_its_files_say() {
+        let root = std::env::temp_dir().join(format!("blksched-machine-{}", std::process::id()));
+        let write = |file: &str, text: &str| {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("proc/sys/kernel/osrelease", "6.12.3-amd64\n");
+        write("sys/block/sda/dev", "8:0\n");
+        write("sys/block/sda/device/model", "WD Blue\n");
+        write("sys/block/sda/queue/scheduler", "none [mq-deadline] kyber bfq\n");
+        write("sys/block/sda/queue/iosched/fifo_batch", "16\n");
+        write("sys/block/sda/mq/0/tags", "\n");
+        let machine = read(&root, &["/dev/sda".to_owned()]).unwrap();
+        assert!(machine.priorities);
+        let text = machine.to_string();
+        let device = "# device 8,0 hw_queues=1 model=WD_Blue name=sda scheduler=mq-deadline knobs=fifo_batch:16\n";
+        assert!(text.contains(device), "{text}");
+        let error = read(&root, &["sdaa".to_owned()]).unwrap_err();
+        assert!(error.contains("did you mean `sda`?"), "{error}");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn priorities_are_told_since_6_7() {
+        assert!(
+            !has_priorities("6.6.30")
+                && has_priorities("6.7.0-rc1")
+                && has_priorities("6.18.44-fc")
+                && !has_priorities("")
+        );
+    }
+}

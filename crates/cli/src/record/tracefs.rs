@@ -1,0 +1,163 @@
+//! An instance of the kernel's tracing, of our own: made, turned on, read, removed.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use blksched_traces::machine::Machine;
+
+use super::RecordArguments;
+
+/// The events that a replay needs.
+const EVENTS: [&str; 6] =
+    ["block_bio_queue", "block_rq_insert", "block_rq_issue", "block_rq_merge", "block_rq_requeue", "block_rq_complete"];
+/// Where tracefs usually is.
+const MOUNTED: &str = "/sys/kernel/tracing";
+/// `O_NONBLOCK` of Linux (x86, Arm, RISC-V, POWER; MIPS and SPARC have other numbers).
+const NONBLOCK: i32 = 0o4000;
+
+/// An instance; it is gone when this is dropped.
+pub(super) struct Instance {
+    folder: PathBuf,
+}
+
+impl Instance {
+    /// A new one, turned off.
+    pub fn open(buffer_mib: u32, machine: &Machine) -> Result<Instance, String> {
+        let tracefs = mounted()?;
+        let folder = tracefs.join("instances").join(format!("blksched-{}", std::process::id()));
+        fs::create_dir(&folder).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => "recording needs root (`--print` shows the commands)".to_owned(),
+            _ => format!("{}: {error}", folder.display()),
+        })?;
+        let instance = Instance { folder };
+        instance.write("tracing_on", "0")?;
+        instance.write("buffer_size_kb", &(u64::from(buffer_mib) << 10).to_string())?;
+        instance.write("trace_clock", "mono")?;
+        let numbers: Vec<_> = machine.devices.keys().copied().collect();
+        for event in EVENTS {
+            instance.write(&format!("events/block/{event}/filter"), &filter(&numbers))?;
+            instance.write(&format!("events/block/{event}/enable"), "1")?;
+        }
+        Ok(instance)
+    }
+
+    fn write(&self, file: &str, what: &str) -> Result<(), String> {
+        let path = self.folder.join(file);
+        let mut open =
+            OpenOptions::new().write(true).open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        open.write_all(what.as_bytes()).map_err(|error| format!("{} = {what}: {error}", path.display()))
+    }
+
+    pub fn turn(&self, on: bool) -> Result<(), String> {
+        self.write("tracing_on", if on { "1" } else { "0" })
+    }
+
+    /// What it has recorded, to be read as it comes.
+    pub fn pipe(&self) -> Result<File, String> {
+        let path = self.folder.join("trace_pipe");
+        let open = OpenOptions::new().read(true).custom_flags(NONBLOCK).open(&path);
+        open.map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// How many events did not fit into the kernel's buffers.
+    pub fn lost(&self) -> u64 {
+        let cpus = fs::read_dir(self.folder.join("per_cpu")).into_iter().flatten().flatten();
+        let stats = cpus.filter_map(|cpu| fs::read_to_string(cpu.path().join("stats")).ok());
+        let of = |text: &str, name: &str| -> u64 {
+            let value =
+                text.lines().find_map(|line| line.strip_prefix(name)?.trim_start_matches(':').trim().parse().ok());
+            value.unwrap_or(0)
+        };
+        stats.map(|text| of(&text, "overrun") + of(&text, "dropped events")).sum()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // Its files are the kernel's: removing the folder is all there is to do. What fails here is told by the next
+        // attempt to record.
+        drop(self.turn(false));
+        drop(fs::remove_dir(&self.folder));
+    }
+}
+
+/// tracefs's folder; it is mounted if it is not yet.
+fn mounted() -> Result<PathBuf, String> {
+    let is_there = |path: &Path| path.join("instances").is_dir();
+    for path in [MOUNTED, "/sys/kernel/debug/tracing"].map(Path::new) {
+        if is_there(path) {
+            return Ok(path.to_owned());
+        }
+    }
+    let done = Command::new("mount").args(["-t", "tracefs", "nodev", MOUNTED]).output();
+    let path = Path::new(MOUNTED);
+    match done {
+        Ok(_) if is_there(path) => Ok(path.to_owned()),
+        Ok(output) => {
+            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(format!(
+                "{MOUNTED}: no tracefs there, and mounting it failed ({why}); recording needs root and a kernel with \
+                         CONFIG_FTRACE"
+            ))
+        }
+        Err(error) => Err(format!("mount: {error}")),
+    }
+}
+
+/// Only these devices.
+fn filter(devices: &[(u32, u32)]) -> String {
+    let each: Vec<String> = devices.iter().map(|(major, minor)| format!("dev == {}", major << 20 | minor)).collect();
+    each.join(" || ")
+}
+
+/// Everything that is in the kernel's buffers now; how many bytes that was.
+pub(super) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String> {
+    let (mut buffer, mut bytes) = (vec![0; 64 << 10], 0);
+    loop {
+        match pipe.read(&mut buffer) {
+            Ok(0) => return Ok(bytes),
+            Ok(read) => {
+                out.write_all(&buffer[..read]).map_err(|error| format!("writing the trace: {error}"))?;
+                bytes += read as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(bytes),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("trace_pipe: {error}")),
+        }
+    }
+}
+
+/// The same as a shell's commands.
+pub(super) fn commands(arguments: &RecordArguments, devices: &[(u32, u32)], header: &str) -> String {
+    let seconds = arguments.time.as_secs_f64().ceil();
+    let out = arguments.out.display();
+    let mut text = String::from(
+        "# As root. Records what the block layer is asked for, and cleans up; at most --max-size MiB.\nset -eu\n",
+    );
+    let _ = writeln!(text, "T={MOUNTED}\n[ -d $T/instances ] || mount -t tracefs nodev $T\nI=$T/instances/blksched");
+    text += "mkdir $I\ntrap 'echo 0 > $I/tracing_on; sleep 1; rmdir $I' EXIT\n";
+    let _ = writeln!(text, "echo 0 > $I/tracing_on; echo mono > $I/trace_clock");
+    let _ = writeln!(text, "echo {} > $I/buffer_size_kb", u64::from(arguments.buffer) << 10);
+    if devices.is_empty() {
+        let names = arguments.devices.join(" ");
+        let _ = writeln!(
+            text,
+            "FILTER=$(for d in {names}; do IFS=: read -r a b < /sys/block/$d/dev\n  printf 'dev == %d || ' \
+             $((a << 20 | b)); done)"
+        );
+        text += "FILTER=${FILTER% || }\n";
+    } else {
+        let _ = writeln!(text, "FILTER='{}'", filter(devices));
+    }
+    let _ = writeln!(text, "for e in {}; do", EVENTS.join(" "));
+    text += "  echo \"$FILTER\" > $I/events/block/$e/filter; echo 1 > $I/events/block/$e/enable\ndone\n";
+    let header = if header.is_empty() { String::new() } else { format!("cat <<'EOF'\n{header}EOF\n") };
+    let _ = writeln!(text, "{{ {header}  timeout {seconds} cat $I/trace_pipe || true; }} |");
+    let _ = writeln!(text, "  head -c {}M | gzip -1 > {out} &", arguments.max_size);
+    text += "echo 1 > $I/tracing_on\nwait $!\ngrep -h -e overrun $I/per_cpu/cpu*/stats   # events lost: should be 0\n";
+    text
+}
