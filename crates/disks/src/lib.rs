@@ -36,6 +36,7 @@ mod hdd;
 mod ledger;
 mod middleware;
 mod null;
+pub mod probe;
 mod raid;
 pub mod sheet;
 mod spec;

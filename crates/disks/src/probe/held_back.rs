@@ -1,0 +1,114 @@
+//! A part of the measurements that the model is not made of, and what the model says to it.
+
+use core::ops::ControlFlow;
+
+use blksched::{Op, Span};
+
+use super::ProbeError;
+use super::session::{Random, Session, Step, Timed};
+use super::target::{Modelled, ProbeAccess, TargetFacts};
+use super::value::demerit;
+use crate::DiskSpec;
+
+/// One load, measured and predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldBack {
+    /// What it was.
+    pub name: &'static str,
+    /// The mean latency \[ns\].
+    pub measured_mean: f64,
+    /// The model's \[ns\].
+    pub predicted_mean: f64,
+    /// The rms distance of both distributions \[ns\].
+    pub demerit: f64,
+}
+
+impl HeldBack {
+    /// The demerit as part of the measured mean.
+    pub fn relative(&self) -> f64 {
+        self.demerit / self.measured_mean.max(1.0)
+    }
+}
+
+/// A load's name, how deep it goes, and its steps.
+struct Load {
+    name: &'static str,
+    depth: u32,
+    steps: Vec<Step>,
+}
+
+/// What each load took.
+pub(super) type Measurements = Vec<(&'static str, Vec<f64>)>;
+
+/// The seed of the held-back places: no other measurement has it.
+const SEED: u64 = 0x6865_6c64;
+
+fn loads(facts: &TargetFacts) -> Vec<Load> {
+    let (sectors, access) = (facts.sectors, facts.access);
+    let most = u64::from(facts.max_sectors);
+    let mut random = Random::new(SEED);
+    let anywhere = |random: &mut Random, size: u64| random.below((sectors - size) / 8) * 8;
+    let read = |start: u64, sectors: u64| Step { op: Op::Read, start, sectors: sectors as u32 };
+    let mut loads = Vec::new();
+    let steps = (0..400).map(|_| read(anywhere(&mut random, 8), 8)).collect();
+    loads.push(Load { name: "random reads of 4 KiB", depth: 1, steps });
+    let steps = (0..400).map(|_| read(anywhere(&mut random, 8), 8)).collect();
+    loads.push(Load { name: "random reads of 4 KiB, 8 at a time", depth: 8, steps });
+    let area = anywhere(&mut random, sectors / 90);
+    let near = |random: &mut Random| {
+        let size = (8 << random.below(7)).min(most);
+        read(area + random.below(sectors / 100 / 8) * 8, size)
+    };
+    let steps = (0..400).map(|_| near(&mut random)).collect();
+    loads.push(Load { name: "reads of 4 to 256 KiB in a hundredth of the disk", depth: 1, steps });
+    let mut at = anywhere(&mut random, sectors / 90);
+    let stream = |random: &mut Random| {
+        if random.below(8) == 0 {
+            return read(anywhere(random, 128), 128);
+        }
+        at += 128;
+        read(at, 128)
+    };
+    let mut stream = stream;
+    let steps = (0..400).map(|_| stream(&mut random)).collect();
+    loads.push(Load { name: "a stream of 64 KiB, one read in eight elsewhere", depth: 1, steps });
+    if access == ProbeAccess::Destroy {
+        let steps = (0..3000).map(|_| Step { op: Op::Write, start: anywhere(&mut random, 8), sectors: 8 }).collect();
+        loads.push(Load { name: "random writes of 4 KiB, 4 at a time", depth: 4, steps });
+    }
+    loads
+}
+
+pub(super) fn measure(session: &mut Session<'_>) -> Result<Measurements, ProbeError> {
+    session.stage("what is held back")?;
+    let facts = session.facts().clone();
+    let mut measured = Vec::new();
+    for Load { name, depth, steps } in loads(&facts) {
+        session.rest(Span::from_ms(100));
+        measured.push((name, latencies(&session.closed_loop(depth, steps)?)));
+    }
+    Ok(measured)
+}
+
+/// The same on the model.
+pub(super) fn predict(spec: &DiskSpec, measured: Measurements, session: &Session<'_>) -> Vec<HeldBack> {
+    let access = session.facts().access;
+    let mut model = Modelled::new(spec, SEED, access);
+    let mut never = |_| ControlFlow::Continue(());
+    let mut alone = Session::new(&mut model, SEED, Span::MAX, &mut never);
+    let predicted = measure(&mut alone).unwrap_or_default();
+    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
+    let pairs = measured.into_iter().zip(predicted);
+    pairs
+        .map(|((name, real), (_, ours))| HeldBack {
+            name,
+            measured_mean: mean(&real),
+            predicted_mean: mean(&ours),
+            demerit: demerit(&real, &ours),
+        })
+        .collect()
+}
+
+fn latencies(timed: &[Timed]) -> Vec<f64> {
+    timed.iter().map(|timed| timed.latency()).collect()
+}

@@ -1,0 +1,106 @@
+//! Measuring a disk from outside: what it takes to make a model of it.
+//!
+//! One prober for both worlds: it knows a [`Target`], which is a model in virtual time ([`Modelled`]) or a real path by
+//! the wall clock. It reads (and writes only if it may destroy), draws parameters from what it sees, writes them as a
+//! disk's TOML with their spread, and in the end has the new model do a part of the measurements that it has not used:
+//! the difference is its error.
+
+use core::fmt;
+use core::ops::ControlFlow;
+
+use blksched::Span;
+
+mod held_back;
+mod session;
+mod target;
+mod text;
+mod turning;
+mod value;
+
+pub use held_back::HeldBack;
+pub use session::{Progress, Session};
+pub use target::{Ended, Modelled, ProbeAccess, Target, TargetFacts};
+pub use value::{Measured, demerit};
+
+use crate::DiskSpec;
+
+/// Why there is no model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeError {
+    /// Whoever watches wants no more.
+    Interrupted,
+    /// A command failed, in the system's words.
+    Failed(String),
+    /// What was seen makes no sense.
+    Unclear(String),
+}
+
+impl fmt::Display for ProbeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProbeError::Interrupted => write!(f, "interrupted"),
+            ProbeError::Failed(why) => write!(f, "{why}"),
+            ProbeError::Unclear(what) => write!(f, "unclear: {what}"),
+        }
+    }
+}
+
+impl core::error::Error for ProbeError {}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The disk's file.
+    pub toml: String,
+    /// What it says.
+    pub spec: DiskSpec,
+    /// The parts kept back, measured and as the new model predicts them; empty if it was interrupted before.
+    pub held_back: Vec<HeldBack>,
+    /// Why it ended early, if it did.
+    pub stopped: Option<ProbeError>,
+    /// How long it took.
+    pub took: Span,
+}
+
+impl Outcome {
+    /// The mean over the parts kept back of their demerit figures, as part of the measured means.
+    pub fn error(&self) -> Option<f64> {
+        let count = self.held_back.len();
+        (count > 0).then(|| self.held_back.iter().map(HeldBack::relative).sum::<f64>() / count as f64)
+    }
+}
+
+/// Measures `target` within `limit`, telling `progress` how far it is; that may end it, and what is known by then is
+/// written.
+///
+/// # Errors
+/// If so little is known that there is no model.
+pub fn measure(
+    target: &mut dyn Target,
+    limit: Span,
+    seed: u64,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, ProbeError> {
+    let mut session = Session::new(target, seed, limit, progress);
+    let (mut found, mut stopped) = turning::probe(&mut session)?;
+    let toml = found.toml(&session, &stopped);
+    let spec = read_back(&toml)?;
+    let mut held_back = Vec::new();
+    if stopped.is_none() {
+        match held_back::measure(&mut session) {
+            Ok(parts) => held_back = held_back::predict(&spec, parts, &session),
+            Err(error) => stopped = Some(error),
+        }
+    }
+    found.seen_to_the_end = stopped.is_none();
+    let toml = text::with_error(&toml, &held_back);
+    Ok(Outcome { toml, spec, held_back, stopped, took: session.elapsed() })
+}
+
+fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
+    crate::parse("measured", toml)
+        .map_err(|error| ProbeError::Unclear(format!("what was measured is no disk: {error}\n{toml}")))
+}
+
+/// Is what a random read takes that of a disk that turns? \[ns\]
+const TURNS_NS: f64 = 1_500_000.0;

@@ -1,0 +1,255 @@
+//! What every measurement is made of: single commands, closed loops, scripts; and the time that is left.
+
+use core::ops::ControlFlow;
+
+use blksched::{Instant, Op, Span};
+
+use super::ProbeError;
+use super::target::{ProbeAccess, Target, TargetFacts};
+
+/// A target, a source of random places, and whoever wants to know how far it is.
+pub struct Session<'t> {
+    target: &'t mut dyn Target,
+    facts: TargetFacts,
+    random: Random,
+    limit: Span,
+    began: Instant,
+    stage: &'static str,
+    progress: &'t mut dyn FnMut(Progress) -> ControlFlow<()>,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being measured.
+    pub stage: &'static str,
+    /// Since the beginning.
+    pub elapsed: Span,
+    /// What it may take in all.
+    pub limit: Span,
+}
+
+/// One command: when it was handed over, and when it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timed {
+    pub(super) begun: Instant,
+    pub(super) ended: Instant,
+}
+
+impl Timed {
+    /// \[ns\]
+    pub(super) fn latency(self) -> f64 {
+        self.ended.since(self.begun).as_ns() as f64
+    }
+}
+
+/// A step of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) op: Op,
+    pub(super) start: u64,
+    pub(super) sectors: u32,
+}
+
+impl<'t> Session<'t> {
+    pub(super) fn new(
+        target: &'t mut dyn Target,
+        seed: u64,
+        limit: Span,
+        progress: &'t mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Session<'t> {
+        let (facts, began) = (target.facts(), target.now());
+        Session { target, facts, random: Random::new(seed), limit, began, stage: "", progress }
+    }
+
+    pub(super) fn facts(&self) -> &TargetFacts {
+        &self.facts
+    }
+
+    pub(super) fn limit(&self) -> Span {
+        self.limit
+    }
+
+    /// What is measured from now on.
+    pub(super) fn stage(&mut self, stage: &'static str) -> Result<(), ProbeError> {
+        self.stage = stage;
+        self.tick()
+    }
+
+    /// Since the beginning.
+    pub(super) fn elapsed(&self) -> Span {
+        self.target.now().since(self.began)
+    }
+
+    fn tick(&mut self) -> Result<(), ProbeError> {
+        let progress = Progress { stage: self.stage, elapsed: self.elapsed(), limit: self.limit };
+        match (self.progress)(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ProbeError::Interrupted),
+        }
+    }
+
+    /// A whole number below `bound`.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.random.below(bound)
+    }
+
+    /// From 0 to 1.
+    pub(super) fn unit(&mut self) -> f64 {
+        self.random.unit()
+    }
+
+    /// `sector` on a block's boundary, so that `sectors` fit behind it.
+    pub(super) fn aligned(&self, sector: u64, sectors: u32) -> u64 {
+        let block = u64::from(self.facts.block_sectors);
+        let last = self.facts.sectors.saturating_sub(sectors.into());
+        sector.min(last) / block * block
+    }
+
+    /// A random place for `sectors`, on a boundary of 4 KiB.
+    pub(super) fn place(&mut self, sectors: u32) -> u64 {
+        let last = self.facts.sectors.saturating_sub(sectors.into()) / 8;
+        self.below(last.max(1)) * 8
+    }
+
+    /// The smallest command.
+    pub(super) fn block(&self) -> u32 {
+        self.facts.block_sectors
+    }
+
+    pub(super) fn rest(&mut self, span: Span) {
+        let until = self.target.now() + span;
+        self.target.rest(until);
+    }
+
+    /// One command alone.
+    pub(super) fn one(&mut self, op: Op, start: u64, sectors: u32) -> Result<Timed, ProbeError> {
+        self.tick()?;
+        let start = self.aligned(start, sectors);
+        let begun = self.hand_over(0, op, start, sectors)?;
+        let ended = self.target.wait().map_err(ProbeError::Failed)?;
+        Ok(Timed { begun, ended: ended.at })
+    }
+
+    pub(super) fn read(&mut self, start: u64, sectors: u32) -> Result<Timed, ProbeError> {
+        self.one(Op::Read, start, sectors)
+    }
+
+    fn hand_over(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<Instant, ProbeError> {
+        if op != Op::Read && self.facts.access == ProbeAccess::ReadOnly {
+            return Err(ProbeError::Failed("a write without --destroy".to_owned()));
+        }
+        let begun = self.target.now();
+        self.target.start(slot, op, start, sectors).map_err(ProbeError::Failed)?;
+        Ok(begun)
+    }
+
+    /// `depth` commands under way until `steps` are used up; in the order of the steps.
+    pub(super) fn closed_loop(
+        &mut self,
+        depth: u32,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<Vec<Timed>, ProbeError> {
+        let mut steps = steps.into_iter().fuse();
+        let depth = depth.clamp(1, self.facts.depth);
+        let mut free: Vec<u32> = (0..depth).rev().collect();
+        let mut under_way = vec![0; depth as usize];
+        let mut done: Vec<Timed> = Vec::new();
+        loop {
+            while let Some(&slot) = free.last()
+                && let Some(Step { op, start, sectors }) = steps.next()
+            {
+                free.pop();
+                let start = self.aligned(start, sectors);
+                let begun = self.hand_over(slot, op, start, sectors)?;
+                under_way[slot as usize] = done.len();
+                done.push(Timed { begun, ended: begun });
+            }
+            if free.len() == depth as usize {
+                return Ok(done);
+            }
+            let ended = self.target.wait().map_err(ProbeError::Failed)?;
+            done[under_way[ended.slot as usize]].ended = ended.at;
+            free.push(ended.slot);
+            if let Err(stop) = self.tick() {
+                while free.len() < depth as usize {
+                    free.push(self.target.wait().map_err(ProbeError::Failed)?.slot);
+                }
+                return Err(stop);
+            }
+        }
+    }
+
+    /// As a closed loop, two kinds at once: `first` keeps `first_depth` under way, `second` the rest of `depth`, until
+    /// `first` is used up.
+    pub(super) fn two_loops(
+        &mut self,
+        first: (u32, &mut dyn Iterator<Item = Step>),
+        second: (u32, &mut dyn Iterator<Item = Step>),
+    ) -> Result<[Vec<Timed>; 2], ProbeError> {
+        let depth = (first.0 + second.0).min(self.facts.depth);
+        let first_depth = first.0.min(depth);
+        let mut done: [Vec<Timed>; 2] = Default::default();
+        let mut under_way = vec![usize::MAX; depth as usize];
+        let mut left = 0;
+        for slot in 0..depth {
+            let which = usize::from(slot >= first_depth);
+            let source: &mut dyn Iterator<Item = Step> = if which == 0 { first.1 } else { second.1 };
+            left += self.next_of(slot, source, &mut done[which], &mut under_way)?;
+        }
+        let mut over = false;
+        while left > 0 {
+            let ended = self.target.wait().map_err(ProbeError::Failed)?;
+            left -= 1;
+            let which = usize::from(ended.slot >= first_depth);
+            done[which][under_way[ended.slot as usize]].ended = ended.at;
+            if over || self.tick().is_err() {
+                over = true;
+                continue;
+            }
+            let source: &mut dyn Iterator<Item = Step> = if which == 0 { first.1 } else { second.1 };
+            let more = self.next_of(ended.slot, source, &mut done[which], &mut under_way)?;
+            over = which == 0 && more == 0;
+            left += more;
+        }
+        self.tick()?;
+        Ok(done)
+    }
+
+    fn next_of(
+        &mut self,
+        slot: u32,
+        source: &mut dyn Iterator<Item = Step>,
+        done: &mut Vec<Timed>,
+        under_way: &mut [usize],
+    ) -> Result<usize, ProbeError> {
+        let Some(Step { op, start, sectors }) = source.next() else { return Ok(0) };
+        let start = self.aligned(start, sectors);
+        let begun = self.hand_over(slot, op, start, sectors)?;
+        under_way[slot as usize] = done.len();
+        done.push(Timed { begun, ended: begun });
+        Ok(1)
+    }
+}
+
+/// xorshift64*: the same places on every platform.
+#[derive(Clone, Debug)]
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let random = u128::from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        ((random * u128::from(bound)) >> 64) as u64
+    }
+
+    pub(super) fn unit(&mut self) -> f64 {
+        self.below(1 << 53) as f64 / (1u64 << 53) as f64
+    }
+}

@@ -1,0 +1,121 @@
+//! What is measured: anything that takes commands and says when they have ended. A model in virtual time, or a real
+//! path by the wall clock, which the command line brings.
+
+use blksched::{Command, Instant, Op, RequestId, Sector, SubmitterId};
+
+use crate::{Disk, DiskSpec};
+
+/// Something to be measured.
+pub trait Target {
+    /// What its host knows of it.
+    fn facts(&self) -> TargetFacts;
+
+    /// What time it is.
+    fn now(&self) -> Instant;
+
+    /// Hands over a command now; `slot` is below [`TargetFacts::depth`] and free.
+    ///
+    /// # Errors
+    /// If the host refuses.
+    fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String>;
+
+    /// Waits for the next command to end.
+    ///
+    /// # Errors
+    /// If it failed.
+    fn wait(&mut self) -> Result<Ended, String>;
+
+    /// Lets time pass with nothing under way.
+    fn rest(&mut self, until: Instant);
+}
+
+/// What is known before anything is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// What people call it.
+    pub name: String,
+    /// Capacity \[512-byte sectors\].
+    pub sectors: u64,
+    /// The smallest command and every alignment \[512-byte sectors\].
+    pub block_sectors: u32,
+    /// Commands at a time.
+    pub depth: u32,
+    /// The largest command that is worth a try \[512-byte sectors\].
+    pub max_sectors: u32,
+    /// May it be written, all of it, and its data lost?
+    pub access: ProbeAccess,
+}
+
+/// What a measurement may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeAccess {
+    /// Reads only.
+    ReadOnly,
+    /// Everything on it may be destroyed.
+    Destroy,
+}
+
+/// A command has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Which.
+    pub slot: u32,
+    /// When.
+    pub at: Instant,
+}
+
+/// A model in virtual time.
+pub struct Modelled {
+    name: String,
+    disk: Box<dyn Disk>,
+    now: Instant,
+    access: ProbeAccess,
+}
+
+impl Modelled {
+    /// A disk at rest.
+    pub fn new(spec: &DiskSpec, seed: u64, access: ProbeAccess) -> Modelled {
+        Modelled { name: spec.name.clone(), disk: spec.build(seed), now: Instant::ZERO, access }
+    }
+}
+
+impl Target for Modelled {
+    fn facts(&self) -> TargetFacts {
+        let facts = self.disk.facts();
+        TargetFacts {
+            name: self.name.clone(),
+            sectors: facts.sectors,
+            block_sectors: 1,
+            depth: facts.depth,
+            max_sectors: facts.max_sectors,
+            access: self.access,
+        }
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
+        let (rq, start, submitter) = (RequestId::from_index(slot), Sector(start), SubmitterId(1));
+        self.disk.start(self.now, Command { rq, op, start, sectors, fua: false, submitter });
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<Ended, String> {
+        loop {
+            let then = self.disk.next().ok_or("nothing is under way")?;
+            if let Some(finished) = self.disk.finish(then) {
+                self.now = finished.at;
+                return Ok(Ended { slot: finished.rq.index() as u32, at: finished.at });
+            }
+        }
+    }
+
+    fn rest(&mut self, until: Instant) {
+        while let Some(step) = self.disk.next().filter(|&step| step <= until) {
+            self.disk.finish(step);
+        }
+        self.now = self.now.max(until);
+    }
+}

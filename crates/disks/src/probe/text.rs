@@ -1,0 +1,38 @@
+//! Numbers as they stand in a disk's file, with how they are known.
+
+use std::fmt::Write;
+
+use super::held_back::HeldBack;
+use super::value::Measured;
+
+/// `"8.5ms"   # MEASURED ±0.1ms`.
+pub(super) fn time(measured: Measured, known: &str) -> String {
+    let ns = measured.value.max(0.0).round();
+    let spread = if known == "MEASURED" { format!(" ±{:.1}us", measured.spread / 1e3) } else { String::new() };
+    format!("\"{ns}ns\"   # {known}{spread}")
+}
+
+/// `"120000000B/s"   # MEASURED ±1MB/s`.
+pub(super) fn rate(measured: Measured) -> String {
+    let value = measured.value.clamp(100_000.0, 99e9).round();
+    format!("\"{value}B/s\"   # MEASURED ±{:.2}MB/s", measured.spread / 1e6)
+}
+
+/// The file with its error in front.
+pub(super) fn with_error(toml: &str, held_back: &[HeldBack]) -> String {
+    let mut out = String::from(
+        "# Measured from outside. MEASURED: with how far it spreads. READ: what the host says. FIT: why it stands there.\n",
+    );
+    for part in held_back {
+        let _ = writeln!(
+            out,
+            "# Held back: {}: mean {:.3}ms measured, {:.3}ms predicted; demerit {:.3}ms, {:.1}%",
+            part.name,
+            part.measured_mean / 1e6,
+            part.predicted_mean / 1e6,
+            part.demerit / 1e6,
+            100.0 * part.relative()
+        );
+    }
+    out + toml
+}

@@ -1,0 +1,72 @@
+//! **What for**: what the drive's own queue does: does it reorder, and how long may a command wait behind others.
+//!
+//! **Rule**: random reads many at a time come faster than one by one if the drive chooses among them. A read far away
+//! beside many near each other, or beside a stream, waits until the drive's patience ends; its longest wait says when.
+
+use blksched::Op;
+
+use super::super::ProbeError;
+use super::super::session::{Session, Step};
+use super::super::value::{Measured, median};
+
+/// The drive's queue, as it showed itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue {
+    /// Reads per second, one by one and as many as it takes.
+    pub(super) alone: f64,
+    pub(super) deep: f64,
+    /// How long a far read waits beside many near ones, and beside a stream \[ns\].
+    pub(super) near: Measured,
+    pub(super) stream: Measured,
+}
+
+impl Queue {
+    /// Does it choose?
+    pub(super) fn reorders(&self) -> bool {
+        self.deep > 1.15 * self.alone
+    }
+}
+
+pub(super) fn queue(session: &mut Session<'_>, far_reads: usize) -> Result<Option<Queue>, ProbeError> {
+    session.stage("command queue")?;
+    let depth = session.facts().depth.min(64);
+    if depth < 2 {
+        return Ok(None);
+    }
+    let alone = per_second(session, 1, 150)?;
+    let deep = per_second(session, depth, 500)?;
+    let near = wait(session, depth, far_reads, false)?;
+    let stream = wait(session, depth, far_reads, true)?;
+    Ok(Some(Queue { alone, deep, near, stream }))
+}
+
+/// Random 4 KiB reads per second.
+fn per_second(session: &mut Session<'_>, depth: u32, count: usize) -> Result<f64, ProbeError> {
+    let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
+    let reads = session.closed_loop(depth, steps)?;
+    let last = reads.iter().map(|read| read.ended).max().unwrap_or(reads[0].begun);
+    Ok(count as f64 / last.since(reads[0].begun).as_secs_f64())
+}
+
+/// How long a far read waits beside others that are near each other, or follow each other.
+fn wait(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Result<Measured, ProbeError> {
+    let sectors = session.facts().sectors;
+    let near = sectors / 10 / 8 * 8;
+    let far: Vec<Step> = (0..count)
+        .map(|_| Step { op: Op::Read, start: sectors / 2 + session.below(sectors / 3), sectors: 8 })
+        .collect();
+    let (width, mut at) = (sectors / 2000 / 8, near);
+    let mut random = super::super::session::Random::new(7);
+    let mut others = core::iter::from_fn(|| {
+        let step = match stream {
+            true => Step { op: Op::Read, start: at, sectors: 128 },
+            false => Step { op: Op::Read, start: near + random.below(width.max(1)) * 8, sectors: 8 },
+        };
+        at += 128;
+        Some(step)
+    });
+    let [far, _] = session.two_loops((1, &mut far.into_iter()), (depth - 1, &mut others))?;
+    let mut times: Vec<f64> = far.iter().map(|read| read.latency()).collect();
+    let middle = median(&mut times);
+    Ok(Measured::new(middle, (times[times.len() - 1] - times[0]) / 2.0))
+}

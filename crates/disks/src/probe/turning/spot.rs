@@ -1,0 +1,141 @@
+//! **What for**: sectors per track, skews and heads, from where sectors stand on the platter.
+//!
+//! **Rule**: the moment at which a read ends is its last sector's angle. A stretch of some tracks is read backwards, so
+//! that the look-ahead never has what comes next; from one place to the next the angle moves by their distance over the
+//! sectors per track, and by a skew more where a track begins. Where one track begins is found by halving, each time a
+//! track further back, since all tracks of a zone are alike.
+
+use super::super::ProbeError;
+use super::super::session::Session;
+use super::super::value::{Measured, fraction, median};
+
+/// How sectors lie around one place.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    /// One revolution \[ns\].
+    pub(super) period: f64,
+    /// Sectors on a track.
+    pub(super) per_track: f64,
+    /// From a track to the next, and to the next cylinder \[revolutions\].
+    pub(super) track_skew: Measured,
+    pub(super) cylinder_skew: Measured,
+    /// Surfaces, where skews or switches tell.
+    pub(super) heads: Option<u32>,
+    /// A sector with which a track begins; tracks are counted from here, downwards.
+    pub(super) origin: u64,
+    /// Which of the boundaries, counted from the origin, begin a cylinder, if skews tell: modulo `heads`.
+    cylinder_phase: u64,
+}
+
+/// Two angles that differ by less are the same \[revolutions\].
+const SAME: f64 = 0.006;
+/// How many steps a track is read in, about.
+const STEPS: f64 = 9.3;
+
+/// Looks at the tracks below `top`, of which one turn moves about `rate` bytes per second.
+pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) -> Result<Spot, ProbeError> {
+    session.stage("tracks and skews")?;
+    let block = u64::from(session.block());
+    let guess = rate * period / 1e9 / 512.0;
+    let step = ((guess / STEPS) as u64).max(block) / block * block;
+    let mut angles = Vec::new();
+    for nth in 0..220 {
+        angles.push(angle(session, period, top - nth * step)?);
+    }
+    let mut moved: Vec<f64> = angles.windows(2).map(|pair| fraction(pair[0] - pair[1])).collect();
+    let middle = median(&mut moved.clone());
+    let base = median(&mut moved.iter().copied().filter(|by| (by - middle).abs() < SAME).collect::<Vec<_>>());
+    if base <= 0.0 {
+        return Err(ProbeError::Unclear("angles of neighbouring sectors do not differ".to_owned()));
+    }
+    let per_track = step as f64 / base;
+    let rounded = per_track.round();
+    let per_track = if (per_track - rounded).abs() < 0.1 { rounded } else { per_track };
+    moved.iter_mut().for_each(|by| *by = fraction(*by - base + 0.5) - 0.5);
+    let crossings: Vec<(usize, f64)> = moved.into_iter().enumerate().filter(|(_, by)| by.abs() > SAME).collect();
+    let (track_skew, cylinder_skew, heads, phase) = skews(&crossings);
+    let spot = Spot { period, per_track, track_skew, cylinder_skew, heads, origin: 0, cylinder_phase: phase };
+    let lowest = top - 219 * step;
+    let &(last, _) = crossings.last().ok_or_else(|| ProbeError::Unclear("no track begins here".to_owned()))?;
+    let (low, high) = (top - (last as u64 + 1) * step, top - last as u64 * step);
+    spot.with_origin(session, low, high, lowest)
+}
+
+/// The angle at which `sector` ends \[revolutions\].
+fn angle(session: &mut Session<'_>, period: f64, sector: u64) -> Result<f64, ProbeError> {
+    let block = session.block();
+    let read = session.read(sector, block)?;
+    Ok(fraction(read.ended.as_ns() as f64 / period))
+}
+
+/// Track skew, cylinder skew, heads and where cylinders begin, from what was gained at each boundary.
+fn skews(crossings: &[(usize, f64)]) -> (Measured, Measured, Option<u32>, u64) {
+    let mut gains: Vec<f64> = crossings.iter().map(|(_, by)| fraction(*by)).collect();
+    gains.sort_by(f64::total_cmp);
+    let gap = gains.windows(2).map(|pair| pair[1] - pair[0]).enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+    let (small, large) = match gap {
+        Some((at, gap)) if gap > SAME => gains.split_at(at + 1),
+        _ => (&gains[..], &gains[..0]),
+    };
+    let of = |some: &[f64]| Measured::median_of(&mut some.to_vec()).unwrap_or(Measured::new(0.0, 0.0));
+    if large.is_empty() {
+        return (of(small), of(small), None, 0);
+    }
+    let limit = small[small.len() - 1].midpoint(large[0]);
+    // Counted from the last crossing upwards.
+    let cylinders = crossings.iter().rev().enumerate().filter(|(_, (_, by))| fraction(*by) > limit);
+    let at: Vec<usize> = cylinders.map(|(nth, _)| nth).collect();
+    let mut apart: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+    let heads = (!apart.is_empty()).then(|| median(&mut apart) as u32);
+    (of(small), of(large), heads, at.first().map_or(0, |nth| *nth as u64))
+}
+
+impl Spot {
+    /// Halves `low..high` until the boundary in it is known, each time a track further down than `lowest`.
+    fn with_origin(mut self, session: &mut Session<'_>, low: u64, high: u64, lowest: u64) -> Result<Spot, ProbeError> {
+        let block = u64::from(session.block());
+        let heads = self.heads.map_or(1, u64::from);
+        // Whole cylinders down, so that the same boundary is looked for.
+        let mut down = (((low - lowest) as f64 / self.per_track) as u64 / heads + 1) * heads;
+        let (mut low, mut high) = (low, high);
+        while high - low > block.max(2) {
+            let middle = low.midpoint(high) / block * block;
+            if middle <= low {
+                break;
+            }
+            let shift = (down as f64 * self.per_track).round() as u64;
+            let above = angle(session, self.period, middle - shift)?;
+            let below = angle(session, self.period, low - shift)?;
+            let expected = (middle - low) as f64 / self.per_track;
+            let surplus = fraction(above - below - expected + 0.5) - 0.5;
+            if surplus.abs() < SAME {
+                low = middle
+            } else {
+                high = middle
+            }
+            down += heads;
+        }
+        let shift = (down as f64 * self.per_track).round() as u64;
+        self.origin = high - shift;
+        Ok(self)
+    }
+
+    /// How many tracks below the origin a track begins, and how far in it `part` of a revolution lies.
+    pub(super) fn sector(&self, track: u64, part: f64) -> u64 {
+        self.origin - (track as f64 * self.per_track).round() as u64 + (part * self.per_track) as u64
+    }
+
+    /// The angle of a sector that begins `part` into a track \[revolutions from the origin's\].
+    pub(super) fn angle(&self, track: u64, part: f64) -> f64 {
+        let cylinders = (1..=track).filter(|boundary| self.begins_cylinder(*boundary)).count() as f64;
+        let skews = (track as f64 - cylinders) * self.track_skew.value + cylinders * self.cylinder_skew.value;
+        part - skews
+    }
+
+    /// Is the boundary above the `boundary`-th track below the origin a cylinder's? Boundary 1 is the origin's own.
+    pub(super) fn begins_cylinder(&self, boundary: u64) -> bool {
+        self.heads.is_some_and(|heads| {
+            (boundary + u64::from(heads) - 1 + self.cylinder_phase).is_multiple_of(u64::from(heads))
+        })
+    }
+}

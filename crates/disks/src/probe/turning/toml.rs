@@ -1,0 +1,150 @@
+//! What was found, as a disk's file: every value with how it is known and how far it spreads.
+
+use std::fmt::Write;
+
+use super::super::ProbeError;
+use super::super::session::Session;
+use super::super::text::{rate, time};
+use super::super::value::Measured;
+use super::Findings;
+
+/// What a class of such disks does where this one was not seen to.
+const NOT_SEEN: &str = "FIT: not measured, a class's usual value";
+
+impl Findings {
+    pub(in super::super) fn toml(&self, session: &Session<'_>, stopped: &Option<ProbeError>) -> String {
+        let facts = session.facts();
+        let mut out = String::new();
+        let rpm = (60e9 / self.period.value).round();
+        let _ = writeln!(out, "kind = \"hdd\"");
+        let _ = writeln!(
+            out,
+            "description = \"{}, measured: {rpm}rpm, {:.0} to {:.0} MB/s\"",
+            facts.name.replace(['"', '\\', '\n'], "_"),
+            self.rates.outer().value / 1e6,
+            self.rates.inner().value / 1e6
+        );
+        if let Some(stopped) = stopped {
+            let _ = writeln!(out, "# Not all of it was measured: {stopped}.");
+        }
+        let _ = writeln!(out, "capacity = \"{}B\"   # MEASURED: exact", facts.sectors * 512);
+        let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
+        let rpm_spread = self.period.spread / self.period.value * rpm;
+        let _ = writeln!(out, "speed = \"{rpm}rpm\"   # MEASURED ±{rpm_spread:.1}rpm");
+        self.places(&mut out);
+        self.times(&mut out);
+        self.buffer(&mut out);
+        self.queue_and_cache(&mut out, facts.depth);
+        out
+    }
+
+    fn places(&self, out: &mut String) {
+        let (outer, inner) = (self.rates.outer(), self.rates.inner());
+        let inner = if inner.value > outer.value { outer } else { inner };
+        let _ = writeln!(out, "\n[zones]\ncount = 20   # FIT: 16 to 30 make no difference");
+        let _ = writeln!(out, "outer = {}", rate(outer));
+        let _ = writeln!(out, "inner = {}", rate(inner));
+        let heads = self.neighbours.and_then(|neighbours| neighbours.heads);
+        let turn = |skew: Measured| format!("\"{:.6}rev\"   # MEASURED ±{:.6}", skew.value, skew.spread);
+        let _ = writeln!(out, "\n[geometry]");
+        match heads {
+            Some(heads) => writeln!(out, "heads = {heads}   # MEASURED: by their boundaries").ok(),
+            None => writeln!(out, "heads = 4   # FIT: cylinders cost what heads do, so nothing shows them").ok(),
+        };
+        // A skew must cover its switch, or the file is refused; a drive reads on without one, so it does.
+        let floor = |skew: Measured, needed: Option<Measured>| {
+            let needed = needed.map_or(0.0, |needed| (needed.value + 1.0) / self.period.value);
+            Measured::new(skew.value.max(needed), skew.spread)
+        };
+        let (head, shortest) = (self.head_switch(), self.shortest());
+        match &self.spot {
+            Some(spot) => {
+                let track = floor(spot.track_skew, head);
+                let cylinder = floor(spot.cylinder_skew, shortest);
+                let cylinder = Measured::new(cylinder.value.max(track.value), cylinder.spread);
+                let _ = writeln!(out, "track_skew = {}\ncylinder_skew = {}", turn(track), turn(cylinder));
+            }
+            None => {
+                let _ = writeln!(out, "track_skew = \"0.12rev\"   # {NOT_SEEN}");
+                let _ = writeln!(out, "cylinder_skew = \"0.12rev\"   # {NOT_SEEN}");
+            }
+        }
+    }
+
+    fn command(&self) -> f64 {
+        self.electronics.map_or(0.0, |electronics| electronics.command.value)
+    }
+
+    fn head_switch(&self) -> Option<Measured> {
+        self.neighbours.map(|neighbours| neighbours.head.less(self.command()))
+    }
+
+    fn shortest(&self) -> Option<Measured> {
+        self.neighbours.map(|neighbours| neighbours.cylinder.less(self.command()))
+    }
+
+    /// What a part of the stroke takes.
+    fn seek(&self, part: f64) -> Option<Measured> {
+        let found = self.seeks.iter().find(|(measured, _)| (measured - part).abs() < 1e-6)?;
+        Some(found.1.less(self.command()))
+    }
+
+    fn times(&self, out: &mut String) {
+        let shortest = self.shortest().unwrap_or(Measured::new(500_000.0, 0.0));
+        let average = self.seek(1.0 / 3.0).unwrap_or(Measured::new(8_500_000.0, 0.0));
+        let nearly = self.seek(0.98).unwrap_or(Measured::new(16_000_000.0, 0.0));
+        let slope = (nearly.value - average.value) / (0.98 - 1.0 / 3.0);
+        let full = Measured::new((nearly.value + 0.02 * slope).max(average.value), nearly.spread);
+        let shortest = Measured::new(shortest.value.min(average.value), shortest.spread);
+        let head = self.head_switch().unwrap_or(Measured::new(500_000.0, 0.0));
+        let said = |seen: bool| if seen { "MEASURED" } else { NOT_SEEN };
+        let _ = writeln!(out, "\n[seek]");
+        let _ = writeln!(out, "min = {}", time(shortest, said(self.neighbours.is_some())));
+        let _ = writeln!(out, "average = {}", time(average, said(self.seek(1.0 / 3.0).is_some())));
+        let _ = writeln!(out, "max = {}", time(full, said(self.seek(0.98).is_some())));
+        let _ = writeln!(out, "head_switch = {}", time(head, said(self.neighbours.is_some())));
+        let _ = writeln!(out, "write_settle = \"0.7ms\"   # {NOT_SEEN}");
+        for (part, took) in &self.seeks {
+            let took = took.less(self.command());
+            let _ = writeln!(out, "# {part:.3} of the stroke: {:.3}ms ±{:.3}", took.value / 1e6, took.spread / 1e6);
+        }
+    }
+
+    fn buffer(&self, out: &mut String) {
+        let _ = writeln!(out, "\n[overhead]");
+        match self.electronics {
+            Some(electronics) => {
+                let queued =
+                    Measured::new(electronics.queued.value.min(electronics.command.value), electronics.queued.spread);
+                let _ = writeln!(out, "command = {}", time(electronics.command, "MEASURED"));
+                let _ = writeln!(out, "queued = {}", time(queued, "MEASURED"));
+                let _ = writeln!(out, "\n[interface]\nrate = {}", rate(electronics.rate));
+            }
+            None => {
+                let _ = writeln!(out, "command = \"0.1ms\"   # {NOT_SEEN}\nqueued = \"20us\"   # {NOT_SEEN}");
+                let _ = writeln!(out, "\n[interface]\nrate = \"250MB/s\"   # {NOT_SEEN}");
+            }
+        }
+        let Some(ahead) = self.ahead else { return };
+        let sectors = ahead.segment.value.round() as u64 / 8 * 8;
+        let (kib, spread) = (sectors / 2, ahead.segment.spread / 2.0);
+        let segments = ahead.segments.value.clamp(1.0, 64.0);
+        let _ = writeln!(out, "\n[look_ahead]\nstate = \"on\"   # MEASURED");
+        let _ = writeln!(out, "segment = \"{kib}KiB\"   # MEASURED ±{spread:.0}KiB");
+        let _ = writeln!(out, "segments = {segments}   # MEASURED ±1");
+        let _ = writeln!(out, "hold = \"{}KiB\"   # {NOT_SEEN}", 256.min(kib));
+    }
+
+    fn queue_and_cache(&self, out: &mut String, depth: u32) {
+        let Some(queue) = self.queue else { return };
+        let order = if queue.reorders() { "positioning" } else { "arrival" };
+        let _ = writeln!(out, "\n[ncq]");
+        let _ = writeln!(
+            out,
+            "order = \"{order}\"   # MEASURED: {:.0} random reads/s one by one, {:.0} at once",
+            queue.alone, queue.deep
+        );
+        let _ = writeln!(out, "depth = {}   # READ: what the host sends at most", depth.min(256));
+        let _ = writeln!(out, "age_limit = {}", time(queue.near, "MEASURED"));
+    }
+}

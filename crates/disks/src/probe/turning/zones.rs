@@ -1,0 +1,86 @@
+//! **What for**: where the disk is fast and where slow.
+//!
+//! **Rule**: at places all over the disk a stretch is read in large commands, several under way so that the medium never
+//! waits; the rate is what moved between the first end and the last. From the rates follows which part of the arm's
+//! stroke lies before a sector: a track holds what one revolution moves.
+
+use blksched::Op;
+
+use super::super::ProbeError;
+use super::super::session::{Session, Step};
+use super::super::value::Measured;
+
+/// Rates from the first sector to the last.
+#[derive(Clone, Debug)]
+pub(super) struct Rates {
+    /// Where, and how fast \[sector, bytes/s\].
+    pub(super) at: Vec<(u64, Measured)>,
+    sectors: u64,
+    /// The part of the stroke before each of `at`.
+    stroke: Vec<f64>,
+}
+
+const COMMAND: u32 = 1024;
+
+pub(super) fn rates(session: &mut Session<'_>, places: u64, commands: u64) -> Result<Rates, ProbeError> {
+    session.stage("rates by zone")?;
+    let sectors = session.facts().sectors;
+    let length = commands * u64::from(COMMAND);
+    let last = sectors.saturating_sub(length);
+    let mut at = Vec::new();
+    for nth in 0..places {
+        let start = session.aligned(last / (places - 1) * nth, COMMAND);
+        at.push((start, rate(session, start, commands)?));
+    }
+    Ok(Rates::new(sectors, at))
+}
+
+/// Bytes per second from `start` on.
+fn rate(session: &mut Session<'_>, start: u64, commands: u64) -> Result<Measured, ProbeError> {
+    let sectors = COMMAND.min(session.facts().max_sectors);
+    let step = |nth: u64| Step { op: Op::Read, start: start + nth * u64::from(sectors), sectors };
+    let reads = session.closed_loop(4, (0..commands).map(step))?;
+    let ends: Vec<f64> = reads.iter().map(|read| read.ended.as_secs_f64()).collect();
+    let over = |from: usize, to: usize| (to - from) as f64 * f64::from(sectors) * 512.0 / (ends[to] - ends[from]);
+    let (first, middle, last) = (ends.len() / 8, ends.len() * 9 / 16, ends.len() - 1);
+    let halves = over(first, middle) - over(middle, last);
+    Ok(Measured::new(over(first, last), halves / 2.0))
+}
+
+impl Rates {
+    pub(super) fn new(sectors: u64, at: Vec<(u64, Measured)>) -> Rates {
+        let mut stroke = vec![0.0];
+        for pair in at.windows(2) {
+            let width = (pair[1].0 - pair[0].0) as f64 / pair[0].1.value.midpoint(pair[1].1.value);
+            stroke.push(stroke.last().copied().unwrap_or_default() + width);
+        }
+        let all = stroke.last().copied().unwrap_or(1.0);
+        stroke.iter_mut().for_each(|part| *part /= all);
+        Rates { at, sectors, stroke }
+    }
+
+    pub(super) fn outer(&self) -> Measured {
+        self.at[0].1
+    }
+
+    pub(super) fn inner(&self) -> Measured {
+        self.at[self.at.len() - 1].1
+    }
+
+    /// How fast it is at a sector \[bytes/s\].
+    pub(super) fn rate_at(&self, sector: u64) -> f64 {
+        let behind = self.at.partition_point(|(start, _)| *start <= sector).clamp(1, self.at.len() - 1);
+        let ((a, low), (b, high)) = (self.at[behind - 1], self.at[behind]);
+        let part = (sector.saturating_sub(a) as f64 / (b - a) as f64).min(1.0);
+        low.value + (high.value - low.value) * part
+    }
+
+    /// The sector behind a part of the stroke.
+    pub(super) fn sector_at(&self, part: f64) -> u64 {
+        let behind = self.stroke.partition_point(|stroke| *stroke <= part).clamp(1, self.stroke.len() - 1);
+        let (low, high) = (self.stroke[behind - 1], self.stroke[behind]);
+        let (a, b) = (self.at[behind - 1].0, self.at[behind].0);
+        let sector = a as f64 + (b - a) as f64 * ((part - low) / (high - low)).clamp(0.0, 1.0);
+        (sector as u64).min(self.sectors - 1)
+    }
+}
