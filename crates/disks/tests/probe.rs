@@ -8,14 +8,14 @@ use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, measure};
 
 fn probed(preset: &str, access: ProbeAccess) -> Outcome {
     let mut target = Modelled::new(&load(preset).unwrap(), 3, access);
-    let outcome = measure(&mut target, Span::from_secs(600), 1, &mut |_| ControlFlow::Continue(()));
+    let outcome = measure(&mut target, Span::from_secs(300), 1, &mut |_| ControlFlow::Continue(()));
     outcome.unwrap_or_else(|error| panic!("{preset}: {error}"))
 }
 
 #[test]
 fn look() {
-    for preset in ["hdd-7200", "sata-2009", "ide-2002"] {
-        let outcome = probed(preset, ProbeAccess::ReadOnly);
+    for preset in ["sata-2009", "ide-2002", "sata-ssd"] {
+        let outcome = probed(preset, ProbeAccess::Destroy);
         println!("{}\n{:?} {:?} {:?}", outcome.toml, outcome.error(), outcome.took, outcome.stopped);
     }
 }

@@ -6,7 +6,7 @@ use blksched::{Op, Span};
 
 use super::ProbeError;
 use super::session::{Random, Session, Step, Timed};
-use super::target::{Modelled, ProbeAccess, TargetFacts};
+use super::target::{Modelled, ProbeAccess};
 use super::value::demerit;
 use crate::DiskSpec;
 
@@ -43,23 +43,25 @@ pub(super) type Measurements = Vec<(&'static str, Vec<f64>)>;
 /// The seed of the held-back places: no other measurement has it.
 const SEED: u64 = 0x6865_6c64;
 
-fn loads(facts: &TargetFacts) -> Vec<Load> {
+fn loads(session: &Session<'_>) -> Vec<Load> {
+    let facts = session.facts();
+    let many = |count: u64| 0..session.scaled(count);
     let (sectors, access) = (facts.sectors, facts.access);
     let most = u64::from(facts.max_sectors);
     let mut random = Random::new(SEED);
     let anywhere = |random: &mut Random, size: u64| random.below((sectors - size) / 8) * 8;
     let read = |start: u64, sectors: u64| Step { op: Op::Read, start, sectors: sectors as u32 };
     let mut loads = Vec::new();
-    let steps = (0..400).map(|_| read(anywhere(&mut random, 8), 8)).collect();
+    let steps = many(800).map(|_| read(anywhere(&mut random, 8), 8)).collect();
     loads.push(Load { name: "random reads of 4 KiB", depth: 1, steps });
-    let steps = (0..400).map(|_| read(anywhere(&mut random, 8), 8)).collect();
+    let steps = many(1600).map(|_| read(anywhere(&mut random, 8), 8)).collect();
     loads.push(Load { name: "random reads of 4 KiB, 8 at a time", depth: 8, steps });
     let area = anywhere(&mut random, sectors / 90);
     let near = |random: &mut Random| {
         let size = (8 << random.below(7)).min(most);
         read(area + random.below(sectors / 100 / 8) * 8, size)
     };
-    let steps = (0..400).map(|_| near(&mut random)).collect();
+    let steps = many(1000).map(|_| near(&mut random)).collect();
     loads.push(Load { name: "reads of 4 to 256 KiB in a hundredth of the disk", depth: 1, steps });
     let mut at = anywhere(&mut random, sectors / 90);
     let stream = |random: &mut Random| {
@@ -70,10 +72,10 @@ fn loads(facts: &TargetFacts) -> Vec<Load> {
         read(at, 128)
     };
     let mut stream = stream;
-    let steps = (0..400).map(|_| stream(&mut random)).collect();
+    let steps = many(1600).map(|_| stream(&mut random)).collect();
     loads.push(Load { name: "a stream of 64 KiB, one read in eight elsewhere", depth: 1, steps });
     if access == ProbeAccess::Destroy {
-        let steps = (0..3000).map(|_| Step { op: Op::Write, start: anywhere(&mut random, 8), sectors: 8 }).collect();
+        let steps = many(3000).map(|_| Step { op: Op::Write, start: anywhere(&mut random, 8), sectors: 8 }).collect();
         loads.push(Load { name: "random writes of 4 KiB, 4 at a time", depth: 4, steps });
     }
     loads
@@ -81,26 +83,31 @@ fn loads(facts: &TargetFacts) -> Vec<Load> {
 
 pub(super) fn measure(session: &mut Session<'_>) -> Result<Measurements, ProbeError> {
     session.stage("what is held back")?;
-    let facts = session.facts().clone();
+    session.rest(Span::from_secs(3));
     let mut measured = Vec::new();
-    for Load { name, depth, steps } in loads(&facts) {
+    for Load { name, depth, steps } in loads(session) {
         session.rest(Span::from_ms(100));
         measured.push((name, latencies(&session.closed_loop(depth, steps)?)));
     }
     Ok(measured)
 }
 
-/// The same on the model.
+/// The same on the model, from several angles.
 pub(super) fn predict(spec: &DiskSpec, measured: Measurements, session: &Session<'_>) -> Vec<HeldBack> {
+    const ANGLES: u64 = 6;
     let access = session.facts().access;
-    let mut model = Modelled::new(spec, SEED, access);
-    let mut never = |_| ControlFlow::Continue(());
-    let mut alone = Session::new(&mut model, SEED, Span::MAX, &mut never);
-    let predicted = measure(&mut alone).unwrap_or_default();
+    let mut predicted = vec![Vec::new(); measured.len()];
+    for seed in 0..ANGLES {
+        let mut model = Modelled::new(spec, SEED + seed, access);
+        let mut never = |_| ControlFlow::Continue(());
+        let mut alone = Session::new(&mut model, SEED, session.limit() * 100, &mut never).scaled_as(session);
+        let loads = measure(&mut alone).unwrap_or_default();
+        predicted.iter_mut().zip(loads).for_each(|(all, (_, times))| all.extend(times));
+    }
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
     let pairs = measured.into_iter().zip(predicted);
     pairs
-        .map(|((name, real), (_, ours))| HeldBack {
+        .map(|((name, real), ours)| HeldBack {
             name,
             measured_mean: mean(&real),
             predicted_mean: mean(&ours),

@@ -10,6 +10,8 @@ use core::ops::ControlFlow;
 
 use blksched::Span;
 
+mod fit;
+mod flash;
 mod held_back;
 mod session;
 mod target;
@@ -29,6 +31,8 @@ use crate::DiskSpec;
 pub enum ProbeError {
     /// Whoever watches wants no more.
     Interrupted,
+    /// It has taken as long as it may.
+    TimeIsUp,
     /// A command failed, in the system's words.
     Failed(String),
     /// What was seen makes no sense.
@@ -39,6 +43,7 @@ impl fmt::Display for ProbeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ProbeError::Interrupted => write!(f, "interrupted"),
+            ProbeError::TimeIsUp => write!(f, "the time was up"),
             ProbeError::Failed(why) => write!(f, "{why}"),
             ProbeError::Unclear(what) => write!(f, "unclear: {what}"),
         }
@@ -82,8 +87,13 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, ProbeError> {
     let mut session = Session::new(target, seed, limit, progress);
-    let (mut found, mut stopped) = turning::probe(&mut session)?;
-    let toml = found.toml(&session, &stopped);
+    let (toml, mut stopped) = if turns(&mut session)? {
+        let (mut found, stopped) = turning::probe(&mut session)?;
+        (found.toml(&session, stopped.as_ref()), stopped)
+    } else {
+        let (mut found, stopped) = flash::probe(&mut session)?;
+        (found.toml(&session, stopped.as_ref()), stopped)
+    };
     let spec = read_back(&toml)?;
     let mut held_back = Vec::new();
     if stopped.is_none() {
@@ -92,9 +102,19 @@ pub fn measure(
             Err(error) => stopped = Some(error),
         }
     }
-    found.seen_to_the_end = stopped.is_none();
     let toml = text::with_error(&toml, &held_back);
     Ok(Outcome { toml, spec, held_back, stopped, took: session.elapsed() })
+}
+
+/// Does it take as long to get anywhere as a disk that turns?
+fn turns(session: &mut Session<'_>) -> Result<bool, ProbeError> {
+    session.stage("what it is")?;
+    let mut times = Vec::new();
+    for _ in 0..40 {
+        let place = session.place(8);
+        times.push(session.read(place, 8)?.latency());
+    }
+    Ok(value::median(&mut times) > TURNS_NS)
 }
 
 fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
@@ -102,5 +122,5 @@ fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
         .map_err(|error| ProbeError::Unclear(format!("what was measured is no disk: {error}\n{toml}")))
 }
 
-/// Is what a random read takes that of a disk that turns? \[ns\]
+/// A random read of a disk that turns takes longer in the median \[ns\].
 const TURNS_NS: f64 = 1_500_000.0;

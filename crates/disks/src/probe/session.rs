@@ -15,6 +15,9 @@ pub struct Session<'t> {
     limit: Span,
     began: Instant,
     stage: &'static str,
+    written: u64,
+    /// How many of everything, as part of what five minutes allow.
+    scale: f64,
     progress: &'t mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
@@ -59,7 +62,8 @@ impl<'t> Session<'t> {
         progress: &'t mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Session<'t> {
         let (facts, began) = (target.facts(), target.now());
-        Session { target, facts, random: Random::new(seed), limit, began, stage: "", progress }
+        let scale = (limit.as_secs_f64() / 300.0).clamp(0.5, 2.0);
+        Session { target, facts, random: Random::new(seed), limit, began, stage: "", written: 0, scale, progress }
     }
 
     pub(super) fn facts(&self) -> &TargetFacts {
@@ -70,10 +74,26 @@ impl<'t> Session<'t> {
         self.limit
     }
 
+    /// How many of something, if `count` of them are right for five minutes in all.
+    pub(super) fn scaled(&self, count: u64) -> u64 {
+        (count as f64 * self.scale) as u64
+    }
+
+    /// As many of everything as `other` has.
+    pub(super) fn scaled_as(mut self, other: &Session<'_>) -> Session<'t> {
+        self.scale = other.scale;
+        self
+    }
+
     /// What is measured from now on.
     pub(super) fn stage(&mut self, stage: &'static str) -> Result<(), ProbeError> {
         self.stage = stage;
         self.tick()
+    }
+
+    /// Written since the beginning \[sectors\].
+    pub(super) fn written(&self) -> u64 {
+        self.written
     }
 
     /// Since the beginning.
@@ -84,6 +104,7 @@ impl<'t> Session<'t> {
     fn tick(&mut self) -> Result<(), ProbeError> {
         let progress = Progress { stage: self.stage, elapsed: self.elapsed(), limit: self.limit };
         match (self.progress)(progress) {
+            ControlFlow::Continue(()) if progress.elapsed > self.limit => Err(ProbeError::TimeIsUp),
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ProbeError::Interrupted),
         }
@@ -138,6 +159,9 @@ impl<'t> Session<'t> {
     fn hand_over(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<Instant, ProbeError> {
         if op != Op::Read && self.facts.access == ProbeAccess::ReadOnly {
             return Err(ProbeError::Failed("a write without --destroy".to_owned()));
+        }
+        if op == Op::Write {
+            self.written += u64::from(sectors);
         }
         let begun = self.target.now();
         self.target.start(slot, op, start, sectors).map_err(ProbeError::Failed)?;

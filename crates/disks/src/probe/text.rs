@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::held_back::HeldBack;
 use super::value::Measured;
 
+/// What a class of such disks does where this one was not seen to.
+pub(super) const NOT_SEEN: &str = "FIT: not measured, a class's usual value";
+
 /// `"8.5ms"   # MEASURED ±0.1ms`.
 pub(super) fn time(measured: Measured, known: &str) -> String {
     let ns = measured.value.max(0.0).round();

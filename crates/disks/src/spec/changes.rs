@@ -26,7 +26,16 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
             None => text_of(name_or_path)?,
         },
     };
-    let source = Source { file: name_or_path, text: &text };
+    let mut disk = parse_changed(name_or_path, &text, changes)?;
+    disk.name = format!("{name_or_path} changed");
+    // What is published is about the disk as it was.
+    disk.published = Vec::new();
+    Ok(disk)
+}
+
+/// The text of a file with some keys changed.
+pub(crate) fn parse_changed(file: &str, text: &str, changes: &[(String, String)]) -> Result<DiskSpec, DiskError> {
+    let source = Source { file, text };
     let snippets: Vec<String> = changes.iter().map(|(_, value)| snippet(value)).collect();
     let mut document = source.parse()?;
     for ((key, _), snippet) in changes.iter().zip(&snippets) {
@@ -35,9 +44,7 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
         set(document.get_mut(), key, value);
     }
     let (top, model, middleware) = read_disk(source, document.get_ref(), 0..0)?;
-    let name = format!("{name_or_path} changed");
-    let description = top.text("description")?.value;
-    // What is published is about the disk as it was.
+    let (name, description) = (file.to_owned(), top.text("description")?.value);
     Ok(DiskSpec { name, description, model, middleware, published: Vec::new() })
 }
 

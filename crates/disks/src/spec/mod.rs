@@ -33,6 +33,7 @@ mod ssd;
 mod units;
 
 pub use changes::load_changed;
+pub(crate) use changes::parse_changed;
 pub use error::DiskError;
 pub use hdd::{
     CacheOrder, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder, SeekSpec, WriteCacheSpec,

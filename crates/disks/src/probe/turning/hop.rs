@@ -35,11 +35,12 @@ pub(super) struct Neighbours {
 pub(super) fn neighbours(session: &mut Session<'_>, spot: &Spot) -> Result<Neighbours, ProbeError> {
     session.stage("head switch and shortest seek")?;
     let mut track = 2;
-    let wide = aimed(session, spot, &mut track, 300, 0.0..0.6 * spot.period)?;
+    let (few, many) = (session.scaled(300), session.scaled(500));
+    let wide = aimed(session, spot, &mut track, few, 0.0..0.6 * spot.period)?;
     let (low, high) = edges(&wide);
     let margin = 0.02 * spot.period;
     let range = (low - margin).max(0.0)..high + margin;
-    let mut hops = aimed(session, spot, &mut track, 500, range)?;
+    let mut hops = aimed(session, spot, &mut track, many, range)?;
     hops.extend(wide);
     let heads = spot.heads.map(|heads| (heads, None)).or_else(|| pattern(&hops));
     let cylinder_of = |hop: &Hop, (heads, phase): (u32, Option<u64>)| match phase {
@@ -137,7 +138,7 @@ pub(super) fn long(
     rates: &Rates,
     period: f64,
     part: f64,
-    count: u32,
+    count: u64,
 ) -> Result<Measured, ProbeError> {
     session.stage("seek curve")?;
     let block = session.block();

@@ -1,7 +1,9 @@
 //! A disk that turns, measured: one file per mechanism, in the order in which one needs the other.
 
 use super::ProbeError;
+use super::fit::{Fitted, Mixture, Took, fit};
 use super::session::Session;
+use super::target::ProbeAccess;
 use super::value::Measured;
 
 mod buffer;
@@ -10,12 +12,14 @@ mod queue;
 mod rotation;
 mod spot;
 mod toml;
+mod writes;
 mod zones;
 
 use buffer::{Ahead, Electronics};
 use hop::Neighbours;
 use queue::Queue;
 use spot::Spot;
+use writes::{Mixed, PARAMETERS, Writes};
 use zones::Rates;
 
 /// All that is known; what is `None` was not seen, or not reached.
@@ -30,7 +34,9 @@ pub(super) struct Findings {
     seeks: Vec<(f64, Measured)>,
     ahead: Option<Ahead>,
     queue: Option<Queue>,
-    pub(super) seen_to_the_end: bool,
+    writes: Option<Writes>,
+    mixtures: Vec<(Mixed, Took)>,
+    fitted: Vec<Fitted>,
 }
 
 /// Parts of the stroke that are measured; a third and nearly all are what `average` and `max` stand for.
@@ -49,7 +55,9 @@ pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<Probe
         seeks: Vec::new(),
         ahead: None,
         queue: None,
-        seen_to_the_end: false,
+        writes: None,
+        mixtures: Vec::new(),
+        fitted: Vec::new(),
     };
     let stopped = found.rest(session).err();
     match stopped {
@@ -66,14 +74,32 @@ impl Findings {
         let spot = spot::look(session, period, self.rates.rate_at(top), top)?;
         self.neighbours = Some(hop::neighbours(session, &spot)?);
         self.spot = Some(spot);
+        let count = session.scaled(140);
         for part in PARTS {
-            self.seeks.push((part, hop::long(session, &self.rates, period, part, 140)?));
+            self.seeks.push((part, hop::long(session, &self.rates, period, part, count)?));
         }
         if let Some(electronics) = self.electronics {
             let hit_ns = 3.0 * electronics.command.value + 8.0 * 512e9 / electronics.rate.value + 150_000.0;
             self.ahead = buffer::ahead(session, hit_ns, self.rates.inner().value, period)?;
         }
         self.queue = queue::queue(session, 5)?;
+        if session.facts().access == ProbeAccess::Destroy {
+            let writes = writes::writes(session, period)?;
+            let is_cached = writes.size.is_some();
+            self.writes = Some(writes);
+            for mixture in Mixed::ALL.into_iter().filter(|_| is_cached) {
+                session.stage("reads and writes together")?;
+                self.mixtures.push((mixture, mixture.run(session)?));
+            }
+        }
         Ok(())
+    }
+
+    /// Its file; what only mixtures show is fitted now.
+    pub(super) fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
+        if !self.mixtures.is_empty() {
+            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, ProbeAccess::Destroy);
+        }
+        self.text(session, stopped)
     }
 }

@@ -3,16 +3,14 @@
 use std::fmt::Write;
 
 use super::super::ProbeError;
+use super::super::fit::Fitted;
 use super::super::session::Session;
-use super::super::text::{rate, time};
+use super::super::text::{NOT_SEEN, rate, time};
 use super::super::value::Measured;
 use super::Findings;
 
-/// What a class of such disks does where this one was not seen to.
-const NOT_SEEN: &str = "FIT: not measured, a class's usual value";
-
 impl Findings {
-    pub(in super::super) fn toml(&self, session: &Session<'_>, stopped: &Option<ProbeError>) -> String {
+    pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         let facts = session.facts();
         let mut out = String::new();
         let rpm = (60e9 / self.period.value).round();
@@ -34,7 +32,8 @@ impl Findings {
         self.places(&mut out);
         self.times(&mut out);
         self.buffer(&mut out);
-        self.queue_and_cache(&mut out, facts.depth);
+        self.write_cache(&mut out);
+        self.queue(&mut out, facts.depth);
         out
     }
 
@@ -71,6 +70,13 @@ impl Findings {
         }
     }
 
+    /// Cylinders from the first to the last, by the rates.
+    fn stroke_cylinders(&self) -> f64 {
+        let heads = self.neighbours.and_then(|neighbours| neighbours.heads).unwrap_or(4);
+        let skew = self.spot.as_ref().map_or(0.0, |spot| spot.track_skew.value);
+        self.rates.tracks(self.period.value * (1.0 + skew)) / f64::from(heads)
+    }
+
     fn command(&self) -> f64 {
         self.electronics.map_or(0.0, |electronics| electronics.command.value)
     }
@@ -90,12 +96,15 @@ impl Findings {
     }
 
     fn times(&self, out: &mut String) {
-        let shortest = self.shortest().unwrap_or(Measured::new(500_000.0, 0.0));
         let average = self.seek(1.0 / 3.0).unwrap_or(Measured::new(8_500_000.0, 0.0));
         let nearly = self.seek(0.98).unwrap_or(Measured::new(16_000_000.0, 0.0));
         let slope = (nearly.value - average.value) / (0.98 - 1.0 / 3.0);
         let full = Measured::new((nearly.value + 0.02 * slope).max(average.value), nearly.spread);
-        let shortest = Measured::new(shortest.value.min(average.value), shortest.spread);
+        let shortest = self.shortest().unwrap_or(Measured::new(500_000.0, 0.0));
+        // What was measured is a seek of one cylinder; `min` is where the curve would begin.
+        let root = (self.stroke_cylinders() / 3.0).max(2.0).sqrt();
+        let least = (shortest.value - average.value / root) / (1.0 - 1.0 / root);
+        let shortest = Measured::new(least.clamp(0.0, average.value), shortest.spread);
         let head = self.head_switch().unwrap_or(Measured::new(500_000.0, 0.0));
         let said = |seen: bool| if seen { "MEASURED" } else { NOT_SEEN };
         let _ = writeln!(out, "\n[seek]");
@@ -103,7 +112,7 @@ impl Findings {
         let _ = writeln!(out, "average = {}", time(average, said(self.seek(1.0 / 3.0).is_some())));
         let _ = writeln!(out, "max = {}", time(full, said(self.seek(0.98).is_some())));
         let _ = writeln!(out, "head_switch = {}", time(head, said(self.neighbours.is_some())));
-        let _ = writeln!(out, "write_settle = \"0.7ms\"   # {NOT_SEEN}");
+        let _ = writeln!(out, "write_settle = {}", self.fitted("seek.write_settle", "\"0.7ms\""));
         for (part, took) in &self.seeks {
             let took = took.less(self.command());
             let _ = writeln!(out, "# {part:.3} of the stroke: {:.3}ms ±{:.3}", took.value / 1e6, took.spread / 1e6);
@@ -132,10 +141,43 @@ impl Findings {
         let _ = writeln!(out, "\n[look_ahead]\nstate = \"on\"   # MEASURED");
         let _ = writeln!(out, "segment = \"{kib}KiB\"   # MEASURED ±{spread:.0}KiB");
         let _ = writeln!(out, "segments = {segments}   # MEASURED ±1");
-        let _ = writeln!(out, "hold = \"{}KiB\"   # {NOT_SEEN}", 256.min(kib));
+        let usual = format!("\"{}KiB\"", 256.min(kib));
+        let _ = writeln!(out, "hold = {}", self.fitted("look_ahead.hold", &usual));
     }
 
-    fn queue_and_cache(&self, out: &mut String, depth: u32) {
+    fn fitted(&self, key: &str, usual: &str) -> String {
+        Fitted::said(&self.fitted, key, usual)
+    }
+
+    fn write_cache(&self, out: &mut String) {
+        let Some((writes, size)) = self.writes.as_ref().and_then(|writes| Some((writes, writes.size?))) else {
+            if let Some(writes) = &self.writes {
+                let alone = writes.alone.value / 1e6;
+                let _ = writeln!(out, "\n# No write cache: MEASURED, a random write takes {alone:.2}ms");
+            } else {
+                let _ = writeln!(out, "\n# Write cache: not measured (reads only); none in this model");
+            }
+            return;
+        };
+        // Where the extents end first, the room is only known to be as large.
+        let kib = (size.value / 2.0).round().max(4.0) as u64;
+        let _ = writeln!(out, "\n[write_cache]");
+        let _ = writeln!(out, "order = {}", self.fitted("write_cache.order", "\"position\""));
+        let note = if writes.one_limit { ", or more: its pieces end first" } else { "" };
+        let _ = writeln!(out, "size = \"{kib}KiB\"   # MEASURED ±{:.0}KiB{note}", size.spread / 2.0);
+        let extents = writes.extents.value.round().clamp(1.0, 65_536.0);
+        let _ = writeln!(out, "extents = {extents}   # MEASURED ±{:.0}", writes.extents.spread);
+        let _ = writeln!(out, "chunk = \"128KiB\"   # FIT: insensitive");
+        let _ = writeln!(out, "reach = {}", self.fitted("write_cache.reach", "16"));
+        for key in ["idle", "dirty_limit", "share", "turn"] {
+            let name = format!("write_cache.{key}");
+            if self.fitted.iter().any(|fitted| fitted.key == name) {
+                let _ = writeln!(out, "{key} = {}", self.fitted(&name, ""));
+            }
+        }
+    }
+
+    fn queue(&self, out: &mut String, depth: u32) {
         let Some(queue) = self.queue else { return };
         let order = if queue.reorders() { "positioning" } else { "arrival" };
         let _ = writeln!(out, "\n[ncq]");

@@ -67,6 +67,15 @@ impl Rates {
         self.at[self.at.len() - 1].1
     }
 
+    /// Tracks of the whole disk, each of which moves for `track_ns`.
+    pub(super) fn tracks(&self, track_ns: f64) -> f64 {
+        let each = self.at.windows(2).map(|pair| {
+            let bytes = (pair[1].0 - pair[0].0) as f64 * 512.0;
+            bytes / (pair[0].1.value.midpoint(pair[1].1.value) * track_ns / 1e9)
+        });
+        each.sum()
+    }
+
     /// How fast it is at a sector \[bytes/s\].
     pub(super) fn rate_at(&self, sector: u64) -> f64 {
         let behind = self.at.partition_point(|(start, _)| *start <= sector).clamp(1, self.at.len() - 1);

@@ -1,0 +1,102 @@
+//! **What for**: what a read takes alone by its size, how many come at once, and how fast a stream is.
+//!
+//! **Rule**: alone, the smallest read is a command, a page and its way; what larger ones take beyond is their data's way.
+//! At twice the depth twice as many come, until something is used up: that depth is the knee, that rate the limit.
+
+use blksched::Op;
+
+use super::super::ProbeError;
+use super::super::session::{Session, Step, Timed};
+use super::super::value::Measured;
+
+/// Latency alone by size \[sectors, ns\].
+#[derive(Clone, Debug)]
+pub(super) struct Sizes(pub(super) Vec<(u32, Measured)>);
+
+impl Sizes {
+    /// Of 4 KiB \[ns\].
+    pub(super) fn page(&self) -> Measured {
+        self.0[0].1
+    }
+
+    /// Of 16 KiB, if it was measured \[ns\].
+    pub(super) fn of(&self, sectors: u32) -> Option<Measured> {
+        self.0.iter().find(|(size, _)| *size == sectors).map(|(_, took)| *took)
+    }
+}
+
+pub(super) fn sizes(session: &mut Session<'_>) -> Result<Sizes, ProbeError> {
+    session.stage("latency by size")?;
+    let most = session.facts().max_sectors;
+    let mut sizes = Vec::new();
+    for sectors in [8, 32, 128, 512].into_iter().filter(|sectors| *sectors <= most) {
+        let mut times = Vec::new();
+        for _ in 0..200 {
+            // On a boundary of its own size: one page is one page.
+            let place = session.place(sectors) / u64::from(sectors) * u64::from(sectors);
+            times.push(session.read(place, sectors)?.latency());
+        }
+        sizes.extend(Measured::median_of(&mut times).map(|took| (sectors, took)));
+    }
+    Ok(Sizes(sizes))
+}
+
+/// Random 4 KiB reads per second by depth.
+#[derive(Clone, Debug)]
+pub(super) struct Depths {
+    pub(super) at: Vec<(u32, f64)>,
+}
+
+impl Depths {
+    /// The most per second, and how far the two deepest differ.
+    pub(super) fn most(&self) -> Measured {
+        let most = self.at.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        let last = &self.at[self.at.len().saturating_sub(2)..];
+        Measured::new(most, last.iter().map(|(_, rate)| (most - rate).abs()).fold(0.0, f64::max) / 2.0)
+    }
+
+    /// The depth from which on more depth gives less than a quarter more.
+    pub(super) fn knee(&self) -> u32 {
+        let flat = self.at.windows(2).find(|pair| pair[1].1 < 1.25 * pair[0].1);
+        flat.or(self.at.windows(2).last()).map_or(1, |pair| pair[0].0)
+    }
+}
+
+pub(super) fn depths(session: &mut Session<'_>) -> Result<Depths, ProbeError> {
+    session.stage("reads by depth")?;
+    let mut at = Vec::new();
+    let mut depth = 1;
+    let most = session.facts().depth.min(512);
+    loop {
+        let count = 600 + 40 * depth as usize;
+        let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
+        let reads = session.closed_loop(depth, steps)?;
+        at.push((depth, per_second(&reads, depth as usize)));
+        if depth == most {
+            return Ok(Depths { at });
+        }
+        depth = (2 * depth).min(most);
+    }
+}
+
+/// Ends per second, the first `warm_up` and the last left out.
+pub(super) fn per_second(timed: &[Timed], warm_up: usize) -> f64 {
+    let mut ends: Vec<u64> = timed.iter().map(|timed| timed.ended.as_ns()).collect();
+    ends.sort_unstable();
+    let (first, last) = (warm_up.min(ends.len() / 2), ends.len() - 1 - warm_up.min(ends.len() / 4));
+    (last - first) as f64 * 1e9 / (ends[last] - ends[first]).max(1) as f64
+}
+
+/// Sequential reads, deep \[bytes/s\].
+pub(super) fn stream(session: &mut Session<'_>) -> Result<Measured, ProbeError> {
+    session.stage("rates")?;
+    let sectors = 2048.min(session.facts().max_sectors);
+    let mut rates = Vec::new();
+    for _ in 0..3 {
+        let start = session.place(600 * sectors.min(2048));
+        let step = |nth: u64| Step { op: Op::Read, start: start + nth * u64::from(sectors), sectors };
+        let reads = session.closed_loop(16, (0..200).map(step))?;
+        rates.push(per_second(&reads, 16) * f64::from(sectors) * 512.0);
+    }
+    Ok(Measured::median_of(&mut rates).unwrap_or(Measured::new(0.0, 0.0)))
+}

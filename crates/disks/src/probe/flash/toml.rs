@@ -1,0 +1,178 @@
+//! What was found, as a disk's file.
+
+use std::fmt::Write;
+
+use blksched::Span;
+
+use super::super::ProbeError;
+use super::super::fit::Fitted;
+use super::super::session::Session;
+use super::super::text::{NOT_SEEN, rate, time};
+use super::super::value::Measured;
+use super::Findings;
+
+/// A page goes over a channel at this rate, unless sizes tell \[bytes/s\].
+const CHANNEL_RATE: f64 = 800e6;
+
+impl Findings {
+    fn fitted(&self, key: &str, usual: &str) -> String {
+        Fitted::said(&self.fitted, key, usual)
+    }
+
+    fn fitted_number(&self, key: &str, usual: f64) -> f64 {
+        let found = self.fitted.iter().find(|fitted| fitted.key == key);
+        found.and_then(|fitted| fitted.value.parse().ok()).unwrap_or(usual)
+    }
+
+    fn fitted_time(&self, key: &str, usual: f64) -> f64 {
+        let found = self.fitted.iter().find(|fitted| fitted.key == key);
+        found.and_then(|fitted| fitted.value.parse::<Span>().ok()).map_or(usual, |span| span.as_ns() as f64)
+    }
+
+    /// A size in KiB \[bytes\].
+    fn fitted_size(&self, key: &str, usual: f64) -> f64 {
+        let found = self.fitted.iter().find(|fitted| fitted.key == key);
+        let kib = found.and_then(|fitted| fitted.value.strip_suffix("KiB")?.parse::<f64>().ok());
+        kib.map_or(usual, |kib| kib * 1024.0)
+    }
+
+    /// What a die takes to read a page \[ns\].
+    fn sense(&self) -> f64 {
+        let command = self.command().map_or(10e3, |command| command.value);
+        let way = 4096e9 / self.channel_rate().value;
+        self.sizes.page().less(command + way.max(self.crossing())).value
+    }
+
+    fn interface(&self) -> Measured {
+        self.stream.unwrap_or(Measured::new(500e6, 0.0))
+    }
+
+    /// What 4 KiB take over the interface \[ns\].
+    fn crossing(&self) -> f64 {
+        4096e9 / self.interface().value.max(1e6)
+    }
+
+    /// The controller's part of a command \[ns\].
+    fn command(&self) -> Option<Measured> {
+        let buffered = self.buffered.filter(|buffered| buffered.alone.value < 0.8 * self.sizes.page().value)?;
+        Some(buffered.alone.less(self.crossing()))
+    }
+
+    /// A channel's rate, from what 16 KiB take beyond 4 KiB \[bytes/s\].
+    fn channel_rate(&self) -> Measured {
+        let more = self.sizes.of(32).map(|took| took.value - self.sizes.page().value).filter(|more| *more > 100.0);
+        let spread = self.sizes.page().spread;
+        more.map_or(Measured::new(CHANNEL_RATE, 0.0), |more| {
+            let rate = 12_288e9 / more;
+            Measured::new(rate, rate * spread / more)
+        })
+    }
+
+    pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
+        let facts = session.facts();
+        let mut out = String::new();
+        let name = facts.name.replace(['"', '\\', '\n'], "_");
+        let _ = writeln!(out, "kind = \"ssd\"");
+        let mb = self.interface().value / 1e6;
+        let _ =
+            writeln!(out, "description = \"{name}, measured: {mb:.0} MB/s, {:.0}us\"", self.sizes.page().value / 1e3);
+        if let Some(stopped) = stopped {
+            let _ = writeln!(out, "# Not all of it was measured: {stopped}.");
+        }
+        let _ = writeln!(out, "capacity = \"{}B\"   # MEASURED: exact", facts.sectors * 512);
+        let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
+        let _ = writeln!(out, "depth = {}   # READ: what the host sends at most", facts.depth);
+        for (sectors, took) in &self.sizes.0 {
+            let (kib, us, spread) = (sectors / 2, took.value / 1e3, took.spread / 1e3);
+            let _ = writeln!(out, "# A read of {kib}KiB alone: {us:.1}us ±{spread:.1}");
+        }
+        if let Some(depths) = &self.depths {
+            let by: Vec<String> = depths.at.iter().map(|(depth, rate)| format!("{rate:.0} at {depth}")).collect();
+            let _ = writeln!(out, "# Random reads/s by depth: {}; the knee is at {}", by.join(", "), depths.knee());
+        }
+        self.controller(&mut out);
+        self.flash(&mut out);
+        self.buffer(&mut out);
+        out
+    }
+
+    fn controller(&self, out: &mut String) {
+        let most = self.depths.as_ref().map(super::reads::Depths::most);
+        let interval = most.map_or(Measured::new(5e3, 0.0), |most| {
+            Measured::new(1e9 / most.value, 1e9 / most.value * most.spread / most.value)
+        });
+        let command = self.command().unwrap_or(Measured::new(10e3, 0.0));
+        let command = Measured::new(command.value.max(interval.value), command.spread);
+        let said =
+            if self.command().is_some() { "MEASURED" } else { "FIT: only the sum with `read` shows without writes" };
+        let _ = writeln!(out, "\n[overhead]\ncommand = {}", time(command, said));
+        let _ = writeln!(out, "interval = {}", time(interval, "MEASURED"));
+        if let Some(buffered) = self.buffered {
+            let write = Measured::new(1e9 / buffered.deep.max(1.0), 0.0);
+            for key in ["sequential_write", "random_write"] {
+                let _ = writeln!(out, "{key} = {}", time(write, "MEASURED"));
+            }
+        }
+        let _ = writeln!(out, "\n[interface]\nrate = {}", rate(self.interface()));
+        let writes = self.buffered.map(|buffered| buffered.stream.value);
+        let duplex = if self.interface().value < 600e6 { "half" } else { "full" };
+        let _ = writeln!(out, "duplex = \"{duplex}\"   # FIT: SATA's rates or PCIe's");
+        if let Some(faster) = writes.filter(|write| *write > 1.02 * self.interface().value) {
+            let _ = writeln!(out, "write_rate = {}", rate(Measured::new(faster, 0.0)));
+        }
+    }
+
+    fn flash(&self, out: &mut String) {
+        let channel = self.channel_rate();
+        let read = Measured::new(self.sense(), self.sizes.page().spread);
+        let _ = writeln!(out, "\n[flash]");
+        let _ = writeln!(out, "channels = {}", self.fitted("flash.channels", "8"));
+        let _ = writeln!(out, "dies = {}", self.fitted("flash.dies", "8"));
+        let _ = writeln!(out, "page = {}", self.fitted("flash.page", "\"16KiB\""));
+        let _ = writeln!(out, "read = {}", time(read, "MEASURED"));
+        let _ = writeln!(out, "channel_rate = {}", rate(channel));
+        let _ = writeln!(out, "program_size = {}", self.fitted("flash.program_size", "\"32KiB\""));
+        let _ = writeln!(out, "program = {}", self.fitted("flash.program", "\"700us\""));
+        let _ = writeln!(out, "\n[interference]");
+        let _ = writeln!(out, "state = {}", self.fitted("interference.state", "\"wait\""));
+        let _ = writeln!(out, "suspend = \"20us\"   # {NOT_SEEN}");
+        let _ = writeln!(out, "patience = {}", self.fitted("interference.patience", "8"));
+    }
+
+    /// The part of a collected block that is copied, if random writes come to `used` bytes per second: what a die takes
+    /// for a page less what it takes for the program, in copies.
+    fn valid(&self, used: f64) -> f64 {
+        let size = self.fitted_size("flash.program_size", 32_768.0);
+        let program = self.fitted_time("flash.program", 700e3);
+        let dies = self.fitted_number("flash.dies", 8.0) * self.fitted_number("flash.channels", 8.0);
+        let own = program + size * 1e9 / self.channel_rate().value;
+        let copies = ((dies * size * 1e9 / used - own) / (self.sense() + program)).max(0.0);
+        copies / (1.0 + copies)
+    }
+
+    fn buffer(&self, out: &mut String) {
+        let Some(buffered) = self.buffered else { return };
+        if self.command().is_some() {
+            let size = buffered.size.map(|size| ((size.value / 4096.0).max(64.0) as u64 * 4, size.spread / 1024.0));
+            let _ = writeln!(out, "\n[buffer]\nstate = \"on\"   # MEASURED: a write ends before a read would");
+            match size {
+                Some((kib, spread)) => writeln!(out, "size = \"{kib}KiB\"   # MEASURED ±{spread:.0}KiB").ok(),
+                None => writeln!(out, "size = \"32MiB\"   # FIT: no burst was faster than the stream").ok(),
+            };
+            let _ = writeln!(out, "power_loss = \"lost\"   # FIT: only a power cut would tell");
+        }
+        let Some(sustained) = self.sustained else { return };
+        let Some(after) = sustained.after else {
+            let _ = writeln!(out, "\n# No collection showed: MEASURED, {:.0} MB/s throughout", sustained.fresh / 1e6);
+            return;
+        };
+        let valid = (self.valid(sustained.used.value) * 100.0).round().clamp(0.0, 95.0);
+        let _ = writeln!(out, "\n[collection]\nstate = \"on\"   # MEASURED: random writes become slower");
+        let _ =
+            writeln!(out, "after = \"{}KiB\"   # MEASURED ±{:.0}MB", (after.value / 1024.0) as u64, after.spread / 1e6);
+        let _ = writeln!(out, "block = \"16MiB\"   # {NOT_SEEN}");
+        let (fresh, used) = (sustained.fresh / 1e6, sustained.used.value / 1e6);
+        let _ = writeln!(out, "valid = \"{valid}%\"   # MEASURED: {fresh:.0} MB/s before, {used:.0} MB/s after");
+        let _ = writeln!(out, "erase = \"4ms\"   # {NOT_SEEN}");
+    }
+}

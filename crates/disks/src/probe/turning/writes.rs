@@ -1,0 +1,188 @@
+//! **What for**: the write cache: how much it takes, how fast it drains, and what it costs whoever reads.
+//!
+//! **Rule**: a write that ends sooner than the medium could is cached. A burst of small writes ends quickly until the
+//! drive runs out of extents, one of large writes until it runs out of room; what was drained meanwhile, at the rate
+//! that the burst falls to, does not count. What only shows in a mixture is fitted: see [`fit`](super::super::fit).
+
+use blksched::{Op, Span};
+
+use super::super::ProbeError;
+use super::super::fit::{Mixture, Parameter, Took};
+use super::super::session::{Random, Session, Step, Timed};
+use super::super::value::{Measured, median};
+
+/// The cache, as it showed itself.
+#[derive(Clone, Debug)]
+pub(super) struct Writes {
+    /// Dirty data \[sectors\]; `None`: writes go through.
+    pub(super) size: Option<Measured>,
+    /// Separate pieces of it.
+    pub(super) extents: Measured,
+    /// Is `size` only what the extents allow?
+    pub(super) one_limit: bool,
+    /// A random write alone \[ns\].
+    pub(super) alone: Measured,
+}
+
+const SMALL: u32 = 8;
+const LARGE: u32 = 1024;
+
+pub(super) fn writes(session: &mut Session<'_>, period: f64) -> Result<Writes, ProbeError> {
+    session.stage("write cache")?;
+    let mut alone = Vec::new();
+    for _ in 0..20 {
+        let place = session.place(SMALL);
+        alone.push(session.one(Op::Write, place, SMALL)?.latency());
+        session.rest(Span::from_ms(60));
+    }
+    let none = Measured::new(1.0, 0.0);
+    let Some(alone) = Measured::median_of(&mut alone) else {
+        return Ok(Writes { size: None, extents: none, one_limit: false, alone: none });
+    };
+    if alone.value > 0.25 * period {
+        return Ok(Writes { size: None, extents: none, one_limit: false, alone });
+    }
+    let extents = taken(session, SMALL, 30_000, period)?;
+    let large = LARGE.min(session.facts().max_sectors);
+    let rough = taken(session, large, 3_000, period)?;
+    // Small enough for a fine count, and large enough that the room ends before the extents do.
+    let fine = (2.0 * rough.value * f64::from(large) / extents.value) as u32 / 8 * 8;
+    let fine = fine.clamp(SMALL, large);
+    let size = taken(session, fine, 30_000, period)?;
+    let one_limit = size.value > 0.9 * extents.value;
+    Ok(Writes { size: Some(size.times(fine.into())), extents, one_limit, alone })
+}
+
+/// How many random writes of `sectors` an empty cache takes before one waits.
+fn taken(session: &mut Session<'_>, sectors: u32, most: usize, period: f64) -> Result<Measured, ProbeError> {
+    let mut counts = Vec::new();
+    for _ in 0..2 {
+        session.rest(Span::from_secs(4));
+        let mut burst: Vec<Timed> = Vec::new();
+        let (mut waits, mut quick) = (0, f64::INFINITY);
+        // Until it has waited often enough to know the rate it drains at.
+        while waits < 60 && burst.len() < most {
+            let place = session.place(sectors);
+            let write = session.one(Op::Write, place, sectors)?;
+            quick = quick.min(write.latency());
+            waits += usize::from(write.latency() > quick + 0.15 * period || waits > 0);
+            burst.push(write);
+        }
+        let first = burst.len() - waits;
+        let last = burst.len() - 1;
+        let drained = match waits > 1 {
+            true => {
+                let rate = (waits - 1) as f64 / burst[last].ended.since(burst[first].ended).as_secs_f64();
+                rate * burst[first].ended.since(burst[0].begun).as_secs_f64()
+            }
+            false => 0.0,
+        };
+        counts.push((first as f64 - drained).max(1.0));
+    }
+    let spread = (counts[0] - counts[1]) / 2.0;
+    Ok(Measured::new(median(&mut counts), spread))
+}
+
+/// A load whose outcome is compared with the model's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mixed {
+    /// Random writes after the cache is full.
+    Overflow,
+    /// A reader of random places beside a stream of writes.
+    ReaderBesideStream,
+    /// The same beside random writes.
+    ReaderBesideRandom,
+    /// A reader that thinks between its reads while something is dirty.
+    Thoughtful,
+}
+
+impl Mixed {
+    pub(super) const ALL: [Mixed; 4] =
+        [Mixed::Overflow, Mixed::ReaderBesideStream, Mixed::ReaderBesideRandom, Mixed::Thoughtful];
+}
+
+impl Mixture for Mixed {
+    fn run(self, session: &mut Session<'_>) -> Result<Took, ProbeError> {
+        session.rest(Span::from_secs(5));
+        let sectors = session.facts().sectors;
+        let depth = session.facts().depth.min(8);
+        let mut random = Random::new(77);
+        let mut anywhere = move || random.below((sectors - 8) / 8) * 8;
+        let latencies = |timed: Vec<Timed>| timed.iter().map(|timed| timed.latency()).collect::<Vec<f64>>();
+        match self {
+            Mixed::Overflow => {
+                let write = |start| Step { op: Op::Write, start, sectors: SMALL };
+                let steps: Vec<Step> = (0..3_000).map(|_| write(anywhere())).collect();
+                let mut took = latencies(session.closed_loop(4, steps)?);
+                let (first, rest) = took.split_at_mut(2_000);
+                Ok(vec![first.to_vec(), rest.to_vec()])
+            }
+            Mixed::ReaderBesideStream | Mixed::ReaderBesideRandom => {
+                let is_stream = self == Mixed::ReaderBesideStream;
+                let mut reads = (0..220).map(|_| Step { op: Op::Read, start: anywhere(), sectors: SMALL });
+                let mut random = Random::new(78);
+                let mut at = sectors / 3 / 8 * 8;
+                let mut writes = core::iter::from_fn(|| {
+                    at += 256;
+                    let start = random.below((sectors - 8) / 8) * 8;
+                    Some(match is_stream {
+                        true => Step { op: Op::Write, start: at, sectors: 256 },
+                        false => Step { op: Op::Write, start, sectors: SMALL },
+                    })
+                });
+                let [reads, writes] = session.two_loops((1, &mut reads), (depth.max(2) - 1, &mut writes))?;
+                Ok(vec![latencies(reads), latencies(writes)])
+            }
+            Mixed::Thoughtful => {
+                let mut took = Vec::new();
+                for _ in 0..12 {
+                    for _ in 0..24 {
+                        session.one(Op::Write, anywhere(), SMALL)?;
+                    }
+                    let near = anywhere();
+                    for nth in 0..40 {
+                        session.rest(Span::from_ms(3));
+                        took.push(session.read(near + nth * 4096, SMALL)?.latency());
+                    }
+                }
+                Ok(vec![took])
+            }
+        }
+    }
+}
+
+/// What only mixtures show.
+pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
+    Parameter {
+        key: "seek.write_settle",
+        values: &["0ms", "0.2ms", "0.4ms", "0.6ms", "0.7ms", "0.8ms", "0.9ms", "1.1ms", "1.5ms"],
+        shows_in: &[Mixed::Overflow],
+    },
+    Parameter { key: "write_cache.order", values: &["position", "fifo"], shows_in: &[Mixed::Overflow] },
+    Parameter { key: "write_cache.reach", values: &["1", "4", "16", "32", "64"], shows_in: &[Mixed::Overflow] },
+    Parameter {
+        key: "write_cache.idle",
+        values: &["0s", "2ms", "5ms", "10ms", "20ms", "50ms", "200ms"],
+        shows_in: &[Mixed::Thoughtful],
+    },
+    Parameter {
+        key: "look_ahead.hold",
+        values: &["0KiB", "64KiB", "128KiB", "256KiB", "512KiB"],
+        shows_in: &[Mixed::Thoughtful],
+    },
+    Parameter {
+        key: "write_cache.share",
+        values: &["10%", "20%", "30%", "40%", "50%", "60%", "75%", "90%"],
+        shows_in: &[Mixed::ReaderBesideStream, Mixed::ReaderBesideRandom],
+    },
+    Parameter {
+        key: "write_cache.turn",
+        values: &["5ms", "10ms", "20ms", "50ms", "100ms", "200ms", "500ms"],
+        shows_in: &[Mixed::ReaderBesideStream, Mixed::ReaderBesideRandom],
+    },
+    Parameter {
+        key: "write_cache.dirty_limit",
+        values: &["0.1s", "0.3s", "1s", "3s", "10s"],
+        shows_in: &[Mixed::Thoughtful],
+    },
+];
