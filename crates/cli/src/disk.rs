@@ -2,6 +2,7 @@
 //! per subcommand.
 
 mod iocost;
+mod measure;
 
 use clap::{Args, Subcommand};
 
@@ -17,16 +18,20 @@ pub(crate) struct DiskArguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  blksched disk measure /dev/sdb --out my.toml      a model of your disk, reading only, and its error
   blksched disk iocost nvme-ssd                     the line that the kernel's io.cost.model takes";
 
 #[derive(Debug, Subcommand)]
 enum DiskVerb {
+    /// Measure a disk from outside and write it as a model, with the error of that model.
+    Measure(measure::MeasureArguments),
     /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model.
     Iocost(iocost::IocostArguments),
 }
 
 pub(crate) fn run(arguments: &DiskArguments) -> Result<(), Failure> {
     match &arguments.verb {
+        DiskVerb::Measure(arguments) => measure::run(arguments),
         DiskVerb::Iocost(arguments) => iocost::run(arguments),
     }
 }

@@ -29,6 +29,10 @@ pub(super) struct Parameter<M: 'static> {
     pub(super) key: &'static str,
     pub(super) values: &'static [&'static str],
     pub(super) shows_in: &'static [M],
+    /// Do values between those make sense too? Then they are tried near the best, each time halving the distance.
+    pub(super) between: bool,
+    /// A parameter that makes up for this one: in the last pass it is fitted anew for each value.
+    pub(super) with: Option<&'static str>,
 }
 
 /// What a parameter came to.
@@ -64,6 +68,17 @@ impl Fitted {
     }
 }
 
+/// How often each parameter is looked at: once roughly, then finely, in the end together with what makes up for it.
+const PASSES: u32 = 3;
+
+/// A model so far, and what it is held against.
+struct Fit<'a, M: 'static> {
+    toml: &'a str,
+    parameters: &'a [Parameter<M>],
+    measured: &'a [(M, Took)],
+    access: ProbeAccess,
+}
+
 /// The parameters of the model in `toml` that come nearest to `measured`.
 pub(super) fn fit<M: Mixture>(
     toml: &str,
@@ -71,43 +86,104 @@ pub(super) fn fit<M: Mixture>(
     measured: &[(M, Took)],
     access: ProbeAccess,
 ) -> Vec<Fitted> {
+    let fit = Fit { toml, parameters, measured, access };
     let mut chosen: Vec<Fitted> = Vec::new();
-    for _ in 0..3 {
+    for pass in 1..=PASSES {
         for parameter in parameters {
-            let others: Vec<(String, String)> = chosen
-                .iter()
-                .filter(|fitted| fitted.key != parameter.key)
-                .map(|fitted| (fitted.key.to_owned(), fitted.value.clone()))
-                .collect();
-            let Some(fitted) = best_of(toml, parameter, &others, measured, access) else { continue };
-            match chosen.iter_mut().find(|known| known.key == parameter.key) {
-                Some(known) => *known = fitted,
-                None => chosen.push(fitted),
+            match parameter.with.filter(|_| pass == PASSES) {
+                Some(other) => fit.choose_both(&mut chosen, parameter, other),
+                None => fit.choose(&mut chosen, parameter, pass > 1),
             }
         }
     }
     chosen
 }
 
-fn best_of<M: Mixture>(
-    toml: &str,
-    parameter: &Parameter<M>,
-    others: &[(String, String)],
-    measured: &[(M, Took)],
-    access: ProbeAccess,
-) -> Option<Fitted> {
-    let mut tried = Vec::new();
-    for value in parameter.values {
-        let mut changes = others.to_vec();
-        changes.push((parameter.key.to_owned(), (*value).to_owned()));
-        let shows = |(mixture, _): &&(M, Took)| parameter.shows_in.contains(mixture);
-        let off: Option<f64> =
-            measured.iter().filter(shows).map(|(mixture, took)| distance(toml, &changes, *mixture, took, access)).sum();
-        tried.push((*value, off?));
+fn replace(chosen: &mut Vec<Fitted>, fitted: Fitted) {
+    match chosen.iter_mut().find(|known| known.key == fitted.key) {
+        Some(known) => *known = fitted,
+        None => chosen.push(fitted),
     }
-    let (value, best) = tried.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let worst = tried.iter().fold(best, |worst, (_, off)| worst.max(*off));
-    Some(Fitted { key: parameter.key, value: value.to_owned(), best, worst })
+}
+
+impl<M: Mixture> Fit<'_, M> {
+    fn choose(&self, chosen: &mut Vec<Fitted>, parameter: &Parameter<M>, finely: bool) {
+        if let Some(fitted) = self.best_of(parameter, chosen, finely) {
+            replace(chosen, fitted);
+        }
+    }
+
+    /// For each value of one parameter the best of the other.
+    fn choose_both(&self, chosen: &mut Vec<Fitted>, parameter: &Parameter<M>, other: &str) {
+        let Some(other) = self.parameters.iter().find(|known| known.key == other) else { return };
+        let mut best: Option<(Fitted, Fitted)> = None;
+        let mut worst: f64 = 0.0;
+        for value in parameter.values {
+            let mut fixed: Vec<Fitted> = chosen.clone();
+            let fitted = Fitted { key: parameter.key, value: (*value).to_owned(), best: 0.0, worst: 0.0 };
+            replace(&mut fixed, fitted.clone());
+            let Some(second) = self.best_of(other, &fixed, true) else { return };
+            worst = worst.max(second.best);
+            if best.as_ref().is_none_or(|(_, known)| second.best < known.best) {
+                best = Some((Fitted { best: second.best, ..fitted }, second));
+            }
+        }
+        if let Some((first, second)) = best {
+            replace(chosen, Fitted { worst, ..first });
+            replace(chosen, second);
+        }
+    }
+
+    /// The best value of one parameter, the others as they are.
+    fn best_of(&self, parameter: &Parameter<M>, others: &[Fitted], finely: bool) -> Option<Fitted> {
+        let others = others.iter().filter(|fitted| fitted.key != parameter.key);
+        let others: Vec<(String, String)> =
+            others.map(|fitted| (fitted.key.to_owned(), fitted.value.clone())).collect();
+        let shows = |(mixture, _): &&(M, Took)| parameter.shows_in.contains(mixture);
+        let off = |value: &str| {
+            let mut changes = others.clone();
+            changes.push((parameter.key.to_owned(), value.to_owned()));
+            let each = self.measured.iter().filter(shows);
+            each.map(|(mixture, took)| distance(self.toml, &changes, *mixture, took, self.access)).sum::<Option<f64>>()
+        };
+        let mut tried = Vec::new();
+        for value in parameter.values {
+            tried.push(((*value).to_owned(), off(value)?));
+        }
+        let worst = tried.iter().fold(0.0, |worst: f64, (_, off)| worst.max(*off));
+        if parameter.between && finely {
+            for _ in 0..3 {
+                let (low, high) = between(&tried);
+                for value in [low, high].into_iter().flatten() {
+                    // A value that the file's reader refuses (a part of a sector) is none.
+                    if let Some(off) = off(&value) {
+                        tried.push((value, off));
+                    }
+                }
+            }
+        }
+        let (value, best) = tried.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(Fitted { key: parameter.key, value, best, worst })
+    }
+}
+
+/// The values half way between the best one and its neighbours on either side.
+fn between(tried: &[(String, f64)]) -> (Option<String>, Option<String>) {
+    let mut known: Vec<(f64, &str, f64)> =
+        tried.iter().filter_map(|(value, off)| number(value).map(|(number, unit)| (number, unit, *off))).collect();
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(best) = (0..known.len()).min_by(|a, b| known[*a].2.total_cmp(&known[*b].2)) else { return (None, None) };
+    let middle = |other: usize| {
+        let (a, unit, _) = known[best];
+        known.get(other).map(|(b, ..)| format!("{}{unit}", ((a + b) / 2.0 * 1000.0).round() / 1000.0))
+    };
+    (best.checked_sub(1).and_then(middle), middle(best + 1))
+}
+
+/// `0.5ms` as a number and a unit.
+fn number(value: &str) -> Option<(f64, &str)> {
+    let (number, unit) = value.split_at(value.find(|c: char| c.is_ascii_alphabetic() || c == '%')?);
+    Some((number.parse().ok()?, unit))
 }
 
 /// How far the changed model is from what was measured; `None` if there is no such parameter.

@@ -77,6 +77,11 @@ impl Modelled {
     pub fn new(spec: &DiskSpec, seed: u64, access: ProbeAccess) -> Modelled {
         Modelled { name: spec.name.clone(), disk: spec.build(seed), now: Instant::ZERO, access }
     }
+
+    /// The model.
+    pub fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
 }
 
 impl Target for Modelled {

@@ -30,28 +30,54 @@ impl Mixed {
 
 /// What only mixtures show.
 pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
-    Parameter { key: "flash.dies", values: &["1", "2", "4", "8", "16"], shows_in: &[Mixed::Deep, Mixed::Large] },
-    Parameter { key: "flash.channels", values: &["1", "2", "4", "8", "16"], shows_in: &[Mixed::Deep, Mixed::Large] },
-    Parameter { key: "flash.page", values: &["4KiB", "8KiB", "16KiB", "32KiB"], shows_in: &[Mixed::Large] },
+    Parameter {
+        key: "flash.dies",
+        values: &["1", "2", "4", "8", "16", "32"],
+        shows_in: &[Mixed::Deep, Mixed::Large],
+        between: false,
+        with: None,
+    },
+    Parameter {
+        key: "flash.channels",
+        values: &["1", "2", "4", "8", "16"],
+        shows_in: &[Mixed::Deep, Mixed::Large],
+        between: false,
+        with: None,
+    },
+    Parameter {
+        key: "flash.page",
+        values: &["4KiB", "8KiB", "16KiB", "32KiB"],
+        shows_in: &[Mixed::Large],
+        between: false,
+        with: None,
+    },
     Parameter {
         key: "interference.state",
         values: &["wait", "suspend", "off"],
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
+        between: false,
+        with: None,
     },
     Parameter {
         key: "flash.program_size",
         values: &["16KiB", "32KiB", "48KiB", "64KiB", "96KiB", "128KiB", "192KiB", "256KiB"],
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
+        between: false,
+        with: None,
     },
     Parameter {
         key: "flash.program",
-        values: &["100us", "200us", "300us", "500us", "650us", "800us", "1ms", "1.5ms", "2ms", "3ms", "5ms"],
+        values: &["100us", "200us", "400us", "800us", "1600us", "3200us", "6400us"],
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
+        between: true,
+        with: None,
     },
     Parameter {
         key: "interference.patience",
         values: &["0", "2", "4", "8", "16", "64"],
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
+        between: false,
+        with: Some("flash.program"),
     },
 ];
 
@@ -80,7 +106,7 @@ impl Mixture for Mixed {
             }
             Mixed::BesideStream | Mixed::BesideRandom => {
                 let is_stream = self == Mixed::BesideStream;
-                let mut reads = (0..900).map(|_| read(8));
+                let mut reads = (0..300).map(|_| read(8));
                 let mut random = Random::new(80);
                 let mut at = sectors / 5 / 256 * 256;
                 let size = if is_stream { 256.min(most) } else { 8 };

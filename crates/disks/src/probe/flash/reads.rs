@@ -28,16 +28,18 @@ impl Sizes {
 pub(super) fn sizes(session: &mut Session<'_>) -> Result<Sizes, ProbeError> {
     session.stage("latency by size")?;
     let most = session.facts().max_sectors;
-    let mut sizes = Vec::new();
-    for sectors in [8, 32, 128, 512].into_iter().filter(|sectors| *sectors <= most) {
-        let mut times = Vec::new();
-        for _ in 0..200 {
+    let mut sizes: Vec<(u32, Vec<f64>)> =
+        [8, 32, 128, 512].into_iter().filter(|sectors| *sectors <= most).map(|sectors| (sectors, Vec::new())).collect();
+    // In turns, so that what disturbs one disturbs all.
+    for _ in 0..session.scaled(200) {
+        for (sectors, times) in &mut sizes {
             // On a boundary of its own size: one page is one page.
-            let place = session.place(sectors) / u64::from(sectors) * u64::from(sectors);
-            times.push(session.read(place, sectors)?.latency());
+            let place = session.place(*sectors) / u64::from(*sectors) * u64::from(*sectors);
+            times.push(session.read(place, *sectors)?.latency());
         }
-        sizes.extend(Measured::median_of(&mut times).map(|took| (sectors, took)));
     }
+    let median = |(sectors, mut times): (u32, Vec<f64>)| Some((sectors, Measured::median_of(&mut times)?));
+    let sizes = sizes.into_iter().filter_map(median).collect();
     Ok(Sizes(sizes))
 }
 

@@ -73,7 +73,7 @@ pub(super) fn sustained(session: &mut Session<'_>) -> Result<Sustained, ProbeErr
     let most = session.limit().as_secs_f64() * 0.45;
     let began = session.elapsed();
     let (mut written, mut rates) = (session.written() as f64 * 512.0, Vec::new());
-    const ROUND: usize = 2_000;
+    const ROUND: usize = 500;
     loop {
         let place = |session: &mut Session<'_>| session.place(sectors) / u64::from(sectors) * u64::from(sectors);
         let steps: Vec<Step> = (0..ROUND).map(|_| Step { op: Op::Write, start: place(session), sectors }).collect();
@@ -83,9 +83,9 @@ pub(super) fn sustained(session: &mut Session<'_>) -> Result<Sustained, ProbeErr
         // Random writes meet some dies more than others: rates of rounds spread by some per cent.
         let fresh = rates[1.min(rates.len() - 1)].1;
         let fallen = rates.iter().position(|(_, rate)| *rate < 0.85 * fresh);
-        let seen = fallen.is_some_and(|at| rates.len() > at + 6);
+        let seen = fallen.is_some_and(|at| rates.len() > at + 12);
         if seen || session.elapsed().saturating_sub(began).as_secs_f64() > most {
-            let tail: Vec<f64> = rates[rates.len().saturating_sub(4)..].iter().map(|(_, rate)| *rate).collect();
+            let tail: Vec<f64> = rates[rates.len().saturating_sub(9)..].iter().map(|(_, rate)| *rate).collect();
             let used = Measured::median_of(&mut tail.clone()).unwrap_or(Measured::new(fresh, 0.0));
             let after = fallen.map(|at| Measured::new(rates[at].0 - ROUND as f64 * bytes / 2.0, ROUND as f64 * bytes));
             return Ok(Sustained { fresh, used, after });

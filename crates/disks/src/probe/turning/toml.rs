@@ -188,5 +188,7 @@ impl Findings {
         );
         let _ = writeln!(out, "depth = {}   # READ: what the host sends at most", depth.min(256));
         let _ = writeln!(out, "age_limit = {}", time(queue.near, "MEASURED"));
+        let (wait, spread) = (queue.stream.value / 1e6, queue.stream.spread / 1e6);
+        let _ = writeln!(out, "# A far read beside a stream waits {wait:.1}ms ±{spread:.1}");
     }
 }

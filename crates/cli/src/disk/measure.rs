@@ -1,0 +1,155 @@
+//! `blksched disk measure`: a model of a real disk, with its error.
+
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blksched::Span;
+use blksched_disks::load;
+use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, Progress, Target, measure};
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::scene::some_time;
+
+#[cfg(target_os = "linux")]
+mod path;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MeasureArguments {
+    /// A block device, a file (for trying out), or model:NAME for a model in virtual time
+    #[arg(value_name = "PATH|model:DISK")]
+    path: String,
+    /// Write too, all over it: EVERYTHING ON IT IS LOST
+    #[arg(long)]
+    destroy: bool,
+    /// Take two minutes instead of ten
+    #[arg(long, conflicts_with = "time")]
+    quick: bool,
+    /// Take so long at most [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    time: Option<Span>,
+    /// Write the disk's TOML here instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Of the random places
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blksched disk measure /dev/sdb --out my.toml             reads only: the write cache stays unknown
+  blksched disk measure /dev/sdb --destroy --out my.toml   writes too; everything on it is lost
+  blksched disk measure model:hdd-7200 --destroy           one of our own models, in virtual time
+  blksched compare my.fio --disk my.toml
+
+It reads past the page cache (O_DIRECT) and wants the disk for itself. Interrupted, it writes what it knows by then.";
+
+pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
+    let limit = arguments.time.unwrap_or(Span::from_secs(if arguments.quick { 120 } else { 600 }));
+    let access = if arguments.destroy { ProbeAccess::Destroy } else { ProbeAccess::ReadOnly };
+    let mut target = target(&arguments.path, access, arguments.seed)?;
+    let how = match access {
+        ProbeAccess::ReadOnly => "reads only, and is opened so that nothing can be written",
+        ProbeAccess::Destroy => "reads and WRITES: everything on it is lost",
+    };
+    eprintln!("{}: {how}; {limit} at most", arguments.path);
+    let interrupted = heard_interrupts()?;
+    let mut watch = Watch::default();
+    let outcome = measure(&mut *target, limit, arguments.seed, &mut |progress| {
+        watch.show(progress);
+        match interrupted.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    watch.clear();
+    let outcome = outcome.map_err(|error| Failure::Outside(format!("{}: {error}", arguments.path)))?;
+    report(&outcome);
+    match &arguments.out {
+        None => Ok(output::print(&outcome.toml)?),
+        Some(path) => std::fs::write(path, &outcome.toml)
+            .map_err(|error| Failure::Outside(format!("{}: {error}", path.display()))),
+    }
+}
+
+/// What it says beside the file.
+fn report(outcome: &Outcome) {
+    if let Some(stopped) = &outcome.stopped {
+        eprintln!("not all of it was measured: {stopped}; what is missing says so in the file");
+    }
+    for part in &outcome.held_back {
+        eprintln!(
+            "held back: {}: {:.3}ms measured, {:.3}ms predicted, demerit {:.1}%",
+            part.name,
+            part.measured_mean / 1e6,
+            part.predicted_mean / 1e6,
+            100.0 * part.relative()
+        );
+    }
+    if let Some(error) = outcome.error() {
+        eprintln!("the model's error, on average over what was held back: {:.1}%", 100.0 * error);
+    }
+    eprintln!("took {:.0}s", outcome.took.as_secs_f64());
+}
+
+/// What a path names.
+fn target(path: &str, access: ProbeAccess, seed: u64) -> Result<Box<dyn Target>, Failure> {
+    if let Some(name) = path.strip_prefix("model:") {
+        let disk = load(name).map_err(Failure::input)?;
+        return Ok(Box::new(Modelled::new(&disk, seed, access)));
+    }
+    #[cfg(target_os = "linux")]
+    return path::open(path, access).map(|target| Box::new(target) as Box<dyn Target>);
+    #[cfg(not(target_os = "linux"))]
+    Err(Failure::Input(format!("{path}: real disks are measured on Linux; model:DISK works here")))
+}
+
+/// Set by Ctrl-C, which then no longer ends us.
+fn heard_interrupts() -> Result<Arc<AtomicBool>, Failure> {
+    let heard = Arc::new(AtomicBool::new(false));
+    #[cfg(target_os = "linux")]
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&heard))
+            .map_err(|error| Failure::Outside(format!("listening for signals: {error}")))?;
+    }
+    Ok(heard)
+}
+
+/// One line on a terminal, ten times a second at most.
+#[derive(Default)]
+struct Watch {
+    shown: Option<std::time::Instant>,
+    stage: &'static str,
+}
+
+impl Watch {
+    fn show(&mut self, progress: Progress) {
+        let is_terminal = std::io::stderr().is_terminal();
+        let recent = self.shown.is_some_and(|shown| shown.elapsed().as_millis() < 100);
+        if recent || (!is_terminal && self.stage == progress.stage) {
+            return;
+        }
+        self.shown = Some(std::time::Instant::now());
+        self.stage = progress.stage;
+        let (elapsed, limit) = (progress.elapsed.as_secs_f64(), progress.limit.as_secs_f64());
+        let line = format!("{elapsed:.0}s of {limit:.0}s at most: {}", progress.stage);
+        if is_terminal {
+            eprint!("\r{line:<78}");
+            let _ = std::io::stderr().flush();
+        } else {
+            eprintln!("{line}");
+        }
+    }
+
+    fn clear(&self) {
+        if std::io::stderr().is_terminal() {
+            eprint!("\r{:<78}\r", "");
+        }
+    }
+}

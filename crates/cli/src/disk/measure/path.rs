@@ -1,0 +1,221 @@
+//! A real path, by the wall clock: a block device or a file, past the page cache.
+//!
+//! A command alone is done by the thread that waits for it, so that nothing is added to it; with others under way each
+//! has a thread of its own. The moment of an end is taken where the system call returns.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use blksched::{Instant, Op, Span};
+use blksched_disks::probe::{Ended, ProbeAccess, Target, TargetFacts};
+
+use crate::failure::Failure;
+
+/// What O_DIRECT wants at most of addresses, offsets and lengths \[bytes\].
+const ALIGNMENT: usize = 4096;
+/// Largest command \[512-byte sectors\]: 1 MiB.
+const MOST_SECTORS: u32 = 2048;
+
+/// One command.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    slot: u32,
+    op: Op,
+    start: u64,
+    sectors: u32,
+}
+
+/// The end of one, or why it failed.
+type Done = Result<Ended, String>;
+
+pub(super) struct RealPath {
+    file: Arc<File>,
+    facts: TargetFacts,
+    began: std::time::Instant,
+    /// A command that was handed over while none was under way: whoever waits does it.
+    pending: Option<Job>,
+    under_way: u32,
+    workers: Vec<Sender<Job>>,
+    done: Receiver<Done>,
+    report: Sender<Done>,
+    buffer: Aligned,
+}
+
+/// Memory at an address that O_DIRECT takes.
+struct Aligned {
+    memory: Vec<u8>,
+    from: usize,
+}
+
+impl Aligned {
+    fn new() -> Aligned {
+        let memory = vec![0x5a; MOST_SECTORS as usize * 512 + ALIGNMENT];
+        let from = memory.as_ptr().align_offset(ALIGNMENT);
+        Aligned { memory, from }
+    }
+
+    fn part(&mut self, sectors: u32) -> &mut [u8] {
+        let from = self.from;
+        &mut self.memory[from..from + sectors as usize * 512]
+    }
+}
+
+/// Opens it; without leave to destroy, for reading only.
+pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure> {
+    let outside = |what: &str, error: std::io::Error| Failure::Outside(format!("{path}: {what}: {error}"));
+    let kind = std::fs::metadata(path).map_err(|error| Failure::Input(format!("{path}: {error}")))?;
+    let is_device = kind.file_type().is_block_device();
+    if !is_device && !kind.is_file() {
+        return Err(Failure::Input(format!("{path}: expected a block device or a file")));
+    }
+    let destroy = access == ProbeAccess::Destroy;
+    // A device that is mounted is refused: O_EXCL fails there.
+    let exclusive = if is_device && destroy { libc::O_EXCL } else { 0 };
+    let flags = libc::O_DIRECT | exclusive;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(destroy)
+        .custom_flags(flags)
+        .open(path)
+        .map_err(|error| outside("cannot be opened past the page cache (O_DIRECT)", error))?;
+    let bytes = file.seek(SeekFrom::End(0)).map_err(|error| outside("no size", error))?;
+    if bytes < 64 << 20 {
+        return Err(Failure::Input(format!("{path}: {bytes} bytes; expected 64 MiB or more")));
+    }
+    let queue = if is_device { device_queue(kind.rdev()) } else { Queue::of_a_file() };
+    let facts = TargetFacts {
+        name: path.to_owned(),
+        sectors: bytes / 512,
+        block_sectors: queue.block_sectors,
+        depth: queue.depth,
+        max_sectors: queue.max_sectors,
+        access,
+    };
+    let (report, done) = channel();
+    Ok(RealPath {
+        file: Arc::new(file),
+        facts,
+        began: std::time::Instant::now(),
+        pending: None,
+        under_way: 0,
+        workers: Vec::new(),
+        done,
+        report,
+        buffer: Aligned::new(),
+    })
+}
+
+/// What sysfs says of a device.
+struct Queue {
+    block_sectors: u32,
+    depth: u32,
+    max_sectors: u32,
+}
+
+impl Queue {
+    /// A file's file system takes what a page is.
+    fn of_a_file() -> Queue {
+        Queue { block_sectors: 8, depth: 32, max_sectors: MOST_SECTORS }
+    }
+}
+
+fn device_queue(rdev: u64) -> Queue {
+    let folder = format!("/sys/dev/block/{}:{}", libc::major(rdev), libc::minor(rdev));
+    let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}")).ok()?.trim().parse::<u32>().ok();
+    // A partition's queue is its disk's.
+    let of_disk = |name: &str| read(name).or_else(|| read(&format!("../{name}")));
+    let logical = of_disk("queue/logical_block_size").unwrap_or(4096);
+    let depth = of_disk("device/queue_depth").or_else(|| of_disk("queue/nr_requests")).unwrap_or(32);
+    let most = of_disk("queue/max_sectors_kb").map_or(MOST_SECTORS, |kib| kib.saturating_mul(2));
+    Queue {
+        block_sectors: (logical / 512).max(1),
+        depth: depth.clamp(1, 256),
+        max_sectors: most.clamp(8, MOST_SECTORS),
+    }
+}
+
+fn transfer(file: &File, job: Job, memory: &mut Aligned) -> Result<(), String> {
+    let offset = job.start * 512;
+    let part = memory.part(job.sectors);
+    let result = match job.op {
+        Op::Read => file.read_exact_at(part, offset),
+        Op::Write => file.write_all_at(part, offset),
+        Op::Flush => file.sync_data(),
+        Op::Discard | Op::WriteZeroes => Err(std::io::Error::other("only reads, writes and flushes are measured")),
+    };
+    result.map_err(|error| format!("{:?} of {} sectors at {}: {error}", job.op, job.sectors, job.start))
+}
+
+impl RealPath {
+    fn moment(began: std::time::Instant) -> Instant {
+        Instant::from_ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX - 1))
+    }
+
+    /// A thread that does what it is sent.
+    fn employ(&mut self) {
+        let (sender, jobs) = channel::<Job>();
+        let (file, report, began) = (Arc::clone(&self.file), self.report.clone(), self.began);
+        std::thread::spawn(move || {
+            let mut memory = Aligned::new();
+            while let Ok(job) = jobs.recv() {
+                let done = transfer(&file, job, &mut memory);
+                let at = RealPath::moment(began);
+                if report.send(done.map(|()| Ended { slot: job.slot, at })).is_err() {
+                    return;
+                }
+            }
+        });
+        self.workers.push(sender);
+    }
+
+    fn send(&mut self, job: Job) -> Result<(), String> {
+        while self.workers.len() <= job.slot as usize {
+            self.employ();
+        }
+        self.under_way += 1;
+        self.workers[job.slot as usize].send(job).map_err(|_| "a thread has gone".to_owned())
+    }
+}
+
+impl Target for RealPath {
+    fn facts(&self) -> TargetFacts {
+        self.facts.clone()
+    }
+
+    fn now(&self) -> Instant {
+        RealPath::moment(self.began)
+    }
+
+    fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
+        let job = Job { slot, op, start, sectors };
+        match self.pending.take() {
+            Some(first) => {
+                self.send(first)?;
+                self.send(job)
+            }
+            None if self.under_way == 0 => {
+                self.pending = Some(job);
+                Ok(())
+            }
+            None => self.send(job),
+        }
+    }
+
+    fn wait(&mut self) -> Result<Ended, String> {
+        if let Some(job) = self.pending.take() {
+            transfer(&self.file, job, &mut self.buffer)?;
+            return Ok(Ended { slot: job.slot, at: self.now() });
+        }
+        let done = self.done.recv().map_err(|_| "every thread has gone".to_owned())?;
+        self.under_way -= 1;
+        done
+    }
+
+    fn rest(&mut self, until: Instant) {
+        let left: Span = until.since(self.now());
+        std::thread::sleep(std::time::Duration::from_nanos(left.as_ns()));
+    }
+}
