@@ -79,18 +79,19 @@ struct Fit<'a, M: 'static> {
     access: ProbeAccess,
 }
 
-/// The parameters of the model in `toml` that come nearest to `measured`.
+/// The parameters of the model in `toml` that come nearest to `measured`, but those that are `known` by themselves.
 pub(super) fn fit<M: Mixture>(
     toml: &str,
     parameters: &[Parameter<M>],
     measured: &[(M, Took)],
     access: ProbeAccess,
+    known: &[&str],
 ) -> Vec<Fitted> {
     let fit = Fit { toml, parameters, measured, access };
     let mut chosen: Vec<Fitted> = Vec::new();
     for pass in 1..=PASSES {
-        for parameter in parameters {
-            match parameter.with.filter(|_| pass == PASSES) {
+        for parameter in parameters.iter().filter(|parameter| !known.contains(&parameter.key)) {
+            match parameter.with.filter(|other| pass == PASSES && !known.contains(other)) {
                 Some(other) => fit.choose_both(&mut chosen, parameter, other),
                 None => fit.choose(&mut chosen, parameter, pass > 1),
             }

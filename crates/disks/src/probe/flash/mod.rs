@@ -69,7 +69,8 @@ impl Findings {
     pub(super) fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         if !self.mixtures.is_empty() {
             let access = session.facts().access;
-            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, access);
+            let known: &[&str] = if self.program().is_some() { &["flash.program"] } else { &[] };
+            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, access, known);
         }
         self.text(session, stopped)
     }

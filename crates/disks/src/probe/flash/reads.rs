@@ -95,9 +95,9 @@ pub(super) fn stream(session: &mut Session<'_>) -> Result<Measured, ProbeError> 
     let sectors = 2048.min(session.facts().max_sectors);
     let mut rates = Vec::new();
     for _ in 0..3 {
-        let start = session.place(600 * sectors.min(2048));
+        let start = session.place(700 * sectors) / u64::from(sectors) * u64::from(sectors);
         let step = |nth: u64| Step { op: Op::Read, start: start + nth * u64::from(sectors), sectors };
-        let reads = session.closed_loop(16, (0..200).map(step))?;
+        let reads = session.closed_loop(16, (0..600).map(step))?;
         rates.push(per_second(&reads, 16) * f64::from(sectors) * 512.0);
     }
     Ok(Measured::median_of(&mut rates).unwrap_or(Measured::new(0.0, 0.0)))

@@ -58,6 +58,14 @@ impl Findings {
         Some(buffered.alone.less(self.crossing()))
     }
 
+    /// Programming a page, as a flush shows it \[ns\]; `None` if a flush has nothing to do, or nothing was written.
+    pub(super) fn program(&self) -> Option<Measured> {
+        let buffered = self.buffered?;
+        self.command()?;
+        let own = 4096e9 / self.channel_rate().value;
+        Some(buffered.flush.less(own)).filter(|program| program.value > 30e3)
+    }
+
     /// A channel's rate, from what 16 KiB take beyond 4 KiB \[bytes/s\].
     fn channel_rate(&self) -> Measured {
         let more = self.sizes.of(32).map(|took| took.value - self.sizes.page().value).filter(|more| *more > 100.0);
@@ -132,7 +140,9 @@ impl Findings {
         let _ = writeln!(out, "read = {}", time(read, "MEASURED"));
         let _ = writeln!(out, "channel_rate = {}", rate(channel));
         let _ = writeln!(out, "program_size = {}", self.fitted("flash.program_size", "\"32KiB\""));
-        let _ = writeln!(out, "program = {}", self.fitted("flash.program", "\"700us\""));
+        let program = self.program().map(|program| time(program, "MEASURED"));
+        let program = program.unwrap_or_else(|| self.fitted("flash.program", "\"700us\""));
+        let _ = writeln!(out, "program = {program}");
         let _ = writeln!(out, "\n[interference]");
         let _ = writeln!(out, "state = {}", self.fitted("interference.state", "\"wait\""));
         let _ = writeln!(out, "suspend = \"20us\"   # {NOT_SEEN}");
@@ -143,7 +153,7 @@ impl Findings {
     /// for a page less what it takes for the program, in copies.
     fn valid(&self, used: f64) -> f64 {
         let size = self.fitted_size("flash.program_size", 32_768.0);
-        let program = self.fitted_time("flash.program", 700e3);
+        let program = self.program().map_or_else(|| self.fitted_time("flash.program", 700e3), |program| program.value);
         let dies = self.fitted_number("flash.dies", 8.0) * self.fitted_number("flash.channels", 8.0);
         let own = program + size * 1e9 / self.channel_rate().value;
         let copies = ((dies * size * 1e9 / used - own) / (self.sense() + program)).max(0.0);
@@ -159,7 +169,9 @@ impl Findings {
                 Some((kib, spread)) => writeln!(out, "size = \"{kib}KiB\"   # MEASURED ±{spread:.0}KiB").ok(),
                 None => writeln!(out, "size = \"32MiB\"   # FIT: no burst was faster than the stream").ok(),
             };
-            let _ = writeln!(out, "power_loss = \"lost\"   # FIT: only a power cut would tell");
+            let flush = buffered.flush.value / 1e3;
+            let kept = if self.program().is_some() { "lost" } else { "kept" };
+            let _ = writeln!(out, "power_loss = \"{kept}\"   # MEASURED: a flush behind a write takes {flush:.0}us");
         }
         let Some(sustained) = self.sustained else { return };
         let Some(after) = sustained.after else {

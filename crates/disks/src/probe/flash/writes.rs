@@ -1,6 +1,7 @@
 //! **What for**: the write buffer, and what long writing comes to.
 //!
-//! **Rule**: a write that ends sooner than a read is buffered. A burst of large writes runs at the interface's rate until
+//! **Rule**: a write that ends sooner than a read is buffered. A flush behind one write takes what programming a page
+//! takes, unless capacitors keep what is buffered: then it takes nothing. A burst of large writes runs at the interface's rate until
 //! the buffer is full, then at that of the programs. Random writing goes on until its rate falls: so much finds free
 //! blocks; where it stays, collection is paid.
 
@@ -22,6 +23,8 @@ pub(super) struct Buffered {
     pub(super) stream: Measured,
     /// What a burst moves faster than that \[bytes\]; `None` if it does not show.
     pub(super) size: Option<Measured>,
+    /// A flush behind one 4 KiB write \[ns\].
+    pub(super) flush: Measured,
 }
 
 pub(super) fn buffered(session: &mut Session<'_>) -> Result<Buffered, ProbeError> {
@@ -33,6 +36,14 @@ pub(super) fn buffered(session: &mut Session<'_>) -> Result<Buffered, ProbeError
         session.rest(Span::from_ms(2));
     }
     let alone = Measured::median_of(&mut times).unwrap_or(Measured::new(0.0, 0.0));
+    let mut times = Vec::new();
+    for _ in 0..60 {
+        let place = session.place(8);
+        session.one(Op::Write, place, 8)?;
+        times.push(session.one(Op::Flush, 0, 0)?.latency());
+        session.rest(Span::from_ms(5));
+    }
+    let flush = Measured::median_of(&mut times).unwrap_or(alone);
     let depth = session.facts().depth.min(256);
     let steps: Vec<Step> = (0..8_000).map(|_| Step { op: Op::Write, start: session.place(8), sectors: 8 }).collect();
     let deep = per_second(&session.closed_loop(depth, steps)?, 2_000);
@@ -53,7 +64,7 @@ pub(super) fn buffered(session: &mut Session<'_>) -> Result<Buffered, ProbeError
         let seconds = ends[at] - writes[0].begun.as_secs_f64();
         Measured::new(at as f64 * bytes - seconds * stream, 16.0 * bytes)
     });
-    Ok(Buffered { alone, deep, stream: Measured::new(stream, spread), size })
+    Ok(Buffered { alone, deep, stream: Measured::new(stream, spread), size, flush })
 }
 
 /// Long random writing.

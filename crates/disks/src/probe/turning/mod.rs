@@ -98,7 +98,7 @@ impl Findings {
     /// Its file; what only mixtures show is fitted now.
     pub(super) fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         if !self.mixtures.is_empty() {
-            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, ProbeAccess::Destroy);
+            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, ProbeAccess::Destroy, &[]);
         }
         self.text(session, stopped)
     }
