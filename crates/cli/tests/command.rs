@@ -606,3 +606,17 @@ fn six_figures_become_a_disk_and_a_disk_six_figures() {
     assert!(refused(&["list", "iocost:Samsung SSD 87"]).contains("did you mean `Samsung SSD 870`?"));
     assert!(refused(&["disk", "iocost", "null", "--device", "sda"]).contains("as in 8:0"));
 }
+
+#[test]
+fn a_disk_is_measured_and_what_comes_out_is_a_disk() {
+    let out = job_file("measured.toml", "");
+    let output = blksched(&["disk", "measure", "model:ide-2002", "--quick", "--out", &out]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("nothing can be written"), "{said}");
+    assert!(said.contains("the model's error, on average over what was held back"), "{said}");
+    assert!(done(&["list", &out]).contains("measured: 7200rpm"));
+    std::fs::remove_file(out).unwrap();
+    assert!(refused(&["disk", "measure", "model:ide-2003"]).contains("did you mean `ide-2002`?"));
+    assert!(refused(&["disk", "measure", "/nowhere/at-all"]).contains("/nowhere/at-all: "));
+    assert!(refused(&["disk", "measure", "/"]).contains("expected a block device or a file"));
+}
