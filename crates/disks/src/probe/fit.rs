@@ -2,8 +2,8 @@
 //! with readers.
 //!
 //! **Rule**: the mixtures are measured once. Then the model that is known so far runs the same ones with each of a few
-//! values of a parameter, and the value stays with which it comes nearest; one parameter after the other, three times. What
-//! makes no difference keeps its usual value, and says so.
+//! values of a parameter, and the value stays with which it comes nearest; one parameter after the other, three times.
+//! What makes no difference keeps its usual value, and says so.
 
 use core::ops::ControlFlow;
 

@@ -24,7 +24,7 @@ pub(super) fn rate(measured: Measured) -> String {
 /// The file with its error in front.
 pub(super) fn with_error(toml: &str, held_back: &[HeldBack]) -> String {
     let mut out = String::from(
-        "# Measured from outside. MEASURED: with how far it spreads. READ: what the host says. FIT: why it stands there.\n",
+        "# Measured from outside. MEASURED: how far it spreads. READ: what the host says. FIT: why it stands there.\n",
     );
     for part in held_back {
         let _ = writeln!(

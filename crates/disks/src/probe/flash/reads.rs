@@ -1,7 +1,7 @@
 //! **What for**: what a read takes alone by its size, how many come at once, and how fast a stream is.
 //!
-//! **Rule**: alone, the smallest read is a command, a page and its way; what larger ones take beyond is their data's way.
-//! At twice the depth twice as many come, until something is used up: that depth is the knee, that rate the limit.
+//! **Rule**: alone, the smallest read is a command, a page and its way; what larger ones take beyond is their data's
+//! way. At twice the depth twice as many come, until something is used up: that depth is the knee, that rate the limit.
 
 use blksched::Op;
 

@@ -1,9 +1,9 @@
 //! **What for**: what the arm and a head switch take.
 //!
-//! **Rule**: a read that begins a time `d` of turning behind the last one's end is reached in this revolution if getting
-//! there takes at most `d`, else in the next. Short moves are aimed: angles around a place are known, so `d` is chosen,
-//! and the step between made and missed is the time. Two steps show cylinders between the tracks. Long moves are read
-//! at random angles: their times fill one revolution from the shortest, which is the answer.
+//! **Rule**: a read that begins a time `d` of turning behind the last one's end is reached in this revolution if
+//! getting there takes at most `d`, else in the next. Short moves are aimed: angles around a place are known, so `d` is
+//! chosen, and the step between made and missed is the time. Two steps show cylinders between the tracks. Long moves
+//! are read at random angles: their times fill one revolution from the shortest, which is the answer.
 
 use super::super::ProbeError;
 use super::super::session::Session;
