@@ -11,8 +11,10 @@
 //! | words | `words.rs` | no leftovers, no words that hide states |
 //! | options | `options.rs` | every fio option has a test that flips it |
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
+//! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
 //! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
 
+mod aliases;
 mod arrows;
 mod clock;
 mod head;
@@ -99,6 +101,7 @@ pub fn run() -> Result<Verdict> {
 /// Every rule over the whole tree; `supported` are the names of the fio options.
 fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tree.unparsed().collect();
+    findings.extend(aliases::check(tree));
     findings.extend(arrows::check(tree));
     findings.extend(clock::check(tree));
     findings.extend(maps::check(tree));
@@ -131,12 +134,16 @@ mod tests {
             ("crates/disks/src/c.rs", "fn c() {}\n"),
             ("crates/disks/src/d.rs", "//! D.\nfn d() { todo!() }\n"),
             ("crates/disks/src/e.rs", "//! E.\nfn e( {}\n"),
+            ("crates/blksched/src/elevators/cfq/f.rs", "//! F.\n"),
             ("docs/a.md", "no title\n"),
             ("docs/b.md", "# B\n[there](nowhere.md)\n"),
         ];
         let mut rules: Vec<_> = findings(&Tree::planted(&planted), &["bs"]).into_iter().map(|f| f.rule).collect();
         rules.dedup();
         rules.sort_unstable();
-        assert_eq!(rules, ["arrows", "clock", "head", "links", "maps", "markdown", "options", "parse", "words"]);
+        assert_eq!(
+            rules,
+            ["aliases", "arrows", "clock", "head", "links", "maps", "markdown", "options", "parse", "words"]
+        );
     }
 }

@@ -7,6 +7,12 @@
 //! `antic_expire` later. Its end, by time or by a request that makes waiting pointless, is final until the next request
 //! is taken.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.6, #a.7, #a.9.
+//! **In the kernel** `as_antic_waitreq`, `as_antic_waitnext`, `as_antic_stop`, `antic_status`.
+
+#![doc(alias = "as_antic_waitreq")]
+#![doc(alias = "as_antic_waitnext")]
+#![doc(alias = "as_antic_stop")]
+#![doc(alias = "antic_status")]
 
 use super::process::ProcessId;
 use crate::elevator::{Cx, IdleFor, Run};

@@ -7,6 +7,11 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.5, #a.9.
 //!
 //! "Reads" are the requests that somebody waits for, direct writes among them; "writes" those that nobody waits for.
+//! **In the kernel** `as_batch_expired`, `as_change_batch`, `current_batch_expires`.
+
+#![doc(alias = "as_batch_expired")]
+#![doc(alias = "as_change_batch")]
+#![doc(alias = "current_batch_expires")]
 
 use super::write_batch::WriteBatch;
 use crate::request::{PerWaiter, Waiter};

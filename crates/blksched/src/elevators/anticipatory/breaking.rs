@@ -5,6 +5,10 @@
 //! who exited before it left nobody to go on; it is new, and new ones think longer than `antic_expire`, or leave; it
 //! thinks longer than `antic_expire` itself.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8, in this order.
+//! **In the kernel** `as_can_break_anticipation`, `as_can_anticipate`.
+
+#![doc(alias = "as_can_break_anticipation")]
+#![doc(alias = "as_can_anticipate")]
 
 use super::exits::Exits;
 use crate::explain::WaitEnd;

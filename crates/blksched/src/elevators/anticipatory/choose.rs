@@ -5,6 +5,11 @@
 //! other class, which begins with its oldest request. A request that goes ends any wait, and its process, if it waits
 //! for the request, is the next to wait for.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2, #a.5, #a.6, #e10.
+//! **In the kernel** `as_dispatch_request`, `as_choose_req`, `as_move_to_dispatch`.
+
+#![doc(alias = "as_dispatch_request")]
+#![doc(alias = "as_choose_req")]
+#![doc(alias = "as_move_to_dispatch")]
 
 use super::anticipate::Awaited;
 use super::batch::{self, Stage};

@@ -4,6 +4,9 @@
 //! anything once 20 ms or `antic_expire` have passed. Else: nearer than the awaited process seeks on average.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8. **Costs when wrong** Too narrow, and two processes that read one
 //! file wait for each other; too wide, and the disk leaves the process that it waits for.
+//! **In the kernel** `as_close_req`.
+
+#![doc(alias = "as_close_req")]
 
 use crate::request::Sector;
 use crate::time::{Jiffies, Tick};

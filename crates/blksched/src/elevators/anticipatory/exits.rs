@@ -5,6 +5,10 @@
 //! `alone`, that nobody reads close by where a process that exited left off (a cooperator, such as the next program of
 //! a shell script, lowers it).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4, #a.7, #a.8.
+//! **In the kernel** `exit_prob`, `exit_no_coop`.
+
+#![doc(alias = "exit_prob")]
+#![doc(alias = "exit_no_coop")]
 
 /// Moving averages over processes; 256: always.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,6 +5,9 @@
 //! survivor takes the place and the time of the one that expires earlier.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.5. **Costs when wrong** Looking each time would turn a long
 //! queue of late requests into first in, first out: one seek each.
+//! **In the kernel** `as_fifo_expired`.
+
+#![doc(alias = "as_fifo_expired")]
 
 use crate::elevators::deadline::{Expiry, Fifo};
 use crate::request::{RequestId, Requests};

@@ -6,6 +6,9 @@
 //! only writes that are waited for. (A request merged last is found before, by the queue, whatever it is.)
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1: an old slip of the kernel's, kept because decisions hang on it.
 //! **Costs when wrong** A process reading backwards gets no front merges but those with its own last request.
+//! **In the kernel** `as_merge`.
+
+#![doc(alias = "as_merge")]
 
 use crate::request::{Dir, Waiter};
 

@@ -5,6 +5,10 @@
 //! process that read last, else goes on in sector order. A batch that is over gives way to the other class, which
 //! begins with its oldest request.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1 to #a.10, #e9, #e10.
+//! **In the kernel** `as_data`, `iosched_as`.
+
+#![doc(alias = "as_data")]
+#![doc(alias = "iosched_as")]
 
 use super::anticipate::{Anticipation, Awaited, Phase};
 use super::batch::{Batch, Lengths, Stage};

@@ -3,6 +3,10 @@
 //! **Rule** Asked before a batch of reads goes on, with the request that it would go on with; and of every request that
 //! comes while the disk waits.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.8.
+//! **In the kernel** `as_can_anticipate`, `antic_expire`.
+
+#![doc(alias = "as_can_anticipate")]
+#![doc(alias = "antic_expire")]
 
 use super::anticipate::{Awaited, Phase};
 use super::breaking::{self, AtHand, Prospect, Sight};

@@ -6,6 +6,10 @@
 //! more than thrice `write_batch_expire`: half as many next time; more: one less; less than a third: twice as many;
 //! less: one more. More only if the batch used up its count, fewer only if it never ran dry, at least one.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.9.
+//! **In the kernel** `update_write_batch`, `write_batch_count`.
+
+#![doc(alias = "update_write_batch")]
+#![doc(alias = "write_batch_count")]
 
 use crate::time::Tick;
 

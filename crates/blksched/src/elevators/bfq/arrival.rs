@@ -3,6 +3,12 @@
 //! **Rule** A single small request of the queue that the disk idles for does not end the idling while that is faster:
 //! more may follow and merge.
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.5 to #b2.7.
+//! **In the kernel** `bfq_insert_request`, `bfq_add_request`, `bfq_rq_enqueued`, `bfq_update_io_seektime`.
+
+#![doc(alias = "bfq_insert_request")]
+#![doc(alias = "bfq_add_request")]
+#![doc(alias = "bfq_rq_enqueued")]
+#![doc(alias = "bfq_update_io_seektime")]
 
 use super::Bfq;
 use super::expire::{Until, Why};

@@ -1,4 +1,8 @@
 //! BFQ's books: what its mechanisms share, and the invariants between them.
+//!
+//! **In the kernel** `bfq_data`.
+
+#![doc(alias = "bfq_data")]
 
 use std::collections::BTreeMap;
 

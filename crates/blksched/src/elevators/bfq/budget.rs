@@ -5,6 +5,14 @@
 //! four least budgets; nothing left → what it used. Never more than the greatest budget: what the disk moves in
 //! `timeout_sync`, or the knob's.
 //! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
+//! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
+//! `bfq_calc_max_budget`.
+
+#![doc(alias = "bfq_updated_next_req")]
+#![doc(alias = "__bfq_bfqq_recalc_budget")]
+#![doc(alias = "bfq_serv_to_charge")]
+#![doc(alias = "max_budget")]
+#![doc(alias = "bfq_calc_max_budget")]
 
 use super::Bfq;
 use super::expire::Why;

@@ -5,6 +5,13 @@
 //! queues is raised. Who was idle for 10 s leaves its burst.
 //! **Origin** docs/behaviour/elevators-6.1.md#b10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
 //! **Costs when wrong** a shell script's helpers are each served as if somebody waited for them.
+//! **In the kernel** `bfq_handle_burst`, `bfq_add_to_burst`, `large_burst`, `burst_list`, `in_large_burst`.
+
+#![doc(alias = "bfq_handle_burst")]
+#![doc(alias = "bfq_add_to_burst")]
+#![doc(alias = "large_burst")]
+#![doc(alias = "burst_list")]
+#![doc(alias = "in_large_burst")]
 
 use super::Bfq;
 use super::links::{Head, Links};

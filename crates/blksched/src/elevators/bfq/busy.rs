@@ -6,6 +6,12 @@
 //! one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
 //! that changes in between makes them wrap.
+//! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`.
+
+#![doc(alias = "bfq_add_bfqq_busy")]
+#![doc(alias = "bfq_del_bfqq_busy")]
+#![doc(alias = "bfq_bfqq_handle_idle_busy_switch")]
+#![doc(alias = "busy_queues")]
 
 use super::Bfq;
 use super::entity::Node;

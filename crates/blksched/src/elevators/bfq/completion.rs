@@ -1,6 +1,10 @@
 //! A request comes back: what it says about the device and its queue, and whether the disk is left idle now.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b13.
+//! **In the kernel** `bfq_completed_request`, `bfq_finish_requeue_request`.
+
+#![doc(alias = "bfq_completed_request")]
+#![doc(alias = "bfq_finish_requeue_request")]
 
 use super::Bfq;
 use super::expire::{Until, Why};

@@ -3,6 +3,12 @@
 //! **Rule** A process has one queue for requests it waits for, and shares one for write-back with all processes of its
 //! class, level and group. Priority and group travel on requests; a change is noticed at the next one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `bfq_io_cq`, `bfq_get_bfqq_handle_split`, `bfq_exit_icq`, `bic_to_bfqq`.
+
+#![doc(alias = "bfq_io_cq")]
+#![doc(alias = "bfq_get_bfqq_handle_split")]
+#![doc(alias = "bfq_exit_icq")]
+#![doc(alias = "bic_to_bfqq")]
 
 use std::collections::BTreeMap;
 

@@ -8,6 +8,14 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b9. **Costs when wrong** of two close queues on either side the shape of
 //! the tree of positions decides. It compares where queues are *now*, though a queue moves only when it is put in
 //! again.
+//! **In the kernel** `bfq_setup_cooperator`, `bfq_find_close_cooperator`, `bfq_rq_close_to_sector`, `rq_pos_tree`,
+//! `bfq_pos_tree_add_move`.
+
+#![doc(alias = "bfq_setup_cooperator")]
+#![doc(alias = "bfq_find_close_cooperator")]
+#![doc(alias = "bfq_rq_close_to_sector")]
+#![doc(alias = "rq_pos_tree")]
+#![doc(alias = "bfq_pos_tree_add_move")]
 
 use super::Bfq;
 use super::context::Cid;

@@ -1,4 +1,8 @@
 //! BFQ as an elevator: each call of the contract, and which mechanisms it sets in motion.
+//!
+//! **In the kernel** `iosched_bfq_mq`.
+
+#![doc(alias = "iosched_bfq_mq")]
 
 use super::Bfq;
 use super::qid::Qid;

@@ -4,6 +4,10 @@
 //! on finishes at `F = S + s·2²²/w`, rounded down. Virtual times wrap, so they are compared by their difference.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5; Valente, Checconi, *High Throughput Disk Scheduling with Fair
 //! Bandwidth Distribution*, 2010.
+//! **In the kernel** `bfq_entity`, `bfq_sched_data`.
+
+#![doc(alias = "bfq_entity")]
+#![doc(alias = "bfq_sched_data")]
 
 use core::cmp::Ordering;
 

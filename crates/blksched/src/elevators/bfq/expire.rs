@@ -4,6 +4,14 @@
 //! disk, not for what it moved. An empty one leaves its tree, and what is left of its budget is kept for it in case it
 //! comes back in time.
 //! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
+//! **In the kernel** `bfq_bfqq_expire`, `__bfq_bfqq_expire`, `bfq_bfqq_is_slow`, `bfqq_expiration`,
+//! `bfq_bfqq_charge_time`.
+
+#![doc(alias = "bfq_bfqq_expire")]
+#![doc(alias = "__bfq_bfqq_expire")]
+#![doc(alias = "bfq_bfqq_is_slow")]
+#![doc(alias = "bfqq_expiration")]
+#![doc(alias = "bfq_bfqq_charge_time")]
 
 use super::Bfq;
 use super::qid::Qid;

@@ -8,6 +8,12 @@
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process
 //! ioprio and weight" and "Group scheduling"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 count
 //! as they are (a kernel refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is not looked at.
+//! **In the kernel** `bfq_group`, `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`.
+
+#![doc(alias = "bfq_group")]
+#![doc(alias = "bfq_bio_bfqg")]
+#![doc(alias = "bfq_pd_init")]
+#![doc(alias = "entity_is_group")]
 
 use super::Bfq;
 use super::entity::{Entity, Node, Place};

@@ -6,6 +6,13 @@
 //! four fifths of the time it had something to do.
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6. **Costs when wrong** every idle decision, and every merge
 //! of queues.
+//! **In the kernel** `bfq_update_io_thinktime`, `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`.
+
+#![doc(alias = "bfq_update_io_thinktime")]
+#![doc(alias = "has_short_ttime")]
+#![doc(alias = "seek_history")]
+#![doc(alias = "BFQQ_SEEKY")]
+#![doc(alias = "bfq_ttime")]
 
 use super::Bfq;
 use super::qid::Qid;

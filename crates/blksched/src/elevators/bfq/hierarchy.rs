@@ -10,6 +10,12 @@
 //! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs when wrong** After the way down the search for
 //! who is next stops at the first level without news. A level may then name the very group that it serves as the next
 //! one, and nobody preempts it: a kernel does so, and so does this.
+//! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
+
+#![doc(alias = "for_each_entity")]
+#![doc(alias = "bfq_update_next_in_service")]
+#![doc(alias = "bfq_update_parent_budget")]
+#![doc(alias = "bfq_get_next_queue")]
 
 use super::Bfq;
 use super::entity::Node;

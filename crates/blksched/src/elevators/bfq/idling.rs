@@ -8,6 +8,14 @@
 //! differ, or it is alone). 8 ms (`slice_idle`); 2 ms for who seeks while all are alike; 20 ms for who is raised.
 //! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and
 //! "strict_guarantees".
+//! **In the kernel** `bfq_arm_slice_timer`, `bfq_idle_slice_timer`, `bfq_better_to_idle`,
+//! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`.
+
+#![doc(alias = "bfq_arm_slice_timer")]
+#![doc(alias = "bfq_idle_slice_timer")]
+#![doc(alias = "bfq_better_to_idle")]
+#![doc(alias = "idling_needed_for_service_guarantees")]
+#![doc(alias = "idling_boosts_thr_without_issues")]
 
 use super::Bfq;
 use super::expire::{Until, Why};

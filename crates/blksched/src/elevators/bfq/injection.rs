@@ -8,6 +8,13 @@
 //! one and a half times as long as alone, and down otherwise.
 //! **Origin** docs/behaviour/elevators-6.1.md#b8. A rule that raises a limit of 0 after the idle time compares
 //! different clocks in 6.1 and has no effect there, nor here.
+//! **In the kernel** `bfq_choose_bfqq_for_injection`, `bfq_update_inject_limit`, `inject_limit`,
+//! `bfq_reset_inject_limit`.
+
+#![doc(alias = "bfq_choose_bfqq_for_injection")]
+#![doc(alias = "bfq_update_inject_limit")]
+#![doc(alias = "inject_limit")]
+#![doc(alias = "bfq_reset_inject_limit")]
 
 use super::Bfq;
 use super::habits::LARGE;

@@ -7,6 +7,12 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
 //! **Costs when wrong** A process that fills the tags makes the shares of everybody else worthless: they have nothing
 //! queued that could be chosen.
+//! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
+
+#![doc(alias = "bfq_limit_depth")]
+#![doc(alias = "bfqq_request_over_limit")]
+#![doc(alias = "bfq_update_depths")]
+#![doc(alias = "word_depths")]
 
 use super::Bfq;
 use super::entity::{Node, Place};

@@ -1,6 +1,10 @@
 //! Lists of queues, newest first: those that wait for service, those of a burst, those that one queue wakes.
 //!
 //! **Rule** A queue is on at most one list of a kind at a time, so links live in one table per kind.
+//! **In the kernel** `woken_list`, `burst_list_node`.
+
+#![doc(alias = "woken_list")]
+#![doc(alias = "burst_list_node")]
 
 use super::qid::Qid;
 

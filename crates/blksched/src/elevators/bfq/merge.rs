@@ -5,6 +5,13 @@
 //! made within 180 ms: at once on a disk without an arm that queues, else once both are older than 600 ms and idling
 //! for the new one would not be faster. Such queues do not split.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`.
+
+#![doc(alias = "bfq_merge_bfqqs")]
+#![doc(alias = "bfq_setup_merge")]
+#![doc(alias = "new_bfqq")]
+#![doc(alias = "bfq_bfqq_save_state")]
+#![doc(alias = "stably_merged")]
 
 use super::Bfq;
 use super::context::{Cid, Saved};

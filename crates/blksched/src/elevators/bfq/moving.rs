@@ -5,6 +5,12 @@
 //! over to the root, whatever its parent was.
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g2, docs/behaviour/elevators-6.12-6.18.md#g3 and
 //! docs/behaviour/elevators-6.12-6.18.md#g11; amendments A9 and A10: what counts by queue or by device stays as it was.
+//! **In the kernel** `bfq_bic_update_cgroup`, `bfq_bfqq_move`, `bfq_pd_offline`, `bfq_reparent_active_queues`.
+
+#![doc(alias = "bfq_bic_update_cgroup")]
+#![doc(alias = "bfq_bfqq_move")]
+#![doc(alias = "bfq_pd_offline")]
+#![doc(alias = "bfq_reparent_active_queues")]
 
 use super::Bfq;
 use super::context::{Cid, WriteBackOf};

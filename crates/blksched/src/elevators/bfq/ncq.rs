@@ -4,6 +4,10 @@
 //! three at once; until the answer is yes it is asked again. As long as nobody knows, it counts as yes. A device
 //! without an arm that queues needs no merging of queues by position.
 //! **Origin** docs/behaviour/elevators-6.1.md#b13; #b14 for the traps.
+//! **In the kernel** `bfq_update_hw_tag`, `hw_tag`.
+
+#![doc(alias = "bfq_update_hw_tag")]
+#![doc(alias = "hw_tag")]
 
 /// Fewer than this say nothing.
 const THRESHOLD: u32 = 3;

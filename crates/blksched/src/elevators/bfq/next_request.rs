@@ -5,6 +5,12 @@
 //! `back_seek_max` ([`TurningBack`]). Once a request is taken, from its own start: the one behind it, or the one before
 //! it.
 //! **Origin** docs/behaviour/elevators-6.1.md#b4.
+//! **In the kernel** `bfq_choose_req`, `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
+
+#![doc(alias = "bfq_choose_req")]
+#![doc(alias = "bfq_find_next_rq")]
+#![doc(alias = "bfq_check_fifo")]
+#![doc(alias = "next_rq")]
 
 use super::Bfq;
 use super::qid::Qid;

@@ -7,6 +7,11 @@
 //! higher than the estimate, and if it is below 20 sectors/µs. It weighs more the more it was in order and the longer
 //! it was.
 //! **Origin** docs/behaviour/elevators-6.1.md#b12; sectors/µs times 2¹⁶.
+//! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `bfq_reset_rate_computation`, `peak_rate`.
+
+#![doc(alias = "bfq_update_peak_rate")]
+#![doc(alias = "bfq_update_rate_reset")]
+#![doc(alias = "bfq_reset_rate_computation")]
 
 use super::Bfq;
 use super::habits;

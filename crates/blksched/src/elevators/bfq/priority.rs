@@ -3,6 +3,11 @@
 //! **Rule** A class is served before the next one; within a class, level `l` has the weight `(8 − l) · 10`. No priority
 //! counts as best effort 4, the idle class as level 7.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `bfq_set_next_ioprio_data`, `bfq_ioprio_to_weight`, `bfq_weight_to_ioprio`.
+
+#![doc(alias = "bfq_set_next_ioprio_data")]
+#![doc(alias = "bfq_ioprio_to_weight")]
+#![doc(alias = "bfq_weight_to_ioprio")]
 
 use crate::request::{Class, Priority};
 

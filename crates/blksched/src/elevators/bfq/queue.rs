@@ -4,6 +4,12 @@
 //! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight
 //! is counted, or it is on a service tree or in service; the write-back of a level lives for ever.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1. Numbers are reused; a serial number never is.
+//! **In the kernel** `bfq_queue`, `bfq_get_queue`, `bfq_put_queue`, `async_bfqq`.
+
+#![doc(alias = "bfq_queue")]
+#![doc(alias = "bfq_get_queue")]
+#![doc(alias = "bfq_put_queue")]
+#![doc(alias = "async_bfqq")]
 
 use super::burst::Birth;
 use super::habits::{Habits, Seeks};

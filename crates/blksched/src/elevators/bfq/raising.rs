@@ -8,6 +8,15 @@
 //! without. Ends early in a large burst.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; kernel documentation, `block/bfq-iosched.rst`,
 //! "low_latency". **Costs when wrong** Whoever pretends to start for ever gets 30 times its share.
+//! **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`, `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`,
+//! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`.
+
+#![doc(alias = "wr_coeff")]
+#![doc(alias = "bfq_bfqq_softrt_next_start")]
+#![doc(alias = "bfq_update_bfqq_wr_on_rq_arrival")]
+#![doc(alias = "bfq_wr_duration")]
+#![doc(alias = "switch_back_to_interactive_wr")]
+#![doc(alias = "bfq_bfqq_end_wr")]
 
 use super::Bfq;
 use super::peak_rate::PeakRate;

@@ -2,6 +2,12 @@
 //!
 //! **Rule** see [`choose`] and the README's picture. `choose` only looks; `Bfq::select` ends turns and begins them.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
+//! **In the kernel** `bfq_select_queue`, `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`.
+
+#![doc(alias = "bfq_select_queue")]
+#![doc(alias = "bfq_dispatch_request")]
+#![doc(alias = "__bfq_dispatch_request")]
+#![doc(alias = "bfq_bfqq_must_idle")]
 
 use super::Bfq;
 use super::expire::{Until, Why};

@@ -9,6 +9,14 @@
 //! the augmented tree: Valente, *Extending WF2Q+ to support a dynamic traffic mix*, 2005. **Costs when wrong** The
 //! search does not always find the earliest finish: with nobody started in a left child's left subtree, it does not
 //! look into its right one. The result then depends on the tree's shape.
+//! **In the kernel** `bfq_service_tree`, `bfq_first_active_entity`, `bfq_update_vtime`, `min_start`,
+//! `bfq_lookup_next_entity`.
+
+#![doc(alias = "bfq_service_tree")]
+#![doc(alias = "bfq_first_active_entity")]
+#![doc(alias = "bfq_update_vtime")]
+#![doc(alias = "min_start")]
+#![doc(alias = "bfq_lookup_next_entity")]
 
 use super::entity::{Earliest, Node, Stamps, Virtual};
 use super::qid::Qid;

@@ -1,4 +1,9 @@
 //! What a queue has to do with other queues, and with whom it is shared.
+//!
+//! **In the kernel** `bfqq_data`, `bfq_put_cooperator`.
+
+#![doc(alias = "bfqq_data")]
+#![doc(alias = "bfq_put_cooperator")]
 
 use super::qid::Qid;
 use crate::request::SubmitterId;

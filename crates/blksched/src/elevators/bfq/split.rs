@@ -3,6 +3,11 @@
 //! **Rule** The last process keeps the queue. What each was like alone, raising included, is restored, as far as time
 //! has not overtaken it.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! **In the kernel** `bfq_split_bfqq`, `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`.
+
+#![doc(alias = "bfq_split_bfqq")]
+#![doc(alias = "bfq_mark_bfqq_split_coop")]
+#![doc(alias = "bfq_bfqq_resume_state")]
 
 use super::Bfq;
 use super::context::{Cid, Saved};

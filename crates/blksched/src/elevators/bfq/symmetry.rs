@@ -7,6 +7,10 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b11, docs/behaviour/elevators-6.12-6.18.md#g9. **Costs when wrong**
 //! idling for shares that nobody competes for, and write-back that costs three times its size where it should cost
 //! once.
+//! **In the kernel** `bfq_asymmetric_scenario`, `num_groups_with_pending_reqs`.
+
+#![doc(alias = "bfq_asymmetric_scenario")]
+#![doc(alias = "num_groups_with_pending_reqs")]
 
 use super::Bfq;
 use super::entity::Node;

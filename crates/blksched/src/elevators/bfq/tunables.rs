@@ -1,4 +1,8 @@
 //! BFQ's knobs, with sysfs's names and units.
+//!
+//! **In the kernel** `iosched`.
+
+#![doc(alias = "iosched")]
 
 use super::Bfq;
 use crate::kernel::{Kernel, Kernels};

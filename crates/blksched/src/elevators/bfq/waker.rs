@@ -5,6 +5,11 @@
 //! **Rule** Three times within 128 idle times the same queue's request has come back less than 4 ms before one of this
 //! queue comes, which thinks long otherwise. Who is woken is remembered newest first.
 //! **Origin** docs/behaviour/elevators-6.1.md#b8.
+//! **In the kernel** `bfq_check_waker`, `waker_bfqq`, `tentative_waker_bfqq`.
+
+#![doc(alias = "bfq_check_waker")]
+#![doc(alias = "waker_bfqq")]
+#![doc(alias = "tentative_waker_bfqq")]
 
 use super::Bfq;
 use super::links::Head;

@@ -2,6 +2,11 @@
 //!
 //! **Rule** A queue's weight counts while it is not raised and is busy or has requests on their way.
 //! **Origin** docs/behaviour/elevators-6.1.md#b11.
+//! **In the kernel** `bfq_weights_tree_add`, `bfq_weight_counter`, `queue_weights_tree`.
+
+#![doc(alias = "bfq_weights_tree_add")]
+#![doc(alias = "bfq_weight_counter")]
+#![doc(alias = "queue_weights_tree")]
 
 use super::Bfq;
 use super::entity::Node;

@@ -8,6 +8,17 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first
 //! counts as the last; when that one leaves, the one before it does, or nobody, though others are remembered still:
 //! then virtual time does not fall back (recording `bfq-6.1/h02-back-seek-0`).
+//! **In the kernel** `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`,
+//! `bfq_activate_requeue_entity`, `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
+
+#![doc(alias = "bfq_activate_entity")]
+#![doc(alias = "bfq_requeue_entity")]
+#![doc(alias = "__bfq_deactivate_entity")]
+#![doc(alias = "bfq_activate_requeue_entity")]
+#![doc(alias = "bfq_calc_finish")]
+#![doc(alias = "bfq_forget_entity")]
+#![doc(alias = "bfq_put_idle_entity")]
+#![doc(alias = "vtime")]
 
 use super::Bfq;
 use super::entity::{Node, Place};

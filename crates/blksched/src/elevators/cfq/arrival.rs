@@ -4,6 +4,11 @@
 //! let the timer run out for more to merge. If another queue is served: `preempt`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5, #c7, #e10 and #s4; docs/behaviour/elevators-4.20.md#x.18 and
 //! #e420.2; [`WhileIdling`] and [`Alias`] say what differs.
+//! **In the kernel** `cfq_insert_request`, `cfq_rq_enqueued`, `cfq_add_rq_rb`.
+
+#![doc(alias = "cfq_insert_request")]
+#![doc(alias = "cfq_rq_enqueued")]
+#![doc(alias = "cfq_add_rq_rb")]
 
 use super::Cfq;
 use super::cooperator::Seeks;

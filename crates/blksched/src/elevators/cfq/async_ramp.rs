@@ -7,6 +7,11 @@
 //! 2009-11-26, `since_delayed_sync` 2.6.33; docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8. **Shown by** the
 //! recordings of 2.6.32 with and without the patch. **Costs when wrong** too shallow starves reclaim of clean pages,
 //! too deep makes reads wait.
+//! **In the kernel** `cfq_may_dispatch`, `last_delayed_sync`, `slice_async_rq`.
+
+#![doc(alias = "cfq_may_dispatch")]
+#![doc(alias = "last_delayed_sync")]
+#![doc(alias = "slice_async_rq")]
 
 use crate::explain::DepthRule;
 

@@ -1,4 +1,8 @@
 //! CFQ's books: what its mechanisms share, and the invariants between them.
+//!
+//! **In the kernel** `cfq_data`.
+
+#![doc(alias = "cfq_data")]
 
 use super::context::{Pid, Processes};
 use super::cooperator::Positions;

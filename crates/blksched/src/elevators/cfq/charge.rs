@@ -4,6 +4,11 @@
 //! at least a jiffy. Write-back of a group that has nothing else costs its whole slice. Where the disk does not idle
 //! and queues (a solid-state disk: IOPS mode), time says nothing about use, and each request costs one.
 //! **Origin** docs/behaviour/elevators-4.20.md#g.4.
+//! **In the kernel** `cfq_group_served`, `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
+
+#![doc(alias = "cfq_group_served")]
+#![doc(alias = "cfq_cfqq_slice_usage")]
+#![doc(alias = "cfq_scale_slice")]
 
 use super::Cfq;
 use super::groups::Grouping;

@@ -5,6 +5,10 @@
 //! turn of a kind of load, and as what "about over" means.
 //! **Origin** docs/behaviour/elevators-4.20.md#t. With nanoseconds come two quirks: a queue's key ([`Clock::stored`])
 //! is compared unsigned, and the idle class's key no longer grows with the last of its tree.
+//! **In the kernel** `jiffies`, `ktime_get_ns`.
+
+#![doc(alias = "jiffies")]
+#![doc(alias = "ktime_get_ns")]
 
 use super::Cfq;
 use crate::elevator::Cx;

@@ -5,6 +5,13 @@
 //! whose group changes leaves both queues behind; merges planned out of them stay counted.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. **Quirks,
 //! kept** [`WriteBack`].
+//! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_set_request`, `cfq_put_request`, `cfq_exit_icq`.
+
+#![doc(alias = "cfq_io_context")]
+#![doc(alias = "cfq_io_cq")]
+#![doc(alias = "cfq_set_request")]
+#![doc(alias = "cfq_put_request")]
+#![doc(alias = "cfq_exit_icq")]
 
 use super::Cfq;
 use super::groups::Gid;

@@ -10,6 +10,13 @@
 //! `merge_split`); docs/behaviour/elevators-4.20.md#x.1, #x.6 and #x.7: only in one group, and close is 8192 sectors,
 //! always. **Costs when wrong** which of two close queues is met depends on the tree's shape. Trees compare where
 //! queues are *now*, though a queue moves only when it is put in again.
+//! **In the kernel** `cfq_close_cooperator`, `cfqq_close`, `cfq_rq_close`, `prio_trees`, `cfq_prio_tree_add`.
+
+#![doc(alias = "cfq_close_cooperator")]
+#![doc(alias = "cfqq_close")]
+#![doc(alias = "cfq_rq_close")]
+#![doc(alias = "prio_trees")]
+#![doc(alias = "cfq_prio_tree_add")]
 
 use super::Cfq;
 use super::context::Pid;

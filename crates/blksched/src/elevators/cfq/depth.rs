@@ -5,6 +5,10 @@
 //! says.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8; docs/behaviour/elevators-4.20.md#x.16; [`Depth`] says
 //! what differs.
+//! **In the kernel** `cfq_may_dispatch`, `cfq_quantum`.
+
+#![doc(alias = "cfq_may_dispatch")]
+#![doc(alias = "cfq_quantum")]
 
 use super::Cfq;
 use super::async_ramp::{AsyncDepth, Ramp};

@@ -3,6 +3,11 @@
 //! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk
 //! away after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15 and #x.17.
+//! **In the kernel** `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`.
+
+#![doc(alias = "cfq_dispatch_requests")]
+#![doc(alias = "cfq_dispatch_request")]
+#![doc(alias = "cfq_dispatch_insert")]
 
 use super::Cfq;
 use super::next_request::{self, Candidate, Chosen, NextRequest};

@@ -1,4 +1,9 @@
 //! CFQ as an elevator: each call of the contract, and which mechanisms it sets in motion.
+//!
+//! **In the kernel** `iosched_cfq`, `cfq_forced_dispatch`.
+
+#![doc(alias = "iosched_cfq")]
+#![doc(alias = "cfq_forced_dispatch")]
 
 use super::Cfq;
 use super::groups::Groups;

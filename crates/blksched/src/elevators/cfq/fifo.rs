@@ -4,6 +4,11 @@
 //! [`Fifo`] says from when it counts.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15. **Costs when wrong** a
 //! request at the far end of a busy queue waits for ever.
+//! **In the kernel** `cfq_check_fifo`, `fifo_expire`, `rq_fifo_time`.
+
+#![doc(alias = "cfq_check_fifo")]
+#![doc(alias = "fifo_expire")]
+#![doc(alias = "rq_fifo_time")]
 
 /// From when a request's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,9 @@
 //! go on for as long in the hope of a request, which then begins a new turn.
 //! **Origin** docs/behaviour/elevators-4.20.md#x.5, #x.9 and #x.13. **Costs when wrong** 33.3 : 33.3 : 33.3 for weights
 //! 100 : 200 : 700.
+//! **In the kernel** `group_idle`, `cfq_should_wait_busy`.
+
+#![doc(alias = "cfq_should_wait_busy")]
 
 use super::Cfq;
 use super::idle::Idling;

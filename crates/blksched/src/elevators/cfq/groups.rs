@@ -4,6 +4,12 @@
 //! behind (file `context`). Cooperation and merging stay inside a group; how deep the disk may be used, and whether it
 //! queues, are asked for the whole disk.
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
+//! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
+
+#![doc(alias = "cfq_group")]
+#![doc(alias = "cfq_get_cfqg")]
+#![doc(alias = "cfq_link_cfqq_cfqg")]
+#![doc(alias = "blkio_cgroup")]
 
 use super::Cfq;
 use super::priority::{Rank, Standing};

@@ -6,6 +6,9 @@
 //! its own group's when that changes. Like any change of tree it happens when the queue is put in again.
 //! **Origin** the kernel's `Documentation/cgroups/blkio-controller.txt` of 2.6.33. No recording shows it: `+groups` on
 //! 2.6.33 has 4.20's groups under 2.6.33's other rules.
+//! **In the kernel** `group_isolation`.
+
+#![doc(alias = "group_isolation")]
 
 use super::Cfq;
 use super::groups::{Gid, Grouping, ROOT};

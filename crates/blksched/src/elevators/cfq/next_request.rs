@@ -4,6 +4,11 @@
 //! `back_seek_penalty` and `back_seek_max` ([`TurningBack`]).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c3; 2.6.31, 2.6.32 and 2.6.33 differ in where they measure from
 //! ([`NextRequest`]).
+//! **In the kernel** `cfq_choose_req`, `cfq_find_next_rq`, `next_rq`.
+
+#![doc(alias = "cfq_choose_req")]
+#![doc(alias = "cfq_find_next_rq")]
+#![doc(alias = "next_rq")]
 
 use super::tunables::CfqTunables;
 use crate::elevators::nearer::TurningBack;

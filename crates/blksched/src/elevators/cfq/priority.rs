@@ -6,6 +6,12 @@
 //! process's queue to best effort, level 4, until the process's next request without the mark, so that nobody waits for
 //! a journal that the idle class holds.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1; docs/behaviour/elevators-4.20.md#p.3.
+//! **In the kernel** `cfq_init_prio_data`, `cfq_prio_boost`, `ioprio_class`, `org_ioprio`.
+
+#![doc(alias = "cfq_init_prio_data")]
+#![doc(alias = "cfq_prio_boost")]
+#![doc(alias = "ioprio_class")]
+#![doc(alias = "org_ioprio")]
 
 use crate::request::{Class, Priority};
 

@@ -4,6 +4,12 @@
 //! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists; the
 //! write-back of a level lives for ever. Queues are numbered, and numbers are reused.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1; docs/behaviour/elevators-4.20.md#g.6.
+//! **In the kernel** `cfq_queue`, `cfq_get_queue`, `cfq_put_queue`, `async_cfqq`.
+
+#![doc(alias = "cfq_queue")]
+#![doc(alias = "cfq_get_queue")]
+#![doc(alias = "cfq_put_queue")]
+#![doc(alias = "async_cfqq")]
 
 use super::cooperator::Sharing;
 use super::groups::Gid;

@@ -3,6 +3,11 @@
 //! **Rule** see [`choose`] and the README's picture. Looking and doing are apart: `choose` only looks; `Cfq::select`
 //! looks for a cooperator where the ladder says so, ends turns and begins them.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
+//! **In the kernel** `cfq_select_queue`, `cfq_slice_expired`, `__cfq_set_active_queue`.
+
+#![doc(alias = "cfq_select_queue")]
+#![doc(alias = "cfq_slice_expired")]
+#![doc(alias = "__cfq_set_active_queue")]
 
 use super::Cfq;
 use super::cooperator::{Cooperation, Search};

@@ -7,6 +7,13 @@
 //! With one tree ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices
 //! makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not count the queue that joins, so the first one's
 //! offset is negative. With groups, n counts the queues of the group.
+//! **In the kernel** `cfq_rb_root`, `cfq_service_tree_add`, `cfq_resort_rr_list`, `cfq_slice_offset`, `rb_key`.
+
+#![doc(alias = "cfq_rb_root")]
+#![doc(alias = "cfq_service_tree_add")]
+#![doc(alias = "cfq_resort_rr_list")]
+#![doc(alias = "cfq_slice_offset")]
+#![doc(alias = "rb_key")]
 
 use super::Cfq;
 use super::clock::Clock;

@@ -7,6 +7,15 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #c12 and #c33.5; docs/behaviour/elevators-4.20.md#x.10 and
 //! #x.12; the sign of the residual is a bug of 2.6.31 ([`Residual`]). **Shown by** shares of readers of different
 //! priorities. **Costs when wrong** fairness.
+//! **In the kernel** `cfq_prio_slice`, `cfq_set_prio_slice`, `cfq_scaled_cfqq_slice`, `slice_end`, `slice_resid`,
+//! `cfq_slice_used`.
+
+#![doc(alias = "cfq_prio_slice")]
+#![doc(alias = "cfq_set_prio_slice")]
+#![doc(alias = "cfq_scaled_cfqq_slice")]
+#![doc(alias = "slice_end")]
+#![doc(alias = "slice_resid")]
+#![doc(alias = "cfq_slice_used")]
 
 use super::Cfq;
 use super::priority::Rank;

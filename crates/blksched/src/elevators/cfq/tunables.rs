@@ -1,4 +1,8 @@
 //! CFQ's knobs, with sysfs's names and units.
+//!
+//! **In the kernel** `iosched`.
+
+#![doc(alias = "iosched")]
 
 use crate::kernel::{Kernel, Kernels};
 use crate::request::PerWaiter;

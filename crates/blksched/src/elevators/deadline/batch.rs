@@ -7,6 +7,11 @@
 //! **Rule, 2.6 to 4.20** `fifo_batch` requests, however far apart; or the highest sector: it never wraps.
 //! **Origin** the mail of 2002-09-26 (2.5.38), docs/behaviour/elevators-2.5-2.6.md#d25.6 and #d26.2. **Shown by** the
 //! mail's table: from 64 to 16 points a read's wait falls from 5 s to 0.2 s.
+//! **In the kernel** `fifo_batch`, `batching`, `seek_cost`.
+
+#![doc(alias = "fifo_batch")]
+#![doc(alias = "batching")]
+#![doc(alias = "seek_cost")]
 
 /// How 2.5 charged a request that continues the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

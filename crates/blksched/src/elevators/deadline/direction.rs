@@ -5,6 +5,11 @@
 //! **Origin** the mail of 2002-09-26; docs/behaviour/elevators-2.5-2.6.md#d25.5 and #d26.3. The same in every era, and
 //! in mq-deadline. **Costs when wrong** Counting also when only reads wait would let writes in early; the mail's
 //! readers would stall.
+//! **In the kernel** `writes_starved`, `starved`, `deadline_dispatch_requests`.
+
+#![doc(alias = "writes_starved")]
+#![doc(alias = "starved")]
+#![doc(alias = "deadline_dispatch_requests")]
 
 use crate::elevator::Cx;
 use crate::explain::Reason;

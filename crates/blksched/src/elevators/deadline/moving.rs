@@ -6,6 +6,10 @@
 //! **Origin** the mail of 2002-09-26 (2.5.38: its context lines show the loop), docs/behaviour/elevators-2.5-2.6.md#d25
 //! and #d25rb. **Shown by** the horror test: a read that arrives behind a batch of 49 writes waits for all of them,
 //! whatever `read_expire` says.
+//! **In the kernel** `deadline_move_requests`, `deadline_move_to_dispatch`.
+
+#![doc(alias = "deadline_move_requests")]
+#![doc(alias = "deadline_move_to_dispatch")]
 
 use super::batch::{Budget, Cost};
 use super::direction::Starved;

@@ -6,6 +6,11 @@
 //! **Rule, tree** By sector. A second request with the same first sector has no place and is dispatched.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is linear, and at
 //! 4096 requests the second largest consumer of CPU in the kernel.
+//! **In the kernel** `sort_list`, `deadline_add_drq_rb`, `deadline_find_drq_rb`.
+
+#![doc(alias = "sort_list")]
+#![doc(alias = "deadline_add_drq_rb")]
+#![doc(alias = "deadline_find_drq_rb")]
 
 use crate::elevator::{Cx, Insert, Lookup};
 use crate::explain::{Index, Reason};

@@ -4,6 +4,11 @@
 //! choose a direction; begin at its oldest request if that one's time is up or nothing lies behind the last, else go on
 //! behind the last.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#d26 and docs/behaviour/elevators-4.20.md#d420.
+//! **In the kernel** `deadline_dispatch_requests`, `deadline_move_request`, `next_rq`.
+
+#![doc(alias = "deadline_dispatch_requests")]
+#![doc(alias = "deadline_move_request")]
+#![doc(alias = "next_rq")]
 
 use super::batch;
 use super::direction::Starved;

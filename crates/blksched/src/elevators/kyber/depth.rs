@@ -6,6 +6,11 @@
 //! domain whose total latency misses its target grows by that formula in any case. Never below 1, nor above the first.
 //! While the device has too much, a domain without a new judgement goes by its last one; that is then forgotten.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Timer".
+//! **In the kernel** `kyber_timer_fn`, `kyber_resize_domain`, `calculate_percentile`.
+
+#![doc(alias = "kyber_timer_fn")]
+#![doc(alias = "kyber_resize_domain")]
+#![doc(alias = "calculate_percentile")]
 
 use super::domain::most_tokens;
 use super::latency::Judged;

@@ -7,6 +7,12 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Domains", "Insertion", "Dispatch" and "try".
 //! **Costs when wrong** Flushing before a token is there would end all merging while a domain is throttled, which is
 //! when merging is worth most.
+//! **In the kernel** `kyber_hctx_data`, `kyber_ctx_queue`, `kyber_sched_domain`, `kcq`.
+
+#![doc(alias = "kyber_hctx_data")]
+#![doc(alias = "kyber_ctx_queue")]
+#![doc(alias = "kyber_sched_domain")]
+#![doc(alias = "kcq")]
 
 use core::ops::{Index, IndexMut};
 

@@ -4,6 +4,12 @@
 //! do not join a request). Writes that nobody waits for may use three quarters of each word of the tag map, or of all
 //! tags.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber.
+//! **In the kernel** `kyber_queue_data`, `kyber_insert_requests`, `kyber_dispatch_request`, `kyber_completed_request`.
+
+#![doc(alias = "kyber_queue_data")]
+#![doc(alias = "kyber_insert_requests")]
+#![doc(alias = "kyber_dispatch_request")]
+#![doc(alias = "kyber_completed_request")]
 
 use super::domain::{DomainQueue, PerDomain, domain_of};
 use super::statistics::Statistics;

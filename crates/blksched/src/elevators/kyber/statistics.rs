@@ -5,6 +5,10 @@
 //! each.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Latency" and "Timer". Discards should be done in 5 s; that is no
 //! knob. (A real kernel's timer may fire a tick later: its wheel rounds.)
+//! **In the kernel** `kyber_timer_fn`, `KYBER_GOOD_BUCKETS`.
+
+#![doc(alias = "kyber_timer_fn")]
+#![doc(alias = "KYBER_GOOD_BUCKETS")]
 
 use super::depth::{self, Remembered};
 use super::domain::{DomainQueue, PerDomain};

@@ -8,6 +8,11 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Tokens". A kernel's first hint is random; here it is 0, as
 //! recorded. **Costs when wrong** A plain count of requests in flight decides the same, but for a depth that shrank
 //! below what is out: then a few more than the depth may be, and which depends on the numbers.
+//! **In the kernel** `domain_tokens`, `kyber_get_domain_token`, `sbitmap_queue`.
+
+#![doc(alias = "domain_tokens")]
+#![doc(alias = "kyber_get_domain_token")]
+#![doc(alias = "sbitmap_queue")]
 
 /// A domain's tokens.
 #[derive(Clone, Debug)]

@@ -3,6 +3,12 @@
 //! **Rule** The domain whose turn it is goes on for a batch. Then, or when it has nothing to send, the others are asked
 //! in a ring, and it again at the end; whoever answers has the turn. If nobody does, the turn stays.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Dispatch".
+//! **In the kernel** `kyber_dispatch_cur_domain`, `cur_domain`, `batching`, `kyber_batch_size`.
+
+#![doc(alias = "kyber_dispatch_cur_domain")]
+#![doc(alias = "cur_domain")]
+#![doc(alias = "batching")]
+#![doc(alias = "kyber_batch_size")]
 
 use super::domain::{Answer, DOMAINS, DomainQueue, PerDomain, batch};
 use crate::elevator::Cx;

@@ -7,6 +7,10 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of
 //! `prio_aging_expire`. **Costs when wrong** An ageing that forgets to end the batch when it refuses decides
 //! differently from then on.
+//! **In the kernel** `dd_dispatch_prio_aged_requests`, `prio_aging_expire`.
+
+#![doc(alias = "dd_dispatch_prio_aged_requests")]
+#![doc(alias = "prio_aging_expire")]
 
 use super::class::{ClassQueue, PerRank, Rank};
 use crate::time::{Jiffies, Span, Tick};

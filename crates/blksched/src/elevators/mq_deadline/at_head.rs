@@ -4,6 +4,9 @@
 //! first of all, and the direction goes on behind them. The newest stands first. No batch is begun or continued.
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#m4; that a request handed back counts as queued `expire` before
 //! that moment is MEMORY of 6.1. No recording has one.
+//! **In the kernel** `BLK_MQ_INSERT_AT_HEAD`, `at_head`.
+
+#![doc(alias = "BLK_MQ_INSERT_AT_HEAD")]
 
 use std::collections::VecDeque;
 

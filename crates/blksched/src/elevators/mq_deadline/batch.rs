@@ -6,6 +6,12 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "pick" a to d.
 //! **Costs when wrong** Direction, length and `writes_starved`'s count are *one* for all classes: a real-time batch of
 //! reads is continued by a best-effort one. Three counts would begin batches that a kernel does not.
+//! **In the kernel** `__dd_dispatch_request`, `fifo_batch`, `batching`, `last_dir`.
+
+#![doc(alias = "__dd_dispatch_request")]
+#![doc(alias = "fifo_batch")]
+#![doc(alias = "batching")]
+#![doc(alias = "last_dir")]
 
 use super::class::ClassQueue;
 use super::tunables::MqDeadlineTunables;

@@ -6,6 +6,12 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State".
 //! **Costs when wrong** Counting queued requests only would let a lower class in whenever the higher one waits for the
 //! device.
+//! **In the kernel** `dd_per_prio`, `ioprio_class_to_prio`, `io_stats_per_prio`, `dd_queued`.
+
+#![doc(alias = "dd_per_prio")]
+#![doc(alias = "ioprio_class_to_prio")]
+#![doc(alias = "io_stats_per_prio")]
+#![doc(alias = "dd_queued")]
 
 use core::ops::{Index, IndexMut};
 

@@ -4,6 +4,11 @@
 //! proportion, of each word of the tag map: ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. At first that is all of
 //! them too.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "limit_depth"; docs/behaviour/elevators-6.12-6.18.md#m5.
+//! **In the kernel** `dd_limit_depth`, `async_depth`, `dd_depth_updated`.
+
+#![doc(alias = "dd_limit_depth")]
+#![doc(alias = "async_depth")]
+#![doc(alias = "dd_depth_updated")]
 
 use crate::elevator::{Admission, DeviceFacts};
 use crate::elevators::tags::Tags;

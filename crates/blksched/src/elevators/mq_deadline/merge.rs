@@ -4,6 +4,11 @@
 //! order and keeps its age. Of two that become one, the survivor takes the place and the time of the one that expires
 //! earlier; a batch that would have gone on with the one absorbed goes on behind it.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Insert"; FORMAT-6.1 "Merging".
+//! **In the kernel** `dd_request_merge`, `dd_bio_merge`, `dd_merged_requests`.
+
+#![doc(alias = "dd_request_merge")]
+#![doc(alias = "dd_bio_merge")]
+#![doc(alias = "dd_merged_requests")]
 
 use super::class::{ClassQueue, Rank};
 use super::scheduler::MqDeadline;

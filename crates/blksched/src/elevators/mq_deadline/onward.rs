@@ -7,6 +7,12 @@
 //! The change came between 6.1 and 6.6.
 //! **Costs when wrong** Whoever had nothing queued behind its last request starts again with the oldest one instead of
 //! going on.
+//! **In the kernel** `next_rq`, `deadline_next_request`, `latest_pos`, `deadline_from_pos`.
+
+#![doc(alias = "next_rq")]
+#![doc(alias = "deadline_next_request")]
+#![doc(alias = "latest_pos")]
+#![doc(alias = "deadline_from_pos")]
 
 use crate::index::Tree;
 use crate::request::{RequestId, Sector};

@@ -5,6 +5,11 @@
 //! busy gets nothing, even if all that is in flight of the higher one is its last request. Nobody gets anything whose
 //! request seems to have been queued in the future, because its expire was lowered since: then the disk is left alone.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch".
+//! **In the kernel** `deadline_data`, `dd_dispatch_request`, `dd_insert_requests`.
+
+#![doc(alias = "deadline_data")]
+#![doc(alias = "dd_dispatch_request")]
+#![doc(alias = "dd_insert_requests")]
 
 use super::ageing::{self, Age, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};

@@ -1,0 +1,46 @@
+//! Each mechanism of an elevator is found by its kernel's names: `#![doc(alias = "cfq_arm_slice_timer")]`.
+
+use super::Finding;
+use super::tree::{RustFile, Tree};
+
+/// Files that stand for no mechanism of a kernel's.
+const WITHOUT: [&str; 6] = ["presets.rs", "tunables.rs", "mechanisms.rs", "scheduling.rs", "qid.rs", "tests.rs"];
+
+/// Every mechanism that a reader who knows the kernel would not find.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mechanisms = tree.rust.iter().filter(|file| is_mechanism(file));
+    let nameless = mechanisms.filter(|file| !file.text.contains("#![doc(alias = "));
+    let message =
+        "a mechanism without its kernel's names: add `**In the kernel** …` and `#![doc(alias = \"function\")]`";
+    nameless.map(|file| file.finding(1, "aliases", message)).collect()
+}
+
+fn is_mechanism(file: &RustFile) -> bool {
+    let below = file.path.strip_prefix("crates/blksched/src/elevators/").and_then(|path| path.split_once('/'));
+    // ADIOS is in no kernel of kernel.org's: its own words are its names.
+    let below = below.filter(|(elevator, _)| *elevator != "adios");
+    below.is_some_and(|(_, name)| !WITHOUT.contains(&name.rsplit('/').next().unwrap_or(name)) && !file.is_test())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> usize {
+        check(&Tree::planted(&[(path, text)])).len()
+    }
+
+    #[test]
+    fn a_mechanism_has_a_name_of_the_kernels() {
+        let named = "//! Idling.\n#![doc(alias = \"cfq_arm_slice_timer\")]\n";
+        assert_eq!(found("crates/blksched/src/elevators/cfq/idle.rs", named), 0);
+        assert_eq!(found("crates/blksched/src/elevators/cfq/idle.rs", "//! Idling.\n"), 1);
+    }
+
+    #[test]
+    fn what_is_no_mechanism_needs_none() {
+        assert_eq!(found("crates/blksched/src/elevators/cfq/presets.rs", "//! Rows.\n"), 0);
+        assert_eq!(found("crates/blksched/src/elevators/noop.rs", "//! First in, first out.\n"), 0);
+        assert_eq!(found("crates/blksched/src/queue/plug.rs", "//! The plug.\n"), 0);
+    }
+}
