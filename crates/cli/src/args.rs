@@ -26,12 +26,17 @@ Examples:
   blksched experiment horror                        a published table beside ours, and why
   blksched list                                     elevators, disks and workloads
   blksched list deadline                            its kernels, mechanisms and knobs
-  blksched list hdd-7200                            a disk's data sheet: our model beside its source";
+  blksched list hdd-7200                            a disk's data sheet: our model beside its source
+
+Exit codes: 0 done; 1 something outside failed (a file, a server), or a claim of an experiment does not hold; 2 the
+input was not understood. COLUMNS says how long lines are [default: the terminal's, 120 in a pipe]; NO_COLOR is kept.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run one workload under several schedulers, and say what differs and why.
     Compare(CompareArguments),
+    /// Run every question on every class of disk: one page and one CSV of who wins, and by how much.
+    Matrix(crate::compare::MatrixArguments),
     /// Run one workload under one scheduler, in depth.
     Simulate(SimulateArguments),
     /// Run experiments: tables that somebody published, beside ours, and why; without a name, list them.
@@ -79,12 +84,16 @@ pub(crate) struct CompareArguments {
     /// How many seeds each is run with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
+    /// Search the knobs of this scheduler, and of what stands around it, for the goal, with --budget runs; what is found
+    /// is checked on seeds that the search has not seen
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["elevators", "until_sure"])]
+    pub(crate) tune: Option<String>,
     /// Run more seeds, twofold each time, until the question is decided or --budget is reached
     #[arg(long)]
     pub(crate) until_sure: bool,
-    /// How many seeds --until-sure runs at most, or how many runs --tune makes
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) budget: u32,
+    /// How many seeds --until-sure runs at most [default: 40], or how many runs --tune makes [default: 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) budget: Option<u32>,
     /// How many threads run at a time [default: one per core]; the results are the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
@@ -118,6 +127,28 @@ pub(crate) struct CompareArguments {
 pub(crate) struct TraceArguments {
     #[command(subcommand)]
     pub(crate) verb: TraceVerb,
+}
+
+impl CompareArguments {
+    /// This scene with so many seeds, all else as usual.
+    pub(crate) fn of(scene: Scene, seeds: u32, threads: Option<u32>) -> CompareArguments {
+        CompareArguments {
+            scene,
+            elevators: Vec::new(),
+            seeds,
+            tune: None,
+            until_sure: false,
+            budget: None,
+            threads,
+            json: false,
+            markdown: false,
+            csv: false,
+            wide: false,
+            goal: None,
+            emit: None,
+            on: None,
+        }
+    }
 }
 
 /// What makes a scheduler better than another.
@@ -172,6 +203,7 @@ Examples:
   blksched compare my.fio --goal 'db: p99 read, wal: p99 fsync, backup: finish < 2h' --until-sure
   blksched compare my.fio --elevators mq-deadline,mq-deadline:fifo_batch=1/4/64,bfq:slice_idle=0
   blksched compare my.fio --disk sata-ssd --emit udev --on sda
+  blksched compare my.fio --tune mq-deadline --budget 200
   blksched compare priorities --goal priorities     are I/O priorities kept?
   blksched compare four-streams --elevators noop,deadline --depth 1
   blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";
@@ -184,6 +216,9 @@ pub(crate) struct SimulateArguments {
     /// The scheduler, name[@kernel][+mechanism=variant][:knob=value] [default: what a present kernel gives such a disk]
     #[arg(long, value_name = "NAME")]
     pub(crate) elevator: Option<String>,
+    /// Write a row per request as CSV: all its times, what it waited for, and why its batch began (docs/schema.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) decisions: Option<PathBuf>,
     /// How to print what the jobs did
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
     pub(crate) output_format: OutputFormat,

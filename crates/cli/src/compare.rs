@@ -7,18 +7,22 @@ mod emit;
 mod figure;
 mod goal;
 mod json;
+mod matrix;
 mod measured;
 mod memory;
 mod memory_table;
+#[cfg(test)]
+mod null;
 mod role;
 mod runs;
 mod sample;
 mod tables;
+mod tune;
 mod value;
 mod verdict;
 
 use blksched::Catalogue;
-use blksched_measure::Quantity;
+use blksched_measure::{Quantity, Table};
 use blksched_simulate::{Findings, Length};
 
 use crate::args::CompareArguments;
@@ -27,6 +31,8 @@ use crate::input::{Contender, Stage, contenders, notes_on};
 use crate::output::{self, Look};
 use action::Action;
 use contrast::Contrast;
+pub(crate) use csv::quoted;
+pub(crate) use matrix::{MatrixArguments, run as matrix};
 use measured::Measured;
 use runs::Runs;
 
@@ -35,9 +41,13 @@ struct Comparison<'a> {
     arguments: &'a CompareArguments,
     stage: &'a Stage,
     length: Length,
+    /// The first seed.
+    first: u64,
     measured: &'a [Measured],
     contrasts: &'a [Vec<Contrast>],
     action: Option<&'a Action<'a>>,
+    /// What each knob is worth that a search has turned.
+    worth: Option<Table>,
     sentences: Vec<String>,
     notes: Vec<String>,
 }
@@ -49,22 +59,36 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     }
     let (stage, no_logs) = Stage::load(scene)?.without_logs();
     let default = stage.kernel_default(scene);
-    let elevators =
-        if arguments.elevators.is_empty() { usual(catalogue, default) } else { arguments.elevators.clone() };
-    let contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
+    let elevators = match &arguments.tune {
+        Some(name) => vec![name.clone()],
+        None if arguments.elevators.is_empty() => usual(catalogue, default),
+        None => arguments.elevators.clone(),
+    };
+    let mut contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
         let notes: Vec<String> = notes_on(&contenders).chain(stage.notes()).collect();
         return Ok(output::print(&printed(&notes))?);
     }
     let length = stage.length(scene, &contenders[0])?;
     let stage = stage.cut(length);
-    let mut runs = Runs::new(arguments, &stage, &contenders, length.limit);
-    let goal = runs.more(arguments.seeds, arguments.goal.as_deref())?;
+    let tuned = arguments.tune.as_ref().map(|name| tune::search(arguments, catalogue, &stage, name, length.limit));
+    let tuned = tuned.transpose()?;
+    let (mut first, mut seeds) = (scene.seed, arguments.seeds);
+    if let Some(tuned) = &tuned {
+        contenders.clone_from(&tuned.contenders);
+        (first, seeds) = (first.wrapping_add(tune::HELD_BACK), seeds.max(tune::HELD_BACK_SEEDS));
+    }
+    let mut runs = Runs::new(arguments, &stage, &contenders, length.limit, first);
+    let goal = runs.more(seeds, arguments.goal.as_deref())?;
     if arguments.until_sure {
         runs.until_sure(&goal)?;
     }
     let measured = runs.measured();
     let contrasts = contrast::contrasts(&measured, runs.looks);
+    let worth = match (&tuned, measured.get(1)) {
+        (Some(tuned), Some(best)) => tuned.worth(arguments, &stage, best, &goal, length.limit)?,
+        _ => None,
+    };
     let unranked = stage.workload.unranked.as_ref();
     let action = action::choose(&measured, &contrasts, goal, runs.looks).filter(|_| unranked.is_none());
     let mut sentences = verdict::sentences(&measured, &contrasts);
@@ -73,13 +97,15 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     }
     sentences.extend(action::priorities(&measured));
     sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(Action::sentences));
+    let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
+    sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
     let mut notes = notes(arguments, &stage, &measured, length);
     notes.extend(runs.notes());
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
     notes.extend(notes_on(&contenders));
     let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
-    print(&Comparison { arguments, stage: &stage, length, measured, contrasts, action, sentences, notes })
+    print(&Comparison { arguments, stage: &stage, length, first, measured, contrasts, action, worth, sentences, notes })
 }
 
 fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
@@ -94,8 +120,9 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
         _ => {
             let look = if arguments.markdown { Look::Markdown } else { Look::Text };
             let mut text = output::paragraph(&heading(comparison)) + "\n";
-            for table in tables::all(measured, stage.plan.has_programs(), arguments.wide) {
-                text += &output::render(&table, look);
+            let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
+            for table in tables.iter().chain(&comparison.worth) {
+                text += &output::render(table, look);
                 text += "\n";
             }
             text += &sentences.iter().map(|sentence| output::paragraph(sentence)).collect::<String>();
@@ -135,8 +162,8 @@ fn gave_up(contender: &Contender, stage: &Stage, runs: &[Findings]) -> Vec<Strin
 
 /// What was run, and under which defaults.
 fn heading(comparison: &Comparison<'_>) -> String {
-    let Comparison { arguments, stage, length, measured, .. } = comparison;
-    let (first, seeds) = (arguments.scene.seed, measured[0].jain.values().len());
+    let Comparison { stage, length, first, measured, .. } = comparison;
+    let seeds = measured[0].jain.values().len();
     let seeds = if seeds == 1 { format!("seed {first}") } else { format!("{seeds} seeds from {first}") };
     let Length { limit, warm_up } = length;
     let counts = if stage.plan.jobs.iter().any(|job| job.report.ramp == *warm_up) {

@@ -77,6 +77,7 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
 fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
     match verb {
         Verb::Compare(arguments) => compare::run(arguments, catalogue),
+        Verb::Matrix(arguments) => compare::matrix(arguments, catalogue),
         Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
         Verb::Disk(arguments) => disk::run(arguments),

@@ -9,10 +9,10 @@ use blksched::{Catalogue, Entry, Preset, nearest};
 use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{self, FigureUnit};
 use blksched_measure::{Column, Quantity, Table};
-use blksched_workloads::BUILTINS;
 use blksched_workloads::fio::options::all_options;
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{PROGRAMS, program};
+use blksched_workloads::{BUILTINS, builtin};
 use serde_json::json;
 
 use crate::args::ListArguments;
@@ -31,6 +31,10 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("replay") => vec![programs::replay()],
         Some("iocost") => vec![iocost::models()],
         Some("measures") => vec![programs::measures()],
+        Some(name) if !arguments.json && builtin(name).is_some() => {
+            let builtin = builtin(name).expect("it was just found");
+            return Ok(output::print(builtin.text)?);
+        }
         Some(name) => one(name, catalogue)?,
     };
     if arguments.json {
@@ -82,7 +86,7 @@ fn workloads() -> Table {
     }
     let programs: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
     table.note(format!(
-        "or any fio job file (`blksched list fio` shows the options), or a recorded trace (`blksched list replay`); {} \
+        "`blksched list NAME` prints a job file to copy; or any fio job file (`blksched list fio` shows the options), or a recorded trace (`blksched list replay`); {} \
          are programs, which take parameters, as in dd:size=1g,start=5s: `blksched list dd`",
         programs.join(", ")
     ));
@@ -148,7 +152,9 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "replay", "measures", "iocost"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
-    let known = topics.into_iter().chain(elevators).chain(disks.iter().map(String::as_str)).chain(programs);
+    let workloads = BUILTINS.iter().map(|builtin| builtin.name);
+    let known =
+        topics.into_iter().chain(elevators).chain(workloads).chain(disks.iter().map(String::as_str)).chain(programs);
     let known: Vec<&str> = known.collect();
     let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
     let near = near.unwrap_or_default();

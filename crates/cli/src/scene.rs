@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 pub(crate) struct Scene {
     /// What runs, all of it at once: fio job files (`-`: standard input); built-in workloads; programs with their
     /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
-    /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: reader-and-writer]
+    /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: beside-a-backup]
     #[arg(value_name = "WORKLOAD")]
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
@@ -50,6 +50,24 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
+    /// A workload on a disk, all else as usual.
+    pub(crate) fn of(workload: &str, disk: &str, seed: u64) -> Scene {
+        Scene {
+            jobs: vec![workload.to_owned()],
+            typed: None,
+            disk: disk.to_owned(),
+            time: None,
+            starts: When::Drawn,
+            set: Vec::new(),
+            seed,
+            depth: None,
+            nr_requests: None,
+            max_sectors_kb: None,
+            host: HostKnobs::default(),
+            parse_only: false,
+        }
+    }
+
     /// The host's parameters, as numbers in their own units.
     pub(crate) fn host_settings(&self) -> Vec<(&'static str, String)> {
         let show = |knob: &Knob| self.host.get(knob.name).map(|raw| (knob.name, knob.unit.show(raw)));

@@ -1,6 +1,7 @@
 //! `blksched simulate`: one workload under one scheduler, in depth: what the jobs saw, what requests waited for, what
 //! the disk did.
 
+mod decisions;
 mod fio_output;
 mod logs;
 mod report;
@@ -29,7 +30,14 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     }
     let limit = stage.length(scene, &contender)?.limit;
     let trial = stage.trial(scene, &contender, limit);
-    let findings = trial.simulate().map_err(Failure::input)?;
+    let findings = match &arguments.decisions {
+        Some(file) => {
+            let findings = trial.simulate_with_decisions().map_err(Failure::input)?;
+            decisions::write(file, &stage, &findings)?;
+            findings
+        }
+        None => trial.simulate().map_err(Failure::input)?,
+    };
     // What was measured is told even if its logs cannot be written.
     let (logs, unwritten) = match logs::write(&stage.plan, &findings) {
         Ok(notes) => (notes, Ok(())),

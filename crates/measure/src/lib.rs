@@ -29,8 +29,8 @@ pub use moments::Moments;
 pub use paired::{Paired, holm, logarithms};
 pub use quantity::Quantity;
 pub use reasons::{
-    Arrivals, Away, Batches, BeganBy, Cause, DiskTime, Effort, Entered, Found, IdleKind, Longest, Reasons, Serving,
-    Sleeps, SubmitterTime, Turns, Waiting,
+    Arrivals, Away, Batches, BeganBy, Cause, Decision, DiskTime, Effort, Entered, Found, IdleKind, Longest, Reasons,
+    Serving, Sleeps, SubmitterTime, Turns, Waiting,
 };
 pub use record::{
     Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobLog, JobRecord, LATENCY_BOUNDS_NS,

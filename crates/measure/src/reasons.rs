@@ -8,6 +8,7 @@
 mod arrivals;
 mod batches;
 mod cause;
+mod decisions;
 mod disk;
 mod effort;
 mod entered;
@@ -19,6 +20,7 @@ mod waiting;
 pub use arrivals::{Arrivals, Away, Found};
 pub use batches::Batches;
 pub use cause::{BeganBy, Cause, IdleKind, Serving};
+pub use decisions::Decision;
 pub use disk::DiskTime;
 pub use effort::Effort;
 pub use entered::Entered;
@@ -28,6 +30,7 @@ pub use waiting::{Longest, Waiting};
 
 use blksched::{Dir, Instant, Listener, Reason, RequestId, Span, SubmitterId};
 
+use decisions::Decisions;
 use disk::Disk;
 use submitters::{Asker, Submitters};
 use waiting::{Entry, Place, Tables};
@@ -45,6 +48,8 @@ pub struct Reasons {
     arrivals: Arrivals,
     plugged: bool,
     armed: Option<IdleKind>,
+    /// None unless they are asked for.
+    decisions: Option<Box<Decisions>>,
 }
 
 /// What `Inserted`, `Issued` and `Completed` say of a request.
@@ -103,6 +108,22 @@ impl Reasons {
         let mut reasons = Reasons::default();
         reasons.disk.begin(now);
         reasons
+    }
+
+    /// The same, and keeps a row per request.
+    pub fn with_decisions(mut self) -> Reasons {
+        self.decisions = Some(Box::default());
+        self
+    }
+
+    /// Does it keep them?
+    pub fn tells_decisions(&self) -> bool {
+        self.decisions.is_some()
+    }
+
+    /// A row per request, in the order of issue; none unless they were asked for.
+    pub fn decisions(&self) -> &[Decision] {
+        self.decisions.as_ref().map_or(&[], |decisions| &decisions.rows)
     }
 
     /// Time has come to `now` with nothing more to hear: integrals are complete up to there.
@@ -199,7 +220,13 @@ impl Reasons {
         };
         self.arrivals.issued(subject.rq, subject.dir);
         let given = self.disk.start(serving);
-        self.tables.leave(subject.rq, at, serving, given, self.disk.time().integrals());
+        let (queued_at, waited) = self.tables.leave(subject.rq, at, serving, given, self.disk.time().integrals());
+        if let Some(decisions) = &mut self.decisions {
+            let Subject { rq, dir, sectors, submitter } = subject;
+            let completed_at = None;
+            let row = Decision { submitter, dir, sectors, queued_at, issued_at: at, completed_at, serving, waited };
+            decisions.issued(rq.index(), row);
+        }
         if serving != Serving::Flush {
             self.submitters.was_served(entry.submitter, subject.sectors);
         }
@@ -216,6 +243,9 @@ impl Reasons {
     }
 
     fn completed(&mut self, at: Instant, rq: RequestId) {
+        if let Some(decisions) = &mut self.decisions {
+            decisions.completed(at, rq.index());
+        }
         let Some((serving, given)) = self.stop(at, rq) else { return };
         let asker = self.tables.entry_mut(rq).submitter;
         if serving != Serving::Flush {

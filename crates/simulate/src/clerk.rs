@@ -1,6 +1,6 @@
 //! Keeps the records of a trial's jobs, each as its job wants it.
 
-use blksched::{Instant, Op, SubmitterId};
+use blksched::{Command, Instant, Op, SubmitterId};
 use blksched_measure::{
     Completion, Engine, FIO_PERCENTILES, Job, JobId, JobRecord, LogColumns, LogPlan, OnError, Priorities, Recorder,
     Report, Shown, Unified,
@@ -16,10 +16,12 @@ pub(crate) struct Clerk {
     /// When each source exited.
     exited: Vec<Option<Instant>>,
     submitters: Vec<SubmitterId>,
+    /// What the disk was given; none unless it is asked for.
+    pub(crate) issued: Option<Vec<Command>>,
 }
 
 impl Clerk {
-    pub(crate) fn new(plan: &Plan) -> Clerk {
+    pub(crate) fn new(plan: &Plan, is_told: bool) -> Clerk {
         let mut recorder = Recorder::new();
         for job in &plan.jobs {
             let engine = if job.depth > 1 { Engine::Queueing } else { Engine::Blocking };
@@ -29,7 +31,7 @@ impl Clerk {
             job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
         let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
-        Clerk { recorder, exited: vec![None; submitters.len()], submitters }
+        Clerk { recorder, exited: vec![None; submitters.len()], submitters, issued: is_told.then(Vec::new) }
     }
 
     /// Every job's record, and when it exited, if it did.
@@ -50,6 +52,10 @@ impl Observer for Clerk {
 
     fn completed(&mut self, now: Instant, _source: usize, done: &Completion) {
         self.recorder.completed(now, done);
+    }
+
+    fn issued(&mut self, command: &Command) {
+        self.issued.iter_mut().for_each(|issued| issued.push(*command));
     }
 
     fn exited(&mut self, now: Instant, source: usize) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Group, GroupId, Instant, KnobError, Limits, Plugging, QueueConfig, Slots, Span,
+    BlockQueue, Built, Choice, Command, Group, GroupId, Instant, KnobError, Limits, Plugging, QueueConfig, Slots, Span,
     SubmitterId,
 };
 use blksched_disks::{Activity, Disk, DiskSpec, Facts};
@@ -99,6 +99,8 @@ pub struct Findings {
     pub hash: TraceHash,
     /// How many requests the disk completed.
     pub requests: u64,
+    /// What the disk was given, in its order; empty unless decisions were asked for.
+    pub issued: Vec<Command>,
 }
 
 /// One process's part.
@@ -153,8 +155,21 @@ impl Trial {
     /// # Errors
     /// If the elevator has no such knob, or the value is out of range.
     pub fn simulate(&self) -> Result<Findings, KnobError> {
+        self.listened_to(Reasons::new())
+    }
+
+    /// The same, with a row per request in [`Findings::reasons`] and where it began in [`Findings::issued`].
+    ///
+    /// # Errors
+    /// As [`Trial::simulate`].
+    pub fn simulate_with_decisions(&self) -> Result<Findings, KnobError> {
+        self.listened_to(Reasons::new().with_decisions())
+    }
+
+    fn listened_to(&self, reasons: Reasons) -> Result<Findings, KnobError> {
+        let is_told = reasons.tells_decisions();
         let disk = self.disk.build(self.seed);
-        let mut queue = self.queue(&*disk);
+        let mut queue = self.queue(&*disk, reasons);
         for (knob, raw) in &self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
         }
@@ -163,7 +178,7 @@ impl Trial {
             let made = queue.set_group(Instant::ZERO, GroupId(nth as u32 + 1), group);
             made.expect("a plan has few groups, with weights that were checked");
         }
-        let clerk = Clerk::new(&self.plan);
+        let clerk = Clerk::new(&self.plan, is_told);
         let config = queue_config(&self.elevator.build(), &self.surroundings, &disk.facts());
         let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());
         let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), clerk);
@@ -172,17 +187,18 @@ impl Trial {
         Ok(self.result(world))
     }
 
-    fn queue(&self, disk: &dyn Disk) -> BlockQueue<Reasons> {
+    fn queue(&self, disk: &dyn Disk, reasons: Reasons) -> BlockQueue<Reasons> {
         let built = self.elevator.build();
         let config = queue_config(&built, &self.surroundings, &disk.facts());
-        BlockQueue::with_listener(config, built.elevator, Reasons::new())
+        BlockQueue::with_listener(config, built.elevator, reasons)
     }
 
     fn result(&self, mut world: World<Reasons, Clerk>) -> Findings {
         let end = world.now();
         let mut reasons = world.queue().listener().clone();
         reasons.settle(end);
-        let clerk = core::mem::take(world.observer_mut());
+        let mut clerk = core::mem::take(world.observer_mut());
+        let issued = clerk.issued.take().unwrap_or_default();
         let ledger = world.disk().ledger();
         let elapsed = end.since(Instant::ZERO);
         let share_of = |submitter: SubmitterId| {
@@ -202,7 +218,7 @@ impl Trial {
         let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         let host = world.host().report();
-        Findings { jobs, reasons, disk, host, elapsed, finished, hash, requests }
+        Findings { jobs, reasons, disk, host, elapsed, finished, hash, requests, issued }
     }
 }
 

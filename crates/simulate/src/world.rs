@@ -25,6 +25,8 @@ pub trait Observer {
     fn submitted(&mut self, now: Instant, source: usize, op: Op, bytes: u64);
     /// It is complete.
     fn completed(&mut self, now: Instant, source: usize, done: &Completion);
+    /// The disk is given this.
+    fn issued(&mut self, _command: &Command) {}
     /// Source number `source` has exited.
     fn exited(&mut self, now: Instant, source: usize);
 }
@@ -236,6 +238,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         self.issued[index] = self.now;
         self.hash.issued(self.now, &command);
+        self.observer.issued(&command);
         self.disk.start(self.now, command);
     }
 

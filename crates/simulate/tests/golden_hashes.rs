@@ -8,7 +8,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Entry, Preset, Span};
 use blksched_simulate::{Grid, Surroundings, Trial};
 use blksched_workloads::programs::{PROGRAMS, Start};
-use blksched_workloads::{BUILTINS, Plan, SUITE};
+use blksched_workloads::{BUILTINS, Plan, QUESTIONS, SUITE};
 
 /// Disks, and how long each is driven \[ms\]: the fast ones do in little time what the slow ones do in a second.
 const DISKS: [(&str, u64); 6] = [
@@ -51,7 +51,8 @@ fn rows() -> Vec<(String, Trial)> {
         let spec = Arc::new(blksched_disks::load(disk).unwrap());
         let sectors = spec.build(0).facts().sectors;
         let mut workloads: Vec<(&str, Plan)> = Vec::new();
-        let tried = |name: &str| !SUITE.contains(&name) || SUITE_DISKS.contains(&disk);
+        // The questions are made of what the others already do.
+        let tried = |name: &str| !QUESTIONS.contains(&name) && (!SUITE.contains(&name) || SUITE_DISKS.contains(&disk));
         for builtin in BUILTINS.iter().filter(|builtin| tried(builtin.name)) {
             workloads.push((builtin.name, builtin.job_file().plan(sectors).unwrap()));
         }

@@ -21,6 +21,7 @@ macro_rules! builtins {
 
 /// All of them; the first is what `compare` runs when it is given no job file.
 pub const BUILTINS: &[Builtin] = builtins! {
+    "beside-a-backup": "an interactive reader and a log that is committed, beside a backup: who waits for whom?";
     "reader-and-writer": "a reader that waits for each block beside a streaming writer: does the reader starve?";
     "random-readers": "random reads, 32 in flight: how well is the disk's order used?";
     "mixed": "random reads and writes 70 to 30, 16 in flight: a database";
@@ -34,12 +35,23 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "clients": "a client with modest needs among greedy ones: which bandwidth and latency is it guaranteed?";
     "interleaved": "five processes read one image piece by piece in turn: is it seen that they belong together?";
     "video": "a video of 25 frames a second while others read and write: which frames take longer than 40 ms?";
+    "backup": "a file server answers clients while a backup reads everything: does anybody notice it?";
+    "scrub": "a scrub in the idle class while a service reads a little: does it yield?";
+    "pg-oltp": "PostgreSQL: backends, a log synced at every commit, a checkpointer: how long does a commit take?";
+    "lsm-compaction": "RocksDB and its kin: point reads and a log while tables are compacted: do reads wait?";
+    "desktop-start": "an application starts while large files are copied: does the desktop hang?";
+    "vm-host": "a web server, a database, a build and a restore as guests of one disk: who suffers?";
+    "mixed-nvme": "four deep mixed loads beside one that waits for every read: what does a fast disk need?";
     "development": "a compiler and a checkout while others read and write: how long do they take?";
 };
 
 /// Those that ask the questions of the benchmark suite S (<https://github.com/Algodev-github/S>), with direct I/O: its
 /// throughput, start-up times, fairness, per-client guarantees, interleaved I/O, video playing and development tasks.
 pub const SUITE: [&str; 7] = ["throughput", "start-up", "fairness", "clients", "interleaved", "video", "development"];
+
+/// Those that are named for what people ask; the matrix runs them.
+pub const QUESTIONS: [&str; 8] =
+    ["beside-a-backup", "backup", "scrub", "desktop-start", "pg-oltp", "lsm-compaction", "vm-host", "mixed-nvme"];
 
 /// The built-in workload called `name`.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
@@ -59,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_suite_is_built_in() {
-        assert!(SUITE.iter().all(|name| builtin(name).is_some()));
+        assert!(SUITE.iter().chain(&QUESTIONS).all(|name| builtin(name).is_some()));
     }
 
     #[test]

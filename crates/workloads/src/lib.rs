@@ -15,6 +15,6 @@ pub mod programs;
 pub mod replay;
 mod source;
 
-pub use builtin::{BUILTINS, Builtin, SUITE, builtin};
+pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
 pub use plan::{FilesPlan, JobPlan, Manner, Plan};
 pub use source::{Delivered, Emission, GaveUp, Source, Trouble};

@@ -136,7 +136,7 @@ fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
     missed.collect()
 }
 
-fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
+pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
     let mut why = misses(here, goal);
     for (job, base) in here.jobs.iter().zip(&default.jobs).filter(|(job, _)| !job.yields) {
         let (stall, before) = (job.stall.spread().max, base.stall.spread().max);

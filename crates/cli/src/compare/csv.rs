@@ -14,12 +14,12 @@ const FIGURES: [What; 7] = [What::Bandwidth, What::Iops, What::Mean, What::P50, 
 
 pub(super) fn text(comparison: &Comparison<'_>) -> String {
     let mut text = HEADER.to_owned();
-    let Comparison { stage, measured, arguments, .. } = comparison;
+    let Comparison { stage, measured, first, .. } = comparison;
     let run = format!("{},{}", quoted(&stage.workload.name), quoted(&stage.disk.name));
     for measured in *measured {
         let lead = format!("{run},{},{}", quoted(&measured.name), quoted(&measured.knobs.join(" ")));
         for (row, job) in measured.jobs.iter().enumerate() {
-            of_job(&mut text, &lead, arguments.scene.seed, measured, row, job);
+            of_job(&mut text, &lead, *first, measured, row, job);
         }
     }
     text

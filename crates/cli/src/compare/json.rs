@@ -1,6 +1,6 @@
 //! A comparison for machines. The schema is `blksched/compare/2` (docs/schema.md); `tests/command.rs` holds it fast.
 
-use blksched_measure::{Cause, Paired, Quantity, Work};
+use blksched_measure::{Cause, Paired, Quantity, Table, Work};
 use blksched_simulate::Length;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ struct Whole {
 }
 
 pub(super) fn text(comparison: &Comparison<'_>) -> String {
-    let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes } = comparison;
+    let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes, .. } = comparison;
     let scene = &arguments.scene;
     let Length { limit, warm_up } = length;
     let facts = stage.disk.build(scene.seed).facts();
@@ -41,7 +41,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
         schema: "blksched/compare/2",
         version: env!("CARGO_PKG_VERSION"),
         command: std::env::args().skip(1).collect(),
-        seed: scene.seed,
+        seed: comparison.first,
         disk: json!({
             "name": stage.disk.name,
             "description": stage.disk.description,
@@ -65,6 +65,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
         "contrasts": measured.iter().skip(1).zip(*contrasts).flat_map(|(here, all)| {
             all.iter().map(|contrast| contrast_of(here, contrast))
         }).collect::<Vec<_>>(),
+        "worth": comparison.worth.as_ref().map(Table::json),
         "verdict": sentences,
         "action": action.map_or(Value::Null, proposal),
         "notes": notes,

@@ -19,6 +19,8 @@ use crate::failure::Failure;
 use crate::input::{Contender, Stage};
 use crate::progress::Progress;
 
+/// `--budget`, unless it is said.
+const MOST_SEEDS: u32 = 40;
 /// How often seeds are doubled at most.
 const LOOKS: u32 = 4;
 
@@ -27,6 +29,7 @@ pub(super) struct Runs<'a> {
     stage: &'a Stage,
     contenders: &'a [Contender],
     limit: Span,
+    first: u64,
     seeds: u32,
     /// How often the verdict is looked at.
     pub(super) looks: u32,
@@ -42,12 +45,14 @@ impl<'a> Runs<'a> {
         stage: &'a Stage,
         contenders: &'a [Contender],
         limit: Span,
+        first: u64,
     ) -> Runs<'a> {
         Runs {
             arguments,
             stage,
             contenders,
             limit,
+            first,
             seeds: 0,
             looks: if arguments.until_sure { LOOKS } else { 1 },
             findings: vec![Vec::new(); contenders.len()],
@@ -61,7 +66,7 @@ impl<'a> Runs<'a> {
         let scene = &self.arguments.scene;
         let trial = |contender: &Contender| self.stage.trial(scene, contender, self.limit);
         let first = u64::from(self.seeds);
-        let all = (first..first + u64::from(seeds)).map(|nth| scene.seed.wrapping_add(nth)).collect();
+        let all = (first..first + u64::from(seeds)).map(|nth| self.first.wrapping_add(nth)).collect();
         let grid = Grid::new(self.contenders.iter().map(trial).collect(), all);
         let progress = Progress::new(grid.len());
         let threads = self.arguments.threads.map_or(0, |threads| threads as usize);
@@ -81,9 +86,10 @@ impl<'a> Runs<'a> {
     }
 
     pub(super) fn until_sure(&mut self, goal: &Goal) -> Result<(), Failure> {
+        let budget = self.arguments.budget.unwrap_or(MOST_SEEDS);
         for _ in 1..LOOKS {
             self.undecided = !self.is_decided(goal);
-            if !self.undecided || self.seeds * 2 > self.arguments.budget || self.interrupted.load(Ordering::Relaxed) {
+            if !self.undecided || self.seeds * 2 > budget || self.interrupted.load(Ordering::Relaxed) {
                 break;
             }
             self.more(self.seeds, None)?;

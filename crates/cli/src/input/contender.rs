@@ -70,6 +70,11 @@ impl Around {
         AROUND.iter().zip(values).filter_map(|((name, _), value)| Some((*name, value?))).collect()
     }
 
+    /// Is this one set?
+    pub(crate) fn says(&self, name: &str) -> bool {
+        self.settings().iter().any(|(said, _)| *said == name)
+    }
+
     /// As it was typed.
     pub(crate) fn shown(&self) -> Vec<String> {
         self.settings().iter().map(|(name, value)| format!("{name}={value}")).collect()
@@ -131,6 +136,24 @@ impl Contender {
         self.knobs.retain(|(name, _)| name != knob);
         self.knobs.push((knob.to_owned(), raw));
         Ok(())
+    }
+
+    /// With these turned besides, of the scheduler or around it; they are known and in range.
+    pub(crate) fn with(&self, turned: &[(String, i64)]) -> Contender {
+        let mut with = self.clone();
+        for (name, raw) in turned {
+            match name.as_str() {
+                "nr_requests" => with.around.nr_requests = Some(*raw as u32),
+                "queue_depth" => with.around.queue_depth = Some(*raw as u32),
+                "max_sectors_kb" => with.around.max_sectors_kb = Some(*raw as u32),
+                "read_ahead_kb" => with.around.read_ahead_kb = Some(*raw),
+                _ => {
+                    with.knobs.retain(|(known, _)| known != name);
+                    with.knobs.push((name.clone(), *raw));
+                }
+            }
+        }
+        with
     }
 
     fn is_twin_of(&self, other: &Contender) -> bool {

@@ -19,7 +19,7 @@ use crate::input::{bytes_of, text_beside, text_of};
 use crate::scene::Scene;
 
 /// The workload that runs when none is named.
-const DEFAULT: &str = "reader-and-writer";
+const DEFAULT: &str = "beside-a-backup";
 /// What the options typed as fio's are called in messages.
 const COMMAND_LINE: &str = "command line";
 
@@ -138,6 +138,9 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         return Ok(Word::Jobs(Text { name: STANDARD_INPUT.to_owned(), text }));
     }
     let path = Path::new(name);
+    if path.is_dir() && builtin(name).is_none() && program(name).is_none() {
+        return Err(Failure::Input(format!("{name}: a directory: expected {}", job_files_in(path))));
+    }
     if path.exists() && !path.is_dir() {
         let failed = |error| Failure::Input(format!("{name}: {error}"));
         if Trace::is_one(name) {
@@ -169,6 +172,17 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         return Ok(Word::Trace(trace));
     }
     Err(unknown(name, typed))
+}
+
+/// What somebody who named a directory may have meant.
+fn job_files_in(directory: &Path) -> String {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "fio")).collect();
+    files.sort();
+    match &files[..] {
+        [] => "a job file, as in my.fio".to_owned(),
+        [first, ..] => format!("a job file, as in {}", first.display()),
+    }
 }
 
 fn unknown(name: &str, typed: bool) -> Failure {

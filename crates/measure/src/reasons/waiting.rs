@@ -155,15 +155,23 @@ impl Tables {
         self.integrals[rq.index()] = *integrals;
     }
 
-    /// `rq` goes to the disk; if it was queued, it waited until now.
-    pub(super) fn leave(&mut self, rq: RequestId, now: Instant, serving: Serving, given: u64, integrals: &Integrals) {
+    /// `rq` goes to the disk; if it was queued, it waited until now. Since when, and for what.
+    pub(super) fn leave(
+        &mut self,
+        rq: RequestId,
+        now: Instant,
+        serving: Serving,
+        given: u64,
+        integrals: &Integrals,
+    ) -> (Option<Instant>, Integrals) {
         let entry = self.entry_mut(rq);
         let (dir, left) = (entry.dir, core::mem::replace(&mut entry.place, Place::InFlight { serving, given }));
-        if let Place::Queued(at) = left {
-            let then = &self.integrals[rq.index()];
-            self.queued[dir] -= 1;
-            self.waiting[dir].record(at, now, core::array::from_fn(|i| integrals[i] - then[i]));
-        }
+        let Place::Queued(at) = left else { return (None, [0; Cause::COUNT]) };
+        let then = &self.integrals[rq.index()];
+        let waited = core::array::from_fn(|i| integrals[i] - then[i]);
+        self.queued[dir] -= 1;
+        self.waiting[dir].record(at, now, waited);
+        (Some(at), waited)
     }
 
     /// `victim` is gone; `into` has waited as long as the older of both. The victim's submitter, if it was queued.

@@ -1,0 +1,299 @@
+//! `compare --tune NAME`: which knobs are worth turning, of the scheduler and of what stands around it.
+//!
+//! **Rule** Every value worth trying of every knob is tried alone with one seed; the best values of different knobs are
+//! then tried together; and the better half of what was tried goes on with more seeds until one is left (successive
+//! halving). Every run is held against the untouched scheduler with the same seed, and what makes a job stand still or
+//! breaks a bound is out at once. A knob whose return to its default costs less than a hundredth is returned. What is
+//! left is compared on seeds that the search has not seen: only that says whether it is better, and what each knob is
+//! worth.
+
+use blksched::{Catalogue, Span};
+use blksched_measure::{Cell, Column, Paired, Quantity, Table};
+use blksched_simulate::{Findings, Grid};
+
+use super::action::{forbidden, scores};
+use super::contrast::{ALPHA, between, times};
+use super::goal::Goal;
+use super::measured::Measured;
+use crate::args::CompareArguments;
+use crate::failure::Failure;
+use crate::input::{Contender, Stage, contenders};
+use crate::progress::Progress;
+
+/// `--budget`, unless it is said.
+const MOST_RUNS: u32 = 200;
+/// Seeds that the search never sees begin so much later.
+pub(super) const HELD_BACK: u64 = 1 << 32;
+/// How many of them say whether it is better: enough for the bootstrap.
+pub(super) const HELD_BACK_SEEDS: u32 = 8;
+/// What a knob must bring \[logarithm\].
+const WORTH_TURNING: f64 = 0.01;
+/// At most so many knobs are turned together.
+const TOGETHER: usize = 4;
+/// Seeds that say what a knob is worth while it may still be returned.
+const PRUNING_SEEDS: u32 = 4;
+
+/// What a search came to.
+pub(super) struct Tuned {
+    /// The scheduler as it is, and, if any was found, as it would be.
+    pub(super) contenders: Vec<Contender>,
+    turned: Vec<(String, i64)>,
+    tried: usize,
+    runs: usize,
+}
+
+/// Settings under search.
+struct Tried {
+    turned: Vec<(String, i64)>,
+    /// In each seed, the logarithm of how many times better.
+    scores: Vec<f64>,
+    is_out: bool,
+}
+
+impl Tried {
+    fn of(turned: Vec<(String, i64)>) -> Tried {
+        Tried { turned, scores: Vec::new(), is_out: false }
+    }
+
+    fn mean(&self) -> f64 {
+        let known = if self.is_out { &[] } else { &self.scores[..] };
+        if known.is_empty() { f64::NEG_INFINITY } else { known.iter().sum::<f64>() / known.len() as f64 }
+    }
+}
+
+struct Search<'a> {
+    arguments: &'a CompareArguments,
+    stage: &'a Stage,
+    limit: Span,
+    base: Contender,
+    /// The untouched scheduler, seed by seed.
+    bases: Vec<Measured>,
+    goal: Goal,
+    runs: usize,
+}
+
+/// The untouched scheduler and, where the search found any, the best settings of it.
+pub(super) fn search(
+    arguments: &CompareArguments,
+    catalogue: &Catalogue,
+    stage: &Stage,
+    name: &str,
+    limit: Span,
+) -> Result<Tuned, Failure> {
+    let base = contenders("--tune", &[name.to_owned()], &arguments.scene.set, catalogue)?.remove(0);
+    let axes = axes(&base, stage, arguments);
+    let mut search = Search { arguments, stage, limit, base, bases: Vec::new(), goal: Goal::Roles, runs: 0 };
+    search.more_bases(1)?;
+    search.goal = Goal::read(arguments.goal.as_deref(), &search.bases[0].jobs).map_err(Failure::Input)?;
+    let budget = (arguments.budget.unwrap_or(MOST_RUNS) as usize).saturating_sub(reserve());
+    // Singles cost a run each, and what is tried together half as many again; halving costs as much once more.
+    let mut all = singles(&axes, (budget / 3).max(axes.len()));
+    search.advance(&mut all, 1)?;
+    let mut combined = together(&all, budget / 6);
+    search.advance(&mut combined, 1)?;
+    all.extend(combined);
+    let tried = all.len();
+    let mut seeds = 1;
+    loop {
+        all.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
+        if all.len() <= 1 || search.runs >= budget {
+            break;
+        }
+        all.truncate(all.len().div_ceil(2));
+        seeds = (seeds * 2).min(HELD_BACK_SEEDS);
+        search.advance(&mut all, seeds)?;
+    }
+    let best = all.into_iter().next().filter(|best| best.mean() > WORTH_TURNING);
+    let best = best.map(|best| search.prune(best)).transpose()?.filter(|best| !best.turned.is_empty());
+    let turned = best.map_or_else(Vec::new, |best| best.turned);
+    let contenders = match turned.is_empty() {
+        true => vec![search.base.clone()],
+        false => vec![search.base.clone(), search.base.with(&turned)],
+    };
+    Ok(Tuned { contenders, turned, tried, runs: search.runs })
+}
+
+/// Runs that pruning and the held-back check need.
+fn reserve() -> usize {
+    HELD_BACK_SEEDS as usize * (2 + TOGETHER)
+}
+
+/// A knob, and the values worth trying.
+struct Axis {
+    name: String,
+    values: Vec<i64>,
+}
+
+fn axes(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<Axis> {
+    let built = base.choice.build();
+    let tunables = built.elevator.tunables();
+    let own = tunables.knobs().into_iter().filter(|knob| knob.same_as.is_none());
+    let mut axes: Vec<Axis> = own
+        .map(|knob| {
+            let default = tunables.get(knob.name);
+            let values = knob.sweep.iter().copied().filter(|raw| Some(*raw) != default).collect();
+            Axis { name: knob.name.to_owned(), values }
+        })
+        .collect();
+    let facts = stage.disk.build(arguments.scene.seed).facts();
+    let mut around = |name: &str, values: &[i64]| axes.push(Axis { name: name.to_owned(), values: values.to_vec() });
+    around("nr_requests", &[32, 128, 512, 1024]);
+    let depths: Vec<i64> = [1, 4, 8, 16, 64].into_iter().filter(|depth| *depth < i64::from(facts.depth)).collect();
+    around("queue_depth", &depths);
+    if stage.plan.jobs.iter().any(|job| job.is_buffered && job.manner.reads) {
+        around("read_ahead_kb", &[0, 32, 512, 2048]);
+    }
+    let said = |name: &str| base.knobs.iter().any(|(said, _)| said == name) || base.around.says(name);
+    axes.retain(|axis| !axis.values.is_empty() && !said(&axis.name));
+    axes
+}
+
+/// Each value alone, at most so many: the first of every knob, then the second …
+fn singles(axes: &[Axis], most: usize) -> Vec<Tried> {
+    let longest = axes.iter().map(|axis| axis.values.len()).max().unwrap_or(0);
+    let nth = |nth: usize| axes.iter().filter_map(move |axis| Some((axis.name.clone(), *axis.values.get(nth)?)));
+    (0..longest).flat_map(nth).take(most).map(|one| Tried::of(vec![one])).collect()
+}
+
+/// The best values of different knobs, two to four at a time: every choice among the best few, the best first.
+fn together(singles: &[Tried], most: usize) -> Vec<Tried> {
+    let mut best: Vec<&Tried> = singles.iter().filter(|tried| tried.mean() > 0.0).collect();
+    best.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
+    let mut knobs: Vec<(String, i64)> = Vec::new();
+    for (name, raw) in best.iter().flat_map(|tried| &tried.turned) {
+        if knobs.len() < 6 && knobs.iter().all(|(other, _)| other != name) {
+            knobs.push((name.clone(), *raw));
+        }
+    }
+    let mut choices: Vec<u32> = (0..1u32 << knobs.len()).collect();
+    choices.retain(|choice| (2..=TOGETHER as u32).contains(&choice.count_ones()));
+    // What has the best knobs has the lowest number.
+    let chosen = |choice: u32| (0..knobs.len()).filter(move |nth| choice >> nth & 1 == 1);
+    choices
+        .into_iter()
+        .take(most)
+        .map(|choice| Tried::of(chosen(choice).map(|nth| knobs[nth].clone()).collect()))
+        .collect()
+}
+
+impl Search<'_> {
+    fn grid(&mut self, rows: &[Contender], seeds: std::ops::Range<u32>) -> Result<Vec<Vec<Findings>>, Failure> {
+        let scene = &self.arguments.scene;
+        let trials = rows.iter().map(|row| self.stage.trial(scene, row, self.limit)).collect();
+        let seeds = seeds.map(|nth| scene.seed.wrapping_add(u64::from(nth))).collect();
+        let grid = Grid::new(trials, seeds);
+        self.runs += grid.len();
+        let progress = Progress::new(grid.len());
+        let results = grid.run(|| progress.step(), || false).map_err(Failure::input);
+        progress.finish();
+        results
+    }
+
+    fn more_bases(&mut self, seeds: u32) -> Result<(), Failure> {
+        let base = self.base.clone();
+        let first = self.bases.len() as u32;
+        let runs = self.grid(std::slice::from_ref(&base), first..seeds.max(first))?;
+        self.bases.extend(runs[0].chunks(1).map(|run| Measured::of(&base, &self.stage.plan, run)));
+        Ok(())
+    }
+
+    /// Bring each of them to so many seeds.
+    fn advance(&mut self, all: &mut [Tried], seeds: u32) -> Result<(), Failure> {
+        self.more_bases(seeds)?;
+        let first = all.iter().map(|tried| tried.scores.len() as u32).min().unwrap_or(seeds);
+        let rows: Vec<Contender> = all.iter().map(|tried| self.base.with(&tried.turned)).collect();
+        let results = self.grid(&rows, first..seeds.max(first))?;
+        for ((tried, row), runs) in all.iter_mut().zip(&rows).zip(results) {
+            for (nth, run) in (first as usize..).zip(runs.chunks(1)) {
+                let (here, base) = (Measured::of(row, &self.stage.plan, run), &self.bases[nth]);
+                tried.is_out |= !forbidden(&here, base, &self.goal).is_empty();
+                if tried.scores.len() == nth {
+                    tried.scores.extend(scores(&self.goal.objectives(base), &here, base));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Without the knobs that bring nothing.
+    fn prune(&mut self, mut best: Tried) -> Result<Tried, Failure> {
+        self.advance(std::slice::from_mut(&mut best), PRUNING_SEEDS)?;
+        while best.turned.len() > 1 {
+            let without = |nth: usize| {
+                let mut turned = best.turned.clone();
+                turned.remove(nth);
+                Tried::of(turned)
+            };
+            let mut fewer: Vec<Tried> = (0..best.turned.len()).map(without).collect();
+            let seeds = best.scores.len() as u32;
+            self.advance(&mut fewer, seeds)?;
+            let Some(next) = fewer.into_iter().max_by(|a, b| a.mean().total_cmp(&b.mean())) else { break };
+            if next.mean() < best.mean() - WORTH_TURNING {
+                break;
+            }
+            best = next;
+        }
+        Ok(best)
+    }
+}
+
+impl Tuned {
+    /// What each knob is worth, on seeds that the search has not seen; `goal`: by which.
+    pub(super) fn worth(
+        &self,
+        arguments: &CompareArguments,
+        stage: &Stage,
+        best: &Measured,
+        goal: &Goal,
+        limit: Span,
+    ) -> Result<Option<Table>, Failure> {
+        if self.turned.is_empty() {
+            return Ok(None);
+        }
+        let columns = vec![
+            Column::words("knob", "knob"),
+            Column::words("value", "value"),
+            Column::words("default", "default"),
+            Column::words("worth", "better with it"),
+            Column::words("interval", "95 % interval"),
+            Column::numbers("p", "p", Quantity::Ratio),
+        ];
+        let mut table = Table::new("what each knob is worth", columns);
+        for (nth, (name, _)) in self.turned.iter().enumerate() {
+            let mut others = self.turned.clone();
+            others.remove(nth);
+            let without = self.contenders[0].with(&others);
+            let scene = &arguments.scene;
+            let trial = stage.trial(scene, &without, limit);
+            let seeds = (0..u64::from(HELD_BACK_SEEDS)).map(|nth| scene.seed.wrapping_add(HELD_BACK + nth)).collect();
+            let runs = Grid::new(vec![trial], seeds).run(|| {}, || false).map_err(Failure::input)?;
+            let without = Measured::of(&without, &stage.plan, &runs[0]);
+            let score = Paired::of_logarithms(&scores(&goal.objectives(&without), best, &without));
+            let control = best.controls.iter().find(|control| control.name == *name);
+            let shown = |pick: fn(&super::measured::Control) -> &String| control.map(pick).cloned();
+            let worth = score.map(|score| if score.ratio < 1.0 { "nothing".to_owned() } else { times(score.ratio) });
+            table.row([
+                name.as_str().into(),
+                shown(|control| &control.value).into(),
+                shown(|control| &control.default).into(),
+                worth.into(),
+                score.map(|score| between(score.low, score.high)).into(),
+                score.map_or(Cell::Missing, |score| score.p.into()),
+            ]);
+        }
+        table.note(format!("each returned to its default alone; p above {ALPHA}: chance explains it as well"));
+        Ok(Some(table))
+    }
+
+    /// What was searched, as a sentence; `found`: it proved better on other seeds.
+    pub(super) fn sentence(&self, found: bool) -> String {
+        let name = &self.contenders[0].choice;
+        let searched = format!("{} settings of {name} tried in {} runs", self.tried, self.runs);
+        let check = format!("{HELD_BACK_SEEDS} seeds that the search had not seen");
+        match (self.turned.is_empty(), found) {
+            (true, _) => format!("{searched}: none looks better than its defaults. Leave them."),
+            (false, true) => format!("{searched}; the best of them was checked on {check}."),
+            (false, false) => format!("{searched}; the best of them is not proven better on {check}. Leave them."),
+        }
+    }
+}
