@@ -86,8 +86,9 @@ fn workloads() -> Table {
     }
     let programs: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
     table.note(format!(
-        "`blksched list NAME` prints a job file to copy; or any fio job file (`blksched list fio` shows the options), or a recorded trace (`blksched list replay`); {} \
-         are programs, which take parameters, as in dd:size=1g,start=5s: `blksched list dd`",
+        "`blksched list NAME` prints a job file to copy; or any fio job file (`blksched list fio` shows the options), \
+         or a recorded trace (`blksched list replay`); {} are programs, which take parameters, as in \
+         dd:size=1g,start=5s: `blksched list dd`",
         programs.join(", ")
     ));
     table

@@ -229,8 +229,66 @@ fn variants_of_one_scheduler_stand_in_one_table() {
 }
 
 #[test]
+fn a_search_for_knobs_says_what_each_is_worth_or_to_leave_them() {
+    let own = ["--tune", "mq-deadline", "--budget", "70", "--elevators"];
+    let text = compare(&[&["reader-and-writer", "--goal", "reader: mean read"], &own[..4]].concat());
+    assert!(text.contains("settings of mq-deadline tried in "), "{text}");
+    assert!(text.contains("what each knob is worth") || text.contains("Leave them."), "{text}");
+    // What passes every scheduler by has no knob worth turning.
+    let text = compare(&[&["--name=r", "--rw=read", "--direct=1", "--size=1g", "--bs=64k"], &own[..4]].concat());
+    assert!(text.contains("none looks better than its defaults. Leave them.\n"), "{text}");
+}
+
+#[test]
+fn every_request_can_be_told_with_its_times_and_its_reason() {
+    let path = std::env::temp_dir().join(format!("blksched-decisions-{}.csv", std::process::id()));
+    let file = path.to_str().expect("UTF-8");
+    done(&[&["simulate", "reader-and-writer", "--decisions", file, "--elevator", "mq-deadline"], &SHORT[..]].concat());
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0][7..12], ["queued_ns", "issued_ns", "completed_ns", "waited_ns", "in_disk_ns"]);
+    assert!(rows.len() > 300 && rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    for row in rows[1..].iter().filter(|row| !row[9].is_empty()) {
+        assert_eq!(number(row[7]) + number(row[10]) + number(row[11]), number(row[9]), "{row:?}");
+        let causes = row[13].split("; ").filter_map(|cause| cause.split_once('=')).map(|(_, ns)| number(ns));
+        assert_eq!(causes.sum::<u64>(), number(row[10]), "{row:?}");
+    }
+    let readers = rows.iter().filter(|row| row[1] == "reader" && row[3] == "Read").count();
+    assert!(readers > 5 && text.contains(",nothing else waited,"), "{text}");
+}
+
+#[test]
+fn a_matrix_is_a_page_and_a_table() {
+    let path = std::env::temp_dir().join(format!("blksched-matrix-{}.csv", std::process::id()));
+    let file = path.to_str().expect("UTF-8");
+    let small = ["--disks", "sata-ssd", "--workloads", "backup", "--elevators", "none,mq-deadline", "--seeds", "2"];
+    let page = done(&[&["matrix", "--csv", file], &small[..]].concat());
+    assert!(page.contains("| workload | sata-ssd |") && page.contains("## backup"), "{page}");
+    let csv = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("backup,sata-ssd,mq-deadline,none,")), "{csv}");
+}
+
+#[test]
+fn small_kindnesses() {
+    let folder = std::env::temp_dir().join(format!("blksched-folder-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mine.fio"), "[a]\nsize=1m\n").unwrap();
+    let said = refused(&["compare", folder.to_str().expect("UTF-8")]);
+    assert!(said.contains("a directory: expected a job file, as in ") && said.contains("mine.fio"), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(done(&["list", "beside-a-backup"]).contains("[backup]\nrw=read\n"));
+    for arguments in [&["list"][..], &["list", "bfq"], &["list", "fio"]] {
+        let text = piped(arguments);
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    }
+}
+
+#[test]
 fn csv_has_a_row_per_seed_and_figure() {
-    let text = compare(&["--csv", "--seeds", "2", "--elevators", "none,mq-deadline:fifo_batch=4"]);
+    let text = compare(&["reader-and-writer", "--csv", "--seeds", "2", "--elevators", "none,mq-deadline:fifo_batch=4"]);
     let mut lines = text.lines();
     let header = lines.next().expect("a header");
     assert_eq!(header, "workload,disk,scheduler,settings,seed,job,processes,role,what,figure,unit,value");
@@ -243,7 +301,10 @@ fn csv_has_a_row_per_seed_and_figure() {
 
 #[test]
 fn a_goal_says_what_counts() {
-    let with = |goal: &str| compare(&["--seeds", "3", "--elevators", "none,mq-deadline,cfq", "--goal", goal]);
+    const WRITER: [&str; 1] = ["reader-and-writer"];
+    let with = |goal: &str| {
+        compare(&[&WRITER[..], &["--seeds", "3", "--elevators", "none,mq-deadline,cfq", "--goal", goal]].concat())
+    };
     let latency = with("read-latency");
     assert!(latency.contains(" by read latency "), "{latency}");
     let bandwidth = with("write-bandwidth");
@@ -258,8 +319,8 @@ fn the_same_elevator_twice_makes_no_difference() {
 
 #[test]
 fn swapping_two_names_swaps_the_sentence() {
-    let here = compare(&["--elevators", "noop,deadline"]);
-    let there = compare(&["--elevators", "deadline,noop"]);
+    let here = compare(&["reader-and-writer", "--elevators", "noop,deadline"]);
+    let there = compare(&["reader-and-writer", "--elevators", "deadline,noop"]);
     let line = |text: &str| text.lines().find(|line| line.contains(" against ")).expect("a verdict").to_owned();
     assert!(line(&here).starts_with("deadline@4.20 against noop: "), "{here}");
     assert!(line(&here).contains("mean read latency is") && line(&here).contains("times shorter"), "{here}");
@@ -483,8 +544,18 @@ fn simulate_prints_the_reasons_and_fios_json() {
     for part in ["what the jobs saw", "What requests waited for", "What the disk did", "batches", "trace "] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let json =
-        done(&["simulate", "--time", "2s", "--disk", "ide-2002", "--starts", "as-said", "--output-format", "json"]);
+    let json = done(&[
+        "simulate",
+        "reader-and-writer",
+        "--time",
+        "2s",
+        "--disk",
+        "ide-2002",
+        "--starts",
+        "as-said",
+        "--output-format",
+        "json",
+    ]);
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert!(value["fio version"].as_str().is_some_and(|version| version.starts_with("fio-3")));
     assert_eq!(value["jobs"][0]["jobname"], "reader");

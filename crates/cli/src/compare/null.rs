@@ -66,10 +66,8 @@ fn of(contender: &Contender, plan: &blksched_workloads::Plan, runs: &[Findings])
 
 #[test]
 fn one_scheduler_under_two_labels_seldom_differs_from_itself() {
-    for seeds in [3, 5] {
-        let found = alarms("bfq", "sata-ssd", 30, seeds);
-        assert!(found <= MOST_ALARMS, "{seeds} seeds: {found} of {TABLES}");
-    }
+    let found = alarms("bfq", "sata-ssd", 20, 3);
+    assert!(found <= MOST_ALARMS, "{found} of {TABLES}");
 }
 
 #[test]
