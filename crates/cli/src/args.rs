@@ -84,8 +84,8 @@ pub(crate) struct CompareArguments {
     /// How many seeds each is run with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
-    /// Search the knobs of this scheduler, and of what stands around it, for the goal, with --budget runs; what is found
-    /// is checked on seeds that the search has not seen
+    /// Search the knobs of this scheduler, and of what stands around it, for the goal, with --budget runs; what is
+    /// found is checked on seeds that the search has not seen
     #[arg(long, value_name = "NAME", conflicts_with_all = ["elevators", "until_sure"])]
     pub(crate) tune: Option<String>,
     /// Run more seeds, twofold each time, until the question is decided or --budget is reached
