@@ -1,5 +1,7 @@
-//! `docs`: generates `docs/knobs.md` and `docs/programs.md` from the descriptions that elevators and programs
-//! themselves read, so that they cannot be wrong.
+//! `docs`: generates `docs/knobs.md`, `docs/programs.md` and `docs/which-kernel.md` from the descriptions that
+//! elevators and programs themselves read, so that they cannot be wrong.
+
+mod which_kernel;
 
 use std::fmt::Write;
 use std::fs;
@@ -16,7 +18,11 @@ use crate::shell;
 /// A generated file and what makes it.
 type Document = (&'static str, fn() -> String);
 
-const DOCUMENTS: [Document; 2] = [("docs/knobs.md", || knobs(&Catalogue::builtin())), ("docs/programs.md", programs)];
+const DOCUMENTS: [Document; 3] = [
+    ("docs/knobs.md", || knobs(&Catalogue::builtin())),
+    ("docs/programs.md", programs),
+    ("docs/which-kernel.md", which_kernel::text),
+];
 
 /// Whether to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

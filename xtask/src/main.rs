@@ -3,7 +3,7 @@
 //! * `test [--install]`: everything that must hold, in order, with one line per step; `--install` gets what is missing;
 //!   `--quick` is a look while one works, `--slow` and `--root` add the tests that take long or change the machine
 //! * `tidy`: the style rules that matter, checked ([`tidy`] has one file per rule)
-//! * `docs [--check]`: generates `docs/knobs.md` and `docs/programs.md` from the library's tables
+//! * `docs [--check]`: generates `docs/knobs.md`, `docs/programs.md`, `docs/which-kernel.md` from the library's tables
 //! * `bless`: renews golden files and generated documents
 //! * `transcripts PATH…`: replays recorded decisions and reports where ours differ
 //! * `bench [--gate]`: times for people, instruction counts for the gate
@@ -53,7 +53,7 @@ enum Verb {
     },
     /// Check the style rules that matter
     Tidy,
-    /// Generate docs/knobs.md and docs/programs.md from the tables in the library
+    /// Generate docs/knobs.md, docs/programs.md and docs/which-kernel.md from the tables in the library
     Docs {
         /// Write nothing; fail if the file is not what would be generated
         #[arg(long)]

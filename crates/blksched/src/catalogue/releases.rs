@@ -45,6 +45,20 @@ pub const ALIKE: &[Alike] = &[
         source: "2.6.31, 2.6.32 and 2.6.33 decide alike (recordings)",
     },
     Alike {
+        elevator: "deadline",
+        releases: Kernels::between(v(4, 19), v(4, 19)),
+        preset: v(4, 20),
+        switched: &[],
+        source: "4.19 and 4.20 decide alike (recordings)",
+    },
+    Alike {
+        elevator: "cfq",
+        releases: Kernels::between(v(4, 19), v(4, 19)),
+        preset: v(4, 20),
+        switched: &[],
+        source: "4.19 and 4.20 decide alike (recordings)",
+    },
+    Alike {
         elevator: "mq-deadline",
         releases: Kernels::between(v(6, 2), v(6, 4)),
         preset: V6_1,
