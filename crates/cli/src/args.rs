@@ -56,6 +56,9 @@ pub(crate) enum Verb {
     /// Look at and change a server that runs.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Ctl(crate::serve::CtlArguments),
+    /// Watch a server's exports: what each asks and gets, and what it waits for.
+    #[cfg(all(feature = "serve", target_os = "linux"))]
+    Top(crate::top::TopArguments),
     /// Put a load on any NBD server, or on several side by side, and measure what a request costs.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Load(crate::load::LoadArguments),

@@ -26,6 +26,8 @@ mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;
 mod simulate;
+#[cfg(all(feature = "serve", target_os = "linux"))]
+mod top;
 mod trace;
 mod typed;
 
@@ -89,6 +91,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Serve(arguments) => serve::run(arguments, catalogue),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Ctl(arguments) => serve::ctl(arguments),
+        #[cfg(all(feature = "serve", target_os = "linux"))]
+        Verb::Top(arguments) => top::run(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Load(arguments) => load::run(arguments, catalogue),
         Verb::Completions { shell } => generate::completions(*shell),

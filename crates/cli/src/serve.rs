@@ -1,12 +1,15 @@
 //! `blksched serve`: the schedulers in front of a real disk, as an NBD server; `blksched ctl` talks to one that runs.
 
 mod arguments;
+mod file;
 mod log;
 
 use std::path::PathBuf;
 
 use blksched::Catalogue;
-use blksched_serve::{AskError, Caching, EngineKind, Listen, Question, ServeError, ServerConfig, Shares, serve, sizes};
+use blksched_serve::{
+    AskError, Caching, EngineKind, Listen, Question, Reload, ServeError, ServerConfig, Shares, serve, sizes,
+};
 
 use crate::failure::Failure;
 use crate::input::contenders;
@@ -20,7 +23,29 @@ const LEAST_MEMORY: u64 = 40 << 20;
 
 /// Serve; how a captive command ended is how we end.
 pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(), Failure> {
-    let (config, private) = config(arguments, catalogue)?;
+    let Some(path) = arguments.config.clone() else { return start(arguments, None, catalogue) };
+    let mut all = file::read(&path)?;
+    all.check = arguments.check;
+    all.run = arguments.run.clone().or(all.run);
+    all.log = arguments.log.clone().or(all.log);
+    let again = catalogue.clone();
+    let reload = Reload(Box::new(move || {
+        let config = file::read(&path).and_then(|all| config(&all, &again));
+        config.map(|(config, _)| config).map_err(|failure| match failure {
+            Failure::Input(why) | Failure::Excerpts(why) | Failure::Outside(why) => why,
+            Failure::Command(_) | Failure::NobodyReads => String::new(),
+        })
+    }));
+    start(&all, Some(reload), catalogue)
+}
+
+fn start(arguments: &ServeArguments, reload: Option<Reload>, catalogue: &Catalogue) -> Result<(), Failure> {
+    let (mut config, private) = config(arguments, catalogue)?;
+    config.reload = reload;
+    if arguments.check {
+        private.map(std::fs::remove_dir_all);
+        return Ok(output::print(&format!("{} exports: understood\n", config.exports.len()))?);
+    }
     let quiet = arguments.run.is_some();
     log::begin(arguments)?;
     let mut say = |line: &str| {
@@ -84,12 +109,28 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         model,
         listen,
         control,
+        metrics: arguments.metrics.as_deref().map(metrics).transpose()?,
         rules,
         record: arguments.record.clone(),
         patience: arguments.patience,
+        reload: None,
         run: arguments.run.clone(),
     };
     Ok((config, private))
+}
+
+/// Figures are for this machine: whoever is elsewhere asks through a proxy that says who may.
+fn metrics(text: &str) -> Result<Listen, Failure> {
+    match text.parse::<std::net::SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() => Ok(Listen::Tcp(address)),
+        Ok(_) => Err(Failure::Input(format!(
+            "--metrics {text}: expected an address of this machine, as in 127.0.0.1:9559, or the path of a Unix socket"
+        ))),
+        Err(_) if text.contains('/') => Ok(Listen::Unix(text.into())),
+        Err(_) => Err(Failure::Input(format!(
+            "--metrics {text}: expected 127.0.0.1:PORT, [::1]:PORT, or the path of a Unix socket with a slash in it"
+        ))),
+    }
 }
 
 fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {

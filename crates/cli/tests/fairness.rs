@@ -259,3 +259,19 @@ fn a_tenant_that_flushes_in_a_loop_leaves_the_others_their_shares() {
     assert!(least >= 0.8 * 0.25, "{times:?}");
     assert!(times[3] > 0.0, "the loop got nothing: {times:?}");
 }
+
+#[test]
+fn four_sandboxes_one_of_them_noisy_share_a_disk_by_weight() {
+    let _alone = alone();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/four-sandboxes.sh");
+    let output = std::process::Command::new("sh").args([script, "6"]).env("BLKSCHED", kit::BLKSCHED).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let had: Vec<f64> =
+        text.lines().filter_map(|line| line.split_once(" had ")?.1.split(' ').next()?.parse().ok()).collect();
+    println!("{text}");
+    let [s1, s2, s3, s4] = had[..] else { panic!("{text}{}", String::from_utf8_lossy(&output.stderr)) };
+    for (one, weight) in [(s2, 1.0), (s3, 2.0), (s4, 4.0)] {
+        let ratio = one / s1 / weight;
+        assert!((0.8..1.25).contains(&ratio), "{text}");
+    }
+}

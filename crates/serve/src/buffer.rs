@@ -164,6 +164,11 @@ impl Pool {
         length.div_ceil(piece) * (PAGE << class(piece))
     }
 
+    /// What is taken \[bytes\].
+    pub fn taken(&self) -> usize {
+        self.taken
+    }
+
     /// What could still be taken \[bytes\].
     pub fn free(&self) -> usize {
         self.ceiling.saturating_sub(self.taken)

@@ -9,6 +9,7 @@ use blksched_disks::DiskSpec;
 use crate::access::Rule;
 use crate::caps::Limit;
 use crate::engine::EngineKind;
+use crate::reload::Reload;
 
 /// A whole server.
 pub struct ServerConfig {
@@ -36,12 +37,16 @@ pub struct ServerConfig {
     pub listen: Vec<Listen>,
     /// Where `blksched ctl` connects.
     pub control: Option<PathBuf>,
+    /// Where Prometheus asks.
+    pub metrics: Option<Listen>,
     /// Who may open what; empty: everybody everything.
     pub rules: Vec<Rule>,
     /// Where to record every decision.
     pub record: Option<PathBuf>,
     /// How long a client may take for its handshake, and how long a stop waits for clients.
     pub patience: Span,
+    /// How to read all this again, at a SIGHUP.
+    pub reload: Option<Reload>,
     /// A command to run, and to end with.
     pub run: Option<String>,
 }

@@ -73,6 +73,8 @@ pub struct Connection {
     pub taken_at: Instant,
     /// The piece whose data the engine receives straight into its buffer.
     pub filling: Option<u32>,
+    /// Is its other end watched?
+    pub watch: Watch,
     /// Since when its next request waits for memory.
     pub waits_since: Option<Instant>,
     /// How far it is.
@@ -90,6 +92,15 @@ pub enum Attention {
     None,
     /// Yes, and it is on the list.
     Due,
+}
+
+/// Is a socket's other end watched?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Yes.
+    UnderWay,
+    /// No more.
+    Over,
 }
 
 /// How far a connection is.
@@ -193,8 +204,8 @@ impl Connection {
         self.inbox.is_lent() || self.filling.is_some()
     }
 
-    /// Is nothing of it left anywhere?
-    pub fn is_over(&self) -> bool {
+    /// Is everything of it done?
+    pub fn is_done(&self) -> bool {
         self.phase != Phase::Open && self.under_way == 0 && self.mail.is_some() && !self.receives()
     }
 

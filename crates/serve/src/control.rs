@@ -18,6 +18,7 @@ pub fn write(question: &Question) -> String {
         Question::Get(name) => format!("get {name}\n"),
         Question::Set(name, value) => format!("set {name} {value}\n"),
         Question::List(prefix) => format!("list {prefix}\n"),
+        Question::Figures(_) => "figures\n".to_owned(),
     }
 }
 
@@ -31,6 +32,7 @@ fn read(line: &str) -> Result<Question, String> {
             Ok(Question::Set(name.to_owned(), value.trim().to_owned()))
         }
         ("list", _) => Ok(Question::List(rest.to_owned())),
+        ("figures", true) => Ok(Question::Figures(String::new())),
         _ => Err("expected get NAME, set NAME VALUE or list [PREFIX]".to_owned()),
     }
 }
@@ -38,6 +40,7 @@ fn read(line: &str) -> Result<Question, String> {
 /// The answer to a line: with one disk its names stand as they are, with several each begins with its disk's.
 pub fn answer(line: &str, shards: &[Running]) -> String {
     let answer = read(line).and_then(|question| match shards {
+        _ if matches!(question, Question::Figures(_)) => figures(shards),
         [only] => of_shard(only, question),
         _ => of_many(shards, question),
     });
@@ -58,6 +61,7 @@ fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
     match question {
         Question::Get(name) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Get(rest))),
         Question::Set(name, value) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Set(rest, value))),
+        Question::Figures(_) => figures(shards),
         Question::List(prefix) => {
             let each = shards.iter().map(|shard| {
                 let listed = of_shard(shard, Question::List(String::new()))?;
@@ -69,7 +73,12 @@ fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
     }
 }
 
-fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
+/// What all shards count.
+pub fn figures(shards: &[Running]) -> Result<String, String> {
+    shards.iter().map(|shard| of_shard(shard, Question::Figures(shard.name.clone()))).collect()
+}
+
+pub fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
     let (sender, answer) = channel();
     shard.desk.order(Order::Ask(question, sender));
     answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?

@@ -47,6 +47,8 @@ pub struct Part {
 pub enum Io {
     /// Wait until there is something to read.
     Poll(Arc<OwnedFd>),
+    /// Wait until the other side has gone altogether; half a goodbye may end it too.
+    Hangup(Arc<OwnedFd>),
     /// Receive into a part of a buffer.
     Receive(Arc<OwnedFd>, Buffer, Fill),
     /// Send all of it.

@@ -21,7 +21,10 @@ use crate::connection::Who;
 use crate::control;
 use crate::handshaking::{End, Guest, Next};
 use crate::listen::{Door, Knock, bind_unix};
+use crate::metrics;
+use crate::notify::{State, notify};
 use crate::orders::{Client, Order};
+use crate::reload::{Changes, Reload, changes};
 
 /// Clients that may be in their handshakes at a time.
 const MOST_GUESTS: usize = 256;
@@ -35,6 +38,7 @@ pub struct Front {
     house: House,
     doors: Vec<Door>,
     control: Option<Control>,
+    metrics: Vec<Door>,
     guests: Slab<Guest>,
     askers: Slab<Guest>,
     /// How many clients have ever come.
@@ -65,6 +69,7 @@ enum Ready {
     Reload,
     Door(usize),
     Control,
+    Metrics(usize),
     Guest(usize),
     Asker(usize),
 }
@@ -88,6 +93,7 @@ impl Front {
             doors.extend(Door::open(listen)?);
         }
         let control = config.control.clone().map(open_control).transpose()?;
+        let metrics = config.metrics.as_ref().map_or(Ok(Vec::new()), Door::open)?;
         let names = || house.exports.iter().map(|export| export.name.as_str());
         let uris: Vec<Uri> = names().filter_map(|name| doors.first()?.uri(name)).collect();
         for (export, uri) in house.exports.iter().zip(&uris) {
@@ -96,22 +102,35 @@ impl Front {
         let path = control.as_ref().and_then(|control| control.path.to_str());
         let captive = config.run.as_ref().map(|command| Captive::run(command, &uris, path, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
-        Ok(Front { house, doors, control, guests: Slab::new(), askers: Slab::new(), came: 0, bell, captive, reload })
+        Ok(Front {
+            house,
+            doors,
+            control,
+            metrics,
+            guests: Slab::new(),
+            askers: Slab::new(),
+            came: 0,
+            bell,
+            captive,
+            reload,
+        })
     }
 
     /// Until a signal comes, or the captive command ends; answers the exit code.
     ///
     /// # Errors
     /// If a shard has failed.
-    pub fn run(mut self, config: &ServerConfig, say: &mut dyn FnMut(&str)) -> Result<u8, ServeError> {
+    pub fn run(mut self, mut config: ServerConfig, say: &mut dyn FnMut(&str)) -> Result<u8, ServeError> {
+        notify(State::Ready);
         let exit = loop {
             for ready in self.wait()? {
                 match ready {
                     Ready::Bell => {}
-                    Ready::Reload => self.reload(),
-                    Ready::Door(at) => self.open_door(at, config),
-                    Ready::Control => self.open_control(config),
-                    Ready::Guest(at) => self.serve_guest(at, config),
+                    Ready::Reload => self.reload(&mut config),
+                    Ready::Door(at) => self.open_door(at, &config),
+                    Ready::Control => self.open_control(&config),
+                    Ready::Metrics(at) => self.open_metrics(at, &config),
+                    Ready::Guest(at) => self.serve_guest(at, &config),
                     Ready::Asker(at) => self.serve_asker(at),
                 }
             }
@@ -122,6 +141,7 @@ impl Front {
                 break exit;
             }
         };
+        notify(State::Stopping);
         if exit.is_none() {
             say("stopping: what is under way is served");
         }
@@ -134,6 +154,10 @@ impl Front {
         let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN), PollFd::new(&self.reload, PollFlags::IN)];
         for (at, door) in self.doors.iter().enumerate() {
             who.push(Ready::Door(at));
+            fds.push(PollFd::from_borrowed_fd(door.fd(), PollFlags::IN));
+        }
+        for (at, door) in self.metrics.iter().enumerate() {
+            who.push(Ready::Metrics(at));
             fds.push(PollFd::from_borrowed_fd(door.fd(), PollFlags::IN));
         }
         if let Some(control) = &self.control {
@@ -188,17 +212,60 @@ impl Front {
         }
     }
 
-    /// A SIGHUP (a terminal that closes sends one too) ends nothing.
-    fn reload(&mut self) {
+    fn open_metrics(&mut self, at: usize, config: &ServerConfig) {
+        let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
+        if let Ok(Some(knock)) = self.metrics[at].accept() {
+            make_room(&mut self.askers, MOST_ASKERS);
+            self.askers.insert(Guest::metrics(knock, by));
+        }
+    }
+
+    /// A SIGHUP (a terminal that closes sends one too) ends nothing: the configuration is read again.
+    fn reload(&mut self, config: &mut ServerConfig) {
         let _ = rustix::net::recv(self.reload.as_fd(), &mut [0; 64], rustix::net::RecvFlags::DONTWAIT);
-        tracing::info!("SIGHUP: there is no configuration file to read again");
+        let Some(Reload(again)) = &config.reload else {
+            tracing::info!("SIGHUP: there is no configuration file to read again");
+            return;
+        };
+        notify(State::Reloading);
+        match again() {
+            Err(why) => tracing::error!(why, "reload: nothing is changed"),
+            Ok(new) => self.change(config, new),
+        }
+        notify(State::Ready);
+    }
+
+    /// What can be changed is; the rest is told.
+    fn change(&mut self, config: &mut ServerConfig, new: ServerConfig) {
+        let Changes { now, later } = changes(config, &new);
+        for (export, question) in &now {
+            let place = self.house.exports.iter().position(|one| one.name == *export).map(|at| self.house.places[at]);
+            let Some(shard) = place.map(|place| &self.house.shards[place.shard]) else { continue };
+            match control::of_shard(shard, question.clone()) {
+                Ok(_) => tracing::info!(?question, "reload: changed"),
+                Err(why) => tracing::error!(?question, why, "reload: not changed"),
+            }
+        }
+        for what in &later {
+            tracing::warn!(what, "reload: takes a restart");
+        }
+        tracing::info!(changed = now.len(), after_restart = later.len(), "reload: done");
+        for export in &mut config.exports {
+            if let Some(again) = new.exports.iter().find(|again| again.name == export.name) {
+                export.share = again.share;
+            }
+        }
     }
 
     fn serve_asker(&mut self, at: usize) {
         let Some(asker) = self.askers.get_mut(at) else { return };
         let mut next = asker.go_on(&[], &|_| false);
         if let Next::Asks(question) = &next {
-            asker.answer(&control::answer(question, &self.house.shards));
+            let shards = &self.house.shards;
+            asker.answer(&match asker.wants_figures() {
+                true => metrics::http(question, || control::figures(shards)),
+                false => control::answer(question, shards),
+            });
             next = asker.go_on(&[], &|_| false);
         }
         if let Next::Ends(_) = next {
@@ -249,6 +316,7 @@ impl Front {
     fn stop(&mut self) -> Result<(), ServeError> {
         self.doors.clear();
         self.control = None;
+        self.metrics.clear();
         self.guests.clear();
         self.askers.clear();
         let shards: Vec<Running> = self.house.shards.drain(..).collect();

@@ -38,6 +38,8 @@ pub struct Guest {
 enum Role {
     Nbd(Handshake),
     Control,
+    /// Of Prometheus.
+    Metrics,
 }
 
 /// How it goes on once everything is sent.
@@ -72,6 +74,16 @@ impl Guest {
     /// A client with a question.
     pub fn control(knock: Knock, by: Instant) -> Guest {
         Guest::of(knock, by, Role::Control, Vec::new())
+    }
+
+    /// Somebody who wants figures.
+    pub fn metrics(knock: Knock, by: Instant) -> Guest {
+        Guest::of(knock, by, Role::Metrics, Vec::new())
+    }
+
+    /// Does it want figures?
+    pub fn wants_figures(&self) -> bool {
+        matches!(self.role, Role::Metrics)
     }
 
     fn of(knock: Knock, by: Instant, role: Role, output: Vec<u8>) -> Guest {
@@ -134,7 +146,9 @@ impl Guest {
     }
 
     fn question(&mut self) -> Next {
-        match self.input.iter().position(|&byte| byte == b'\n') {
+        // HTTP's request ends with an empty line; to close before it has come might lose the answer.
+        let whole = !self.wants_figures() || [&b"\r\n\r\n"[..], b"\n\n"].iter().any(|end| self.input.ends_with(end));
+        match self.input.iter().position(|&byte| byte == b'\n').filter(|_| whole) {
             Some(at) => Next::Asks(String::from_utf8_lossy(&self.input[..at]).into_owned()),
             None if self.input.len() > LONGEST_QUESTION => Next::Ends(End::Close),
             None => Next::Wait,

@@ -23,13 +23,17 @@ mod engine;
 mod export_spec;
 mod front;
 mod handshaking;
+mod latency;
 mod listen;
 pub mod load;
 mod mail;
 mod memory;
+mod metrics;
+mod notify;
 mod orders;
 pub mod peers;
 mod record;
+mod reload;
 mod shard;
 pub mod sizes;
 mod tenant;
@@ -42,6 +46,7 @@ pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;
 pub use orders::Question;
+pub use reload::Reload;
 pub use shard::Shard;
 
 use blksched::Catalogue;
@@ -76,5 +81,5 @@ impl ServeError {
 /// If the server cannot start, or a disk's thread fails.
 pub fn serve(config: ServerConfig, catalogue: &Catalogue, say: &mut dyn FnMut(&str)) -> Result<u8, ServeError> {
     let house = assemble::assemble(&config, catalogue)?;
-    front::Front::open(&config, house, say)?.run(&config, say)
+    front::Front::open(&config, house, say)?.run(config, say)
 }

@@ -40,6 +40,8 @@ pub enum Question {
     Set(String, String),
     /// All names that begin like this, with their values.
     List(String),
+    /// Everything that is counted, for this disk's name.
+    Figures(String),
 }
 
 /// The other threads' end.

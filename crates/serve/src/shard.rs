@@ -26,9 +26,11 @@ use crate::turns::Turns;
 
 mod admission;
 mod apart;
+mod cancel;
 mod clock;
 mod device_time;
 mod extents;
+mod eyes;
 mod fair;
 mod finish;
 mod flush;
@@ -112,6 +114,7 @@ enum Token {
     Send(usize),
     Disk(u32),
     Extents(u32),
+    Hangup(usize),
 }
 
 impl Token {
@@ -122,6 +125,7 @@ impl Token {
             Token::Send(at) => 2 | (at as u64) << 3,
             Token::Disk(rq) => 3 | u64::from(rq) << 3,
             Token::Extents(work) => 4 | u64::from(work) << 3,
+            Token::Hangup(at) => 5 | (at as u64) << 3,
         }
     }
 
@@ -132,7 +136,8 @@ impl Token {
             1 => Token::Receive(number as usize),
             2 => Token::Send(number as usize),
             3 => Token::Disk(number as u32),
-            _ => Token::Extents(number as u32),
+            4 => Token::Extents(number as u32),
+            _ => Token::Hangup(number as usize),
         }
     }
 }
@@ -256,6 +261,7 @@ impl Shard {
             Token::Send(at) => self.sent(at, event),
             Token::Disk(rq) => self.disk_did(rq, event),
             Token::Extents(work) => self.extents_known(work, event),
+            Token::Hangup(at) => self.hung_up(at),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::backend::{Backend, SECTOR};
 use crate::buffer::Pool;
 use crate::caps::Caps;
 use crate::config::{Access, ExportConfig, Share};
+use crate::latency::Latencies;
 
 /// One tenant of a disk.
 pub struct Tenant {
@@ -86,6 +87,10 @@ pub struct Used {
     pub errors: u64,
     /// The device's time that it got: of the time with several commands in the device, each has its part.
     pub in_device: Span,
+    /// Bios that were taken back, as nobody wanted them any more.
+    pub cancelled: u64,
+    /// How long its requests took.
+    pub latency: Latencies,
     /// The longest of its flushes, from when the device got it.
     pub longest_flush: Span,
 }

@@ -258,6 +258,19 @@ impl Turns {
         }
     }
 
+    /// What a tenant wants no more.
+    pub fn take_back(&mut self, tenant: usize, is_it: impl Fn(u32) -> bool) -> Vec<u32> {
+        let backlog = &mut self.entities[tenant].backlog;
+        let taken = backlog.iter().copied().filter(|&piece| is_it(piece)).collect();
+        backlog.retain(|&piece| !is_it(piece));
+        taken
+    }
+
+    /// How many of a tenant's wait here.
+    pub fn waiting(&self, tenant: usize) -> usize {
+        self.entities[tenant].backlog.len()
+    }
+
     /// Everything that waits here, in order, tenant by tenant; nothing does then.
     pub fn release(&mut self) -> Vec<(usize, u32)> {
         let each = self.entities.iter_mut().enumerate();

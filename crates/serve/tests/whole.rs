@@ -31,8 +31,10 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         model: None,
         listen: Vec::new(),
         control: None,
+        metrics: None,
         rules: Vec::new(),
         record: None,
+        reload: None,
         patience: Span::from_secs(10),
         run: Some("exit 0".to_owned()),
     }

@@ -13,8 +13,15 @@ use crate::scene::some_time;
 pub(crate) struct ServeArguments {
     /// What to serve: NAME=PATH or NAME=mem:SIZE, and options behind commas: weight, class, level, bps, iops,
     /// burst_bytes, burst_ops, offset, size, disk, description, lock, ro; may be repeated
-    #[arg(long, value_name = "NAME=PATH[,OPTION]…", required = true)]
+    #[arg(long, value_name = "NAME=PATH[,OPTION]…", required_unless_present = "config")]
     pub(crate) export: Vec<String>,
+    /// Read all this from a TOML file instead: the options' names as keys, with `_`, and [[export]] tables with name,
+    /// path and options; read again at a SIGHUP
+    #[arg(long, value_name = "FILE", conflicts_with = "export")]
+    pub(crate) config: Option<PathBuf>,
+    /// Only say whether it is understood
+    #[arg(long)]
+    pub(crate) check: bool,
     /// The scheduler, name[@kernel][+mechanism=variant]
     #[arg(long, value_name = "NAME", default_value = "mq-deadline")]
     pub(crate) elevator: String,
@@ -48,6 +55,9 @@ pub(crate) struct ServeArguments {
     /// Answer `blksched ctl` at this Unix socket
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
+    /// Answer Prometheus at this address of this machine (http://ADDRESS:PORT/metrics), or at a Unix socket
+    #[arg(long, value_name = "ADDRESS:PORT|PATH")]
+    pub(crate) metrics: Option<String>,
     /// Run a command in a shell, with $uri, $uri_NAME and $control; serve until it ends, at a private socket
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,

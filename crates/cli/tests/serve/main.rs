@@ -9,6 +9,7 @@ mod full_disk;
 mod hostile;
 mod interop;
 mod kit;
+mod operations;
 mod power;
 mod promises;
 mod record;

@@ -59,7 +59,9 @@ impl Threads {
 impl Engine for Threads {
     fn submit(&mut self, token: u64, io: Io) {
         match io {
-            Io::Poll(_) | Io::Receive(..) | Io::Send(..) => self.pending.push(Pending { token, io, sent: 0 }),
+            Io::Poll(_) | Io::Hangup(_) | Io::Receive(..) | Io::Send(..) => {
+                self.pending.push(Pending { token, io, sent: 0 })
+            }
             _ => self.workers.give(token, io),
         }
     }
@@ -109,6 +111,8 @@ fn watch(io: &Io) -> PollFd<'_> {
     match io {
         Io::Send(socket, _) => PollFd::new(socket, PollFlags::OUT),
         Io::Poll(file) | Io::Receive(file, ..) => PollFd::new(file, PollFlags::IN),
+        // What is not asked for, and told nevertheless: that it has hung up.
+        Io::Hangup(socket) => PollFd::new(socket, PollFlags::empty()),
         Io::Read(file, ..) | Io::Write(file, ..) | Io::Sync(file) | Io::Allocate(file, ..) | Io::Extents(file, ..) => {
             PollFd::new(file, PollFlags::empty())
         }
@@ -118,7 +122,7 @@ fn watch(io: &Io) -> PollFd<'_> {
 /// Try without blocking; `None` if it must wait on.
 fn attempt(pending: &mut Pending) -> Option<Result<usize, i32>> {
     let tried = match &mut pending.io {
-        Io::Poll(_) => Ok(0),
+        Io::Poll(_) | Io::Hangup(_) => Ok(0),
         Io::Receive(socket, buffer, fill) => {
             let free = &mut buffer.bytes_mut()[fill.from..fill.to];
             recv(socket.as_fd(), free, RecvFlags::DONTWAIT).map(|(count, _)| count)

@@ -232,7 +232,7 @@ impl Drop for Uring {
     fn drop(&mut self) {
         // The kernel may still use their memory.
         let entries = core::mem::take(&mut self.entries).into_iter().map(|(_, entry)| entry);
-        entries.filter(|entry| !matches!(entry.io, Io::Poll(_))).for_each(core::mem::forget);
+        entries.filter(|entry| !matches!(entry.io, Io::Poll(_) | Io::Hangup(_))).for_each(core::mem::forget);
     }
 }
 
@@ -242,6 +242,7 @@ fn describe(entry: &mut Entry, index: Option<u16>, spare: impl FnOnce() -> Optio
     let fd = |file: &OwnedFd| Fd(file.as_raw_fd());
     match &mut entry.io {
         Io::Poll(file) => opcode::PollAdd::new(fd(file), libc::POLLIN as u32).build(),
+        Io::Hangup(file) => opcode::PollAdd::new(fd(file), 0).build(),
         Io::Receive(file, buffer, fill) => {
             let free = &mut buffer.bytes_mut()[fill.from..fill.to];
             let all = if fill.until == Until::Full { libc::MSG_WAITALL } else { 0 };

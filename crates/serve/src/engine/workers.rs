@@ -129,7 +129,7 @@ fn work(io: &mut Io) -> Result<usize, Errno> {
             *extents = file_extents(file, question.start, question.length, question.most);
             Ok(0)
         }
-        Io::Poll(_) | Io::Receive(..) | Io::Send(..) => Err(Errno::INVAL),
+        Io::Poll(_) | Io::Hangup(_) | Io::Receive(..) | Io::Send(..) => Err(Errno::INVAL),
     }
 }
 

@@ -31,7 +31,9 @@ impl Shard {
                     _ => self.synced_after(rq, failed),
                 }
             }
-            Io::Poll(_) | Io::Receive(..) | Io::Send(..) | Io::Extents(..) => unreachable!("no disk does that"),
+            Io::Poll(_) | Io::Hangup(_) | Io::Receive(..) | Io::Send(..) | Io::Extents(..) => {
+                unreachable!("no disk does that")
+            }
         }
         self.complete_if_done(rq);
     }

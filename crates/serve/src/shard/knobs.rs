@@ -5,11 +5,13 @@ use blksched::{Class, Group, GroupId, Knob, Priority, Unit, nearest};
 use super::Shard;
 use crate::caps::Limit;
 use crate::config::Shares;
+use crate::latency::{BOUNDS_US, KINDS};
 use crate::orders::Question;
 use crate::tenant::{Tenant, Used};
 
 /// What a tenant has.
-const OF_TENANT: [&str; 8] = ["weight", "class", "level", "bps", "iops", "burst_bytes", "burst_ops", "stat"];
+const OF_TENANT: [&str; 10] =
+    ["weight", "class", "level", "bps", "iops", "burst_bytes", "burst_ops", "latency", "stat", "waits"];
 
 impl Shard {
     /// Answer a question.
@@ -17,6 +19,7 @@ impl Shard {
         match question {
             Question::Get(name) => self.get(name),
             Question::Set(name, value) => self.set(name, value.trim()).map(|()| String::new()),
+            Question::Figures(disk) => Ok(self.figures(disk)),
             Question::List(prefix) => {
                 let names = self.names().into_iter().filter(|name| name.starts_with(prefix.as_str()));
                 names.map(|name| Ok(format!("{name}\t{}\n", self.get(&name)?))).collect()
@@ -58,12 +61,16 @@ impl Shard {
         }
         if let Some((tenant, what)) = of_tenant(name) {
             let tenant = &self.tenants[self.tenant_called(tenant).ok_or_else(|| self.unknown(name))?];
+            if what == "waits" {
+                let waits = self.waits_of(self.tenant_called(&tenant.export.name).unwrap_or_default());
+                return Ok(waits.map(|(what, count)| format!("{what}={count}")).join(" "));
+            }
             return value_of(tenant, what).ok_or_else(|| self.unknown(name));
         }
         match name {
             "queue/scheduler" => Ok(self.schedulers()),
             "queue/shares" => Ok(self.shown_shares()),
-            "queue/depth" => Ok(config.depth.to_string()),
+            "queue/depth" => Ok(self.depth.to_string()),
             "queue/max_sectors_kb" => Ok((config.max_sectors / 2).to_string()),
             "queue/rotational" => Ok(u32::from(config.rotational).to_string()),
             "queue/engine" => Ok(self.engine.name().to_owned()),
@@ -88,6 +95,18 @@ impl Shard {
             false => name.to_owned(),
         });
         each.join(" ")
+    }
+
+    /// Where turns are taken, the device gets no more than this at a time.
+    fn set_depth(&mut self, value: &str) -> Result<(), String> {
+        let most = self.queue.header().queue.depth;
+        if self.shares == Shares::ByScheduler {
+            return Err("queue/depth: can be changed where shares are kept by time (queue/shares)".to_owned());
+        }
+        let depth = value.parse().ok().filter(|depth| (1..=most).contains(depth));
+        let expected = || format!("queue/depth: expected 1..={most} (it was started with {most}), not `{value}`");
+        self.depth = depth.ok_or_else(expected)?;
+        Ok(())
     }
 
     fn set_shares(&mut self, value: &str) -> Result<(), String> {
@@ -122,6 +141,7 @@ impl Shard {
                 Ok(())
             }
             "queue/shares" => self.set_shares(value),
+            "queue/depth" => self.set_depth(value),
             _ if self.get(name).is_ok() => Err(format!("{name} can be read only")),
             _ => Err(self.unknown(name)),
         }
@@ -153,7 +173,7 @@ impl Shard {
                 share.ops = changed(share.ops, what == "iops", value)?;
                 tenant.caps.set_ops(now, share.ops);
             }
-            "stat" => return Err(Some("can be read only".to_owned())),
+            "stat" | "latency" | "waits" => return Err(Some("can be read only".to_owned())),
             _ => return Err(None),
         }
         Ok(())
@@ -191,17 +211,30 @@ fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
         "burst_bytes" => limit(share.bytes, |limit| limit.burst),
         "iops" => limit(share.ops, |limit| limit.rate),
         "burst_ops" => limit(share.ops, |limit| limit.burst),
+        "latency" => latency(used),
         "stat" => {
-            let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device, .. } = used;
+            let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device, cancelled, .. } = used;
             format!(
                 "clients={} rios={reads} rbytes={bytes_read} wios={writes} wbytes={bytes_written} flushes={flushes} \
-                 errors={errors} device_us={}",
+                 errors={errors} cancelled={cancelled} in_progress={} device_us={}",
                 tenant.connections,
+                tenant.under_way,
                 in_device.as_ns() / 1000
             )
         }
         _ => return None,
     })
+}
+
+/// Per kind of request, how many ended within each bound in microseconds.
+fn latency(used: &Used) -> String {
+    let bounds = BOUNDS_US.map(|us| us.to_string());
+    let bounds = || bounds.iter().map(String::as_str).chain(["inf"]);
+    let kinds = KINDS.iter().zip(&used.latency.0).map(|(kind, histogram)| {
+        let counts = bounds().zip(histogram.counts).map(|(bound, count)| format!("{bound}:{count}"));
+        format!("{kind}={}", counts.collect::<Vec<_>>().join(","))
+    });
+    kinds.collect::<Vec<_>>().join(" ")
 }
 
 /// A cap with its rate or its burst changed. A new rate comes with a burst of a tenth of a second.

@@ -11,7 +11,7 @@ use super::work::{Piece, Work};
 use super::{Shard, Token};
 use crate::backend::SECTOR;
 use crate::buffer::{Buffer, Pool};
-use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, WaitsFor, Who};
+use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, WaitsFor, Watch, Who};
 use crate::engine::{Event, Fill, HURRIED, Io, Until};
 use crate::mail::Mail;
 use crate::orders::Client;
@@ -63,11 +63,13 @@ impl Shard {
             unsent: None,
             taken_at: self.now,
             filling: None,
+            watch: Watch::Over,
             waits_since: None,
             phase: Phase::Open,
             heard_at: self.now,
             attention: Attention::None,
         });
+        self.watch_socket(at);
         self.attend(at);
         if self.ending.is_some() {
             self.leave(at);
@@ -174,7 +176,7 @@ impl Shard {
             self.leave(at);
             return;
         }
-        let number = self.take_on(Work::new(at, request));
+        let number = self.take_on(Work::new(at, request, self.now));
         match request.command {
             Command::Read => {
                 self.cut(number, Op::Read);
@@ -263,7 +265,7 @@ impl Shard {
             return count > 0;
         }
         connection.reading = Reading::Header;
-        let number = self.take_on(Work { error: Some(errno), ..Work::new(at, request) });
+        let number = self.take_on(Work { error: Some(errno), ..Work::new(at, request, self.now) });
         self.ready(number);
         true
     }

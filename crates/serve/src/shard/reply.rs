@@ -4,7 +4,7 @@ use blksched_nbd::{Command, reply};
 
 use super::work::{Piece, Work};
 use super::{Shard, Token};
-use crate::connection::{Attention, Connection, Phase};
+use crate::connection::{Attention, Connection, Phase, Watch};
 use crate::engine::{Event, Io};
 use crate::mail::Mail;
 
@@ -43,8 +43,12 @@ impl Shard {
             self.understand(at);
         }
         self.receive_more(at);
-        if self.connections[at].is_over() {
-            self.remove(at);
+        let connection = &self.connections[at];
+        match connection.watch {
+            _ if !connection.is_done() => {}
+            Watch::Over => self.remove(at),
+            // Ends the watch.
+            Watch::UnderWay => drop(rustix::net::shutdown(&connection.socket, rustix::net::Shutdown::Both)),
         }
     }
 
@@ -75,7 +79,8 @@ impl Shard {
     fn answer_one(&mut self, at: usize, number: u32, mail: &mut Mail) {
         let Connection { tenant, reader, .. } = &self.connections[at];
         let (tenant, framing) = (*tenant, reader.framing());
-        let Work { request, error, .. } = self.works[number as usize];
+        let Work { request, error, since, .. } = self.works[number as usize];
+        self.tenants[tenant].used.latency.record(request.command, self.now.since(since));
         if let Some(errno) = error {
             mail.head(|out| reply::error(framing, &request, errno, out));
             return;

@@ -1,6 +1,6 @@
 //! What clients have asked for: a work per request, cut into pieces that each have a buffer of their own.
 
-use blksched::{Bio, Durability, Hints, Op, Priority, Sector, SubmitterId, Tag, Waiter};
+use blksched::{Bio, Durability, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag, Waiter};
 use blksched_nbd::reply::Extent;
 use blksched_nbd::{Command, Errno, Persist, Request};
 
@@ -27,10 +27,12 @@ pub struct Work {
     pub extents: Vec<Extent>,
     /// What went wrong.
     pub error: Option<Errno>,
+    /// When it was asked.
+    pub since: Instant,
 }
 
 impl Work {
-    pub fn new(connection: usize, request: Request) -> Work {
+    pub fn new(connection: usize, request: Request, since: Instant) -> Work {
         Work {
             connection,
             request,
@@ -41,6 +43,7 @@ impl Work {
             holds: 0,
             extents: Vec::new(),
             error: None,
+            since,
         }
     }
 

@@ -189,3 +189,49 @@ fn a_client_that_takes_no_replies_leaves_as_much_memory_to_others_as_it_holds() 
     let told = rig.told(other);
     assert!(told.iter().all(|told| *told == (2, None)) && !told.is_empty(), "{told:?}");
 }
+
+#[test]
+fn what_a_client_that_has_gone_had_queued_is_taken_back() {
+    for shares in [crate::config::Shares::ByTime, crate::config::Shares::ByScheduler] {
+        let mut rig = settled("noop", 2);
+        rig.shard.shares = shares;
+        rig.shard.answer(&crate::orders::Question::Set("tenants/a/iops".to_owned(), "10".to_owned())).unwrap();
+        rig.shard.answer(&crate::orders::Question::Set("tenants/a/burst_ops".to_owned(), "20".to_owned())).unwrap();
+        let (gone, other) = (rig.client(0), rig.client(0));
+        for cookie in 0..40 {
+            rig.ask(gone, cookie, WRITE, cookie << 20, 4096);
+        }
+        rig.ask(gone, 40, Command::Flush, 0, 0);
+        rig.ask(other, 1, Command::Read, 0, 512);
+        drop(rig.clients[gone].other_end.take());
+        rig.turn();
+        let fd = rig.clients[gone].fd;
+        rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
+        let mut writes = 0;
+        while rig.end(Ok(4096), is_write) {
+            writes += 1;
+        }
+        rig.shard.clock.pass(Duration::from_secs(10));
+        rig.turn();
+        rig.let_disk_work();
+        assert_eq!(rig.told(other), [(1, None)]);
+        let most = if shares == crate::config::Shares::ByTime { 2 } else { 22 };
+        assert!((1..=most).contains(&writes), "{shares:?}: {writes} of 40 were done for nobody");
+        assert!(rig.shard.tenants[0].used.cancelled >= 40 - writes, "{shares:?}");
+        assert_eq!((rig.shard.connections.len(), rig.shard.works.len(), rig.shard.pieces.len()), (1, 0, 0));
+    }
+}
+
+#[test]
+fn who_says_no_more_and_stays_is_answered() {
+    let mut rig = settled("noop", 1);
+    let client = rig.client(0);
+    for cookie in 0..5 {
+        rig.ask(client, cookie, WRITE, cookie << 20, 4096);
+    }
+    rig.clients[client].other_end.as_ref().unwrap().shutdown(std::net::Shutdown::Write).unwrap();
+    let fd = rig.clients[client].fd;
+    rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
+    rig.let_disk_work();
+    assert_eq!(rig.told(client).len(), 5);
+}

@@ -36,7 +36,7 @@ fn command(numbers: &mut Numbers) -> (Command, u64) {
 fn end_any(rig: &mut Rig, numbers: &mut Numbers, gone: &[i32]) -> bool {
     let mut hand = rig.hand.lock().unwrap();
     let ends = |io: &Io| match io {
-        Io::Poll(_) => false,
+        Io::Poll(_) | Io::Hangup(_) => false,
         Io::Receive(socket, ..) => gone.contains(&socket.as_raw_fd()),
         _ => true,
     };

@@ -69,7 +69,7 @@ pub struct Peer {
     pub framing: Framing,
     /// Bytes of the replies that were not read yet.
     pub replies: Vec<u8>,
-    _other_end: UnixStream,
+    pub other_end: Option<UnixStream>,
 }
 
 pub fn tenant(number: usize, memory: usize) -> Tenant {
@@ -135,7 +135,20 @@ impl Rig {
 
     pub fn turn(&mut self) {
         self.shard.turn().unwrap();
+        while self.hang_ups() {
+            self.shard.turn().unwrap();
+        }
         self.shard.queue.queue().check();
+    }
+
+    /// Sockets that have hung up say so; false if none has.
+    fn hang_ups(&mut self) -> bool {
+        let mut hand = self.hand.lock().unwrap();
+        let hung_up = |io: &Io| matches!(io, Io::Hangup(socket) if crate::shard::cancel::has_gone(socket));
+        let Some(at) = hand.begun.iter().position(|(_, io)| hung_up(io)) else { return false };
+        let (token, io) = hand.begun.remove(at);
+        hand.ended.push(Event { token, io, result: Ok(0) });
+        true
     }
 
     /// One turn, without looking at everything.
@@ -173,7 +186,7 @@ impl Rig {
         let session = Session { export: tenant, framing, allocation: true };
         let who = Who { number: self.clients.len() as u64 + 1, peer: "test".into() };
         self.order(Order::Attach(Client { who, socket: ours.into(), session, ahead: Vec::new() }));
-        self.clients.push(Peer { fd, framing, replies: Vec::new(), _other_end: theirs });
+        self.clients.push(Peer { fd, framing, replies: Vec::new(), other_end: Some(theirs) });
         self.clients.len() - 1
     }
 
@@ -295,7 +308,7 @@ pub fn is_sync(io: &Io) -> bool {
 }
 
 pub fn is_disk(io: &Io) -> bool {
-    !matches!(io, Io::Poll(_) | Io::Receive(..) | Io::Send(..))
+    !matches!(io, Io::Poll(_) | Io::Hangup(_) | Io::Receive(..) | Io::Send(..))
 }
 
 pub fn length_of(io: &Io) -> usize {

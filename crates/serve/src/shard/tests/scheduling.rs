@@ -97,10 +97,15 @@ fn names_are_those_of_sysfs_and_mistakes_are_told() {
     assert_eq!(rig.shard.queue.queue().groups().get(GroupId(1)).unwrap().weight, 300);
     assert!(set(&mut rig, "tenants/a/weight", "0").unwrap_err().contains("1..=10000"));
     assert!(set(&mut rig, "tenants/a/wieght", "1").unwrap_err().contains("tenants/a/weight"));
-    assert!(set(&mut rig, "queue/depth", "1").unwrap_err().contains("read only"));
+    assert!(set(&mut rig, "queue/engine", "x").unwrap_err().contains("read only"));
+    assert!(set(&mut rig, "queue/depth", "1").unwrap_err().contains("by time"));
+    set(&mut rig, "queue/shares", "time").unwrap();
+    assert!(set(&mut rig, "queue/depth", "5").unwrap_err().contains("1..=4"));
+    set(&mut rig, "queue/depth", "2").unwrap();
+    assert_eq!(get(&mut rig, "queue/depth"), Ok("2".to_owned()));
     assert!(set(&mut rig, "queue/scheduler", "mq-deadlin").unwrap_err().contains("mq-deadline"));
     let all = rig.shard.answer(&Question::List("tenants/b".to_owned())).unwrap();
-    assert_eq!(all.lines().count(), 8, "{all}");
+    assert_eq!(all.lines().count(), 10, "{all}");
 }
 
 #[test]

@@ -1,0 +1,222 @@
+//! What an operator has: figures, a live table, a configuration file that is checked and read again.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::process::Command;
+
+use crate::kit::{BLKSCHED, Folder, Server, captive};
+
+fn http(mut stream: impl Read + Write) -> String {
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Every rule of Prometheus' text format that a scraper insists on.
+fn check_format(page: &str) {
+    let mut family = String::new();
+    let mut seen = Vec::new();
+    for line in page.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            family = rest.split(' ').next().unwrap().to_owned();
+            assert!(!seen.contains(&family), "{family} stands twice");
+            seen.push(family.clone());
+        } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').unwrap();
+            assert!(name == family && ["counter", "gauge", "histogram"].contains(&kind), "{line}");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+        } else {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            assert!(name.starts_with(&family) && name.contains('{') && name.ends_with('}'), "{line} in {family}");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+        }
+    }
+}
+
+fn value(page: &str, start: &str) -> f64 {
+    let line = page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in\n{page}"));
+    line.rsplit_once(' ').unwrap().1.parse().unwrap()
+}
+
+#[test]
+fn prometheus_finds_every_figure_at_a_unix_socket_and_at_this_machines_address() {
+    let folder = Folder::new();
+    let socket = folder.text("metrics");
+    let exports = ["--export", "a=mem:1M,weight=300", "--export", "b \"x\"=mem:1M"];
+    let server = Server::start(&[&exports[..], &["--metrics", &socket]].concat());
+    let mut client = server.open("a");
+    for at in 0..10 {
+        client.write(at * 4096, &[7; 4096]).unwrap();
+        client.read(0, 512).unwrap();
+    }
+    client.flush().unwrap();
+    let answer = http(UnixStream::connect(&socket).unwrap());
+    let (head, page) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("text/plain; version=0.0.4"), "{head}");
+    check_format(page);
+    let of_a =
+        |family: &str, rest: &str| value(page, &format!("blksched_{family}{{disk=\"memory\",export=\"a\"{rest}"));
+    assert_eq!((of_a("requests_total", ",op=\"write\""), of_a("bytes_total", ",op=\"write\"")), (10.0, 40960.0));
+    assert_eq!(of_a("request_duration_seconds_count", ",op=\"read\""), 10.0);
+    assert_eq!(of_a("request_duration_seconds_bucket", ",op=\"read\",le=\"+Inf\""), 10.0);
+    assert_eq!((of_a("weight", "}"), of_a("clients", "}")), (300.0, 1.0));
+    assert!(page.contains(r#"export="b \"x\"""#), "names are escaped");
+    let server = Server::start(&["--export", "m=mem:1M", "--metrics", "127.0.0.1:19559"]);
+    check_format(http(TcpStream::connect("127.0.0.1:19559").unwrap()).split_once("\r\n\r\n").unwrap().1);
+    drop(server);
+    let (ok, text) = captive(&["--export", "m=mem:1M", "--metrics", "0.0.0.0:9559"], "true");
+    assert!(!ok && text.contains("of this machine"), "{text}");
+}
+
+#[test]
+fn the_dashboard_asks_for_nothing_that_is_not_served() {
+    let folder = Folder::new();
+    let socket = folder.text("metrics");
+    let _server = Server::start(&["--export", "a=mem:1M", "--metrics", &socket]);
+    let page = http(UnixStream::connect(&socket).unwrap());
+    let dashboard = include_str!("../../../../docs/grafana.json");
+    let value: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+    let mut asked = 0;
+    for panel in value["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().unwrap() {
+            let query = target["expr"].as_str().unwrap();
+            for (at, _) in query.match_indices("blksched_") {
+                let name = query[at..].split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap();
+                assert!(page.contains(&format!("\n{name}{{")), "{name} is not served");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 15);
+}
+
+#[test]
+fn the_unit_is_sandboxed() {
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/systemd/blksched.service");
+    let mut analyze = Command::new("systemd-analyze");
+    let Ok(output) = analyze.args(["security", "--offline=true", "--threshold=20", unit]).output() else {
+        println!("skipped: there is no systemd-analyze here");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = text.lines().last().unwrap_or_default();
+    if !text.contains("Overall exposure") {
+        println!("skipped: this systemd-analyze knows no --offline");
+        return;
+    }
+    assert!(output.status.success(), "an exposure of at most 2.0: {last}");
+}
+
+#[test]
+fn top_shows_each_export_with_what_it_gets_and_waits_for() {
+    let server = Server::start(&["--export", "a=mem:1M,iops=5,burst_ops=1", "--export", "b=mem:1M"]);
+    let mut client = server.open("a");
+    for at in 0..100 {
+        client.send(blksched_nbd::Command::Read, at * 512, 512, &[]).unwrap();
+    }
+    for columns in ["80", "160"] {
+        let mut top = Command::new(BLKSCHED);
+        top.arg("top").arg(&server.control).args(["--interval", "300ms", "--count", "2"]);
+        let output = top.env("COLUMNS", columns).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains("reads/s") && text.contains("caps ("), "{text}");
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(columns == "80" || widest <= 160, "{widest} columns");
+    }
+}
+
+const CONFIG: &str = "\
+depth = 4
+elevator = \"mq-deadline\"
+unix = [\"SOCKET\"]
+control = \"CONTROL\"
+
+[[export]]
+name = \"a\"
+path = \"mem:1M\"
+weight = 200
+
+[[export]]
+name = \"b\"
+path = \"mem:1M\"
+bps = \"10M\"
+";
+
+#[test]
+fn a_configuration_file_is_checked_and_what_is_wrong_is_named_with_its_line() {
+    let folder = Folder::new();
+    let check = |text: &str| {
+        std::fs::write(folder.path("c.toml"), text).unwrap();
+        let output = Command::new(BLKSCHED).args(["serve", "--check", "--config", &folder.text("c.toml")]).output();
+        let output = output.unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+        (output.status.code(), text)
+    };
+    assert_eq!(check(CONFIG), (Some(0), "2 exports: understood\n".to_owned()));
+    for (from, to, why) in [
+        ("depth = 4", "depht = 4", "c.toml:1:1: unknown key `depht`; the nearest is `depth`"),
+        ("depth = 4", "depth = 5000", "c.toml:1:9: invalid value '5000'"),
+        ("weight = 200", "weight = 0", "c.toml:9:1: weight: expected 1..=10000"),
+        ("bps = \"10M\"", "bsp = 1", "c.toml:14:1: no option is called `bsp`; the nearest is `bps`"),
+        ("path = \"mem:1M\"\nweight", "weight", "c.toml:6:1: an export without `path`"),
+        ("elevator = \"mq-deadline\"", "elevator = \"mq-deadlin\"", "mq-deadline"),
+        ("unix = [", "unix = ", "c.toml:3:"),
+    ] {
+        let (code, text) = check(&CONFIG.replace(from, to));
+        assert!(code == Some(2) && text.contains(why), "{to}: {text}");
+    }
+}
+
+#[test]
+fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
+    let folder = Folder::new();
+    let config = CONFIG.replace("SOCKET", &folder.text("s")).replace("CONTROL", &folder.text("c"));
+    std::fs::write(folder.path("c.toml"), &config).unwrap();
+    let systemd = UnixDatagram::bind(folder.path("notify")).unwrap();
+    let mut serve = Command::new(BLKSCHED);
+    serve.args(["serve", "--config", &folder.text("c.toml"), "--log", "info"]);
+    let mut child = serve
+        .env("NOTIFY_SOCKET", folder.path("notify"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let hear = || {
+        let mut text = [0; 200];
+        let count = systemd.recv(&mut text).unwrap();
+        String::from_utf8_lossy(&text[..count]).into_owned()
+    };
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+    };
+    let get = |name: &str| {
+        let output = Command::new(BLKSCHED).args(["ctl", &folder.text("c"), "get", name]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(hear(), "READY=1\n");
+    assert_eq!(get("tenants/a/weight"), "200");
+    let changed = config.replace("weight = 200", "weight = 700").replace("bps = \"10M\"", "iops = 50");
+    std::fs::write(folder.path("c.toml"), changed.replace("depth = 4", "depth = 8")).unwrap();
+    signal("-HUP");
+    assert!(hear().starts_with("RELOADING=1\n"));
+    assert_eq!(hear(), "READY=1\n");
+    let now = ["tenants/a/weight", "tenants/b/bps", "tenants/b/iops"].map(get);
+    assert_eq!(now, ["700", "max", "50"].map(str::to_owned));
+    std::fs::write(folder.path("c.toml"), "nonsense").unwrap();
+    signal("-HUP");
+    assert!(hear().starts_with("RELOADING=1\n"));
+    assert_eq!(hear(), "READY=1\n");
+    assert_eq!(get("tenants/a/weight"), "700", "what is not understood changes nothing");
+    signal("-TERM");
+    assert_eq!(hear(), "STOPPING=1\n");
+    let mut log = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(child.wait().unwrap().success());
+    for line in
+        ["reload: changed", "reload: takes a restart what=\"depth\"", "reload: nothing is changed", "c.toml:1:9"]
+    {
+        assert!(log.contains(line), "{line} is not in\n{log}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Figures for Prometheus, in its text format: base units, totals that only grow, each family once with what it means.
+
+use std::fmt::Write;
+
+/// Every family: its name behind `blksched_`, its type, what it means.
+const FAMILIES: [(&str, &str, &str); 15] = [
+    ("requests_total", "counter", "Requests of clients that were answered without an error."),
+    ("bytes_total", "counter", "Bytes that clients read and wrote."),
+    ("errors_total", "counter", "Pieces of requests that the disk could not do."),
+    ("cancelled_total", "counter", "Pieces of requests taken back because their client had gone."),
+    ("device_seconds_total", "counter", "The disk's time that the export got, or paid for."),
+    ("request_duration_seconds", "histogram", "How long requests took, from when they had come to their reply."),
+    ("clients", "gauge", "Connections."),
+    ("requests_in_progress", "gauge", "Requests that are not answered."),
+    (
+        "waiting",
+        "gauge",
+        "What waits, and for what: bios at caps, for their turn or a flush's moment; clients for memory.",
+    ),
+    ("weight", "gauge", "The export's share of its disk."),
+    ("memory_bytes", "gauge", "Memory that its requests hold."),
+    ("memory_limit_bytes", "gauge", "Memory that they may hold."),
+    ("disk_requests_in_flight", "gauge", "Commands that the disk has."),
+    ("disk_depth", "gauge", "Commands that it gets at a time."),
+    ("info", "gauge", "The server's version."),
+];
+
+/// A label's value in quotes.
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+/// Samples of all shards, family by family.
+pub fn page(samples: &str) -> String {
+    let version = format!("info{{version={}}} 1", quoted(env!("CARGO_PKG_VERSION")));
+    let mut page = String::new();
+    for (name, kind, meaning) in FAMILIES {
+        let of_it = |line: &&str| {
+            let family = line.split('{').next().unwrap_or_default();
+            let stem = family.strip_prefix(name).unwrap_or("no");
+            stem.is_empty() || (kind == "histogram" && ["_bucket", "_sum", "_count"].contains(&stem))
+        };
+        let _ = writeln!(page, "# HELP blksched_{name} {meaning}\n# TYPE blksched_{name} {kind}");
+        for line in samples.lines().chain([version.as_str()]).filter(of_it) {
+            let _ = writeln!(page, "blksched_{line}");
+        }
+    }
+    page
+}
+
+/// The answer to a request of HTTP: the page, whatever the path's query, or that there is nothing else.
+pub fn http(request: &str, samples: impl FnOnce() -> Result<String, String>) -> String {
+    let mut words = request.split_whitespace();
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = path.split('?').next().unwrap_or_default();
+    let (status, kind, body) = match (method, path) {
+        ("GET", "/metrics") => match samples() {
+            Ok(samples) => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", page(&samples)),
+            Err(why) => ("503 Service Unavailable", "text/plain; charset=utf-8", format!("{why}\n")),
+        },
+        ("GET", _) => ("404 Not Found", "text/plain; charset=utf-8", "expected /metrics\n".to_owned()),
+        _ => ("405 Method Not Allowed", "text/plain; charset=utf-8", "expected GET\n".to_owned()),
+    };
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_stand_together_with_what_they_mean() {
+        let samples = "clients{export=\"a\"} 1\nerrors_total{export=\"a\"} 0\nclients{export=\"b\"} 2\n";
+        let page = page(samples);
+        assert!(page.contains(
+            "# TYPE blksched_clients gauge\nblksched_clients{export=\"a\"} 1\nblksched_clients{export=\"b\"} 2\n"
+        ));
+        assert_eq!(quoted("a\"b\\\n"), r#""a\"b\\\n""#);
+    }
+
+    #[test]
+    fn only_the_metrics_are_there() {
+        let ask = |request: &str| http(request, || Ok(String::new()));
+        assert!(ask("GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200 OK\r\n"));
+        assert!(ask("GET / HTTP/1.1").starts_with("HTTP/1.1 404"));
+        assert!(ask("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
+    }
+}

@@ -1,0 +1,40 @@
+//! What systemd is told (sd_notify): that the server serves, reloads, stops. Without systemd nobody is told.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// How far the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Clients may come.
+    Ready,
+    /// The configuration is read again.
+    Reloading,
+    /// No more clients.
+    Stopping,
+}
+
+/// Tell it; whether anybody hears is not our business.
+pub fn notify(state: State) {
+    let Some(address) = std::env::var("NOTIFY_SOCKET").ok().and_then(|path| address(&path)) else { return };
+    let Ok(socket) = UnixDatagram::unbound() else { return };
+    let text = match state {
+        State::Ready => "READY=1\n".to_owned(),
+        State::Reloading => {
+            let now = clock_gettime(ClockId::Monotonic);
+            format!("RELOADING=1\nMONOTONIC_USEC={}\n", now.tv_sec * 1_000_000 + now.tv_nsec / 1000)
+        }
+        State::Stopping => "STOPPING=1\n".to_owned(),
+    };
+    let _ = socket.send_to_addr(text.as_bytes(), &address);
+}
+
+/// A path, or an abstract name behind an `@`.
+fn address(path: &str) -> Option<SocketAddr> {
+    match path.strip_prefix('@') {
+        Some(name) => SocketAddr::from_abstract_name(name).ok(),
+        None => SocketAddr::from_pathname(path).ok(),
+    }
+}

@@ -1,0 +1,84 @@
+//! A configuration that is read again: what of it differs, and what of that can be changed while the server runs.
+
+use std::fmt;
+
+use crate::caps::Limit;
+use crate::config::{ExportConfig, ServerConfig, Share};
+use crate::orders::Question;
+
+/// Reads the configuration again.
+pub struct Reload(pub Box<dyn Fn() -> Result<ServerConfig, String> + Send>);
+
+impl fmt::Debug for Reload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reload")
+    }
+}
+
+/// What differs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// To be set now, by the export's name; what is asked is of that export's disk.
+    pub now: Vec<(String, Question)>,
+    /// What takes a restart.
+    pub later: Vec<String>,
+}
+
+/// What a new configuration changes.
+pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
+    let mut changes = Changes::default();
+    let named = |config: &'_ ServerConfig, name: &str| -> Option<ExportConfig> {
+        config.exports.iter().find(|export| export.name == name).cloned()
+    };
+    for export in &new.exports {
+        let Some(before) = named(old, &export.name) else {
+            changes.later.push(format!("export {} is new", export.name));
+            continue;
+        };
+        let settings = settings(&before.share).into_iter().zip(settings(&export.share));
+        // A rate first: a burst without one is refused.
+        for ((what, _), (_, value)) in settings.filter(|((_, old), (_, new))| old != new) {
+            if let Some(value) = value {
+                let question = Question::Set(format!("tenants/{}/{what}", export.name), value);
+                changes.now.push((export.name.clone(), question));
+            }
+        }
+        let same = before.source == export.source && before.disk == export.disk && before.access == export.access;
+        if !same {
+            changes.later.push(format!("export {} is of something else", export.name));
+        }
+    }
+    let gone = old.exports.iter().filter(|export| named(new, &export.name).is_none());
+    changes.later.extend(gone.map(|export| format!("export {} is gone", export.name)));
+    let others = [
+        ("elevator", old.elevator.to_string() != new.elevator.to_string() || old.knobs != new.knobs),
+        ("shares", old.shares != new.shares),
+        ("depth", old.depth != new.depth),
+        ("memory", old.memory != new.memory),
+        ("listening", old.listen != new.listen || old.control != new.control || old.metrics != new.metrics),
+        ("allow", old.rules != new.rules),
+    ];
+    changes.later.extend(others.iter().filter(|(_, differs)| *differs).map(|(what, _)| (*what).to_owned()));
+    changes
+}
+
+/// A share as what is set, in an order in which it can be; a burst only where there is a rate.
+fn settings(share: &Share) -> [(&'static str, Option<String>); 7] {
+    let rate = |limit: Option<Limit>| Some(limit.map_or("max".to_owned(), |limit| limit.rate.to_string()));
+    let burst = |limit: Option<Limit>| limit.map(|limit| limit.burst.to_string());
+    let class = match share.priority.class {
+        blksched::Class::None => "none",
+        blksched::Class::RealTime => "rt",
+        blksched::Class::BestEffort => "be",
+        blksched::Class::Idle => "idle",
+    };
+    [
+        ("weight", Some(share.weight.to_string())),
+        ("class", Some(class.to_owned())),
+        ("level", Some(share.priority.level.to_string())),
+        ("bps", rate(share.bytes)),
+        ("burst_bytes", burst(share.bytes)),
+        ("iops", rate(share.ops)),
+        ("burst_ops", burst(share.ops)),
+    ]
+}

@@ -1,0 +1,54 @@
+//! A client that has gone wants nothing any more: what of it has not gone to the scheduler is taken back.
+//!
+//! **Rule** Each socket is watched for its other end. When that has gone (not when it only says no more), pieces that
+//! wait for caps, for their turn or for their flush's moment are over at once; what the scheduler or the device has is
+//! done, and nobody hears of it. So the disk does at most its depth for nobody.
+
+use blksched::Outcome;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Shard, Token};
+use crate::connection::Watch;
+use crate::engine::Io;
+
+impl Shard {
+    /// Be told when the client has gone.
+    pub(super) fn watch_socket(&mut self, at: usize) {
+        let connection = &mut self.connections[at];
+        connection.watch = Watch::UnderWay;
+        self.engine.submit(Token::Hangup(at).pack(), Io::Hangup(connection.socket.clone()));
+    }
+
+    /// It has gone, or half of it.
+    pub(super) fn hung_up(&mut self, at: usize) {
+        let connection = &mut self.connections[at];
+        connection.watch = Watch::Over;
+        self.attend(at);
+        if has_gone(&self.connections[at].socket) {
+            self.hang_up(at);
+            self.cancel(at);
+        }
+    }
+
+    /// Take back what waits here.
+    fn cancel(&mut self, at: usize) {
+        let tenant = self.connections[at].tenant;
+        let (works, pieces) = (&self.works, &self.pieces);
+        let is_its_own = |piece: u32| works[pieces[piece as usize].work as usize].connection == at;
+        let mut taken = self.turns.take_back(tenant, is_its_own);
+        let tenant = &mut self.tenants[tenant];
+        taken.extend(tenant.gate.iter().copied().filter(|&piece| is_its_own(piece)));
+        tenant.gate.retain(|&piece| !is_its_own(piece));
+        taken.extend(tenant.held_flushes.extract_if(.., |piece| is_its_own(*piece)));
+        tenant.used.cancelled += taken.len() as u64;
+        for piece in taken {
+            self.piece_done(piece, Outcome::Failed);
+        }
+    }
+}
+
+pub(super) fn has_gone(socket: &std::os::fd::OwnedFd) -> bool {
+    let mut fds = [PollFd::new(socket, PollFlags::empty())];
+    let polled = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    polled.is_ok() && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+}

@@ -1,0 +1,78 @@
+//! What a shard tells of itself as figures: one line per sample, `FAMILY{labels} value`, for `crate::metrics`.
+
+use std::fmt::Write;
+
+use super::Shard;
+use crate::latency::{BOUNDS_US, Histogram, KINDS};
+use crate::metrics::quoted;
+use crate::tenant::{Tenant, Used};
+
+impl Shard {
+    /// Everything that is counted.
+    pub(super) fn figures(&self, disk: &str) -> String {
+        let mut out = String::new();
+        let disk = quoted(disk);
+        let in_flight = self.queue.queue().in_flight();
+        let _ = writeln!(out, "disk_requests_in_flight{{disk={disk}}} {in_flight}");
+        let _ = writeln!(out, "disk_depth{{disk={disk}}} {}", self.depth);
+        for (at, tenant) in self.tenants.iter().enumerate() {
+            let labels = format!("disk={disk},export={}", quoted(&tenant.export.name));
+            self.of_tenant(at, tenant, &labels, &mut out);
+        }
+        out
+    }
+
+    fn of_tenant(&self, at: usize, tenant: &Tenant, labels: &str, out: &mut String) {
+        let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device, cancelled, latency, .. } =
+            &tenant.used;
+        let mut line = |family: &str, more: &str, value: String| {
+            let comma = if more.is_empty() { "" } else { "," };
+            let _ = writeln!(out, "{family}{{{labels}{comma}{more}}} {value}");
+        };
+        for (kind, count) in KINDS.iter().zip([reads, writes, flushes]) {
+            line("requests_total", &format!("op=\"{kind}\""), count.to_string());
+        }
+        for (kind, bytes) in KINDS.iter().zip([bytes_read, bytes_written]) {
+            line("bytes_total", &format!("op=\"{kind}\""), bytes.to_string());
+        }
+        line("errors_total", "", errors.to_string());
+        line("cancelled_total", "", cancelled.to_string());
+        line("device_seconds_total", "", seconds(in_device.as_ns()));
+        line("clients", "", tenant.connections.to_string());
+        line("requests_in_progress", "", tenant.under_way.to_string());
+        line("weight", "", tenant.share.weight.to_string());
+        line("memory_bytes", "", tenant.pool.taken().to_string());
+        line("memory_limit_bytes", "", tenant.pool.ceiling().to_string());
+        for (what, count) in self.waits_of(at) {
+            line("waiting", &format!("for=\"{what}\""), count.to_string());
+        }
+        for (kind, Histogram { counts, sum }) in KINDS.iter().zip(&latency.0) {
+            let mut all = 0;
+            for (nth, count) in counts.iter().enumerate() {
+                all += count;
+                let bound = BOUNDS_US.get(nth).map_or("+Inf".to_owned(), |us| seconds(us * 1000));
+                line("request_duration_seconds_bucket", &format!("op=\"{kind}\",le=\"{bound}\""), all.to_string());
+            }
+            line("request_duration_seconds_sum", &format!("op=\"{kind}\""), seconds(sum.as_ns()));
+            line("request_duration_seconds_count", &format!("op=\"{kind}\""), all.to_string());
+        }
+    }
+
+    /// What a tenant waits for: bios at its caps and for their turn, flushes for their moment, clients for memory.
+    pub(super) fn waits_of(&self, at: usize) -> [(&'static str, usize); 4] {
+        let tenant = &self.tenants[at];
+        let memory = self.connections.iter().filter(|(_, one)| one.tenant == at && one.waits_since.is_some()).count();
+        [
+            ("caps", tenant.gate.len()),
+            ("turn", self.turns.waiting(at)),
+            ("flush", tenant.held_flushes.len()),
+            ("memory", memory),
+        ]
+    }
+}
+
+/// Nanoseconds as seconds, exactly.
+fn seconds(ns: u64) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
