@@ -250,7 +250,7 @@ pub enum Reason {
     BatchContinued {
         /// Its next request.
         rq: RequestId,
-        /// The how-manieth of the batch, from 2.
+        /// Its 1-based index in the batch: 2 or more.
         nth: u32,
     },
     /// 2.5: a whole batch went to the list of chosen requests at once; arrivals wait for all of it.
@@ -433,7 +433,7 @@ pub enum Reason {
         /// Whose.
         owner: SubmitterId,
     },
-    /// The next request is somebody else's, while the disk is one's that has nothing queued.
+    /// The next request is another queue's, while the in-service queue is empty.
     Injected {
         /// Whose disk it is.
         into: SubmitterId,

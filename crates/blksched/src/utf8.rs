@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The byte that ends what is UTF-8, and where it stands.
+/// The first invalid byte, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotUtf8 {
     /// Counted from 1.

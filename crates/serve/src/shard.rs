@@ -305,7 +305,7 @@ impl Shard {
             match order {
                 Order::Attach(client) => self.attach(client),
                 Order::Ask(question, answer) => {
-                    // Nobody waits any more: then nobody hears.
+                    // The caller has gone: drop the answer.
                     let _ = answer.send(self.answer(&question));
                 }
                 Order::Stop => self.stop(),

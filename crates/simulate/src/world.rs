@@ -38,7 +38,7 @@ impl Observer for () {
     fn exited(&mut self, _: Instant, _: usize) {}
 }
 
-/// Whose a bio is.
+/// The bio's submitter.
 #[derive(Clone, Copy, Debug)]
 enum Owner {
     Source(u32),

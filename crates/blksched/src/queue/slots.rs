@@ -124,7 +124,7 @@ struct Privilege {
     until: Instant,
 }
 
-/// Who has slots and who waits for one.
+/// Allocated slots and sleeping submitters.
 #[derive(Debug)]
 pub(super) struct SlotBook {
     slots: Slots,
@@ -227,7 +227,7 @@ impl SlotBook {
         self.free(dir) >= wanted
     }
 
-    /// Is `bio` of somebody who was woken and whose batch is not over?
+    /// May this bio's submitter batch allocations, since it was woken a moment ago?
     #[inline]
     fn is_privileged(&self, now: Instant, bio: &Bio) -> bool {
         self.privilege[bio.dir()].as_ref().is_some_and(|privilege| {

@@ -131,7 +131,7 @@ impl Bfq {
         }
     }
 
-    /// Does it seek? Who does nothing else is no video player.
+    /// Does it seek? A queue that only seeks is not a soft real-time stream.
     pub(super) fn note_seek(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
         let seek = seeks(self.queues[q].seeks.last_end, start, sectors, self.rate.is_rotational());

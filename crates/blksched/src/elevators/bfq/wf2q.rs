@@ -26,7 +26,7 @@ use super::priority::Rank;
 use super::service_tree::{ServiceTree, earliest, first_started};
 use super::terms::Call;
 
-/// Does who comes to a tree start where it left off, although that has passed?
+/// May an entity that re-enters a tree keep a finish time in the past?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Return {
     /// It starts now.
@@ -51,7 +51,7 @@ pub(super) enum News {
     ForParent,
 }
 
-/// Is the entity being served about to be no longer?
+/// Is the in-service entity being expired?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     GoesOn,

@@ -128,7 +128,7 @@ pub(super) const MECHANISMS: &[Mechanism] = &[
         name: "idling",
         doc: "for whom the disk may idle",
         variants: &[
-            variant("unless_seeky", "not for who seeks, if the disk queues: 2.6.31"),
+            variant("unless_seeky", "not for seeky queues if the disk has NCQ: 2.6.31"),
             variant("seeky_shortly", "for who seeks if it thinks at most 2 ms: 2.6.32"),
             variant("unless_shallow", "not for who seeks, unless four requests are queued at once: 2.6.33"),
             variant("tree_thinks", "nor for a tree that pauses long; and for groups (group_idle): 4.20"),

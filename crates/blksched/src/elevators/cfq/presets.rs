@@ -11,7 +11,7 @@ use crate::time::Span;
 /// CFQ in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "cfq",
-    summary: "a queue and a share of the disk's time per process, by priority; idles for who reads in order",
+    summary: "a queue and a share of the disk's time per process, by priority; idles for sequential readers",
     presets: &[
         Preset {
             kernel: V2_6_31,

@@ -31,9 +31,9 @@ pub(super) struct CfqQueue {
     pub(super) own_group: Gid,
     /// For whom it counts now: mostly that group (`isolation`).
     pub(super) group: Gid,
-    /// As which it is served.
+    /// Effective class and level.
     pub(super) standing: Standing,
-    /// Its process's: `standing` may be better for a while (`priority`).
+    /// Its process's class and level; the effective one may be boosted for a while (`priority`).
     pub(super) own_standing: Standing,
     /// Its process's priority changed; it is read at the next insertion.
     pub(super) priority_is_old: bool,

@@ -20,7 +20,7 @@ const LATEST: Preset = Preset {
 /// Kyber in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "kyber",
-    summary: "for fast disks: reads and writes each have so many tokens, and latencies say how many",
+    summary: "for fast disks: a number of tokens for each kind of operation, sized by measured latency",
     presets: &[
         Preset { kernel: V6_1, source: "recordings of 6.1.192", row: &[("tags", "per_word"), ("hz", "250")], ..LATEST },
         Preset { kernel: V6_12, source: "recordings of 6.12.117", ..LATEST },

@@ -22,7 +22,7 @@ const LATEST: Preset = Preset {
 /// mq-deadline in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "mq-deadline",
-    summary: "deadline for each priority class, higher classes first; who waits too long goes first all the same",
+    summary: "deadline for each priority class, higher classes first, but aged requests go first",
     presets: &[
         Preset {
             kernel: V6_1,
