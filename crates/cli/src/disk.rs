@@ -1,6 +1,7 @@
 //! `blksched disk`: a model of a disk from what is known or measured of it, and what a model says to others. One file
 //! per subcommand.
 
+mod fit;
 mod iocost;
 mod measure;
 
@@ -19,18 +20,22 @@ pub(crate) struct DiskArguments {
 const EXAMPLES: &str = "\
 Examples:
   blksched disk measure /dev/sdb --out my.toml      a model of your disk, reading only, and its error
+  blksched disk fit sda.blktrace.*                  what a trace tells of its disk, and what it cannot
   blksched disk iocost nvme-ssd                     the line that the kernel's io.cost.model takes";
 
 #[derive(Debug, Subcommand)]
 enum DiskVerb {
     /// Measure a disk from outside and write it as a model, with the error of that model.
     Measure(measure::MeasureArguments),
+    /// Draw a model from what commands took in a trace, and say what the trace cannot tell.
+    Fit(fit::FitArguments),
     /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model.
     Iocost(iocost::IocostArguments),
 }
 
 pub(crate) fn run(arguments: &DiskArguments) -> Result<(), Failure> {
     match &arguments.verb {
+        DiskVerb::Fit(arguments) => fit::run(arguments),
         DiskVerb::Measure(arguments) => measure::run(arguments),
         DiskVerb::Iocost(arguments) => iocost::run(arguments),
     }

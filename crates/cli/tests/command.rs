@@ -691,3 +691,54 @@ fn a_disk_is_measured_and_what_comes_out_is_a_disk() {
     assert!(refused(&["disk", "measure", "/nowhere/at-all"]).contains("/nowhere/at-all: "));
     assert!(refused(&["disk", "measure", "/"]).contains("expected a block device or a file"));
 }
+
+/// Every scheduler's jobs: rate and mean latency, with their names.
+fn rates_and_means(disk: &str) -> (serde_json::Value, Vec<(String, f64)>) {
+    let text = done(&["compare", "--seeds", "2", "--disk", disk, "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut numbers = Vec::new();
+    for scheduler in value["schedulers"].as_array().unwrap() {
+        for job in scheduler["jobs"].as_array().unwrap() {
+            for side in ["read", "write"].into_iter().filter(|side| job[side].is_object()) {
+                let figures = [("rate", &job[side]["bw"]["mean"]), ("mean", &job[side]["clat"]["mean"]["mean"])];
+                for (figure, mean) in figures {
+                    let name = format!("{} {} {side} {figure}", scheduler["name"], job["name"]);
+                    numbers.extend(mean.as_f64().map(|mean| (name, mean)));
+                }
+            }
+        }
+    }
+    (value["action"].clone(), numbers)
+}
+
+#[test]
+fn what_is_measured_of_hdd_7200_gives_the_default_comparison_the_same_verdict_and_numbers_within_10_percent() {
+    let out = job_file("measured-7200.toml", "");
+    done(&["disk", "measure", "model:hdd-7200", "--destroy", "--out", &out]);
+    let ((action, ours), (expected, theirs)) = (rates_and_means(&out), rates_and_means("hdd-7200"));
+    std::fs::remove_file(out).unwrap();
+    assert_eq!((&action["use"], &action["default"]), (&expected["use"], &expected["default"]));
+    assert!(ours.len() >= 20 && ours.len() == theirs.len(), "{ours:?}");
+    for ((name, ours), (other, theirs)) in ours.iter().zip(&theirs) {
+        assert!(
+            name == other && (ours / theirs - 1.0).abs() < 0.1,
+            "{name}: {ours} on what was measured, not {theirs}"
+        );
+    }
+}
+
+#[test]
+fn a_trace_becomes_a_disk_that_says_what_it_does_not_know() {
+    let trace = |nth: u32| format!("{}/../../testdata/traces/mq-deadline.blktrace.{nth}", env!("CARGO_MANIFEST_DIR"));
+    let output = blksched(&["disk", "fit", &trace(0), &trace(1)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("the trace cannot tell the capacity"), "{said}");
+    assert!(
+        said.contains("held back: the trace's last third") && stdout(&output).contains("fitted to a trace"),
+        "{said}"
+    );
+    assert!(refused(&["disk", "fit", &trace(0), "--device", "1:2"]).contains("no device 1:2: expected one of "));
+    let jobs = job_file("no-trace.fio", "[a]\nrw=read\n");
+    assert!(refused(&["disk", "fit", &jobs]).contains("expected blktrace's file"));
+    std::fs::remove_file(jobs).unwrap();
+}

@@ -47,9 +47,9 @@ pub use disk::{Disk, Facts, Finished, IoError, Outcome};
 pub use ledger::{Activity, Ledger};
 pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
-    BufferSpec, CacheOrder, CollectionSpec, DelaySpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec, FixedSpec,
-    FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel, Level, LookAheadSpec, MapSpec,
-    MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder, RaidSpec, Rate,
-    SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec, iocost_models,
-    load, load_changed, parse, presets,
+    BufferSpec, CacheOrder, CapSpec, CapsSpec, CollectionSpec, DelaySpec, DiskError, DiskSpec, Duplex, FaultAction,
+    FaultSpec, FixedSpec, FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel, Level,
+    LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder,
+    RaidSpec, Rate, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec,
+    iocost_models, load, load_changed, parse, presets,
 };

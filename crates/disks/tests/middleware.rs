@@ -2,7 +2,7 @@
 
 mod support;
 
-use blksched::{Instant, Op, Span, SubmitterId};
+use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
 use blksched_disks::{
     DelaySpec, Disk, DiskSpec, FaultAction, FaultSpec, IoError, MiddlewareSpec, Outcome, Tracer, load, parse, presets,
 };
@@ -109,7 +109,7 @@ fn it_is_read_from_the_tables_of_any_disk() {
     let fail = FaultSpec { after: Span::from_secs(3), op, nth: 100, times, sectors, ..FAIL };
     let slow = FaultSpec { action: FaultAction::Slow, after: Span::from_ms(5), ..FAIL };
     let delay = DelaySpec { time: Span::from_ms(1), jitter: Span::from_us(20) };
-    let expected = MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), tracer: Some(64) };
+    let expected = MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), caps: None, tracer: Some(64) };
     assert_eq!(parse("x", &text).unwrap().middleware, expected);
 }
 
@@ -145,7 +145,7 @@ fn commands_are_conserved_whatever_stands_around_whichever_disk() {
         let slow = FaultSpec { action: FaultAction::Slow, nth: 5, times: Some(40), ..FAIL };
         let fail = FaultSpec { nth: 60, times: Some(30), op: Some(Op::Write), ..FAIL };
         let delay = Some(DelaySpec { time: Span::from_us(3), jitter: Span::from_ms(2) });
-        let middleware = MiddlewareSpec { faults: vec![slow, fail], delay, tracer: Some(1_000) };
+        let middleware = MiddlewareSpec { faults: vec![slow, fail], delay, caps: None, tracer: Some(1_000) };
         let spec = DiskSpec { middleware, ..preset };
         let mut random = Random(case as u64 + 1);
         let (done, disk) = check_conservation(&spec, case as u64, 600, &mut random, |random| {
@@ -157,4 +157,38 @@ fn commands_are_conserved_whatever_stands_around_whichever_disk() {
         assert_eq!(failed, 30, "{}", spec.name);
         assert_eq!(disk.trace().unwrap().seen(), 600);
     }
+}
+
+#[test]
+fn a_volume_of_a_cloud_spends_its_credits_and_then_keeps_its_rate() {
+    let spec = blksched_disks::load_changed("cloud-gp2", &[("caps.credits".to_owned(), "6000".to_owned())]).unwrap();
+    let mut disk = spec.build(1);
+    let (mut now, mut ends) = (Instant::ZERO, Vec::new());
+    let command = |nth: u32| Command {
+        rq: RequestId::from_index(nth % 16),
+        op: Op::Read,
+        start: Sector(u64::from(nth) * 8),
+        sectors: 8,
+        fua: false,
+        submitter: SubmitterId(1),
+    };
+    let mut free: Vec<u32> = (0..16).collect();
+    for nth in 0..8_000 {
+        while free.is_empty() {
+            let then = disk.next().unwrap();
+            while let Some(finished) = disk.finish(then) {
+                free.push(finished.rq.index() as u32);
+                ends.push(finished.at);
+            }
+            now = then;
+        }
+        let slot = free.pop().unwrap();
+        disk.start(now, Command { rq: RequestId::from_index(slot), ..command(nth) });
+    }
+    let rate = |from: usize, to: usize| (to - from) as f64 / ends[to].since(ends[from]).as_secs_f64();
+    let (burst, after) = (rate(100, 5_000), rate(7_000, 7_900));
+    assert!((burst / 3_000.0 - 1.0).abs() < 0.02, "{burst}");
+    assert!((after / 300.0 - 1.0).abs() < 0.02, "{after}");
+    let wrong = blksched_disks::load_changed("cloud-gp2", &[("caps.burst".to_owned(), "10/s".to_owned())]);
+    assert!(wrong.unwrap_err().to_string().contains("`burst` is less than `operations`"));
 }

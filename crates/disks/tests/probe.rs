@@ -2,8 +2,8 @@
 
 use core::ops::ControlFlow;
 
-use blksched::Span;
-use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, measure};
+use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Traced, fit_trace, measure};
 use blksched_disks::{DiskSpec, HddSpec, Model, SsdSpec, load, load_changed};
 
 fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
@@ -172,3 +172,58 @@ fn without_leave_to_destroy_nothing_is_written() {
 }
 
 const HDD: &str = include_str!("../presets/ide-2002.toml");
+
+/// What a closed loop of one command at a time leaves in a trace: streams at both ends, random reads, writes.
+fn traced(spec: &DiskSpec) -> Vec<Traced> {
+    let mut disk = spec.build(5);
+    let (mut now, mut traced, mut state) = (Instant::ZERO, Vec::new(), 88_172_645_463_325_252u64);
+    let mut random = |bound: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % bound
+    };
+    let sectors = disk.facts().sectors;
+    for nth in 0..3_000u64 {
+        let (op, start, length) = match nth % 300 {
+            step @ 0..100 => (Op::Read, (nth / 300 % 2) * (sectors - 200_000) + step * 256, 256),
+            100..280 => (Op::Read, random(sectors - 8), 8),
+            _ => (Op::Write, random(sectors - 8), 8),
+        };
+        let (rq, submitter) = (RequestId::from_index(0), SubmitterId(1));
+        disk.start(now, Command { rq, op, start: Sector(start), sectors: length, fua: false, submitter });
+        let finished = loop {
+            let then = disk.next().unwrap();
+            if let Some(finished) = disk.finish(then) {
+                break finished;
+            }
+        };
+        traced.push(Traced { op, start, sectors: length, issued: now, completed: finished.at });
+        now = finished.at;
+    }
+    traced
+}
+
+#[test]
+fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
+    let near = |name: &str, ours: f64, theirs: f64, within: f64| {
+        assert!((ours / theirs - 1.0).abs() <= within, "{name}: {ours} for {theirs}");
+    };
+    let real = load("sata-2009").unwrap();
+    let fit = fit_trace("mine", traced(&real)).unwrap();
+    let (found, real) = (hdd(&fit.spec), hdd(&real));
+    assert_eq!(found.rpm, real.rpm);
+    near("outer", found.zones.outer.bytes_per_s() as f64, real.zones.outer.bytes_per_s() as f64, 0.06);
+    near("inner", found.zones.inner.bytes_per_s() as f64, real.zones.inner.bytes_per_s() as f64, 0.06);
+    near("average", found.seek.average.as_ms_f64(), real.seek.average.as_ms_f64(), 0.15);
+    assert!(found.write_cache.is_some() && fit.unknown.iter().any(|what| what.starts_with("heads, skews")));
+    assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
+
+    let real = load("sata-ssd").unwrap();
+    let fit = fit_trace("mine", traced(&real)).unwrap();
+    assert!(ssd(&fit.spec).depth == 1 && fit.unknown.iter().any(|what| what.starts_with("dies")));
+    assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
+
+    let few = fit_trace("mine", traced(&load("sata-ssd").unwrap())[..100].to_vec()).unwrap_err().to_string();
+    assert!(few.contains("100 commands") && few.contains("expected 200 or more"), "{few}");
+}

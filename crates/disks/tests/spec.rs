@@ -14,7 +14,22 @@ fn complaint(from: &str, to: &str) -> String {
 fn every_preset_loads_and_builds() {
     let presets = presets();
     let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
-    assert_eq!(names, ["hdd-7200", "sata-2009", "ide-2002", "sata-ssd", "nvme-ssd", "fixed", "null"]);
+    assert_eq!(
+        names,
+        [
+            "hdd-7200",
+            "sata-2009",
+            "ide-2002",
+            "sata-ssd",
+            "nvme-ssd",
+            "usb-stick",
+            "sd-card",
+            "cloud-gp3",
+            "cloud-gp2",
+            "fixed",
+            "null"
+        ]
+    );
     for preset in &presets {
         assert!(!preset.description.is_empty());
         assert!(preset.build(1).facts().sectors > 0);
@@ -30,6 +45,10 @@ fn every_number_of_a_preset_has_a_source() {
         include_str!("../presets/hdd-7200.toml"),
         include_str!("../presets/sata-ssd.toml"),
         include_str!("../presets/nvme-ssd.toml"),
+        include_str!("../presets/usb-stick.toml"),
+        include_str!("../presets/sd-card.toml"),
+        include_str!("../presets/cloud-gp3.toml"),
+        include_str!("../presets/cloud-gp2.toml"),
         include_str!("../presets/fixed.toml"),
         include_str!("../presets/null.toml"),
     ] {
@@ -82,7 +101,7 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
     assert_eq!(
         load("sata-2090").unwrap_err().to_string(),
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
-         (known: hdd-7200, sata-2009, ide-2002, sata-ssd, nvme-ssd, fixed, null; \
+         (known: hdd-7200, sata-2009, ide-2002, sata-ssd, nvme-ssd, usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
          the path of a TOML file works too)"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();
@@ -99,7 +118,7 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
     assert_eq!(
         complaint("[zones]", "[zone]"),
         "my.toml:9:2: unknown key `zone`: expected here one of kind, description, capacity, max_command, speed, zones, \
-         geometry, seek, overhead, interface, look_ahead, write_cache, ncq, fault, delay, tracer, published; \
+         geometry, seek, overhead, interface, look_ahead, write_cache, ncq, fault, delay, caps, tracer, published; \
          did you mean `zones`?"
     );
 }

@@ -4,10 +4,12 @@
 //! time to all of them, [`tracer`] writes down what passes. What a wrapper adds is not the disk's work: neither the
 //! ledger nor `service` shows it.
 
+mod caps;
 mod delay;
 mod fault;
 mod tracer;
 
+pub(crate) use caps::Caps;
 pub(crate) use delay::Delay;
 pub(crate) use fault::Faults;
 pub use tracer::{Record, Trace, Tracer};

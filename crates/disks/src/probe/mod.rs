@@ -16,12 +16,14 @@ mod held_back;
 mod session;
 mod target;
 mod text;
+mod traced;
 mod turning;
 mod value;
 
 pub use held_back::HeldBack;
 pub use session::{Progress, Session};
 pub use target::{Ended, Modelled, ProbeAccess, Target, TargetFacts};
+pub use traced::{Fit, Traced, fit_trace};
 pub use value::{Measured, demerit};
 
 use crate::DiskSpec;

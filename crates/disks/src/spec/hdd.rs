@@ -161,6 +161,7 @@ pub(super) const KEYS: &[&str] = &[
     "ncq",
     "fault",
     "delay",
+    "caps",
     "tracer",
     "published",
 ];

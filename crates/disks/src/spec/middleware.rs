@@ -12,6 +12,8 @@ pub struct MiddlewareSpec {
     pub faults: Vec<FaultSpec>,
     /// `[delay]`: everything takes longer.
     pub delay: Option<DelaySpec>,
+    /// `[caps]`: so much per second and no more.
+    pub caps: Option<CapsSpec>,
     /// `[tracer]`: how many of the last commands are kept for the driver to read.
     pub tracer: Option<u32>,
 }
@@ -51,12 +53,35 @@ pub struct DelaySpec {
     pub jitter: Span,
 }
 
+/// How much may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapsSpec {
+    /// Operations.
+    pub operations: CapSpec,
+    /// What counts as one operation at most \[512-byte sectors\].
+    pub unit_sectors: u64,
+    /// Bytes.
+    pub bytes: CapSpec,
+}
+
+/// A bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapSpec {
+    /// What it fills at \[1/s\]; at least 1.
+    pub rate: u64,
+    /// What it is emptied at, at most \[1/s\]; at least `rate`.
+    pub burst: u64,
+    /// What it holds.
+    pub credits: u64,
+}
+
 const FAULT: &[&str] = &["action", "after", "op", "nth", "times", "first_sector", "last_sector"];
 
 pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, DiskError> {
     Ok(MiddlewareSpec {
         faults: top.sections("fault", FAULT)?.iter().map(fault).collect::<Result<_, _>>()?,
         delay: top.section("delay", &["time", "jitter"])?.map(|section| delay(&section)).transpose()?,
+        caps: top.section("caps", CAPS)?.map(|section| caps(&section)).transpose()?,
         tracer: match top.section("tracer", &["keep"])? {
             Some(section) => Some(section.count("keep", 1..=10_000_000)?),
             None => None,
@@ -98,4 +123,26 @@ fn sectors(section: &Section<'_>) -> Result<Option<(u64, u64)>, DiskError> {
 fn delay(section: &Section<'_>) -> Result<DelaySpec, DiskError> {
     let time = |key| Ok(section.span(key, Span::ZERO..=Span::from_secs(100))?.value);
     Ok(DelaySpec { time: time("time")?, jitter: if section.has("jitter") { time("jitter")? } else { Span::ZERO } })
+}
+
+const CAPS: &[&str] = &["operations", "unit", "bytes", "credits", "burst"];
+
+fn caps(section: &Section<'_>) -> Result<CapsSpec, DiskError> {
+    let operations = section.per_second("operations")?.value;
+    let burst = section.per_second("burst")?;
+    if burst.value < operations {
+        let problem = "`burst` is less than `operations`: credits are spent faster than they come".to_owned();
+        return Err(section.invalid(burst.at, problem));
+    }
+    let bytes = section.rate("bytes")?.value.bytes_per_s();
+    Ok(CapsSpec {
+        operations: CapSpec {
+            rate: operations,
+            burst: burst.value,
+            credits: section.count("credits", 1..=u32::MAX)?.into(),
+        },
+        unit_sectors: section.sectors("unit", 1..=65_536)?.value,
+        // A hundredth of a second's bytes may come at once.
+        bytes: CapSpec { rate: bytes, burst: bytes.saturating_mul(10), credits: bytes / 100 },
+    })
 }

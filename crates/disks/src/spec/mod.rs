@@ -15,7 +15,7 @@ use blksched::{Span, nearest, utf8};
 use crate::Disk;
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
-use crate::middleware::{Delay, Faults, Tracer};
+use crate::middleware::{Caps, Delay, Faults, Tracer};
 use crate::null::Null;
 use crate::raid::Raid;
 use crate::sheet::Published;
@@ -40,7 +40,7 @@ pub use hdd::{
     ZonesSpec,
 };
 pub use iocost::{IocostModel, SixFigures, iocost_models};
-pub use middleware::{DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
+pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
 pub use raid::{Level, MirrorReads, RaidSpec};
 use reader::{Section, Source};
 pub use ssd::{
@@ -117,9 +117,12 @@ impl DiskSpec {
             Model::Ssd(spec) => Box::new(Ssd::new(spec)),
             Model::Raid(spec) => Box::new(Raid::new(spec, seed)),
         };
-        let MiddlewareSpec { faults, delay, tracer } = &self.middleware;
+        let MiddlewareSpec { faults, delay, caps, tracer } = &self.middleware;
         if !faults.is_empty() {
             disk = Box::new(Faults::new(disk, faults));
+        }
+        if let Some(caps) = caps {
+            disk = Box::new(Caps::new(disk, caps));
         }
         if let Some(delay) = delay {
             disk = Box::new(Delay::new(disk, delay, seed));
@@ -181,12 +184,16 @@ impl DiskSpec {
 }
 
 /// Name and TOML of every preset.
-const PRESETS: [(&str, &str); 7] = [
+const PRESETS: [(&str, &str); 11] = [
     ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
     ("sata-2009", include_str!("../../presets/sata-2009.toml")),
     ("ide-2002", include_str!("../../presets/ide-2002.toml")),
     ("sata-ssd", include_str!("../../presets/sata-ssd.toml")),
     ("nvme-ssd", include_str!("../../presets/nvme-ssd.toml")),
+    ("usb-stick", include_str!("../../presets/usb-stick.toml")),
+    ("sd-card", include_str!("../../presets/sd-card.toml")),
+    ("cloud-gp3", include_str!("../../presets/cloud-gp3.toml")),
+    ("cloud-gp2", include_str!("../../presets/cloud-gp2.toml")),
     ("fixed", include_str!("../../presets/fixed.toml")),
     ("null", include_str!("../../presets/null.toml")),
 ];
@@ -291,9 +298,18 @@ enum Kind {
 impl Kind {
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Null => {
-                &["kind", "description", "capacity", "max_command", "depth", "fault", "delay", "tracer", "published"]
-            }
+            Kind::Null => &[
+                "kind",
+                "description",
+                "capacity",
+                "max_command",
+                "depth",
+                "fault",
+                "delay",
+                "caps",
+                "tracer",
+                "published",
+            ],
             Kind::Fixed => &[
                 "kind",
                 "description",
@@ -305,6 +321,7 @@ impl Kind {
                 "rate",
                 "fault",
                 "delay",
+                "caps",
                 "tracer",
                 "published",
             ],

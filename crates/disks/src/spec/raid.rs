@@ -86,6 +86,7 @@ pub(super) const KEYS: &[&str] = &[
     "failed",
     "fault",
     "delay",
+    "caps",
     "tracer",
     "published",
 ];

@@ -210,6 +210,13 @@ impl<'t> Section<'t> {
         })
     }
 
+    /// `3000/s`.
+    pub(super) fn per_second(&self, key: &'static str) -> Result<Located<u64>, DiskError> {
+        let expected = "operations per second from 1/s to 100000000/s, as in \"3000/s\"";
+        let range = 1..=100_000_000;
+        self.value(key, expected, |value| units::per_second(value.as_str()?).filter(|rate| range.contains(rate)))
+    }
+
     /// Whole percents, within `range`.
     pub(super) fn percent(&self, key: &'static str, range: RangeInclusive<u32>) -> Result<u32, DiskError> {
         let expected = format!("a share from {}% to {}%, as in \"50%\"", range.start(), range.end());

@@ -162,6 +162,7 @@ pub(super) const KEYS: &[&str] = &[
     "collection",
     "fault",
     "delay",
+    "caps",
     "tracer",
     "published",
 ];

@@ -1,0 +1,180 @@
+//! `blksched disk fit`: a model from what commands took in a trace.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use blksched::{Instant, Op};
+use blksched_disks::probe::{Traced, fit_trace};
+use blksched_traces::{blkparse, blktrace, tracefs};
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FitArguments {
+    /// Traces of one disk with dispatches and completions: blktrace's files, blkparse's text, or tracefs's with
+    /// block_rq_issue and block_rq_complete
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+    /// The disk, if the traces have several
+    #[arg(long, value_name = "MAJOR:MINOR")]
+    device: Option<String>,
+    /// Write the disk's TOML here instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blksched disk fit sda.blktrace.* --out my.toml
+  blksched disk fit trace.txt --device 8:0
+
+A trace tells what its load asked for, and little of the disk beyond; `disk measure` tells more.";
+
+/// Dispatch or completion of a command.
+struct Event {
+    time: u64,
+    device: (u32, u32),
+    is_issue: bool,
+    op: Op,
+    start: u64,
+    sectors: u32,
+}
+
+pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
+    let mut events = Vec::new();
+    for path in &arguments.traces {
+        read(path, &mut events)?;
+    }
+    events.sort_by_key(|event| (event.time, event.is_issue));
+    let device = device(&events, arguments.device.as_deref())?;
+    let commands = pairs(events.into_iter().filter(|event| event.device == device));
+    let name = arguments.traces[0].display().to_string();
+    let fit = fit_trace(&name, commands).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    for unknown in &fit.unknown {
+        eprintln!("the trace cannot tell {unknown}");
+    }
+    if let Some(part) = &fit.held_back {
+        let (real, ours) = (part.measured_mean / 1e6, part.predicted_mean / 1e6);
+        let percent = 100.0 * part.relative();
+        eprintln!("held back: {}: mean {real:.3}ms, predicted {ours:.3}ms, demerit {percent:.0}%", part.name);
+    }
+    match &arguments.out {
+        None => Ok(output::print(&fit.toml)?),
+        Some(path) => {
+            std::fs::write(path, &fit.toml).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))
+        }
+    }
+}
+
+/// The one that was asked for, or the only one.
+fn device(events: &[Event], asked: Option<&str>) -> Result<(u32, u32), Failure> {
+    let mut counts: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for event in events {
+        *counts.entry(event.device).or_default() += 1;
+    }
+    let known: Vec<String> = counts.keys().map(|(major, minor)| format!("{major}:{minor}")).collect();
+    match (asked, counts.keys().next()) {
+        (None, Some(&only)) if counts.len() == 1 => Ok(only),
+        (None, Some(_)) => Err(Failure::Input(format!("several disks: say --device, one of {}", known.join(", ")))),
+        (_, None) => Err(Failure::Input("no dispatches or completions in it: expected `D` and `C`".to_owned())),
+        (Some(asked), _) => {
+            let found = counts.keys().zip(&known).find(|(_, name)| *name == asked).map(|(device, _)| *device);
+            found.ok_or_else(|| Failure::Input(format!("no device {asked}: expected one of {}", known.join(", "))))
+        }
+    }
+}
+
+/// Dispatches with their completions; what was dispatched again counts from then.
+fn pairs(events: impl Iterator<Item = Event>) -> Vec<Traced> {
+    let mut open: BTreeMap<(u64, bool), (u64, u32)> = BTreeMap::new();
+    let mut done = Vec::new();
+    for event in events {
+        let key = (event.start, event.op == Op::Write);
+        if event.is_issue {
+            open.insert(key, (event.time, event.sectors));
+        } else if let Some((issued, sectors)) = open.remove(&key) {
+            let (issued, completed) = (Instant::from_ns(issued), Instant::from_ns(event.time));
+            done.push(Traced { op: event.op, start: event.start, sectors, issued, completed });
+        }
+    }
+    done
+}
+
+/// Reads a file by what its beginning is.
+fn read(path: &Path, events: &mut Vec<Event>) -> Result<(), Failure> {
+    let named = |error: String| Failure::Input(format!("{}: {error}", path.display()));
+    let open = || File::open(path).map_err(|error| named(error.to_string()));
+    let mut beginning = Vec::new();
+    open()?.take(64 << 10).read_to_end(&mut beginning).map_err(|error| named(error.to_string()))?;
+    if blktrace::is_trace(&beginning) {
+        let all = blktrace::read(BufReader::new(open()?)).map_err(|error| named(error.to_string()))?;
+        events.extend(all.iter().filter_map(of_blktrace));
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&beginning);
+    if text.lines().any(tracefs::is_event) {
+        let all = tracefs::read(BufReader::new(open()?), path).map_err(|error| Failure::Input(error.to_string()))?;
+        events.extend(all.iter().filter_map(of_tracefs));
+    } else if text.lines().any(blkparse::is_event) {
+        let all = blkparse::read(BufReader::new(open()?), path).map_err(|error| Failure::Input(error.to_string()))?;
+        events.extend(all.iter().filter_map(of_blkparse));
+    } else {
+        let expected = "expected blktrace's file, blkparse's text or tracefs's text";
+        return Err(named(format!("no trace with dispatches: {expected}")));
+    }
+    Ok(())
+}
+
+fn of_blktrace(event: &blktrace::Event) -> Option<Event> {
+    let is_issue = match event.action {
+        blktrace::Action::Issue => true,
+        blktrace::Action::Complete => false,
+        _ => return None,
+    };
+    let op = if event.kind.0 & blktrace::Kind::WRITE != 0 { Op::Write } else { Op::Read };
+    let plain = event.kind.0 & blktrace::Kind::DISCARD == 0 && event.bytes > 0;
+    let device = (event.device >> 20, event.device & 0xf_ffff);
+    let (start, sectors) = (event.sector, event.bytes / 512);
+    plain.then_some(Event { time: event.time, device, is_issue, op, start, sectors })
+}
+
+/// `R` or `W` among the letters, and no `D`.
+fn op_of(rwbs: &str) -> Option<Op> {
+    match (rwbs.contains('D'), rwbs.contains('W'), rwbs.contains('R')) {
+        (false, true, _) => Some(Op::Write),
+        (false, _, true) => Some(Op::Read),
+        _ => None,
+    }
+}
+
+fn of_tracefs(line: &tracefs::Line) -> Option<Event> {
+    let is_issue = match line.event {
+        tracefs::Event::Issue => true,
+        tracefs::Event::Complete => false,
+        _ => return None,
+    };
+    let (op, time) = (op_of(&line.rwbs)?, line.time_us * 1_000);
+    (line.sectors > 0).then_some(Event {
+        time,
+        device: line.device,
+        is_issue,
+        op,
+        start: line.sector,
+        sectors: line.sectors,
+    })
+}
+
+fn of_blkparse(line: &blkparse::Line) -> Option<Event> {
+    let is_issue = match line.action.as_str() {
+        "D" => true,
+        "C" => false,
+        _ => return None,
+    };
+    let (start, sectors) = line.place().filter(|(_, sectors)| *sectors > 0)?;
+    Some(Event { time: line.time, device: line.device, is_issue, op: op_of(&line.rwbs)?, start, sectors })
+}
