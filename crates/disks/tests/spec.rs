@@ -101,7 +101,8 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
     assert_eq!(
         load("sata-2090").unwrap_err().to_string(),
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
-         (known: hdd-7200, sata-2009, ide-2002, sata-ssd, nvme-ssd, usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
+         (known: hdd-7200, sata-2009, ide-2002, sata-ssd, nvme-ssd, usb-stick, sd-card, cloud-gp3, cloud-gp2, \
+         fixed, null; \
          the path of a TOML file works too)"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();
