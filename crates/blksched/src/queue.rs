@@ -13,6 +13,7 @@ use crate::request::{Bio, Bios, Command, Fragment, Op, Request, RequestId, Reque
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting};
 
+mod cancel;
 mod config;
 mod flush;
 mod groups;
@@ -118,6 +119,8 @@ pub struct BlockQueue<L: Listener = Silence> {
     answer: Option<Dispatch>,
     /// In flight, but issued by an elevator that has been replaced.
     orphans: Vec<RequestId>,
+    /// Taken back, and still with the elevator.
+    cancelled: Vec<RequestId>,
     deliveries: Vec<Delivery>,
 }
 
@@ -193,6 +196,7 @@ impl<L: Listener> BlockQueue<L> {
             groups: Groups::default(),
             answer: None,
             orphans: Vec::new(),
+            cancelled: Vec::new(),
             deliveries: Vec::new(),
         };
         queue.elevator.attach(&mut queue.core.cx(config.born));
@@ -441,6 +445,7 @@ impl<L: Listener> BlockQueue<L> {
                 Some(answer) => break answer,
                 None => match self.elevator.dispatch(&mut self.core.cx(now)) {
                     Dispatch::Reinsert(rq) => self.reinsert(now, rq),
+                    Dispatch::Issue(rq) if !self.cancelled.is_empty() && self.drops(now, rq) => {}
                     answer => break answer,
                 },
             }
@@ -522,6 +527,10 @@ impl<L: Listener> BlockQueue<L> {
         self.core.books.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
         self.core.books.merges.admit(&self.core.books.requests, rq);
+        if self.cancelled.contains(&rq) {
+            // Inserted anew, and nothing may join it as before.
+            self.core.seal(rq);
+        }
         self.core.explain(now, |requests| {
             let Request { submitter, sectors, .. } = requests[rq];
             Reason::Inserted { rq, dir: requests[rq].dir(), sectors, submitter }

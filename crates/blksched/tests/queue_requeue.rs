@@ -2,7 +2,7 @@
 
 mod queue_kit;
 
-use blksched::{Catalogue, Next, Outcome, QueueConfig, Reason};
+use blksched::{Catalogue, Next, Outcome, QueueConfig, Reason, Span, Tag};
 use queue_kit::Rig;
 
 fn config(depth: u32) -> QueueConfig {
@@ -100,4 +100,91 @@ fn it_does_not_count_towards_the_batch_again() {
     assert_eq!(batches, [100, 200, 300, 1000, 50]);
     let began = rig.heard().into_iter().filter(|r| matches!(r, Reason::BatchBegan { .. })).count();
     assert_eq!(began, 4, "100 200 | 300 | 1000 | 50");
+}
+
+/// A generator of numbers that depend on nothing but its seed (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+#[test]
+fn what_is_taken_back_is_never_done_and_everything_else_is_done_once() {
+    let eras = all();
+    for (nth, spec) in eras.iter().enumerate() {
+        for seed in 0..6 {
+            take_back_at_random(spec, &eras[(nth + 1) % eras.len()], seed * 1000 + nth as u64);
+        }
+    }
+}
+
+fn take_back_at_random(spec: &str, other: &str, seed: u64) {
+    let mut numbers = Numbers(seed * 2 + 1);
+    let mut rig = Rig::new(spec, config(1 + numbers.below(3) as u32));
+    let (mut submitted, mut taken, mut done) = (0, Vec::new(), Vec::new());
+    let mut in_device = Vec::new();
+    for round in 0.. {
+        let ends = round >= 300;
+        match numbers.below(if ends { 2 } else { 6 }) {
+            0 if !in_device.is_empty() => {
+                let rq = in_device.swap_remove(numbers.below(in_device.len() as u64) as usize);
+                rig.complete(rq);
+            }
+            0 | 1 => match rig.next() {
+                Next::Issue(command) => {
+                    let tags: Vec<u64> = rig.queue.tags(command.rq).map(|tag| tag.0).collect();
+                    assert!(!tags.is_empty() || command.sectors == 0, "{spec}: a command of nobody");
+                    assert!(tags.iter().all(|tag| !taken.contains(tag)), "{spec}: {tags:?} was taken back");
+                    in_device.push(command.rq);
+                }
+                Next::Empty if ends && in_device.is_empty() => break,
+                _ => rig.now += Span::from_ms(1 + numbers.below(20)),
+            },
+            2 if submitted > 0 => {
+                let from = numbers.below(submitted);
+                let tags: Vec<Tag> = (from..submitted.min(from + 8)).map(Tag).collect();
+                let back = rig.queue.cancel(rig.now, &tags);
+                rig.queue.check();
+                assert!(back.iter().all(|tag| tags.contains(tag) && !taken.contains(&tag.0)), "{spec}");
+                taken.extend(back.into_iter().map(|tag| tag.0));
+            }
+            3 if numbers.below(20) == 0 => {
+                rig.queue.switch(rig.now, Catalogue::builtin().build(other).unwrap().elevator);
+            }
+            _ if ends => {}
+            kind => {
+                let (start, sectors) = (numbers.below(40) * 8, 8);
+                if kind == 5 {
+                    rig.write(start, sectors)
+                } else {
+                    rig.read(start, sectors)
+                };
+                submitted += 1;
+            }
+        }
+        done.extend(rig.done().into_iter().map(|(tag, _)| tag));
+        assert!(round < 20_000, "{spec}: it never ends");
+    }
+    assert!(rig.queue.requests().is_empty(), "{spec}");
+    let mut all: Vec<u64> = done.iter().chain(&taken).copied().collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..submitted).collect::<Vec<_>>(), "{spec}, seed {seed}: each is done or taken back, once");
+}
+
+#[test]
+fn what_the_device_has_and_what_somebody_else_has_a_part_in_stays() {
+    let mut rig = Rig::new("mq-deadline", config(1));
+    rig.read(0, 8);
+    rig.issue();
+    rig.read(100, 8);
+    rig.read(108, 8);
+    rig.read(500, 8);
+    assert_eq!(rig.queue.cancel(rig.now, &[Tag(0), Tag(1), Tag(3)]), [Tag(3)], "0 is in the device, 1 goes with 2");
+    assert_eq!(rig.queue.cancel(rig.now, &[Tag(1), Tag(2), Tag(3)]), [Tag(1), Tag(2)], "once");
 }

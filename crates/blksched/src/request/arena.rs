@@ -204,6 +204,12 @@ impl Bios {
         core::iter::successors(piece(front), move |before| piece(before.next)).map(|piece| piece.tag)
     }
 
+    /// Is a piece of a bio that was split in this chain?
+    pub(crate) fn has_split(&self, front: Fragment) -> bool {
+        let piece = |at: Fragment| (at != Fragment::NONE).then(|| self.pieces[at.0 as usize]);
+        core::iter::successors(piece(front), move |before| piece(before.next)).any(|piece| piece.whole != WHOLE)
+    }
+
     /// Take a chain apart; `done` hears of each bio whose last piece this was, and whether any piece failed.
     #[inline]
     pub(crate) fn finish(&mut self, mut at: Fragment, failed: bool, mut done: impl FnMut(Tag, bool)) {

@@ -1,0 +1,51 @@
+//! Taking queued I/O back: its submitter has gone, or wants it no more.
+//!
+//! **Rule** A bio is taken back if its request is with the elevator and nobody else has a part in it; nothing is heard
+//! of it then. Every other bio stays and ends as ever: the device has it or will have it with somebody else's, it was
+//! split, or it waits for a slot, for its submitter's plug or for a flush. No kernel's elevator can give up a request,
+//! so the elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
+
+use super::{BlockQueue, Listener};
+use crate::request::{Fragment, RequestId, Stage, Tag};
+use crate::time::Instant;
+
+impl<L: Listener> BlockQueue<L> {
+    /// Take these bios back, as far as that is possible; answers those that were.
+    pub fn cancel(&mut self, now: Instant, bios: &[Tag]) -> Vec<Tag> {
+        self.catch_up(now);
+        let mut taken = Vec::new();
+        for rq in self.core.books.requests.at_stage(Stage::Queued) {
+            let tags: Vec<Tag> = self.tags(rq).collect();
+            let stays = tags.iter().any(|tag| !bios.contains(tag)) || self.core.bios.has_split(self.bios_of(rq));
+            if stays || tags.is_empty() {
+                continue;
+            }
+            let fragment = core::mem::replace(&mut self.core.books.requests.get_mut(rq).bios, Fragment::NONE);
+            self.core.bios.finish(fragment, false, |_, _| {});
+            self.core.seal(rq);
+            self.cancelled.push(rq);
+            taken.extend(tags);
+        }
+        taken
+    }
+
+    fn bios_of(&self, rq: RequestId) -> Fragment {
+        self.core.books.requests[rq].bios
+    }
+
+    /// Did the elevator choose a request that nobody wants any more? Then it is over.
+    pub(super) fn drops(&mut self, now: Instant, rq: RequestId) -> bool {
+        let Some(at) = self.cancelled.iter().position(|&cancelled| cancelled == rq) else { return false };
+        self.cancelled.swap_remove(at);
+        self.core.seal(rq);
+        self.core.queued -= 1;
+        self.core.books.requests.get_mut(rq).stage = Stage::InFlight;
+        let run = self.elevator.complete(&mut self.core.cx(now), rq);
+        self.changed();
+        self.obey(now, run);
+        let dir = self.core.books.requests[rq].dir();
+        self.core.slots.release(dir);
+        self.core.books.requests.release(rq);
+        true
+    }
+}
