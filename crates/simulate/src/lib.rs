@@ -4,6 +4,7 @@
 //! * [`Trial`] describes one simulation (elevator, knobs, disk, workload, seed) and makes a [`Findings`].
 //! * [`Grid`] runs many of them on all cores, with the same results on any number of threads.
 //! * [`recording`] makes a workload of a recorded trace.
+//! * [`reality`] puts predictions beside what a real kernel did.
 //! * [`experiment`] runs what an `experiment.toml` describes, and puts the result beside what was published.
 //!
 //! Nothing here decides: elevators do, disks do, sources do.
@@ -13,6 +14,7 @@ pub mod experiment;
 mod grid;
 mod hash;
 mod length;
+pub mod reality;
 pub mod recording;
 mod trial;
 mod wakes;
