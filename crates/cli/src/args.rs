@@ -39,6 +39,9 @@ pub(crate) enum Verb {
     Matrix(crate::compare::MatrixArguments),
     /// Run one workload under one scheduler, in depth.
     Simulate(SimulateArguments),
+    /// Run a job on a real disk under each of its schedulers, beside what is predicted, and say how far that was right.
+    #[cfg(target_os = "linux")]
+    Validate(crate::validate::ValidateArguments),
     /// Run experiments: tables that somebody published, beside ours, and why; without a name, list them.
     Experiment(ExperimentArguments),
     /// Show elevators, disks, workloads, fio options; or one elevator with its knobs.

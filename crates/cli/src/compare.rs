@@ -104,6 +104,8 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
     notes.extend(notes_on(&contenders));
+    #[cfg(target_os = "linux")]
+    notes.extend(crate::validate::sentence(&scene.disk));
     let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
     print(&Comparison { arguments, stage: &stage, length, first, measured, contrasts, action, worth, sentences, notes })
 }

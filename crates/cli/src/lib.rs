@@ -30,6 +30,8 @@ mod simulate;
 mod top;
 mod trace;
 mod typed;
+#[cfg(target_os = "linux")]
+mod validate;
 
 use std::process::ExitCode;
 
@@ -84,6 +86,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
         Verb::Disk(arguments) => disk::run(arguments),
         Verb::List(arguments) => list::run(arguments, catalogue),
+        #[cfg(target_os = "linux")]
+        Verb::Validate(arguments) => validate::run(arguments),
         Verb::Trace(arguments) => trace::run(&arguments.verb),
         #[cfg(target_os = "linux")]
         Verb::Record(arguments) => record::run(arguments),

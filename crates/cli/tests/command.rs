@@ -6,6 +6,10 @@ mod record;
 #[path = "command/traces.rs"]
 mod traces;
 
+#[cfg(target_os = "linux")]
+#[path = "command/validate.rs"]
+mod validate;
+
 use std::process::{Command, Output};
 
 /// With lines as long as they need, so that no word that a test looks for is broken off.

@@ -108,6 +108,7 @@ pub use place::Place;
 pub(crate) use plan::Scripted;
 use plan::Traces;
 use sections::JobSection;
+use settings::Mix;
 pub use settings::{Latency, LogNames, LogValue, Logs, Order, Reporting, Unified};
 use texts::{MOST_BYTES, Texts};
 pub use texts::{Reader, Text};
@@ -190,6 +191,12 @@ impl JobFile {
     /// Where a note's place is: the name of its file, line and column.
     pub fn locate(&self, place: &Place) -> String {
         format!("{}:{place}", self.texts[place.text as usize].name)
+    }
+
+    /// Does any of its jobs do anything but read?
+    pub fn writes(&self) -> bool {
+        let reads = |job: &JobSection| job.settings.mix == Mix::Read && job.settings.files.replay.log.is_none();
+        !self.jobs.iter().all(reads)
     }
 
     /// The traces that its jobs replay (`read_iolog`), by name. Whoever reads files gives each before the plan.

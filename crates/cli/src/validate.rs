@@ -1,0 +1,201 @@
+//! `blksched validate`: a job by the real fio on a real disk under each of its schedulers, beside what is predicted.
+//!
+//! Nothing is written without `--destroy`, nothing that is mounted is touched, a scheduler is only changed where that is
+//! asked for or nobody else can be on the disk, and what was changed is put back however this ends.
+
+mod arguments;
+mod disk;
+mod history;
+mod job;
+mod measure;
+mod report;
+mod settings;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use blksched::Span;
+use blksched_simulate::Surroundings;
+use blksched_simulate::reality::{Bench, Cell, judge};
+
+use crate::failure::Failure;
+use crate::output;
+pub(crate) use arguments::ValidateArguments;
+use disk::{Target, Use};
+pub(crate) use history::sentence;
+use job::Job;
+use measure::{Run, run as measure};
+use settings::Settings;
+
+/// What is about to be done.
+struct Plan {
+    job: Job,
+    target: Target,
+    /// The schedulers to be measured, and whether each must be switched to.
+    schedulers: Vec<String>,
+    switches: bool,
+    runtime: Span,
+    repeats: u32,
+    /// What the user should know.
+    notes: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
+    let plan = prepare(arguments)?;
+    if !arguments.json {
+        output::print(&plan.told())?;
+    }
+    if arguments.parse_only {
+        return Ok(());
+    }
+    confirm(arguments, &plan)?;
+    let stop = measure::stop();
+    let mut settings = plan.target.queue.as_ref().map(|queue| Settings::keep(queue));
+    let mut measured = Vec::new();
+    let mut bench = bench(arguments, &plan)?;
+    let mut predicted = Vec::new();
+    for scheduler in &plan.schedulers {
+        if let (true, Some(settings)) = (plan.switches, settings.as_mut()) {
+            settings.switch(scheduler)?;
+        }
+        bench.nr_requests = settings.as_ref().and_then(|settings| settings.number("nr_requests"));
+        predicted.extend(predict(&bench, &plan, scheduler)?);
+        for repeat in 0..plan.repeats {
+            let run = Run { scheduler, repeat, runtime: plan.runtime, stop: &stop };
+            measured.extend(measure(&plan.job, &plan.target, &run)?);
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    // Put back before anything is printed: whoever reads may be slow.
+    if let Some(settings) = settings {
+        settings.restore()?;
+    }
+    let cells = Cell::pair(&measured, &predicted);
+    let judged = judge(&cells);
+    let remembered = history::remember(arguments, &cells, &judged);
+    let text = match arguments.json {
+        true => report::json(&plan, &cells, &judged),
+        false => {
+            report::text(&plan, &cells, &judged)
+                + &remembered.map_or_else(|why| format!("note: {why}\n"), |()| String::new())
+        }
+    };
+    output::print(&text)?;
+    match stop.load(Ordering::Relaxed) {
+        true => Err(Failure::Outside("interrupted; scheduler and knobs are as they were".to_owned())),
+        false => Ok(()),
+    }
+}
+
+fn prepare(arguments: &ValidateArguments) -> Result<Plan, Failure> {
+    let job = Job::load(&arguments.job)?;
+    let target = Target::look(&arguments.on)?;
+    if job.writes && !arguments.destroy {
+        let what = format!("{} writes, and what lies on {} would be lost", job.name, arguments.on.display());
+        return Err(Failure::Input(format!("{what}: say --destroy if nobody needs it, or use a job that only reads")));
+    }
+    target.refuse(arguments)?;
+    let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;
+    let sectors = spec.build(0).facts().sectors;
+    job.fits(&target, sectors)?;
+    let available = target.schedulers();
+    let wanted = if arguments.elevators.is_empty() { available.clone() } else { arguments.elevators.clone() };
+    if let Some(unknown) = wanted.iter().find(|name| !available.contains(name)) {
+        let expected =
+            if available.is_empty() { "none: it has no queue of its own".to_owned() } else { available.join(", ") };
+        return Err(Failure::Input(format!("--elevators {unknown}: the disk's kernel has {expected}")));
+    }
+    let mut notes = Vec::new();
+    let may_switch = match target.used {
+        Use::Alone => true,
+        Use::Shared => arguments.switch,
+    };
+    let current = target.current();
+    let schedulers = match (&current, may_switch) {
+        (_, true) => wanted,
+        (Some(current), false) => {
+            let disks = target.disks.join(", ");
+            notes.push(format!(
+                "only {current} is measured: others use {disks}, too; --switch changes the scheduler for all of them meanwhile"
+            ));
+            vec![current.clone()]
+        }
+        (None, false) => {
+            return Err(Failure::Input(format!(
+                "--on {}: no disk with a scheduler lies beneath",
+                arguments.on.display()
+            )));
+        }
+    };
+    let switches = may_switch && schedulers.iter().any(|name| Some(name) != current.as_ref());
+    if switches && !target.may_change() {
+        let why = "changing the scheduler needs root; as another user, --elevators with the present one alone works";
+        return Err(Failure::Outside(format!("{}: {why}", target.disks.join(", "))));
+    }
+    Ok(Plan { job, target, schedulers, switches, runtime: arguments.time, repeats: arguments.repeats, notes })
+}
+
+impl Plan {
+    /// What will be done, on which disks, and for how long.
+    fn told(&self) -> String {
+        let runs = self.schedulers.len() as u64 * u64::from(self.repeats);
+        let does = if self.job.writes { "reads and WRITES" } else { "only reads" };
+        let seconds = self.runtime.as_secs_f64() * runs as f64;
+        let mut text = format!(
+            "{} {does} {} ({}), under {}: {runs} runs of {}, about {seconds:.0} s.\n",
+            self.job.name,
+            self.target.path.display(),
+            self.target.disks.join(", "),
+            self.schedulers.join(", "),
+            self.runtime
+        );
+        if self.switches {
+            let was = self.target.current().unwrap_or_default();
+            text += &format!(
+                "The scheduler of {} is changed meanwhile and then {was} again, with its knobs.\n",
+                self.target.disks.join(", ")
+            );
+        }
+        self.notes.iter().for_each(|note| text += &format!("note: {note}\n"));
+        text
+    }
+}
+
+/// Changing the scheduler below what others use is asked about.
+fn confirm(arguments: &ValidateArguments, plan: &Plan) -> Result<(), Failure> {
+    if !plan.switches || plan.target.used == Use::Alone || arguments.yes {
+        return Ok(());
+    }
+    let question = format!("Change the scheduler of {} meanwhile? [y/N] ", plan.target.disks.join(", "));
+    eprint!("{question}");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::Outside("nothing was done: --switch was not confirmed (--yes does)".to_owned())),
+    }
+}
+
+fn bench(arguments: &ValidateArguments, plan: &Plan) -> Result<Bench, Failure> {
+    let disk = Arc::new(blksched_disks::load(&arguments.disk).map_err(Failure::input)?);
+    let max_sectors = plan.target.number("max_sectors_kb").map(|kib| 2 * kib);
+    Ok(Bench {
+        around: Surroundings { max_sectors, ..Surroundings::default() },
+        tags: plan.target.tags().map(|tags| tags.min(disk.depth())),
+        disk,
+        nr_requests: None,
+        kernel: disk::kernel(),
+        seeds: 3,
+        limit: plan.runtime * 4,
+    })
+}
+
+fn predict(bench: &Bench, plan: &Plan, scheduler: &str) -> Result<Vec<blksched_simulate::reality::Row>, Failure> {
+    let laid_out = plan.job.plan(plan.runtime, bench.disk.build(0).facts().sectors)?;
+    bench.predict(&Arc::new(laid_out), (&plan.job.name, scheduler)).map_err(Failure::Input)
+}

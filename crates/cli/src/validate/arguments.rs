@@ -1,0 +1,53 @@
+//! What a user may say.
+
+use std::path::PathBuf;
+
+use blksched::Span;
+use clap::Args;
+
+use crate::scene::some_time;
+
+const EXAMPLES: &str = "\
+Examples:
+  blksched validate reads.fio --on /dev/sdb --disk my-disk.toml
+  blksched validate mixed.fio --on /dev/sdb --disk my-disk.toml --destroy --repeats 3
+  blksched validate mixed.fio --on /mnt/scratch/file --disk sata-ssd --destroy --switch
+  blksched validate reads.fio --on /dev/sdb --disk my-disk.toml --parse-only    what would be done";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ValidateArguments {
+    /// The job file; its jobs' own file names are replaced by --on
+    #[arg(value_name = "JOB.fio")]
+    pub(crate) job: PathBuf,
+    /// The file or the disk that it runs on; a disk must not be in use
+    #[arg(long, value_name = "PATH")]
+    pub(crate) on: PathBuf,
+    /// The model of that disk: a preset's name or a TOML file (`blksched disk measure` makes one)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) disk: String,
+    /// How long each run lasts
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time)]
+    pub(crate) time: Span,
+    /// How often each scheduler is measured
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeats: u32,
+    /// The schedulers [default: all that the disk's kernel offers]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub(crate) elevators: Vec<String>,
+    /// What lies on PATH may be overwritten; without it only jobs that read are run
+    #[arg(long)]
+    pub(crate) destroy: bool,
+    /// Change the scheduler of disks that others use too, after asking
+    #[arg(long)]
+    pub(crate) switch: bool,
+    /// Do not ask
+    #[arg(long, requires = "switch")]
+    pub(crate) yes: bool,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) parse_only: bool,
+}

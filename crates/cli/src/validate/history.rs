@@ -1,0 +1,81 @@
+//! What earlier validations came to, kept for `compare` to say.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use blksched_simulate::reality::{Cell, Judged};
+use serde_json::{Value, json};
+
+use super::ValidateArguments;
+
+/// `$XDG_STATE_HOME/blksched/validated.jsonl`, or below `~/.local/state`.
+fn file() -> Option<PathBuf> {
+    let said = std::env::var_os("XDG_STATE_HOME").filter(|said| !said.is_empty()).map(PathBuf::from);
+    let folder = said.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")))?;
+    Some(folder.join("blksched/validated.jsonl"))
+}
+
+/// The model as it was said; of a file its whole path, so that it is the same from everywhere.
+fn model(disk: &str) -> String {
+    fs::canonicalize(disk).map_or_else(|_| disk.to_owned(), |path| path.display().to_string())
+}
+
+/// Adds a line.
+pub(super) fn remember(arguments: &ValidateArguments, cells: &[Cell], judged: &Judged) -> Result<(), String> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let file = file().ok_or("there is no place to remember this in: neither XDG_STATE_HOME nor HOME is set")?;
+    let line = json!({
+        "disk": model(&arguments.disk), "on": arguments.on, "job": arguments.job, "errors": judged.errors,
+        "right": judged.right(), "verdicts": judged.verdicts.len(),
+    });
+    let kept = || -> std::io::Result<()> {
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        writeln!(OpenOptions::new().create(true).append(true).open(&file)?, "{line}")
+    };
+    kept().map_err(|error| format!("not remembered: {}: {error}", file.display()))
+}
+
+/// What is known of predictions on this disk.
+pub(crate) fn sentence(disk: &str) -> Option<String> {
+    let lines = fs::read_to_string(file()?).ok()?;
+    said(&lines, &model(disk))
+}
+
+fn said(lines: &str, disk: &str) -> Option<String> {
+    let values: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let own: Vec<&Value> = values.iter().filter(|value| value["disk"] == disk).collect();
+    let mut errors: Vec<f64> =
+        own.iter().filter_map(|value| value["errors"].as_array()).flatten().filter_map(Value::as_f64).collect();
+    errors.sort_by(f64::total_cmp);
+    let nine = (errors.len() * 9).div_ceil(10);
+    let most = errors.get(nine.checked_sub(1)?)? * 100.0;
+    let sum = |what: &str| own.iter().filter_map(|value| value[what].as_u64()).sum::<u64>();
+    let (right, verdicts) = (sum("right"), sum("verdicts"));
+    let verdict =
+        if verdicts > 0 { format!(", and the verdict right in {right} of {verdicts} jobs") } else { String::new() };
+    Some(format!(
+        "predictions on this disk have been within {most:.0} % in {nine} of {} cases{verdict} (blksched validate)",
+        errors.len()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nine_cases_of_ten_are_spoken_of_and_other_disks_left_out() {
+        let line = |disk: &str, errors: &str| {
+            format!("{{\"disk\":\"{disk}\",\"errors\":[{errors}],\"right\":1,\"verdicts\":2}}\n")
+        };
+        let lines =
+            line("a", "0.01,0.02,0.03,0.04,0.05") + &line("b", "9") + "broken\n" + &line("a", "0.06,0.07,0.08,0.12,3");
+        let expected = "predictions on this disk have been within 12 % in 9 of 10 cases, and the verdict right in 2 of 4 \
+                        jobs (blksched validate)";
+        assert_eq!(said(&lines, "a").as_deref(), Some(expected));
+        assert_eq!(said(&lines, "c"), None);
+    }
+}

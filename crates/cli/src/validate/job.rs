@@ -1,0 +1,94 @@
+//! The user's job file, for the real fio and for the simulator: the same but for where its files are and how long it
+//! runs.
+
+use std::path::Path;
+
+use blksched::Span;
+use blksched_workloads::Plan;
+use blksched_workloads::fio::{Host, JobFile, Text};
+
+use super::disk::Target;
+use crate::failure::Failure;
+use crate::input::{text_beside, text_of};
+
+/// Options that say where files are, or when a job ends: replaced.
+const REPLACED: [&str; 9] = [
+    "filename",
+    "directory",
+    "filename_format",
+    "nrfiles",
+    "opendir",
+    "runtime",
+    "timeout",
+    "time_based",
+    "write_iolog",
+];
+
+/// A disk that every job fits on \[sectors\].
+const LARGE: u64 = 1 << 40;
+
+/// A job file.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub name: String,
+    pub writes: bool,
+    file: JobFile,
+}
+
+impl Job {
+    pub fn load(path: &Path) -> Result<Job, Failure> {
+        let name = path.display().to_string();
+        let text = text_of(&name, std::fs::read(path))?;
+        let texts = [Text { name: name.clone(), text }];
+        let beside = |name: &str| text_beside(&path.parent().unwrap_or(Path::new(".")).join(name));
+        let file = JobFile::read(&Host::default(), &texts, &mut |name| beside(name));
+        let file = file.map_err(|errors| Failure::Excerpts(errors.to_string()))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Job { name, writes: file.writes(), file })
+    }
+
+    /// As a text for fio, or for ourselves: all jobs on `path`, for so long.
+    pub fn text(&self, path: &str, runtime: Span) -> Result<String, Failure> {
+        // Laid out on a disk that everything fits on, to have the jobs in their order.
+        let plan = self.file.plan(LARGE).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
+        let kept = |options: &[(String, String)]| -> String {
+            let kept = options.iter().filter(|(name, _)| !REPLACED.contains(&name.as_str()));
+            kept.map(|(name, value)| if value.is_empty() { format!("{name}\n") } else { format!("{name}={value}\n") })
+                .collect()
+        };
+        let mut text = format!("[global]\n{}", kept(self.file.global_options()));
+        text += &format!("filename={path}\nruntime={}us\ntime_based=1\n", runtime.as_ns() / 1000);
+        for job in plan.jobs.iter().filter(|job| job.number == 0) {
+            text += &format!("[{}]\n{}", job.name, kept(&job.options));
+        }
+        Ok(text)
+    }
+
+    /// What it needs must be there, and in the model, too.
+    pub fn fits(&self, target: &Target, model_sectors: u64) -> Result<(), Failure> {
+        let text = self.text("/dev/sda", Span::from_secs(1))?;
+        let file = read(&text)?;
+        file.plan(model_sectors).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
+        let Some(bytes) = target.bytes.filter(|_| target.is_device || !self.writes) else { return Ok(()) };
+        // On a disk that everything fits on; who asks for all of it takes what there is.
+        let plan = file.plan(LARGE).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
+        let end = |sectors: u64, start: u64| (start + sectors < LARGE).then_some(start + sectors);
+        let ends = plan.jobs.iter().filter_map(|job| job.files.as_ref());
+        let needed = ends.filter_map(|files| end(files.sectors, files.start.0)).max().unwrap_or(0) * 512;
+        if needed > bytes {
+            let what = format!("--on {}: it has {bytes} bytes, and the job needs {needed}", target.path.display());
+            return Err(Failure::Input(what));
+        }
+        Ok(())
+    }
+
+    /// Laid out on the model's disk.
+    pub fn plan(&self, runtime: Span, sectors: u64) -> Result<Plan, Failure> {
+        let text = self.text("/dev/sda", runtime)?;
+        read(&text)?.plan(sectors).map_err(|errors| Failure::Excerpts(errors.to_string()))
+    }
+}
+
+fn read(text: &str) -> Result<JobFile, Failure> {
+    JobFile::parse(text, "the job file on its disk").map_err(|errors| Failure::Excerpts(errors.to_string()))
+}

@@ -1,0 +1,131 @@
+//! The real fio: started, waited for, and read.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use blksched::Span;
+use blksched_simulate::reality::Row;
+use serde_json::Value;
+
+use super::disk::Target;
+use super::job::Job;
+use crate::failure::Failure;
+
+/// One run.
+pub(super) struct Run<'a> {
+    pub scheduler: &'a str,
+    pub repeat: u32,
+    pub runtime: Span,
+    pub stop: &'a AtomicBool,
+}
+
+/// Becomes true when somebody wants this to end; what was changed is put back then.
+pub(super) fn stop() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        let _ = signal_hook::flag::register(signal, flag.clone());
+    }
+    flag
+}
+
+/// How long fio may take beyond its runtime.
+const GRACE: Duration = Duration::from_secs(120);
+const TICK: Duration = Duration::from_millis(50);
+
+/// Its rows; none if it was interrupted.
+pub(super) fn run(job: &Job, target: &Target, run: &Run<'_>) -> Result<Vec<Row>, Failure> {
+    let folder = std::env::temp_dir().join(format!("blksched-validate-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| Failure::Outside(format!("{}: {error}", folder.display())))?;
+    let file = folder.join(format!("{}.fio", job.name));
+    let outcome = job
+        .text(&target.path.display().to_string(), run.runtime)
+        .and_then(|text| std::fs::write(&file, text).map_err(|error| Failure::Outside(error.to_string())))
+        .and_then(|()| fio(&file, job.writes, run));
+    let _ = std::fs::remove_dir_all(&folder);
+    outcome.map(|output| output.map_or_else(Vec::new, |output| rows(&output, job, run)))
+}
+
+fn fio(file: &std::path::Path, writes: bool, run: &Run<'_>) -> Result<Option<Value>, Failure> {
+    let mut command = Command::new("fio");
+    command.arg("--output-format=json").args((!writes).then_some("--readonly")).arg(file);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let started = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::Outside("fio is not installed (Debian package fio)".to_owned()),
+        _ => Failure::Outside(format!("fio: {error}")),
+    };
+    let mut child = command.spawn().map_err(started)?;
+    // Read beside waiting, or a long output would stop fio.
+    let reader = |pipe: Option<Box<dyn std::io::Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = pipe.map(|mut pipe| pipe.read_to_string(&mut text));
+            text
+        })
+    };
+    let out = reader(child.stdout.take().map(|pipe| Box::new(pipe) as _));
+    let errors = reader(child.stderr.take().map(|pipe| Box::new(pipe) as _));
+    let ended = wait(&mut child, run);
+    let (out, errors) = (out.join().unwrap_or_default(), errors.join().unwrap_or_default());
+    if run.stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    if !ended {
+        return Err(Failure::Outside(format!("fio did not end: {}", errors.trim())));
+    }
+    let json = out.find('{').map_or("", |start| &out[start..]);
+    let value: Result<Value, _> = serde_json::from_str(json);
+    let wrong =
+        |_| Failure::Outside(format!("fio failed: {}{}", errors.trim(), out.lines().next().unwrap_or_default()));
+    let value = value.map_err(wrong)?;
+    let failed = value["jobs"].as_array().is_some_and(|jobs| jobs.iter().any(|job| job["error"] != 0));
+    match failed {
+        true => Err(Failure::Outside(format!("fio: a job failed: {}", errors.trim()))),
+        false => Ok(Some(value)),
+    }
+}
+
+/// True if it ended by itself.
+fn wait(child: &mut Child, run: &Run<'_>) -> bool {
+    let latest = Instant::now() + Duration::from_nanos(run.runtime.as_ns()) + GRACE;
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) if run.stop.load(Ordering::Relaxed) || Instant::now() > latest => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+            Ok(None) => std::thread::sleep(TICK),
+            Err(_) => return false,
+        }
+    }
+}
+
+fn rows(output: &Value, job: &Job, run: &Run<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for process in output["jobs"].as_array().into_iter().flatten() {
+        for dir in ["read", "write"] {
+            let done = &process[dir];
+            let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+            let ios = done["total_ios"].as_u64().unwrap_or(0);
+            let row = Row {
+                setting: String::new(),
+                job: job.name.clone(),
+                scheduler: run.scheduler.to_owned(),
+                repeat: run.repeat,
+                process: process["jobname"].as_str().unwrap_or_default().to_owned(),
+                dir: dir.to_owned(),
+                ios,
+                bandwidth: number(&done["bw_bytes"]),
+                latency_us: number(&done["lat_ns"]["mean"]) / 1e3,
+                p50_us: number(&done["clat_ns"]["percentile"]["50.000000"]) / 1e3,
+                p99_us: number(&done["clat_ns"]["percentile"]["99.000000"]) / 1e3,
+            };
+            rows.extend((ios > 0).then_some(row));
+        }
+    }
+    rows
+}

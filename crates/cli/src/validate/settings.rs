@@ -1,0 +1,83 @@
+//! A queue's scheduler and knobs: kept, changed, and put back however this program ends, short of being killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// What was there.
+pub(super) struct Settings {
+    queue: PathBuf,
+    scheduler: Option<String>,
+    /// Of the queue and of that scheduler: file and value.
+    knobs: Vec<(PathBuf, String)>,
+    changed: bool,
+}
+
+/// Which knobs of the queue a change of scheduler changes too.
+const OF_THE_QUEUE: [&str; 3] = ["nr_requests", "wbt_lat_usec", "read_ahead_kb"];
+
+fn value(file: &Path) -> Option<String> {
+    fs::read_to_string(file).ok().map(|text| text.trim().to_owned())
+}
+
+impl Settings {
+    pub fn keep(queue: &Path) -> Settings {
+        let current = value(&queue.join("scheduler")).unwrap_or_default();
+        let scheduler = current.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+        let own = fs::read_dir(queue.join("iosched")).into_iter().flatten().flatten().map(|entry| entry.path());
+        let files = OF_THE_QUEUE.iter().map(|name| queue.join(name)).chain(own);
+        let knobs = files.filter_map(|file| value(&file).map(|value| (file, value))).collect();
+        Settings { queue: queue.to_path_buf(), scheduler: scheduler.map(str::to_owned), knobs, changed: false }
+    }
+
+    pub fn switch(&mut self, scheduler: &str) -> Result<(), Failure> {
+        self.changed = true;
+        let file = self.queue.join("scheduler");
+        fs::write(&file, scheduler).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
+    }
+
+    pub fn number(&self, knob: &str) -> Option<u32> {
+        value(&self.queue.join(knob))?.parse().ok()
+    }
+
+    /// Says what cannot be put back.
+    pub fn restore(mut self) -> Result<(), Failure> {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> Result<(), Failure> {
+        if !std::mem::take(&mut self.changed) {
+            return Ok(());
+        }
+        let mut failed = Vec::new();
+        let mut put = |file: &Path, text: &str| {
+            if value(file).as_deref() != Some(text)
+                && let Err(error) = fs::write(file, text)
+            {
+                failed.push(format!("{} was {text}: {error}", file.display()));
+            }
+        };
+        if let Some(scheduler) = &self.scheduler {
+            let file = self.queue.join("scheduler");
+            if let Err(error) = fs::write(&file, scheduler) {
+                return Err(Failure::Outside(format!("{} was {scheduler}: {error}", file.display())));
+            }
+        }
+        self.knobs.iter().for_each(|(file, text)| put(file, text));
+        // Some knobs cannot be written as they are read; what reads the same is the same.
+        failed.retain(|_| self.knobs.iter().any(|(file, text)| value(file).as_ref() != Some(text)));
+        match failed.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Outside(format!("not as it was: {}", failed.join("; ")))),
+        }
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        if let Err(failure) = self.put_back() {
+            failure.report();
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `blksched validate`: what it refuses, what it leaves as it was, and that both halves are printed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const READS: &str = "[global]\ndirect=1\nbs=4k\nsize=4m\n[r]\nrw=randread\n";
+
+/// A folder of its own, gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("blksched-validate-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
+        command.arg("validate").args(arguments).env("XDG_STATE_HOME", &self.0).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("it runs")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+fn refused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_job_that_writes_and_a_path_that_is_none_are_refused() {
+    let folder = Folder::new("refused");
+    let (reads, writes) = (folder.file("r.fio", READS), folder.file("w.fio", READS.replace("randread", "randrw")));
+    let scratch = folder.file("scratch", vec![0; 8 << 20]);
+    let on = |job: &Path, path: &str| folder.run(&[text(job), "--on", path, "--disk", "fixed"]);
+    let said = refused(&on(&writes, text(&scratch)));
+    assert!(said.contains("w writes") && said.contains("--destroy"), "{said}");
+    assert!(refused(&on(&reads, "/no/such/folder/file")).contains("/no/such/folder/file"));
+    assert!(refused(&on(&reads, "/dev/null")).contains("expected a file or a block device"));
+    assert!(refused(&on(&reads, text(&folder.0.join("absent")))).contains("there is no such file"));
+    let small = folder.file("small", [0; 4096]);
+    let said = refused(&on(&reads, text(&small)));
+    assert!(said.contains("it has 4096 bytes, and the job needs 4194304"), "{said}");
+    let said = refused(&folder.run(&[text(&reads), "--on", text(&scratch), "--disk", "hdd-72oo"]));
+    assert!(said.contains("hdd-7200"), "{said}");
+    assert_eq!(std::fs::read(&scratch).expect("it is there"), vec![0; 8 << 20]);
+}
+
+#[test]
+fn a_disk_that_is_mounted_is_refused() {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts");
+    let device = mounts.lines().filter_map(|line| line.split(' ').next()).find(|device| {
+        use std::os::unix::fs::FileTypeExt;
+        device.starts_with("/dev/") && std::fs::metadata(device).is_ok_and(|there| there.file_type().is_block_device())
+    });
+    let Some(device) = device else { return println!("skipped: no block device is mounted here") };
+    let folder = Folder::new("mounted");
+    let reads = folder.file("r.fio", READS);
+    let said = refused(&folder.run(&[text(&reads), "--on", device, "--disk", "fixed", "--destroy"]));
+    assert!(said.contains("is mounted on"), "{said}");
+}
+
+fn fio_is_here() -> bool {
+    let here = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
+    if !here {
+        let reason = "the Debian package fio is not installed";
+        assert!(std::env::var_os("BLKSCHED_REQUIRE_FIO").is_none(), "{reason}");
+        println!("skipped: {reason}");
+    }
+    here
+}
+
+/// A loop device over a file, gone at the end.
+struct Loop(String);
+
+impl Loop {
+    fn over(file: &Path) -> Loop {
+        let made = Command::new("losetup").args(["--show", "--find", text(file)]).output().expect("losetup");
+        assert!(made.status.success(), "{made:?}");
+        Loop(String::from_utf8_lossy(&made.stdout).trim().to_owned())
+    }
+
+    fn setting(&self, name: &str) -> PathBuf {
+        PathBuf::from(self.0.replace("/dev/", "/sys/block/")).join("queue").join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.setting(name)).expect("a setting")
+    }
+
+    fn schedulers(&self) -> Vec<String> {
+        self.read("scheduler").split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+#[ignore = "root: it makes a loop device and changes its scheduler"]
+fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() {
+    if !fio_is_here() {
+        return;
+    }
+    let folder = Folder::new("loop");
+    let (reads, disk) = (folder.file("r.fio", READS), Loop::over(&folder.file("disk", vec![0; 16 << 20])));
+    std::fs::write(disk.setting("scheduler"), "mq-deadline").expect("mq-deadline");
+    std::fs::write(disk.setting("iosched/fifo_batch"), "7").expect("a knob");
+    std::fs::write(disk.setting("nr_requests"), "33").expect("a knob");
+    let model = folder
+        .file("fast.toml", "kind = \"fixed\"\ncapacity = \"1GiB\"\ndepth = 32\nchannels = 1\nservice = \"50us\"\n");
+    let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "300ms", "--json"];
+    let output = folder.run(&arguments);
+    assert!(output.status.success(), "{output:?}");
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let cells = value["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), disk.schedulers().len(), "{value}");
+    let positive = |cell: &serde_json::Value, half: &str| cell[half]["ios"].as_u64() > Some(10);
+    assert!(cells.iter().all(|cell| positive(cell, "measured") && positive(cell, "predicted")), "{value}");
+    assert!(value["verdict"]["right"].is_boolean());
+    let as_it_was = || {
+        assert!(disk.read("scheduler").contains("[mq-deadline]"), "{}", disk.read("scheduler"));
+        assert_eq!((disk.read("iosched/fifo_batch").trim(), disk.read("nr_requests").trim()), ("7", "33"));
+    };
+    as_it_was();
+    // What was remembered is said by the next comparison on this disk.
+    let mut compare = Command::new(env!("CARGO_BIN_EXE_blksched"));
+    compare.args(["compare", text(&reads), "--disk", text(&model), "--time", "20ms", "--seeds", "1"]);
+    let said = compare.env("XDG_STATE_HOME", &folder.0).output().expect("it runs");
+    let said = String::from_utf8_lossy(&said.stdout).replace('\n', " ").replace("  ", " ");
+    assert!(said.contains("predictions on this disk have been within"), "{said}");
+
+    let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "60s", "--elevators", "bfq,none"];
+    let mut child = folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    for _ in 0..100 {
+        if disk.read("scheduler").contains("[bfq]") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    as_it_was();
+}
