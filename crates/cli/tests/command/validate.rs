@@ -131,8 +131,9 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
     std::fs::write(disk.setting("scheduler"), "mq-deadline").expect("mq-deadline");
     std::fs::write(disk.setting("iosched/fifo_batch"), "7").expect("a knob");
     std::fs::write(disk.setting("nr_requests"), "33").expect("a knob");
-    let model = folder
-        .file("fast.toml", "kind = \"fixed\"\ncapacity = \"1GiB\"\ndepth = 32\nchannels = 1\nservice = \"50us\"\n");
+    let fast = "kind = \"fixed\"\ndescription = \"fast\"\ncapacity = \"1GiB\"\nmax_command = \"1MiB\"\ndepth = 32\n\
+                channels = 1\nservice = \"50us\"\n";
+    let model = folder.file("fast.toml", fast);
     let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "300ms", "--json"];
     let output = folder.run(&arguments);
     assert!(output.status.success(), "{output:?}");
