@@ -155,7 +155,7 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
     let said = String::from_utf8_lossy(&said.stdout).replace('\n', " ").replace("  ", " ");
     assert!(said.contains("predictions on this disk have been within"), "{said}");
 
-    let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "60s", "--elevators", "bfq,none"];
+    let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "15s", "--elevators", "bfq,none"];
     let mut child = folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
     for _ in 0..100 {
         if disk.read("scheduler").contains("[bfq]") {
