@@ -135,8 +135,8 @@ fn summary(page: &mut String, setting: &Setting, judged: &Judged) {
 
 fn table(page: &mut String, setting: &Setting, cells: &[Cell]) {
     let _ = writeln!(page, "\n## {}\n", setting.name);
-    let head = "| job | process | scheduler | KiB/s measured | predicted | ratio | mean latency ms | predicted | p99 ms | \
-                predicted |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
+    let head = "| job | process | scheduler | KiB/s measured | predicted | ratio | mean latency ms | predicted \
+                | p99 ms | predicted |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
     page.push_str(head);
     for Cell { measured: real, predicted: ours } in cells {
         let kib = |row: &Row| row.bandwidth / 1024.0;

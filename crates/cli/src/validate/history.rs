@@ -73,8 +73,8 @@ mod tests {
         };
         let lines =
             line("a", "0.01,0.02,0.03,0.04,0.05") + &line("b", "9") + "broken\n" + &line("a", "0.06,0.07,0.08,0.12,3");
-        let expected = "predictions on this disk have been within 12 % in 9 of 10 cases, and the verdict right in 2 of 4 \
-                        jobs (blksched validate)";
+        let expected = "predictions on this disk have been within 12 % in 9 of 10 cases, and the verdict right in 2 \
+                        of 4 jobs (blksched validate)";
         assert_eq!(said(&lines, "a").as_deref(), Some(expected));
         assert_eq!(said(&lines, "c"), None);
     }
