@@ -7,6 +7,19 @@ use blksched::{
 };
 
 const STEPS: u32 = 4000;
+const MS: i64 = 1_000_000;
+/// Each at an extreme, and at its default.
+const KNOBS: [(&str, [i64; 2]); 9] = [
+    ("low_latency", [0, 1]),
+    ("slice_idle", [0, 8 * MS]),
+    ("max_budget", [1, 0]),
+    ("strict_guarantees", [1, 0]),
+    ("back_seek_max", [0, 16_384]),
+    ("back_seek_penalty", [1_000_000, 2]),
+    ("fifo_expire_sync", [0, 125 * MS]),
+    ("fifo_expire_async", [0, 250 * MS]),
+    ("timeout_sync", [MS, 124 * MS]),
+];
 
 struct Use {
     queue: BlockQueue,
@@ -21,7 +34,8 @@ struct Use {
 
 impl Use {
     fn new(seed: u64) -> Use {
-        let elevator = Catalogue::builtin().build("bfq").unwrap().elevator;
+        let era = if seed.is_multiple_of(2) { "bfq" } else { "bfq@6.1" };
+        let elevator = Catalogue::builtin().build(era).unwrap().elevator;
         let limits = Limits { rotational: !seed.is_multiple_of(3), max_sectors: 64, ..Limits::default() };
         let config = QueueConfig { limits, depth: 1 + (seed % 6) as u32, ..QueueConfig::default() };
         let queue = BlockQueue::new(config, elevator);
@@ -101,9 +115,8 @@ impl Use {
     }
 
     fn turn_a_knob(&mut self) {
-        let knobs = [("low_latency", 0), ("low_latency", 1), ("slice_idle", 0), ("slice_idle", 8_000_000)];
-        let more = [("max_budget", 1), ("max_budget", 0), ("strict_guarantees", 1), ("strict_guarantees", 0)];
-        let (knob, raw) = if self.draw(2) == 0 { knobs } else { more }[self.draw(4) as usize];
+        let (knob, values) = KNOBS[self.draw(KNOBS.len() as u64) as usize];
+        let raw = values[self.draw(2) as usize];
         self.queue.set(self.now, knob, raw).unwrap();
     }
 }

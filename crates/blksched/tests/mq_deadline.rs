@@ -9,9 +9,9 @@ use queue_kit::{ME, REAL_TIME, Rig, YOU, at_ms, inserted};
 
 const IDLE: Priority = Priority { class: Class::Idle, level: 7 };
 
-/// A device that takes `depth` requests at a time.
+/// A device that takes `depth` requests at a time, under the rules of 6.1 (`knobs` and `mechanisms` show what changed).
 fn rig(depth: u32) -> Rig {
-    Rig::new("mq-deadline", QueueConfig { depth, ..QueueConfig::default() })
+    Rig::new("mq-deadline@6.1", QueueConfig { depth, ..QueueConfig::default() })
 }
 
 fn read(rig: &mut Rig, priority: Priority, start: u64) {
@@ -159,7 +159,8 @@ fn a_batch_goes_on_behind_one_that_was_absorbed() {
 
 #[test]
 fn a_request_handed_back_goes_first_whatever_its_class() {
-    let mut rig = rig(1);
+    // In 6.1 it would be the first of its class only.
+    let mut rig = Rig::new("mq-deadline@6.18", QueueConfig::default());
     read(&mut rig, IDLE, 100);
     let idle = rig.issue();
     read(&mut rig, REAL_TIME, 400);

@@ -133,6 +133,9 @@ impl Setup {
                 values.push((knob.name, raw));
             }
         }
+        if was_written_anew(header, &values) {
+            values.push(("max_budget", 0));
+        }
         for (name, raw) in values {
             queue.set(born, name, raw)?;
         }
@@ -194,6 +197,14 @@ fn elevator_name(header: &Header) -> String {
         "bfq" if header.group_scheduling != Some(true) => format!("bfq@{kernel}+groups=off+hz={hz}"),
         other => format!("{other}@{kernel}+hz={hz}"),
     }
+}
+
+/// BFQ: was `max_budget` written although it stayed 0? Then the budget in force is no longer the one of the start.
+fn was_written_anew(header: &Header, values: &[(&str, i64)]) -> bool {
+    const AT_THE_START: i64 = 16_384;
+    let in_force = header.initial.get("max_budget").copied().unwrap_or(AT_THE_START);
+    let says_why = values.iter().any(|(name, _)| ["max_budget", "timeout_sync"].contains(name));
+    header.scheduler == "bfq" && in_force != AT_THE_START && !says_why
 }
 
 /// What a written value means: times in the unit in which sysfs shows the knob.

@@ -115,6 +115,22 @@ impl MqDeadline {
         Pick::Taken { rq, queued }
     }
 
+    fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        if let Some(rq) = self.handed_back.pop() {
+            let request = cx.rq(rq);
+            self.classes[Rank::of(request.priority)].onward[request.dir()].goes_on_from(request.start);
+            return Dispatch::Issue(rq);
+        }
+        if !self.has_work() {
+            return Dispatch::Empty;
+        }
+        match (self.choose(cx), self.deadline()) {
+            (Some(rq), _) => Dispatch::Issue(rq),
+            (None, Some(until)) => Dispatch::Idle { until, why: IdleFor::AheadOfTime },
+            (None, None) => Dispatch::Wait,
+        }
+    }
+
     fn expire(&self, dir: Dir) -> Tick {
         self.jiffies.ticks(match dir {
             Dir::Read => self.tunables.read_expire,
@@ -163,20 +179,15 @@ impl Elevator for MqDeadline {
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        let before = self.deadline();
         self.ahead_of_time = None;
-        if let Some(rq) = self.handed_back.pop() {
-            let request = cx.rq(rq);
-            self.classes[Rank::of(request.priority)].onward[request.dir()].goes_on_from(request.start);
-            return Dispatch::Issue(rq);
+        let answer = self.answer(cx);
+        match self.deadline() {
+            now if now == before => {}
+            Some(until) => cx.explain(Reason::Armed { until, why: IdleFor::AheadOfTime }),
+            None => cx.explain(Reason::Cancelled),
         }
-        if !self.has_work() {
-            return Dispatch::Empty;
-        }
-        match (self.choose(cx), self.deadline()) {
-            (Some(rq), _) => Dispatch::Issue(rq),
-            (None, Some(until)) => Dispatch::Idle { until, why: IdleFor::AheadOfTime },
-            (None, None) => Dispatch::Wait,
-        }
+        answer
     }
 
     /// Then the next request no longer seems to come from the future. (A kernel tries every 3 ms.)
