@@ -4,6 +4,7 @@ pub use crate::answer::{Admission, Dispatch, IdleFor, Insert, Lookup, Neighbours
 use crate::explain::{Listener, Reason};
 use crate::group::Group;
 use crate::queue::merge::{MergeIndex, Merging};
+use crate::queue::rq_qos::OwnThrottling;
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting, Tunables};
@@ -122,6 +123,22 @@ pub trait Elevator: Send {
     /// May this bio take a slot, and how deep? Asked before a request is made.
     fn admit(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Admission {
         Admission::Unlimited
+    }
+
+    /// The smallest depth that [`Elevator::admit`] limits anything to, as announced to blk-mq: fewer completions then
+    /// make a wake-up.
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        None
+    }
+
+    /// Is there an elevator at all? Without one requests hold the device's own tags, and none are sent ahead.
+    fn schedules(&self) -> bool {
+        true
+    }
+
+    /// Does it schedule buffered writes by itself, so that they are not to be throttled?
+    fn own_throttling(&self) -> OwnThrottling {
+        OwnThrottling::No
     }
 
     /// A request exists, has left its submitter's plug, and may still merge away before it is inserted.

@@ -171,6 +171,13 @@ pub enum Reason {
         /// Tags.
         shallow: u32,
     },
+    /// A policy (writeback throttling, io.cost) holds a bio back; its submitter sleeps.
+    HeldByPolicy {
+        /// Who.
+        submitter: SubmitterId,
+        /// The policy.
+        by: &'static str,
+    },
     /// No request slot was free in this direction: the submitter sleeps.
     Slept {
         /// Who.

@@ -68,7 +68,8 @@ pub use group::{Group, GroupError, Groups};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
 pub use queue::{
-    BlockQueue, Delivery, Kept, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted, WakeRule, merge,
+    BlockQueue, Delivery, DispatchAhead, Driver, FlushCommand, Kept, Limits, Next, Outcome, Plugging, Pool,
+    QueueConfig, Slots, Submitted, WakeRule, Wakes, merge, mq, rq_qos, wbt,
 };
 pub use request::{
     Bio, Class, Command, Dir, Durability, GroupId, Hints, Op, PerDir, PerWaiter, Priority, Request, RequestId,

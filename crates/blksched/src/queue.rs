@@ -2,111 +2,59 @@
 //!
 //! ```text
 //! bio → flush sequence → split → merge → slot → (submitter's plug) → elevator → (queue's plug) → depth → device
+//! bio → split → merge → policies → tag → flush sequence or (plug → elevator) → dispatch list → device      (blk-mq)
 //! ```
 //!
 //! It owns the arena, keeps the contract's four rules, and is the only writer of requests. One file per mechanism.
 
-use crate::elevator::{Books, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Run};
+use crate::elevator::{Books, Cx, DeviceFacts, Dispatch, Elevator, Insert, Run};
 use crate::explain::{Listener, Reason, Silence, Unplug};
 use crate::group::Groups;
 use crate::request::{Bio, Bios, Command, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting};
 
+mod answers;
 mod cancel;
 mod config;
+mod dispatch_list;
 mod flush;
 mod groups;
 pub mod merge;
+pub mod mq;
 mod plug;
+mod pools;
 mod recorded;
+pub mod rq_qos;
+mod sequence;
 mod slots;
 mod split;
 mod submit;
 mod switch;
+mod tasks;
+pub mod wbt;
 
+pub use answers::{Delivery, Next, Outcome, Submitted};
 pub use config::{Limits, QueueConfig};
+pub use dispatch_list::{DispatchAhead, Driver, FlushCommand};
 pub use plug::Plugging;
 pub use recorded::Kept;
-pub use slots::{Slots, WakeRule};
+pub use slots::{Pool, Slots, WakeRule};
+pub use tasks::Wakes;
 
+use dispatch_list::DispatchList;
 use flush::Flushes;
 use merge::MergeIndex;
-use plug::Plug;
+use mq::{TagSet, Task};
+use plug::{Handover, Plug};
+use pools::Pools;
+use rq_qos::Policies;
+use sequence::Sequences;
 use slots::SlotBook;
+use tasks::Tasks;
 
 /// So many deadlines at one moment are no accident.
 const ROUNDS: u32 = 10_000;
-
-/// What became of a submitted bio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
-    /// It is a new request, with the elevator (of a split bio: its last piece).
-    Inserted(RequestId),
-    /// It joined a queued request.
-    Merged {
-        /// The request.
-        into: RequestId,
-        /// At which end.
-        end: crate::explain::End,
-    },
-    /// It became a request that merged into a queued one instead of being inserted (6.1's insert merge).
-    MergedOnInsert {
-        /// The request; it may have been absorbed in turn.
-        into: RequestId,
-    },
-    /// No slot is free: its submitter sleeps until [`Delivery::Awake`]. The queue keeps the bio.
-    Asleep,
-    /// It waits in its submitter's plug, or for a flush.
-    Held,
-    /// Nothing had to be done; its completion is already among the deliveries.
-    Done,
-}
-
-/// What comes back to submitters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// A bio is complete.
-    Done {
-        /// Its submitter's name for it.
-        tag: Tag,
-        /// Did any part of it fail?
-        outcome: Outcome,
-    },
-    /// The submission that slept went through.
-    Awake(SubmitterId),
-}
-
-/// How an I/O ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// As asked.
-    Ok,
-    /// The device reported an error.
-    Failed,
-}
-
-/// The queue's answer to "what should the device do next?"
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Start this.
-    Issue(Command),
-    /// The elevator leaves the disk alone on purpose.
-    Idle {
-        /// When its answer may change by itself.
-        until: Instant,
-        /// For whom.
-        why: IdleFor,
-    },
-    /// The elevator waits for a completion.
-    Wait,
-    /// Nothing is queued.
-    Empty,
-    /// The device has as much as it takes.
-    Full,
-    /// The queue collects requests before it lets any go.
-    Plugged,
-}
 
 /// An elevator, its requests, and the rules around them.
 pub struct BlockQueue<L: Listener = Silence> {
@@ -114,6 +62,9 @@ pub struct BlockQueue<L: Listener = Silence> {
     elevator: Box<dyn Elevator>,
     plug: Plug,
     flushes: Flushes,
+    sequences: Sequences,
+    list: DispatchList,
+    policies: Policies,
     groups: Groups,
     /// The elevator's last answer, while nothing has changed since.
     answer: Option<Dispatch>,
@@ -122,6 +73,10 @@ pub struct BlockQueue<L: Listener = Silence> {
     /// Taken back, and still with the elevator.
     cancelled: Vec<RequestId>,
     deliveries: Vec<Delivery>,
+    /// The task that fell asleep last; further pieces of its bio follow.
+    last_asleep: Option<Task>,
+    /// Kept for the next call that wakes anybody.
+    woke: Vec<Task>,
 }
 
 /// What the queue's mechanisms share: the books, and who listens.
@@ -184,7 +139,13 @@ impl<L: Listener> BlockQueue<L> {
             books: Books { device, requests, merges, wished: Run::No },
             clock: config.born,
             bios: Bios::default(),
-            slots: SlotBook::new(config.slots),
+            slots: match config.slots {
+                Slots::Tags { nr_requests, era, order } => {
+                    let set = TagSet::new(era, order, nr_requests.max(1), elevator.shallowest(&device));
+                    SlotBook::Tags(Box::new(Tasks::new(set)))
+                }
+                counted => SlotBook::Pools(Pools::new(counted)),
+            },
             queued: 0,
             listener,
         };
@@ -193,11 +154,16 @@ impl<L: Listener> BlockQueue<L> {
             elevator,
             plug: Plug::new(config.plugging),
             flushes: Flushes::default(),
+            sequences: Sequences::default(),
+            list: DispatchList::default(),
+            policies: Policies::default(),
             groups: Groups::default(),
             answer: None,
             orphans: Vec::new(),
             cancelled: Vec::new(),
             deliveries: Vec::new(),
+            last_asleep: None,
+            woke: Vec::new(),
         };
         queue.elevator.attach(&mut queue.core.cx(config.born));
         queue.introduce_groups(config.born);
@@ -209,7 +175,7 @@ impl<L: Listener> BlockQueue<L> {
         self.catch_up(now);
         loop {
             let next = self.ask(now);
-            if matches!(next, Next::Issue(_)) || self.core.slots.nobody_sleeps() || !self.admit_sleepers(now) {
+            if matches!(next, Next::Issue(_)) || !self.admit_sleepers(now) {
                 return next;
             }
         }
@@ -227,16 +193,30 @@ impl<L: Listener> BlockQueue<L> {
             Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
         });
         if self.core.books.requests[rq].op == Op::Flush {
-            self.flush_done(now, rq, outcome);
+            match self.core.config.slots.era() {
+                Some(_) => self.sequence_flushed(now, rq, outcome),
+                None => self.flush_done(now, rq, outcome),
+            }
             return;
         }
-        if !self.is_orphan(rq) {
+        if !self.passed_by(rq) && !self.is_orphan(rq) {
             let run = self.elevator.complete(&mut self.core.cx(now), rq);
             self.obey(now, run);
         }
+        if !self.sequence_goes_on(now, rq, outcome) {
+            self.end_request(now, rq, outcome);
+        }
+    }
+
+    /// Nothing more is to be done with `rq`: its bios end, the policies hear of it, its slot comes free, in this order.
+    fn end_request(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
         let dir = self.core.books.requests[rq].dir();
         self.deliver(rq, outcome);
-        self.core.slots.release(dir);
+        self.tell_policies(now, |policy, cx| policy.done(cx, rq));
+        match &mut self.core.slots {
+            SlotBook::Pools(pools) => pools.release(dir),
+            SlotBook::Tags(_) => self.return_tag(rq),
+        }
         self.core.books.requests.release(rq);
     }
 
@@ -249,12 +229,17 @@ impl<L: Listener> BlockQueue<L> {
         self.leave_device(rq);
         self.core.explain(now, |_| Reason::Requeued { rq });
         if self.core.books.requests[rq].op == Op::Flush {
-            self.flushes.try_again(rq);
-            self.core.books.requests.release(rq);
+            self.requeue_flush(rq);
+            return;
+        }
+        self.tell_policies(now, |policy, cx| policy.requeued(cx, rq));
+        self.core.queued += 1;
+        if self.passed_by(rq) {
+            self.core.books.requests.get_mut(rq).stage = Stage::Held;
+            self.list.push_front(rq, dispatch_list::From::Bypass);
             return;
         }
         self.core.books.requests.get_mut(rq).stage = Stage::Queued;
-        self.core.queued += 1;
         if self.is_orphan(rq) {
             // The present elevator has never seen it.
             self.elevator.prepare(&mut self.core.cx(now), rq);
@@ -265,17 +250,27 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
+    fn requeue_flush(&mut self, rq: RequestId) {
+        match self.core.config.slots.era() {
+            Some(_) => self.sequence_flush_again(rq),
+            None => {
+                self.flushes.try_again(rq);
+                self.core.books.requests.release(rq);
+            }
+        }
+    }
+
     /// `submitter` has sent its burst and now waits for it: plugs open.
     pub fn waits(&mut self, now: Instant, submitter: SubmitterId) {
         self.catch_up(now);
-        self.flush_submitter_plug(now, submitter);
+        self.flush_plug_of(now, submitter, Handover::Finish);
         self.open_plug(now, Unplug::Waiting);
     }
 
     /// `submitter` is gone; what it has queued is still served.
     pub fn forget(&mut self, now: Instant, submitter: SubmitterId) {
         self.catch_up(now);
-        self.flush_submitter_plug(now, submitter);
+        self.flush_plug_of(now, submitter, Handover::Finish);
         self.plug.forget(submitter);
         let run = self.elevator.forget(&mut self.core.cx(now), submitter);
         self.changed();
@@ -307,10 +302,8 @@ impl<L: Listener> BlockQueue<L> {
 
     /// When the queue next wants to be told the time, by any call.
     pub fn deadline(&self) -> Option<Instant> {
-        match (self.elevator.deadline(), self.plug.deadline()) {
-            (Some(elevator), Some(plug)) => Some(elevator.min(plug)),
-            (elevator, plug) => elevator.or(plug),
-        }
+        let parts = [self.elevator.deadline(), self.plug.deadline(), self.policies.deadline()];
+        parts.into_iter().flatten().min()
     }
 
     /// Let what is due by `now` happen. Every other call does this first.
@@ -371,7 +364,11 @@ impl<L: Listener> BlockQueue<L> {
     /// If one is broken.
     pub fn check(&self) {
         self.elevator.check(&self.core.books.requests);
-        self.core.slots.check(self.core.books.requests.len() as u32);
+        let live = self.core.books.requests.len() as u32;
+        match &self.core.slots {
+            SlotBook::Pools(pools) => pools.check(live),
+            SlotBook::Tags(tasks) => tasks.check(live),
+        }
         assert!(self.core.books.device.in_flight <= self.core.config.depth);
     }
 }
@@ -382,7 +379,7 @@ impl<L: Listener> BlockQueue<L> {
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
         let due = |deadline: Option<Instant>| deadline.is_some_and(|at| at <= now);
-        if due(self.elevator.deadline()) || due(self.plug.deadline()) {
+        if due(self.elevator.deadline()) || due(self.plug.deadline()) || due(self.policies.deadline()) {
             self.pass_all(now);
         }
         self.core.clock = now;
@@ -411,6 +408,8 @@ impl<L: Listener> BlockQueue<L> {
                 self.changed();
             }
             self.obey(at, run);
+        } else if self.policies.deadline().is_some_and(|deadline| deadline <= at) {
+            self.elapse_policies(at);
         } else {
             self.open_plug(at, Unplug::Timer);
         }
@@ -431,8 +430,11 @@ impl<L: Listener> BlockQueue<L> {
 
     /// One question to the elevator, or the reason not to ask.
     fn ask(&mut self, now: Instant) -> Next {
-        if self.core.books.device.in_flight >= self.core.config.depth {
+        if self.is_device_full(now) {
             return Next::Full;
+        }
+        if let Some(listed) = self.next_listed(now) {
+            return Next::Issue(listed);
         }
         if let Some(flush) = self.next_flush(now) {
             return Next::Issue(flush);
@@ -440,16 +442,7 @@ impl<L: Listener> BlockQueue<L> {
         if self.plug.is_closed() {
             return Next::Plugged;
         }
-        let answer = loop {
-            match self.answer {
-                Some(answer) => break answer,
-                None => match self.elevator.dispatch(&mut self.core.cx(now)) {
-                    Dispatch::Reinsert(rq) => self.reinsert(now, rq),
-                    Dispatch::Issue(rq) if !self.cancelled.is_empty() && self.drops(now, rq) => {}
-                    answer => break answer,
-                },
-            }
-        };
+        let answer = self.choose(now);
         self.answer = (!matches!(answer, Dispatch::Issue(_))).then_some(answer);
         match answer {
             Dispatch::Issue(rq) => Next::Issue(self.issue(now, rq)),
@@ -457,6 +450,20 @@ impl<L: Listener> BlockQueue<L> {
             Dispatch::Idle { until, why } => Next::Idle { until, why },
             Dispatch::Wait => Next::Wait,
             Dispatch::Empty => Next::Empty,
+        }
+    }
+
+    /// The elevator's answer, what it wants inserted again and what nobody wants any more being seen to.
+    fn choose(&mut self, now: Instant) -> Dispatch {
+        loop {
+            match self.answer {
+                Some(answer) => return answer,
+                None => match self.elevator.dispatch(&mut self.core.cx(now)) {
+                    Dispatch::Reinsert(rq) => self.reinsert(now, rq),
+                    Dispatch::Issue(rq) if !self.cancelled.is_empty() && self.drops(now, rq) => {}
+                    answer => return answer,
+                },
+            }
         }
     }
 
@@ -474,6 +481,9 @@ impl<L: Listener> BlockQueue<L> {
         self.core.books.requests.get_mut(rq).stage = Stage::InFlight;
         let Request { op, start, sectors, durability, submitter, .. } = self.core.books.requests[rq];
         self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
+        if op != Op::Flush {
+            self.tell_policies(now, |policy, cx| policy.issued(cx, rq));
+        }
         let fua = durability.fua && self.core.config.limits.fua;
         Command { rq, op, start, sectors, fua, submitter }
     }
@@ -482,7 +492,11 @@ impl<L: Listener> BlockQueue<L> {
         let stage = self.core.books.requests[rq].stage;
         assert!(stage == Stage::InFlight, "the device returned {rq:?}, which is {stage:?}");
         self.core.books.device.in_flight -= 1;
-        self.changed();
+        // What the elevator never met changes no answer of its.
+        let unknown = self.core.books.requests[rq].op == Op::Flush || self.passed_by(rq);
+        if self.core.config.slots.era().is_none() || !unknown {
+            self.changed();
+        }
     }
 
     /// Was `rq` issued by an elevator that has been replaced? Asked once per request.
@@ -495,7 +509,7 @@ impl<L: Listener> BlockQueue<L> {
     fn deliver(&mut self, rq: RequestId, outcome: Outcome) {
         let bios = core::mem::replace(&mut self.core.books.requests.get_mut(rq).bios, Fragment::NONE);
         let needs_flush = self.core.books.requests[rq].durability.fua && !self.core.config.limits.fua;
-        if needs_flush && outcome == Outcome::Ok {
+        if needs_flush && outcome == Outcome::Ok && self.core.config.slots.era().is_none() {
             self.flushes.after(bios);
         } else {
             self.finish_bios(bios, outcome);
@@ -531,6 +545,10 @@ impl<L: Listener> BlockQueue<L> {
             // Inserted anew, and nothing may join it as before.
             self.core.seal(rq);
         }
+        self.explain_inserted(now, rq);
+    }
+
+    fn explain_inserted(&mut self, now: Instant, rq: RequestId) {
         self.core.explain(now, |requests| {
             let Request { submitter, sectors, .. } = requests[rq];
             Reason::Inserted { rq, dir: requests[rq].dir(), sectors, submitter }

@@ -251,7 +251,7 @@ fn first_learnt_at_ms(spec: &str) -> u64 {
 
 /// Of 62, in eight words of eight.
 fn tags_for_write_back(spec: &str) -> u32 {
-    let slots = Slots::LINUX_5.with_nr_requests(62);
+    let slots = Slots::LINUX_6_12.with_nr_requests(62);
     let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
     rig.submit(Bio::write_back(0, ME, Sector(0), 8));
     let limit = |reason| match reason {

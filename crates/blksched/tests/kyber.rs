@@ -4,7 +4,7 @@ mod queue_kit;
 
 use blksched::{
     Bio, DepthChange, Domain, DomainTurn, Latency, Limits, Next, Op, QueueConfig, Reason, Sector, Slots, Span,
-    Submitted, WakeRule,
+    Submitted,
 };
 use queue_kit::{ME, Rig, inserted};
 
@@ -187,7 +187,7 @@ fn a_look_at_latencies_wishes_no_run_and_is_not_repeated_by_itself() {
 #[test]
 fn write_back_leaves_a_quarter_of_the_slots_and_direct_writes_do_not() {
     let let_in = |make: fn(u64, blksched::SubmitterId, Sector, u32) -> Bio| {
-        let slots = Slots::Shared { nr_requests: 256, wake: WakeRule::AtFree(1) };
+        let slots = Slots::LINUX_6_1.with_nr_requests(256);
         let mut rig = Rig::new("kyber", QueueConfig { slots, ..QueueConfig::default() });
         (0..300).take_while(|nth| rig.submit(make(0, ME, Sector(nth * 100), 8)) != Submitted::Asleep).count()
     };

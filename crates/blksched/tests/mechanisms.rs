@@ -71,7 +71,7 @@ fn an_idle_read_handed_back_and_a_real_time_read(spec: &str) -> Vec<u64> {
 
 /// Of 62, in eight words of eight; half of them for mq-deadline.
 fn tags_that_a_write_may_use(spec: &str) -> Vec<u64> {
-    let slots = Slots::LINUX_5.with_nr_requests(62);
+    let slots = Slots::LINUX_6_12.with_nr_requests(62);
     let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
     _ = rig.queue.set(rig.now, "async_depth", 31);
     rig.submit(Bio::write_back(0, YOU, Sector(100), 8));

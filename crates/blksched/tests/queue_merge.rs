@@ -163,7 +163,7 @@ fn e3_a_request_keeps_the_waiter_the_priority_and_the_hints_of_its_first_bio() {
     let mut rig = without_decoy("deadline@2.6.33", 1024);
     let rq = rig.new_write(0, 8);
     let urgent = Priority { class: Class::RealTime, level: 0 };
-    let hints = blksched::Hints { meta: true, no_idle: true, req_sync: false };
+    let hints = blksched::Hints { meta: true, no_idle: true, ..Default::default() };
     let sync = Bio { priority: urgent, hints, ..Bio::write(0, YOU, Sector(8), 8) };
     assert_eq!(rig.submit(sync), back(rq));
     let request = &rig.queue.requests()[rq];

@@ -17,8 +17,8 @@ fn per_direction(nr_requests: u32, wake: WakeRule) -> QueueConfig {
     with(Slots::PerDirection { nr_requests, wake })
 }
 
-fn shared(nr_requests: u32, wake: WakeRule) -> QueueConfig {
-    with(Slots::Shared { nr_requests, wake })
+fn shared(nr_requests: u32) -> QueueConfig {
+    with(Slots::LINUX_6_1.with_nr_requests(nr_requests))
 }
 
 /// noop, so that only slots matter.
@@ -79,7 +79,7 @@ fn until_blk_mq_each_direction_has_its_own_slots() {
 
 #[test]
 fn since_blk_mq_both_directions_share_them() {
-    let mut rig = rig(shared(4, WakeRule::AtFree(1)));
+    let mut rig = rig(shared(4));
     for nth in 0..2 {
         assert_ne!(rig.read(nth * 100, 8), Submitted::Asleep);
         assert_ne!(rig.write(nth * 100, 8), Submitted::Asleep);
@@ -132,12 +132,18 @@ fn a_sleeper_that_can_merge_when_it_wakes_needs_no_slot_either() {
 }
 
 #[test]
-fn a_flush_needs_no_slot() {
+fn until_blk_mq_a_flush_needs_no_slot_and_since_then_it_holds_one_from_start_to_end() {
     let limits = Limits { volatile_cache: true, ..Limits::default() };
-    let mut rig = rig(QueueConfig { limits, ..shared(1, WakeRule::AtFree(1)) });
-    rig.write(0, 8);
-    assert_eq!(rig.submit(Bio::flush(0, YOU)), Submitted::Held);
-    assert_eq!(rig.issue().op, blksched::Op::Flush);
+    let mut early = rig(QueueConfig { limits, ..per_direction(1, WakeRule::AtFree(1)) });
+    early.write(0, 8);
+    assert_eq!(early.submit(Bio::flush(0, YOU)), Submitted::Held);
+    assert_eq!(early.issue().op, blksched::Op::Flush);
+    let mut late = rig(QueueConfig { limits, ..shared(1) });
+    assert_eq!(late.submit(Bio::flush(0, YOU)), Submitted::Held);
+    let flush = late.issue();
+    assert_eq!((flush.op, late.write(0, 8)), (blksched::Op::Flush, Submitted::Asleep));
+    late.complete(flush.rq);
+    assert_eq!(late.issue().op, blksched::Op::Write);
 }
 
 // ---- when a sleeper wakes
@@ -154,7 +160,7 @@ fn in_2_6_a_sleeper_wakes_at_the_first_free_slot() {
 
 #[test]
 fn in_blk_mq_a_sleeper_wakes_when_8_tags_are_free() {
-    assert_eq!(completions_until_awake(with(Slots::LINUX_5), 256), 8);
+    assert_eq!(completions_until_awake(with(Slots::LINUX_6_1), 256), 8);
 }
 
 #[test]
@@ -190,7 +196,7 @@ fn whoever_comes_new_goes_behind_those_who_sleep_though_slots_are_free() {
 
 #[test]
 fn those_who_sleep_wake_in_the_order_in_which_they_came() {
-    for slots in [Slots::LINUX_2_5, Slots::LINUX_2_6, Slots::LINUX_5] {
+    for slots in [Slots::LINUX_2_5, Slots::LINUX_2_6, Slots::LINUX_6_1] {
         let mut rig = rig(with(slots.with_nr_requests(4)));
         let in_flight = fill(&mut rig, 4);
         let sleepers: Vec<SubmitterId> = [9, 4, 7, 5, 8].map(SubmitterId).into();
@@ -281,7 +287,7 @@ fn the_batch_is_for_the_direction_that_was_slept_for() {
 
 #[test]
 fn in_blk_mq_nobody_exceeds_the_tags() {
-    let mut rig = rig(with(Slots::LINUX_5));
+    let mut rig = rig(with(Slots::LINUX_6_1));
     let in_flight = fill(&mut rig, 256);
     rig.read(0, 8);
     in_flight.into_iter().take(8).for_each(|rq| rig.complete(rq));
@@ -326,7 +332,7 @@ impl Dice {
 
 #[test]
 fn every_sleep_is_answered_by_one_awake_whatever_happens() {
-    let kinds = [Slots::LINUX_2_5, Slots::LINUX_2_6, Slots::LINUX_5].map(|slots| slots.with_nr_requests(6));
+    let kinds = [Slots::LINUX_2_5, Slots::LINUX_2_6, Slots::LINUX_6_1].map(|slots| slots.with_nr_requests(6));
     let pluggings = [Plugging::Never, Plugging::LINUX_2_6, Plugging::LINUX_3];
     let limits = Limits { max_sectors: 64, volatile_cache: true, ..Limits::default() };
     for (seed, (slots, plugging)) in (0..).zip(kinds.iter().flat_map(|&k| pluggings.map(|p| (k, p)))) {
@@ -369,6 +375,7 @@ fn every_sleep_is_answered_by_one_awake_whatever_happens() {
                         let at = asleep.iter().position(|&sleeper| sleeper == who);
                         asleep.remove(at.expect("only a sleeper wakes"));
                     }
+                    blksched::Delivery::Runnable(_) => unreachable!("woken tasks run by themselves here"),
                 }
             }
         }
@@ -415,7 +422,7 @@ fn shallow(dir: Dir, per_word: u32) -> Box<dyn blksched::Elevator> {
 fn a_request_that_may_take_few_tags_of_each_word_sleeps_while_more_are_taken() {
     // Words of 64 tags, or of fewer so that there are four: 256 are 4 x 64, 512 are 8 x 64, 16 are 4 x 4.
     for (tags, per_word, limit) in [(256, 3, 12), (512, 3, 24), (16, 1, 4)] {
-        let mut rig = Rig::with(shallow(Dir::Write, per_word), shared(tags, WakeRule::AtFree(1)));
+        let mut rig = Rig::with(shallow(Dir::Write, per_word), shared(tags));
         for nth in 0..limit {
             assert_ne!(rig.write(nth * 100, 8), Submitted::Asleep, "{tags} tags, the {nth}th");
         }
@@ -426,42 +433,31 @@ fn a_request_that_may_take_few_tags_of_each_word_sleeps_while_more_are_taken() {
 }
 
 #[test]
-fn what_others_hold_counts_against_a_shallow_request() {
-    let mut rig = Rig::with(shallow(Dir::Write, 1), shared(64, WakeRule::AtFree(1)));
+fn what_others_hold_of_its_bits_counts_against_a_shallow_request() {
+    // Four words of 16; reads take the first bits of the first.
+    let mut rig = Rig::with(shallow(Dir::Write, 1), shared(64));
     rig.reads([0, 100, 200, 300]);
-    assert_eq!(rig.write(0, 8), Submitted::Asleep);
-    rig.serve();
-    assert_eq!(rig.awake(), []);
-    assert_eq!(rig.drain(), [100, 200, 300, 0]);
+    for nth in 0..3 {
+        assert_ne!(rig.write(1000 + nth * 100, 8), Submitted::Asleep, "the first bits of three words are free");
+    }
+    assert_eq!(rig.write(5000, 8), Submitted::Asleep);
+    rig.drain();
     assert_eq!(rig.awake(), [ME]);
 }
 
 #[test]
-fn a_sleeper_that_may_not_go_yet_keeps_its_place() {
-    let mut rig = Rig::with(shallow(Dir::Write, 1), shared(64, WakeRule::AtFree(1)));
-    let in_flight = fill(&mut rig, 4);
+fn a_shallow_sleeper_that_was_woken_in_vain_goes_behind_those_who_came_later() {
+    // Two tags: the first is the only one that a write may use.
+    let mut rig = Rig::with(shallow(Dir::Write, 1), shared(2));
+    let in_flight = fill(&mut rig, 2);
     rig.write_by(YOU, 500, 8);
     rig.write_by(ME, 600, 8);
+    rig.complete(in_flight[1]);
     assert_eq!(rig.next(), Next::Empty);
-    assert_eq!(rig.awake(), [], "the first was woken in vain");
-    in_flight.into_iter().for_each(|rq| rig.complete(rq));
-    assert_eq!(rig.drain(), [500, 600]);
-    assert_eq!(rig.awake(), [YOU, ME]);
-}
-
-#[test]
-fn a_sleeper_that_may_not_go_yet_does_not_hold_up_the_other_direction() {
-    let mut rig = Rig::with(shallow(Dir::Read, 1), shared(8, WakeRule::AtFree(1)));
-    let mut in_flight = vec![];
-    for nth in 0..8 {
-        rig.write_by(WHO, nth * 100, 8);
-        in_flight.push(rig.issue().rq);
-    }
-    assert_eq!(rig.read_by(YOU, 0, 8), Submitted::Asleep);
-    assert_eq!(rig.write_by(ME, 1000, 8), Submitted::Asleep);
+    assert_eq!(rig.awake(), [], "the second tag came free");
     rig.complete(in_flight[0]);
-    rig.next();
-    assert_eq!(rig.awake(), [ME], "seven tags are taken: too many for the read, not for the write");
+    assert_eq!(rig.issue().start, Sector(600));
+    assert_eq!(rig.awake(), [ME]);
 }
 
 #[test]

@@ -96,6 +96,8 @@ impl Stage {
             depth: scene.depth.or_else(|| self.recorded("queue_depth")),
             nr_requests: scene.nr_requests,
             max_sectors: scene.max_sectors_kb.or_else(|| self.recorded("max_sectors_kb")).map(|kib| 2 * kib),
+            attached: scene.attached,
+            wbt_latency: scene.wbt_lat_usec.map(Span::from_us),
             host: scene.host,
             starts: match scene.starts {
                 When::Drawn => Starts::Drawn(0),

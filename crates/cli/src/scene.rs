@@ -1,6 +1,7 @@
 //! What every run needs, as a user says it: the workload, the disk, and for how long.
 
-use blksched::{Knob, Span, Tunables};
+use blksched::{Knob, Span, Tunables, nearest};
+use blksched_disks::Attached;
 use blksched_workloads::host::HostKnobs;
 use clap::{Args, ValueEnum};
 
@@ -40,6 +41,13 @@ pub(crate) struct Scene {
     /// The largest request in KiB; at most as large as the disk takes [default: as the scheduler's kernel has it]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) max_sectors_kb: Option<u32>,
+    /// How the disk hangs on the host: sata, ide, scsi, nvme, virtio, loop [default: as the disk's file says]
+    #[arg(long, value_name = "KIND", value_parser = attached)]
+    pub(crate) attached: Option<Attached>,
+    /// Writeback throttling of 6.x: how long a read may take, in microseconds; 0 switches it off [default: 75000 for a
+    /// disk that turns, else 2000, and off under bfq]
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    pub(crate) wbt_lat_usec: Option<u64>,
     /// The memory of the host, for buffered I/O, as in memory=1g,dirty_ratio=20; `blksched list host` shows all
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostKnobs::parse, default_value = "")]
     #[arg(hide_default_value = true)]
@@ -63,6 +71,8 @@ impl Scene {
             depth: None,
             nr_requests: None,
             max_sectors_kb: None,
+            attached: None,
+            wbt_lat_usec: None,
             host: HostKnobs::default(),
             parse_only: false,
         }
@@ -73,6 +83,16 @@ impl Scene {
         let show = |knob: &Knob| self.host.get(knob.name).map(|raw| (knob.name, knob.unit.show(raw)));
         HostKnobs::KNOBS.iter().filter_map(show).collect()
     }
+}
+
+/// How a disk hangs on its host.
+fn attached(text: &str) -> Result<Attached, String> {
+    let words = || Attached::WORDS.into_iter().map(|(word, _)| word);
+    if let Some((_, kind)) = Attached::WORDS.into_iter().find(|(word, _)| *word == text) {
+        return Ok(kind);
+    }
+    let nearest = nearest(text, words()).map_or(String::new(), |word| format!("; did you mean `{word}`?"));
+    Err(format!("expected one of {}{nearest}", words().collect::<Vec<_>>().join(", ")))
 }
 
 /// When the processes of a run begin.

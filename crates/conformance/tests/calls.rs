@@ -15,7 +15,7 @@ fn recorded(elevator: &str, seed: u64) -> CallLog {
     let records = Arc::new(Mutex::new(Vec::<Record>::new()));
     let sink = records.clone();
     let sink = Box::new(move |record: &Record| sink.lock().unwrap().push(record.clone()));
-    let config = QueueConfig { depth: 4, slots: Slots::LINUX_5.with_nr_requests(32), ..QueueConfig::default() };
+    let config = QueueConfig { depth: 4, slots: Slots::LINUX_6_1.with_nr_requests(32), ..QueueConfig::default() };
     let choice = catalogue.parse(elevator).unwrap();
     let mut queue = LoggedQueue::new(config, &choice, Silence, Some(sink));
     let header = queue.header().clone();

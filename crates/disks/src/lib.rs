@@ -29,6 +29,7 @@
 //! module heads in `hdd/` and `ssd/`, one per mechanism), and `raid` over any of them. Around each of them may stand
 //! faults, a delay and a tracer (`middleware/`). The presets' comments say where each number comes from.
 
+mod attached;
 mod disk;
 mod endings;
 mod fixed;
@@ -43,6 +44,7 @@ mod spec;
 mod ssd;
 mod timeline;
 
+pub use attached::Attached;
 pub use disk::{Disk, Facts, Finished, IoError, Outcome};
 pub use ledger::{Activity, Ledger};
 pub use middleware::{Record, Trace, Tracer};

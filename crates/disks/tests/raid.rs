@@ -23,6 +23,7 @@ fn array(level: Level, members: u32, change: impl FnOnce(&mut RaidSpec)) -> Disk
         name: "array".into(),
         description: String::new(),
         model: Model::Raid(raid),
+        attached: blksched_disks::Attached::Scsi,
         middleware: Default::default(),
         published: Vec::new(),
     }

@@ -3,9 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use blksched::KnobError;
-
-use crate::trial::{Findings, Trial};
+use crate::trial::{Findings, Trial, TrialError};
 
 /// Runs to be made: one row per thing compared, one column per seed.
 #[derive(Clone, Debug)]
@@ -34,10 +32,14 @@ impl Grid {
     /// row, seed by seed. Once `stop` says so, nothing more begins, and what is there of whole seeds comes back.
     ///
     /// # Errors
-    /// If a row's elevator has no such knob.
-    pub fn run(&self, done: impl Fn() + Sync, stop: impl Fn() -> bool + Sync) -> Result<Vec<Vec<Findings>>, KnobError> {
+    /// If a row's elevator has no such knob, or time stands still.
+    pub fn run(
+        &self,
+        done: impl Fn() + Sync,
+        stop: impl Fn() -> bool + Sync,
+    ) -> Result<Vec<Vec<Findings>>, TrialError> {
         let rows = self.rows.len();
-        let slots: Vec<Mutex<Option<Result<Findings, KnobError>>>> =
+        let slots: Vec<Mutex<Option<Result<Findings, TrialError>>>> =
             (0..self.len()).map(|_| Mutex::default()).collect();
         let next = AtomicUsize::new(0);
         rayon::scope(|scope| {

@@ -8,11 +8,11 @@
 
 use std::sync::Arc;
 
-use blksched::{KnobError, Span};
+use blksched::Span;
 use blksched_measure::Work;
 use blksched_workloads::Plan;
 
-use crate::trial::{Findings, Trial};
+use crate::trial::{Findings, Trial, TrialError};
 
 /// What happened less often says little about its tail.
 const ENOUGH: u64 = 100;
@@ -44,7 +44,7 @@ impl Length {
     ///
     /// # Errors
     /// If the elevator has no such knob.
-    pub fn fitting(trial: &Trial) -> Result<Length, KnobError> {
+    pub fn fitting(trial: &Trial) -> Result<Length, TrialError> {
         let least = if trial.disk.build(trial.seed).facts().rotational { TURNING } else { FLASH };
         let mut limit = least / 8;
         loop {

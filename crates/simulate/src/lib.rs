@@ -23,5 +23,5 @@ mod world;
 pub use grid::Grid;
 pub use hash::TraceHash;
 pub use length::Length;
-pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial};
-pub use world::{Observer, World};
+pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial, TrialError};
+pub use world::{Observer, StandsStill, World};

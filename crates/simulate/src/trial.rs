@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Command, Group, GroupId, Instant, KnobError, Limits, Plugging, QueueConfig, Slots, Span,
-    SubmitterId,
+    BlockQueue, Built, Choice, Command, DispatchAhead, Group, GroupId, Instant, KnobError, Limits, Listener, Plugging,
+    Pool, QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
 };
-use blksched_disks::{Activity, Disk, DiskSpec, Facts};
+use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts};
 use blksched_measure::{JobRecord, Reasons, Share};
 use blksched_workloads::host::{HostKnobs, HostReport};
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
 use crate::clerk::Clerk;
 use crate::hash::TraceHash;
-use crate::world::World;
+use crate::world::{StandsStill, World};
 
 /// What stands around an elevator; `None`: as its era and the disk have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub struct Surroundings {
     pub max_sectors: Option<u32>,
     /// Where requests collect.
     pub plugging: Option<Plugging>,
+    /// How the disk hangs on the host.
+    pub attached: Option<Attached>,
+    /// Writeback throttling's target for reads (`wbt_lat_usec`); zero: off. Only since blk-mq.
+    pub wbt_latency: Option<Span>,
     /// The host's memory, for buffered I/O.
     pub host: HostKnobs,
     /// When processes begin.
@@ -59,6 +63,43 @@ impl Starts {
         };
         (0..processes).map(|_| next()).collect()
     }
+}
+
+impl Surroundings {
+    /// Switches on what holds bios back before they have a slot, as that kernel does by itself.
+    pub(crate) fn throttle<L: Listener>(&self, queue: &mut BlockQueue<L>, config: &QueueConfig) {
+        let Some(era) = config.slots.era() else { return };
+        let target = self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational));
+        let mut throttle = wbt::Throttle::new(wbt::Config {
+            era,
+            hz: HZ,
+            target,
+            queue_depth: match config.driver.ahead {
+                DispatchAhead::Budget => config.depth,
+                DispatchAhead::OneMore => config.slots.nr_requests(),
+            },
+            write_cache: config.limits.volatile_cache,
+            born: config.born,
+        });
+        if self.wbt_latency.is_some() {
+            throttle.set_target(config.born, target, &mut Vec::new());
+        }
+        queue.add_policy(config.born, Box::new(throttle));
+    }
+}
+
+/// Ticks per second of the kernels since 6.1, as Debian builds them.
+const HZ: u32 = 250;
+
+/// Why a simulation came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// A knob was refused.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// Time stood still.
+    #[error(transparent)]
+    StandsStill(#[from] StandsStill),
 }
 
 /// One simulation, described.
@@ -153,8 +194,8 @@ impl Trial {
     /// Run it.
     ///
     /// # Errors
-    /// If the elevator has no such knob, or the value is out of range.
-    pub fn simulate(&self) -> Result<Findings, KnobError> {
+    /// If the elevator has no such knob, or the value is out of range, or time stands still.
+    pub fn simulate(&self) -> Result<Findings, TrialError> {
         self.listened_to(Reasons::new())
     }
 
@@ -162,11 +203,11 @@ impl Trial {
     ///
     /// # Errors
     /// As [`Trial::simulate`].
-    pub fn simulate_with_decisions(&self) -> Result<Findings, KnobError> {
+    pub fn simulate_with_decisions(&self) -> Result<Findings, TrialError> {
         self.listened_to(Reasons::new().with_decisions())
     }
 
-    fn listened_to(&self, reasons: Reasons) -> Result<Findings, KnobError> {
+    fn listened_to(&self, reasons: Reasons) -> Result<Findings, TrialError> {
         let is_told = reasons.tells_decisions();
         let disk = self.disk.build(self.seed);
         let mut queue = self.queue(&*disk, reasons);
@@ -179,18 +220,32 @@ impl Trial {
             made.expect("a plan has few groups, with weights that were checked");
         }
         let clerk = Clerk::new(&self.plan, is_told);
-        let config = queue_config(&self.elevator.build(), &self.surroundings, &disk.facts());
+        let config = self.queue_config(&self.elevator.build(), &disk.facts());
         let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());
         let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), clerk);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
-        world.run_until(Instant::ZERO + self.limit);
+        if config.wakes == Wakes::ByDriver {
+            world = world.with_races(self.seed);
+        }
+        world.run_until(Instant::ZERO + self.limit)?;
         Ok(self.result(world))
     }
 
     fn queue(&self, disk: &dyn Disk, reasons: Reasons) -> BlockQueue<Reasons> {
         let built = self.elevator.build();
-        let config = queue_config(&built, &self.surroundings, &disk.facts());
-        BlockQueue::with_listener(config, built.elevator, reasons)
+        let config = self.queue_config(&built, &disk.facts());
+        let mut queue = BlockQueue::with_listener(config, built.elevator, reasons);
+        self.surroundings.throttle(&mut queue, &config);
+        queue
+    }
+
+    fn queue_config(&self, built: &Built, facts: &Facts) -> QueueConfig {
+        queue_config(built, &self.surroundings, facts, self.disk.attached)
+    }
+
+    /// What stands around the elevator in this run.
+    pub fn around(&self) -> QueueConfig {
+        self.queue_config(&self.elevator.build(), &self.disk.build(self.seed).facts())
     }
 
     fn result(&self, mut world: World<Reasons, Clerk>) -> Findings {
@@ -223,7 +278,12 @@ impl Trial {
 }
 
 /// The block queue around an elevator on a disk, as its era has it but for what `surroundings` say.
-pub(crate) fn queue_config(built: &Built, surroundings: &Surroundings, facts: &Facts) -> QueueConfig {
+pub(crate) fn queue_config(
+    built: &Built,
+    surroundings: &Surroundings,
+    facts: &Facts,
+    attached: Attached,
+) -> QueueConfig {
     let limits = Limits {
         max_sectors: surroundings.max_sectors.unwrap_or(built.max_sectors).clamp(1, facts.max_sectors),
         rotational: facts.rotational,
@@ -231,15 +291,24 @@ pub(crate) fn queue_config(built: &Built, surroundings: &Surroundings, facts: &F
         fua: facts.fua,
         ..Limits::default()
     };
-    let slots = surroundings.nr_requests.map_or(built.slots, |n| match built.slots {
+    let attached = surroundings.attached.unwrap_or(attached);
+    let depth = surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth);
+    // Whoever says how deep means the host's tags, too.
+    let tags = surroundings.depth.map_or(attached.tags(facts.depth), |depth| attached.tags(facts.depth).min(depth));
+    let pool = if built.elevator.schedules() { Pool::Scheduler } else { Pool::Device };
+    let slots = built.slots.on_device(tags, attached.tag_order(), pool);
+    let slots = surroundings.nr_requests.map_or(slots, |n| match slots {
         Slots::Unlimited | Slots::Unbounded { .. } => Slots::LINUX_2_6.with_nr_requests(n),
+        Slots::Tags { .. } if pool == Pool::Device => slots.with_nr_requests(n.min(tags)),
         limited => limited.with_nr_requests(n),
     });
     QueueConfig {
         limits,
-        depth: surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth),
+        depth,
         plugging: surroundings.plugging.unwrap_or(built.plugging),
         slots,
+        driver: attached.driver(),
+        wakes: if slots.era().is_some() { Wakes::ByDriver } else { Wakes::AtOnce },
         born: Instant::ZERO,
     }
 }

@@ -5,6 +5,7 @@
 //! next request before the process it woke runs; the host's timers and the calls that return; sources, in the order in
 //! which they asked for the moment.
 
+use blksched::mq::Task;
 use blksched::{
     Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, Sector, Span,
     SubmitterId, Tag,
@@ -17,7 +18,12 @@ use blksched_workloads::{Delivered, Emission, Source, Trouble};
 use crate::hash::TraceHash;
 use crate::wakes::Wakes;
 
+mod mail;
 mod memory;
+mod races;
+
+use mail::{Letter, Mail};
+use races::{Lap, Races};
 
 /// Hears what happens to bios; the world itself keeps no statistics.
 pub trait Observer {
@@ -36,6 +42,24 @@ impl Observer for () {
     fn submitted(&mut self, _: Instant, _: usize, _: Op, _: u64) {}
     fn completed(&mut self, _: Instant, _: usize, _: &Completion) {}
     fn exited(&mut self, _: Instant, _: usize) {}
+}
+
+/// So much may happen at one moment, and so much more for each source.
+const MOST_STEPS: u64 = 2_000_000;
+const STEPS_PER_SOURCE: u64 = 20_000;
+
+/// Things go on happening, and none of them takes any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "time stands still at {at}: {steps} steps, and none took any time. A process that never thinks never ends on a \
+     disk that takes no time: give it an end (loops, io_size), something that takes time (thinktime, rate_iops), or \
+     another disk"
+)]
+pub struct StandsStill {
+    /// When.
+    pub at: Instant,
+    /// How much has happened at that moment.
+    pub steps: u64,
 }
 
 /// The bio's submitter.
@@ -68,6 +92,13 @@ pub struct World<L: Listener, O: Observer> {
     /// Sources that sleep for a request slot.
     asleep: Vec<bool>,
     wakes: Wakes,
+    /// News and processors on their way, if processes have delays.
+    mail: Mail,
+    races: Option<Races>,
+    /// When each source hears of its I/O at the earliest: not before what it heard of last.
+    heard: Vec<Instant>,
+    /// What has happened at the present moment.
+    steps: u64,
     /// Sources that have not exited.
     alive: usize,
     /// Which source each submitter is.
@@ -104,8 +135,12 @@ impl<L: Listener, O: Observer> World<L, O> {
             disk,
             host: Host::new(HostKnobs::default(), unused, Limits::default().max_sectors),
             asleep: vec![false; sources.len()],
+            heard: vec![Instant::ZERO; sources.len()],
             sources,
             wakes,
+            mail: Mail::default(),
+            races: None,
+            steps: 0,
             submitters,
             flights: Vec::new(),
             free: Vec::new(),
@@ -126,25 +161,41 @@ impl<L: Listener, O: Observer> World<L, O> {
         self
     }
 
+    /// The same with processes that do not run in lockstep: they hear of their I/O, and woken tasks run, after small
+    /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`).
+    pub fn with_races(mut self, seed: u64) -> World<L, O> {
+        self.races = Some(Races::of(seed));
+        self
+    }
+
     /// Go on until every source has exited and has its last completion, or nothing more happens, or `end` has come.
     /// The world then stands at that moment; what the disk still has to write out of its cache is nobody's wait.
-    pub fn run_until(&mut self, end: Instant) {
+    ///
+    /// # Errors
+    /// If time stands still: things go on happening and none of them takes any.
+    pub fn run_until(&mut self, end: Instant) -> Result<(), StandsStill> {
         while !self.is_finished() {
             match self.upcoming() {
-                Some(now) if now <= end => self.now = now,
+                Some(now) if now <= end => {
+                    if now > self.now {
+                        self.steps = 0;
+                    }
+                    self.now = now;
+                }
                 Some(_) => {
                     self.now = end;
                     break;
                 }
                 None => break,
             }
-            self.moment();
+            self.moment()?;
         }
+        Ok(())
     }
 
     /// The next moment at which anything happens.
     pub fn upcoming(&mut self) -> Option<Instant> {
-        let parts = [self.queue.deadline(), self.disk.next(), self.host.next(), self.wakes.next()];
+        let parts = [self.queue.deadline(), self.disk.next(), self.mail.next(), self.host.next(), self.wakes.next()];
         parts.into_iter().flatten().min().map(|next| next.max(self.now))
     }
 
@@ -199,13 +250,18 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// Everything that happens now.
-    fn moment(&mut self) {
+    fn moment(&mut self) -> Result<(), StandsStill> {
         if self.queue.deadline().is_some_and(|deadline| deadline <= self.now) {
             self.queue.elapse(self.now);
             self.run_queue();
         }
         while let Some(finished) = self.disk.finish(self.now) {
             self.complete(finished);
+            self.step()?;
+        }
+        while let Some(letter) = self.mail.take(self.now) {
+            self.deliver(letter);
+            self.step()?;
         }
         if self.host.next().is_some_and(|next| next <= self.now) {
             self.host.elapse(self.now);
@@ -215,6 +271,28 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         while let Some(index) = self.wakes.take(self.now) {
             self.emit(index);
+            self.step()?;
+        }
+        self.step()
+    }
+
+    /// Something has happened at this moment; too much of that is an error.
+    fn step(&mut self) -> Result<(), StandsStill> {
+        self.steps += 1;
+        let most = MOST_STEPS + STEPS_PER_SOURCE * self.sources.len() as u64;
+        if self.steps < most { Ok(()) } else { Err(StandsStill { at: self.now, steps: self.steps }) }
+    }
+
+    fn deliver(&mut self, letter: Letter) {
+        match letter {
+            Letter::Run(task) => {
+                self.queue.run_task(self.now, Task(task));
+                self.run_queue();
+            }
+            Letter::Done { place, failed, queued_at, issued_at } => {
+                let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
+                self.land(Tag(place), outcome, queued_at, issued_at);
+            }
         }
     }
 
@@ -274,16 +352,37 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         let (mine, queued_at, issued_at) = request.unwrap_or((0, self.now, self.now));
         let mut deliveries = core::mem::take(&mut self.deliveries);
+        let lap = self.lap(&deliveries);
         for (nth, delivery) in deliveries.drain(..).enumerate() {
             match delivery {
                 Delivery::Done { tag, outcome } => {
                     let (queued_at, issued_at) = if nth < mine { (queued_at, issued_at) } else { (self.now, self.now) };
-                    self.land(tag, outcome, queued_at, issued_at);
+                    match (lap, self.flights[tag.0 as usize].owner) {
+                        (Some(lap), Owner::Source(source)) => {
+                            let heard = &mut self.heard[source as usize];
+                            *heard = (*heard).max(self.now + lap.owner);
+                            self.mail.post(*heard, Letter::done(tag, outcome, queued_at, issued_at));
+                        }
+                        _ => self.land(tag, outcome, queued_at, issued_at),
+                    }
                 }
                 Delivery::Awake(submitter) => self.wake(submitter),
+                Delivery::Runnable(task) => {
+                    let lap = lap.expect("only a world with races leaves it to its driver when tasks run");
+                    self.mail.post(self.now + lap.sleeper, Letter::run(task));
+                }
             }
         }
         self.deliveries = deliveries;
+    }
+
+    /// The delays of what has just come back.
+    fn lap(&mut self, deliveries: &[Delivery]) -> Option<Lap> {
+        let races = self.races.as_mut()?;
+        let any = |wanted: fn(&Delivery) -> bool| deliveries.iter().any(wanted);
+        let contested = any(|delivery| matches!(delivery, Delivery::Runnable(_)))
+            && any(|delivery| matches!(delivery, Delivery::Done { .. }));
+        Some(races.lap(contested))
     }
 
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {

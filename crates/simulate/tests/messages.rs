@@ -72,7 +72,7 @@ fn two_sources_take_turns_by_telling_each_other() {
     let disk = blksched_disks::load("fixed").expect("built in").build(1);
     let players = vec![player(0, Some(0)), player(1, None)];
     let mut world = World::new(queue, disk, players, ());
-    world.run_until(Instant::ZERO + Span::from_secs(1));
+    world.run_until(Instant::ZERO + Span::from_secs(1)).unwrap();
     assert!(world.is_finished(), "each ends after its last word");
     assert_eq!(world.completions(), 6);
 }

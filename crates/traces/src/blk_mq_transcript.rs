@@ -1,8 +1,8 @@
 //! `blk-mq-transcript/1`: what a real kernel's slots and throttles decided, event by event, as JSON lines.
 //!
 //! The first line is a header, every further line an event, in the exact order in which things happened. Keys that only
-//! inform are read over. What a header and an event are depends on the header's `kind`: [`iocost`]. Files may
-//! be gzipped.
+//! inform are read over. What a header and an event are depends on the header's `kind`: [`tags`], [`wbt`], [`iocost`].
+//! Files may be gzipped.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -14,6 +14,8 @@ use crate::elevator_transcript::{ReadError, open};
 use crate::lines::Lines;
 
 pub mod iocost;
+pub mod tags;
+pub mod wbt;
 
 /// What the first line calls the format.
 pub const FORMAT: &str = "blk-mq-transcript/1";
@@ -24,6 +26,10 @@ pub const FORMAT: &str = "blk-mq-transcript/1";
 pub enum Kind {
     /// io.cost.
     Iocost,
+    /// The slots of requests.
+    Tags,
+    /// Writeback throttling.
+    Wbt,
 }
 
 /// What every header has.

@@ -48,6 +48,9 @@ pub struct Queue {
     pub plugging: Plugging,
     /// How many there may be.
     pub slots: Slots,
+    /// What the device's driver does.
+    #[serde(default)]
+    pub driver: Driver,
 }
 
 /// Where requests collect before they are looked at.
@@ -67,6 +70,13 @@ pub enum Plugging {
     Submitter {
         /// Handed over at so many requests.
         requests: u32,
+    },
+    /// The same since blk-mq.
+    Task {
+        /// Handed over before a request beyond so many,
+        requests: u32,
+        /// or behind one of so many sectors.
+        sectors: u32,
     },
 }
 
@@ -88,13 +98,51 @@ pub enum Slots {
         /// When sleepers wake.
         wake: Wake,
     },
-    /// One pool.
-    Shared {
+    /// One set of tags.
+    Tags {
         /// How many.
         nr_requests: u32,
-        /// When sleepers wake.
-        wake: Wake,
+        /// Since 6.12, or before?
+        era: MqEra,
+        /// In which order they are handed out.
+        order: TagOrder,
     },
+}
+
+/// Which kernel's blk-mq.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MqEra {
+    /// Before 6.12.
+    #[serde(rename = "6.1")]
+    Linux6_1,
+    /// Since.
+    #[serde(rename = "6.12")]
+    Linux6_12,
+}
+
+/// In which order tags are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TagOrder {
+    /// The lowest near the last.
+    Lowest,
+    /// In turn.
+    RoundRobin,
+}
+
+/// What a device's driver does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Driver {
+    /// A budget, flushes among the other commands.
+    #[default]
+    Budget,
+    /// A budget, flushes alone.
+    BudgetFlushAlone,
+    /// One more request leaves the elevator.
+    OneMore,
+    /// One more, flushes alone.
+    OneMoreFlushAlone,
 }
 
 /// When a submitter wakes that found no slot.
@@ -417,7 +465,8 @@ mod tests {
             volatile_cache: false,
             fua: false,
             plugging: Plugging::Queue { threshold: 4, delay: 3_000_000 },
-            slots: Slots::Shared { nr_requests: 64, wake: Wake::Batcher { requests: 32, time: 20 } },
+            slots: Slots::PerDirection { nr_requests: 64, wake: Wake::Batcher { requests: 32, time: 20 } },
+            driver: Driver::default(),
         };
         let bio = Bio {
             tag: 7,

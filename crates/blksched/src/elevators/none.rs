@@ -11,7 +11,7 @@
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Run};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, V6_18};
 use crate::queue::merge::Merging;
 use crate::queue::{Plugging, Slots};
 use crate::request::{Bio, RequestId, Requests};
@@ -20,14 +20,24 @@ use crate::request::{Bio, RequestId, Requests};
 pub const ENTRY: Entry = Entry {
     name: "none",
     summary: "no scheduler: first in, first out, as a present kernel does by default on fast disks",
-    presets: &[Preset {
-        kernel: Kernel::new(6, 1, 0),
-        source: "kernel documentation of blk-mq; merging as recorded with kyber of 6.1.192; not decision-checked",
-        row: &[],
-        plugging: Plugging::LINUX_3,
-        slots: Slots::LINUX_5,
-        max_sectors: 2560,
-    }],
+    presets: &[
+        Preset {
+            kernel: Kernel::new(6, 1, 0),
+            source: "kernel documentation of blk-mq; merging as recorded with kyber of 6.1.192; not decision-checked",
+            row: &[],
+            plugging: Plugging::LINUX_6,
+            slots: Slots::LINUX_6_1,
+            max_sectors: 2560,
+        },
+        Preset {
+            kernel: V6_18,
+            source: "the same; a plug is sent in its order, and a batch of wake-ups is a whole one",
+            row: &[],
+            plugging: Plugging::LINUX_6,
+            slots: Slots::LINUX_6_12,
+            max_sectors: 2560,
+        },
+    ],
     home: Home::Mainline,
     mechanisms: &[],
     knobs: &[],
@@ -62,6 +72,10 @@ impl Elevator for Unscheduled {
 
     fn complete(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) -> Run {
         Run::No
+    }
+
+    fn schedules(&self) -> bool {
+        false
     }
 
     fn has_work(&self) -> bool {

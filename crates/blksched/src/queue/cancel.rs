@@ -5,7 +5,7 @@
 //! split, or it waits for a slot, for its submitter's plug or for a flush. No kernel's elevator can give up a request,
 //! so the elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
 
-use super::{BlockQueue, Listener};
+use super::{BlockQueue, Listener, Outcome};
 use crate::request::{Fragment, RequestId, Stage, Tag};
 use crate::time::Instant;
 
@@ -43,9 +43,8 @@ impl<L: Listener> BlockQueue<L> {
         let run = self.elevator.complete(&mut self.core.cx(now), rq);
         self.changed();
         self.obey(now, run);
-        let dir = self.core.books.requests[rq].dir();
-        self.core.slots.release(dir);
-        self.core.books.requests.release(rq);
+        self.sequence_goes_on(now, rq, Outcome::Failed);
+        self.end_request(now, rq, Outcome::Failed);
         true
     }
 }

@@ -1,7 +1,9 @@
 //! What a queue is told about its device and its era.
 
+use super::dispatch_list::Driver;
 use super::plug::Plugging;
 use super::slots::Slots;
+use super::tasks::Wakes;
 use crate::time::Instant;
 
 /// What the device can take, and whether it forgets.
@@ -36,6 +38,10 @@ pub struct QueueConfig {
     pub plugging: Plugging,
     /// How many requests may exist.
     pub slots: Slots,
+    /// What the device's driver does (blk-mq).
+    pub driver: Driver,
+    /// When tasks run that were woken (blk-mq).
+    pub wakes: Wakes,
     /// When the queue begins to exist; no call may be earlier.
     pub born: Instant,
 }
@@ -48,6 +54,8 @@ impl Default for QueueConfig {
             depth: 1,
             plugging: Plugging::Never,
             slots: Slots::Unlimited,
+            driver: Driver::default(),
+            wakes: Wakes::default(),
             born: Instant::ZERO,
         }
     }

@@ -4,7 +4,8 @@
 //! with `preflush` is sent after a flush; one with `fua` is written through, or followed by a flush where the device
 //! cannot. One flush is in flight at a time; wishes that arrive meanwhile share the next. A device without a volatile
 //! cache needs none of this.
-//! **Origin** 2.6.37; before that, barriers drained the queue (not built: no mail or recording needs them).
+//! **Origin** 2.6.37 to blk-mq, whose flushes are in `sequence.rs`; before that, barriers drained the queue (not built:
+//! no mail or recording needs them).
 
 use super::{BlockQueue, Delivery, Listener, Outcome, Submitted};
 use crate::explain::Reason;
@@ -53,6 +54,8 @@ impl<L: Listener> BlockQueue<L> {
                 return Submitted::Done;
             }
             (_, false) => return self.submit_data(now, &Bio { durability: Durability::default(), ..bio }),
+            // Since blk-mq each holds a slot from start to end.
+            (_, true) if self.core.config.slots.era().is_some() => return self.submit_data(now, &bio),
             (Op::Flush, true) => self.flushes.wished.push(Wish::Bare(bio.tag)),
             (_, true) if bio.durability.preflush => self.flushes.wished.push(Wish::Before(bio)),
             (_, true) => return self.submit_data(now, &bio),

@@ -29,6 +29,7 @@ impl<L: Listener> BlockQueue<L> {
         self.catch_up(now);
         self.groups.remove(id)?;
         self.elevator.ungroup(&mut self.core.cx(now), id);
+        self.tell_policies(now, |policy, cx| policy.ungroup(cx, id));
         self.changed();
         self.obey_wish(now);
         Ok(())
@@ -54,6 +55,7 @@ impl<L: Listener> BlockQueue<L> {
     fn announce(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
         self.groups.set(id, group)?;
         self.elevator.group(&mut self.core.cx(now), id, group);
+        self.tell_policies(now, |policy, cx| policy.group(cx, id, group));
         Ok(())
     }
 

@@ -7,10 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use super::dispatch_list::From;
+use super::mq::MqEra;
 use super::{BlockQueue, Listener};
 use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};
-use crate::request::{RequestId, SubmitterId};
+use crate::request::{RequestId, Stage, SubmitterId};
 use crate::time::{Instant, Span};
 
 /// Where requests collect before they are looked at.
@@ -30,6 +32,22 @@ pub enum Plugging {
         /// Handed over when so many are collected.
         requests: u32,
     },
+    /// The same since blk-mq: handed over before a request is added to so many, or behind one so large.
+    Task {
+        /// Requests.
+        requests: u32,
+        /// Length of the request added last \[sectors\].
+        sectors: u32,
+    },
+}
+
+/// How a submitter's plug is emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Handover {
+    /// Its burst is over, or the plug is full.
+    Finish,
+    /// It goes to sleep.
+    FromSchedule,
 }
 
 impl Plugging {
@@ -39,6 +57,8 @@ impl Plugging {
     pub const LINUX_2_6: Plugging = Plugging::Queue { threshold: 4, delay: Span::from_ms(3) };
     /// Since 2.6.39: sixteen requests of one submitter.
     pub const LINUX_3: Plugging = Plugging::Submitter { requests: 16 };
+    /// Of 6.1 and later: 32 requests, or one of 128 KiB.
+    pub const LINUX_6: Plugging = Plugging::Task { requests: 32, sectors: 256 };
 }
 
 /// The state of whichever plug the era has.
@@ -70,7 +90,7 @@ impl Plug {
 
     /// Does a new request wait with its submitter?
     pub(super) fn collects(&self) -> bool {
-        matches!(self.kind, Plugging::Submitter { .. })
+        matches!(self.kind, Plugging::Submitter { .. } | Plugging::Task { .. })
     }
 
     /// `submitter` is gone, and what it collected was handed over. Numbers are never reused, so nothing may stay.
@@ -102,19 +122,31 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A new request joins its submitter's collection, which is handed over once it is large enough.
     pub(super) fn collect(&mut self, now: Instant, rq: RequestId) {
-        let Plugging::Submitter { requests } = self.plug.kind else { unreachable!("no submitter plug") };
         let submitter = self.core.books.requests[rq].submitter;
-        let list = self.plug.collected.entry(submitter).or_default();
-        list.push(rq);
-        if list.len() >= requests as usize {
-            self.flush_submitter_plug(now, submitter);
+        let held = self.plug.collected.get(&submitter).map_or(0, Vec::len);
+        let full_before = match self.plug.kind {
+            Plugging::Task { requests, sectors } => {
+                let last = self.plug.collected(submitter).next();
+                held >= requests as usize || last.is_some_and(|last| self.core.books.requests[last].sectors >= sectors)
+            }
+            _ => false,
+        };
+        if full_before {
+            self.flush_plug_of(now, submitter, Handover::Finish);
+        }
+        self.plug.collected.entry(submitter).or_default().push(rq);
+        if matches!(self.plug.kind, Plugging::Submitter { requests } if held + 1 >= requests as usize) {
+            self.flush_plug_of(now, submitter, Handover::Finish);
         }
     }
 
     /// Hand what `submitter` has collected to the elevator, in order of submission.
-    pub(super) fn flush_submitter_plug(&mut self, now: Instant, submitter: SubmitterId) {
+    pub(super) fn flush_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
         let Some(list) = self.plug.collected.get_mut(&submitter) else { return };
         let mut collected = core::mem::take(list);
+        if how == Handover::Finish && self.sends_newest_first() {
+            self.send_newest_first(now, &mut collected);
+        }
         for rq in collected.drain(..) {
             self.elevator.prepare(&mut self.core.cx(now), rq);
             if self.merge_on_insert(now, rq).is_none() {
@@ -124,6 +156,28 @@ impl<L: Listener> BlockQueue<L> {
         // Keep the allocation for the next burst.
         if let Some(list) = self.plug.collected.get_mut(&submitter) {
             *list = collected;
+        }
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// Without an elevator, 6.1 empties a plug like a stack.
+    fn sends_newest_first(&self) -> bool {
+        self.core.config.slots.era() == Some(MqEra::Linux6_1) && !self.elevator.schedules()
+    }
+
+    /// As many as the device takes go to it at once; the others stay in the order of submission.
+    fn send_newest_first(&mut self, now: Instant, collected: &mut Vec<RequestId>) {
+        let busy = !self.list.is_empty() || self.core.queued > 0;
+        let room = self.core.config.depth.saturating_sub(self.core.books.device.in_flight) as usize;
+        if busy {
+            return;
+        }
+        for rq in collected.split_off(collected.len().saturating_sub(room)).into_iter().rev() {
+            self.enlist(now, rq);
+            self.core.seal(rq);
+            self.core.books.requests.get_mut(rq).stage = Stage::Held;
+            self.list.push_back(rq, From::Elevator);
         }
     }
 }

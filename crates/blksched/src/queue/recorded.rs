@@ -65,7 +65,7 @@ impl<L: Listener> BlockQueue<L> {
         if let crate::Admission::Shallow(shallow) | crate::Admission::AtMost(shallow) = admission {
             self.core.explain(now, |_| Reason::Limited { shallow });
         }
-        self.core.slots.take_anyway(bio.dir());
+        self.pools().take_anyway(bio.dir());
         let fragment = self.core.bios.add(bio.tag, None);
         self.make(now, bio, fragment)
     }

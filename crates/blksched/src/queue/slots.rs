@@ -1,17 +1,11 @@
-//! Request slots: how many requests may exist, who sleeps when there are none, and who wakes first.
-//!
-//! **Rule** `nr_requests` slots, per direction until blk-mq, shared since. A submitter that finds none sleeps; how
-//! many slots must come free before it wakes is the era's own.
-//! **Origin** 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the first, and may then take a batch of
-//! its own. blk-mq: sleepers wake in small groups. All MEMORY; the mail of 2002-09-26 needs the first.
+//! Request slots: how many requests may exist, by era. Who sleeps when there are none, and who wakes first: until
+//! blk-mq in [`pools`](super::pools), since in [`mq`](super::mq).
 
-use std::collections::VecDeque;
-
-use crate::elevator::Admission;
-use crate::request::{Bio, Dir, PerDir};
-use crate::time::{Instant, Span};
-
-use super::split::Piece;
+use super::mq::tag_map::word_shift;
+use super::mq::{MqEra, TagOrder};
+use super::pools::Pools;
+use super::tasks::Tasks;
+use crate::time::Span;
 
 /// How many requests may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +24,14 @@ pub enum Slots {
         /// When sleepers wake.
         wake: WakeRule,
     },
-    /// One pool (blk-mq's tags).
-    Shared {
-        /// Slots in all.
+    /// One set of tags for both directions (blk-mq).
+    Tags {
+        /// Tags in all.
         nr_requests: u32,
-        /// When sleepers wake.
-        wake: WakeRule,
+        /// Whose rules.
+        era: MqEra,
+        /// In which order they are handed out.
+        order: TagOrder,
     },
 }
 
@@ -45,8 +41,10 @@ impl Slots {
     /// 128 per direction, with a batch of 32 within 20 ms for whoever wakes: 2.6 to 4.20.
     pub const LINUX_2_6: Slots =
         Slots::PerDirection { nr_requests: 128, wake: WakeRule::Batcher { requests: 32, time: Span::from_ms(20) } };
-    /// 256 tags for both directions, woken at 8 free: blk-mq.
-    pub const LINUX_5: Slots = Slots::Shared { nr_requests: 256, wake: WakeRule::AtFree(8) };
+    /// 256 tags for both directions: blk-mq as of 6.1, under an elevator on a device of 128 tags or more.
+    pub const LINUX_6_1: Slots = Slots::Tags { nr_requests: 256, era: MqEra::Linux6_1, order: TagOrder::Lowest };
+    /// The same as of 6.12.
+    pub const LINUX_6_12: Slots = Slots::Tags { nr_requests: 256, era: MqEra::Linux6_12, order: TagOrder::Lowest };
 
     /// `nr_requests` as sysfs shows it; of an unlimited queue the largest number there is.
     pub fn nr_requests(self) -> u32 {
@@ -54,7 +52,7 @@ impl Slots {
             Slots::Unlimited => u32::MAX,
             Slots::Unbounded { nr_requests }
             | Slots::PerDirection { nr_requests, .. }
-            | Slots::Shared { nr_requests, .. } => nr_requests,
+            | Slots::Tags { nr_requests, .. } => nr_requests,
         }
     }
 
@@ -63,18 +61,31 @@ impl Slots {
         match self {
             Slots::Unlimited | Slots::Unbounded { .. } => Slots::Unbounded { nr_requests },
             Slots::PerDirection { wake, .. } => Slots::PerDirection { nr_requests, wake },
-            Slots::Shared { wake, .. } => Slots::Shared { nr_requests, wake },
+            Slots::Tags { era, order, .. } => Slots::Tags { nr_requests, era, order },
+        }
+    }
+
+    /// Which kernel's blk-mq it is, if it is blk-mq at all.
+    pub fn era(self) -> Option<MqEra> {
+        match self {
+            Slots::Tags { era, .. } => Some(era),
+            Slots::Unlimited | Slots::Unbounded { .. } | Slots::PerDirection { .. } => None,
+        }
+    }
+
+    /// As many as blk-mq makes on a device of so many tags: those, or for an elevator twice as many, at most 256.
+    /// Earlier eras do not ask the device.
+    pub fn on_device(self, tags: u32, order: TagOrder, pool: Pool) -> Slots {
+        match (self, pool) {
+            (Slots::Tags { era, .. }, Pool::Device) => Slots::Tags { nr_requests: tags, era, order },
+            (Slots::Tags { era, .. }, Pool::Scheduler) => Slots::Tags { nr_requests: 2 * tags.min(128), era, order },
+            (earlier, _) => earlier,
         }
     }
 
     /// blk-mq's tags stand in words of 64, or of fewer, halved until there are at least four words.
     pub fn tags_per_word(self) -> u32 {
-        let tags = self.nr_requests();
-        let mut per_word = 64;
-        while per_word > 1 && 4 * per_word > tags {
-            per_word /= 2;
-        }
-        per_word
+        1 << word_shift(self.nr_requests())
     }
 
     /// How many requests to make room for at the start.
@@ -82,14 +93,14 @@ impl Slots {
         match self {
             Slots::Unlimited | Slots::Unbounded { .. } => 1024,
             Slots::PerDirection { nr_requests, .. } => (3 * nr_requests as usize).max(1),
-            Slots::Shared { nr_requests, .. } => (nr_requests as usize).max(1),
+            Slots::Tags { nr_requests, .. } => (nr_requests as usize).max(1),
         }
     }
 
-    fn wake(self) -> WakeRule {
+    pub(super) fn wake(self) -> WakeRule {
         match self {
-            Slots::Unlimited | Slots::Unbounded { .. } => WakeRule::AtFree(1),
-            Slots::PerDirection { wake, .. } | Slots::Shared { wake, .. } => wake,
+            Slots::PerDirection { wake, .. } => wake,
+            Slots::Unlimited | Slots::Unbounded { .. } | Slots::Tags { .. } => WakeRule::AtFree(1),
         }
     }
 }
@@ -109,141 +120,20 @@ pub enum WakeRule {
     },
 }
 
-/// A bio whose submitter sleeps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sleeper {
-    pub(super) bio: Bio,
-    pub(super) piece: Piece,
-}
-
-/// Somebody who was woken and may take a batch.
-#[derive(Clone, Copy, Debug)]
-struct Privilege {
-    submitter: crate::SubmitterId,
-    left: u32,
-    until: Instant,
+/// Which tags a request holds from its allocation to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// The device's own: there is no elevator.
+    Device,
+    /// Those of the elevator; the device's come at dispatch.
+    Scheduler,
 }
 
 /// Allocated slots and sleeping submitters.
 #[derive(Debug)]
-pub(super) struct SlotBook {
-    slots: Slots,
-    used: PerDir<u32>,
-    sleepers: PerDir<VecDeque<Sleeper>>,
-    privilege: PerDir<Option<Privilege>>,
-}
-
-impl SlotBook {
-    pub(super) fn new(slots: Slots) -> SlotBook {
-        SlotBook { slots, used: PerDir::default(), sleepers: PerDir::default(), privilege: PerDir::default() }
-    }
-
-    /// Take a slot for `bio`, if the era and the elevator let its submitter have one now.
-    #[inline]
-    pub(super) fn take(&mut self, now: Instant, bio: &Bio, admission: Admission) -> bool {
-        let dir = bio.dir();
-        if self.is_too_deep(admission) {
-            return false;
-        }
-        let privileged = self.is_privileged(now, bio);
-        let granted = match self.free(dir) {
-            0 => privileged && self.used[dir] < self.slots.nr_requests().saturating_add(self.beyond()),
-            _ => privileged || self.sleepers[dir].is_empty(),
-        };
-        if granted {
-            self.used[dir] += 1;
-            if let Some(privilege) = self.privilege[dir].as_mut().filter(|_| privileged) {
-                privilege.left -= 1;
-            }
-        }
-        granted
-    }
-
-    /// Take a slot even if none is free: for what cannot sleep.
-    pub(super) fn take_anyway(&mut self, dir: Dir) {
-        self.used[dir] += 1;
-    }
-
-    /// A request is no more.
-    #[inline]
-    pub(super) fn release(&mut self, dir: Dir) {
-        self.used[dir] -= 1;
-    }
-
-    pub(super) fn sleep(&mut self, sleeper: Sleeper) {
-        self.sleepers[sleeper.bio.dir()].push_back(sleeper);
-    }
-
-    /// It was woken in vain: it keeps its place.
-    pub(super) fn sleep_on(&mut self, sleeper: Sleeper) {
-        self.sleepers[sleeper.bio.dir()].push_front(sleeper);
-    }
-
-    pub(super) fn nobody_sleeps(&self) -> bool {
-        self.sleepers.read.is_empty() && self.sleepers.write.is_empty()
-    }
-
-    /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
-    /// instead.
-    pub(super) fn wake(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
-        if !self.may_wake(dir) {
-            return None;
-        }
-        let sleeper = self.sleepers[dir].pop_front()?;
-        let (left, until) = match self.slots.wake() {
-            // Whoever wakes goes on taking what is free before others do.
-            WakeRule::AtFree(_) => (u32::MAX, Instant::NEVER),
-            WakeRule::Batcher { requests, time } => (requests, now + time),
-        };
-        self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
-        Some(sleeper)
-    }
-
-    /// Would another request of this kind leave too few tags for the others?
-    fn is_too_deep(&self, admission: Admission) -> bool {
-        let Slots::Shared { nr_requests, .. } = self.slots else { return false };
-        let words = nr_requests.div_ceil(self.slots.tags_per_word());
-        let most = match admission {
-            Admission::Unlimited => return false,
-            Admission::Shallow(per_word) => per_word.saturating_mul(words),
-            Admission::AtMost(tags) => tags,
-        };
-        self.used.read + self.used.write >= most
-    }
-
-    fn free(&self, dir: Dir) -> u32 {
-        match self.slots {
-            Slots::Unlimited | Slots::Unbounded { .. } => u32::MAX,
-            Slots::PerDirection { nr_requests, .. } => nr_requests.saturating_sub(self.used[dir]),
-            Slots::Shared { nr_requests, .. } => nr_requests.saturating_sub(self.used.read + self.used.write),
-        }
-    }
-
-    fn may_wake(&self, dir: Dir) -> bool {
-        let wanted = match self.slots.wake() {
-            WakeRule::AtFree(free) => free.min(self.slots.nr_requests()),
-            WakeRule::Batcher { .. } => 1,
-        };
-        self.free(dir) >= wanted
-    }
-
-    /// May this bio's submitter batch allocations, since it was woken a moment ago?
-    #[inline]
-    fn is_privileged(&self, now: Instant, bio: &Bio) -> bool {
-        self.privilege[bio.dir()].as_ref().is_some_and(|privilege| {
-            privilege.submitter == bio.submitter && privilege.left > 0 && now <= privilege.until
-        })
-    }
-
-    /// How many requests beyond the limit a batch may reach.
-    fn beyond(&self) -> u32 {
-        match self.slots.wake() {
-            WakeRule::AtFree(_) => 0,
-            WakeRule::Batcher { .. } => self.slots.nr_requests() / 2,
-        }
-    }
-
-    pub(super) fn check(&self, live: u32) {
-        assert!(self.used.read + self.used.write <= live, "slots are taken by nobody");
-    }
+pub(super) enum SlotBook {
+    /// Until blk-mq.
+    Pools(Pools),
+    /// Since.
+    Tags(Box<Tasks>),
 }

@@ -1,7 +1,9 @@
 //! The way in: split, merge, take a slot, and on to the elevator or the submitter's plug.
 
 use super::merge::{Attempt, Gate, Merging, OnInsert};
-use super::slots::Sleeper;
+use super::plug::Handover;
+use super::pools::{Pools, Sleeper};
+use super::slots::SlotBook;
 use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::{Admission, Insert};
@@ -30,11 +32,7 @@ impl<L: Listener> BlockQueue<L> {
         let max_sectors = self.core.config.limits.max_sectors;
         if bio.sectors <= max_sectors {
             let piece = Piece { of: None, last: true };
-            let became = self.submit_piece(now, bio, piece);
-            if became == Submitted::Asleep {
-                self.sleep(now, Sleeper { bio: *bio, piece });
-            }
-            return became;
+            return self.submit_piece(now, Sleeper { bio: *bio, piece });
         }
         self.submit_split(now, bio)
     }
@@ -48,12 +46,12 @@ impl<L: Listener> BlockQueue<L> {
         let mut became = Submitted::Held;
         for (nth, part) in (1..).zip(split::pieces(*bio, max_sectors)) {
             let piece = Piece { of, last: nth == count };
+            let sleeper = Sleeper { bio: part, piece };
             // Once one piece sleeps, the rest sleep behind it.
-            if became != Submitted::Asleep {
-                became = self.submit_piece(now, &part, piece);
-            }
-            if became == Submitted::Asleep {
-                self.sleep(now, Sleeper { bio: part, piece });
+            match (became, &self.core.slots) {
+                (Submitted::Asleep, SlotBook::Tags(_)) => self.queue_behind(sleeper),
+                (Submitted::Asleep, SlotBook::Pools(_)) => self.sleep(now, sleeper),
+                _ => became = self.submit_piece(now, sleeper),
             }
         }
         became
@@ -63,34 +61,71 @@ impl<L: Listener> BlockQueue<L> {
     /// requests may hold the slots that it sleeps for.
     #[cold]
     fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
-        self.core.slots.sleep(sleeper);
+        self.pools().sleep(sleeper);
         if sleeper.piece.last {
             let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
             self.core.explain(now, |_| Reason::Slept { submitter, dir });
-            self.flush_submitter_plug(now, submitter);
+            self.flush_plug_of(now, submitter, Handover::FromSchedule);
             self.open_plug(now, Unplug::Waiting);
         }
     }
 
-    fn submit_piece(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
-        let at = match self.merge_bio(now, bio, piece) {
+    fn submit_piece(&mut self, now: Instant, sleeper: Sleeper) -> Submitted {
+        if let SlotBook::Tags(_) = self.core.slots {
+            let merged = if sleeper.bio.is_mergeable() { self.try_merge(now, &sleeper) } else { None };
+            return merged.unwrap_or_else(|| self.allocate(now, sleeper));
+        }
+        let became = self.submit_pooled(now, &sleeper);
+        if became == Submitted::Asleep {
+            self.sleep(now, sleeper);
+        }
+        became
+    }
+
+    /// What became of a bio that joined a request; `None` if it needs one of its own.
+    pub(super) fn try_merge(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) -> Option<Submitted> {
+        match self.merge_bio(now, bio, *piece) {
+            Attempt::Joined { into, end } => {
+                self.tell_policies(now, |policy, cx| policy.merged(cx, into, bio));
+                Some(Submitted::Merged { into, end })
+            }
+            Attempt::Insert(_) => None,
+        }
+    }
+
+    /// Until blk-mq: asleep if there is no slot.
+    fn submit_pooled(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) -> Submitted {
+        let at = match self.merge_bio(now, bio, *piece) {
             Attempt::Joined { into, end } => return Submitted::Merged { into, end },
             Attempt::Insert(at) => at,
         };
+        // Recordings without a pool tell what was asked for.
         let admission = self.elevator.admit(&mut self.core.cx(now), bio);
         if let Admission::Shallow(shallow) | Admission::AtMost(shallow) = admission {
             self.core.explain(now, |_| Reason::Limited { shallow });
         }
-        if !self.core.slots.take(now, bio, admission) {
+        if !self.pools().take(now, bio) {
             return Submitted::Asleep;
         }
-        self.enter(now, bio, piece, at)
-    }
-
-    /// The bio has a slot: it becomes a request.
-    fn enter(&mut self, now: Instant, bio: &Bio, piece: Piece, at: Insert) -> Submitted {
         let fragment = self.core.bios.add(bio.tag, piece.of);
         let rq = self.make(now, bio, fragment);
+        self.enter_queue(now, rq, at)
+    }
+
+    pub(super) fn pools(&mut self) -> &mut Pools {
+        match &mut self.core.slots {
+            SlotBook::Pools(pools) => pools,
+            SlotBook::Tags(_) => unreachable!("blk-mq has no pools"),
+        }
+    }
+
+    /// A request with a slot goes on to its flush, its submitter's plug, or the elevator.
+    pub(super) fn enter_queue(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
+        if let SlotBook::Tags(_) = self.core.slots
+            && let Some(became) = self.begin_sequence(now, rq)
+        {
+            return became;
+        }
         if self.plug.collects() {
             self.collect(now, rq);
             return Submitted::Held;
@@ -105,13 +140,21 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Let sleepers in whose slots have come free; true if any went. They run after the queue has, as woken processes
     /// run after the interrupt that woke them.
-    #[cold]
+    #[inline]
     pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
+        match &self.core.slots {
+            SlotBook::Pools(pools) => !pools.nobody_sleeps() && self.admit_pooled(now),
+            SlotBook::Tags(tasks) => !tasks.nobody_runs() && self.run_woken(now),
+        }
+    }
+
+    #[cold]
+    fn admit_pooled(&mut self, now: Instant) -> bool {
         let mut any = false;
         for dir in Dir::BOTH {
-            while let Some(sleeper) = self.core.slots.wake(now, dir) {
+            while let Some(sleeper) = self.pools().wake(now, dir) {
                 if !self.admit_sleeper(now, sleeper) {
-                    self.core.slots.sleep_on(sleeper);
+                    self.pools().sleep_on(sleeper);
                     break;
                 }
                 any = true;
@@ -121,12 +164,13 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// False if the elevator does not let it have a slot yet.
-    fn admit_sleeper(&mut self, now: Instant, Sleeper { bio, piece }: Sleeper) -> bool {
-        if self.submit_piece(now, &bio, piece) == Submitted::Asleep {
+    fn admit_sleeper(&mut self, now: Instant, sleeper: Sleeper) -> bool {
+        if self.submit_pooled(now, &sleeper) == Submitted::Asleep {
             return false;
         }
+        let Sleeper { bio, piece } = sleeper;
         // The burst it belonged to may be over.
-        self.flush_submitter_plug(now, bio.submitter);
+        self.flush_plug_of(now, bio.submitter, Handover::Finish);
         if piece.last {
             self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
             self.deliveries.push(Delivery::Awake(bio.submitter));
@@ -141,7 +185,7 @@ impl<L: Listener> BlockQueue<L> {
         let count = bio.sectors.div_ceil(max_sectors);
         let of = (count > 1).then(|| self.core.bios.split(count));
         for part in split::pieces(bio, max_sectors) {
-            self.core.slots.take_anyway(part.dir());
+            self.pools().take_anyway(part.dir());
             let fragment = self.core.bios.add(part.tag, of);
             let rq = self.make(now, &part, fragment);
             self.elevator.prepare(&mut self.core.cx(now), rq);
@@ -160,7 +204,8 @@ impl<L: Listener> BlockQueue<L> {
         self.changed();
         let (attempt, freed) = self.core.try_merge(&mut *self.elevator, now, bio, piece.of);
         if let Some(victim) = freed {
-            self.absorb(victim);
+            let Attempt::Joined { into, .. } = attempt else { unreachable!("only a merge frees a request") };
+            self.absorb(now, into, victim);
         }
         self.obey_wish(now);
         attempt
@@ -210,7 +255,7 @@ impl<L: Listener> BlockQueue<L> {
         let mut grown = None;
         while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, grown) {
             self.changed();
-            self.absorb(join.victim);
+            self.absorb(now, join.into, join.victim);
             self.obey_wish(now);
             first.get_or_insert(join.into);
             grown = Some(join.into);
@@ -228,10 +273,15 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A request was absorbed by another: its slot is free.
-    fn absorb(&mut self, victim: RequestId) {
+    fn absorb(&mut self, now: Instant, into: RequestId, victim: RequestId) {
+        self.tell_policies(now, |policy, cx| policy.absorbed(cx, into, victim));
         let request = &self.core.books.requests[victim];
-        self.core.slots.release(request.dir());
-        self.core.queued -= u32::from(request.stage == crate::Stage::Queued);
+        let (dir, queued) = (request.dir(), request.stage == crate::Stage::Queued);
+        self.core.queued -= u32::from(queued);
+        match &mut self.core.slots {
+            SlotBook::Pools(pools) => pools.release(dir),
+            SlotBook::Tags(_) => self.return_tag(victim),
+        }
         self.core.books.requests.release(victim);
     }
 }

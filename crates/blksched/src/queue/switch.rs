@@ -5,6 +5,7 @@
 //! its submitter. Flushes belong to the queue and go on.
 
 use super::merge::MergeIndex;
+use super::slots::SlotBook;
 use super::{BlockQueue, Listener};
 use crate::elevator::{Elevator, Insert};
 use crate::explain::Reason;
@@ -19,16 +20,30 @@ impl<L: Listener> BlockQueue<L> {
         queued.sort_by_key(|&rq| self.core.books.requests[rq].queued_at);
         let old = core::mem::replace(&mut self.elevator, elevator);
         self.orphans = self.core.books.requests.at_stage(Stage::InFlight);
+        self.orphans.extend(self.list.chosen());
         let requests = &self.core.books.requests;
-        self.orphans.retain(|&rq| requests[rq].op != Op::Flush);
+        let sequences = &self.sequences;
+        self.orphans.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));
         self.elevator.attach(&mut self.core.cx(now));
         self.introduce_groups(now);
         self.core.books.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
+        let shallowest = self.elevator.shallowest(&self.core.books.device);
+        if let SlotBook::Tags(tasks) = &mut self.core.slots {
+            tasks.announce(shallowest);
+        }
+        let own = self.elevator.own_throttling();
+        self.tell_policies(now, |policy, cx| policy.elevator(cx, own));
+        let listed: Vec<_> = self.list.data(&self.core.books.requests).collect();
         self.core.queued = 0;
         if old.deadline().is_some() {
             self.core.explain(now, |_| Reason::Cancelled);
         }
-        self.core.explain(now, |_| Reason::Switched { requests: queued.len() as u32 });
+        self.core.explain(now, |_| Reason::Switched { requests: (queued.len() + listed.len()) as u32 });
+        // What waits on the dispatch list already waits on there.
+        for rq in listed {
+            self.core.queued += 1;
+            self.explain_inserted(now, rq);
+        }
         for rq in queued {
             self.elevator.prepare(&mut self.core.cx(now), rq);
             self.enlist(now, rq);

@@ -206,6 +206,10 @@ pub struct Hints {
     /// The flag REQ_SYNC itself, which Linux sets on writes that somebody waits for (O_DIRECT, O_SYNC, fsync) and not
     /// on an ordinary read, though a reader waits too: who waits is [`Waiter`], and all but ADIOS go by that.
     pub req_sync: bool,
+    /// A write out of the page cache, fsync's included; a sync write without it is direct.
+    pub write_back: bool,
+    /// A write of the periodic flusher, or over the background threshold (REQ_BACKGROUND).
+    pub background: bool,
 }
 
 /// What must be stable before a write completes.

@@ -54,7 +54,7 @@ pub fn starts(commands: &[Command]) -> Vec<u64> {
 pub fn done(queue: &mut Queue) -> Vec<(u64, Outcome)> {
     let done = queue.deliveries().filter_map(|delivery| match delivery {
         Delivery::Done { tag, outcome } => Some((tag.0, outcome)),
-        Delivery::Awake(_) => None,
+        Delivery::Awake(_) | Delivery::Runnable(_) => None,
     });
     done.collect()
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use blksched::merge::Merging;
 use blksched::{
-    Admission, Bio, BlockQueue, Catalogue, Class, Command, Cx, Delivery, Dir, Dispatch, Durability, Elevator, End,
-    Insert, Instant, Lookup, Neighbours, Next, Outcome, Priority, QueueConfig, Reason, RequestId, Requests, Run,
-    Sector, Span, Submitted, SubmitterId, Tag,
+    Admission, Bio, BlockQueue, Catalogue, Class, Command, Cx, Delivery, DeviceFacts, Dir, Dispatch, Durability,
+    Elevator, End, Insert, Instant, Lookup, Neighbours, Next, Outcome, Priority, QueueConfig, Reason, RequestId,
+    Requests, Run, Sector, Span, Submitted, SubmitterId, Tag,
 };
 
 pub const ME: SubmitterId = SubmitterId(1);
@@ -177,7 +177,7 @@ impl Rig {
     pub fn done(&mut self) -> Vec<(u64, Outcome)> {
         let done = |delivery| match delivery {
             Delivery::Done { tag, outcome } => Some((tag.0, outcome)),
-            Delivery::Awake(_) => None,
+            Delivery::Awake(_) | Delivery::Runnable(_) => None,
         };
         self.delivered().into_iter().filter_map(done).collect()
     }
@@ -186,7 +186,7 @@ impl Rig {
     pub fn awake(&mut self) -> Vec<SubmitterId> {
         let awake = |delivery| match delivery {
             Delivery::Awake(submitter) => Some(submitter),
-            Delivery::Done { .. } => None,
+            Delivery::Done { .. } | Delivery::Runnable(_) => None,
         };
         self.delivered().into_iter().filter_map(awake).collect()
     }
@@ -305,6 +305,10 @@ impl Elevator for Plain {
 
     fn has_work(&self) -> bool {
         !self.modest && !self.queue.is_empty()
+    }
+
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        self.shallow.map(|(_, depth)| depth)
     }
 
     fn admit(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Admission {

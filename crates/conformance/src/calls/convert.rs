@@ -1,9 +1,11 @@
 //! The library's values as the file spells them, and back.
 
 use blksched::group::MOST_GROUPS;
+use blksched::mq::{MqEra, TagOrder};
 use blksched::{
-    Bio, Class, Delivery, Durability, End, GroupId, Hints, Instant, Limits, Next, Op, Outcome, Plugging, Priority,
-    QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag, Waiter, WakeRule,
+    Bio, Class, Delivery, DispatchAhead, Driver, Durability, End, FlushCommand, GroupId, Hints, Instant, Limits, Next,
+    Op, Outcome, Plugging, Priority, QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag, Waiter, WakeRule,
+    Wakes,
 };
 use blksched_traces::call_log as file;
 
@@ -21,6 +23,7 @@ pub(super) fn queue_to_file(config: &QueueConfig) -> file::Queue {
             Plugging::Never => file::Plugging::Never,
             Plugging::Queue { threshold, delay } => file::Plugging::Queue { threshold, delay: delay.as_ns() },
             Plugging::Submitter { requests } => file::Plugging::Submitter { requests },
+            Plugging::Task { requests, sectors } => file::Plugging::Task { requests, sectors },
         },
         slots: match config.slots {
             Slots::Unlimited => file::Slots::Unlimited,
@@ -28,7 +31,23 @@ pub(super) fn queue_to_file(config: &QueueConfig) -> file::Queue {
             Slots::PerDirection { nr_requests, wake } => {
                 file::Slots::PerDirection { nr_requests, wake: wake_to_file(wake) }
             }
-            Slots::Shared { nr_requests, wake } => file::Slots::Shared { nr_requests, wake: wake_to_file(wake) },
+            Slots::Tags { nr_requests, era, order } => file::Slots::Tags {
+                nr_requests,
+                era: match era {
+                    MqEra::Linux6_1 => file::MqEra::Linux6_1,
+                    MqEra::Linux6_12 => file::MqEra::Linux6_12,
+                },
+                order: match order {
+                    TagOrder::Lowest => file::TagOrder::Lowest,
+                    TagOrder::RoundRobin => file::TagOrder::RoundRobin,
+                },
+            },
+        },
+        driver: match (config.driver.ahead, config.driver.flush) {
+            (DispatchAhead::Budget, FlushCommand::Queued) => file::Driver::Budget,
+            (DispatchAhead::Budget, FlushCommand::Alone) => file::Driver::BudgetFlushAlone,
+            (DispatchAhead::OneMore, FlushCommand::Queued) => file::Driver::OneMore,
+            (DispatchAhead::OneMore, FlushCommand::Alone) => file::Driver::OneMoreFlushAlone,
         },
     }
 }
@@ -49,6 +68,7 @@ pub(super) fn queue_from_file(queue: &file::Queue) -> QueueConfig {
             file::Plugging::Never => Plugging::Never,
             file::Plugging::Queue { threshold, delay } => Plugging::Queue { threshold, delay: Span::from_ns(delay) },
             file::Plugging::Submitter { requests } => Plugging::Submitter { requests },
+            file::Plugging::Task { requests, sectors } => Plugging::Task { requests, sectors },
         },
         slots: match queue.slots {
             file::Slots::Unlimited => Slots::Unlimited,
@@ -56,10 +76,32 @@ pub(super) fn queue_from_file(queue: &file::Queue) -> QueueConfig {
             file::Slots::PerDirection { nr_requests, wake } => {
                 Slots::PerDirection { nr_requests, wake: wake_from_file(wake) }
             }
-            file::Slots::Shared { nr_requests, wake } => Slots::Shared { nr_requests, wake: wake_from_file(wake) },
+            file::Slots::Tags { nr_requests, era, order } => Slots::Tags {
+                nr_requests,
+                era: match era {
+                    file::MqEra::Linux6_1 => MqEra::Linux6_1,
+                    file::MqEra::Linux6_12 => MqEra::Linux6_12,
+                },
+                order: match order {
+                    file::TagOrder::Lowest => TagOrder::Lowest,
+                    file::TagOrder::RoundRobin => TagOrder::RoundRobin,
+                },
+            },
         },
+        driver: driver_from_file(queue.driver),
+        wakes: Wakes::AtOnce,
         born: Instant::from_ns(queue.born),
     }
+}
+
+fn driver_from_file(driver: file::Driver) -> Driver {
+    let (ahead, flush) = match driver {
+        file::Driver::Budget => (DispatchAhead::Budget, FlushCommand::Queued),
+        file::Driver::BudgetFlushAlone => (DispatchAhead::Budget, FlushCommand::Alone),
+        file::Driver::OneMore => (DispatchAhead::OneMore, FlushCommand::Queued),
+        file::Driver::OneMoreFlushAlone => (DispatchAhead::OneMore, FlushCommand::Alone),
+    };
+    Driver { ahead, flush }
 }
 
 fn wake_from_file(wake: file::Wake) -> WakeRule {
@@ -120,7 +162,7 @@ pub(super) fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
         priority: Priority { class, level: bio.level },
         submitter: SubmitterId(bio.submitter),
         group: GroupId(bio.group),
-        hints: Hints { meta: bio.meta, no_idle: bio.no_idle, req_sync: bio.req_sync },
+        hints: Hints { meta: bio.meta, no_idle: bio.no_idle, req_sync: bio.req_sync, ..Hints::default() },
         durability: Durability { preflush: bio.preflush, fua: bio.fua },
     })
 }
@@ -161,5 +203,6 @@ pub(super) fn delivery(delivery: &Delivery) -> file::Delivery {
         Delivery::Done { tag, outcome: Outcome::Ok } => file::Delivery::Done(tag.0),
         Delivery::Done { tag, outcome: Outcome::Failed } => file::Delivery::Failed(tag.0),
         Delivery::Awake(submitter) => file::Delivery::Awake(submitter.0),
+        Delivery::Runnable(_) => unreachable!("a logged queue's tasks run by themselves"),
     }
 }

@@ -1,6 +1,9 @@
 //! Bytes to scripts. Every byte string spells a script, so that a fuzzer never wastes one.
 
-use blksched::{Class, Group, GroupId, Hints, Limits, Outcome, Plugging, Priority, QueueConfig, Slots, Span, WakeRule};
+use blksched::{
+    Class, DispatchAhead, Driver, FlushCommand, Group, GroupId, Hints, Limits, Outcome, Plugging, Priority,
+    QueueConfig, Slots, Span, WakeRule,
+};
 
 use super::script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
 
@@ -48,16 +51,20 @@ fn config(bytes: &mut Bytes<'_>) -> QueueConfig {
         0 => Plugging::Never,
         1 => Plugging::Queue { threshold: bytes.pick(&[4, 1, 2, 32]), delay: bytes.pick(&delays) },
         2 => Plugging::Submitter { requests: bytes.pick(&[16, 1, 2, 5]) },
-        _ => bytes.pick(&[Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3]),
+        _ => bytes.pick(&[Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3, Plugging::LINUX_6]),
     };
     QueueConfig {
         limits,
         depth: bytes.pick(&[1, 1, 2, 3, 8, 32]),
         plugging,
         slots: slots(bytes),
+        driver: bytes.pick(&[Driver::default(), AHEAD, ALONE]),
         ..QueueConfig::default()
     }
 }
+
+const AHEAD: Driver = Driver { ahead: DispatchAhead::OneMore, flush: FlushCommand::Queued };
+const ALONE: Driver = Driver { ahead: DispatchAhead::Budget, flush: FlushCommand::Alone };
 
 fn slots(bytes: &mut Bytes<'_>) -> Slots {
     let wake = match bytes.byte() % 2 {
@@ -70,8 +77,8 @@ fn slots(bytes: &mut Bytes<'_>) -> Slots {
     match bytes.byte() % 4 {
         0 => Slots::Unlimited,
         1 => Slots::PerDirection { nr_requests, wake },
-        2 => Slots::Shared { nr_requests, wake },
-        _ => bytes.pick(&[Slots::LINUX_2_5, Slots::LINUX_2_6, Slots::LINUX_5]),
+        2 => bytes.pick(&[Slots::LINUX_6_1, Slots::LINUX_6_12]).with_nr_requests(nr_requests),
+        _ => bytes.pick(&[Slots::LINUX_2_5, Slots::LINUX_2_6, Slots::LINUX_6_1]),
     }
 }
 
@@ -127,8 +134,12 @@ fn plan(bytes: &mut Bytes<'_>) -> Plan {
         27..=29 => (Class::Idle, 7),
         _ => (Class::None, 0),
     };
-    let hints =
-        Hints { meta: who.is_multiple_of(13), no_idle: who.is_multiple_of(17), req_sync: who.is_multiple_of(5) };
+    let hints = Hints {
+        meta: who.is_multiple_of(13),
+        no_idle: who.is_multiple_of(17),
+        req_sync: who.is_multiple_of(5),
+        ..Hints::default()
+    };
     Plan { who, what, place, length, priority: Priority { class, level }, group: GroupId(u32::from(who % 3)), hints }
 }
 
@@ -224,6 +235,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (12, 17, 3, 3));
+        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (12, 17, 4, 3));
     }
 }

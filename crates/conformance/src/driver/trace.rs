@@ -56,6 +56,7 @@ impl TraceHash {
             Delivery::Done { tag, outcome: Outcome::Ok } => (20, tag.0),
             Delivery::Done { tag, outcome: Outcome::Failed } => (21, tag.0),
             Delivery::Awake(submitter) => (22, submitter.0.into()),
+            Delivery::Runnable(task) => (23, task.0.into()),
         };
         self.put(kind);
         self.put(name);

@@ -100,7 +100,7 @@ impl Once {
                 *asleep = asleep.checked_sub(1).ok_or_else(|| format!("{submitter:?} woke, but did not sleep"))?;
                 Ok(())
             }
-            Delivery::Awake(_) => Ok(()),
+            Delivery::Awake(_) | Delivery::Runnable(_) => Ok(()),
         }
     }
 }

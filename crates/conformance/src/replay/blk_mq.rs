@@ -3,11 +3,15 @@
 
 use std::path::Path;
 
+use blksched::Kernel;
+use blksched::mq::{MqEra, Task};
 use blksched_traces::blk_mq_transcript::{self as file, Common, Kind, Recorded};
 
 use super::{Divergence, ReplayError, Report};
 
 mod iocost;
+mod tags;
+mod wbt;
 
 /// Replay one file.
 pub(super) fn replay(path: &Path) -> Result<Report, ReplayError> {
@@ -18,7 +22,26 @@ pub(super) fn replay(path: &Path) -> Result<Report, ReplayError> {
             let starts = cost.check_start(&case.header);
             Ok(report(&case.common, "iocost", &case.events, starts, |event| cost.step(event)))
         }
+        Kind::Tags => {
+            let case = file::tags::Case::open(path)?;
+            let mut set = tags::Replayed::of(&case, era(&case.common, path)?);
+            let starts = set.check_start(&case.header);
+            Ok(report(&case.common, "tags", &case.events, starts, |event| set.step(event)))
+        }
+        Kind::Wbt => {
+            let case = file::wbt::Case::open(path)?;
+            let mut throttle = wbt::Replayed::of(&case, era(&case.common, path)?);
+            let starts = throttle.check_start(&case.header);
+            Ok(report(&case.common, "wbt", &case.events, starts, |event| throttle.step(event)))
+        }
     }
+}
+
+/// Whose rules were recorded.
+fn era(common: &Common, path: &Path) -> Result<MqEra, ReplayError> {
+    let kernel: Result<Kernel, _> = common.kernel.parse();
+    let kernel = kernel.map_err(|error| ReplayError::Header { path: path.to_owned(), message: error.to_string() })?;
+    Ok(MqEra::of(kernel))
 }
 
 /// Every event in its order, up to the first that differs.
@@ -55,4 +78,9 @@ fn report<E>(
 /// The same on both sides, or what differs.
 fn same<T: PartialEq + core::fmt::Debug>(what: &str, recorded: &T, here: &T) -> Result<(), String> {
     if recorded == here { Ok(()) } else { Err(format!("{what}: recorded {recorded:?}, here {here:?}")) }
+}
+
+fn woken(recorded: &[u32], here: &[Task]) -> Result<(), String> {
+    let here: Vec<u32> = here.iter().map(|task| task.0).collect();
+    same("woken", &recorded, &&here[..])
 }

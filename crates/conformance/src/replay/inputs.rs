@@ -252,6 +252,7 @@ fn bio(add: &Add, sync: Sync) -> Result<Bio, String> {
             meta: add.meta,
             no_idle: add.noidle,
             req_sync: add.sync && (sync == Sync::Flag || op != Op::Read),
+            ..Hints::default()
         },
         durability: Durability::default(),
     })

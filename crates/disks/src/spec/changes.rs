@@ -43,9 +43,9 @@ pub(crate) fn parse_changed(file: &str, text: &str, changes: &[(String, String)]
         let value = value.into_iter().next().expect("it has one key").1.into_inner();
         set(document.get_mut(), key, value);
     }
-    let (top, model, middleware) = read_disk(source, document.get_ref(), 0..0)?;
+    let (top, model, attached, middleware) = read_disk(source, document.get_ref(), 0..0)?;
     let (name, description) = (file.to_owned(), top.text("description")?.value);
-    Ok(DiskSpec { name, description, model, middleware, published: Vec::new() })
+    Ok(DiskSpec { name, description, model, attached, middleware, published: Vec::new() })
 }
 
 /// `x = "8ms"`, or `x = 16` for what is a whole number.

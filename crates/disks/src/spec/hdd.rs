@@ -148,6 +148,7 @@ impl HddSpec {
 pub(super) const KEYS: &[&str] = &[
     "kind",
     "description",
+    "attached",
     "capacity",
     "max_command",
     "speed",

@@ -12,7 +12,6 @@ use std::io::{self, Read};
 
 use blksched::{Span, nearest, utf8};
 
-use crate::Disk;
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
 use crate::middleware::{Caps, Delay, Faults, Tracer};
@@ -20,6 +19,7 @@ use crate::null::Null;
 use crate::raid::Raid;
 use crate::sheet::Published;
 use crate::ssd::Ssd;
+use crate::{Attached, Disk};
 
 mod changes;
 mod error;
@@ -58,6 +58,8 @@ pub struct DiskSpec {
     pub description: String,
     /// What it is made of.
     pub model: Model,
+    /// How it hangs on its host.
+    pub attached: Attached,
     /// What stands around it.
     pub middleware: MiddlewareSpec,
     /// `[[published]]`: what others say of it, for its data sheet.
@@ -262,9 +264,9 @@ fn text_of(path: &str) -> Result<String, DiskError> {
 pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
     let source = Source { file, text };
     let document = source.parse()?;
-    let (top, model, middleware) = read_disk(source, document.get_ref(), 0..0)?;
+    let (top, model, attached, middleware) = read_disk(source, document.get_ref(), 0..0)?;
     let (name, description) = (file.to_owned(), top.text("description")?.value);
-    Ok(DiskSpec { name, description, model, middleware, published: published::read(&top)? })
+    Ok(DiskSpec { name, description, model, attached, middleware, published: published::read(&top)? })
 }
 
 /// A disk from a table, which may be the document or a member's.
@@ -272,7 +274,7 @@ fn read_disk<'t>(
     source: Source<'t>,
     table: &'t toml::de::DeTable<'t>,
     at: core::ops::Range<usize>,
-) -> Result<(Section<'t>, Model, MiddlewareSpec), DiskError> {
+) -> Result<(Section<'t>, Model, Attached, MiddlewareSpec), DiskError> {
     let kind = read_kind(source, table, at.clone())?;
     let top = Section::open(source, "", table, at, kind.keys())?;
     let model = match kind {
@@ -282,8 +284,26 @@ fn read_disk<'t>(
         Kind::Ssd => Model::Ssd(ssd::read(&top)?),
         Kind::Raid => Model::Raid(raid::read(&top)?),
     };
+    let attached = match top.has("attached") {
+        true => top.word("attached", &Attached::WORDS)?,
+        false => model.usually_attached(),
+    };
     let middleware = middleware::read(&top)?;
-    Ok((top, model, middleware))
+    Ok((top, model, attached, middleware))
+}
+
+impl Model {
+    /// How a disk of this kind hangs on its host if its file does not say.
+    fn usually_attached(&self) -> Attached {
+        match self {
+            Model::Null(_) | Model::Fixed(_) => Attached::Loop,
+            Model::Hdd(_) => Attached::Sata,
+            // More commands than SATA has tags.
+            Model::Ssd(spec) if spec.depth > 32 => Attached::Nvme,
+            Model::Ssd(_) => Attached::Sata,
+            Model::Raid(_) => Attached::Scsi,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -301,6 +321,7 @@ impl Kind {
             Kind::Null => &[
                 "kind",
                 "description",
+                "attached",
                 "capacity",
                 "max_command",
                 "depth",
@@ -313,6 +334,7 @@ impl Kind {
             Kind::Fixed => &[
                 "kind",
                 "description",
+                "attached",
                 "capacity",
                 "max_command",
                 "depth",

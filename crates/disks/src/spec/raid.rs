@@ -6,6 +6,7 @@ use super::error::DiskError;
 use super::published;
 use super::reader::{Located, Section, Source};
 use super::{DiskSpec, Model, PRESETS, parse, preset_names, read_disk};
+use crate::Attached;
 
 /// An array of disks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +77,7 @@ pub enum MirrorReads {
 pub(super) const KEYS: &[&str] = &[
     "kind",
     "description",
+    "attached",
     "level",
     "chunk",
     "max_command",
@@ -153,10 +155,17 @@ fn members(top: &Section<'_>) -> Result<Vec<DiskSpec>, DiskError> {
         }
     }
     for (table, at) in top.tables("member")? {
-        let (section, model, middleware) = read_disk(top.source(), table, at)?;
+        let (section, model, attached, middleware) = read_disk(top.source(), table, at)?;
         let name = format!("member {}", members.len());
         let description = if section.has("description") { section.text("description")?.value } else { name.clone() };
-        members.push(DiskSpec { name, description, model, middleware, published: published::read(&section)? });
+        members.push(DiskSpec {
+            name,
+            description,
+            model,
+            attached,
+            middleware,
+            published: published::read(&section)?,
+        });
     }
     Ok(members)
 }
@@ -220,6 +229,7 @@ fn read_short(text: &str, level: &str, rest: &str) -> Result<DiskSpec, DiskError
             reads: MirrorReads::Balanced,
             members,
         }),
+        attached: Attached::Scsi,
         middleware: Default::default(),
         published: Vec::new(),
     })

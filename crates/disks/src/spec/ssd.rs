@@ -151,6 +151,7 @@ pub struct CollectionSpec {
 pub(super) const KEYS: &[&str] = &[
     "kind",
     "description",
+    "attached",
     "capacity",
     "max_command",
     "depth",

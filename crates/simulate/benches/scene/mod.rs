@@ -103,7 +103,7 @@ impl<L: Listener, O: Observer> Running for World<L, O> {
         let target = self.completions() + requests;
         while self.completions() < target {
             let end = self.now() + Span::from_ms(50);
-            self.run_until(end);
+            self.run_until(end).expect("time passes");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Running an experiment: one simulation per run and seed, and the judgement over all of them.
 
-use blksched::{BlockQueue, Instant, Span};
+use blksched::{BlockQueue, Instant, Span, Wakes};
 
 use super::expression::fits;
 use super::outcome::{Clerk, Ear, Outcome, ProcessOutcome, submitter};
@@ -21,8 +21,9 @@ impl Run {
         let scene = &self.scene;
         let disk = scene.disk.build(seed);
         let built = scene.elevator.build();
-        let config = queue_config(&built, &scene.surroundings, &disk.facts());
+        let config = queue_config(&built, &scene.surroundings, &disk.facts(), scene.disk.attached);
         let mut queue = BlockQueue::with_listener(config, built.elevator, Ear::default());
+        scene.surroundings.throttle(&mut queue, &config);
         for (knob, raw) in &scene.knobs {
             queue.set(Instant::ZERO, knob, *raw).map_err(|error| error.to_string())?;
         }
@@ -34,9 +35,12 @@ impl Run {
         }
         let world = World::new(queue, disk, sources, clerk);
         let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
+        if config.wakes == Wakes::ByDriver {
+            world = world.with_races(seed);
+        }
         let end = Instant::ZERO + scene.time;
         while world.now() < end && !world.is_finished() && !world.observer_mut().have_exited(&self.until) {
-            world.run_until((world.now() + LOOK_EVERY).min(end));
+            world.run_until((world.now() + LOOK_EVERY).min(end)).map_err(|error| error.to_string())?;
         }
         Ok(outcome(world))
     }

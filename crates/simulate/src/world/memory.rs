@@ -11,10 +11,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub(super) fn obey_host(&mut self) -> bool {
         let mut any = false;
         while let Some(wish) = self.host.wish() {
-            any |= !matches!(wish, Wish::Return { .. });
+            any |= !matches!(wish, Wish::Return { .. } | Wish::WaitedForMemory(_));
             match wish {
                 Wish::Submit(bio) => self.submit_for_host(bio),
                 Wish::Waits(submitter) => self.queue.waits(self.now, submitter),
+                Wish::WaitedForMemory(_) => self.queue.waited_for_memory(self.now),
                 Wish::GoOn(bio) => {
                     let Owner::Source(index) = self.flights[bio.tag.0 as usize].owner else {
                         unreachable!("the host bypasses sources' bios only")

@@ -16,6 +16,8 @@ pub enum Wish {
     Waits(SubmitterId),
     /// A bio that was handed in by [`Host::bypass`](super::Host::bypass) may go to the queue now, as it was.
     GoOn(Bio),
+    /// A writer of this submitter sleeps because too much memory is dirty; whoever throttles write-back wants to know.
+    WaitedForMemory(SubmitterId),
     /// A call returns.
     Return {
         /// Whose.
@@ -33,7 +35,7 @@ impl Wish {
     fn whose(&self) -> SubmitterId {
         match self {
             Wish::Submit(bio) | Wish::GoOn(bio) => bio.submitter,
-            Wish::Waits(submitter) | Wish::Return { submitter, .. } => *submitter,
+            Wish::Waits(submitter) | Wish::WaitedForMemory(submitter) | Wish::Return { submitter, .. } => *submitter,
         }
     }
 }

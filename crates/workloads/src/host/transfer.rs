@@ -1,6 +1,6 @@
 //! Transfers between memory and disk: a bio each, the pages it carries, and the calls that wait for it.
 
-use blksched::{Bio, Instant, Sector, Tag, Waiter};
+use blksched::{Bio, Hints, Instant, Sector, Tag, Waiter};
 
 use super::Host;
 use super::cache::{State, TransferId};
@@ -86,10 +86,15 @@ impl Host {
         let (start, sectors) = (Sector(pages.start * PAGE_SECTORS), (count(pages) * PAGE_SECTORS) as u32);
         let bio = match kind {
             Kind::Read => Bio::read(tag, who.submitter, start, sectors),
-            Kind::Write(..) => match waiter {
-                Waiter::Sync => Bio::write(tag, who.submitter, start, sectors),
-                Waiter::Async => Bio::write_back(tag, who.submitter, start, sectors),
-            },
+            Kind::Write(writer, _) => {
+                let bio = match waiter {
+                    Waiter::Sync => Bio::write(tag, who.submitter, start, sectors),
+                    Waiter::Async => Bio::write_back(tag, who.submitter, start, sectors),
+                };
+                // The flusher's own is background work; what a caller waits for is not.
+                let background = matches!(writer, Writer::Flusher(_));
+                Bio { hints: Hints { write_back: true, background, ..bio.hints }, ..bio }
+            }
             Kind::Flush => Bio::flush(tag, who.submitter),
         };
         self.out.push(Wish::Submit(Bio { priority: who.priority, group: who.group, ..bio }));

@@ -7,6 +7,7 @@ use super::Host;
 use super::cache::State;
 use super::call::{OpenFile, Stable};
 use super::op::OpId;
+use super::outbox::Wish;
 use super::page::{PAGE_BYTES, PAGE_SECTORS};
 use super::report::WaitsFor;
 
@@ -60,6 +61,7 @@ impl Host {
         self.report.writes.throttled += 1;
         self.ops[id].waits = Some((now, WaitsFor::Room));
         self.pool.sleep(id);
+        self.out.push(Wish::WaitedForMemory(self.ops[id].who().submitter));
         self.write_back(now);
     }
 

@@ -7,10 +7,11 @@
 use super::Bfq;
 use super::qid::Qid;
 use super::terms::Call;
-use crate::elevator::{Admission, Cx, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::End;
 use crate::group::Group;
 use crate::queue::merge::Merging;
+use crate::queue::rq_qos::OwnThrottling;
 use crate::request::{Bio, GroupId, RequestId, Requests, SubmitterId, Waiter};
 use crate::time::Instant;
 use crate::tunables::Tunables;
@@ -31,6 +32,14 @@ impl Elevator for Bfq {
 
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         self.admission(cx.device(), bio)
+    }
+
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        Some(1)
+    }
+
+    fn own_throttling(&self) -> OwnThrottling {
+        OwnThrottling::Yes
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {

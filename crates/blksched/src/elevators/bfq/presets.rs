@@ -15,8 +15,8 @@ const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
     row: &[("groups", "on"), ("competition", "two_pending"), ("newcomer", "is_new"), ("tags", "all"), ("hz", "250")],
-    plugging: Plugging::LINUX_3,
-    slots: Slots::LINUX_5,
+    plugging: Plugging::LINUX_6,
+    slots: Slots::LINUX_6_12,
     max_sectors: 2560,
 };
 
@@ -35,8 +35,8 @@ pub const ENTRY: Entry = Entry {
                 ("tags", "per_word"),
                 ("hz", "250"),
             ],
-            plugging: Plugging::LINUX_3,
-            slots: Slots::LINUX_5,
+            plugging: Plugging::LINUX_6,
+            slots: Slots::LINUX_6_1,
             max_sectors: 2560,
         },
         Preset {

@@ -12,8 +12,8 @@ const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
     row: &[("tags", "all"), ("hz", "250")],
-    plugging: Plugging::LINUX_3,
-    slots: Slots::LINUX_5,
+    plugging: Plugging::LINUX_6,
+    slots: Slots::LINUX_6_12,
     max_sectors: 2560,
 };
 
@@ -22,7 +22,13 @@ pub const ENTRY: Entry = Entry {
     name: "kyber",
     summary: "for fast disks: a number of tokens for each kind of operation, sized by measured latency",
     presets: &[
-        Preset { kernel: V6_1, source: "recordings of 6.1.192", row: &[("tags", "per_word"), ("hz", "250")], ..LATEST },
+        Preset {
+            kernel: V6_1,
+            source: "recordings of 6.1.192",
+            row: &[("tags", "per_word"), ("hz", "250")],
+            slots: Slots::LINUX_6_1,
+            ..LATEST
+        },
         Preset { kernel: V6_12, source: "recordings of 6.12.117", ..LATEST },
         LATEST,
     ],

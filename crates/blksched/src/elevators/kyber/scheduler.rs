@@ -15,7 +15,7 @@ use super::domain::{DomainQueue, PerDomain, domain_of};
 use super::statistics::Statistics;
 use super::tunables::KyberTunables;
 use super::turn::Turn;
-use crate::elevator::{Admission, Cx, Dispatch, Elevator, Insert, Run};
+use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Insert, Run};
 use crate::elevators::tags::Tags;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, RequestId, Requests, Table, Waiter};
@@ -55,6 +55,14 @@ impl Kyber {
             statistics: Statistics::default(),
             started: Table::new(),
         }
+    }
+}
+
+impl Kyber {
+    /// How many tags write-back may use.
+    fn async_depth(&self, device: &DeviceFacts) -> u32 {
+        let tags = u64::from(self.tags.all(device)) * ASYNC_PERCENT / 100;
+        (tags as u32).max(1)
     }
 }
 
@@ -101,13 +109,14 @@ impl Elevator for Kyber {
         Run::No
     }
 
+    fn shallowest(&self, device: &DeviceFacts) -> Option<u32> {
+        Some(self.async_depth(device))
+    }
+
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         match bio.waiter {
             Waiter::Sync => Admission::Unlimited,
-            Waiter::Async => {
-                let tags = u64::from(self.tags.all(cx.device())) * ASYNC_PERCENT / 100;
-                self.tags.admission((tags as u32).max(1))
-            }
+            Waiter::Async => self.tags.admission(self.async_depth(cx.device())),
         }
     }
 

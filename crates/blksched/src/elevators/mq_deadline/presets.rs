@@ -14,8 +14,8 @@ const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
     row: &[("onward", "place"), ("at_head", "queue"), ("tags", "all"), ("hz", "250")],
-    plugging: Plugging::LINUX_3,
-    slots: Slots::LINUX_5,
+    plugging: Plugging::LINUX_6,
+    slots: Slots::LINUX_6_12,
     max_sectors: 2560,
 };
 
@@ -28,6 +28,7 @@ pub const ENTRY: Entry = Entry {
             kernel: V6_1,
             source: "recordings of 6.1.192",
             row: &[("onward", "request"), ("at_head", "class"), ("tags", "per_word"), ("hz", "250")],
+            slots: Slots::LINUX_6_1,
             ..LATEST
         },
         Preset {

@@ -18,7 +18,7 @@ use super::class::{ClassQueue, PerRank, Rank};
 use super::depth;
 use super::onward::Onward;
 use super::tunables::MqDeadlineTunables;
-use crate::elevator::{Admission, Cx, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::elevators::tags::Tags;
 use crate::explain::{ClassTurn, End, Reason};
 use crate::queue::merge::Merging;
@@ -207,6 +207,10 @@ impl Elevator for MqDeadline {
 
     fn has_work(&self) -> bool {
         self.classes.iter().any(ClassQueue::has_any) || !self.handed_back.is_empty()
+    }
+
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        Some(1)
     }
 
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {

@@ -1,0 +1,79 @@
+//! What the queue answers: what became of a bio, what comes back, what the device should do next.
+
+use super::mq::Task;
+use crate::elevator::IdleFor;
+use crate::request::{Command, RequestId, SubmitterId, Tag};
+use crate::time::Instant;
+
+/// What became of a submitted bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It is a new request, with the elevator (of a split bio: its last piece).
+    Inserted(RequestId),
+    /// It joined a queued request.
+    Merged {
+        /// The request.
+        into: RequestId,
+        /// At which end.
+        end: crate::explain::End,
+    },
+    /// It became a request that merged into a queued one instead of being inserted (6.1's insert merge).
+    MergedOnInsert {
+        /// The request; it may have been absorbed in turn.
+        into: RequestId,
+    },
+    /// No slot is free: its submitter sleeps until [`Delivery::Awake`]. The queue keeps the bio.
+    Asleep,
+    /// It waits in its submitter's plug, or for a flush.
+    Held,
+    /// Nothing had to be done; its completion is already among the deliveries.
+    Done,
+}
+
+/// What comes back to submitters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// A bio is complete.
+    Done {
+        /// Its submitter's name for it.
+        tag: Tag,
+        /// Did any part of it fail?
+        outcome: Outcome,
+    },
+    /// The submission that slept went through.
+    Awake(SubmitterId),
+    /// A task that slept was woken and wants a processor ([`Wakes::ByDriver`](super::Wakes::ByDriver) only): to
+    /// [`BlockQueue::run_task`](super::BlockQueue::run_task).
+    Runnable(Task),
+}
+
+/// How an I/O ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As asked.
+    Ok,
+    /// The device reported an error.
+    Failed,
+}
+
+/// The queue's answer to "what should the device do next?"
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Start this.
+    Issue(Command),
+    /// The elevator leaves the disk alone on purpose.
+    Idle {
+        /// When its answer may change by itself.
+        until: Instant,
+        /// For whom.
+        why: IdleFor,
+    },
+    /// The elevator waits for a completion.
+    Wait,
+    /// Nothing is queued.
+    Empty,
+    /// The device has as much as it takes.
+    Full,
+    /// The queue collects requests before it lets any go.
+    Plugged,
+}

@@ -1,0 +1,130 @@
+//! blk-mq's dispatch list: requests that have left the elevator, or never met it, and wait for the device.
+//!
+//! **Rule** The list goes first; while it cannot be sent, nothing is asked of the elevator. When the device is full,
+//! one more request leaves the elevator and waits here, unmergeable ([`DispatchAhead::OneMore`]), unless the device's
+//! host counts what is in it (SCSI and so SATA). Flushes go to its head. A flush that cannot be queued in the drive
+//! waits until the drive is empty and holds everything up behind it ([`FlushCommand::Alone`]).
+
+use std::collections::VecDeque;
+
+use super::{BlockQueue, Listener};
+use crate::elevator::Dispatch;
+use crate::request::{Command, Op, RequestId, Requests, Stage};
+use crate::time::Instant;
+
+/// May a request leave the elevator although the device is full?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DispatchAhead {
+    /// No: a budget of the host is asked first (SCSI, SATA).
+    #[default]
+    Budget,
+    /// One: it finds no tag of the device and stays on the list (NVMe, virtio, loop).
+    OneMore,
+}
+
+/// How a device takes a flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlushCommand {
+    /// Among its other commands.
+    #[default]
+    Queued,
+    /// Alone: everything before it must be done, and nothing else begins (SATA).
+    Alone,
+}
+
+/// What a driver does, as far as it decides who goes when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Driver {
+    /// May a request leave the elevator although the device is full?
+    pub ahead: DispatchAhead,
+    /// How it takes a flush.
+    pub flush: FlushCommand,
+}
+
+/// Where a request stands on the list because of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    /// The elevator chose it.
+    Elevator,
+    /// It passes the elevator by.
+    Bypass,
+}
+
+/// Requests that wait for the device.
+#[derive(Debug, Default)]
+pub(super) struct DispatchList {
+    waiting: VecDeque<(RequestId, From)>,
+    flush_in_device: bool,
+}
+
+impl DispatchList {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(super) fn push_front(&mut self, rq: RequestId, from: From) {
+        self.waiting.push_front((rq, from));
+    }
+
+    pub(super) fn push_back(&mut self, rq: RequestId, from: From) {
+        self.waiting.push_back((rq, from));
+    }
+
+    /// Those that the elevator chose.
+    pub(super) fn chosen(&self) -> impl Iterator<Item = RequestId> + '_ {
+        self.waiting.iter().filter(|(_, from)| *from == From::Elevator).map(|(rq, _)| *rq)
+    }
+
+    /// All but flushes.
+    pub(super) fn data<'a>(&'a self, requests: &'a Requests) -> impl Iterator<Item = RequestId> + 'a {
+        self.waiting.iter().map(|(rq, _)| *rq).filter(|&rq| requests[rq].op != Op::Flush)
+    }
+
+    pub(super) fn flush_is_back(&mut self) {
+        self.flush_in_device = false;
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// Does the device take nothing at present? A request may then wait on the list.
+    pub(super) fn is_device_full(&mut self, now: Instant) -> bool {
+        let books = &self.core.books;
+        let room = books.device.in_flight < self.core.config.depth;
+        let alone = self.core.config.driver.flush == FlushCommand::Alone;
+        let first_is_flush = self.list.waiting.front().is_some_and(|&(rq, _)| books.requests[rq].op == Op::Flush);
+        let waits_for_drive = alone && first_is_flush && books.device.in_flight > 0;
+        if room && !waits_for_drive && !(alone && self.list.flush_in_device) {
+            return false;
+        }
+        if self.core.config.driver.ahead == DispatchAhead::OneMore && self.list.is_empty() && self.elevator.schedules()
+        {
+            self.dispatch_ahead(now);
+        }
+        true
+    }
+
+    /// One more leaves the elevator and waits here.
+    fn dispatch_ahead(&mut self, now: Instant) {
+        if self.answer.is_some() || self.plug.is_closed() || !self.elevator.has_work() {
+            return;
+        }
+        match self.choose(now) {
+            Dispatch::Issue(rq) => {
+                self.core.seal(rq);
+                self.core.books.requests.get_mut(rq).stage = Stage::Held;
+                self.list.push_back(rq, From::Elevator);
+            }
+            // It is asked again when something has changed.
+            other => self.answer = Some(other),
+        }
+    }
+
+    /// The list's first, to the device, which has room.
+    pub(super) fn next_listed(&mut self, now: Instant) -> Option<Command> {
+        let (rq, _) = self.list.waiting.pop_front()?;
+        let is_flush = self.core.books.requests[rq].op == Op::Flush;
+        self.list.flush_in_device |= is_flush;
+        self.core.queued -= u32::from(!is_flush);
+        Some(self.start(now, rq))
+    }
+}

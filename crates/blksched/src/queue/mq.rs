@@ -1,0 +1,46 @@
+//! blk-mq: how requests get their slots since Linux 5.0.
+//!
+//! A slot is a *tag*, a bit of a map that is searched word by word ([`tag_map`]). Who finds none sleeps in one of eight
+//! wait queues, which reads and writes share, and is woken after a batch of completions ([`wait_queues`]). A set of
+//! both, with what an elevator or other disks leave of it, is a [`TagSet`]. All of it is pure: it is told what happens
+//! and knows no time. Who runs first, a woken task or the owner of the completed request, is the driver's to say.
+//!
+//! The recordings `tags-6.1` and `tags-6.12` replay through exactly this.
+
+pub mod tag_map;
+pub mod tag_set;
+pub mod wait_queues;
+
+pub use tag_map::{Search, TagMap};
+pub use tag_set::{Asked, Patience, TagSet};
+pub use wait_queues::{Task, WaitQueues};
+
+use crate::kernel::Kernel;
+
+/// Which kernel's blk-mq it is, as far as they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MqEra {
+    /// 5.0 to 6.11, recorded from 6.1: a shallow depth counts per word, one wait queue is woken at a time, a plug
+    /// without an elevator is sent newest first, and flushes' data passes the elevator by.
+    Linux6_1,
+    /// Since 6.12: a shallow depth counts of the whole map, a whole batch is woken, plugs go in their order, flushes'
+    /// data goes through the elevator. (6.18 was recorded to be the same.)
+    Linux6_12,
+}
+
+impl MqEra {
+    /// The era of a kernel; of one before blk-mq, the first.
+    pub fn of(kernel: Kernel) -> MqEra {
+        if kernel >= Kernel::new(6, 12, 0) { MqEra::Linux6_12 } else { MqEra::Linux6_1 }
+    }
+}
+
+/// In which order a device hands its tags out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TagOrder {
+    /// The lowest free one near the last (NVMe, virtio, loop).
+    #[default]
+    Lowest,
+    /// One after the other, whatever is free (SATA).
+    RoundRobin,
+}

@@ -1,0 +1,294 @@
+//! The map of tags: bits in words, a hint where to search, and bits that were freed but not yet cleared.
+//!
+//! **Rule** A search begins at the hint's word and takes the lowest bit that is not taken; each word is looked at once,
+//! and its freed bits become free only when it looks full. A shallow search may use a few bits only, and wraps within
+//! the word. With round-robin order a search begins at the hint's very bit, and the hint always moves on.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117 (`tags-6.1`, `tags-6.12`).
+
+use super::TagOrder;
+
+/// How deep a search may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Every bit.
+    All,
+    /// So many of each word (6.1).
+    PerWord(u32),
+    /// So many of the whole map (since 6.12).
+    OfAll(u32),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    taken: u64,
+    /// Of those taken: given back, not yet cleared.
+    freed: u64,
+}
+
+/// Which tags are taken.
+#[derive(Clone, Debug)]
+pub struct TagMap {
+    order: TagOrder,
+    depth: u32,
+    /// Bits of a word, as a power of two; fixed when the map is made.
+    shift: u32,
+    /// Those in use come first; a map that shrank keeps the others as they were.
+    words: Vec<Word>,
+    hint: u32,
+}
+
+impl TagMap {
+    /// A map of `depth` free tags.
+    ///
+    /// # Panics
+    /// If that is none.
+    pub fn new(order: TagOrder, depth: u32) -> TagMap {
+        assert!(depth > 0, "a map of no tags");
+        let mut map = TagMap { order, depth, shift: word_shift(depth), words: Vec::new(), hint: 0 };
+        map.words.resize(map.word_count(), Word::default());
+        map
+    }
+
+    /// How many tags there are.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// How many bits a word has.
+    pub fn bits_per_word(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// How many words are in use.
+    pub fn word_count(&self) -> usize {
+        self.depth.div_ceil(1 << self.shift) as usize
+    }
+
+    /// Where the next search begins.
+    pub fn hint(&self) -> u32 {
+        self.hint
+    }
+
+    /// Tags in use below the present depth.
+    pub fn in_use(&self) -> u32 {
+        (0..self.word_count()).map(|w| self.used_bits(w)).sum()
+    }
+
+    fn used_bits(&self, w: usize) -> u32 {
+        let Word { taken, freed } = self.words[w];
+        (taken & !freed & mask(self.bits(w))).count_ones()
+    }
+
+    /// Take one, if the search finds it.
+    pub fn take(&mut self, search: Search) -> Option<u32> {
+        let hint = self.valid_hint();
+        let mut w = (hint >> self.shift) as usize;
+        let count = self.word_count();
+        let wraps = search != Search::All;
+        let mut from = if wraps || self.order == TagOrder::RoundRobin { hint & (self.bits_per_word() - 1) } else { 0 };
+        for _ in 0..count {
+            let usable = self.usable(w, search);
+            if let Some(bit) = self.take_of_word(w, usable, from, wraps) {
+                let tag = ((w as u32) << self.shift) + bit;
+                self.move_hint(tag);
+                return Some(tag);
+            }
+            from = 0;
+            w = (w + 1) % count;
+        }
+        self.hint = 0;
+        None
+    }
+
+    /// Take up to `want` at once: the first word with so much room behind its first free bit gives those of them that
+    /// are free. Never falls back to one.
+    pub fn take_many(&mut self, want: u32) -> Vec<u32> {
+        let hint = self.valid_hint();
+        let mut w = (hint >> self.shift) as usize;
+        let count = self.word_count();
+        for _ in 0..count {
+            self.clear_freed(w);
+            let bits = self.bits(w);
+            let taken = self.words[w].taken;
+            let first = (!taken).trailing_zeros();
+            if taken != mask(bits - 1) && first + want <= bits {
+                let wanted = mask(want) << first;
+                self.words[w].taken |= wanted;
+                let base = (w as u32) << self.shift;
+                self.move_hint(base + first + want - 1);
+                return (first..first + want).filter(|&bit| taken >> bit & 1 == 0).map(|bit| base + bit).collect();
+            }
+            w = (w + 1) % count;
+        }
+        Vec::new()
+    }
+
+    /// One is given back; the hint follows with [`TagMap::hint_at`], after whoever waits has been woken.
+    ///
+    /// # Panics
+    /// If it was not taken.
+    pub fn give_back(&mut self, tag: u32) {
+        let (w, bit) = self.place(tag);
+        let word = &mut self.words[w];
+        assert!(word.taken & !word.freed & bit != 0, "tag {tag} is given back but was not taken");
+        word.freed |= bit;
+    }
+
+    /// One of several given back at a time: it is free at once.
+    ///
+    /// # Panics
+    /// If it was not taken.
+    pub fn give_back_cleared(&mut self, tag: u32) {
+        let (w, bit) = self.place(tag);
+        let word = &mut self.words[w];
+        assert!(word.taken & !word.freed & bit != 0, "tag {tag} is given back but was not taken");
+        word.taken &= !bit;
+    }
+
+    /// The tag just given back is where the next search begins, unless tags go round or it is beyond the depth.
+    pub fn hint_at(&mut self, tag: u32) {
+        if self.order == TagOrder::Lowest && tag < self.depth {
+            self.hint = tag;
+        }
+    }
+
+    /// Another number of tags, in words of the size they have.
+    ///
+    /// # Panics
+    /// If that is none.
+    pub fn resize(&mut self, depth: u32) {
+        assert!(depth > 0, "a map of no tags");
+        for w in 0..self.word_count() {
+            self.clear_freed(w);
+        }
+        self.depth = depth;
+        let count = self.word_count().max(self.words.len());
+        self.words.resize(count, Word::default());
+    }
+
+    fn place(&self, tag: u32) -> (usize, u64) {
+        ((tag >> self.shift) as usize, 1 << (tag & (self.bits_per_word() - 1)))
+    }
+
+    /// A hint beyond a map that shrank begins anew (a kernel: anywhere).
+    fn valid_hint(&mut self) -> u32 {
+        if self.hint >= self.depth {
+            self.hint = 0;
+        }
+        self.hint
+    }
+
+    fn take_of_word(&mut self, w: usize, usable: u32, from: u32, wraps: bool) -> Option<u32> {
+        if usable == 0 {
+            return None;
+        }
+        let from = if from >= usable { 0 } else { from };
+        let bit = self
+            .look(w, usable, from, wraps)
+            .or_else(|| self.clear_freed(w).then(|| self.look(w, usable, from, wraps)).flatten())?;
+        self.words[w].taken |= 1 << bit;
+        Some(bit)
+    }
+
+    fn look(&self, w: usize, usable: u32, from: u32, wraps: bool) -> Option<u32> {
+        let free = !self.words[w].taken & mask(usable);
+        let ahead = free & !mask(from);
+        let found = if ahead == 0 && wraps { free } else { ahead };
+        (found != 0).then(|| found.trailing_zeros())
+    }
+
+    /// True if any bit came free.
+    fn clear_freed(&mut self, w: usize) -> bool {
+        let freed = core::mem::take(&mut self.words[w].freed);
+        self.words[w].taken &= !freed;
+        freed != 0
+    }
+
+    fn move_hint(&mut self, tag: u32) {
+        if tag == self.hint || self.order == TagOrder::RoundRobin {
+            self.hint = if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 };
+        }
+    }
+
+    /// Bits of word `w`; the last may be shorter.
+    fn bits(&self, w: usize) -> u32 {
+        (self.depth - ((w as u32) << self.shift)).min(self.bits_per_word())
+    }
+
+    /// Bits of word `w` that this search may use.
+    fn usable(&self, w: usize, search: Search) -> u32 {
+        let bits = self.bits(w);
+        match search {
+            Search::All => bits,
+            Search::PerWord(limit) => bits.min(limit),
+            Search::OfAll(limit) if limit >= self.depth => bits,
+            Search::OfAll(limit) => {
+                let share = u64::from(bits) * u64::from(limit);
+                let (whole, rest) = (share / u64::from(self.depth), share % u64::from(self.depth));
+                (whole as u32 + u32::from(rest >= (w as u64 + 1) * u64::from(bits))).min(bits)
+            }
+        }
+    }
+}
+
+/// Words of 64 bits, halved until there are at least four of them.
+pub(crate) fn word_shift(depth: u32) -> u32 {
+    let mut shift = 6;
+    while depth >= 4 && shift > 0 && 4 << shift > depth {
+        shift -= 1;
+    }
+    shift
+}
+
+fn mask(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(order: TagOrder, depth: u32) -> TagMap {
+        TagMap::new(order, depth)
+    }
+
+    #[test]
+    fn words_are_halved_until_there_are_four() {
+        let bits = [(256, 64), (64, 16), (62, 8), (32, 8), (31, 4), (8, 2), (4, 1), (3, 64)];
+        for (depth, expected) in bits {
+            assert_eq!(map(TagOrder::Lowest, depth).bits_per_word(), expected, "{depth}");
+        }
+    }
+
+    #[test]
+    fn every_tag_is_handed_out_once_whatever_the_order() {
+        for order in [TagOrder::Lowest, TagOrder::RoundRobin] {
+            for depth in [1, 2, 3, 4, 31, 32, 256] {
+                let mut map = map(order, depth);
+                // A round-robin search that began behind the first free bit of its word begins again at the hint 0.
+                let mut tags: Vec<_> = (0..2 * depth).filter_map(|_| map.take(Search::All)).collect();
+                tags.sort_unstable();
+                assert_eq!(tags, (0..depth).collect::<Vec<_>>(), "{order:?}");
+                assert_eq!(map.in_use(), depth);
+            }
+        }
+    }
+
+    #[test]
+    fn sata_hands_its_tags_out_in_turn() {
+        let mut map = map(TagOrder::RoundRobin, 32);
+        for expected in 0..5 {
+            assert_eq!(map.take(Search::All), Some(expected));
+            map.give_back(expected);
+            map.hint_at(expected);
+        }
+    }
+
+    #[test]
+    fn several_at_once_come_from_one_word() {
+        let mut map = map(TagOrder::Lowest, 16);
+        assert_eq!(map.take_many(3), [0, 1, 2]);
+        assert_eq!(map.take_many(3), [4, 5, 6], "the first word has one free bit left");
+        assert!(map.take_many(5).is_empty(), "no word has so many");
+    }
+}

@@ -1,0 +1,284 @@
+//! A set of tags and everybody who wants one.
+//!
+//! **Rule** Who finds none takes the next wait queue, runs the queue and tries again, and once more when it stands in
+//! line. A woken task does the same from the next wait queue on. A batch of wake-ups is an eighth of the tags that
+//! whoever waits may use, between 1 and 8. Disks that share a set have an equal share each while they are active.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117.
+
+use super::tag_map::{Search, TagMap};
+use super::wait_queues::{Task, WAIT_QUEUES, WaitQueues};
+use super::{MqEra, TagOrder};
+
+/// What became of a wish for a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Here it is.
+    Tag(u32),
+    /// The task sleeps in this wait queue.
+    Sleep(usize),
+    /// There is none, and it would not wait.
+    Fail,
+}
+
+/// May a task sleep for its tag?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It may.
+    Waits,
+    /// It does without (NOWAIT).
+    Fails,
+}
+
+/// Disks that share a set without an elevator.
+#[derive(Clone, Debug)]
+struct Sharing {
+    active: Vec<bool>,
+    in_use: Vec<u32>,
+    /// Whose each tag is.
+    owners: Vec<usize>,
+}
+
+/// Tags, who has them and who waits.
+#[derive(Clone, Debug)]
+pub struct TagSet {
+    era: MqEra,
+    map: TagMap,
+    waits: WaitQueues,
+    batch: u32,
+    /// The smallest depth that an elevator announced to limit requests to.
+    shallowest: Option<u32>,
+    /// The next wait queue of each hardware queue.
+    cursors: Vec<usize>,
+    sharing: Option<Sharing>,
+}
+
+impl TagSet {
+    /// `depth` tags for one hardware queue. `shallowest`: what the elevator announced to limit requests to.
+    pub fn new(era: MqEra, order: TagOrder, depth: u32, shallowest: Option<u32>) -> TagSet {
+        let map = TagMap::new(order, depth);
+        let waits = WaitQueues::default();
+        let mut set = TagSet { era, map, waits, batch: 1, shallowest, cursors: vec![0], sharing: None };
+        set.count_batch();
+        set
+    }
+
+    /// The same, for several hardware queues or disks.
+    pub fn for_queues(mut self, queues: usize) -> TagSet {
+        self.cursors = vec![0; queues];
+        self
+    }
+
+    /// The same, each of the disks being entitled to its share only.
+    pub fn shared(mut self) -> TagSet {
+        let disks = self.cursors.len();
+        let owners = vec![0; self.map.depth() as usize];
+        self.sharing = Some(Sharing { active: vec![false; disks], in_use: vec![0; disks], owners });
+        self
+    }
+
+    /// The map.
+    pub fn map(&self) -> &TagMap {
+        &self.map
+    }
+
+    /// Who waits.
+    pub fn waits(&self) -> &WaitQueues {
+        &self.waits
+    }
+
+    /// So many returned tags make a wake-up.
+    pub fn wake_batch(&self) -> u32 {
+        self.batch
+    }
+
+    /// `task` wants a tag for this hardware queue.
+    pub fn ask(&mut self, queue: usize, task: Task, search: Search, patience: Patience) -> Asked {
+        if let Some(tag) = self.try_take(queue, search) {
+            return Asked::Tag(tag);
+        }
+        match patience {
+            Patience::Fails => Asked::Fail,
+            Patience::Waits => self.wait(queue, task, search),
+        }
+    }
+
+    /// A woken task runs, and wants its tag still.
+    pub fn run(&mut self, queue: usize, task: Task, search: Search) -> Asked {
+        self.waits.runs();
+        self.wait(queue, task, search)
+    }
+
+    /// A woken task runs, and does without: what it had to send merged.
+    pub fn give_up(&mut self) {
+        self.waits.runs();
+    }
+
+    /// Up to `want` tags at once, perhaps none; nobody sleeps for them.
+    pub fn ask_many(&mut self, queue: usize, want: u32) -> Vec<u32> {
+        let tags = self.map.take_many(want);
+        tags.iter().for_each(|&tag| self.own(queue, tag));
+        tags
+    }
+
+    /// A tag's request has ended: who is woken, in order.
+    pub fn free(&mut self, tag: u32, woke: &mut Vec<Task>) {
+        self.disown(tag);
+        self.map.give_back(tag);
+        self.waits.returned(self.era, 1, self.batch, woke);
+        self.map.hint_at(tag);
+    }
+
+    /// The requests of several tags have ended in one interrupt.
+    pub fn free_many(&mut self, tags: &[u32], woke: &mut Vec<Task>) {
+        for &tag in tags {
+            self.disown(tag);
+            self.map.give_back_cleared(tag);
+        }
+        self.waits.returned(self.era, tags.len() as u32, self.batch, woke);
+        tags.last().into_iter().for_each(|&tag| self.map.hint_at(tag));
+    }
+
+    /// Another number of tags.
+    pub fn resize(&mut self, depth: u32) {
+        self.map.resize(depth);
+        if let Some(sharing) = &mut self.sharing {
+            let room = sharing.owners.len().max(depth as usize);
+            sharing.owners.resize(room, 0);
+        }
+        self.count_batch();
+    }
+
+    /// The elevator announces the smallest depth that it limits requests to.
+    pub fn announce(&mut self, shallowest: Option<u32>) {
+        self.shallowest = shallowest;
+        self.count_batch();
+    }
+
+    /// One task of each wait queue wakes.
+    pub fn wake_one_each(&mut self, woke: &mut Vec<Task>) {
+        self.waits.wake_one_each(woke);
+    }
+
+    /// A disk that shares the set becomes active.
+    pub fn activate(&mut self, disk: usize) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.active[disk] = true;
+            self.count_batch();
+        }
+    }
+
+    /// A disk that shares the set has been idle for long: its share is the others'.
+    pub fn deactivate(&mut self, disk: usize, woke: &mut Vec<Task>) {
+        if let Some(sharing) = &mut self.sharing
+            && core::mem::take(&mut sharing.active[disk])
+        {
+            self.count_batch();
+            self.waits.wake_one_each(woke);
+        }
+    }
+
+    /// How many disks are active.
+    pub fn users(&self) -> u32 {
+        self.sharing.as_ref().map_or(0, |sharing| sharing.active.iter().filter(|&&active| active).count() as u32)
+    }
+
+    fn wait(&mut self, queue: usize, task: Task, search: Search) -> Asked {
+        let wait_queue = self.cursors[queue];
+        self.cursors[queue] = (wait_queue + 1) % WAIT_QUEUES;
+        if let Some(tag) = self.try_take(queue, search) {
+            return Asked::Tag(tag);
+        }
+        self.waits.enter(wait_queue, task);
+        match self.try_take(queue, search) {
+            Some(tag) => {
+                self.waits.leave(wait_queue, task);
+                Asked::Tag(tag)
+            }
+            None => Asked::Sleep(wait_queue),
+        }
+    }
+
+    fn try_take(&mut self, queue: usize, search: Search) -> Option<u32> {
+        if self.has_its_share(queue) {
+            return None;
+        }
+        let tag = self.map.take(search)?;
+        self.own(queue, tag);
+        Some(tag)
+    }
+
+    /// An active disk has no more than its share, though always four.
+    fn has_its_share(&self, disk: usize) -> bool {
+        let Some(sharing) = &self.sharing else { return false };
+        let users = self.users();
+        if self.map.depth() == 1 || users == 0 || !sharing.active[disk] {
+            return false;
+        }
+        sharing.in_use[disk] >= self.map.depth().div_ceil(users).max(4)
+    }
+
+    fn own(&mut self, queue: usize, tag: u32) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.in_use[queue] += 1;
+            sharing.owners[tag as usize] = queue;
+        }
+    }
+
+    fn disown(&mut self, tag: u32) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.in_use[sharing.owners[tag as usize]] -= 1;
+        }
+    }
+
+    fn count_batch(&mut self) {
+        let depth = self.map.depth();
+        let reachable = match (self.users(), self.shallowest, self.era) {
+            (users, _, _) if users > 0 => depth.div_ceil(users),
+            (_, None, _) => depth,
+            (_, Some(shallowest), MqEra::Linux6_12) => depth.min(shallowest),
+            (_, Some(shallowest), MqEra::Linux6_1) => {
+                let bits = self.map.bits_per_word();
+                let of_word = bits.min(shallowest);
+                depth / bits * of_word + (depth % bits).min(of_word)
+            }
+        };
+        self.batch = (reachable / 8).clamp(1, 8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(era: MqEra, depth: u32, shallowest: Option<u32>) -> u32 {
+        TagSet::new(era, TagOrder::Lowest, depth, shallowest).wake_batch()
+    }
+
+    #[test]
+    fn a_wake_up_is_made_for_an_eighth_of_what_can_be_had() {
+        for era in [MqEra::Linux6_1, MqEra::Linux6_12] {
+            let none = [(4, 1), (8, 1), (15, 1), (31, 3), (32, 4), (62, 7), (64, 8), (1023, 8)];
+            none.into_iter().for_each(|(depth, expected)| assert_eq!(batch(era, depth, None), expected, "{depth}"));
+            assert_eq!(batch(era, 256, Some(1)), 1, "mq-deadline and BFQ");
+        }
+        assert_eq!((batch(MqEra::Linux6_1, 62, Some(6)), batch(MqEra::Linux6_12, 62, Some(46))), (6, 5));
+        assert_eq!((batch(MqEra::Linux6_1, 64, Some(12)), batch(MqEra::Linux6_12, 64, Some(48))), (6, 6));
+    }
+
+    #[test]
+    fn whoever_was_woken_and_loses_goes_to_a_tail() {
+        let mut set = TagSet::new(MqEra::Linux6_12, TagOrder::Lowest, 1, None);
+        let [owner, a, b] = [0, 1, 2].map(Task);
+        let ask = |set: &mut TagSet, task| set.ask(0, task, Search::All, Patience::Waits);
+        assert_eq!(ask(&mut set, owner), Asked::Tag(0));
+        assert_eq!((ask(&mut set, a), ask(&mut set, b)), (Asked::Sleep(0), Asked::Sleep(1)));
+        let mut woke = Vec::new();
+        set.free(0, &mut woke);
+        assert_eq!(woke, [a]);
+        assert_eq!(ask(&mut set, owner), Asked::Tag(0), "the owner was faster");
+        assert_eq!(set.run(0, a, Search::All), Asked::Sleep(2), "behind whoever came after it");
+        woke.clear();
+        set.free(0, &mut woke);
+        assert_eq!(woke, [b]);
+    }
+}

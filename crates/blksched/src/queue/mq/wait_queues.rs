@@ -1,0 +1,105 @@
+//! Who sleeps for a tag: eight wait queues in turn, and a wake-up for every batch of completions.
+//!
+//! **Rule** Whoever sleeps goes to the tail of the next queue, however long it has waited. Returned tags are counted
+//! while anybody waits; a batch of them wakes from the heads of the queues, going round. Whoever is woken must ask
+//! again and has no privilege. "Waiting" ends when a woken task runs, not when it is woken.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117.
+
+use std::collections::VecDeque;
+
+use super::MqEra;
+
+/// Somebody who can sleep, in the driver's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Task(pub u32);
+
+/// How many wait queues a set of tags has.
+pub const WAIT_QUEUES: usize = 8;
+
+/// The wait queues of a set of tags.
+#[derive(Clone, Debug, Default)]
+pub struct WaitQueues {
+    queues: [VecDeque<Task>; WAIT_QUEUES],
+    /// Asleep, or woken and not yet run.
+    waiters: u32,
+    /// Tags returned while anybody waited.
+    done: u64,
+    /// Of those, as many as wake-ups were made for.
+    credited: u64,
+    /// The queue that is woken next.
+    index: usize,
+}
+
+impl WaitQueues {
+    /// Asleep, or woken and not yet run.
+    pub fn waiters(&self) -> u32 {
+        self.waiters
+    }
+
+    /// Tags returned while anybody waited, and how many of them wake-ups were made for.
+    pub fn counters(&self) -> (u64, u64) {
+        (self.done, self.credited)
+    }
+
+    /// The queue that is woken next.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Who sleeps, queue by queue.
+    pub fn asleep(&self) -> impl Iterator<Item = Task> + '_ {
+        self.queues.iter().flatten().copied()
+    }
+
+    /// To the tail of this queue.
+    pub fn enter(&mut self, queue: usize, task: Task) {
+        self.queues[queue].push_back(task);
+        self.waiters += 1;
+    }
+
+    /// It found a tag after all.
+    pub fn leave(&mut self, queue: usize, task: Task) {
+        let left = self.queues[queue].pop_back();
+        assert_eq!(left, Some(task), "whoever leaves has just entered");
+        self.waiters -= 1;
+    }
+
+    /// A woken task runs.
+    pub fn runs(&mut self) {
+        self.waiters -= 1;
+    }
+
+    /// Tags were returned: who is woken, in order.
+    pub fn returned(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
+        if self.waiters == 0 {
+            return;
+        }
+        self.done += u64::from(tags);
+        if self.done - self.credited < u64::from(batch) {
+            return;
+        }
+        self.credited += u64::from(batch);
+        let mut left = batch as usize;
+        for _ in 0..WAIT_QUEUES {
+            let queue = &mut self.queues[self.index];
+            self.index = (self.index + 1) % WAIT_QUEUES;
+            let taken = queue.len().min(left);
+            woke.extend(queue.drain(..taken));
+            left -= taken;
+            let enough = match era {
+                MqEra::Linux6_1 => taken > 0,
+                MqEra::Linux6_12 => left == 0,
+            };
+            if enough {
+                break;
+            }
+        }
+    }
+
+    /// One task of each queue, from the next to be woken on.
+    pub fn wake_one_each(&mut self, woke: &mut Vec<Task>) {
+        for nth in 0..WAIT_QUEUES {
+            woke.extend(self.queues[(self.index + nth) % WAIT_QUEUES].pop_front());
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Request slots until blk-mq: pools that are counted.
+//!
+//! **Rule** `nr_requests` slots per direction. A submitter that finds none sleeps; how many slots must come free before
+//! it wakes is the era's own.
+//! **Origin** 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the first, and may then take a batch of
+//! its own. All MEMORY; the mail of 2002-09-26 needs the first.
+
+use std::collections::VecDeque;
+
+use super::slots::{Slots, WakeRule};
+use super::split::Piece;
+use crate::request::{Bio, Dir, PerDir};
+use crate::time::Instant;
+
+/// A bio whose submitter sleeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sleeper {
+    pub(super) bio: Bio,
+    pub(super) piece: Piece,
+}
+
+/// Somebody who was woken and may take a batch.
+#[derive(Clone, Copy, Debug)]
+struct Privilege {
+    submitter: crate::SubmitterId,
+    left: u32,
+    until: Instant,
+}
+
+/// Who has slots and who waits for one.
+#[derive(Debug)]
+pub(super) struct Pools {
+    slots: Slots,
+    used: PerDir<u32>,
+    sleepers: PerDir<VecDeque<Sleeper>>,
+    privilege: PerDir<Option<Privilege>>,
+}
+
+impl Pools {
+    pub(super) fn new(slots: Slots) -> Pools {
+        Pools { slots, used: PerDir::default(), sleepers: PerDir::default(), privilege: PerDir::default() }
+    }
+
+    /// Take a slot for `bio`, if the era lets its submitter have one now.
+    #[inline]
+    pub(super) fn take(&mut self, now: Instant, bio: &Bio) -> bool {
+        let dir = bio.dir();
+        let privileged = self.is_privileged(now, bio);
+        let granted = match self.free(dir) {
+            0 => privileged && self.used[dir] < self.slots.nr_requests().saturating_add(self.beyond()),
+            _ => privileged || self.sleepers[dir].is_empty(),
+        };
+        if granted {
+            self.used[dir] += 1;
+            if let Some(privilege) = self.privilege[dir].as_mut().filter(|_| privileged) {
+                privilege.left -= 1;
+            }
+        }
+        granted
+    }
+
+    /// Take a slot even if none is free: for what cannot sleep.
+    pub(super) fn take_anyway(&mut self, dir: Dir) {
+        self.used[dir] += 1;
+    }
+
+    /// A request is no more.
+    #[inline]
+    pub(super) fn release(&mut self, dir: Dir) {
+        self.used[dir] -= 1;
+    }
+
+    pub(super) fn sleep(&mut self, sleeper: Sleeper) {
+        self.sleepers[sleeper.bio.dir()].push_back(sleeper);
+    }
+
+    /// It was woken in vain: it keeps its place.
+    pub(super) fn sleep_on(&mut self, sleeper: Sleeper) {
+        self.sleepers[sleeper.bio.dir()].push_front(sleeper);
+    }
+
+    pub(super) fn nobody_sleeps(&self) -> bool {
+        self.sleepers.read.is_empty() && self.sleepers.write.is_empty()
+    }
+
+    /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
+    /// instead.
+    pub(super) fn wake(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
+        if !self.may_wake(dir) {
+            return None;
+        }
+        let sleeper = self.sleepers[dir].pop_front()?;
+        let (left, until) = match self.slots.wake() {
+            // Whoever wakes goes on taking what is free before others do.
+            WakeRule::AtFree(_) => (u32::MAX, Instant::NEVER),
+            WakeRule::Batcher { requests, time } => (requests, now + time),
+        };
+        self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
+        Some(sleeper)
+    }
+
+    fn free(&self, dir: Dir) -> u32 {
+        match self.slots {
+            Slots::PerDirection { nr_requests, .. } => nr_requests.saturating_sub(self.used[dir]),
+            Slots::Unlimited | Slots::Unbounded { .. } | Slots::Tags { .. } => u32::MAX,
+        }
+    }
+
+    fn may_wake(&self, dir: Dir) -> bool {
+        let wanted = match self.slots.wake() {
+            WakeRule::AtFree(free) => free.min(self.slots.nr_requests()),
+            WakeRule::Batcher { .. } => 1,
+        };
+        self.free(dir) >= wanted
+    }
+
+    /// Is `bio` of somebody who was woken and whose batch is not over?
+    #[inline]
+    fn is_privileged(&self, now: Instant, bio: &Bio) -> bool {
+        self.privilege[bio.dir()].as_ref().is_some_and(|privilege| {
+            privilege.submitter == bio.submitter && privilege.left > 0 && now <= privilege.until
+        })
+    }
+
+    /// How many requests beyond the limit a batch may reach.
+    fn beyond(&self) -> u32 {
+        match self.slots.wake() {
+            WakeRule::AtFree(_) => 0,
+            WakeRule::Batcher { .. } => self.slots.nr_requests() / 2,
+        }
+    }
+
+    pub(super) fn check(&self, live: u32) {
+        assert!(self.used.read + self.used.write <= live, "slots are taken by nobody");
+    }
+}

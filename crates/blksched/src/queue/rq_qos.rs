@@ -1,0 +1,191 @@
+//! What stands between merging and slots and may hold a bio back: writeback throttling, io.cost, io.latency (a kernel's
+//! *rq-qos*).
+//!
+//! **Rule** A bio that did not merge passes every policy, the one that was switched on last first, and only then takes
+//! a slot; at each its task may be put to sleep. A policy says who wakes; a woken task goes on behind the policy that
+//! held it. Policies hear of everything that becomes of the request, its end before its slot is returned. They exist
+//! since blk-mq here; a kernel has had them since 4.10.
+
+use super::mq::Task;
+use super::{BlockQueue, Listener};
+use crate::explain::Reason;
+use crate::group::{Group, Groups};
+use crate::request::{Bio, GroupId, Request, RequestId, Requests};
+use crate::time::Instant;
+
+/// May this bio go on?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttled {
+    /// It may.
+    Go,
+    /// Its task sleeps until the policy wakes it.
+    Sleep,
+}
+
+/// What a policy may look at during one call, and whom it wakes.
+pub struct QosCx<'a> {
+    /// The time of this call.
+    pub now: Instant,
+    pub(super) requests: &'a Requests,
+    pub(super) groups: &'a Groups,
+    pub(super) woke: &'a mut Vec<Task>,
+}
+
+impl QosCx<'_> {
+    /// A live request.
+    pub fn rq(&self, rq: RequestId) -> &Request {
+        &self.requests[rq]
+    }
+
+    /// The queue's groups.
+    pub fn groups(&self) -> &Groups {
+        self.groups
+    }
+
+    /// These tasks, which the policy had put to sleep, run on, in this order.
+    pub fn woke(&mut self) -> &mut Vec<Task> {
+        self.woke
+    }
+}
+
+/// A policy: a state machine that is told what happens and decides who goes on. It knows no time but `cx.now`.
+///
+/// A task sleeps for one bio at a time. Numbers of tasks are used again once a task has gone through.
+pub trait RqQos: Send {
+    /// As a user knows it.
+    fn name(&self) -> &'static str;
+
+    /// A bio of `task` did not merge and wants a request.
+    fn throttle(&mut self, cx: &mut QosCx<'_>, task: Task, bio: &Bio) -> Throttled;
+
+    /// A task that the policy had put to sleep, and has woken, runs on with its bio.
+    fn resumed(&mut self, _cx: &mut QosCx<'_>, _task: Task, _bio: &Bio) {}
+
+    /// A bio joined a request; it never met `throttle`.
+    fn merged(&mut self, _cx: &mut QosCx<'_>, _into: RequestId, _bio: &Bio) {}
+
+    /// A bio that went through has a slot and became a request.
+    fn track(&mut self, _cx: &mut QosCx<'_>, _rq: RequestId, _bio: &Bio) {}
+
+    /// The driver has the request.
+    fn issued(&mut self, _cx: &mut QosCx<'_>, _rq: RequestId) {}
+
+    /// The driver gave it back untried.
+    fn requeued(&mut self, _cx: &mut QosCx<'_>, _rq: RequestId) {}
+
+    /// It has ended; its slot is still taken.
+    fn done(&mut self, _cx: &mut QosCx<'_>, _rq: RequestId) {}
+
+    /// It was absorbed by another request.
+    fn absorbed(&mut self, cx: &mut QosCx<'_>, _into: RequestId, victim: RequestId) {
+        self.done(cx, victim);
+    }
+
+    /// A group is made, or its weights change; a policy that is switched on hears of all there are.
+    fn group(&mut self, _cx: &mut QosCx<'_>, _id: GroupId, _group: Group) {}
+
+    /// A group is gone.
+    fn ungroup(&mut self, _cx: &mut QosCx<'_>, _id: GroupId) {}
+
+    /// An elevator comes. `own`: it schedules buffered writes by itself (BFQ).
+    fn elevator(&mut self, _cx: &mut QosCx<'_>, _own: OwnThrottling) {}
+
+    /// A writer slept because too much memory was dirty.
+    fn dirty_wait(&mut self, _now: Instant) {}
+
+    /// When it next wants to be told the time.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// It is [`RqQos::deadline`] now.
+    fn elapse(&mut self, _cx: &mut QosCx<'_>) {}
+}
+
+/// Does an elevator schedule buffered writes by itself, so that throttling them would only disturb it?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnThrottling {
+    /// It leaves that to the throttle.
+    #[default]
+    No,
+    /// It does (BFQ).
+    Yes,
+}
+
+/// The policies, the one that was switched on last first.
+#[derive(Default)]
+pub(super) struct Policies {
+    policies: Vec<Box<dyn RqQos>>,
+}
+
+impl Policies {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.policies.iter().filter_map(|policy| policy.deadline()).min()
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// Switch a policy on. Only blk-mq's queues ask it.
+    pub fn add_policy(&mut self, now: Instant, policy: Box<dyn RqQos>) {
+        self.catch_up(now);
+        self.policies.policies.insert(0, policy);
+        let groups: Vec<_> = self.groups.iter().collect();
+        let own = self.elevator.own_throttling();
+        let mut woke = core::mem::take(&mut self.woke);
+        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        let policy = &mut self.policies.policies[0];
+        groups.into_iter().for_each(|(id, group)| policy.group(&mut cx, id, group));
+        policy.elevator(&mut cx, own);
+        self.woken(woke);
+    }
+
+    /// A writer slept because too much memory was dirty; a throttle wants to know.
+    pub fn waited_for_memory(&mut self, now: Instant) {
+        self.catch_up(now);
+        self.policies.policies.iter_mut().for_each(|policy| policy.dirty_wait(now));
+    }
+
+    /// Tell every policy.
+    #[inline]
+    pub(super) fn tell_policies(&mut self, now: Instant, mut tell: impl FnMut(&mut dyn RqQos, &mut QosCx<'_>)) {
+        if self.policies.policies.is_empty() {
+            return;
+        }
+        let mut woke = core::mem::take(&mut self.woke);
+        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        self.policies.policies.iter_mut().for_each(|policy| tell(&mut **policy, &mut cx));
+        self.woken(woke);
+    }
+
+    /// The first policy, from this one on, that holds the bio back.
+    pub(super) fn held_back(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Option<usize> {
+        let mut woke = core::mem::take(&mut self.woke);
+        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        let policies = self.policies.policies.iter_mut().enumerate().skip(from);
+        let mut held = policies.filter_map(|(nth, policy)| {
+            (policy.throttle(&mut cx, task, bio) == Throttled::Sleep).then(|| (nth, policy.name()))
+        });
+        let held = held.next();
+        self.woken(woke);
+        let (nth, by) = held?;
+        self.core.explain(now, |_| Reason::HeldByPolicy { submitter: bio.submitter, by });
+        Some(nth)
+    }
+
+    /// A task that policy number `nth` had put to sleep runs on.
+    pub(super) fn resume_from(&mut self, now: Instant, nth: usize, task: Task, bio: &Bio) {
+        let mut woke = core::mem::take(&mut self.woke);
+        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        self.policies.policies[nth].resumed(&mut cx, task, bio);
+        self.woken(woke);
+    }
+
+    /// Windows and periods that have ended.
+    pub(super) fn elapse_policies(&mut self, now: Instant) {
+        self.tell_policies(now, |policy, cx| {
+            if policy.deadline().is_some_and(|due| due <= now) {
+                policy.elapse(cx);
+            }
+        });
+    }
+}

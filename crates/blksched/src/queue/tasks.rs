@@ -1,0 +1,282 @@
+//! Tasks that sleep in the block layer since blk-mq: for a policy, or for a tag; and what they go on with when they
+//! run.
+//!
+//! **Rule** A bio that did not merge passes the policies, then takes a tag. Its task may sleep at each. Whoever sleeps
+//! gives up what its plug holds. A woken task goes on where it slept; it does not try to merge again, and it may lose
+//! its tag to somebody who came by. When it runs is the driver's to say ([`Wakes`]).
+
+use std::collections::VecDeque;
+
+use super::mq::{Asked, Patience, Search, TagSet, Task};
+use super::plug::Handover;
+use super::pools::Sleeper;
+use super::slots::SlotBook;
+use super::{BlockQueue, Delivery, Listener, Submitted};
+use crate::elevator::Admission;
+use crate::explain::Reason;
+use crate::request::{Bio, RequestId, Table};
+use crate::time::Instant;
+
+/// When a woken task runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wakes {
+    /// By itself, after the queue has run.
+    #[default]
+    AtOnce,
+    /// When the driver says so: it hears of it ([`Delivery::Runnable`]) and calls [`BlockQueue::run_task`] once the
+    /// task has got a processor. Who is faster, it or the owner of the completed request, decides who has the tag.
+    ByDriver,
+}
+
+/// Where a task sleeps.
+#[derive(Clone, Copy, Debug)]
+enum Gate {
+    /// For this policy.
+    Policy(usize),
+    /// For a tag, of those that this search finds.
+    Tag(Search),
+}
+
+/// A task that sleeps or was woken.
+#[derive(Debug)]
+struct Sleeping {
+    gate: Gate,
+    /// What it sleeps with, and what comes behind that: pieces of one bio.
+    pieces: VecDeque<Sleeper>,
+}
+
+/// What became of a try.
+enum Climbed {
+    Tag(u32),
+    Asleep(Gate),
+}
+
+/// Tags, whose they are, and who sleeps.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    set: TagSet,
+    tags: Table<Option<u32>>,
+    sleeping: Vec<Option<Sleeping>>,
+    free: Vec<Task>,
+    /// Woken, if they run by themselves.
+    runnable: VecDeque<Task>,
+}
+
+impl Tasks {
+    pub(super) fn new(set: TagSet) -> Tasks {
+        Tasks { set, tags: Table::new(), sleeping: Vec::new(), free: Vec::new(), runnable: VecDeque::new() }
+    }
+
+    /// The number of the next task that falls asleep.
+    fn next(&mut self) -> Task {
+        if self.free.is_empty() {
+            self.free.push(Task(self.sleeping.len() as u32));
+            self.sleeping.push(None);
+        }
+        *self.free.last().expect("one was just made")
+    }
+
+    /// The task that [`Tasks::next`] named falls asleep.
+    fn fall_asleep(&mut self, gate: Gate, sleeper: Sleeper) {
+        let Some(task) = self.free.pop() else { unreachable!("it has a number") };
+        self.sleeping[task.0 as usize] = Some(Sleeping { gate, pieces: VecDeque::from([sleeper]) });
+    }
+
+    /// Another piece of the bio with which `task` sleeps.
+    fn behind(&mut self, task: Task, sleeper: Sleeper) {
+        let Some(sleeping) = &mut self.sleeping[task.0 as usize] else { unreachable!("it sleeps") };
+        sleeping.pieces.push_back(sleeper);
+    }
+
+    pub(super) fn announce(&mut self, shallowest: Option<u32>) {
+        self.set.announce(shallowest);
+    }
+
+    pub(super) fn nobody_runs(&self) -> bool {
+        self.runnable.is_empty()
+    }
+
+    pub(super) fn check(&self, live: u32) {
+        assert!(self.set.map().in_use() <= live, "tags are taken by nobody");
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// A woken task has a processor: it goes on with its bio.
+    ///
+    /// # Panics
+    /// If no such task was woken.
+    pub fn run_task(&mut self, now: Instant, task: Task) {
+        self.catch_up(now);
+        self.go_on(now, task);
+    }
+
+    /// A bio that did not merge wants to become a request.
+    pub(super) fn allocate(&mut self, now: Instant, sleeper: Sleeper) -> Submitted {
+        let Some(tasks) = self.tasks() else { unreachable!("only blk-mq has tags") };
+        let task = tasks.next();
+        match self.climb(now, 0, task, &sleeper.bio) {
+            Climbed::Tag(tag) => self.enter_with(now, &sleeper, tag),
+            Climbed::Asleep(gate) => {
+                self.core.tasks().fall_asleep(gate, sleeper);
+                self.last_asleep = Some(task);
+                self.explain_sleep(now, &sleeper.bio);
+                self.flush_plug_of(now, sleeper.bio.submitter, Handover::FromSchedule);
+                Submitted::Asleep
+            }
+        }
+    }
+
+    /// A further piece of the bio whose task has just fallen asleep.
+    pub(super) fn queue_behind(&mut self, sleeper: Sleeper) {
+        let Some(task) = self.last_asleep else { unreachable!("a piece of it sleeps") };
+        self.core.tasks().behind(task, sleeper);
+    }
+
+    fn explain_sleep(&mut self, now: Instant, bio: &Bio) {
+        let (submitter, dir) = (bio.submitter, bio.dir());
+        self.core.explain(now, |_| Reason::Slept { submitter, dir });
+    }
+
+    /// Past the policies from number `from` on, and to a tag.
+    fn climb(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Climbed {
+        if let Some(held) = self.held_back(now, from, task, bio) {
+            return Climbed::Asleep(Gate::Policy(held));
+        }
+        let search = self.search_for(now, bio);
+        let asked = self.core.tasks().set.ask(0, task, search, Patience::Waits);
+        climbed(asked, search)
+    }
+
+    /// How deep a request may go is asked once, and of flushes' own requests not in 6.1.
+    fn search_for(&mut self, now: Instant, bio: &Bio) -> Search {
+        if self.passes_elevator_by(bio) {
+            return Search::All;
+        }
+        match self.elevator.admit(&mut self.core.cx(now), bio) {
+            Admission::Unlimited => Search::All,
+            Admission::Shallow(shallow) => {
+                self.core.explain(now, |_| Reason::Limited { shallow });
+                Search::PerWord(shallow)
+            }
+            Admission::AtMost(shallow) => {
+                self.core.explain(now, |_| Reason::Limited { shallow });
+                Search::OfAll(shallow)
+            }
+        }
+    }
+
+    fn enter_with(&mut self, now: Instant, sleeper: &Sleeper, tag: u32) -> Submitted {
+        let Sleeper { bio, piece } = sleeper;
+        let fragment = self.core.bios.add(bio.tag, piece.of);
+        let rq = self.make(now, bio, fragment);
+        *self.core.tasks().tags.row(rq) = Some(tag);
+        self.tell_policies(now, |policy, cx| policy.track(cx, rq, bio));
+        self.enter_queue(now, rq, crate::elevator::Insert::Sorted)
+    }
+
+    fn go_on(&mut self, now: Instant, task: Task) {
+        let woken = self.core.tasks().sleeping[task.0 as usize].take();
+        let Sleeping { gate, mut pieces } = woken.expect("only a task that slept can be woken");
+        let Some(first) = pieces.pop_front() else { unreachable!("it sleeps with something") };
+        let submitter = first.bio.submitter;
+        let mut at = self.try_again(now, task, gate, &first.bio);
+        let mut sleeper = first;
+        loop {
+            match at {
+                Climbed::Asleep(gate) => {
+                    pieces.push_front(sleeper);
+                    self.core.tasks().sleeping[task.0 as usize] = Some(Sleeping { gate, pieces });
+                    return self.flush_plug_of(now, submitter, Handover::FromSchedule);
+                }
+                Climbed::Tag(tag) => self.enter_with(now, &sleeper, tag),
+            };
+            // Further pieces of a bio that was split come by like new ones.
+            sleeper = loop {
+                match pieces.pop_front() {
+                    Some(piece) if !piece.bio.is_mergeable() || self.try_merge(now, &piece).is_none() => break piece,
+                    Some(_) => {}
+                    None => return self.gone_through(now, task, submitter),
+                }
+            };
+            at = self.climb(now, 0, task, &sleeper.bio);
+        }
+    }
+
+    fn try_again(&mut self, now: Instant, task: Task, gate: Gate, bio: &Bio) -> Climbed {
+        match gate {
+            Gate::Policy(nth) => {
+                self.resume_from(now, nth, task, bio);
+                self.climb(now, nth + 1, task, bio)
+            }
+            Gate::Tag(search) => climbed(self.core.tasks().set.run(0, task, search), search),
+        }
+    }
+
+    fn gone_through(&mut self, now: Instant, task: Task, submitter: crate::SubmitterId) {
+        self.core.tasks().free.push(task);
+        // The burst it belonged to may be over.
+        self.flush_plug_of(now, submitter, Handover::Finish);
+        self.core.explain(now, |_| Reason::Woke { submitter });
+        self.deliveries.push(Delivery::Awake(submitter));
+    }
+
+    /// These tasks have been woken, in this order; the list is kept for the next time.
+    pub(super) fn woken(&mut self, mut woke: Vec<Task>) {
+        match self.core.config.wakes {
+            Wakes::ByDriver => self.deliveries.extend(woke.drain(..).map(Delivery::Runnable)),
+            Wakes::AtOnce => {
+                if let Some(tasks) = self.tasks() {
+                    tasks.runnable.extend(woke.drain(..));
+                }
+            }
+        }
+        self.woke = woke;
+    }
+
+    /// Let woken tasks run; true if any did.
+    pub(super) fn run_woken(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(task) = self.tasks().and_then(|tasks| tasks.runnable.pop_front()) {
+            self.go_on(now, task);
+            any = true;
+        }
+        any
+    }
+
+    /// A request's tag comes free, if it has one.
+    pub(super) fn return_tag(&mut self, rq: RequestId) {
+        let mut woke = core::mem::take(&mut self.woke);
+        let tasks = self.core.tasks();
+        if let Some(tag) = tasks.tags.row(rq).take() {
+            tasks.set.free(tag, &mut woke);
+        }
+        self.woken(woke);
+    }
+
+    fn tasks(&mut self) -> Option<&mut Tasks> {
+        match &mut self.core.slots {
+            SlotBook::Tags(tasks) => Some(tasks),
+            SlotBook::Pools(_) => None,
+        }
+    }
+}
+
+impl<L> super::Core<L> {
+    /// # Panics
+    /// If the era has no tags.
+    fn tasks(&mut self) -> &mut Tasks {
+        match &mut self.slots {
+            SlotBook::Tags(tasks) => tasks,
+            SlotBook::Pools(_) => unreachable!("only blk-mq has tags"),
+        }
+    }
+}
+
+fn climbed(asked: Asked, search: Search) -> Climbed {
+    match asked {
+        Asked::Tag(tag) => Climbed::Tag(tag),
+        Asked::Sleep(_) => Climbed::Asleep(Gate::Tag(search)),
+        Asked::Fail => unreachable!("it waits"),
+    }
+}

@@ -1,0 +1,435 @@
+//! Writeback throttling (blk-wbt): buffered writes are held back while reads take too long.
+//!
+//! **Rule** Writes that nobody's next step hangs on are counted, and only so many may be under way: few while reads are
+//! near, more for who syncs or while somebody had to wait for dirty memory. Ten times a second the fastest read of the
+//! window is held against a target; too slow, and all limits are halved; else they grow back. Reads and direct writes
+//! are never held.
+//! **Origin** docs/behaviour/blk-wbt.md#2, recorded from 6.1.192 and 6.12.117 (`wbt-6.1`, `wbt-6.12`). On for every
+//! disk, but not under BFQ. It decides who wins when a buffered writer runs beside a reader.
+
+use std::collections::VecDeque;
+
+use super::mq::{MqEra, Task};
+pub use super::rq_qos::Throttled;
+use crate::request::{RequestId, Table};
+use crate::time::{Instant, Jiffies, Span, Tick};
+
+mod kind;
+mod limits;
+mod policy;
+mod window;
+
+pub use kind::{Counter, Kind};
+pub use limits::WriteLimits;
+pub use window::Verdict;
+
+use window::Window;
+
+/// Why it is on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// As every disk begins.
+    OnByDefault,
+    /// A user set a target.
+    OnByHand,
+    /// Its elevator switched it off (BFQ).
+    OffByDefault,
+    /// A user switched it off (6.12 and later).
+    OffByHand,
+}
+
+/// What it is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Which kernel's.
+    pub era: MqEra,
+    /// Ticks per second.
+    pub hz: u32,
+    /// A read may take so long (`wbt_lat_usec`).
+    pub target: Span,
+    /// How many requests the device takes (or `nr_requests`, without a budget).
+    pub queue_depth: u32,
+    /// Does the device acknowledge writes before they are stable?
+    pub write_cache: bool,
+    /// When it is switched on.
+    pub born: Instant,
+}
+
+impl Config {
+    /// The target of a disk that nobody tuned: 75 ms if it turns, else 2 ms.
+    pub fn default_target(rotational: bool) -> Span {
+        Span::from_ms(if rotational { 75 } else { 2 })
+    }
+}
+
+/// What is remembered of a request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tracked {
+    counter: Option<Counter>,
+    is_read: bool,
+    issued: Option<Instant>,
+}
+
+/// One counter and who waits for it.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    inflight: u32,
+    sleepers: VecDeque<(Task, Kind)>,
+}
+
+/// The throttle of one disk.
+#[derive(Clone, Debug)]
+pub struct Throttle {
+    config: Config,
+    switch: Switch,
+    jiffies: Jiffies,
+    step: i32,
+    at_max: bool,
+    limits: WriteLimits,
+    lines: [Line; Counter::ALL.len()],
+    window: Window,
+    /// Windows in a row that told nothing.
+    unknown: u32,
+    /// A read that the driver has, and since when.
+    sync_issue: Option<(RequestId, Instant)>,
+    /// When a read last came, and when one last ended.
+    last_issue: Tick,
+    last_comp: Tick,
+    /// When a writer last slept for dirty memory.
+    dirty_wait: Tick,
+    requests: Table<Tracked>,
+}
+
+impl Throttle {
+    /// Switched on.
+    pub fn new(config: Config) -> Throttle {
+        let jiffies = Jiffies::new(config.hz);
+        let born = jiffies.tick(config.born);
+        let mut throttle = Throttle {
+            config,
+            switch: Switch::OnByDefault,
+            jiffies,
+            step: 0,
+            at_max: false,
+            limits: WriteLimits::default(),
+            lines: Default::default(),
+            window: Window::default(),
+            unknown: 0,
+            sync_issue: None,
+            last_issue: born,
+            last_comp: born,
+            dirty_wait: born,
+            requests: Table::new(),
+        };
+        throttle.count_limits();
+        throttle.at_max = false;
+        throttle
+    }
+
+    /// A bio did not merge and wants a request: reads go, writes if there is room.
+    pub fn throttle(&mut self, now: Instant, task: Task, kind: Kind) -> Throttled {
+        if !self.is_enabled() {
+            return Throttled::Go;
+        }
+        if kind.is_read() {
+            self.last_issue = self.jiffies.tick(now);
+        }
+        let Some(counter) = kind.counter(self.config.era) else { return Throttled::Go };
+        let limit = self.limit(now, kind);
+        let line = &mut self.lines[counter as usize];
+        if !line.sleepers.is_empty() || line.inflight >= limit {
+            line.sleepers.push_back((task, kind));
+            return Throttled::Sleep;
+        }
+        line.inflight += 1;
+        self.watch(now);
+        Throttled::Go
+    }
+
+    /// A woken task goes on; its bio has been counted already.
+    pub fn resumed(&mut self, now: Instant) {
+        self.watch(now);
+    }
+
+    /// A bio that got through has become a request.
+    pub fn track(&mut self, rq: RequestId, kind: Kind) {
+        let counter = self.counts(kind);
+        *self.requests.row(rq) = Tracked { counter, is_read: kind.is_read(), issued: None };
+    }
+
+    /// It was absorbed by another.
+    pub fn absorbed(&mut self, now: Instant, rq: RequestId, woke: &mut Vec<Task>) {
+        let Tracked { counter, .. } = core::mem::take(self.requests.row(rq));
+        if let Some(counter) = counter {
+            self.uncount(now, counter, woke);
+        }
+    }
+
+    /// The driver has it.
+    pub fn issued(&mut self, now: Instant, rq: RequestId) {
+        let enabled = self.is_enabled();
+        let row = self.requests.row(rq);
+        row.issued = Some(now);
+        if row.is_read && enabled && self.sync_issue.is_none() {
+            self.sync_issue = Some((rq, now));
+        }
+    }
+
+    /// The driver gave it back untried.
+    pub fn requeued(&mut self, rq: RequestId) {
+        self.requests.row(rq).issued = None;
+        self.forget_sync_issue(rq);
+    }
+
+    /// It has ended: who is woken, in order.
+    pub fn done(&mut self, now: Instant, rq: RequestId, woke: &mut Vec<Task>) {
+        let Tracked { counter, is_read, issued } = core::mem::take(self.requests.row(rq));
+        if let Some(issued) = issued {
+            self.window.count(is_read, now.since(issued));
+        }
+        self.forget_sync_issue(rq);
+        match counter {
+            Some(counter) => self.uncount(now, counter, woke),
+            None if is_read && self.is_enabled() => self.last_comp = self.jiffies.tick(now),
+            None => {}
+        }
+    }
+
+    /// When the window ends, if one runs.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.window.end().map(|tick| {
+            let at = self.jiffies.instant(tick);
+            // Ticks of 1/300 s begin between two nanoseconds.
+            if self.jiffies.tick(at) < tick { at + Span::from_ns(1) } else { at }
+        })
+    }
+
+    /// The window has ended: the limits follow, and perhaps another begins.
+    pub fn elapse(&mut self, now: Instant, woke: &mut Vec<Task>) -> Verdict {
+        let total: u32 = self.inflight().iter().sum();
+        let age = self.sync_issue.map_or(Span::ZERO, |(_, since)| now.since(since));
+        let busy = total > 0 || self.waited_for_memory(now);
+        let verdict = self.window.judge(age, self.target(), busy);
+        match verdict {
+            Verdict::Exceeded => self.down(Hard::Yes),
+            Verdict::Ok | Verdict::OnlyWrites => self.up(now, woke),
+            Verdict::Unknown => self.drift_back(now, woke),
+        }
+        if self.step != 0 || total > 0 {
+            self.arm(now);
+        }
+        verdict
+    }
+
+    /// A writer slept for dirty memory.
+    pub fn dirty_wait(&mut self, now: Instant) {
+        self.dirty_wait = self.jiffies.tick(now);
+    }
+
+    /// `wbt_lat_usec` is written; 0 switches off.
+    pub fn set_target(&mut self, now: Instant, target: Span, woke: &mut Vec<Task>) {
+        self.config.target = target;
+        self.switch = match (target.is_zero(), self.config.era) {
+            (true, MqEra::Linux6_12) => Switch::OffByHand,
+            _ => Switch::OnByHand,
+        };
+        self.reset(now, woke);
+    }
+
+    /// The device takes another number of requests.
+    pub fn set_depth(&mut self, now: Instant, queue_depth: u32, woke: &mut Vec<Task>) {
+        self.config.queue_depth = queue_depth;
+        self.reset(now, woke);
+    }
+
+    /// An elevator that schedules writes itself comes.
+    pub fn disable_default(&mut self) {
+        if self.switch == Switch::OnByDefault {
+            self.switch = Switch::OffByDefault;
+        }
+    }
+
+    /// It leaves.
+    pub fn enable_default(&mut self) {
+        if self.switch == Switch::OffByDefault {
+            self.switch = Switch::OnByDefault;
+        }
+    }
+
+    /// Why it is on or off.
+    pub fn switch(&self) -> Switch {
+        self.switch
+    }
+
+    /// Is anything throttled?
+    pub fn is_enabled(&self) -> bool {
+        let off = matches!(self.switch, Switch::OffByDefault | Switch::OffByHand);
+        !off && (self.config.era != MqEra::Linux6_1 || self.limits.normal != 0)
+    }
+
+    /// A read may take so long.
+    pub fn target(&self) -> Span {
+        if self.switch == Switch::OffByHand { Span::ZERO } else { self.config.target }
+    }
+
+    /// The limits in force, the step they stand at, and whether they can grow no further.
+    pub fn limits(&self) -> (i32, WriteLimits, bool) {
+        (self.step, self.limits, self.at_max)
+    }
+
+    /// Counted bios, by counter.
+    pub fn inflight(&self) -> [u32; Counter::ALL.len()] {
+        Counter::ALL.map(|counter| self.lines[counter as usize].inflight)
+    }
+
+    /// The length of the window that was last begun, and how many in a row told nothing.
+    pub fn window(&self) -> (Span, u32) {
+        (self.window.length(), self.unknown)
+    }
+
+    /// Since when the driver has the read that is watched.
+    pub fn sync_issue(&self) -> Option<Instant> {
+        self.sync_issue.map(|(_, since)| since)
+    }
+}
+
+/// Does a step down leave the limits above the start at once?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hard {
+    Yes,
+    No,
+}
+
+impl Throttle {
+    /// Is a bio of this kind counted now? A sleeper that was counted and then switched off is not, and stays counted.
+    fn counts(&self, kind: Kind) -> Option<Counter> {
+        kind.counter(self.config.era).filter(|_| self.is_enabled())
+    }
+
+    fn limit(&self, now: Instant, kind: Kind) -> u32 {
+        let WriteLimits { max, normal, background } = self.limits;
+        if self.config.era == MqEra::Linux6_1 && !self.is_enabled() {
+            u32::MAX
+        } else if kind.is_discard() {
+            background
+        } else if kind.is_urgent(self.config.era) || self.waited_for_memory(now) {
+            max
+        } else if kind.is_background() || self.reads_are_near(now) {
+            background
+        } else {
+            normal
+        }
+    }
+
+    /// Within a second.
+    fn waited_for_memory(&self, now: Instant) -> bool {
+        self.jiffies.tick(now) < self.dirty_wait + u64::from(self.jiffies.hz())
+    }
+
+    /// Within a tenth of a second.
+    fn reads_are_near(&self, now: Instant) -> bool {
+        let near = u64::from(self.jiffies.hz() / 10);
+        let now = self.jiffies.tick(now);
+        now < self.last_issue + near || now < self.last_comp + near
+    }
+
+    fn uncount(&mut self, now: Instant, counter: Counter, woke: &mut Vec<Task>) {
+        let line = &mut self.lines[counter as usize];
+        line.inflight -= 1;
+        if self.config.era == MqEra::Linux6_1 && !self.is_enabled() {
+            return self.wake_all(now, woke);
+        }
+        let limit = match counter {
+            Counter::Discard => self.limits.background,
+            // A drive that acknowledges early is drained before it gets more.
+            _ if self.config.write_cache && !self.waited_for_memory(now) => 0,
+            _ => self.limits.normal,
+        };
+        let count = self.lines[counter as usize].inflight;
+        if count == 0 || (count < limit && limit - count >= self.limits.background / 2) {
+            self.wake(now, counter, woke);
+        }
+    }
+
+    fn wake_all(&mut self, now: Instant, woke: &mut Vec<Task>) {
+        Counter::ALL.into_iter().for_each(|counter| self.wake(now, counter, woke));
+    }
+
+    /// From the head, as long as there is room; whoever wakes is counted already.
+    fn wake(&mut self, now: Instant, counter: Counter, woke: &mut Vec<Task>) {
+        while let Some(&(task, kind)) = self.lines[counter as usize].sleepers.front() {
+            let limit = self.limit(now, kind);
+            let line = &mut self.lines[counter as usize];
+            if line.inflight >= limit {
+                break;
+            }
+            line.inflight += 1;
+            line.sleepers.pop_front();
+            woke.push(task);
+        }
+    }
+
+    fn forget_sync_issue(&mut self, rq: RequestId) {
+        if self.sync_issue.is_some_and(|(watched, _)| watched == rq) {
+            self.sync_issue = None;
+        }
+    }
+
+    /// Something counted got through: a window runs, if none does.
+    fn watch(&mut self, now: Instant) {
+        if self.window.end().is_none() {
+            self.arm(now);
+        }
+    }
+
+    fn arm(&mut self, now: Instant) {
+        self.window.begin(self.step, self.jiffies.tick(now), self.jiffies.hz());
+    }
+
+    fn up(&mut self, now: Instant, woke: &mut Vec<Task>) {
+        if self.at_max {
+            return;
+        }
+        self.step -= 1;
+        self.at_max = self.count_limits();
+        self.unknown = 0;
+        self.wake_all(now, woke);
+    }
+
+    fn down(&mut self, hard: Hard) {
+        if self.limits.max == 1 {
+            return;
+        }
+        self.step = if hard == Hard::Yes && self.step < 0 { 0 } else { self.step + 1 };
+        self.at_max = false;
+        self.count_limits();
+        self.unknown = 0;
+    }
+
+    /// A window told nothing; after five of them the limits go back to the start, step by step.
+    fn drift_back(&mut self, now: Instant, woke: &mut Vec<Task>) {
+        self.unknown += 1;
+        if self.unknown < 5 {
+            return;
+        }
+        match self.step {
+            1.. => self.up(now, woke),
+            0 => {}
+            _ => self.down(Hard::No),
+        }
+    }
+
+    fn reset(&mut self, now: Instant, woke: &mut Vec<Task>) {
+        self.step = 0;
+        self.count_limits();
+        self.at_max = false;
+        self.wake_all(now, woke);
+    }
+
+    /// True if they can grow no further.
+    fn count_limits(&mut self) -> bool {
+        let (limits, at_max) = WriteLimits::at(self.step, self.config.queue_depth, self.target());
+        self.limits = limits;
+        at_max
+    }
+}

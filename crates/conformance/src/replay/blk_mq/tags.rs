@@ -1,0 +1,127 @@
+//! The slots of requests.
+
+use std::collections::BTreeMap;
+
+use blksched::mq::{Asked, MqEra, Patience, Search, TagOrder, TagSet, Task};
+use blksched_traces::blk_mq_transcript::tags::{Case, Event, Header, Outcome, Result as Found, State, What};
+
+use super::{same, woken};
+
+pub(super) struct Replayed {
+    era: MqEra,
+    set: TagSet,
+    /// What each task asked for last: a woken one asks for that again.
+    asked: BTreeMap<u32, (usize, Search)>,
+}
+
+impl Replayed {
+    pub(super) fn of(case: &Case, era: MqEra) -> Replayed {
+        let Header { depth, round_robin, queues, shared, scheduler, min_shallow, .. } = case.header;
+        let order = if round_robin { TagOrder::RoundRobin } else { TagOrder::Lowest };
+        let set = TagSet::new(era, order, depth.max(1), min_shallow).for_queues(queues);
+        let set = if shared && !scheduler { set.shared() } else { set };
+        Replayed { era, set, asked: BTreeMap::new() }
+    }
+
+    pub(super) fn check_start(&self, header: &Header) -> Result<(), String> {
+        same("bits per word", &header.bits_per_word, &self.set.map().bits_per_word())?;
+        self.check_size(header.words, header.wake_batch)
+    }
+
+    pub(super) fn step(&mut self, event: &Event) -> Result<(), String> {
+        let mut woke = Vec::new();
+        match &event.what {
+            What::Ask { task, queue, shallow, manner, result } => {
+                let search = match (*shallow, self.era) {
+                    (0, _) => Search::All,
+                    (shallow, MqEra::Linux6_1) => Search::PerWord(shallow),
+                    (shallow, MqEra::Linux6_12) => Search::OfAll(shallow),
+                };
+                let patience = match manner.as_deref() {
+                    None => Patience::Waits,
+                    Some("nowait") => Patience::Fails,
+                    Some(word) => return Err(format!("flags `{word}`: expected `nowait`")),
+                };
+                self.asked.insert(*task, (*queue, search));
+                compare(result, self.set.ask(*queue, Task(*task), search, patience))?;
+            }
+            What::Run { task, result } => {
+                let (queue, search) = *self.asked.get(task).ok_or("a task runs that never asked")?;
+                compare(result, self.set.run(queue, Task(*task), search))?;
+            }
+            What::Free { tag, woke: recorded } => {
+                self.set.free(*tag, &mut woke);
+                woken(recorded, &woke)?;
+            }
+            What::FreeMany { tags, woke: recorded } => {
+                self.set.free_many(tags, &mut woke);
+                woken(recorded, &woke)?;
+            }
+            What::GetMany { queue, want, tags } => same("tags", tags, &self.set.ask_many(*queue, *want))?,
+            other => self.rare(other)?,
+        }
+        event.dbg.map_or(Ok(()), |recorded| same("state", &recorded, &self.state()))
+    }
+
+    fn rare(&mut self, what: &What) -> Result<(), String> {
+        let mut woke = Vec::new();
+        match what {
+            What::Resize { depth, words, wake_batch } => {
+                self.set.resize(*depth);
+                self.check_size(*words, *wake_batch)
+            }
+            What::MinShallow { value, wake_batch } => {
+                self.set.announce(Some(*value));
+                same("wake batch", wake_batch, &self.set.wake_batch())
+            }
+            What::WakeAll { woke: recorded } => {
+                self.set.wake_one_each(&mut woke);
+                woken(recorded, &woke)
+            }
+            What::Busy { queue, users, wake_batch } => {
+                self.set.activate(*queue);
+                self.check_users(*users, *wake_batch)
+            }
+            What::Idle { queue, users, wake_batch, woke: recorded } => {
+                self.set.deactivate(*queue, &mut woke);
+                self.check_users(*users, *wake_batch)?;
+                woken(recorded, &woke)
+            }
+            What::End { asleep } => {
+                let mut here: Vec<u32> = self.set.waits().asleep().map(|task| task.0).collect();
+                let mut recorded = asleep.clone();
+                here.sort_unstable();
+                recorded.sort_unstable();
+                same("asleep at the end", &recorded, &here)
+            }
+            _ => unreachable!("seen to before"),
+        }
+    }
+
+    fn check_size(&self, words: usize, wake_batch: u32) -> Result<(), String> {
+        same("words", &words, &self.set.map().word_count())?;
+        same("wake batch", &wake_batch, &self.set.wake_batch())
+    }
+
+    fn check_users(&self, users: u32, wake_batch: u32) -> Result<(), String> {
+        same("users", &users, &self.set.users())?;
+        same("wake batch", &wake_batch, &self.set.wake_batch())
+    }
+
+    fn state(&self) -> State {
+        let (done, credited) = self.set.waits().counters();
+        let map = self.set.map();
+        let (wi, act) = (self.set.waits().index(), self.set.waits().waiters());
+        State { hint: map.hint(), done, credited, wi, act, busy: map.in_use() }
+    }
+}
+
+fn compare(recorded: &Found, here: Asked) -> Result<(), String> {
+    let expected = match *recorded {
+        Found { result: Outcome::Tag, tag: Some(tag), .. } => Asked::Tag(tag),
+        Found { result: Outcome::Sleep, ws: Some(queue), .. } => Asked::Sleep(queue),
+        Found { result: Outcome::Fail, .. } => Asked::Fail,
+        Found { .. } => return Err("a result without its `tag` or `ws`".to_owned()),
+    };
+    same("result", &expected, &here)
+}

@@ -1,0 +1,88 @@
+//! How a disk hangs on its host: how many commands the host lets it have, and what it does with a flush.
+//!
+//! MEMORY of Linux 6.x, and where it says so read from a running 6.18 (`/sys/kernel/debug/block/*/hctx0`).
+
+use blksched::mq::TagOrder;
+use blksched::{DispatchAhead, Driver, FlushCommand};
+
+/// What a disk is attached to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// AHCI with command queueing: 32 tags in turn, as many in the drive as it takes; a flush drains it.
+    Sata,
+    /// A host that offers one command at a time (IDE).
+    Ide,
+    /// SCSI or SAS, and what presents itself as such (RAID controllers): the host's tags, at least 128.
+    Scsi,
+    /// NVMe: as many tags as a queue has entries, a queue per processor.
+    Nvme,
+    /// virtio-blk: the ring's.
+    Virtio,
+    /// The loop driver, and null_blk.
+    Loop,
+}
+
+impl Attached {
+    /// Every kind, by the word that a disk's file uses.
+    pub const WORDS: [(&'static str, Attached); 6] = [
+        ("sata", Attached::Sata),
+        ("ide", Attached::Ide),
+        ("scsi", Attached::Scsi),
+        ("nvme", Attached::Nvme),
+        ("virtio", Attached::Virtio),
+        ("loop", Attached::Loop),
+    ];
+
+    /// The word that a disk's file uses.
+    pub fn word(self) -> &'static str {
+        Attached::WORDS.iter().find(|(_, kind)| *kind == self).expect("every kind has one").0
+    }
+
+    /// Tags of one hardware queue, for a disk that takes `depth` commands: what `nr_requests` shows without a
+    /// scheduler.
+    pub fn tags(self, depth: u32) -> u32 {
+        match self {
+            Attached::Sata => 32,
+            Attached::Ide => 1,
+            Attached::Scsi => depth.max(128),
+            Attached::Nvme | Attached::Virtio | Attached::Loop => depth,
+        }
+    }
+
+    /// Hardware queues on a host of so many processors.
+    pub fn hardware_queues(self, cpus: u32) -> u32 {
+        if self == Attached::Nvme { cpus } else { 1 }
+    }
+
+    /// In which order the tags are handed out.
+    pub fn tag_order(self) -> TagOrder {
+        match self {
+            Attached::Sata | Attached::Ide => TagOrder::RoundRobin,
+            Attached::Scsi | Attached::Nvme | Attached::Virtio | Attached::Loop => TagOrder::Lowest,
+        }
+    }
+
+    /// What its driver does.
+    pub fn driver(self) -> Driver {
+        let (ahead, flush) = match self {
+            Attached::Sata | Attached::Ide => (DispatchAhead::Budget, FlushCommand::Alone),
+            Attached::Scsi => (DispatchAhead::Budget, FlushCommand::Queued),
+            Attached::Nvme | Attached::Virtio | Attached::Loop => (DispatchAhead::OneMore, FlushCommand::Queued),
+        };
+        Driver { ahead, flush }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_word_and_the_budget_is_of_those_that_have_one() {
+        for (word, kind) in Attached::WORDS {
+            assert_eq!(kind.word(), word);
+        }
+        assert_eq!((Attached::Sata.tags(31), Attached::Scsi.tags(31), Attached::Nvme.tags(1023)), (32, 128, 1023));
+        assert_eq!(Attached::Nvme.hardware_queues(8), 8);
+    }
+}
