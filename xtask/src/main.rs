@@ -7,12 +7,14 @@
 //! * `bless`: renews golden files and generated documents
 //! * `transcripts PATH…`: replays recorded decisions and reports where ours differ
 //! * `bench [--gate]`: times for people, instruction counts for the gate
+//! * `demerit [FOLDER]`: our disk beside real drives, from DiskSim's files and measured response times
 //! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
 //! * `audit`: licences and advisories of the dependencies
 
 mod audit;
 mod bench;
 mod bless;
+mod demerit;
 mod docs;
 #[cfg(target_os = "linux")]
 mod live_kernel;
@@ -76,6 +78,11 @@ enum Verb {
         #[arg(long, requires = "gate")]
         bless: bool,
     },
+    /// Hold our disk to real drives: DiskSim's files and the response times that somebody measured
+    Demerit {
+        /// Holds DRIVE.model, .seek, .diskspecs and .trace.gz; by default testdata/disksim
+        folder: Option<PathBuf>,
+    },
     /// Compare the running kernel's decisions with ours on a loop device (needs root; skipped by name elsewhere)
     #[cfg(target_os = "linux")]
     LiveKernel,
@@ -95,6 +102,7 @@ fn main() -> ExitCode {
         Verb::Tidy => tidy::run(),
         Verb::Docs { check } => docs::run(if check { docs::Mode::Check } else { docs::Mode::Write }),
         Verb::Bless => bless::run(),
+        Verb::Demerit { folder } => demerit::run(folder),
         Verb::Transcripts { paths } => transcripts::run(&paths),
         Verb::Bench { gate: false, .. } => bench::run(),
         Verb::Bench { gate: true, bless } => {

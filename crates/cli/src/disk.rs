@@ -2,6 +2,7 @@
 //! per subcommand.
 
 mod fit;
+mod import;
 mod iocost;
 mod measure;
 
@@ -19,12 +20,16 @@ pub(crate) struct DiskArguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  blksched disk import cheetah9LP.model > cheetah.toml
+                                                    a drive that DiskSim describes, as a disk of ours
   blksched disk measure /dev/sdb --out my.toml      a model of your disk, reading only, and its error
   blksched disk fit sda.blktrace.*                  what a trace tells of its disk, and what it cannot
   blksched disk iocost nvme-ssd                     the line that the kernel's io.cost.model takes";
 
 #[derive(Debug, Subcommand)]
 enum DiskVerb {
+    /// Print the TOML of a drive that DiskSim's files describe.
+    Import(import::ImportArguments),
     /// Measure a disk from outside and write it as a model, with the error of that model.
     Measure(measure::MeasureArguments),
     /// Draw a model from what commands took in a trace, and say what the trace cannot tell.
@@ -37,6 +42,7 @@ pub(crate) fn run(arguments: &DiskArguments) -> Result<(), Failure> {
     match &arguments.verb {
         DiskVerb::Fit(arguments) => fit::run(arguments),
         DiskVerb::Measure(arguments) => measure::run(arguments),
+        DiskVerb::Import(arguments) => import::run(arguments),
         DiskVerb::Iocost(arguments) => iocost::run(arguments),
     }
 }

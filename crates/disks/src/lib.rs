@@ -31,6 +31,7 @@
 
 mod attached;
 mod disk;
+pub mod disksim;
 mod endings;
 mod fixed;
 mod hdd;
@@ -49,9 +50,11 @@ pub use disk::{Disk, Facts, Finished, IoError, Outcome};
 pub use ledger::{Activity, Ledger};
 pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
-    BufferSpec, CacheOrder, CapSpec, CapsSpec, CollectionSpec, DelaySpec, DiskError, DiskSpec, Duplex, FaultAction,
-    FaultSpec, FixedSpec, FlashSpec, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel, Level,
-    LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, PowerLoss, QueueOrder,
-    RaidSpec, Rate, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, WriteCacheSpec, ZonesSpec,
-    iocost_models, load, load_changed, parse, presets,
+    AfterHit, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CollectionSpec, CommandOverheads,
+    Counts, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec, FixedSpec,
+    FlashSpec, FlushMode, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel, LayoutSpec, Level,
+    LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec,
+    Overwritten, PowerLoss, QueueOrder, RaidSpec, Rate, Reach, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec,
+    SsdSpec, Turn, Watermarks, WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse,
+    presets,
 };

@@ -18,6 +18,7 @@ fn every_preset_loads_and_builds() {
         names,
         [
             "hdd-7200",
+            "hdd-7200-starves",
             "sata-2009",
             "ide-2002",
             "sata-ssd",
@@ -43,6 +44,7 @@ fn every_number_of_a_preset_has_a_source() {
         IDE,
         include_str!("../presets/sata-2009.toml"),
         include_str!("../presets/hdd-7200.toml"),
+        include_str!("../presets/hdd-7200-starves.toml"),
         include_str!("../presets/sata-ssd.toml"),
         include_str!("../presets/nvme-ssd.toml"),
         include_str!("../presets/usb-stick.toml"),
@@ -101,8 +103,8 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
     assert_eq!(
         load("sata-2090").unwrap_err().to_string(),
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
-         (known: hdd-7200, sata-2009, ide-2002, sata-ssd, nvme-ssd, usb-stick, sd-card, cloud-gp3, cloud-gp2, \
-         fixed, null; \
+         (known: hdd-7200, hdd-7200-starves, sata-2009, ide-2002, sata-ssd, nvme-ssd, usb-stick, sd-card, \
+         cloud-gp3, cloud-gp2, fixed, null; \
          the path of a TOML file works too)"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();
@@ -113,13 +115,13 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
 fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
     assert_eq!(
         complaint("average = ", "averge = "),
-        "my.toml:21:1: unknown key `averge`: expected in [seek] one of min, average, max, head_switch, write_settle; \
-         did you mean `average`?"
+        "my.toml:21:1: unknown key `averge`: expected in [seek] one of min, average, max, head_switch, write_settle, \
+         acquire, curve; did you mean `average`?"
     );
     assert_eq!(
-        complaint("[zones]", "[zone]"),
-        "my.toml:9:2: unknown key `zone`: expected here one of kind, description, capacity, max_command, speed, zones, \
-         geometry, seek, overhead, interface, look_ahead, write_cache, ncq, fault, delay, caps, tracer, published; \
+        complaint("[zones]", "[zons]"),
+        "my.toml:9:2: unknown key `zons`: expected here one of kind, description, capacity, max_command, speed, zones, \
+         geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, delay, caps, tracer, published; \
          did you mean `zones`?"
     );
 }
@@ -195,4 +197,13 @@ fn what_is_missing_is_named() {
 fn broken_toml_is_told_its_place() {
     let broken = complaint("count = 16", "count 16");
     assert!(broken.starts_with("my.toml:10:"), "{broken}");
+}
+
+#[test]
+fn the_drive_that_starves_differs_from_the_one_that_yields_in_its_queue_alone() {
+    let [mut yields, starves] = ["hdd-7200", "hdd-7200-starves"].map(|name| load(name).unwrap());
+    let (Model::Hdd(starves), Some(yields)) = (&starves.model, yields.hdd_mut()) else { panic!("two hdds") };
+    assert_ne!(yields.ncq, starves.ncq);
+    yields.ncq = starves.ncq;
+    assert_eq!(yields, starves);
 }

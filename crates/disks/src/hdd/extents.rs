@@ -4,7 +4,7 @@
 
 use core::ops::Range;
 
-use blksched::SubmitterId;
+use blksched::{Instant, SubmitterId};
 
 use super::geometry::Place;
 
@@ -18,6 +18,8 @@ pub(super) struct Extent {
     pub(super) submitter: SubmitterId,
     /// Order of arrival.
     pub(super) serial: u64,
+    /// Since when it has been dirty; what has been written from its front on the way counts anew.
+    pub(super) since: Instant,
 }
 
 impl Extent {
@@ -94,13 +96,14 @@ impl Extents {
         self.slab[slot as usize]
     }
 
-    /// Takes `sectors` sectors off its front; `place` is where the rest begins.
-    pub(super) fn shorten(&mut self, index: usize, sectors: u64, place: Place) {
+    /// Takes `sectors` sectors off its front at `at`; `place` is where the rest begins.
+    pub(super) fn shorten(&mut self, index: usize, sectors: u64, place: Place, at: Instant) {
         self.starts[index] += sectors;
         let extent = self.get_mut(index);
         extent.start += sectors;
         extent.sectors -= sectors;
         extent.place = place;
+        extent.since = at;
     }
 
     /// Some of them, in order of position.

@@ -50,20 +50,13 @@ pub(super) struct Behind {
 #[derive(Clone, Debug)]
 pub(super) struct Spiral {
     zones: Vec<Zone>,
-    /// Where each zone begins on the spiral \[ns\].
-    begins: Vec<u64>,
     /// For each bucket of sectors the zone of its first one.
     guesses: Vec<u8>,
     guess_shift: u32,
     heads: Divisor,
     revolution: Divisor,
-    /// A revolution and a head switch \[ns\].
-    track_ns: u64,
-    /// What a step to the next cylinder costs beyond a head switch \[ns\].
-    extra_ns: u64,
-    /// All tracks of a cylinder \[ns\].
-    cylinder_ns: Divisor,
     cylinders: i32,
+    sectors: u64,
 }
 
 /// A sector taken apart.
@@ -79,23 +72,14 @@ struct Spot {
 
 impl Spiral {
     pub(super) fn new(spec: &HddSpec) -> Spiral {
-        let revolution_ns = spec.revolution().as_ns();
-        let track_skew = spec.geometry.track_skew.of(spec.revolution()).as_ns();
-        let cylinder_skew = spec.geometry.cylinder_skew.of(spec.revolution()).as_ns();
-        let heads = u64::from(spec.geometry.heads);
-        let mean_skew = ((heads - 1) * track_skew + cylinder_skew) as f64 / heads as f64;
-        let zones = lay_out(spec, revolution_ns, mean_skew);
-        let (track_ns, extra_ns) = (revolution_ns + track_skew, cylinder_skew - track_skew);
-        let cylinder_ns = heads * track_ns + extra_ns;
-        let begins = zones.iter().map(|zone| zone.first_cylinder as u64 * cylinder_ns).collect();
+        let zones = lay_out(spec);
         let guess_shift = (64 - spec.capacity_sectors.leading_zeros()).saturating_sub(GUESSES.ilog2());
         let guesses = (0..GUESSES as u64)
             .map(|bucket| zones.partition_point(|zone| zone.first <= bucket << guess_shift) as u8 - 1)
             .collect();
-        let cylinders = zones.iter().map(|zone| zone.cylinders).sum();
-        let (heads, revolution) = (Divisor::new(heads), Divisor::new(revolution_ns));
-        let cylinder_ns = Divisor::new(cylinder_ns);
-        Spiral { zones, begins, guesses, guess_shift, heads, revolution, track_ns, extra_ns, cylinder_ns, cylinders }
+        let cylinders = zones.last().map_or(1, |zone| zone.first_cylinder + zone.cylinders);
+        let (heads, revolution) = (Divisor::new(spec.geometry.heads.into()), Divisor::new(spec.revolution().as_ns()));
+        Spiral { zones, guesses, guess_shift, heads, revolution, cylinders, sectors: spec.capacity_sectors }
     }
 
     /// How many cylinders the arm can reach.
@@ -116,7 +100,12 @@ impl Spiral {
         let spot = self.spot(sector);
         let unrolled = spot.track_at + self.along(&spot, spot.sector + 1);
         let track = self.track(&spot);
-        let last_of_track = spot.sector + 1 == self.zones[spot.zone].per_track.get();
+        let zone = &self.zones[spot.zone];
+        if zone.gaps.is_some() {
+            let next = (sector + 1).min(self.sectors - 1);
+            return Behind { next_track: self.track(&self.spot(next)), unrolled };
+        }
+        let last_of_track = spot.sector + 1 == zone.per_track.get();
         let next_track = match (last_of_track, spot.head + 1 == self.heads.get()) {
             (false, _) => track,
             (true, false) => Track { head: track.head + 1, ..track },
@@ -127,19 +116,40 @@ impl Spiral {
 
     /// The first sector that has not wholly passed when the head has come as far as `unrolled` \[ns\].
     pub(super) fn sector_at(&self, unrolled: u64) -> u64 {
-        let index = self.begins.partition_point(|&begin| begin <= unrolled) - 1;
+        let index = self.zones.partition_point(|zone| zone.begin <= unrolled).max(1) - 1;
         let zone = &self.zones[index];
         let heads = self.heads.get();
-        let (cylinder, rest) = self.cylinder_ns.div_rem(unrolled - self.begins[index]);
-        let head = (rest / self.track_ns).min(heads - 1);
+        let (cylinder, rest) = zone.cylinder_ns.div_rem(unrolled.saturating_sub(zone.begin));
+        let head = (rest / zone.track_ns).min(heads - 1);
         let per_track = zone.per_track.get();
-        let along = rest - head * self.track_ns;
+        let along = rest - head * zone.track_ns;
         // The quotient of the rounded sector time may be one off either way; settle it with the forward rule.
         let mut sector = (((along << 32) / zone.sector_time).min(per_track)).saturating_sub(1);
         while sector < per_track && ((sector + 1) * zone.sector_time) >> 32 <= along {
             sector += 1;
         }
-        zone.first + (cylinder * heads + head) * per_track + sector
+        let place = (cylinder * heads + head) * per_track + sector;
+        zone.first + zone.gaps.as_ref().map_or(place, |gaps| gaps.nth_from(place))
+    }
+
+    /// The first sector behind `sector` whose track is not the `same`.
+    pub(super) fn end_of(&self, sector: u64, same: fn(Track, Track) -> bool) -> u64 {
+        let here = self.track(&self.spot(sector));
+        let within = |other: u64| same(self.track(&self.spot(other)), here);
+        // No cylinder has more.
+        let zone = &self.zones[self.spot(sector).zone];
+        let (mut inside, mut outside) = (sector, sector + zone.per_track.get() * self.heads.get() + 1);
+        if outside >= self.sectors {
+            outside = self.sectors;
+            if within(self.sectors - 1) {
+                return self.sectors;
+            }
+        }
+        while outside - inside > 1 {
+            let middle = inside + (outside - inside) / 2;
+            if within(middle) { inside = middle } else { outside = middle }
+        }
+        outside
     }
 
     #[inline]
@@ -149,9 +159,11 @@ impl Spiral {
             zone += 1;
         }
         let here = &self.zones[zone];
-        let (track, sector) = here.per_track.div_rem(sector - here.first);
+        let nth = sector - here.first;
+        let place = here.gaps.as_ref().map_or(nth, |gaps| gaps.place(nth));
+        let (track, sector) = here.per_track.div_rem(place);
         let (cylinder, head) = self.heads.div_rem(track);
-        let track_at = self.begins[zone] + track * self.track_ns + cylinder * self.extra_ns;
+        let track_at = here.begin + track * here.track_ns + cylinder * here.extra_ns;
         Spot { zone, cylinder, head, sector, track_at }
     }
 

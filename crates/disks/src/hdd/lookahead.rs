@@ -7,6 +7,9 @@
 //! starts again when the host has used up half. Cached writes are not drained before `hold` bytes have been read ahead;
 //! a queued command does not wait for that.
 //!
+//! Drives differ in [rules](crate::LookAheadRules): some stop at the end of the track or the cylinder, begin only after
+//! a sequential read, drop what the host has got, keep what it has written.
+//!
 //! **Origin**: every drive since the nineties; `hold` is the parameter that the first mail's table hangs on.
 //! **Shown by**: reading a source tree beside a writer: without the hold 0.8 s instead of 0.3 s.
 //! **Costs when wrong**: windowed readers fall from 89 to 8 MB/s if queued hits are not free.
@@ -14,7 +17,7 @@
 use blksched::{Instant, Span, SubmitterId};
 
 use super::mechanism::Mechanism;
-use crate::LookAheadSpec;
+use crate::{AfterHit, Begins, Counts, Delivered, LookAheadRules, LookAheadSpec, Overwritten, Reach, Written};
 
 /// Sectors in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +38,9 @@ impl Segment {
         start.wrapping_sub(self.first) <= self.end - self.first
     }
 }
+
+/// No disk has so many sectors.
+const NOWHERE: u64 = u64::MAX;
 
 /// The head is following the spiral, or has stopped at the limit and waits there.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +78,10 @@ pub(super) struct Start {
 pub(super) struct LookAhead {
     segment_sectors: u64,
     hold_sectors: u64,
+    rules: LookAheadRules,
     disk_sectors: u64,
+    /// Where the last read ended.
+    last_end: u64,
     segments: Vec<Segment>,
     run: Option<Run>,
     uses: u64,
@@ -83,7 +92,9 @@ impl LookAhead {
         LookAhead {
             segment_sectors: spec.segment_sectors,
             hold_sectors: spec.hold_sectors,
+            rules: spec.rules,
             disk_sectors,
+            last_end: NOWHERE,
             segments: vec![Segment::EMPTY; spec.segments as usize],
             run: None,
             uses: 0,
@@ -157,11 +168,12 @@ impl LookAhead {
         segment: Option<usize>,
         unrolled: u64,
         owner: SubmitterId,
+        mechanism: &Mechanism,
     ) {
         self.uses += 1;
+        let goes_on = self.follows(start);
         let index = segment.filter(|&index| self.segments[index].continues_at(start)).unwrap_or_else(|| {
-            let oldest = (0..self.segments.len()).min_by_key(|&index| self.segments[index].used);
-            let index = oldest.expect("at least one segment");
+            let index = self.oldest();
             self.segments[index] = Segment { first: start, end: start, used: 0 };
             index
         });
@@ -170,14 +182,25 @@ impl LookAhead {
         segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
         segment.used = self.uses;
         let last = segment.end;
-        let limit = self.limit(last);
+        self.delivered(index, end);
+        let limit = match self.rules.begins {
+            Begins::Sequential if !goes_on => last,
+            _ => self.limit(start, last, mechanism),
+        };
         self.run = Some(Run { segment: index, owner, since: at, from: unrolled, limit, returning: Span::ZERO });
     }
 
-    /// The host has taken `..end` out of the buffer at `at`; reads on further, and starts again if that is worth it and
-    /// the head is free.
-    pub(super) fn taken(&mut self, at: Instant, end: u64, may_restart: bool, mechanism: &Mechanism) {
-        let limit = self.limit(end);
+    /// The host has taken `start..end` out of the buffer at `at`; reads on further, and starts again if that is worth
+    /// it and the head is free.
+    pub(super) fn taken(&mut self, at: Instant, (start, end): (u64, u64), may_restart: bool, mechanism: &Mechanism) {
+        let limit = self.limit(start, end, mechanism);
+        self.last_end = end;
+        if self.rules.delivered == Delivered::Dropped {
+            let holds = |run: &Run| start <= run.limit && self.segments[run.segment].first <= start;
+            let segment = self.run.filter(holds).map(|run| run.segment).or_else(|| self.segment_of(start, end));
+            segment.into_iter().for_each(|index| self.delivered(index, end));
+        }
+        let may_restart = may_restart && self.rules.hit == AfterHit::Continues;
         let Some(run) = &mut self.run else { return };
         if limit <= run.limit {
             return;
@@ -235,14 +258,54 @@ impl LookAhead {
         for segment in &mut self.segments {
             if start < segment.end && segment.first < end {
                 segment.end = start;
-                if segment.end <= segment.first {
+                if segment.end <= segment.first || self.rules.overwritten == Overwritten::Dropped {
                     *segment = Segment::EMPTY;
                 }
             }
         }
     }
 
-    fn limit(&self, end: u64) -> u64 {
-        (end + self.segment_sectors).min(self.disk_sectors)
+    /// `start..end` has been written, and may stay readable.
+    pub(super) fn written(&mut self, start: u64, end: u64) {
+        if self.rules.written == Written::Kept && self.run.is_none() {
+            self.uses += 1;
+            let index = self.oldest();
+            let first = start.max(end.saturating_sub(self.segment_sectors));
+            self.segments[index] = Segment { first, end, used: self.uses };
+        }
+        self.last_end = NOWHERE;
+    }
+
+    /// Does a read at `start` go on where the last one ended? The next is compared with this one's end.
+    fn follows(&self, start: u64) -> bool {
+        self.last_end == start
+    }
+
+    /// The host has got what lies before `end` in a segment.
+    fn delivered(&mut self, index: usize, end: u64) {
+        self.last_end = end;
+        if self.rules.delivered == Delivered::Dropped {
+            let segment = &mut self.segments[index];
+            segment.first = segment.first.max(end.min(segment.end));
+        }
+    }
+
+    /// The segment that has not been used for longest.
+    fn oldest(&self) -> usize {
+        (0..self.segments.len()).min_by_key(|&index| self.segments[index].used).expect("at least one segment")
+    }
+
+    /// Where the look-ahead for a read of `start..end` stops.
+    fn limit(&self, start: u64, end: u64, mechanism: &Mechanism) -> u64 {
+        let from = match self.rules.counts {
+            Counts::Beyond => end,
+            Counts::Whole => start,
+        };
+        let most = (from + self.rules.most_sectors).max(end).min(self.disk_sectors);
+        match self.rules.reach {
+            Reach::Segment => most,
+            Reach::Track => most.min(mechanism.track_end(end - 1)),
+            Reach::Cylinder => most.min(mechanism.cylinder_end(end - 1)),
+        }
     }
 }

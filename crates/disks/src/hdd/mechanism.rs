@@ -39,17 +39,23 @@ pub(super) struct Mechanism {
     head: Track,
     /// The sector behind the last access.
     next_sector: u64,
+    /// When that ended.
+    resting_since: Instant,
 }
+
+/// No data takes longer to come \[ns\].
+const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 
 impl Mechanism {
     pub(super) fn new(spec: &HddSpec, seed: u64) -> Mechanism {
         let spiral = Spiral::new(spec);
         Mechanism {
-            seek: SeekCurve::new(&spec.seek, spiral.cylinders() as u32),
+            seek: SeekCurve::new(&spec.seek, &spec.seek_curve, spiral.cylinders() as u32),
             platters: Platters::new(spec.revolution(), seed),
             spiral,
             head: Track::default(),
             next_sector: 0,
+            resting_since: Instant::NEVER,
         }
     }
 
@@ -66,6 +72,16 @@ impl Mechanism {
     /// The first sector that has not wholly passed when the head is at `unrolled`.
     pub(super) fn sector_at(&self, unrolled: u64) -> u64 {
         self.spiral.sector_at(unrolled)
+    }
+
+    /// The first sector that does not lie on `sector`'s track.
+    pub(super) fn track_end(&self, sector: u64) -> u64 {
+        self.spiral.end_of(sector, |one, other| one == other)
+    }
+
+    /// The first sector that does not lie in `sector`'s cylinder.
+    pub(super) fn cylinder_end(&self, sector: u64) -> u64 {
+        self.spiral.end_of(sector, |one, other| one.cylinder == other.cylinder)
     }
 
     /// The sector behind the last access.
@@ -95,6 +111,14 @@ impl Mechanism {
     /// As [`Mechanism::cost`], but right to some nanoseconds only (exact for no move at all), and four at a time.
     pub(super) fn costs(&self, at: Instant, targets: &Targets, costs: &mut Vec<f32>) {
         let count = targets.len();
+        if self.seek.is_measured() {
+            let angle = self.angle(at);
+            costs.clear();
+            return costs.extend((0..count).map(|index| {
+                let (place, access) = targets.get(index);
+                self.cost(angle, 0, &place, access) as f32
+            }));
+        }
         costs.resize(count, 0.0);
         let (cylinders, heads) = (&targets.cylinders[..count], &targets.heads[..count]);
         let (angles, settles) = (&targets.angles[..count], &targets.settles[..count]);
@@ -107,21 +131,39 @@ impl Mechanism {
         }
     }
 
-    /// Goes to `from` (which begins at `place`) at `at` and reads or writes up to `end`.
-    pub(super) fn access(&mut self, at: Instant, place: &Place, end: u64, access: Access) -> Accessed {
+    /// Goes to `from` (which begins at `place`) at `at` and reads or writes up to `end`; a write's data is not there
+    /// before `data` has passed.
+    pub(super) fn access(&mut self, at: Instant, place: &Place, end: u64, access: Access, data: Span) -> Accessed {
         let (seek_ns, settle_ns) = self.move_to(place.track, access);
-        let there = self.platters.until(self.platters.angle(at), place.angle, seek_ns + settle_ns);
+        let settle_ns = settle_ns + self.acquire_ns(at, place, access, seek_ns);
+        let moved_ns = seek_ns + settle_ns;
+        let busy_ns = moved_ns.max(data.as_ns().min(LONGEST_WAIT_NS) as i32);
+        let there = self.platters.until(self.platters.angle(at), place.angle, busy_ns);
         let behind = self.spiral.behind(end - 1);
         let transfer = behind.unrolled - place.unrolled;
         self.rest_behind(&behind, end);
         let activity = Activity {
             seek: Span::from_ns(seek_ns as u64),
             settle: Span::from_ns(settle_ns as u64),
-            rotation: Span::from_ns((there - seek_ns - settle_ns) as u64),
+            interface: Span::from_ns((busy_ns - moved_ns) as u64),
+            rotation: Span::from_ns((there - busy_ns) as u64),
             transfer: Span::from_ns(transfer),
             ..Activity::default()
         };
-        Accessed { until: at + Span::from_ns(there as u64 + transfer), unrolled: behind.unrolled, activity }
+        self.resting_since = at + Span::from_ns(there as u64 + transfer);
+        Accessed { until: self.resting_since, unrolled: behind.unrolled, activity }
+    }
+
+    /// What a read waits that needs no move and does not just go on \[ns\].
+    fn acquire_ns(&self, at: Instant, place: &Place, access: Access, seek_ns: i32) -> i32 {
+        let acquire = self.seek.acquire_ns();
+        let goes_on = at == self.resting_since && self.spiral.place(self.next_sector) == *place;
+        match access {
+            Access::Read if acquire > 0 && place.track.cylinder == self.head.cylinder && !goes_on => {
+                (acquire - seek_ns).max(0)
+            }
+            _ => 0,
+        }
     }
 
     /// The head has followed the spiral as far as `unrolled`; answers the first sector that has not wholly passed.
@@ -181,7 +223,7 @@ mod tests {
                 off += u32::from((exact - estimate).abs() > 16.0);
             }
             let sector = round * 4_000_000;
-            mechanism.access(at, &mechanism.place(sector), sector + 1, Access::Read);
+            mechanism.access(at, &mechanism.place(sector), sector + 1, Access::Read, Span::ZERO);
         }
         assert!(all == 6_400 && off <= 2, "{off} of {all}");
     }
@@ -193,7 +235,8 @@ mod tests {
         let mut at = Instant::ZERO;
         let mut rotation = Span::ZERO;
         for piece in 0..1_000u64 {
-            let accessed = mechanism.access(at, &mechanism.place(piece * 100), (piece + 1) * 100, Access::Write);
+            let accessed =
+                mechanism.access(at, &mechanism.place(piece * 100), (piece + 1) * 100, Access::Write, Span::ZERO);
             at = accessed.until;
             if piece > 0 {
                 assert!((accessed.activity.seek + accessed.activity.settle).is_zero());

@@ -24,10 +24,13 @@ pub(super) struct SeekCurve {
     slope_ns: f64,
     head_switch_ns: i32,
     write_settle_ns: i32,
+    acquire_ns: i32,
+    /// Measured, by distance \[ns\]; empty: none of it is.
+    measured: Vec<i32>,
 }
 
 impl SeekCurve {
-    pub(super) fn new(spec: &SeekSpec, cylinders: u32) -> SeekCurve {
+    pub(super) fn new(spec: &SeekSpec, points: &[(u32, Span)], cylinders: u32) -> SeekCurve {
         let ns = |span: Span| span.as_ns() as f64;
         let stroke = f64::from(cylinders.max(2) - 1);
         let knee = stroke / 3.0;
@@ -38,6 +41,8 @@ impl SeekCurve {
             slope_ns: (ns(spec.max) - ns(spec.average)) / (stroke - knee),
             head_switch_ns: spec.head_switch.as_ns() as i32,
             write_settle_ns: spec.write_settle.as_ns() as i32,
+            acquire_ns: spec.acquire.as_ns() as i32,
+            measured: if points.is_empty() { Vec::new() } else { between(points, cylinders) },
         }
     }
 
@@ -46,11 +51,24 @@ impl SeekCurve {
     /// `f64::sqrt` is IEEE 754's correctly rounded one, so this is the same on every platform.
     #[inline]
     pub(super) fn move_ns(&self, distance: i32, same_head: bool) -> i32 {
+        if let Some(&measured) = self.measured.get(distance as usize).filter(|_| distance > 0) {
+            return measured;
+        }
         let cylinders = f64::from(distance);
         let short = if cylinders < self.knee { cylinders } else { self.knee };
         let arm = (self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (cylinders - short)) as i32;
         let switch = if same_head { 0 } else { self.head_switch_ns };
         if distance > 0 { arm } else { switch }
+    }
+
+    /// Is [`SeekCurve::estimate`] no estimate, because the curve is measured?
+    pub(super) fn is_measured(&self) -> bool {
+        !self.measured.is_empty()
+    }
+
+    /// What a read waits that needs no move \[ns\].
+    pub(super) fn acquire_ns(&self) -> i32 {
+        self.acquire_ns
     }
 
     /// The same in single precision.
@@ -93,6 +111,20 @@ impl SeekEstimate {
     }
 }
 
+/// Straight lines between measured points, for every distance; beyond the last as there.
+fn between(points: &[(u32, Span)], cylinders: u32) -> Vec<i32> {
+    let ns = |span: Span| span.as_ns() as i64;
+    let at = |distance: u32| {
+        let next = points.partition_point(|&(point, _)| point <= distance);
+        let (Some(&(low, low_time)), Some(&(high, high_time))) = (points[..next].last(), points.get(next)) else {
+            return ns(points[next.saturating_sub(1)].1) as i32;
+        };
+        let part = i64::from(distance - low) * (ns(high_time) - ns(low_time)) / i64::from(high - low);
+        (ns(low_time) + part) as i32
+    };
+    (0..=cylinders).map(at).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +133,7 @@ mod tests {
     const CYLINDERS: i32 = 60_001;
 
     fn curve() -> SeekCurve {
-        SeekCurve::new(&hdd_spec("ide-2002").seek, CYLINDERS as u32)
+        SeekCurve::new(&hdd_spec("ide-2002").seek, &[], CYLINDERS as u32)
     }
 
     #[test]
@@ -111,6 +143,15 @@ mod tests {
         assert_eq!(curve.move_ns(0, false), 900_000, "a head switch");
         let times: Vec<i32> = (1..CYLINDERS).map(|distance| curve.move_ns(distance, true)).collect();
         assert!(times.is_sorted() && times[0] > 0);
+    }
+
+    #[test]
+    fn a_measured_curve_passes_through_its_points_and_in_straight_lines_between_them() {
+        let points = [(1, Span::from_ms(1)), (3, Span::from_ms(2)), (10, Span::from_ms(9))];
+        let curve = SeekCurve::new(&hdd_spec("ide-2002").seek, &points, 20);
+        let times: Vec<i32> = [1, 2, 3, 4, 10, 20].map(|distance| curve.move_ns(distance, false) / 1000).to_vec();
+        assert_eq!(times, [1_000, 1_500, 2_000, 3_000, 9_000, 9_000]);
+        assert_eq!((curve.move_ns(0, true), curve.move_ns(0, false)), (0, 900_000));
     }
 
     #[test]

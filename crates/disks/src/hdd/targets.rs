@@ -1,6 +1,6 @@
 //! The places that are chosen among, field by field, so that the costs of several are worked out at a time.
 
-use super::geometry::Place;
+use super::geometry::{Place, Track};
 use super::mechanism::Access;
 
 /// What the cost of getting to each of some places depends on.
@@ -33,6 +33,13 @@ impl Targets {
         self.heads.push(place.track.head);
         self.angles.push(place.angle);
         self.settles.push(if access == Access::Write { 1.0 } else { 0.0 });
+    }
+
+    /// One of them, as far as a choice needs it.
+    pub(super) fn get(&self, index: usize) -> (Place, Access) {
+        let track = Track { cylinder: self.cylinders[index], head: self.heads[index] };
+        let access = if self.settles[index] > 0.0 { Access::Write } else { Access::Read };
+        (Place { track, angle: self.angles[index], unrolled: 0 }, access)
     }
 
     pub(super) fn remove(&mut self, index: usize) {

@@ -1,14 +1,15 @@
 //! **What for**: the drive's electronics: decoding a command, and moving its data between buffer and host.
 //!
-//! **Rule**: a command that finds the drive idle costs `command` before anything else happens; one that finds others in
+//! **Rule**: a command that finds the drive idle costs `command` before anything else happens, or what the file says of
+//! its case (hit or miss, read or write, after a read or after a write); one that finds others in
 //! flight costs only `queued`, because the drive decodes it while it works. Commands are decoded one after the other,
 //! and buffered data crosses the interface one command at a time, at `rate`.
 //!
 //! **Shown by**: three windowed readers of 32 KiB: with the overhead never hidden they lose a quarter of the bandwidth.
 
-use blksched::{Instant, Span};
+use blksched::{Instant, Op, Span};
 
-use crate::{OverheadSpec, Rate};
+use crate::{OverheadSpec, Rate, Watermarks};
 
 /// Decoder and interface.
 #[derive(Clone, Debug)]
@@ -18,24 +19,82 @@ pub(super) struct Wire {
     interface_free: Instant,
     /// \[ns / 2^32\].
     sector_time: u64,
+    watermarks: Watermarks,
+    /// The command before was a write.
+    after_write: bool,
+}
+
+/// What a command turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    /// A read of what is in the buffer, or just passing under the head.
+    ReadHit,
+    ReadMiss,
+    /// A write that ends in the buffer.
+    WriteHit,
+    WriteMiss,
+    Other,
 }
 
 impl Wire {
-    pub(super) fn new(overhead: OverheadSpec, rate: Rate) -> Wire {
+    pub(super) fn new(overhead: OverheadSpec, rate: Rate, watermarks: Watermarks) -> Wire {
         let sector_time = ((512u128 * 1_000_000_000) << 32) / u128::from(rate.bytes_per_s());
         Wire {
             overhead,
             decoder_free: Instant::ZERO,
             interface_free: Instant::ZERO,
+            watermarks,
+            after_write: false,
             sector_time: u64::try_from(sector_time).expect("a rate below 1 byte/s is refused when it is read"),
         }
     }
 
     /// Decodes a command that arrives at `now`; it can be worked on from the answer on.
-    pub(super) fn decode(&mut self, now: Instant, others_in_flight: bool) -> Instant {
-        let cost = if others_in_flight { self.overhead.queued } else { self.overhead.command };
+    pub(super) fn decode(&mut self, now: Instant, case: Case, others_in_flight: bool) -> Instant {
+        let cost = if others_in_flight { self.overhead.queued } else { self.cost_of(case) };
+        self.after_write = matches!(case, Case::WriteHit | Case::WriteMiss);
         self.decoder_free = now.max(self.decoder_free) + cost;
         self.decoder_free
+    }
+
+    /// Does a command cost what its case does?
+    pub(super) fn tells_cases_apart(&self) -> bool {
+        self.overhead.cases.is_some()
+    }
+
+    /// What a command costs that finds the drive idle.
+    fn cost_of(&self, case: Case) -> Span {
+        let Some(cases) = &self.overhead.cases else { return self.overhead.command };
+        let costs = if self.after_write { &cases.after_write } else { &cases.after_read };
+        match case {
+            Case::ReadHit => costs.read_hit,
+            Case::ReadMiss => costs.read_miss,
+            Case::WriteHit => costs.write_hit,
+            Case::WriteMiss => costs.write_miss,
+            Case::Other => self.overhead.command,
+        }
+    }
+
+    /// What a command costs once its data is through.
+    pub(super) fn end_cost(&self, op: Op) -> Span {
+        self.overhead.cases.map_or(Span::ZERO, |cases| if op == Op::Read { cases.read_end } else { cases.write_end })
+    }
+
+    /// When a read that misses has ended: its data is under the head from `from` to `until`.
+    ///
+    /// The bus is behind the head by a sector at least; a file that does not tell cases apart has that in `command`.
+    pub(super) fn read_through(&self, from: Instant, until: Instant, sectors: u32) -> Instant {
+        let Some(cases) = &self.overhead.cases else { return until.max(from + self.time_of(sectors)) };
+        let under_head = until.since(from);
+        let first = under_head / u64::from(sectors.max(1));
+        let needed = Span::from_ns(under_head.as_ns() * u64::from(self.watermarks.read_percent) / 100);
+        let begin = from + needed.max(first) + cases.read_prepare;
+        (begin + self.time_of(sectors)).max(until + self.time_of(1))
+    }
+
+    /// How much later than a write its data is there, as far as the medium waits for it.
+    pub(super) fn data_ahead_of_medium(&self, sectors: u32) -> Span {
+        self.time_of((u64::from(sectors) * u64::from(self.watermarks.write_percent)).div_ceil(100) as u32)
     }
 
     /// Carries `sectors` of buffered data, from `ready` on at the earliest; says when that ends.

@@ -1,22 +1,22 @@
 //! **What for**: the drive says that a write is done before it is.
 //!
 //! **Rule**: a write that finds room ends when its data is in the buffer; one that finds none waits, in order of
-//! arrival, until enough has been drained. Dirty sectors are drained in pieces of `chunk` when no command wants the
-//! medium, or when a command waits for room or for a flush: then the drain competes like a queued command. `fifo`
-//! drains the oldest first. `position` goes over the disk in one direction, and of the next `reach` extents ahead takes
-//! the one that comes under the head first. Extents do not overlap: what is written twice is drained once.
+//! arrival, until enough has been drained. Dirty sectors are drained in pieces of `chunk`; when, says
+//! [`destage`](super::destage). `fifo` drains the oldest first. `position` goes over the disk in one direction, and
+//! of the next `reach` extents ahead takes the one that comes under the head first. Extents do not overlap: what is
+//! written twice is drained once.
 //!
 //! **Shown by**: without any cache the first mail's 5 s become 16 s; with a FIFO drain random writes halve.
 //! **Costs when wrong**: without it every sequential write at depth 1 loses a revolution.
 
 use core::ops::Range;
 
-use blksched::{Instant, SubmitterId};
+use blksched::{Instant, Span, SubmitterId};
 
 use super::extents::{Extent, Extents};
 use super::mechanism::{Access, Mechanism};
 use super::targets::{Targets, cheapest};
-use crate::{CacheOrder, WriteCacheSpec};
+use crate::{CacheOrder, FlushMode, WriteCacheSpec};
 
 /// The dirty part of the buffer.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub(super) struct WriteCache {
     /// Writes whose data is on its way.
     promised: usize,
     serial: u64,
+    /// Nothing has been dirty since before that.
+    clean_before: Instant,
     /// Scratch.
     targets: Targets,
     /// Scratch.
@@ -40,7 +42,16 @@ impl WriteCache {
         let extents = Extents::with_capacity(2 * spec.extents as usize);
         let reach = spec.reach as usize;
         let (targets, costs) = (Targets::with_capacity(reach), Vec::with_capacity(reach));
-        WriteCache { spec: *spec, extents, used_sectors: 0, promised: 0, serial: 0, targets, costs }
+        WriteCache {
+            spec: *spec,
+            extents,
+            used_sectors: 0,
+            promised: 0,
+            serial: 0,
+            clean_before: Instant::ZERO,
+            targets,
+            costs,
+        }
     }
 
     /// Could it ever take so much?
@@ -59,6 +70,11 @@ impl WriteCache {
         self.used_sectors == 0
     }
 
+    /// What a flush does.
+    pub(super) fn flush_mode(&self) -> FlushMode {
+        self.spec.flush
+    }
+
     /// Nothing to drain.
     pub(super) fn is_empty(&self) -> bool {
         self.extents.is_empty()
@@ -70,8 +86,14 @@ impl WriteCache {
         self.promised += 1;
     }
 
-    /// A promised write of `submitter` to `start..start + sectors` has arrived.
-    pub(super) fn insert(&mut self, start: u64, sectors: u64, submitter: SubmitterId, mechanism: &Mechanism) {
+    /// A promised write of `submitter` to `start..start + sectors` has arrived at `at`.
+    pub(super) fn insert(
+        &mut self,
+        at: Instant,
+        (start, sectors): (u64, u64),
+        submitter: SubmitterId,
+        mechanism: &Mechanism,
+    ) {
         self.promised -= 1;
         self.cut(start, start + sectors, mechanism);
         let before = self.extents.first_from(start).checked_sub(1);
@@ -83,7 +105,7 @@ impl WriteCache {
         } else {
             self.serial += 1;
             let place = mechanism.place(start);
-            self.extents.insert(Extent { start, sectors, place, submitter, serial: self.serial });
+            self.extents.insert(Extent { start, sectors, place, submitter, serial: self.serial, since: at });
         }
     }
 
@@ -108,6 +130,16 @@ impl WriteCache {
                 self.extents.insert(Extent { start: end, sectors: old.end() - end, place, ..old });
             }
         }
+    }
+
+    /// Has something been dirty for `limit`? Looks only when that can be.
+    pub(super) fn is_overdue(&mut self, at: Instant, limit: Span) -> bool {
+        if at.since(self.clean_before) < limit {
+            return false;
+        }
+        let oldest = self.extents.range(0..self.extents.len()).map(|extent| extent.since).min();
+        self.clean_before = oldest.unwrap_or(at);
+        at.since(self.clean_before) >= limit
     }
 
     /// Which extent to drain next, and what getting there costs at `at` \[ns\].
@@ -138,13 +170,13 @@ impl WriteCache {
     }
 
     /// Takes the next piece of an extent out, to be written.
-    pub(super) fn take(&mut self, index: usize, mechanism: &Mechanism) -> Extent {
+    pub(super) fn take(&mut self, at: Instant, index: usize, mechanism: &Mechanism) -> Extent {
         let extent = *self.extents.get(index);
         if extent.sectors <= self.spec.chunk_sectors {
             return self.extents.remove(index);
         }
         let piece = Extent { sectors: self.spec.chunk_sectors, ..extent };
-        self.extents.shorten(index, piece.sectors, mechanism.place(piece.end()));
+        self.extents.shorten(index, piece.sectors, mechanism.place(piece.end()), at);
         piece
     }
 

@@ -3,6 +3,9 @@
 use blksched::Span;
 
 use super::error::DiskError;
+use super::layout::{self, LayoutSpec};
+use super::look_ahead_rules::{self, LookAheadRules};
+use super::overhead::{self, CaseOverheads, Watermarks};
 use super::reader::{Located, Section};
 use super::units::{Rate, Turn};
 
@@ -22,12 +25,18 @@ pub struct HddSpec {
     pub zones: ZonesSpec,
     /// Heads and skews.
     pub geometry: GeometrySpec,
+    /// Zone by zone, measured; `None`: as `zones` and `geometry` say. If it is there, those two only sum it up.
+    pub layout: Option<LayoutSpec>,
     /// The arm.
     pub seek: SeekSpec,
+    /// Measured seek times by distance \[cylinders\]; empty: as `seek` says.
+    pub seek_curve: Vec<(u32, Span)>,
     /// Decoding a command.
     pub overhead: OverheadSpec,
     /// Data between buffer and host.
     pub interface: Rate,
+    /// What of a command's data must have come before it goes on.
+    pub watermarks: Watermarks,
     /// Reading on after a read; `None` turns it off.
     pub look_ahead: Option<LookAheadSpec>,
     /// Writes end in the buffer; `None` turns it off.
@@ -71,6 +80,8 @@ pub struct SeekSpec {
     pub head_switch: Span,
     /// What a write waits after any of these.
     pub write_settle: Span,
+    /// What a read waits that needs none of these and does not go on where the head is.
+    pub acquire: Span,
 }
 
 /// Decoding a command.
@@ -80,6 +91,8 @@ pub struct OverheadSpec {
     pub command: Span,
     /// If others were in flight; the same as `command` turns the hiding off.
     pub queued: Span,
+    /// Hits and misses, reads and writes apart; `None`: `command` for all.
+    pub cases: Option<CaseOverheads>,
 }
 
 /// Reading on after a read.
@@ -91,6 +104,8 @@ pub struct LookAheadSpec {
     pub segments: u32,
     /// What is read ahead before dirty sectors are drained \[512-byte sectors\]; 0 turns the hold off.
     pub hold_sectors: u64,
+    /// How far, when, and what stays.
+    pub rules: LookAheadRules,
 }
 
 /// Writes that end in the buffer.
@@ -106,6 +121,44 @@ pub struct WriteCacheSpec {
     pub chunk_sectors: u64,
     /// Among how many extents ahead of the head `position` chooses.
     pub reach: u32,
+    /// When it is drained.
+    pub destage: DestageSpec,
+    /// What a flush lets the drive do meanwhile.
+    pub flush: FlushMode,
+}
+
+/// When dirty data goes to the medium, and what it may cost whoever reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DestageSpec {
+    /// Without a read for so long the drive drains by itself.
+    pub idle: Span,
+    /// Dirty for so long, it no longer waits for the commands to leave a gap.
+    pub dirty_limit: Span,
+    /// The part of the medium's time that draining takes while it is urgent and commands wait \[%\].
+    pub share_percent: u32,
+    /// How long it takes at a time.
+    pub turn: Span,
+}
+
+impl DestageSpec {
+    /// Of a file that does not say.
+    pub const USUAL: DestageSpec =
+        DestageSpec { idle: Span::ZERO, dirty_limit: Span::from_secs(1), share_percent: 30, turn: Span::from_ms(50) };
+
+    /// How long the commands take at a time.
+    pub fn commands_turn(&self) -> Span {
+        let share = u64::from(self.share_percent);
+        Span::from_ns(self.turn.as_ns() * (100 - share) / share)
+    }
+}
+
+/// What a flush lets the drive do meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushMode {
+    /// Nothing: ATA's FLUSH CACHE is not queued, so what came before ends first, and what comes later waits.
+    Alone,
+    /// Anything: SCSI's SYNCHRONIZE CACHE is a command among others.
+    Queued,
 }
 
 /// In which order a write cache is drained.
@@ -126,6 +179,10 @@ pub struct NcqSpec {
     pub order: QueueOrder,
     /// A command older than this is next in any case.
     pub age_limit: Span,
+    /// Reads that go on where the last one ended go first until another command has waited for so long.
+    pub sequential_limit: Span,
+    /// How long the head waits for such a read although other commands are queued.
+    pub sequential_wait: Span,
 }
 
 /// Which queued command is next.
@@ -157,6 +214,7 @@ pub(super) const KEYS: &[&str] = &[
     "seek",
     "overhead",
     "interface",
+    "zone",
     "look_ahead",
     "write_cache",
     "ncq",
@@ -167,22 +225,54 @@ pub(super) const KEYS: &[&str] = &[
     "published",
 ];
 
+const WRITE_CACHE_KEYS: &[&str] =
+    &["order", "size", "extents", "chunk", "reach", "idle", "dirty_limit", "share", "turn", "flush"];
+
 pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {
-    let spec = HddSpec {
-        capacity_sectors: top.capacity("capacity")?,
-        max_sectors: super::max_command(top)?,
-        rpm: top.rpm("speed")?,
-        zones: zones(&top.needs("zones", &["count", "outer", "inner"])?)?,
-        geometry: geometry(&top.needs("geometry", &["heads", "track_skew", "cylinder_skew"])?)?,
-        seek: seek(&top.needs("seek", &["min", "average", "max", "head_switch", "write_settle"])?)?,
-        overhead: overhead(&top.needs("overhead", &["command", "queued"])?)?,
-        interface: top.needs("interface", &["rate"])?.rate("rate")?.value,
-        look_ahead: look_ahead(top.section("look_ahead", &["state", "segment", "segments", "hold"])?)?,
-        write_cache: write_cache(top.section("write_cache", &["order", "size", "extents", "chunk", "reach"])?)?,
-        ncq: ncq(top.section("ncq", &["order", "depth", "age_limit"])?)?,
+    let rpm = top.rpm("speed")?;
+    let layout = layout::read(top)?;
+    let (zones, geometry) = match &layout {
+        Some(layout) => layout.sum_up(rpm),
+        None => (
+            zones(&top.needs("zones", &["count", "outer", "inner"])?)?,
+            geometry(&top.needs("geometry", &["heads", "track_skew", "cylinder_skew"])?)?,
+        ),
     };
-    check_skews(top, &spec)?;
+    let arm = top.needs("seek", SEEK_KEYS)?;
+    let interface = top.needs("interface", &["rate", "read_watermark", "write_watermark"])?;
+    let spec = HddSpec {
+        capacity_sectors: capacity(top, layout.as_ref())?,
+        max_sectors: super::max_command(top)?,
+        rpm,
+        zones,
+        geometry,
+        layout,
+        seek: seek(&arm)?,
+        seek_curve: layout::curve(&arm)?,
+        overhead: overhead::read(&top.needs("overhead", overhead::KEYS)?)?,
+        interface: interface.rate("rate")?.value,
+        watermarks: overhead::watermarks(&interface)?,
+        look_ahead: look_ahead(top.section("look_ahead", look_ahead_rules::KEYS)?)?,
+        write_cache: write_cache(top.section("write_cache", WRITE_CACHE_KEYS)?)?,
+        ncq: ncq(top.section("ncq", &["order", "depth", "age_limit", "sequential_limit", "sequential_wait"])?)?,
+    };
+    if spec.layout.is_none() {
+        check_skews(top, &spec)?;
+    }
     Ok(spec)
+}
+
+const SEEK_KEYS: &[&str] = &["min", "average", "max", "head_switch", "write_settle", "acquire", "curve"];
+
+/// A disk cannot promise more than its zones hold.
+fn capacity(top: &Section<'_>, layout: Option<&LayoutSpec>) -> Result<u64, DiskError> {
+    let capacity = top.capacity("capacity")?;
+    match layout.map(LayoutSpec::sectors).filter(|&sectors| sectors < capacity) {
+        Some(sectors) => {
+            Err(top.invalid(top.at(), format!("`capacity` is {capacity} sectors, but the zones hold {sectors}")))
+        }
+        None => Ok(capacity),
+    }
 }
 
 const NO_TIME: Span = Span::ZERO;
@@ -219,17 +309,8 @@ fn seek(section: &Section<'_>) -> Result<SeekSpec, DiskError> {
         max: max.value,
         head_switch: time("head_switch")?.value,
         write_settle: time("write_settle")?.value,
+        acquire: section.span_or("acquire", NO_TIME..=Span::from_ms(500), NO_TIME)?,
     })
-}
-
-fn overhead(section: &Section<'_>) -> Result<OverheadSpec, DiskError> {
-    let command = section.span("command", NO_TIME..=Span::from_ms(100))?.value;
-    let queued = section.span("queued", NO_TIME..=Span::from_ms(100))?;
-    if queued.value > command {
-        let problem = "`queued` is more than `command`: queueing can only hide overhead".to_owned();
-        return Err(section.invalid(queued.at, problem));
-    }
-    Ok(OverheadSpec { command, queued: queued.value })
 }
 
 fn look_ahead(section: Option<Section<'_>>) -> Result<Option<LookAheadSpec>, DiskError> {
@@ -244,6 +325,7 @@ fn look_ahead(section: Option<Section<'_>>) -> Result<Option<LookAheadSpec>, Dis
         segment_sectors: segment,
         segments: section.count("segments", 1..=64)?,
         hold_sectors: hold.value,
+        rules: look_ahead_rules::read(&section, segment)?,
     };
     Ok(state.then_some(spec))
 }
@@ -255,7 +337,20 @@ fn write_cache(section: Option<Section<'_>>) -> Result<Option<WriteCacheSpec>, D
     let size_sectors = section.sectors("size", 8..=4_194_304)?.value;
     let chunk_sectors = section.sectors("chunk", 1..=65_536)?.value;
     let (extents, reach) = (section.count("extents", 1..=65_536)?, section.count("reach", 1..=256)?);
-    Ok(order.map(|order| WriteCacheSpec { order, size_sectors, extents, chunk_sectors, reach }))
+    let destage = destage(&section)?;
+    let modes = [("alone", FlushMode::Alone), ("queued", FlushMode::Queued)];
+    let flush = if section.has("flush") { section.word("flush", &modes)? } else { FlushMode::Alone };
+    Ok(order.map(|order| WriteCacheSpec { order, size_sectors, extents, chunk_sectors, reach, destage, flush }))
+}
+
+fn destage(section: &Section<'_>) -> Result<DestageSpec, DiskError> {
+    let usual = DestageSpec::USUAL;
+    Ok(DestageSpec {
+        idle: section.span_or("idle", NO_TIME..=Span::from_secs(60), usual.idle)?,
+        dirty_limit: section.span_or("dirty_limit", NO_TIME..=Span::from_secs(3600), usual.dirty_limit)?,
+        share_percent: if section.has("share") { section.percent("share", 1..=99)? } else { usual.share_percent },
+        turn: section.span_or("turn", Span::from_ms(1)..=Span::from_secs(10), usual.turn)?,
+    })
 }
 
 fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, DiskError> {
@@ -265,7 +360,9 @@ fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, DiskError> {
     let order = section.word("order", &orders)?;
     let depth = section.count("depth", 1..=256)?;
     let age_limit = section.span("age_limit", Span::from_ms(1)..=Span::from_secs(3600))?.value;
-    Ok(order.map(|order| NcqSpec { depth, order, age_limit }))
+    let sequential_limit = section.span_or("sequential_limit", NO_TIME..=age_limit, age_limit)?;
+    let sequential_wait = section.span_or("sequential_wait", NO_TIME..=Span::from_secs(1), NO_TIME)?;
+    Ok(order.map(|order| NcqSpec { depth, order, age_limit, sequential_limit, sequential_wait }))
 }
 
 /// A skew shorter than the switch it covers would cost a revolution per track.

@@ -35,6 +35,13 @@ pub struct FaultSpec {
     pub sectors: Option<(u64, u64)>,
 }
 
+impl FaultSpec {
+    /// What it can add to a command.
+    pub(super) fn longest(&self) -> Span {
+        self.after
+    }
+}
+
 /// What a fault does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultAction {

@@ -21,11 +21,15 @@ use crate::sheet::Published;
 use crate::ssd::Ssd;
 use crate::{Attached, Disk};
 
+mod bound;
 mod changes;
 mod error;
 mod hdd;
 mod iocost;
+mod layout;
+mod look_ahead_rules;
 mod middleware;
+mod overhead;
 mod published;
 mod raid;
 mod reader;
@@ -36,11 +40,14 @@ pub use changes::load_changed;
 pub(crate) use changes::parse_changed;
 pub use error::DiskError;
 pub use hdd::{
-    CacheOrder, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder, SeekSpec, WriteCacheSpec,
-    ZonesSpec,
+    CacheOrder, DestageSpec, FlushMode, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder,
+    SeekSpec, WriteCacheSpec, ZonesSpec,
 };
 pub use iocost::{IocostModel, SixFigures, iocost_models};
+pub use layout::{LayoutSpec, ZoneSpec};
+pub use look_ahead_rules::{AfterHit, Begins, Counts, Delivered, LookAheadRules, Overwritten, Reach, Written};
 pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
+pub use overhead::{CaseOverheads, CommandOverheads, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec};
 use reader::{Section, Source};
 pub use ssd::{
@@ -150,8 +157,9 @@ impl DiskSpec {
             Model::Hdd(HddSpec { ncq: Some(ncq), .. }) => ncq.depth = depth,
             Model::Hdd(_) if depth == 1 => {}
             Model::Hdd(spec) => {
-                let (order, age_limit) = (QueueOrder::Positioning, Span::from_secs(1));
-                spec.ncq = Some(NcqSpec { depth, order, age_limit });
+                let (order, limit) = (QueueOrder::Positioning, Span::from_secs(1));
+                let (age_limit, sequential_limit, sequential_wait) = (limit, limit, Span::ZERO);
+                spec.ncq = Some(NcqSpec { depth, order, age_limit, sequential_limit, sequential_wait });
             }
         }
         self
@@ -186,8 +194,9 @@ impl DiskSpec {
 }
 
 /// Name and TOML of every preset.
-const PRESETS: [(&str, &str); 11] = [
+const PRESETS: [(&str, &str); 12] = [
     ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
+    ("hdd-7200-starves", include_str!("../../presets/hdd-7200-starves.toml")),
     ("sata-2009", include_str!("../../presets/sata-2009.toml")),
     ("ide-2002", include_str!("../../presets/ide-2002.toml")),
     ("sata-ssd", include_str!("../../presets/sata-ssd.toml")),

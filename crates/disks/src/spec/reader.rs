@@ -188,10 +188,33 @@ impl<'t> Section<'t> {
         self.value(key, &expected, |value| value.as_str()?.parse().ok().filter(|span| range.contains(span)))
     }
 
+    /// As [`Section::span`], `usual` if the key is not there.
+    pub(super) fn span_or(
+        &self,
+        key: &'static str,
+        range: RangeInclusive<Span>,
+        usual: Span,
+    ) -> Result<Span, DiskError> {
+        if self.has(key) { Ok(self.span(key, range)?.value) } else { Ok(usual) }
+    }
+
     pub(super) fn capacity(&self, key: &'static str) -> Result<u64, DiskError> {
         let expected = "a capacity from 1MB to 1000TB, as in \"80GB\"";
         let range = 1_953..=2_000_000_000_000;
         Ok(self.value(key, expected, |value| units::capacity(value.as_str()?).filter(|n| range.contains(n)))?.value)
+    }
+
+    /// A list of sectors' numbers, ascending.
+    pub(super) fn sector_list(&self, key: &'static str) -> Result<Vec<u64>, DiskError> {
+        let number = |value: &DeValue<'_>| match value {
+            DeValue::Integer(integer) => u64::from_str_radix(&integer.as_str().replace('_', ""), integer.radix()).ok(),
+            _ => None,
+        };
+        let list = self.value(key, "a list of sectors' numbers, ascending", |value| {
+            let list: Option<Vec<u64>> = value.as_array()?.iter().map(|item| number(item.get_ref())).collect();
+            list.filter(|list| list.is_sorted())
+        })?;
+        Ok(list.value)
     }
 
     /// A size in whole sectors, within `range` sectors.
@@ -234,6 +257,16 @@ impl<'t> Section<'t> {
         let expected = "a part of a revolution from 0rev to 0.999rev, as in \"0.12rev\"";
         let read = |text: &str| units::turn(text).filter(|turn| turn.millionths() <= 999_000);
         self.value(key, expected, |value| read(value.as_str()?))
+    }
+
+    /// As [`Section::turn`], 0 if the key is not there.
+    pub(super) fn turn_or_none(&self, key: &'static str) -> Result<Turn, DiskError> {
+        if self.has(key) { Ok(self.turn(key)?.value) } else { Ok(Turn::from_millionths(0)) }
+    }
+
+    /// One of a few words, the first if the key is not there.
+    pub(super) fn word_or<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Result<T, DiskError> {
+        if self.has(key) { self.word(key, words) } else { Ok(words[0].1) }
     }
 
     /// True if the key is there.

@@ -1,0 +1,23 @@
+//! `blksched disk import`: a drive that somebody else's files describe, as a TOML file of ours.
+
+use std::path::PathBuf;
+
+use blksched_disks::{disksim, parse};
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// DiskSim's DRIVE.model, with DRIVE.seek and DRIVE.diskspecs beside it
+    #[arg(value_name = "FILE.model")]
+    model: PathBuf,
+}
+
+pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
+    let text = disksim::import(&arguments.model).map_err(Failure::input)?;
+    // What is printed must be a disk.
+    parse(&arguments.model.display().to_string(), &text).map_err(Failure::input)?;
+    Ok(output::print(&text)?)
+}

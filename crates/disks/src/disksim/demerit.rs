@@ -1,0 +1,110 @@
+//! How far a model is from a drive: a trace of measured response times replayed, and the *demerit*.
+//!
+//! The demerit is the root mean square of the horizontal distance between the two cumulative distributions of response
+//! times: both sorted, the n-th of the one beside the n-th of the other (Ruemmler and Wilkes, 1994).
+
+use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+
+use crate::{Disk, DiskSpec};
+
+/// One request of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// What was asked.
+    pub command: Command,
+    /// What the drive took.
+    pub response: Span,
+    /// From its end to the next request.
+    pub think: Span,
+}
+
+/// The distance between a model and a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Demerit {
+    /// Root mean square \[ms\].
+    pub rms_ms: f64,
+    /// The drive's mean \[ms\].
+    pub mean_ms: f64,
+    /// The model's mean \[ms\].
+    pub model_mean_ms: f64,
+    /// Requests.
+    pub requests: usize,
+}
+
+/// `R|W Hit|Miss LBN SECTORS RESPONSE_us THINK_us`, line by line; the second word is somebody's note and not used.
+///
+/// # Errors
+/// What is wrong, with its line.
+pub fn parse(text: &str) -> Result<Vec<Measured>, String> {
+    let read = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let op = match words.next()? {
+            "R" => Op::Read,
+            "W" => Op::Write,
+            _ => return None,
+        };
+        words.next()?;
+        let (start, sectors) = (words.next()?.parse().ok()?, words.next()?.parse::<u32>().ok()?);
+        let mut us = || Some(Span::from_ns((words.next()?.parse::<f64>().ok()? * 1000.0).round() as u64));
+        let (response, think) = (us()?, us()?);
+        let (rq, submitter) = (RequestId::from_index(0), SubmitterId(1));
+        let command = Command { rq, op, start: Sector(start), sectors, fua: false, submitter };
+        (sectors > 0).then_some(Measured { command, response, think })
+    };
+    let numbered = |(nth, line): (usize, &str)| {
+        read(line).ok_or_else(|| format!("line {}: `{line}`: expected `R|W Hit|Miss LBN SECTORS US US`", nth + 1))
+    };
+    text.lines().enumerate().map(numbered).collect()
+}
+
+/// What the model takes for each request, one at a time, each as long after the one before as it was on the drive.
+///
+/// # Errors
+/// If a request reaches behind the disk.
+pub fn replay(spec: &DiskSpec, trace: &[Measured], seed: u64) -> Result<Vec<Span>, String> {
+    let mut disk = spec.build(seed);
+    let (sectors, mut now) = (disk.facts().sectors, Instant::ZERO);
+    let mut responses = Vec::with_capacity(trace.len());
+    for (nth, measured) in trace.iter().enumerate() {
+        let end = measured.command.start.0 + u64::from(measured.command.sectors);
+        if end > sectors {
+            return Err(format!("request {} ends at sector {end}, but the disk has {sectors}", nth + 1));
+        }
+        let ended = serve(&mut *disk, now, measured.command);
+        responses.push(ended.since(now));
+        now = ended + measured.think;
+    }
+    Ok(responses)
+}
+
+/// When a lone command ends.
+fn serve(disk: &mut dyn Disk, now: Instant, command: Command) -> Instant {
+    while let Some(step) = disk.next().filter(|&step| step <= now) {
+        disk.finish(step);
+    }
+    disk.start(now, command);
+    loop {
+        let step = disk.next().expect("a command is in flight");
+        if let Some(finished) = disk.finish(step) {
+            return finished.at;
+        }
+    }
+}
+
+/// The distance between what a model took and what a drive took.
+pub fn demerit(responses: &[Span], trace: &[Measured]) -> Demerit {
+    let sorted = |mut times: Vec<Span>| {
+        times.sort_unstable();
+        times
+    };
+    let ours = sorted(responses.to_vec());
+    let theirs = sorted(trace.iter().map(|measured| measured.response).collect());
+    let squares = ours.iter().zip(&theirs).map(|(our, their)| (our.as_ms_f64() - their.as_ms_f64()).powi(2));
+    let mean = |times: &[Span]| times.iter().map(|time| time.as_ms_f64()).sum::<f64>() / times.len().max(1) as f64;
+    Demerit {
+        rms_ms: (squares.sum::<f64>() / theirs.len().max(1) as f64).sqrt(),
+        mean_ms: mean(&theirs),
+        model_mean_ms: mean(&ours),
+        requests: theirs.len(),
+    }
+}

@@ -1,0 +1,42 @@
+//! DiskSim's parameter files as a disk of ours: `DRIVE.model`, with `DRIVE.seek` and `DRIVE.diskspecs` beside it.
+//!
+//! [`syntax`] reads the files, [`keys`] knows the parameters, [`drive`] and [`layout`] take what they say,
+//! [`write`] says it in our TOML, which is then read like any other. Nothing is fitted: what the files do not say
+//! is listed in the TOML's head.
+//!
+//! Written from DiskSim's manual and the files themselves. Not modelled, and refused or noted: other layouts than
+//! `dm_layout_g1`, other mapping schemes than 0, remapped defects (read where they would be).
+
+use std::fs;
+use std::path::Path;
+
+use crate::DiskError;
+
+pub mod demerit;
+mod drive;
+mod fields;
+mod keys;
+mod layout;
+mod syntax;
+mod write;
+
+/// A drive's three files as the text of a TOML file.
+///
+/// # Errors
+/// If a file is missing or says what is not understood: file, line, column and what was expected.
+pub fn import(model: &Path) -> Result<String, DiskError> {
+    let (specs, seek) = (model.with_extension("diskspecs"), model.with_extension("seek"));
+    let paths = [model, &specs, &seek];
+    let names = paths.map(|path| path.display().to_string());
+    let texts = paths.into_iter().map(text_of).collect::<Result<Vec<String>, DiskError>>()?;
+    let file = |nth: usize| syntax::File { name: &names[nth], text: &texts[nth] };
+    let files = drive::Files { model: file(0), specs: file(1), seek: file(2) };
+    let drive = drive::Drive::read(&files)?;
+    let name = model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(write::toml(&name, &drive))
+}
+
+fn text_of(path: &Path) -> Result<String, DiskError> {
+    let unreadable = |reason: String| DiskError::Unreadable { file: path.display().to_string(), reason };
+    fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))
+}

@@ -1,0 +1,172 @@
+//! DiskSim's parameter files as they stand: `kind NAME { Some key = value, … }`, lists in brackets, `#` comments.
+
+use core::ops::Range;
+
+use crate::DiskError;
+
+/// A file and its name, for complaints.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct File<'t> {
+    pub(super) name: &'t str,
+    pub(super) text: &'t str,
+}
+
+impl File<'_> {
+    pub(super) fn invalid(&self, at: usize, problem: String, nearest: Option<&str>) -> DiskError {
+        let before = &self.text[..at.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        DiskError::Invalid {
+            file: self.name.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            problem,
+            nearest: nearest.map(str::to_owned),
+        }
+    }
+}
+
+/// What stands behind an equals sign.
+#[derive(Clone, Debug)]
+pub(super) enum Value<'t> {
+    /// A number or a word, or `source FILE`.
+    Text(&'t str),
+    List(Vec<(Value<'t>, usize)>),
+    Block(Block<'t>),
+}
+
+/// `kind NAME { … }`; in a list without a name.
+#[derive(Clone, Debug)]
+pub(super) struct Block<'t> {
+    pub(super) kind: &'t str,
+    pub(super) name: &'t str,
+    pub(super) at: usize,
+    pub(super) entries: Vec<Entry<'t>>,
+}
+
+/// `Some key = value`.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<'t> {
+    pub(super) key: &'t str,
+    pub(super) key_at: usize,
+    pub(super) value: Value<'t>,
+    pub(super) at: usize,
+}
+
+impl<'t> Block<'t> {
+    pub(super) fn entry(&self, key: &str) -> Option<&Entry<'t>> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+}
+
+/// The one block of a file.
+pub(super) fn parse<'t>(file: &File<'t>) -> Result<Block<'t>, DiskError> {
+    let mut parser = Parser { file: *file, at: 0 };
+    let head = parser.until(&['{'])?;
+    parser.block(head, 0)
+}
+
+/// Blocks within blocks; no file nests deeper than four.
+const DEEPEST: usize = 8;
+
+struct Parser<'t> {
+    file: File<'t>,
+    at: usize,
+}
+
+impl<'t> Parser<'t> {
+    /// Behind white space and comments.
+    fn skip(&mut self) {
+        loop {
+            let rest = &self.file.text[self.at..];
+            let space = rest.len() - rest.trim_start().len();
+            self.at += space;
+            if !self.file.text[self.at..].starts_with('#') {
+                return;
+            }
+            let rest = &self.file.text[self.at..];
+            self.at += rest.find('\n').unwrap_or(rest.len());
+        }
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.skip();
+        self.file.text[self.at..].chars().next()
+    }
+
+    /// The text up to one of `stops`, trimmed.
+    fn until(&mut self, stops: &[char]) -> Result<Range<usize>, DiskError> {
+        self.skip();
+        let rest = &self.file.text[self.at..];
+        let Some(length) = rest.find(|c| stops.contains(&c)) else {
+            let expected = stops.iter().map(|stop| format!("`{stop}`")).collect::<Vec<_>>().join(" or ");
+            return Err(self.file.invalid(self.at, format!("the file ends: expected {expected}"), None));
+        };
+        let begin = self.at;
+        self.at += length;
+        Ok(begin..begin + rest[..length].trim_end().len())
+    }
+
+    fn text(&self, range: Range<usize>) -> &'t str {
+        &self.file.text[range]
+    }
+
+    /// At the opening brace of a block with this head.
+    fn block(&mut self, head: Range<usize>, depth: usize) -> Result<Block<'t>, DiskError> {
+        let at = head.start;
+        if depth > DEEPEST {
+            return Err(self.file.invalid(at, format!("blocks within blocks, deeper than {DEEPEST}"), None));
+        }
+        let head = self.text(head);
+        let (kind, name) = head.split_once(char::is_whitespace).unwrap_or((head, ""));
+        self.at += 1;
+        let mut entries = Vec::new();
+        loop {
+            match self.peek() {
+                Some('}') => {
+                    self.at += 1;
+                    return Ok(Block { kind, name: name.trim(), at, entries });
+                }
+                Some(',') => self.at += 1,
+                _ => {
+                    let key = self.until(&['=', '}'])?;
+                    let key_at = key.start;
+                    if self.peek() != Some('=') {
+                        let problem = format!("`{}` has no value: expected `key = value`", self.text(key));
+                        return Err(self.file.invalid(key_at, problem, None));
+                    }
+                    self.at += 1;
+                    let (value, at) = self.value(depth)?;
+                    entries.push(Entry { key: self.text(key), key_at, value, at });
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<(Value<'t>, usize), DiskError> {
+        if self.peek() == Some('[') {
+            let at = self.at;
+            self.at += 1;
+            return Ok((Value::List(self.list(depth)?), at));
+        }
+        let text = self.until(&[',', '{', '}', ']'])?;
+        let at = text.start;
+        if self.peek() == Some('{') {
+            return Ok((Value::Block(self.block(text, depth + 1)?), at));
+        }
+        Ok((Value::Text(self.text(text)), at))
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Vec<(Value<'t>, usize)>, DiskError> {
+        let mut items = Vec::new();
+        loop {
+            match self.peek() {
+                Some(']') => {
+                    self.at += 1;
+                    return Ok(items);
+                }
+                Some(',') => self.at += 1,
+                _ => items.push(self.value(depth)?),
+            }
+        }
+    }
+}

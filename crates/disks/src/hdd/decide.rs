@@ -1,0 +1,186 @@
+//! What the medium does next: the one place that decides, and what it sets going.
+
+use blksched::{Instant, Op, Span};
+
+use super::lookahead::LookAhead;
+use super::mechanism::Access;
+use super::{Dirty, Hdd, Medium, Waiting};
+use crate::Activity;
+
+/// Work for the idle medium.
+enum Work {
+    /// A queued command.
+    Command(usize),
+    /// A piece of what is dirty.
+    Destage,
+    /// Everything that a flush on its own waited for is done.
+    EndFlush,
+    /// None, or none before `until`: the head reads ahead.
+    Nothing { until: Instant },
+}
+
+impl Work {
+    const NOTHING: Work = Work::Nothing { until: Instant::NEVER };
+}
+
+impl Hdd {
+    /// The medium has ended what it did.
+    pub(super) fn step(&mut self, at: Instant) {
+        match core::mem::replace(&mut self.medium, Medium::Idle) {
+            Medium::Idle | Medium::Writing => {}
+            Medium::Reading { range, segment, unrolled, owner } => {
+                self.destage.read_served(at);
+                if let Some(ahead) = &mut self.look_ahead {
+                    ahead.read(at, range, segment, unrolled, owner, &self.mechanism);
+                }
+            }
+            Medium::Draining { sectors } => {
+                if let Some(cache) = &mut self.cache {
+                    cache.drained(sectors);
+                }
+                self.admit_waiting(at);
+            }
+        }
+        self.decide(at);
+    }
+
+    /// Gives the medium its next work, if there is any.
+    pub(super) fn decide(&mut self, at: Instant) {
+        self.wake = Instant::NEVER;
+        while matches!(self.medium, Medium::Idle) {
+            match self.next_work(at) {
+                Work::Command(index) => {
+                    let queued = self.queue.remove(index);
+                    self.serve(at, queued);
+                }
+                Work::Destage => self.begin_destaging(at),
+                Work::EndFlush => self.end_flush(at),
+                Work::Nothing { until } => {
+                    self.wake = until;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What the idle medium does next.
+    fn next_work(&mut self, at: Instant) -> Work {
+        let dirty = self.has_dirty();
+        if self.exclusive.is_some() && self.unfinished() == 0 {
+            return if dirty { Work::Destage } else { Work::EndFlush };
+        }
+        let hold = self.look_ahead.as_ref().filter(|_| dirty).and_then(|ahead| ahead.hold_until(&self.mechanism));
+        let is_held = self.queue.is_empty() && hold.is_some_and(|hold| hold > at);
+        if !is_held && self.destaging_goes_first(at) {
+            return Work::Destage;
+        }
+        if let Some(oldest) = self.queue.oldest() {
+            let window = self.look_ahead.as_ref().and_then(LookAhead::window);
+            return match self.stream_until(oldest) {
+                Some(until) if until > at && !self.queue.continues(window) => Work::Nothing { until },
+                _ => self.queue.choose(at, &self.mechanism, window).map_or(Work::NOTHING, Work::Command),
+            };
+        }
+        if !dirty {
+            return Work::NOTHING;
+        }
+        let urgent = self.is_urgent(at);
+        let until = self.destage.may_begin(hold, urgent);
+        if until > at { Work::Nothing { until } } else { Work::Destage }
+    }
+
+    /// Until when the head waits for the next read of a stream, although a command that arrived at `oldest` is queued.
+    fn stream_until(&self, oldest: Instant) -> Option<Instant> {
+        let last = self.last_sequential?;
+        Some((last + self.sequential_wait).min(oldest + self.queue.sequential_limit()))
+    }
+
+    fn has_dirty(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| !cache.is_empty())
+    }
+
+    fn is_urgent(&mut self, at: Instant) -> bool {
+        let limit = self.destage.dirty_limit();
+        !self.waiting.is_empty() || self.cache.as_mut().is_some_and(|cache| cache.is_overdue(at, limit))
+    }
+
+    /// Is it destaging's turn, whoever waits?
+    pub(super) fn destaging_goes_first(&mut self, at: Instant) -> bool {
+        self.has_dirty() && self.is_urgent(at) && self.destage.goes_first(at, !self.queue.is_empty())
+    }
+
+    /// Writes the next piece of what is dirty.
+    pub(super) fn begin_destaging(&mut self, at: Instant) {
+        self.stop_reading_ahead(at);
+        let Some(cache) = &mut self.cache else { return };
+        let Some((extent, _)) = cache.choose(at, &self.mechanism) else { return };
+        let piece = cache.take(at, extent, &self.mechanism);
+        let place = self.mechanism.place(piece.start);
+        let accessed = self.mechanism.access(at, &place, piece.end(), Access::Write, Span::ZERO);
+        self.ledger.charge(piece.submitter, &accessed.activity);
+        self.medium = Medium::Draining { sectors: piece.sectors };
+        self.destage.began();
+        self.wake = accessed.until;
+    }
+
+    /// A write without room or a flush among others waits for what is dirty.
+    pub(super) fn wait_for_room(&mut self, now: Instant, waiting: Waiting) {
+        self.waiting.push_back(waiting);
+        if matches!(self.medium, Medium::Idle) {
+            self.decide(now);
+        }
+    }
+
+    /// Room has been made: lets in what waits for it, in order.
+    pub(super) fn admit_waiting(&mut self, at: Instant) {
+        while let Some(&Waiting { command, ready }) = self.waiting.front() {
+            let Some(cache) = &self.cache else { return };
+            let ready = ready.max(at);
+            match command.op {
+                Op::Flush if cache.is_clean() => self.end_at(ready, &command, Activity::default(), None),
+                Op::Write | Op::WriteZeroes if cache.has_room(command.sectors) => {
+                    self.cache_write(ready, ready, command)
+                }
+                _ => return,
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// A cached write's data has arrived.
+    pub(super) fn dirtied(&mut self, at: Instant, dirty: Dirty) {
+        let Some(cache) = &mut self.cache else { return };
+        cache.insert(at, (dirty.start, u64::from(dirty.sectors)), dirty.submitter, &self.mechanism);
+        if !self.waiting.is_empty() {
+            self.admit_waiting(at);
+        }
+        if matches!(self.medium, Medium::Idle) {
+            self.decide(at);
+        }
+    }
+
+    /// A flush that lets nothing else happen: what came before it ends, then what is dirty is destaged, and what comes
+    /// later waits at the door.
+    pub(super) fn flush_alone(&mut self, now: Instant, flush: Waiting) {
+        self.exclusive = Some(flush);
+        if matches!(self.medium, Medium::Idle) {
+            self.decide(now);
+        }
+    }
+
+    /// Commands begun that have not ended, the flush that waits for them left out.
+    pub(super) fn unfinished(&self) -> usize {
+        self.in_flight as usize - self.held.len() - usize::from(self.exclusive.is_some())
+    }
+
+    fn end_flush(&mut self, at: Instant) {
+        let Some(Waiting { command, ready }) = self.exclusive.take() else { return };
+        let at = at.max(ready);
+        self.end_at(at, &command, Activity::default(), None);
+        while self.exclusive.is_none()
+            && let Some(command) = self.held.pop_front()
+        {
+            self.begin(at, command);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! How long a command can take at most, whatever else is asked meanwhile: the promise that the laws hold a disk to.
+//!
+//! Not an estimate: the sum of the worst cases of every rule that can keep a command waiting, many times what happens.
+
+use blksched::{Op, Span};
+
+use super::{DiskSpec, HddSpec, Model, RaidSpec, SsdSpec};
+use crate::Level;
+
+impl DiskSpec {
+    /// A command of `op` ends within this time of its start, if no command is longer than `most_sectors`.
+    pub fn longest(&self, op: Op, most_sectors: u32) -> Span {
+        let alone = match &self.model {
+            Model::Null(_) => Span::ZERO,
+            Model::Fixed(spec) => {
+                let transfer = spec.rate.map_or(Span::ZERO, |rate| rate.time_of(most_sectors.into()));
+                (spec.service + transfer) * u64::from(spec.depth)
+            }
+            Model::Hdd(spec) => spec.longest(op, most_sectors),
+            Model::Ssd(spec) => spec.longest(most_sectors),
+            Model::Raid(spec) => spec.longest(op, most_sectors),
+        };
+        let around = &self.middleware;
+        let delay = around.delay.as_ref().map_or(Span::ZERO, |delay| delay.time + delay.jitter);
+        alone + delay + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
+    }
+}
+
+impl HddSpec {
+    /// Arm, platters and transfer at their worst.
+    fn access(&self, sectors: u64) -> Span {
+        let seek = self.seek.max.max(self.seek.head_switch) + self.seek.write_settle;
+        seek + self.revolution() * 3 + self.zones.inner.time_of(sectors) * 2
+    }
+
+    fn longest(&self, op: Op, most_sectors: u32) -> Span {
+        let depth = u64::from(self.ncq.map_or(1, |ncq| ncq.depth));
+        let wires = (self.overhead.command + self.interface.time_of(most_sectors.into())) * (depth + 1);
+        let command = self.access(most_sectors.into());
+        let waits = self.ncq.map_or(Span::ZERO, |ncq| ncq.sequential_wait);
+        let Some(cache) = &self.write_cache else {
+            let age = self.ncq.map_or(Span::ZERO, |ncq| ncq.age_limit);
+            return age + wires + (command + waits) * (depth + 1);
+        };
+        // While destaging is urgent, each round serves a command and a piece at least.
+        let piece = self.access(cache.chunk_sectors);
+        let hold = self.look_ahead.map_or(Span::ZERO, |ahead| self.access(ahead.hold_sectors));
+        let turns = cache.destage.turn + cache.destage.commands_turn() + cache.destage.idle;
+        let round = turns + hold + piece + command + waits;
+        let age = self.ncq.map_or(Span::ZERO, |ncq| ncq.age_limit);
+        let queued = age + wires + round * (depth + 1);
+        let pieces_of = |sectors: u64| sectors / cache.chunk_sectors + 2;
+        // All that can be dirty, and what waits before this one.
+        let dirty =
+            2 * u64::from(cache.extents) + pieces_of(cache.size_sectors) + depth * pieces_of(most_sectors.into());
+        let cached = wires + round * (dirty + 1);
+        let flush = match cache.flush {
+            super::FlushMode::Alone => wires + piece * (dirty + 1),
+            super::FlushMode::Queued => cached,
+        };
+        let worst = queued.max(cached).max(flush);
+        match (cache.flush, op) {
+            // What stands before a flush ends first, and then what has come after it begins.
+            (super::FlushMode::Alone, _) => worst * depth,
+            (super::FlushMode::Queued, Op::Read) => queued,
+            (super::FlushMode::Queued, _) => worst,
+        }
+    }
+}
+
+impl SsdSpec {
+    fn longest(&self, most_sectors: u32) -> Span {
+        let pages = |sectors: u64| sectors / self.flash.page_sectors + 2;
+        let depth = u64::from(self.depth);
+        let buffered = self.buffer.as_ref().map_or(0, |buffer| pages(buffer.size_sectors));
+        let ahead = buffered + depth * pages(most_sectors.into());
+        let collecting = self.collection.as_ref().map_or(Span::ZERO, |collection| {
+            let stale = u64::from(100 - collection.valid_percent);
+            let copies = u64::from(collection.valid_percent) / stale + 1;
+            let erases = self.flash.program_sectors * 100 / (collection.block_sectors * stale) + 1;
+            (self.flash.read + self.flash.program) * copies + collection.erase * erases
+        });
+        let suspending = match self.interference.state {
+            super::Interference::Suspend { cost } => cost,
+            _ => Span::ZERO,
+        };
+        let reads = (self.flash.read + suspending) * (u64::from(self.interference.patience) + 1);
+        let page = self.flash.program + collecting + reads + self.flash.channel_rate.time_of(self.flash.page_sectors);
+        let map = self.overhead.map;
+        let maps = [map.sequential_read, map.random_read, map.sequential_write, map.random_write];
+        let interval = maps.into_iter().flatten().fold(self.overhead.interval, Span::max);
+        let rate = self.interface.write_rate.map_or(self.interface.rate, |rate| rate.min(self.interface.rate));
+        let wires = self.overhead.command + interval + rate.time_of(most_sectors.into());
+        times(page, ahead) + wires * (depth + 1)
+    }
+}
+
+impl RaidSpec {
+    fn longest(&self, op: Op, most_sectors: u32) -> Span {
+        let member = |member: &DiskSpec| {
+            let ops = [op, Op::Read, Op::Write].map(|op| member.longest(op, most_sectors));
+            ops.into_iter().max().unwrap_or(Span::ZERO)
+        };
+        let slowest = self.members.iter().map(member).max().unwrap_or(Span::ZERO);
+        // Every command of the array before this one, each in two phases of so many pieces on one member.
+        let chunk = if self.level == Level::Raid1 { u64::from(most_sectors) } else { self.chunk_sectors };
+        let pieces = 2 * (u64::from(most_sectors) / chunk.max(1) + 2);
+        times(slowest, u64::from(self.depth) * pieces)
+    }
+}
+
+/// The product, or for ever.
+fn times(span: Span, count: u64) -> Span {
+    Span::from_ns(span.as_ns().saturating_mul(count))
+}

@@ -1,0 +1,165 @@
+//! A disk zone by zone, as somebody has measured it, and its seek times point by point.
+
+use blksched::Span;
+
+use super::error::DiskError;
+use super::hdd::{GeometrySpec, ZonesSpec};
+use super::reader::Section;
+use super::units::{Rate, Turn};
+
+/// The zones of a disk, outermost first, and its heads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayoutSpec {
+    /// Surfaces in use.
+    pub heads: u32,
+    /// The zones; cylinders between two of them hold nothing.
+    pub zones: Vec<ZoneSpec>,
+}
+
+/// Cylinders with the same number of sectors per track.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZoneSpec {
+    /// Its first cylinder, counted from the outermost.
+    pub first_cylinder: u32,
+    /// Its last.
+    pub last_cylinder: u32,
+    /// Sectors on each track.
+    pub per_track: u32,
+    /// How far a track's first sector lies behind that of the track before, on the next head.
+    pub track_skew: Turn,
+    /// The same on the next cylinder.
+    pub cylinder_skew: Turn,
+    /// Where its first sector lies.
+    pub offset: Turn,
+    /// Sectors at its front that hold nothing for the host.
+    pub reserved_sectors: u64,
+    /// Sectors from one group of spares to the next, the spares included; the zone, if they all lie at its end.
+    pub group_sectors: u64,
+    /// Spares at the end of each group.
+    pub spare_sectors: u64,
+    /// Sectors that are left out, counted from the zone's first; ascending.
+    pub slips: Vec<u64>,
+}
+
+impl ZoneSpec {
+    /// All its sectors, whatever they hold.
+    pub fn raw_sectors(&self, heads: u32) -> u64 {
+        u64::from(self.last_cylinder - self.first_cylinder + 1) * u64::from(heads) * u64::from(self.per_track)
+    }
+
+    /// Those for the host.
+    pub fn sectors(&self, heads: u32) -> u64 {
+        let usable = self.group_sectors - self.spare_sectors;
+        let left = self.raw_sectors(heads).saturating_sub(self.reserved_sectors);
+        let groups = left / self.group_sectors * usable;
+        (groups + (left % self.group_sectors).min(usable)).saturating_sub(self.slips.len() as u64)
+    }
+}
+
+impl LayoutSpec {
+    /// All that the host can have.
+    pub fn sectors(&self) -> u64 {
+        self.zones.iter().map(|zone| zone.sectors(self.heads)).sum()
+    }
+
+    /// The same in the words of a disk that is not known zone by zone: for whoever wants no more.
+    pub(super) fn sum_up(&self, rpm: u32) -> (ZonesSpec, GeometrySpec) {
+        let rate =
+            |zone: &ZoneSpec| Rate::from_bytes_per_s((u64::from(zone.per_track) * 512 * u64::from(rpm) / 60).max(1));
+        let rates = || self.zones.iter().map(rate);
+        let (outer, inner) = (rates().max().expect("a zone"), rates().min().expect("a zone"));
+        let skews = |skew: fn(&ZoneSpec) -> Turn| self.zones.iter().map(skew).max().expect("a zone");
+        let zones = ZonesSpec { count: self.zones.len() as u32, outer, inner };
+        let (track_skew, cylinder_skew) = (skews(|zone| zone.track_skew), skews(|zone| zone.cylinder_skew));
+        (zones, GeometrySpec { heads: self.heads, track_skew, cylinder_skew })
+    }
+}
+
+const ZONE: &[&str] = &[
+    "first_cylinder",
+    "last_cylinder",
+    "sectors_per_track",
+    "track_skew",
+    "cylinder_skew",
+    "offset",
+    "reserved",
+    "spare_group",
+    "spares",
+    "slips",
+];
+
+/// `[[zone]]`, if there is any.
+pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, DiskError> {
+    let sections = top.sections("zone", ZONE)?;
+    if sections.is_empty() {
+        return Ok(None);
+    }
+    if top.has("zones") {
+        let problem = "[zones] and [[zone]] exclude each other: expected the one or the other".to_owned();
+        return Err(top.invalid(sections[0].at(), problem));
+    }
+    let heads = top.needs("geometry", &["heads"])?.count("heads", 1..=64)?;
+    let mut zones: Vec<ZoneSpec> = Vec::new();
+    for section in &sections {
+        let zone = zone(section, heads)?;
+        if zones.last().is_some_and(|before| before.last_cylinder >= zone.first_cylinder) {
+            let problem = format!("the zone begins at cylinder {}, in the zone before it", zone.first_cylinder);
+            return Err(section.invalid(section.at(), problem));
+        }
+        zones.push(zone);
+    }
+    Ok(Some(LayoutSpec { heads, zones }))
+}
+
+fn zone(section: &Section<'_>, heads: u32) -> Result<ZoneSpec, DiskError> {
+    const MOST_CYLINDERS: u32 = 10_000_000;
+    let first_cylinder = section.count("first_cylinder", 0..=MOST_CYLINDERS)?;
+    let sectors = |key| if section.has(key) { Ok(section.sector(key)?.value) } else { Ok(0) };
+    let mut zone = ZoneSpec {
+        first_cylinder,
+        last_cylinder: section.count("last_cylinder", first_cylinder..=MOST_CYLINDERS)?,
+        per_track: section.count("sectors_per_track", 1..=100_000)?,
+        track_skew: section.turn("track_skew")?.value,
+        cylinder_skew: section.turn("cylinder_skew")?.value,
+        offset: section.turn_or_none("offset")?,
+        reserved_sectors: sectors("reserved")?,
+        group_sectors: sectors("spare_group")?,
+        spare_sectors: sectors("spares")?,
+        slips: if section.has("slips") { section.sector_list("slips")? } else { Vec::new() },
+    };
+    let left = zone.raw_sectors(heads).saturating_sub(zone.reserved_sectors);
+    if zone.group_sectors == 0 {
+        zone.group_sectors = left.max(1);
+    }
+    let slips_beyond = zone.slips.last().is_some_and(|&last| last >= left);
+    if zone.spare_sectors >= zone.group_sectors || slips_beyond || zone.sectors(heads) == 0 {
+        let problem = format!("reserved sectors, spares and slips leave nothing of the zone's {left} sectors");
+        return Err(section.invalid(section.at(), problem));
+    }
+    Ok(zone)
+}
+
+/// `curve = ["1cyl 1.2ms", …]`: measured seek times by distance.
+pub(super) fn curve(section: &Section<'_>) -> Result<Vec<(u32, Span)>, DiskError> {
+    if !section.has("curve") {
+        return Ok(Vec::new());
+    }
+    let mut points: Vec<(u32, Span)> = Vec::new();
+    for word in section.words("curve")? {
+        let point = word.value.split_once("cyl ").and_then(|(distance, time)| {
+            Some((distance.trim().parse::<u32>().ok()?, time.trim().parse::<Span>().ok()?))
+        });
+        let follows = |distance| points.last().map_or(distance > 0, |&(before, _)| distance > before);
+        match point.filter(|&(distance, time)| follows(distance) && time <= Span::from_ms(500)) {
+            Some(point) => points.push(point),
+            None => {
+                let problem = format!(
+                    "\"{}\" is no point of a seek curve: expected as in \"10cyl 2.3ms\", distances ascending from 1",
+                    word.value
+                );
+                return Err(section.invalid(word.at, problem));
+            }
+        }
+    }
+    Ok(points)
+}

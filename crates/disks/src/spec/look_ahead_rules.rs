@@ -1,0 +1,137 @@
+//! How a drive reads ahead: how far, after which reads, and what stays in a segment.
+
+use super::error::DiskError;
+use super::reader::Section;
+
+/// The modes of a look-ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LookAheadRules {
+    /// Where it ends at the latest.
+    pub reach: Reach,
+    /// After which reads it begins.
+    pub begins: Begins,
+    /// How much it reads at most \[512-byte sectors\].
+    pub most_sectors: u64,
+    /// From where that counts.
+    pub counts: Counts,
+    /// What becomes of data that the host has got.
+    pub delivered: Delivered,
+    /// Whether written data can be read from the buffer once it is on the medium.
+    pub written: Written,
+    /// What a hit does once the look-ahead has stopped.
+    pub hit: AfterHit,
+    /// What a write does to a segment that it overlaps.
+    pub overwritten: Overwritten,
+}
+
+/// Where a look-ahead ends at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// When the segment is full.
+    Segment,
+    /// At the end of the cylinder.
+    Cylinder,
+    /// At the end of the track.
+    Track,
+}
+
+/// After which reads a look-ahead begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// Any.
+    Always,
+    /// One that goes on where the read before it ended.
+    Sequential,
+}
+
+/// From where [`LookAheadRules::most_sectors`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// From the read's end.
+    Beyond,
+    /// From its beginning.
+    Whole,
+}
+
+/// What becomes of data that the host has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivered {
+    /// It stays until it is overwritten.
+    Kept,
+    /// It is no hit any more.
+    Dropped,
+}
+
+/// Whether written data can be read from the buffer once it is on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// No.
+    Forgotten,
+    /// It has a segment.
+    Kept,
+}
+
+/// What a hit does once the look-ahead has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterHit {
+    /// It goes on if half of the segment has been used up.
+    Continues,
+    /// Nothing.
+    Rests,
+}
+
+/// What a write does to a segment that it overlaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwritten {
+    /// What lies before the write stays.
+    Trimmed,
+    /// Nothing stays.
+    Dropped,
+}
+
+impl LookAheadRules {
+    /// Of a file that does not say.
+    pub const fn usual(segment_sectors: u64) -> LookAheadRules {
+        LookAheadRules {
+            reach: Reach::Segment,
+            begins: Begins::Always,
+            most_sectors: segment_sectors,
+            counts: Counts::Beyond,
+            delivered: Delivered::Kept,
+            written: Written::Forgotten,
+            hit: AfterHit::Continues,
+            overwritten: Overwritten::Trimmed,
+        }
+    }
+}
+
+pub(super) const KEYS: &[&str] = &[
+    "state",
+    "segment",
+    "segments",
+    "hold",
+    "reach",
+    "begins",
+    "most",
+    "counts",
+    "delivered",
+    "written",
+    "hit",
+    "overwritten",
+];
+
+pub(super) fn read(section: &Section<'_>, segment_sectors: u64) -> Result<LookAheadRules, DiskError> {
+    let most = if section.has("most") { section.sectors("most", 0..=4_194_304)?.value } else { segment_sectors };
+    Ok(LookAheadRules {
+        reach: section
+            .word_or("reach", &[("segment", Reach::Segment), ("cylinder", Reach::Cylinder), ("track", Reach::Track)])?,
+        begins: section.word_or("begins", &[("always", Begins::Always), ("sequential", Begins::Sequential)])?,
+        most_sectors: most,
+        counts: section.word_or("counts", &[("beyond", Counts::Beyond), ("whole", Counts::Whole)])?,
+        delivered: section.word_or("delivered", &[("kept", Delivered::Kept), ("dropped", Delivered::Dropped)])?,
+        written: section.word_or("written", &[("forgotten", Written::Forgotten), ("kept", Written::Kept)])?,
+        hit: section.word_or("hit", &[("continues", AfterHit::Continues), ("rests", AfterHit::Rests)])?,
+        overwritten: section
+            .word_or("overwritten", &[("trimmed", Overwritten::Trimmed), ("dropped", Overwritten::Dropped)])?,
+    })
+}

@@ -1,0 +1,97 @@
+//! What a disk's electronics cost a command: hits and misses, reads and writes, after a read and after a write.
+
+use blksched::Span;
+
+use super::error::DiskError;
+use super::hdd::OverheadSpec;
+use super::reader::Section;
+
+/// Overheads by what a command turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaseOverheads {
+    /// If the command before was a read.
+    pub after_read: CommandOverheads,
+    /// If it was a write.
+    pub after_write: CommandOverheads,
+    /// Between the medium and the bus, of a read that missed.
+    pub read_prepare: Span,
+    /// After a read's data.
+    pub read_end: Span,
+    /// After a write's data.
+    pub write_end: Span,
+}
+
+/// Before anything else happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandOverheads {
+    /// A read of what is in the buffer.
+    pub read_hit: Span,
+    /// Any other read.
+    pub read_miss: Span,
+    /// A write that ends in the buffer.
+    pub write_hit: Span,
+    /// Any other write.
+    pub write_miss: Span,
+}
+
+impl CommandOverheads {
+    const fn all(span: Span) -> CommandOverheads {
+        CommandOverheads { read_hit: span, read_miss: span, write_hit: span, write_miss: span }
+    }
+
+    /// The longest.
+    pub fn longest(&self) -> Span {
+        self.read_hit.max(self.read_miss).max(self.write_hit).max(self.write_miss)
+    }
+}
+
+/// What part of a command's data must have come before it goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watermarks {
+    /// Of a read into the buffer, before the interface carries any \[%\].
+    pub read_percent: u32,
+    /// Of a write into the buffer, before the medium takes any \[%\].
+    pub write_percent: u32,
+}
+
+pub(super) const KEYS: &[&str] =
+    &["command", "queued", "after_read", "after_write", "read_prepare", "read_end", "write_end"];
+const CASES: &[&str] = &["read_hit", "read_miss", "write_hit", "write_miss"];
+const MOST: Span = Span::from_ms(100);
+
+pub(super) fn read(section: &Section<'_>) -> Result<OverheadSpec, DiskError> {
+    let command = section.span("command", Span::ZERO..=MOST)?.value;
+    let queued = section.span("queued", Span::ZERO..=MOST)?;
+    if queued.value > command {
+        let problem = "`queued` is more than `command`: queueing can only hide overhead".to_owned();
+        return Err(section.invalid(queued.at, problem));
+    }
+    Ok(OverheadSpec { command, queued: queued.value, cases: cases(section, command)? })
+}
+
+fn cases(section: &Section<'_>, command: Span) -> Result<Option<CaseOverheads>, DiskError> {
+    if !KEYS[2..].iter().any(|key| section.has(key)) {
+        return Ok(None);
+    }
+    let after = |name| match section.section(name, CASES)? {
+        None => Ok(CommandOverheads::all(command)),
+        Some(table) => Ok(CommandOverheads {
+            read_hit: table.span_or("read_hit", Span::ZERO..=MOST, command)?,
+            read_miss: table.span_or("read_miss", Span::ZERO..=MOST, command)?,
+            write_hit: table.span_or("write_hit", Span::ZERO..=MOST, command)?,
+            write_miss: table.span_or("write_miss", Span::ZERO..=MOST, command)?,
+        }),
+    };
+    Ok(Some(CaseOverheads {
+        after_read: after("after_read")?,
+        after_write: after("after_write")?,
+        read_prepare: section.span_or("read_prepare", Span::ZERO..=MOST, Span::ZERO)?,
+        read_end: section.span_or("read_end", Span::ZERO..=MOST, Span::ZERO)?,
+        write_end: section.span_or("write_end", Span::ZERO..=MOST, Span::ZERO)?,
+    }))
+}
+
+pub(super) fn watermarks(section: &Section<'_>) -> Result<Watermarks, DiskError> {
+    let percent = |key| if section.has(key) { section.percent(key, 0..=100) } else { Ok(0) };
+    Ok(Watermarks { read_percent: percent("read_watermark")?, write_percent: percent("write_watermark")? })
+}
