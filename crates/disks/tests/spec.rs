@@ -121,8 +121,8 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
     assert_eq!(
         complaint("[zones]", "[zons]"),
         "my.toml:9:2: unknown key `zons`: expected here one of kind, description, capacity, max_command, speed, zones, \
-         geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, delay, caps, tracer, published; \
-         did you mean `zones`?"
+         geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, delay, caps, tracer, \
+         published; did you mean `zones`?"
     );
 }
 

@@ -22,7 +22,13 @@ impl DiskSpec {
         };
         let around = &self.middleware;
         let delay = around.delay.as_ref().map_or(Span::ZERO, |delay| delay.time + delay.jitter);
-        alone + delay + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
+        let caps = around.caps.map_or(Span::ZERO, |caps| {
+            let operations = u64::from(most_sectors).div_ceil(caps.unit_sectors) + 1;
+            let each = |count: u64, rate: u64| Span::from_ns(count.saturating_mul(1_000_000_000) / rate);
+            let one = each(operations, caps.operations.rate) + each(u64::from(most_sectors) * 512, caps.bytes.rate);
+            times(one, u64::from(self.depth()))
+        });
+        alone + caps + delay + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
     }
 }
 
