@@ -29,7 +29,8 @@ Examples:
   blksched list hdd-7200                            a disk's data sheet: our model beside its source
 
 Exit codes: 0 done; 1 something outside failed (a file, a server), or a claim of an experiment does not hold; 2 the
-input was not understood. COLUMNS says how long lines are [default: the terminal's, 120 in a pipe]; NO_COLOR is kept.";
+input was not understood. COLUMNS says how long lines are [default: the terminal's, 120 in a pipe]; PAGER shows what
+a terminal has no room for; NO_COLOR is kept.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {

@@ -3,7 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use clap::CommandFactory;
+use blksched::Catalogue;
+use blksched_workloads::BUILTINS;
+use blksched_workloads::programs::PROGRAMS;
+use clap::builder::PossibleValuesParser;
+use clap::{Command, CommandFactory};
 
 use crate::args::Arguments;
 use crate::failure::Failure;
@@ -11,8 +15,36 @@ use crate::output;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "blksched", &mut script);
+    clap_complete::generate(shell, &mut with_names(Arguments::command()), "blksched", &mut script);
     Ok(output::print(&String::from_utf8_lossy(&script))?)
+}
+
+/// The command as a shell is to complete it: with the names of schedulers, disks, workloads and experiments. (It takes
+/// others too: files, variants, RAIDs.)
+fn with_names(command: Command) -> Command {
+    let schedulers: Vec<&'static str> = Catalogue::builtin().entries().iter().map(|entry| entry.name).collect();
+    // The program ends with this script.
+    let disks: Vec<&'static str> = blksched_disks::presets().into_iter().map(|disk| &*disk.name.leak()).collect();
+    let builtins = BUILTINS.iter().map(|builtin| builtin.name);
+    let workloads: Vec<&'static str> = builtins.chain(PROGRAMS.iter().map(|program| program.name)).collect();
+    let listed = [&schedulers[..], &disks, &workloads].concat();
+    let names = [
+        ("compare", "elevators", schedulers.clone()),
+        ("compare", "tune", schedulers.clone()),
+        ("compare", "disk", disks.clone()),
+        ("compare", "jobs", workloads.clone()),
+        ("simulate", "elevator", schedulers.clone()),
+        ("simulate", "disk", disks.clone()),
+        ("simulate", "jobs", workloads.clone()),
+        ("matrix", "disks", disks),
+        ("matrix", "workloads", workloads),
+        ("matrix", "elevators", schedulers),
+        ("list", "what", listed),
+    ];
+    names.into_iter().fold(command, |command, (verb, argument, names)| {
+        let parser = PossibleValuesParser::new(names);
+        command.mut_subcommand(verb, |verb| verb.mut_arg(argument, |argument| argument.value_parser(parser)))
+    })
 }
 
 /// One page for the command and one per verb. Each is written beside its place and moved there when it is whole.

@@ -1,6 +1,7 @@
 //! The way out: tables that fit the terminal, colours only where they show.
 
 use std::io::{self, IsTerminal, Write};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blksched_measure::{Borders, Table};
@@ -14,9 +15,29 @@ pub(crate) enum Look {
 
 /// Print `text` as it is.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    if paged(text) {
+        return Ok(());
+    }
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// What does not fit on a terminal goes through `PAGER` (`less -FRX` unless it is said; empty: none). False if it was
+/// not shown.
+fn paged(text: &str) -> bool {
+    let Some((rows, _)) = console::Term::stdout().size_checked().filter(|_| io::stdout().is_terminal()) else {
+        return false;
+    };
+    let pager = std::env::var("PAGER").unwrap_or_else(|_| "less -FRX".to_owned());
+    if text.lines().count() < usize::from(rows) || pager.trim().is_empty() {
+        return false;
+    }
+    let spawned = Command::new("sh").args(["-c", &pager]).stdin(Stdio::piped()).spawn();
+    let Ok(mut pager) = spawned else { return false };
+    // Who leaves the pager early has seen enough.
+    let _ = pager.stdin.take().map(|mut stdin| stdin.write_all(text.as_bytes()));
+    pager.wait().is_ok_and(|status| status.success())
 }
 
 /// A table, ready to print.

@@ -212,6 +212,75 @@ fn a_goal_names_jobs_and_figures_and_bounds() {
     }
 }
 
+/// The review's database: eight backends, a log, and a backup that nobody waits for.
+const PG: &str = "[global]\ntime_based\nruntime=60\nioengine=psync\n\
+    [pgdata]\nrw=randrw\nrwmixread=70\nbs=8k\nsize=4g\nnumjobs=8\ngroup_reporting\n\
+    random_distribution=zipf:1.1\nfsync=64\n\
+    [wal]\nnew_group\nrw=write\nbs=8k\nsize=1g\nfdatasync=1\n\
+    [backup]\nnew_group\nrw=read\nbs=1m\nsize=20g\n";
+
+#[test]
+fn a_database_beside_a_backup_gets_the_verdict_of_its_administrator() {
+    let path = job_file("pg.fio", PG);
+    let text = done(&["compare", &path, "--seeds", "3", "--elevators", "mq-deadline,bfq", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let jobs = value["schedulers"][0]["jobs"].as_array().expect("jobs");
+    let roles: Vec<&str> = jobs.iter().filter_map(|job| job["role"].as_str()).collect();
+    assert_eq!(roles, ["latency-bound", "latency-bound", "background"]);
+    assert!(jobs[..2].iter().all(|job| job["sync"]["clat"]["mean"]["mean"].as_f64() > Some(1e6)), "commits take time");
+    assert!(!text.contains("no write waits for the disk"), "{text}");
+    // Whatever the backup gains: nothing that costs the database is proposed, and a gain of the backup alone is none.
+    let candidate = &value["action"]["candidates"][0];
+    let of_database = |side: &str| {
+        let all = candidate[side].as_array().expect("a list").iter();
+        all.filter(|figure| figure["job"] != "backup").count()
+    };
+    if !value["action"]["use"].is_null() {
+        assert!(of_database("costs") == 0 && of_database("gains") > 0, "{candidate}");
+    }
+    let costs = candidate["costs"].as_array().expect("a list");
+    assert!(costs.iter().all(|cost| cost["job"] != "backup"), "a background job's loss is no price: {candidate}");
+}
+
+#[test]
+#[ignore = "slow: the default comparison with every fitted number halved and doubled"]
+fn the_default_verdict_survives_what_is_fitted() {
+    let preset = include_str!("../../disks/presets/hdd-7200.toml");
+    let goal = ["--goal", "reader: mean read, log: mean fsync", "--seeds", "5"];
+    let proposed = |disk: &str| {
+        let output = blksched(&[&["compare", "--json", "--disk", disk], &goal[..]].concat());
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+        Some(value["action"]["use"].clone())
+    };
+    let usual = proposed("hdd-7200").expect("the preset loads");
+    let mut tried = 0;
+    for (nth, line) in preset.lines().enumerate().filter(|(_, line)| line.contains("# FIT")) {
+        for factor in [0.5, 2.0] {
+            let Some(changed) = scaled(line, factor) else { continue };
+            let text: String = preset
+                .lines()
+                .enumerate()
+                .map(|(at, old)| if at == nth { changed.clone() } else { old.to_owned() } + "\n")
+                .collect();
+            // A value out of range is refused, and says nothing.
+            if let Some(found) = proposed(&job_file("fitted.toml", &text)) {
+                assert_eq!(found, usual, "{line} times {factor}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 10, "{tried}");
+}
+
+/// `age_limit = "1s" # FIT` with its number times `factor`.
+fn scaled(line: &str, factor: f64) -> Option<String> {
+    let at = line.find(|c: char| c.is_ascii_digit())?;
+    let rest = &line[at..];
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let number = rest[..end].parse::<f64>().ok()? * factor;
+    (line[..at].contains('=') && number > 0.0).then(|| format!("{}{number}{}", &line[..at], &rest[end..]))
+}
+
 #[test]
 fn variants_of_one_scheduler_stand_in_one_table() {
     let elevators = "bfq,bfq:slice_idle=0,mq-deadline:fifo_batch=1/4:nr_requests=64";
@@ -600,7 +669,8 @@ fn list_knows_every_elevator_disk_workload_and_knob() {
 #[test]
 fn completions_and_man_pages_are_generated() {
     for shell in ["bash", "zsh", "fish"] {
-        assert!(done(&["completions", shell]).contains("blksched"));
+        let script = done(&["completions", shell]);
+        assert!(["blksched", "mq-deadline", "hdd-7200", "beside-a-backup"].iter().all(|name| script.contains(name)));
     }
     let directory = std::env::temp_dir().join(format!("blksched-man-{}", std::process::id()));
     done(&["man", directory.to_str().expect("UTF-8")]);

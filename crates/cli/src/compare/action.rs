@@ -4,7 +4,8 @@
 //! default: in each seed the geometric mean of the ratios of the figures that count, each job alike; over the seeds its
 //! mean with an interval. The best is proposed if it is at least 5 % better and chance is no explanation (Holm over the
 //! candidates), and nothing forbids it: a bound of the goal that it does not keep, a job that stands still for more
-//! than a second where it does not under the default, or runs that fall into two modes.
+//! than a second where it does not under the default, or runs that fall into two modes of which one is no better than
+//! the default. Where a goal names jobs, standstills of the others are a price.
 
 use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 
@@ -49,6 +50,8 @@ pub(super) struct Candidate<'a> {
     pub(super) costs: Vec<Contrast>,
     /// Why it is not to be proposed, however it scores.
     pub(super) forbidden: Vec<String>,
+    /// Standstills of jobs that the goal does not name.
+    pub(super) stalls: Vec<String>,
 }
 
 impl Candidate<'_> {
@@ -72,7 +75,8 @@ pub(super) fn choose<'a>(
             let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
             let (gains, costs) = both_sides(contrasts, default);
             let forbidden = forbidden(here, default, &goal);
-            Some(Candidate { scheduler: here, score, p: score.p, gains, costs, forbidden })
+            let stalls = stalls(here, default, |row| !goal.protects(row));
+            Some(Candidate { scheduler: here, score, p: score.p, gains, costs, forbidden, stalls })
         })
         .collect();
     let corrected = holm(&candidates.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
@@ -138,7 +142,27 @@ fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
 
 pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
     let mut why = misses(here, goal);
-    for (job, base) in here.jobs.iter().zip(&default.jobs).filter(|(job, _)| !job.yields) {
+    why.extend(stalls(here, default, |row| goal.protects(row)));
+    for (job, figure, modes) in two_modes(here) {
+        let usual = figure.sample(default).map_or(f64::NAN, |sample| sample.mean());
+        let (worse, is_better) = match figure.what.higher_is_better() {
+            true => (modes.low.1, modes.low.1 > usual * WORTH_IT),
+            false => (modes.high.1, modes.high.1 * WORTH_IT < usual),
+        };
+        if !is_better {
+            let (worse, usual) = (figure.what.unit().show(worse), figure.what.unit().show(usual));
+            let said = say_modes(job, &figure, &modes);
+            why.push(format!("{said}; {worse} is no better than {}'s {usual}", default.label()));
+        }
+    }
+    why
+}
+
+/// Jobs that stand still for long, or get nothing, where they do not under the default; of those rows.
+fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool) -> Vec<String> {
+    let mut why = Vec::new();
+    let rows = here.jobs.iter().zip(&default.jobs).enumerate();
+    for (_, (job, base)) in rows.filter(|(row, (job, _))| concerns(*row) && !job.yields) {
         let (stall, before) = (job.stall.spread().max, base.stall.spread().max);
         if stall > LONGEST_STALL && before <= LONGEST_STALL {
             let (stall, before) = (Quantity::Time.show(stall), Quantity::Time.show(before));
@@ -151,7 +175,6 @@ pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec
             why.push(format!("{} gets nothing at all", job.label()));
         }
     }
-    why.extend(two_modes(here).map(|(job, subject, modes)| say_modes(job, &subject, &modes)));
     why
 }
 
@@ -221,8 +244,10 @@ impl<'a> Action<'a> {
         if !self.missed.is_empty() {
             text += &format!(". Under {}, {}", self.default.label(), self.missed.join("; "));
         }
-        if !chosen.costs.is_empty() {
-            text += &format!(". The price: {}", say(&chosen.costs));
+        let costs = (!chosen.costs.is_empty()).then(|| say(&chosen.costs));
+        let price: Vec<String> = costs.into_iter().chain(chosen.stalls.iter().cloned()).collect();
+        if !price.is_empty() {
+            text += &format!(". The price: {}", price.join("; "));
         }
         text + "."
     }
@@ -233,7 +258,9 @@ impl<'a> Action<'a> {
             _ if self.default.jain.values().len() < 2 => "One seed proves nothing",
             None => "Nothing else that a present kernel has was run",
             Some(_) if !self.missed.is_empty() => "Nothing keeps all of that",
-            Some(best) if best.is_better() => "What would be better is not to be recommended",
+            Some(best) if best.is_better() => {
+                return format!("Keep {default}, unless that does not matter to you: --goal says what does.");
+            }
             Some(best) if best.score.ratio >= WORTH_IT => {
                 let (ratio, interval) = (times(best.score.ratio), between(best.score.low, best.score.high));
                 let name = best.scheduler.label();

@@ -99,6 +99,14 @@ impl Goal {
         }
     }
 
+    /// May this row not come to a standstill? Where jobs are named, only those.
+    pub(super) fn protects(&self, row: usize) -> bool {
+        match self {
+            Goal::Said(clauses) => clauses.iter().any(|clause| clause.figure.row == Some(row)),
+            Goal::Roles | Goal::Named(_) => true,
+        }
+    }
+
     /// The clauses that are to be kept.
     pub(super) fn bounds(&self) -> impl Iterator<Item = (&Clause, Bound)> {
         let clauses: &[Clause] = if let Goal::Said(clauses) = self { clauses } else { &[] };

@@ -94,6 +94,7 @@ fn candidate(candidate: &Candidate<'_>) -> Value {
         "gains": say(&candidate.gains),
         "costs": say(&candidate.costs),
         "forbidden": candidate.forbidden,
+        "stalls": candidate.stalls,
     })
 }
 

@@ -39,7 +39,7 @@ pub(super) fn table(measured: &[Measured]) -> Option<Table> {
 /// Memory hides the disk: said if, whoever schedules, nearly every call of a direction is done without it.
 pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     const LEAST: f64 = 0.95;
-    let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.mean());
+    let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.spread().mean);
     let free = |m: &Measured| {
         let memory = m.memory.as_ref()?;
         (memory.room.mean().is_finite() && memory.dirtied.mean() > 0.0).then(|| memory.throttled.mean())
