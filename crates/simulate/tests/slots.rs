@@ -1,0 +1,56 @@
+//! Request slots and what stands before them, in a whole world: shares beside those of a real 6.18 (fio on the same
+//! disk, a loop device over it), and time that stands still.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span};
+use blksched_simulate::{Surroundings, Trial};
+use blksched_workloads::fio::JobFile;
+
+/// Every command takes 10 ms, one at a time.
+const FIXED: &str = "kind = \"fixed\"\ndescription = \"\"\ncapacity = \"8GiB\"\nmax_command = \"1MiB\"\ndepth = 31\n\
+                     channels = 1\nservice = \"10ms\"\n";
+
+fn trial(elevator: &str, disk: blksched_disks::DiskSpec, jobs: &str, around: Surroundings) -> Trial {
+    let plan = JobFile::parse(jobs, "jobs").unwrap().plan(disk.build(0).facts().sectors).unwrap();
+    Trial {
+        elevator: Catalogue::builtin().parse(elevator).unwrap(),
+        knobs: Vec::new(),
+        surroundings: around,
+        disk: Arc::new(disk),
+        plan: Arc::new(plan),
+        seed: 1,
+        limit: Span::from_secs(30),
+    }
+}
+
+/// KiB/s of each process.
+fn rates(elevator: &str, jobs: &str, around: Surroundings) -> Vec<f64> {
+    let found = trial(elevator, blksched_disks::parse("fixed", FIXED).unwrap(), jobs, around).simulate().unwrap();
+    let kib = |job: &blksched_simulate::JobOutcome| {
+        let all = &job.record;
+        (all.read.bytes + all.write.bytes) as f64 / 1024.0 / found.elapsed.as_secs_f64()
+    };
+    found.jobs.iter().map(kib).collect()
+}
+
+/// A real 6.18: 69, 111, 109 and 111 KiB/s of 400.
+#[test]
+fn without_a_scheduler_slots_go_round_by_process_and_nobody_starves() {
+    let jobs = "[global]\nfilename=/dev/x\ndirect=1\nbs=4k\nrw=randread\nsize=1g\nioengine=libaio\n\
+                [a]\niodepth=1\n[b]\niodepth=4\noffset=1g\n[c]\niodepth=16\noffset=2g\n\
+                [d]\niodepth=32\noffset=3g\n";
+    let around = Surroundings { depth: Some(4), nr_requests: Some(4), ..Surroundings::default() };
+    let had = rates("none", jobs, around);
+    for (had, real) in had.iter().zip([69.0, 111.0, 109.0, 111.0]) {
+        assert!((had / real - 1.0).abs() < 0.15, "{had:.0} KiB/s, and {real} really");
+    }
+}
+
+#[test]
+fn a_disk_that_takes_no_time_and_processes_that_never_think_are_an_error() {
+    let jobs = "[a]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\ntime_based\nruntime=30\n";
+    let error = trial("deadline@4.20", blksched_disks::load("null").unwrap(), jobs, Surroundings::default()).simulate();
+    let said = error.unwrap_err().to_string();
+    assert!(said.starts_with("time stands still at 0.000000000s"), "{said}");
+}
