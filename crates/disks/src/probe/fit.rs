@@ -141,6 +141,8 @@ impl<M: Mixture> Fit<'_, M> {
         let others: Vec<(String, String)> =
             others.map(|fitted| (fitted.key.to_owned(), fitted.value.clone())).collect();
         let shows = |(mixture, _): &&(M, Took)| parameter.shows_in.contains(mixture);
+        // What was not measured chooses nothing.
+        self.measured.iter().find(shows)?;
         let off = |value: &str| {
             let mut changes = others.clone();
             changes.push((parameter.key.to_owned(), value.to_owned()));
@@ -148,8 +150,9 @@ impl<M: Mixture> Fit<'_, M> {
             each.map(|(mixture, took)| distance(self.toml, &changes, *mixture, took, self.access)).sum::<Option<f64>>()
         };
         let mut tried = Vec::new();
+        // What the file's reader refuses (beyond another limit, say) is left out.
         for value in parameter.values {
-            tried.push(((*value).to_owned(), off(value)?));
+            tried.extend(off(value).map(|off| ((*value).to_owned(), off)));
         }
         let worst = tried.iter().fold(0.0, |worst: f64, (_, off)| worst.max(*off));
         if parameter.between && finely {

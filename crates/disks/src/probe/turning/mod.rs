@@ -83,14 +83,17 @@ impl Findings {
             self.ahead = buffer::ahead(session, hit_ns, self.rates.inner().value, period)?;
         }
         self.queue = queue::queue(session, 5)?;
+        let mut is_cached = false;
         if session.facts().access == ProbeAccess::Destroy {
             let writes = writes::writes(session, period)?;
-            let is_cached = writes.size.is_some();
+            is_cached = writes.size.is_some();
             self.writes = Some(writes);
-            for mixture in Mixed::ALL.into_iter().filter(|_| is_cached) {
-                session.stage("reads and writes together")?;
-                self.mixtures.push((mixture, mixture.run(session)?));
-            }
+        }
+        let has_queue = self.queue.is_some();
+        let wanted = |mixture: &Mixed| if mixture.writes() { is_cached } else { has_queue };
+        for mixture in Mixed::ALL.into_iter().filter(wanted) {
+            session.stage("reads and writes together")?;
+            self.mixtures.push((mixture, mixture.run(session)?));
         }
         Ok(())
     }
@@ -98,7 +101,7 @@ impl Findings {
     /// Its file; what only mixtures show is fitted now.
     pub(super) fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         if !self.mixtures.is_empty() {
-            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, ProbeAccess::Destroy, &[]);
+            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, session.facts().access, &[]);
         }
         self.text(session, stopped)
     }

@@ -48,8 +48,15 @@ fn per_second(session: &mut Session<'_>, depth: u32, count: usize) -> Result<f64
     Ok(count as f64 / last.since(reads[0].begun).as_secs_f64())
 }
 
-/// How long a far read waits beside others that are near each other, or follow each other.
+/// How long a far read waits beside others, with how far its waits differ.
 fn wait(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Result<Measured, ProbeError> {
+    let mut times = waits(session, depth, count, stream)?;
+    let middle = median(&mut times);
+    Ok(Measured::new(middle, (times[times.len() - 1] - times[0]) / 2.0))
+}
+
+/// How long far reads wait beside others that are near each other, or follow each other \[ns\].
+pub(super) fn waits(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Result<Vec<f64>, ProbeError> {
     let sectors = session.facts().sectors;
     let near = sectors / 10 / 8 * 8;
     let far: Vec<Step> = (0..count)
@@ -66,7 +73,5 @@ fn wait(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Re
         Some(step)
     });
     let [far, _] = session.two_loops((1, &mut far.into_iter()), (depth - 1, &mut others))?;
-    let mut times: Vec<f64> = far.iter().map(|read| read.latency()).collect();
-    let middle = median(&mut times);
-    Ok(Measured::new(middle, (times[times.len() - 1] - times[0]) / 2.0))
+    Ok(far.iter().map(|read| read.latency()).collect())
 }

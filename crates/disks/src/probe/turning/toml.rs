@@ -191,6 +191,9 @@ impl Findings {
         let age = queue.near.less(1e9 / queue.alone.max(1.0));
         let age = Measured::new(age.value.max(1e6), age.spread);
         let _ = writeln!(out, "age_limit = {}", time(age, "MEASURED"));
+        if self.fitted.iter().any(|fitted| fitted.key == "ncq.sequential_limit") {
+            let _ = writeln!(out, "sequential_limit = {}", self.fitted("ncq.sequential_limit", ""));
+        }
         let (wait, spread) = (queue.stream.value / 1e6, queue.stream.spread / 1e6);
         let _ = writeln!(out, "# A far read beside a stream waits {wait:.1}ms ±{spread:.1}");
     }

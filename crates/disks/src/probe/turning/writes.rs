@@ -10,6 +10,7 @@ use super::super::ProbeError;
 use super::super::fit::{Mixture, Parameter, Took};
 use super::super::session::{Random, Session, Step, Timed};
 use super::super::value::{Measured, median};
+use super::queue::waits;
 
 /// The cache, as it showed itself.
 #[derive(Clone, Debug)]
@@ -94,18 +95,30 @@ pub(super) enum Mixed {
     ReaderBesideRandom,
     /// A reader that thinks between its reads while something is dirty.
     Thoughtful,
+    /// Far reads beside a stream of reads.
+    FarBesideStream,
 }
 
 impl Mixed {
-    pub(super) const ALL: [Mixed; 4] =
-        [Mixed::Overflow, Mixed::ReaderBesideStream, Mixed::ReaderBesideRandom, Mixed::Thoughtful];
+    pub(super) const ALL: [Mixed; 5] = [
+        Mixed::FarBesideStream,
+        Mixed::Overflow,
+        Mixed::ReaderBesideStream,
+        Mixed::ReaderBesideRandom,
+        Mixed::Thoughtful,
+    ];
+
+    /// Does it write?
+    pub(super) fn writes(self) -> bool {
+        self != Mixed::FarBesideStream
+    }
 }
 
 impl Mixture for Mixed {
     fn run(self, session: &mut Session<'_>) -> Result<Took, ProbeError> {
         session.rest(Span::from_secs(5));
         let sectors = session.facts().sectors;
-        let depth = session.facts().depth.min(8);
+        let (depth, depth_of_all) = (session.facts().depth.min(8), session.facts().depth.min(64));
         let mut random = Random::new(77);
         let mut anywhere = move || random.below((sectors - 8) / 8) * 8;
         let latencies = |timed: Vec<Timed>| timed.iter().map(|timed| timed.latency()).collect::<Vec<f64>>();
@@ -133,6 +146,7 @@ impl Mixture for Mixed {
                 let [reads, writes] = session.two_loops((1, &mut reads), (depth.max(2) - 1, &mut writes))?;
                 Ok(vec![latencies(reads), latencies(writes)])
             }
+            Mixed::FarBesideStream => Ok(vec![waits(session, depth_of_all, 6, true)?]),
             Mixed::Thoughtful => {
                 let mut took = Vec::new();
                 for _ in 0..12 {
@@ -206,6 +220,13 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         key: "write_cache.dirty_limit",
         values: &["0.1s", "0.4s", "1.6s", "6.4s"],
         shows_in: &[Mixed::Thoughtful],
+        between: true,
+        with: None,
+    },
+    Parameter {
+        key: "ncq.sequential_limit",
+        values: &["10ms", "40ms", "160ms", "640ms", "2500ms"],
+        shows_in: &[Mixed::FarBesideStream],
         between: true,
         with: None,
     },
