@@ -62,8 +62,14 @@ keeps_the_laws! {
     cfq_2_6_32_with_the_patch_keeps_the_laws: "cfq@2.6.32+async_depth=remaining_slice";
     cfq_2_6_33_keeps_the_laws: "cfq@2.6.33";
     none_keeps_the_laws: "none";
+    mq_deadline_6_1_keeps_the_laws: "mq-deadline@6.1";
+    mq_deadline_6_12_keeps_the_laws: "mq-deadline@6.12";
     mq_deadline_keeps_the_laws: "mq-deadline";
+    kyber_6_1_keeps_the_laws: "kyber@6.1";
+    kyber_6_12_keeps_the_laws: "kyber@6.12";
     kyber_keeps_the_laws: "kyber";
+    bfq_6_1_keeps_the_laws: "bfq@6.1";
+    bfq_6_12_keeps_the_laws: "bfq@6.12";
     bfq_keeps_the_laws: "bfq";
     adios_keeps_the_laws: "adios";
     cfq_2_6_33_with_groups_keeps_the_laws: "cfq@2.6.33+groups";
