@@ -11,3 +11,5 @@ pub mod blk_iocost;
 pub mod blk_iolatency;
 pub mod blk_ioprio;
 pub mod blk_throttle;
+pub mod files;
+pub mod policy;

@@ -3,6 +3,7 @@
 
 use core::fmt;
 
+use crate::cgroup::blk_iocost::Overflows;
 use crate::elevator::Elevator;
 use crate::kernel::Kernel;
 use crate::queue::{Plugging, Slots};
@@ -126,6 +127,8 @@ pub struct Choice {
     pub(crate) row: Vec<(&'static str, &'static str)>,
     /// The release that was asked for, if it is not the era's.
     pub(crate) stands_for: Option<StandsFor>,
+    /// `+io.cost`: that controller stands in front of it.
+    pub io_cost: Option<Overflows>,
 }
 
 /// A release without a preset of its own.
@@ -181,6 +184,11 @@ impl Choice {
                 variant => text += &format!("+{mechanism}={variant}"),
             }
         }
+        text += match self.io_cost {
+            Some(Overflows::Kernel) => "+io.cost",
+            Some(Overflows::None) => "+io.cost=wide",
+            None => "",
+        };
         text
     }
 

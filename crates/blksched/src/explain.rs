@@ -178,6 +178,20 @@ pub enum Reason {
         /// The policy.
         by: &'static str,
     },
+    /// `io.max` holds a bio back; its submitter goes on.
+    HeldByMax {
+        /// Who.
+        submitter: SubmitterId,
+        /// Whose limit, or that of a group above.
+        group: GroupId,
+    },
+    /// It has passed.
+    PassedMax {
+        /// Who.
+        submitter: SubmitterId,
+        /// Whose.
+        group: GroupId,
+    },
     /// No request slot was free in this direction: the submitter sleeps.
     Slept {
         /// Who.

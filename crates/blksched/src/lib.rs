@@ -68,8 +68,8 @@ pub use group::{Group, GroupError, Groups};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
 pub use queue::{
-    BlockQueue, Delivery, DispatchAhead, Driver, FlushCommand, Kept, Limits, Next, Outcome, Plugging, Pool,
-    QueueConfig, Slots, Submitted, WakeRule, Wakes, merge, mq, rq_qos, wbt,
+    BlockQueue, Delivery, DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Limits, Next, Outcome, Plugging,
+    Pool, QueueConfig, Slots, Submitted, WakeRule, Wakes, merge, mq, rq_qos, wbt,
 };
 pub use request::{
     Bio, Class, Command, Dir, Durability, GroupId, Hints, Op, PerDir, PerWaiter, Priority, Request, RequestId,

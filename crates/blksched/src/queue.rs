@@ -16,6 +16,7 @@ use crate::tunables::{KnobError, Setting};
 
 mod answers;
 mod cancel;
+mod cgroup;
 mod config;
 mod dispatch_list;
 mod flush;
@@ -35,6 +36,7 @@ mod tasks;
 pub mod wbt;
 
 pub use answers::{Delivery, Next, Outcome, Submitted};
+pub use cgroup::GroupFileError;
 pub use config::{Limits, QueueConfig};
 pub use dispatch_list::{DispatchAhead, Driver, FlushCommand};
 pub use plug::Plugging;
@@ -42,6 +44,7 @@ pub use recorded::Kept;
 pub use slots::{Pool, Slots, WakeRule};
 pub use tasks::Wakes;
 
+use cgroup::BioGate;
 use dispatch_list::DispatchList;
 use flush::Flushes;
 use merge::MergeIndex;
@@ -65,6 +68,7 @@ pub struct BlockQueue<L: Listener = Silence> {
     sequences: Sequences,
     list: DispatchList,
     policies: Policies,
+    gate: BioGate,
     groups: Groups,
     /// The elevator's last answer, while nothing has changed since.
     answer: Option<Dispatch>,
@@ -157,6 +161,7 @@ impl<L: Listener> BlockQueue<L> {
             sequences: Sequences::default(),
             list: DispatchList::default(),
             policies: Policies::default(),
+            gate: BioGate::default(),
             groups: Groups::default(),
             answer: None,
             orphans: Vec::new(),
@@ -302,7 +307,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// When the queue next wants to be told the time, by any call.
     pub fn deadline(&self) -> Option<Instant> {
-        let parts = [self.elevator.deadline(), self.plug.deadline(), self.policies.deadline()];
+        let parts = [self.elevator.deadline(), self.plug.deadline(), self.policies.deadline(), self.gate.deadline()];
         parts.into_iter().flatten().min()
     }
 
@@ -379,7 +384,11 @@ impl<L: Listener> BlockQueue<L> {
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
         let due = |deadline: Option<Instant>| deadline.is_some_and(|at| at <= now);
-        if due(self.elevator.deadline()) || due(self.plug.deadline()) || due(self.policies.deadline()) {
+        if due(self.elevator.deadline())
+            || due(self.plug.deadline())
+            || due(self.policies.deadline())
+            || due(self.gate.deadline())
+        {
             self.pass_all(now);
         }
         self.core.clock = now;
@@ -410,6 +419,8 @@ impl<L: Listener> BlockQueue<L> {
             self.obey(at, run);
         } else if self.policies.deadline().is_some_and(|deadline| deadline <= at) {
             self.elapse_policies(at);
+        } else if self.gate.deadline().is_some_and(|deadline| deadline <= at) {
+            self.elapse_gate(at);
         } else {
             self.open_plug(at, Unplug::Timer);
         }

@@ -12,6 +12,7 @@
 mod clerk;
 pub mod experiment;
 mod grid;
+mod groups;
 mod hash;
 mod length;
 pub mod reality;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Command, DispatchAhead, Group, GroupId, Instant, KnobError, Limits, Listener, Plugging,
+    BlockQueue, Built, Choice, Command, DispatchAhead, Instant, KnobError, Limits, Listener, Plugging,
     Pool, QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
 };
 use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts};
@@ -214,11 +214,7 @@ impl Trial {
         for (knob, raw) in &self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
         }
-        for (nth, (_, weight)) in self.plan.groups.iter().enumerate() {
-            let group = Group { weight: *weight, ..Group::default() };
-            let made = queue.set_group(Instant::ZERO, GroupId(nth as u32 + 1), group);
-            made.expect("a plan has few groups, with weights that were checked");
-        }
+        crate::groups::make(&mut queue, &self.elevator, &self.disk, &self.plan);
         let clerk = Clerk::new(&self.plan, is_told);
         let config = self.queue_config(&self.elevator.build(), &disk.facts());
         let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());

@@ -1,6 +1,9 @@
 //! Four unlike tenants of one slow disk: what the scheduler keeps of shares and waits in simulated time. The server is
 //! held to the same with real clients, in wider bounds: there machines are late.
 
+#[path = "tenants/controllers.rs"]
+mod controllers;
+
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};

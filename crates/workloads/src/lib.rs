@@ -16,5 +16,5 @@ pub mod replay;
 mod source;
 
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
-pub use plan::{FilesPlan, JobPlan, Manner, Plan};
+pub use plan::{FilesPlan, GroupPlan, JobPlan, Manner, Plan};
 pub use source::{Delivered, Emission, GaveUp, Source, Trouble};

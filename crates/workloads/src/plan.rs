@@ -81,6 +81,19 @@ pub(crate) enum Origin {
     Replay { replay: Replay, parts: Vec<Part>, first: SubmitterId },
 }
 
+/// A control group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupPlan {
+    /// Its path below the root.
+    pub name: String,
+    /// The group above it.
+    pub parent: GroupId,
+    /// Its weight to an elevator and to io.cost, unless its files say otherwise.
+    pub weight: u32,
+    /// What is written to its files: name and text.
+    pub files: Vec<(String, String)>,
+}
+
 /// All processes of a run, laid out on a disk.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -88,8 +101,8 @@ pub struct Plan {
     pub jobs: Vec<JobPlan>,
     /// What was assumed about files.
     pub notes: Vec<Note>,
-    /// Control groups below the root, name and weight; the first is number 1.
-    pub groups: Vec<(String, u32)>,
+    /// Control groups below the root, a parent ahead of its children; the first is number 1.
+    pub groups: Vec<GroupPlan>,
     /// In the order of `jobs`.
     pub(crate) origins: Vec<Origin>,
 }

@@ -187,7 +187,11 @@ fn option_exitall_on_error_takes_the_others_along() {
 #[test]
 fn option_cgroup_puts_processes_into_groups() {
     let text = |lines: &str| format!("[global]\ndirect=1\nsize=4k\n[a]\ncgroup=x\n[b]\n{lines}\n[c]\n");
-    assert_eq!(plan(&text("cgroup=x")).groups, [("x".to_owned(), 100)]);
+    let named = |text: &str| plan(text).groups.iter().map(|g| (g.name.clone(), g.weight)).collect::<Vec<_>>();
+    assert_eq!(named(&text("cgroup=x")), [("x".to_owned(), 100)]);
+    let nested = plan("[a]\ndirect=1\nsize=4k\ncgroup=x/y\n").groups;
+    let parents: Vec<_> = nested.iter().map(|g| (g.name.as_str(), g.parent.0)).collect();
+    assert_eq!(parents, [("x", 0), ("x/y", 1)], "what it is below is made with it");
     assert_eq!(plan(&text("cgroup=y")).groups.len(), 2);
     let groups = |text: &str| {
         let mut found = Vec::new();
@@ -206,7 +210,16 @@ fn option_cgroup_puts_processes_into_groups() {
 #[test]
 fn option_cgroup_weight_is_its_groups() {
     let text = "[a]\ndirect=1\nsize=4k\ncgroup=x\ncgroup_weight=300\n";
-    assert_eq!(plan(text).groups, [("x".to_owned(), 300)]);
+    assert_eq!(plan(text).groups[0].weight, 300);
+}
+
+#[test]
+fn option_cgroup_files_are_written_to_its_group_or_another() {
+    let text = "[a]\ndirect=1\nsize=4k\ncgroup=x/y\ncgroup_files=io.max: rbps=1048576 wiops=9, x/io.weight: 50\n";
+    let groups = plan(text).groups;
+    assert_eq!(groups[1].files, [("io.max".to_owned(), "rbps=1048576 wiops=9".to_owned())]);
+    assert_eq!(groups[0].files, [("io.weight".to_owned(), "50".to_owned())]);
+    assert_eq!(plan("[a]\ndirect=1\nsize=4k\ncgroup=x\n").groups[0].files, []);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! The grammar of an elevator's name: `name[@kernel][+mechanism=variant]…`; `+mechanism` alone means `=on`.
 
 use super::{Choice, Entry, Preset, SpecError, releases};
+use crate::cgroup::blk_iocost::Overflows;
 use crate::entry::StandsFor;
 use crate::kernel::Kernel;
 use crate::nearest;
 
 /// An entry at one of its kernels, nothing switched.
 pub(super) fn of_era(entry: &Entry, preset: &Preset) -> Choice {
-    Choice { entry: *entry, preset: *preset, row: preset.row.to_vec(), stands_for: None }
+    Choice { entry: *entry, preset: *preset, row: preset.row.to_vec(), stands_for: None, io_cost: None }
 }
 
 pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> {
@@ -66,14 +67,18 @@ fn between(entry: &Entry, release: Kernel) -> Option<Choice> {
 
 fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecError> {
     let (name, variant) = word.split_once('=').unwrap_or((word, "on"));
+    if name == IO_COST && choice.kernel() >= SINCE {
+        return switch_io_cost(choice, variant, column);
+    }
     let here = choice.row.iter().map(|(mechanism, _)| *mechanism);
+    let controllers: &[&str] = if choice.kernel() >= SINCE { &[IO_COST] } else { &[] };
     let Some(at) = choice.row.iter().position(|(mechanism, _)| *mechanism == name) else {
         return Err(SpecError {
             word: name.to_owned(),
             column,
             what: format!("mechanism of {choice}"),
-            known: here.clone().map(str::to_owned).collect(),
-            nearest: nearest(name, here).map(str::to_owned),
+            known: here.clone().chain(controllers.iter().copied()).map(str::to_owned).collect(),
+            nearest: nearest(name, here.chain(controllers.iter().copied())).map(str::to_owned),
         });
     };
     let mechanism = choice.entry.mechanisms.iter().find(|mechanism| mechanism.name == name);
@@ -92,6 +97,26 @@ fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecErro
     Ok(())
 }
 
+/// The controller that can stand in front of any elevator by itself; the others come with what is written to groups.
+const IO_COST: &str = "io.cost";
+/// It stands between merging and slots of blk-mq's queues, which all schedulers have gone through since.
+const SINCE: Kernel = Kernel::new(5, 0, 0);
+/// As kernels compute it, or without the two overflows.
+const OVERFLOWS: [(&str, Overflows); 2] = [("on", Overflows::Kernel), ("wide", Overflows::None)];
+
+fn switch_io_cost(choice: &mut Choice, variant: &str, column: usize) -> Result<(), SpecError> {
+    let names = || OVERFLOWS.iter().map(|(name, _)| *name);
+    let found = OVERFLOWS.iter().find(|(name, _)| *name == variant).ok_or_else(|| SpecError {
+        word: variant.to_owned(),
+        column: column + IO_COST.len() + 1,
+        what: "variant of io.cost".to_owned(),
+        known: names().map(str::to_owned).collect(),
+        nearest: nearest(variant, names()).map(str::to_owned),
+    })?;
+    choice.io_cost = Some(found.1);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Catalogue;
@@ -102,6 +127,13 @@ mod tests {
         for era in catalogue.eras() {
             assert_eq!(catalogue.build(&era).map(|built| built.choice.to_string()).as_ref(), Ok(&era));
         }
+        for cost in ["none+io.cost", "bfq+io.cost=wide"] {
+            assert_eq!(catalogue.parse(cost).unwrap().to_string(), cost);
+        }
+        let old = catalogue.parse("cfq@2.6.33+io.cost").unwrap_err().to_string();
+        assert!(old.starts_with("12: `io.cost` is no mechanism"), "{old}");
+        let wide = catalogue.parse("none+io.cost=wied").unwrap_err().to_string();
+        assert!(wide.contains("the nearest is `wide`"), "{wide}");
         let tree = "deadline@2.5.45+order=tree";
         assert_eq!(catalogue.parse(tree).unwrap().to_string(), tree);
     }

@@ -245,8 +245,30 @@ impl IoCost {
         self.tree.set_weight(id, weight);
     }
 
-    /// A group is gone; nobody of it waits.
-    pub fn remove_group(&mut self, now: Instant, id: GroupId) {
+    /// `io.cost.qos` is written; none: the kernel's own.
+    pub fn set_qos(&mut self, qos: Option<Qos>) {
+        self.config.qos = qos;
+        self.refresh_parameters();
+    }
+
+    /// `io.cost.model` is written; none: the kernel's own.
+    pub fn set_model(&mut self, model: Option<Model>) {
+        self.config.model = model;
+        self.refresh_parameters();
+    }
+
+    /// It is switched off: whoever waits goes on.
+    pub fn release_all(&mut self, woken: &mut Vec<Woken>) {
+        for account in &mut self.accounts {
+            woken.extend(account.waiting.drain(..).map(|(task, _)| Woken { task, cost: 0 }));
+            account.wakes_at = None;
+        }
+    }
+
+    /// A group is gone: whoever waits in it goes on.
+    pub fn remove_group(&mut self, now: Instant, id: GroupId, woken: &mut Vec<Woken>) {
+        let account = self.account(id);
+        woken.extend(account.waiting.drain(..).map(|(task, _)| Woken { task, cost: 0 }));
         if let Some(at) = self.active.iter().position(|&active| active == id) {
             let moment = self.now(now);
             self.set_weights(moment, id, 0, 0, Save::No);

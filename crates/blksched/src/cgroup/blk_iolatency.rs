@@ -97,10 +97,12 @@ impl IoLatency {
         (level.parent, level.seen) = (parent, seen);
     }
 
-    /// A group is gone; nobody of it waits.
-    pub fn remove_group(&mut self, id: GroupId) {
+    /// A group is gone: whoever waits in it goes on.
+    pub fn remove_group(&mut self, id: GroupId, woken: &mut Vec<Task>) {
         let Some(level) = self.levels.get_mut(id.0 as usize) else { return };
-        let Level { parent, samples, .. } = core::mem::take(level);
+        let Level { parent, samples, waiting, .. } = core::mem::take(level);
+        woken.extend(waiting);
+        self.levels[id.0 as usize].parent = parent;
         let cookie = &mut self.levels[parent.0 as usize].children;
         cookie.samples = cookie.samples.saturating_sub(samples);
         if cookie.sufferer.is_some_and(|(sufferer, _)| sufferer == id) {

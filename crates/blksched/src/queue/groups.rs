@@ -28,6 +28,7 @@ impl<L: Listener> BlockQueue<L> {
     pub fn remove_group(&mut self, now: Instant, id: GroupId) -> Result<(), GroupError> {
         self.catch_up(now);
         self.groups.remove(id)?;
+        self.ungate(now, id);
         self.elevator.ungroup(&mut self.core.cx(now), id);
         self.tell_policies(now, |policy, cx| policy.ungroup(cx, id));
         self.changed();
@@ -54,6 +55,7 @@ impl<L: Listener> BlockQueue<L> {
 
     fn announce(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
         self.groups.set(id, group)?;
+        self.gate.group(id, group.parent);
         self.elevator.group(&mut self.core.cx(now), id, group);
         self.tell_policies(now, |policy, cx| policy.group(cx, id, group));
         Ok(())

@@ -8,6 +8,7 @@
 
 use super::mq::Task;
 use super::{BlockQueue, Listener};
+use crate::cgroup::files::Written;
 use crate::explain::Reason;
 use crate::group::{Group, Groups};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests};
@@ -87,6 +88,11 @@ pub trait RqQos: Send {
     /// A group is gone.
     fn ungroup(&mut self, _cx: &mut QosCx<'_>, _id: GroupId) {}
 
+    /// Something was written to a file of a group; false if that is another's file.
+    fn written(&mut self, _cx: &mut QosCx<'_>, _id: GroupId, _written: &Written) -> bool {
+        false
+    }
+
     /// An elevator comes. `own`: it schedules buffered writes by itself (BFQ).
     fn elevator(&mut self, _cx: &mut QosCx<'_>, _own: OwnThrottling) {}
 
@@ -137,6 +143,11 @@ impl<L: Listener> BlockQueue<L> {
         groups.into_iter().for_each(|(id, group)| policy.group(&mut cx, id, group));
         policy.elevator(&mut cx, own);
         self.woken(woke);
+    }
+
+    /// Is this policy on?
+    pub(super) fn has_policy(&self, name: &str) -> bool {
+        self.policies.policies.iter().any(|policy| policy.name() == name)
     }
 
     /// A writer slept because too much memory was dirty; a throttle wants to know.

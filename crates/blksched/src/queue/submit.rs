@@ -20,6 +20,14 @@ impl<L: Listener> BlockQueue<L> {
         assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
         self.catch_up(now);
         self.meet_group(now, &bio);
+        match self.pass_gate(now, bio) {
+            Some(bio) => self.submit_passed(now, bio),
+            None => Submitted::Held,
+        }
+    }
+
+    /// A bio that no limit holds back.
+    pub(super) fn submit_passed(&mut self, now: Instant, bio: Bio) -> Submitted {
         if bio.op == Op::Flush || !bio.durability.is_volatile() {
             return self.submit_durable(now, bio);
         }

@@ -4,7 +4,7 @@ use blksched::{Class, Dir, Priority, Span};
 use blksched_measure::{Cause, Claim, Direction, Sample, Share, Work, due, fairness, misplaced};
 use blksched_simulate::{Findings, JobOutcome};
 use blksched_workloads::host::WaitsFor;
-use blksched_workloads::{JobPlan, Plan};
+use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
 use super::memory::{self, MemoryMeasure};
 use super::role::Role;
@@ -249,14 +249,14 @@ fn dues(plan: &Plan, run: &Findings) -> Vec<f64> {
     let claim = |(job, outcome): (&JobPlan, &JobOutcome)| {
         let claim = Claim::new(job.priority, part_of_run(run, outcome.share.asked));
         let own = group_of(plan, job);
-        own.map_or(claim, |(_, weight)| Claim { group: (job.cgroup, *weight), ..claim })
+        own.map_or(claim, |group| Claim { group: (job.cgroup, group.weight), ..claim })
     };
     let claims: Vec<Claim> = plan.jobs.iter().zip(&run.jobs).map(claim).collect();
     due(&claims, givens(run).iter().sum())
 }
 
 /// Name and weight of a job's group, unless that is the root.
-fn group_of<'a>(plan: &'a Plan, job: &JobPlan) -> Option<&'a (String, u32)> {
+fn group_of<'a>(plan: &'a Plan, job: &JobPlan) -> Option<&'a GroupPlan> {
     plan.groups.get((job.cgroup.0 as usize).checked_sub(1)?)
 }
 
@@ -274,8 +274,8 @@ fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Sampl
         Class::Idle => "idle".to_owned(),
         _ => own.to_string(),
     };
-    if let Some((group, weight)) = group_of(plan, first).filter(|_| members.iter().all(alike)) {
-        name += &format!(" {group}={weight}");
+    if let Some(group) = group_of(plan, first).filter(|_| members.iter().all(alike)) {
+        name += &format!(" {}={}", group.name, group.weight);
     }
     (name, over(dues, |due| members.iter().map(|&job| due[job]).sum()))
 }

@@ -41,7 +41,7 @@ impl Role {
     pub(crate) fn of(plan: &Plan, members: &[usize]) -> (Role, &'static str) {
         let job = &plan.jobs[members[0]];
         let weight =
-            (job.cgroup.0 as usize).checked_sub(1).and_then(|nth| plan.groups.get(nth)).map(|(_, weight)| *weight);
+            (job.cgroup.0 as usize).checked_sub(1).and_then(|nth| plan.groups.get(nth)).map(|group| group.weight);
         let best_effort = job.priority.class == Class::BestEffort;
         let name = job.name.to_lowercase();
         let named = |word: &&str| name.contains(*word);

@@ -1,8 +1,10 @@
 //! Options about when results begin to count, whom a job's end ends, errors, and the group that shares are by.
 
+use blksched::cgroup::files;
+
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::ddir::PerDdir;
-use crate::fio::settings::{ExitWhat, Settings};
+use crate::fio::settings::{ExitWhat, GroupFile, Settings};
 use crate::fio::values::{Bare, ValueError, expected};
 
 const fn entry(name: &'static str, category: Category, kind: Kind, doc: &'static str) -> OptionEntry {
@@ -40,6 +42,25 @@ fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     }
     let ignored = |list: usize| lists.get(list).is_some_and(|list| *list);
     settings.ending.ignores = PerDdir { read: ignored(0), write: ignored(1), trim: ignored(1) };
+    Ok(())
+}
+
+/// `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. What is said of one file later holds.
+fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    for written in text.split(',') {
+        let Some((path, text)) = written.split_once(": ") else {
+            return expected("a file, a colon and what is written to it, as in io.weight: 200");
+        };
+        let (group, file) = match path.trim().rsplit_once('/') {
+            Some((group, file)) => (Some(group.to_owned()), file),
+            None => (None, path.trim()),
+        };
+        if let Err(error) = files::parse(file, text.trim()) {
+            return expected(error.to_string());
+        }
+        let written = GroupFile { group, file: file.to_owned(), text: text.trim().to_owned() };
+        settings.ending.cgroup.files.push(written);
+    }
     Ok(())
 }
 
@@ -86,13 +107,19 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "cgroup",
         Category::Process,
         Kind::Text(|s, name| s.ending.cgroup.name = Some(name)),
-        "group whose share of the disk it is, below the root; bfq and cfq heed groups",
+        "group whose share of the disk it is, a/b for one below another; bfq, cfq and the controllers heed it",
     ),
     entry(
         "cgroup_weight",
         Category::Process,
         Kind::Int { min: 1, max: 10_000, set: |s, weight| s.ending.cgroup.weight = Some(weight as u32) },
         "that group's weight",
+    ),
+    entry(
+        "cgroup_files",
+        Category::Process,
+        Kind::Own { form: "[group/]file: text[, …]", read: read_files },
+        "what is written to files of its group, or of another: io.max: rbps=1048576, io.weight: 200",
     ),
     entry(
         "continue_on_error",

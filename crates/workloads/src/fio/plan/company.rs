@@ -8,8 +8,8 @@ use blksched::{Group, GroupId, SubmitterId};
 use super::Scripted;
 use crate::fio::files::Clone;
 use crate::fio::process::{Ends, FlowPlan};
-use crate::fio::settings::ExitWhat;
-use crate::plan::JobPlan;
+use crate::fio::settings::{ExitWhat, GroupFile};
+use crate::plan::{GroupPlan, JobPlan};
 
 /// Tells every process whom it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
 pub(super) fn acquaint(clones: &[Clone<'_>], jobs: &[JobPlan], scripts: &mut [Scripted]) {
@@ -34,20 +34,37 @@ pub(super) fn acquaint(clones: &[Clone<'_>], jobs: &[JobPlan], scripts: &mut [Sc
     }
 }
 
-/// Puts processes into their control groups; answers name and weight of each. The last weight said of a group holds.
-pub(super) fn group(clones: &[Clone<'_>], jobs: &mut [JobPlan]) -> Vec<(String, u32)> {
-    let mut groups: Vec<(String, u32)> = Vec::new();
+/// Puts processes into their control groups; a parent stands ahead of its children. The last weight said of a group
+/// holds, and of each file the last text.
+pub(super) fn group(clones: &[Clone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupPlan> {
+    let mut groups: Vec<GroupPlan> = Vec::new();
     for (clone, job) in clones.iter().zip(jobs) {
         let said = &clone.job.settings.ending.cgroup;
-        let Some(name) = said.name.as_ref() else { continue };
-        let number = groups.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-            groups.push((name.clone(), Group::default().weight));
-            groups.len() - 1
-        });
-        groups[number].1 = said.weight.unwrap_or(groups[number].1);
-        job.cgroup = GroupId(number as u32 + 1);
+        if let Some(name) = said.name.as_ref() {
+            job.cgroup = number(&mut groups, name);
+            let group = &mut groups[job.cgroup.0 as usize - 1];
+            group.weight = said.weight.unwrap_or(group.weight);
+        }
+        for GroupFile { group, file, text } in &said.files {
+            let Some(name) = group.as_ref().or(said.name.as_ref()) else { continue };
+            let of = number(&mut groups, name);
+            let files = &mut groups[of.0 as usize - 1].files;
+            files.retain(|(known, _)| known != file);
+            files.push((file.clone(), text.clone()));
+        }
     }
     groups
+}
+
+/// The number of the group at `path`, which is made with all above it.
+fn number(groups: &mut Vec<GroupPlan>, path: &str) -> GroupId {
+    if let Some(at) = groups.iter().position(|group| group.name == path) {
+        return GroupId(at as u32 + 1);
+    }
+    let parent = path.rsplit_once('/').map_or(GroupId::ROOT, |(above, _)| number(groups, above));
+    let weight = Group::default().weight;
+    groups.push(GroupPlan { name: path.to_owned(), parent, weight, files: Vec::new() });
+    GroupId(groups.len() as u32)
 }
 
 fn gathered(keyed: impl Iterator<Item = (u64, SubmitterId)>) -> BTreeMap<u64, Arc<[SubmitterId]>> {

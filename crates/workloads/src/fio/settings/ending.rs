@@ -23,6 +23,16 @@ pub(crate) struct Cgroup {
     pub name: Option<String>,
     /// None: the default.
     pub weight: Option<u32>,
+    pub files: Vec<GroupFile>,
+}
+
+/// Something written to a file of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupFile {
+    /// None: the job's own.
+    pub group: Option<String>,
+    pub file: String,
+    pub text: String,
 }
 
 /// The fields carry the names of fio's options.

@@ -1,0 +1,329 @@
+//! The `io` files of a cgroup, as one writes them.
+//!
+//! **Rule** `KEY=VALUE` pairs behind an optional `MAJ:MIN`, which is read over: there is one disk. `io.max` and the
+//! files of io.cost change only what is named. Names and forms are those of the kernel's cgroup-v2 document.
+
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use super::blk_iocost::qos::{MILLION, Qos, Target};
+use super::blk_iocost::{Figures, Model};
+use super::blk_ioprio::PrioClass;
+use super::blk_throttle::Limit;
+use crate::group::WEIGHTS;
+use crate::nearest;
+use crate::request::PerDir;
+use crate::time::Span;
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Written {
+    /// `io.weight`: io.cost's.
+    Weight(u32),
+    /// `io.bfq.weight`: the elevator's.
+    BfqWeight(u32),
+    /// `io.max`.
+    Max(Vec<MaxKey>),
+    /// `io.latency`; none: no target.
+    Latency(Option<Span>),
+    /// `io.prio.class`.
+    PrioClass(PrioClass),
+    /// `io.cost.qos`, of the root.
+    CostQos(CostQos),
+    /// `io.cost.model`, of the root; none: the kernel's own.
+    CostModel(Option<Model>),
+}
+
+/// One key of `io.max`; none: `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxKey {
+    /// Bytes read per second.
+    Rbps(Option<u64>),
+    /// Bytes written per second.
+    Wbps(Option<u64>),
+    /// Reads per second.
+    Riops(Option<u64>),
+    /// Writes per second.
+    Wiops(Option<u64>),
+}
+
+impl MaxKey {
+    /// Limits with this key changed.
+    pub fn change(self, limits: &mut PerDir<Limit>) {
+        match self {
+            MaxKey::Rbps(limit) => limits.read.bps = limit,
+            MaxKey::Wbps(limit) => limits.write.bps = limit,
+            MaxKey::Riops(limit) => limits.read.iops = limit,
+            MaxKey::Wiops(limit) => limits.write.iops = limit,
+        }
+    }
+}
+
+/// `io.cost.qos`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CostQos {
+    /// Is io.cost on? None: as it was.
+    pub enable: Option<bool>,
+    /// What the device must keep; none: the kernel's own.
+    pub qos: Option<Qos>,
+}
+
+/// The files there are.
+pub const FILES: [&str; 7] =
+    ["io.weight", "io.bfq.weight", "io.max", "io.latency", "io.prio.class", "io.cost.qos", "io.cost.model"];
+
+/// Why a file did not take what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// The file, or what was taken for one.
+    pub file: String,
+    /// The word that does not fit, and where it begins, from 1.
+    pub word: String,
+    /// Its column in the text.
+    pub column: usize,
+    /// What was expected.
+    pub expected: String,
+    /// The nearest that exists.
+    pub nearest: Option<&'static str>,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FileError { file, word, column, expected, nearest } = self;
+        write!(f, "{file}: column {column}: `{word}`: expected {expected}")?;
+        nearest.map_or(Ok(()), |nearest| write!(f, "; the nearest is `{nearest}`"))
+    }
+}
+
+impl core::error::Error for FileError {}
+
+/// A word of the text and its column.
+#[derive(Clone, Copy)]
+struct Word<'t> {
+    file: &'t str,
+    text: &'t str,
+    column: usize,
+}
+
+impl<'t> Word<'t> {
+    fn refused(self, expected: impl Into<String>, known: &[&'static str]) -> FileError {
+        FileError {
+            file: self.file.to_owned(),
+            word: self.text.to_owned(),
+            column: self.column,
+            expected: expected.into(),
+            nearest: nearest(self.text, known.iter().copied()),
+        }
+    }
+
+    fn number(self, range: RangeInclusive<u64>) -> Result<u64, FileError> {
+        let number = self.text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| self.refused(format!("a number from {} to {}", range.start(), range.end()), &[]))
+    }
+
+    /// A rate, or `max`.
+    fn limit(self) -> Result<Option<u64>, FileError> {
+        if self.text == "max" {
+            return Ok(None);
+        }
+        let number = self.text.parse().ok().filter(|&number: &u64| number > 0);
+        number.map(Some).ok_or_else(|| self.refused("a number above 0, or max", &["max"]))
+    }
+
+    /// `95.5`, as parts of a million of the whole.
+    fn percent(self, most: u64) -> Result<u64, FileError> {
+        let (whole, part) = self.text.split_once('.').unwrap_or((self.text, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let hundredths = || {
+            let part = format!("{part:0<2}");
+            (part.len() <= 2).then_some(())?;
+            whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(part.parse().ok()?)
+        };
+        let ppm = if digits(whole) && digits(part) { hundredths().map(|hundredths| hundredths * 100) } else { None };
+        ppm.filter(|&ppm| ppm <= most * (MILLION / 100))
+            .ok_or_else(|| self.refused(format!("a percentage from 0 to {most}, with two decimals at most"), &[]))
+    }
+
+    fn pair(self) -> Result<(&'t str, Word<'t>), FileError> {
+        let (key, value) = self.text.split_once('=').ok_or_else(|| self.refused("KEY=VALUE", &[]))?;
+        Ok((key, Word { text: value, column: self.column + key.len() + 1, ..self }))
+    }
+}
+
+/// The words of a text, without a device's number in front.
+fn words<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = Word<'t>> {
+    let is_device = |word: &str| {
+        word.split_once(':').is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
+    };
+    let place =
+        move |word: &'t str| Word { file, text: word, column: word.as_ptr() as usize - text.as_ptr() as usize + 1 };
+    text.split_ascii_whitespace()
+        .enumerate()
+        .filter(move |(nth, word)| *nth > 0 || !is_device(word))
+        .map(move |(_, word)| place(word))
+}
+
+/// Understand what is written to a file.
+///
+/// # Errors
+/// If there is no such file, or it does not take that: the error names the word and what was expected.
+pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
+    let end = Word { file, text: "", column: text.len() + 1 };
+    let mut all = words(file, text);
+    match file {
+        "io.weight" | "io.bfq.weight" => {
+            let word = all.find(|word| word.text != "default");
+            let range = u64::from(*WEIGHTS.start())..=u64::from(*WEIGHTS.end());
+            let weight = word.unwrap_or(end).number(range)? as u32;
+            Ok(if file == "io.weight" { Written::Weight(weight) } else { Written::BfqWeight(weight) })
+        }
+        "io.max" => Ok(Written::Max(all.map(max_key).collect::<Result<_, _>>()?)),
+        "io.latency" => {
+            let (key, value) = all.next().unwrap_or(end).pair()?;
+            if key != "target" {
+                return Err(Word { text: key, ..value }.refused("target=MICROSECONDS", &["target"]));
+            }
+            let target = if value.text == "max" { 0 } else { value.number(0..=10_000_000_000)? };
+            Ok(Written::Latency((target > 0).then(|| Span::from_us(target))))
+        }
+        "io.prio.class" => {
+            let names: Vec<&'static str> = PrioClass::NAMES.iter().map(|(name, _)| *name).collect();
+            let word = all.next().unwrap_or(end);
+            let found = PrioClass::NAMES.iter().find(|(name, _)| *name == word.text);
+            let (_, class) = found.ok_or_else(|| word.refused(format!("one of {}", names.join(", ")), &names))?;
+            Ok(Written::PrioClass(*class))
+        }
+        "io.cost.qos" => cost_qos(all).map(Written::CostQos),
+        "io.cost.model" => cost_model(all).map(Written::CostModel),
+        other => {
+            let word = Word { file: "cgroup", text: other, column: 1 };
+            Err(word.refused(format!("one of {}", FILES.join(", ")), &FILES))
+        }
+    }
+}
+
+fn max_key(word: Word<'_>) -> Result<MaxKey, FileError> {
+    const KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
+    let (key, value) = word.pair()?;
+    match key {
+        "rbps" => value.limit().map(MaxKey::Rbps),
+        "wbps" => value.limit().map(MaxKey::Wbps),
+        "riops" => value.limit().map(MaxKey::Riops),
+        "wiops" => value.limit().map(MaxKey::Wiops),
+        _ => Err(Word { text: key, ..word }.refused("rbps, wbps, riops or wiops", &KEYS)),
+    }
+}
+
+/// `enable=1 ctrl=user rpct=95.00 rlat=10000 wpct=95.00 wlat=20000 min=50.00 max=150.00`.
+fn cost_qos<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<CostQos, FileError> {
+    const KEYS: [&str; 8] = ["enable", "ctrl", "rpct", "rlat", "wpct", "wlat", "min", "max"];
+    let mut found = CostQos::default();
+    let mut qos = Qos { min_ppm: MILLION / 100, max_ppm: 100 * MILLION, ..Qos::default() };
+    let mut is_user = false;
+    for word in words {
+        let (key, value) = word.pair()?;
+        is_user |= !matches!(key, "enable" | "ctrl");
+        let Target { percentile_ppm: rpct, latency_us: rlat } = &mut qos.read;
+        let Target { percentile_ppm: wpct, latency_us: wlat } = &mut qos.write;
+        match key {
+            "enable" => found.enable = Some(value.number(0..=1)? == 1),
+            "ctrl" => match value.text {
+                "auto" => is_user = false,
+                "user" => is_user = true,
+                _ => return Err(value.refused("auto or user", &["auto", "user"])),
+            },
+            "rpct" => *rpct = value.percent(100)?,
+            "wpct" => *wpct = value.percent(100)?,
+            "rlat" => *rlat = value.number(1..=60_000_000)?,
+            "wlat" => *wlat = value.number(1..=60_000_000)?,
+            "min" => qos.min_ppm = value.percent(10_000)?.max(1),
+            "max" => qos.max_ppm = value.percent(10_000)?.max(1),
+            _ => return Err(Word { text: key, ..word }.refused(format!("one of {}", KEYS.join(", ")), &KEYS)),
+        }
+    }
+    if qos.min_ppm > qos.max_ppm {
+        (qos.min_ppm, qos.max_ppm) = (qos.max_ppm, qos.min_ppm);
+    }
+    found.qos = is_user.then_some(qos);
+    Ok(found)
+}
+
+/// `ctrl=user model=linear rbps=… rseqiops=… rrandiops=… wbps=… wseqiops=… wrandiops=…`.
+fn cost_model<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<Option<Model>, FileError> {
+    const KEYS: [&str; 8] = ["ctrl", "model", "rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops"];
+    let mut model = PerDir::<Figures>::default();
+    let mut is_user = false;
+    for word in words {
+        let (key, value) = word.pair()?;
+        is_user |= !matches!(key, "ctrl" | "model");
+        let field = match key {
+            "ctrl" => match value.text {
+                "auto" | "user" => continue,
+                _ => return Err(value.refused("auto or user", &["auto", "user"])),
+            },
+            "model" if value.text == "linear" => continue,
+            "model" => return Err(value.refused("linear", &["linear"])),
+            "rbps" => &mut model.read.bps,
+            "rseqiops" => &mut model.read.seqiops,
+            "rrandiops" => &mut model.read.randiops,
+            "wbps" => &mut model.write.bps,
+            "wseqiops" => &mut model.write.seqiops,
+            "wrandiops" => &mut model.write.randiops,
+            _ => return Err(Word { text: key, ..word }.refused(format!("one of {}", KEYS.join(", ")), &KEYS)),
+        };
+        *field = value.number(1..=1 << 40)?;
+    }
+    Ok(is_user.then_some(model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_one_writes_them() {
+        assert_eq!(parse("io.weight", "default 250"), Ok(Written::Weight(250)));
+        assert_eq!(parse("io.bfq.weight", "8:16 10"), Ok(Written::BfqWeight(10)));
+        let max = [MaxKey::Rbps(Some(2_097_152)), MaxKey::Wiops(Some(120)), MaxKey::Wbps(None)];
+        assert_eq!(parse("io.max", "8:16 rbps=2097152 wiops=120 wbps=max"), Ok(Written::Max(max.to_vec())));
+        assert_eq!(parse("io.latency", "8:16 target=75000"), Ok(Written::Latency(Some(Span::from_ms(75)))));
+        assert_eq!(parse("io.latency", "target=0"), Ok(Written::Latency(None)));
+        assert_eq!(parse("io.prio.class", "restrict-to-be"), Ok(Written::PrioClass(PrioClass::RestrictToBe)));
+        let Ok(Written::CostQos(qos)) = parse("io.cost.qos", "enable=1 rpct=95.5 rlat=10000 min=50.00 max=150") else {
+            panic!("it is taken")
+        };
+        let user = qos.qos.unwrap();
+        assert_eq!((qos.enable, user.read.percentile_ppm, user.min_ppm), (Some(true), 955_000, 500_000));
+        assert_eq!(user.max_ppm, 1_500_000);
+        let text = "8:16 ctrl=user model=linear rbps=174019176 rseqiops=41708 rrandiops=370 wbps=178075866 \
+                    wseqiops=42705 wrandiops=378";
+        assert_eq!(
+            parse("io.cost.model", text),
+            Ok(Written::CostModel(Some(super::super::blk_iocost::Class::Hdd.model())))
+        );
+        assert_eq!(parse("io.cost.model", "ctrl=auto"), Ok(Written::CostModel(None)));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_column_and_what_was_expected() {
+        for (file, text, expected) in [
+            ("io.wieght", "1", "cgroup: column 1: `io.wieght`: expected one of"),
+            ("io.weight", "0", "io.weight: column 1: `0`: expected a number from 1 to 10000"),
+            ("io.weight", "", "io.weight: column 1: ``: expected a number"),
+            (
+                "io.max",
+                "8:0 rpbs=1",
+                "io.max: column 5: `rpbs`: expected rbps, wbps, riops or wiops; the nearest is `rbps`",
+            ),
+            ("io.max", "rbps=fast", "io.max: column 6: `fast`: expected a number above 0, or max"),
+            ("io.max", "rbps", "io.max: column 1: `rbps`: expected KEY=VALUE"),
+            ("io.latency", "tarot=1", "io.latency: column 7: `tarot`: expected target=MICROSECONDS"),
+            ("io.prio.class", "idel", "io.prio.class: column 1: `idel`: expected one of"),
+            ("io.cost.qos", "rpct=95.123", "io.cost.qos: column 6: `95.123`: expected a percentage from 0 to 100"),
+            ("io.cost.model", "model=cubic", "io.cost.model: column 7: `cubic`: expected linear"),
+        ] {
+            let error = parse(file, text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

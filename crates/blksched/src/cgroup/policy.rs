@@ -1,0 +1,16 @@
+//! io.cost and io.latency in their place between merging and slots: what the queue tells them, in their own words.
+
+mod io_cost;
+mod io_latency;
+
+pub use io_cost::IoCostPolicy;
+pub use io_latency::IoLatencyPolicy;
+
+use crate::request::Bio;
+
+/// A bio's name while it has no request: its tag, and where the piece begins.
+type Key = (u64, u64);
+
+fn key(bio: &Bio) -> Key {
+    (bio.tag.0, bio.start.0)
+}

@@ -1,0 +1,196 @@
+//! io.cost among the queue's policies.
+//!
+//! Not modelled: the delay of a debtor's tasks on their way back to user space ([`IoCost::delay`]); processes here have
+//! no such way, and debt arises from metadata alone.
+
+use std::collections::BTreeMap;
+
+use super::{Key, key};
+use crate::cgroup::blk_iocost::{Config, Ended, IoCost, Verdict, Woken};
+use crate::cgroup::files::{CostQos, Written};
+use crate::group::Group;
+use crate::queue::mq::Task;
+use crate::queue::rq_qos::{QosCx, RqQos, Throttled};
+use crate::request::{Bio, GroupId, Op, RequestId, Table};
+use crate::time::Instant;
+
+/// What a bio has paid, and when it began to look for a slot.
+#[derive(Clone, Copy, Debug)]
+struct Paid {
+    cost: u64,
+    asked: Instant,
+}
+
+/// A request's bios and times.
+#[derive(Clone, Debug, Default)]
+struct Charged {
+    bios: Vec<(GroupId, u64)>,
+    asked: Instant,
+    started: Instant,
+}
+
+/// io.cost on a queue.
+#[derive(Debug)]
+pub struct IoCostPolicy {
+    cost: IoCost,
+    /// `io.weight`, where it was written.
+    weights: BTreeMap<GroupId, u32>,
+    groups: BTreeMap<GroupId, Group>,
+    /// Bios that have paid and have no request yet.
+    paid: BTreeMap<Key, Paid>,
+    /// Tasks that were woken, and what their bios cost.
+    granted: BTreeMap<Task, u64>,
+    charged: Table<Charged>,
+    woken: Vec<Woken>,
+    state: State,
+}
+
+/// `enable=` of `io.cost.qos`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    On,
+    Off,
+}
+
+impl IoCostPolicy {
+    /// As configured.
+    pub fn new(config: Config) -> IoCostPolicy {
+        IoCostPolicy {
+            cost: IoCost::new(config),
+            weights: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            paid: BTreeMap::new(),
+            granted: BTreeMap::new(),
+            charged: Table::new(),
+            woken: Vec::new(),
+            state: State::On,
+        }
+    }
+
+    /// Hand over whom io.cost has woken.
+    fn wake(&mut self, cx: &mut QosCx<'_>) {
+        for Woken { task, cost } in self.woken.drain(..) {
+            self.granted.insert(Task(task), cost);
+            cx.woke().push(Task(task));
+        }
+    }
+
+    fn announce(&mut self, now: Instant, id: GroupId) {
+        let Some(group) = self.groups.get(&id) else { return };
+        let weight = self.weights.get(&id).copied().unwrap_or(group.weight);
+        self.cost.set_group(now, id, group.parent, weight);
+    }
+}
+
+impl RqQos for IoCostPolicy {
+    fn name(&self) -> &'static str {
+        "io.cost"
+    }
+
+    fn throttle(&mut self, cx: &mut QosCx<'_>, task: Task, bio: &Bio) -> Throttled {
+        if self.state == State::Off {
+            return Throttled::Go;
+        }
+        let verdict = self.cost.throttle(cx.now, task.0, bio, &mut self.woken);
+        let cost = match verdict {
+            Verdict::Go { cost } => Some(cost),
+            Verdict::Debt => Some(0),
+            // It may have been let through by its own coming.
+            Verdict::Sleep => {
+                let at = self.woken.iter().position(|woken| woken.task == task.0);
+                at.map(|at| self.woken.remove(at).cost)
+            }
+        };
+        self.wake(cx);
+        let Some(cost) = cost else { return Throttled::Sleep };
+        self.paid.insert(key(bio), Paid { cost, asked: cx.now });
+        Throttled::Go
+    }
+
+    fn resumed(&mut self, cx: &mut QosCx<'_>, task: Task, bio: &Bio) {
+        let cost = self.granted.remove(&task).unwrap_or(0);
+        self.paid.insert(key(bio), Paid { cost, asked: cx.now });
+    }
+
+    fn merged(&mut self, cx: &mut QosCx<'_>, into: RequestId, bio: &Bio) {
+        if self.state == State::Off {
+            return;
+        }
+        let is_back = cx.rq(into).end() == bio.end();
+        let was_charged = self.charged.row(into).bios.first().is_some_and(|(_, cost)| *cost > 0);
+        let cost = self.cost.merged(cx.now, bio, is_back, was_charged);
+        self.charged.row(into).bios.push((bio.group, cost));
+    }
+
+    fn track(&mut self, cx: &mut QosCx<'_>, rq: RequestId, bio: &Bio) {
+        let paid = self.paid.remove(&key(bio)).unwrap_or(Paid { cost: 0, asked: cx.now });
+        let charged = self.charged.row(rq);
+        charged.bios.clear();
+        charged.bios.push((bio.group, paid.cost));
+        (charged.asked, charged.started) = (paid.asked, cx.now);
+    }
+
+    fn done(&mut self, cx: &mut QosCx<'_>, rq: RequestId) {
+        let charged = self.charged.row(rq);
+        let (asked, started) = (charged.asked, charged.started);
+        let mut bios = core::mem::take(&mut charged.bios);
+        let was_tracked = !bios.is_empty();
+        bios.drain(..).for_each(|(group, cost)| self.cost.bio_done(group, cost));
+        self.charged.row(rq).bios = bios;
+        let request = cx.rq(rq);
+        if was_tracked && matches!(request.op, Op::Read | Op::Write) {
+            let ended = Ended { dir: request.dir(), sectors: request.sectors, asked, started };
+            self.cost.request_done(cx.now, ended);
+        }
+    }
+
+    fn absorbed(&mut self, _cx: &mut QosCx<'_>, into: RequestId, victim: RequestId) {
+        let bios = core::mem::take(&mut self.charged.row(victim).bios);
+        self.charged.row(into).bios.extend(bios);
+    }
+
+    fn group(&mut self, cx: &mut QosCx<'_>, id: GroupId, group: Group) {
+        self.groups.insert(id, group);
+        self.announce(cx.now, id);
+    }
+
+    fn ungroup(&mut self, cx: &mut QosCx<'_>, id: GroupId) {
+        self.groups.remove(&id);
+        self.weights.remove(&id);
+        self.cost.remove_group(cx.now, id, &mut self.woken);
+        self.wake(cx);
+    }
+
+    fn written(&mut self, cx: &mut QosCx<'_>, id: GroupId, written: &Written) -> bool {
+        match written {
+            Written::Weight(weight) => {
+                self.weights.insert(id, *weight);
+                self.announce(cx.now, id);
+            }
+            Written::CostQos(CostQos { enable, qos }) => {
+                self.cost.set_qos(*qos);
+                match enable {
+                    Some(true) => self.state = State::On,
+                    Some(false) => {
+                        self.state = State::Off;
+                        self.cost.release_all(&mut self.woken);
+                        self.wake(cx);
+                    }
+                    None => {}
+                }
+            }
+            Written::CostModel(model) => self.cost.set_model(*model),
+            _ => return false,
+        }
+        true
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.cost.deadline()
+    }
+
+    fn elapse(&mut self, cx: &mut QosCx<'_>) {
+        self.cost.elapse(cx.now, &mut self.woken);
+        self.wake(cx);
+    }
+}

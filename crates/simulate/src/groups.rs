@@ -1,0 +1,44 @@
+//! A plan's groups on a queue: what is written to their files, and io.cost in front of everything if it was chosen.
+
+use blksched::{BlockQueue, Choice, Group, GroupId, Instant, Listener};
+use blksched_disks::sheet::six_figures;
+use blksched_disks::{DiskSpec, SixFigures};
+use blksched_workloads::Plan;
+
+/// Files that only the root has, whichever job names them.
+const OF_ROOT: [&str; 2] = ["io.cost.qos", "io.cost.model"];
+
+/// The kernel's own demands on the device (any rate up to 10000 %, no latency) let the clock run away as long as no
+/// slot is short, and then nobody is throttled. The model is the disk's own, so its rate is what the disk can do.
+const COST_QOS: &str = "enable=1 ctrl=user rlat=25000 wlat=25000 min=50.00 max=100.00";
+
+/// Make the plan's groups and write their files.
+pub(crate) fn make<L: Listener>(queue: &mut BlockQueue<L>, choice: &Choice, disk: &DiskSpec, plan: &Plan) {
+    let now = Instant::ZERO;
+    if let Some(overflows) = choice.io_cost {
+        queue.ensure_io_cost(now, overflows);
+        write(queue, GroupId::ROOT, "io.cost.model", &cost_model(disk));
+        write(queue, GroupId::ROOT, "io.cost.qos", COST_QOS);
+    }
+    for (nth, group) in (1..).zip(&plan.groups) {
+        let made = Group { parent: group.parent, weight: group.weight, ..Group::default() };
+        queue.set_group(now, GroupId(nth), made).expect("a plan has few groups, with weights that were checked");
+        for (file, text) in &group.files {
+            let of = if OF_ROOT.contains(&file.as_str()) { GroupId::ROOT } else { GroupId(nth) };
+            write(queue, of, file, text);
+        }
+    }
+}
+
+fn write<L: Listener>(queue: &mut BlockQueue<L>, id: GroupId, file: &str, text: &str) {
+    let written = queue.write_group_file(Instant::ZERO, id, file, text);
+    written.unwrap_or_else(|error| unreachable!("it was checked when the job file was read: {error}"));
+}
+
+/// The disk's own six figures, as `io.cost.model` takes them: what somebody would find who measured it.
+fn cost_model(disk: &DiskSpec) -> String {
+    let figures = SixFigures::NAMES.iter().zip(six_figures(disk).to_array());
+    // A model without a figure has 0 there; io.cost takes a missing one for free.
+    let words = figures.filter(|(_, figure)| *figure > 0).map(|(name, figure)| format!(" {name}={figure}"));
+    format!("ctrl=user model=linear{}", words.collect::<String>())
+}
