@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Command, DispatchAhead, Instant, KnobError, Limits, Listener, Plugging,
-    Pool, QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
+    BlockQueue, Built, Choice, Command, DispatchAhead, Instant, KnobError, Limits, Listener, Plugging, Pool,
+    QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
 };
 use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts};
 use blksched_measure::{JobRecord, Reasons, Share};
