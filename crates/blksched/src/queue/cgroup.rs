@@ -4,8 +4,8 @@
 //! **Rule** A bio passes `io.max` of its group and of every group above before anything else is tried; held there, it
 //! takes no slot, and its submitter goes on. What passes later is submitted by a worker, reads and writes in the order
 //! in which they queued. Then the group's `io.prio.class` sets its priority, ahead of merging. io.cost and io.latency
-//! are policies between merging and slots (`rq_qos`): the former is there once `io.cost.qos` enables it, the latter once
-//! a target is written.
+//! are policies between merging and slots (`rq_qos`): the former is there once `io.cost.qos` enables it, the latter
+//! once a target is written.
 //! **Origin** docs/behaviour/cgroup-io.md#o.
 
 use std::collections::BTreeMap;
