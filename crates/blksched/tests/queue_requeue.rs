@@ -16,9 +16,29 @@ fn all() -> Vec<String> {
     all
 }
 
+/// Those that let what was handed back go first: all but ADIOS, whose lists are looked at in the wrong order
+/// (docs/behaviour/adios-3.1.md#a6).
+fn kind_to_the_handed_back() -> impl Iterator<Item = String> {
+    all().into_iter().filter(|spec| !spec.starts_with("adios"))
+}
+
+#[test]
+fn adios_sends_what_was_handed_back_behind_what_waits_while_it_learns() {
+    let mut rig = Rig::new("adios", config(3));
+    for start in [100, 200, 300] {
+        rig.new_read(start, 8);
+    }
+    let commands = [rig.issue(), rig.issue(), rig.issue()];
+    for command in commands.iter().rev() {
+        rig.queue.requeue(rig.now, command.rq);
+    }
+    rig.new_read(10, 8);
+    assert_eq!(rig.drain(), [10, 300, 200, 100], "new ones first, then in the order in which they came back");
+}
+
 #[test]
 fn a_request_handed_back_goes_before_anything_else() {
-    for spec in all() {
+    for spec in kind_to_the_handed_back() {
         let mut rig = Rig::new(&spec, config(1));
         if spec.starts_with("cfq") {
             // It would leave the disk idle for the reader before it writes.
@@ -43,7 +63,7 @@ fn a_request_handed_back_goes_before_anything_else() {
 
 #[test]
 fn of_several_the_one_handed_back_last_goes_first() {
-    for spec in all() {
+    for spec in kind_to_the_handed_back() {
         let mut rig = Rig::new(&spec, config(3));
         for start in [100, 200, 300] {
             rig.new_read(start, 8);
@@ -59,7 +79,7 @@ fn of_several_the_one_handed_back_last_goes_first() {
 
 #[test]
 fn it_takes_nothing_while_it_waits_for_its_second_chance() {
-    for spec in all() {
+    for spec in kind_to_the_handed_back() {
         let mut rig = Rig::new(&spec, config(1));
         rig.new_read(100, 8);
         let command = rig.issue();
