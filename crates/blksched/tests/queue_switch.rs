@@ -295,3 +295,20 @@ fn a_request_that_absorbed_an_older_one_keeps_the_older_ones_place() {
     let order: Vec<u64> = rig.drain();
     assert_eq!(order, [0, 1000], "{low:?} is as old as {high:?} was, older than {between:?}");
 }
+
+/// Found by the laws: a wake-up comes for a batch of returned tags, and the batch is sized for whoever may limit
+/// requests. Whoever slept behind the old elevator's limit waited for a batch that the new one's requests never fill.
+#[test]
+fn whoever_sleeps_behind_the_old_elevators_limit_goes_on_under_the_new_one() {
+    let slots = Slots::LINUX_6_1.with_nr_requests(128);
+    let mut rig = Rig::new("mq-deadline@6.1", QueueConfig { depth: 1, slots, ..QueueConfig::default() });
+    rig.queue.set(rig.now, "async_depth", 1).unwrap();
+    let mut asleep = 0;
+    for nth in 0..64 {
+        asleep += usize::from(rig.write(1000 * nth, 8) == Submitted::Asleep);
+    }
+    assert!(asleep > 0, "the limit is felt");
+    switch(&mut rig, elevator("deadline@4.20"));
+    assert_eq!(rig.drain().len(), 64);
+    assert_eq!(rig.done().len(), 64);
+}

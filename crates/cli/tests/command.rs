@@ -770,7 +770,7 @@ fn a_disk_is_measured_and_what_comes_out_is_a_disk() {
 
 /// Every scheduler's jobs: rate and mean latency, with their names.
 fn rates_and_means(disk: &str) -> (serde_json::Value, Vec<(String, f64)>) {
-    let text = done(&["compare", "--seeds", "2", "--disk", disk, "--json"]);
+    let text = done(&["compare", "--disk", disk, "--json"]);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut numbers = Vec::new();
     for scheduler in value["schedulers"].as_array().unwrap() {

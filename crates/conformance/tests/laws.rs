@@ -61,6 +61,7 @@ keeps_the_laws! {
     cfq_2_6_32_keeps_the_laws: "cfq@2.6.32";
     cfq_2_6_32_with_the_patch_keeps_the_laws: "cfq@2.6.32+async_depth=remaining_slice";
     cfq_2_6_33_keeps_the_laws: "cfq@2.6.33";
+    none_6_1_keeps_the_laws: "none@6.1";
     none_keeps_the_laws: "none";
     mq_deadline_6_1_keeps_the_laws: "mq-deadline@6.1";
     mq_deadline_6_12_keeps_the_laws: "mq-deadline@6.12";

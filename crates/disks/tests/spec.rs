@@ -115,14 +115,14 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
 fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
     assert_eq!(
         complaint("average = ", "averge = "),
-        "my.toml:21:1: unknown key `averge`: expected in [seek] one of min, average, max, head_switch, write_settle, \
+        "my.toml:22:1: unknown key `averge`: expected in [seek] one of min, average, max, head_switch, write_settle, \
          acquire, curve; did you mean `average`?"
     );
     assert_eq!(
         complaint("[zones]", "[zons]"),
-        "my.toml:9:2: unknown key `zons`: expected here one of kind, description, capacity, max_command, speed, zones, \
-         geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, delay, caps, tracer, \
-         published; did you mean `zones`?"
+        "my.toml:10:2: unknown key `zons`: expected here one of kind, description, attached, capacity, max_command, \
+         speed, zones, geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, delay, caps, \
+         tracer, published; did you mean `zones`?"
     );
 }
 
@@ -130,15 +130,15 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
 fn a_bad_unit_is_told_its_place_and_what_was_expected() {
     assert_eq!(
         complaint("\"8.9ms\"", "\"8.9 millis\""),
-        "my.toml:21:11: \"8.9 millis\" is no value for `average`: expected a time from 0s to 500ms, as in \"8.9ms\""
+        "my.toml:22:11: \"8.9 millis\" is no value for `average`: expected a time from 0s to 500ms, as in \"8.9ms\""
     );
     assert_eq!(
         complaint("outer = \"40MB/s\"", "outer = 40"),
-        "my.toml:11:9: 40 is no value for `outer`: expected a rate from 100kB/s to 100GB/s, as in \"40MB/s\""
+        "my.toml:12:9: 40 is no value for `outer`: expected a rate from 100kB/s to 100GB/s, as in \"40MB/s\""
     );
     assert_eq!(
         complaint("\"7200rpm\"", "\"7200\""),
-        "my.toml:7:9: \"7200\" is no value for `speed`: expected a speed from 1000rpm to 30000rpm, as in \"7200rpm\""
+        "my.toml:8:9: \"7200\" is no value for `speed`: expected a speed from 1000rpm to 30000rpm, as in \"7200rpm\""
     );
 }
 
@@ -146,11 +146,11 @@ fn a_bad_unit_is_told_its_place_and_what_was_expected() {
 fn a_value_out_of_range_is_told_the_range() {
     assert_eq!(
         complaint("heads = 4", "heads = 0"),
-        "my.toml:15:9: 0 is no value for `heads`: expected a whole number from 1 to 64"
+        "my.toml:16:9: 0 is no value for `heads`: expected a whole number from 1 to 64"
     );
     assert_eq!(
         complaint("segment = \"512KiB\"", "segment = \"1B\""),
-        "my.toml:35:11: \"1B\" is no value for `segment`: \
+        "my.toml:36:11: \"1B\" is no value for `segment`: \
          expected a size in whole sectors of 512 bytes, from 4KiB to 2097152KiB, as in \"512KiB\""
     );
 }
@@ -159,7 +159,7 @@ fn a_value_out_of_range_is_told_the_range() {
 fn a_wrong_word_is_told_the_valid_ones() {
     assert_eq!(
         complaint("order = \"position\"", "order = \"postion\""),
-        "my.toml:40:9: `postion` is not a value of `order`: expected one of off, fifo, position; \
+        "my.toml:41:9: `postion` is not a value of `order`: expected one of off, fifo, position; \
          did you mean `position`?"
     );
     assert_eq!(
@@ -172,15 +172,15 @@ fn a_wrong_word_is_told_the_valid_ones() {
 fn values_that_contradict_each_other_are_told_apart() {
     assert_eq!(
         complaint("inner = \"22MB/s\"", "inner = \"44MB/s\""),
-        "my.toml:12:9: `inner` is faster than `outer`: rates fall towards the centre"
+        "my.toml:13:9: `inner` is faster than `outer`: rates fall towards the centre"
     );
     assert_eq!(
         complaint("max = \"18ms\"", "max = \"5ms\""),
-        "my.toml:22:7: `max` is less than `average`: seek times rise with the distance"
+        "my.toml:23:7: `max` is less than `average`: seek times rise with the distance"
     );
     assert_eq!(
         complaint("track_skew = \"0.12rev\"", "track_skew = \"0.05rev\""),
-        "my.toml:16:14: `track_skew` is 416666ns at 7200rpm, shorter than the head_switch (900us) that it must cover"
+        "my.toml:17:14: `track_skew` is 416666ns at 7200rpm, shorter than the head_switch (900us) that it must cover"
     );
 }
 
@@ -188,7 +188,7 @@ fn values_that_contradict_each_other_are_told_apart() {
 fn what_is_missing_is_named() {
     assert_eq!(
         complaint("average = \"8.9ms\"", "# "),
-        "my.toml:19:1: [seek] lacks the key `average`, a time from 0s to 500ms, as in \"8.9ms\""
+        "my.toml:20:1: [seek] lacks the key `average`, a time from 0s to 500ms, as in \"8.9ms\""
     );
     assert_eq!(complaint("[interface]\nrate = \"80MB/s\"", ""), "my.toml:1:1: the file lacks the table [interface]");
 }
@@ -196,7 +196,7 @@ fn what_is_missing_is_named() {
 #[test]
 fn broken_toml_is_told_its_place() {
     let broken = complaint("count = 16", "count 16");
-    assert!(broken.starts_with("my.toml:10:"), "{broken}");
+    assert!(broken.starts_with("my.toml:11:"), "{broken}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn shares(disk: &str, elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
     let trial = Trial {
         elevator: Catalogue::builtin().parse(elevator).unwrap(),
         knobs: knobs.iter().map(|&(knob, raw)| (knob.to_owned(), raw)).collect(),
-        surroundings: Surroundings { depth: Some(1), ..Surroundings::default() },
+        surroundings: Surroundings { depth: Some(1), nr_requests: Some(256), ..Surroundings::default() },
         disk: spec,
         plan: Arc::new(plan),
         seed: 1,

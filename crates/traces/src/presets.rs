@@ -145,6 +145,7 @@ impl Preset {
         match &self.first {
             Some(line) if first != line => return Err(format!("its first line would be `{line}`")),
             None if first.starts_with("fio version") => return Err("it is an iolog of fio's".to_owned()),
+            None if first.starts_with("time_ns,disk,") => return Err("it has our own columns".to_owned()),
             _ => {}
         }
         let spec = self.spec_for(beginning);

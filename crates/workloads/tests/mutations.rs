@@ -91,6 +91,7 @@ filename_format=$jobname.$jobnum
 [e]
 cgroup=a
 cgroup_weight=300
+cgroup_files=io.max: rbps=1048576
 cmd_type=nvme
 sg_write_mode=verify_bytchk_01
 zonemode=none

@@ -146,7 +146,9 @@ fn every_built_in_runs_and_the_same_seed_gives_the_same_run() {
         };
         let first = |seed| plan.sources(seed).iter_mut().map(begin).collect::<Vec<_>>();
         assert_eq!(first(1), first(1), "{}", entry.name);
-        assert!(first(1).iter().all(|emissions| letters(emissions) == "SW"), "{}", entry.name);
+        // A direct job submits, a buffered one calls.
+        let begins: Vec<String> = first(1).iter().map(|emissions| letters(emissions)).collect();
+        assert!(begins.iter().all(|begin| ["SW", "RCW"].contains(&begin.as_str())), "{}: {begins:?}", entry.name);
     }
     assert_eq!(builtin("nothing"), None);
 }

@@ -196,6 +196,10 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Nobody waits for these: a worker submits them, in one plug.
     pub(super) fn submit_released(&mut self, now: Instant, released: &[u64]) {
+        // Then no plug is opened either: whoever collects in it has not handed over yet.
+        if released.is_empty() {
+            return;
+        }
         let mut submitters = Vec::new();
         for token in released {
             let Some(bio) = self.gate.held.remove(token) else { continue };

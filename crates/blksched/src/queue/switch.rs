@@ -29,7 +29,9 @@ impl<L: Listener> BlockQueue<L> {
         self.core.books.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
         let shallowest = self.elevator.shallowest(&self.core.books.device);
         if let SlotBook::Tags(tasks) = &mut self.core.slots {
-            tasks.announce(shallowest);
+            let mut woke = core::mem::take(&mut self.woke);
+            tasks.change_over(shallowest, &mut woke);
+            self.woken(woke);
         }
         let own = self.elevator.own_throttling();
         self.tell_policies(now, |policy, cx| policy.elevator(cx, own));

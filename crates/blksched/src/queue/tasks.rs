@@ -88,8 +88,19 @@ impl Tasks {
         sleeping.pieces.push_back(sleeper);
     }
 
-    pub(super) fn announce(&mut self, shallowest: Option<u32>) {
+    /// Another elevator comes. A kernel lets whoever sleeps for a tag through before it changes over; here they are
+    /// woken and go on without the old elevator's limit. Left asleep, they would wait for a batch of wake-ups that is
+    /// sized for the new one and may never fill.
+    pub(super) fn change_over(&mut self, shallowest: Option<u32>, woke: &mut Vec<Task>) {
         self.set.announce(shallowest);
+        for sleeping in self.sleeping.iter_mut().flatten() {
+            if let Gate::Tag(search) = &mut sleeping.gate {
+                *search = Search::All;
+            }
+        }
+        while self.set.waits().asleep().next().is_some() {
+            self.set.wake_one_each(woke);
+        }
     }
 
     pub(super) fn nobody_runs(&self) -> bool {

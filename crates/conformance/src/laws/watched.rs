@@ -1,9 +1,10 @@
 //! An elevator under watch: every call passes through, and the law of calls hears of it.
 
 use blksched::merge::Merging;
+use blksched::rq_qos::OwnThrottling;
 use blksched::{
-    Admission, Bio, Cx, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, KnobError, Lookup, Neighbours,
-    Request, RequestId, Requests, Run, Setting, SubmitterId, Tunables,
+    Admission, Bio, Cx, DeviceFacts, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, KnobError, Lookup,
+    Neighbours, Request, RequestId, Requests, Run, Setting, SubmitterId, Tunables,
 };
 
 use super::calls::Calls;
@@ -68,6 +69,16 @@ impl Elevator for Watched {
 
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         self.changes(cx, |inner, cx| inner.admit(cx, bio))
+    }
+
+    fn shallowest(&self, device: &DeviceFacts) -> Option<u32> {
+        self.inner.shallowest(device)
+    }
+
+    // `schedules` is not passed on: requests of `none` that go straight to the device would pass these eyes by.
+
+    fn own_throttling(&self) -> OwnThrottling {
+        self.inner.own_throttling()
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {

@@ -9,10 +9,7 @@ pub const NAMES: &[&str] = &["bfq-doc", "bfq-video"];
 fn bfq_doc() {
     let controls = [
         // Without raising what has just started.
-        Control {
-            changes: &[Knob("*bfq", "low_latency", 0)],
-            breaks: &[(1, &["beside reads: bfq / idle", "SSD: bfq / idle"])],
-        },
+        Control { changes: &[Knob("*bfq", "low_latency", 0)], breaks: &[(1, &["beside reads: bfq / idle"])] },
         // The others raise it too.
         Control {
             changes: &[Elevator("*", "bfq")],
@@ -26,15 +23,10 @@ fn bfq_doc() {
             changes: &[Run("reads and writes: bfq, low_latency 0", "reads and writes: bfq")],
             breaks: &[(1, &["beside reads and writes: bfq, low_latency 0 / idle"])],
         },
-        // One queue for all.
-        Control {
-            changes: &[Run("in order, buffered: bfq", "in order, all at once: bfq")],
-            breaks: &[(3, &["disk, in order, buffered: bfq / cfq"])],
-        },
         // One request at a time, and idling for everybody.
         Control {
             changes: &[Knob("*bfq", "strict_guarantees", 1)],
-            breaks: &[(3, &["disk, at random: bfq / none", "SSD, in order: bfq / none", "SSD, at random: bfq / none"])],
+            breaks: &[(3, &["disk, at random: bfq / none", "SSD, at random: bfq / none"])],
         },
     ];
     every_claim_fails_under("bfq-doc", &controls);

@@ -22,12 +22,7 @@ fn horror() {
         // A sequential write costs a revolution.
         Control {
             changes: &[Text("disk.preset =", "disk.write_cache.order = \"off\"\ndisk.preset =")],
-            breaks: &[(0, &["fifo_batch 64", "fifo_batch 32", "fifo_batch 16", "fifo_batch 8"])],
-        },
-        // The drive drops what it has read ahead when it drains a write.
-        Control {
-            changes: &[Text("disk.look_ahead.hold = \"512KiB\"", "disk.look_ahead.hold = \"0B\"")],
-            breaks: &[(0, &["fifo_batch 16"])],
+            breaks: &[(0, &["fifo_batch 64", "fifo_batch 32"])],
         },
         // Nobody keeps reads and writes apart.
         Control {

@@ -57,22 +57,28 @@ impl Bfq {
         if self.scheduling.groups == Groups::Off || self.path(q).any(|n| self.entities[n].place == Place::Out) {
             return false;
         }
-        let mut path: Vec<Node> = self.path(q).collect();
-        path.reverse();
-        let mut limit = limit;
-        path.into_iter().any(|n| {
-            let entity = &self.entities[n];
-            let classes = &self.levels[entity.level].classes;
-            let weights = match n.as_queue() {
-                // Higher classes weigh eight times as much.
-                Some(_) => classes[..=entity.class as usize].iter().fold(0, |sum, tree| 8 * sum + tree.weight),
-                None => classes[entity.class as usize].weight,
-            };
-            if weights != 0 {
-                limit = rounded(limit * entity.weight, weights);
-            }
-            weights != 0 && entity.allocated >= limit
-        })
+        self.left_for(Node::queue(q), limit).is_none()
+    }
+
+    /// What of `limit` the groups above leave to `n`, from the top down; `None` if one of them, or `n`, has all of its
+    /// part on the way.
+    fn left_for(&self, n: Node, limit: i64) -> Option<i64> {
+        let entity = &self.entities[n];
+        let limit = match self.group_above(entity.level) {
+            Some(group) => self.left_for(group, limit)?,
+            None => limit,
+        };
+        let classes = &self.levels[entity.level].classes;
+        let weights = match n.as_queue() {
+            // Higher classes weigh eight times as much.
+            Some(_) => classes[..=entity.class as usize].iter().fold(0, |sum, tree| 8 * sum + tree.weight),
+            None => classes[entity.class as usize].weight,
+        };
+        if weights == 0 {
+            return Some(limit);
+        }
+        let limit = rounded(limit * entity.weight, weights);
+        (entity.allocated < limit).then_some(limit)
     }
 
     /// A request of a queue exists, or no more: it counts for the queue and the groups that it is in at that moment.

@@ -63,7 +63,13 @@ fn of_many_reads_in_one_request_only_the_bad_one_fails() {
 
 #[test]
 fn one_tenants_bad_block_fails_nobody_elses_request() {
-    for (elevator, command) in [("mq-deadline", Command::Read), ("mq-deadline", WRITE), ("noop", WRITE)] {
+    // Where groups are kept apart, only the bad one's eight are tried again; where they are not, all sixteen.
+    for (elevator, command, expected) in [
+        ("mq-deadline", Command::Read, 1 + 2 + 8),
+        ("mq-deadline", WRITE, 1 + 2 + 8),
+        ("noop", Command::Read, 1 + 1 + 16),
+        ("noop", WRITE, 1 + 1 + 16),
+    ] {
         let mut rig = neighbours(elevator);
         let (bad, good) = (rig.client(0), rig.client(1));
         rig.ask(bad, 1, Command::Read, 500 << 20, 4096);
@@ -74,16 +80,17 @@ fn one_tenants_bad_block_fails_nobody_elses_request() {
         // Each tenant has a file of its own to the engine; they are ranges of one.
         let transfers = work_with_a_bad_block(&mut rig, SIZE - 4096);
         rig.drain();
-        assert!(transfers < 20, "they have merged: {transfers}");
+        assert_eq!(transfers, expected, "{elevator} {command:?}: they have merged");
         assert!(rig.told(good).iter().all(|(_, errno)| errno.is_none()));
         let failed = rig.told(bad).iter().filter(|(_, errno)| errno.is_some()).count();
         assert_eq!((failed, rig.shard.tenants[1].used.errors), (1, 0));
     }
 }
 
+/// Only before blk-mq: since then a bio joins no request of another group, and each tenant is a group.
 #[test]
 fn a_request_of_two_tenants_is_paid_for_by_both() {
-    let mut rig = neighbours("mq-deadline");
+    let mut rig = neighbours("noop");
     let (before, behind) = (rig.client(0), rig.client(1));
     rig.ask(before, 1, Command::Read, 500 << 20, 4096);
     rig.let_disk_work();
@@ -99,6 +106,28 @@ fn a_request_of_two_tenants_is_paid_for_by_both() {
     let [first, second] = [0, 1].map(|at| rig.shard.tenants[at].used.in_device);
     let (first, second) = ((first - before_it).as_ns(), second.as_ns());
     assert!(second > 0 && first.abs_diff(3 * second) <= 8, "by sectors: {first} and {second} ns");
+}
+
+#[test]
+fn with_schedulers_of_blk_mq_a_request_is_of_one_tenant() {
+    for elevator in ["none", "mq-deadline", "kyber", "bfq", "adios"] {
+        let mut rig = neighbours(elevator);
+        let (before, behind) = (rig.client(0), rig.client(1));
+        rig.ask(before, 1, Command::Read, 500 << 20, 4096);
+        rig.ask(before, 2, WRITE, SIZE - 4096, 4096);
+        rig.ask(behind, 3, WRITE, 0, 4096);
+        let mut writes = 0;
+        while !rig.shard.queue.queue().requests().is_empty() {
+            while let Some(length) = rig.first_of(is_disk) {
+                writes += usize::from(rig.first_of(is_write).is_some());
+                assert_eq!(length, 4096, "{elevator}");
+                rig.end(Ok(length), is_disk);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            rig.turn();
+        }
+        assert_eq!(writes, 2, "{elevator}");
+    }
 }
 
 #[test]

@@ -58,6 +58,9 @@ struct Had {
     asked: Vec<u64>,
     done: u64,
     waited: Vec<Span>,
+    /// The longest command that it paid for, and what it had paid before.
+    longest: Span,
+    paid: Span,
 }
 
 struct World {
@@ -198,6 +201,11 @@ impl World {
                 self.rig.shard.clock = Clock::Told(self.now);
                 self.rig.step();
                 self.settle();
+                // The device takes one command at a time, so a step ends one at most.
+                for (had, tenant) in self.had.iter_mut().zip(&self.rig.shard.tenants) {
+                    had.longest = had.longest.max(tenant.used.in_device - had.paid);
+                    had.paid = tenant.used.in_device;
+                }
             }
             for (tenant, had) in self.had.iter_mut().enumerate() {
                 had.time.push(self.rig.shard.tenants[tenant].used.in_device);
@@ -276,6 +284,10 @@ fn play(disk: &str, elevator: &str, knobs: &[(String, i64)], shares: Shares, loa
         };
         let rate = due / cost(had);
         let bound = if in_flight <= 1.0 { 1.0 } else { 3.0 * in_flight / rate };
+        // Who paid for a long command waits until the others have had as much. On `sata-2009` a read that meets a turn
+        // of destaging (50 ms) takes 63 ms, so a quarter's next one waits 252 ms; a stream's bound was 103, it had 227.
+        // With turns of 5 ms it has 102 of 111 without this.
+        let bound = bound.max(seconds(had.longest) / due);
         // A flush is one command, which nobody can interrupt; without any this is nothing.
         let bound = bound + 2.0 * seconds(longest_flush);
         found.p99 = found.p99.max(p99 / bound);
@@ -309,9 +321,11 @@ fn loads() -> Vec<(&'static str, Vec<Load>)> {
         ("weights 1:2:4:8", weights),
         ("seven, and one with 20 connections", seven),
         ("100 connections and three deep ones", hundred),
+        // No more than fits in a third, or the backlog grows for ever: beside destaging a read costs 12 ms, so 40 a
+        // second would be 480 ms of 333.
         (
             "bursts beside one at a time and a heavy writer",
-            vec![load(Bursts(40), 1, 1), load(Reads, 1, 1), load(Writes, 1, 16)],
+            vec![load(Bursts(20), 1, 1), load(Reads, 1, 1), load(Writes, 1, 16)],
         ),
         ("a flush loop beside four", [four, vec![load(Flushes, 1, 1)]].concat()),
     ]
