@@ -464,7 +464,7 @@ impl IoCost {
         self.accounts[id.0 as usize].wakes_at.map(Instant::from_ns)
     }
 
-    /// What [`Coefficients`] came to: page, sequential and random I/O, of reads and of writes.
+    /// What `Coefficients` came to: page, sequential and random I/O, of reads and of writes.
     pub fn coefficients(&self) -> [u64; 6] {
         let PerDir { read, write } = PerDir::from_fn(|dir| *self.coefficients.of(dir));
         [read.page, read.sequential, read.random, write.page, write.sequential, write.random]

@@ -1,7 +1,7 @@
 //! DiskSim's parameter files as a disk of ours: `DRIVE.model`, with `DRIVE.seek` and `DRIVE.diskspecs` beside it.
 //!
-//! [`syntax`] reads the files, [`keys`] knows the parameters, [`drive`] and [`layout`] take what they say,
-//! [`write`] says it in our TOML, which is then read like any other. Nothing is fitted: what the files do not say
+//! `syntax` reads the files, `keys` knows the parameters, `drive` and `layout` take what they say,
+//! `write` says it in our TOML, which is then read like any other. Nothing is fitted: what the files do not say
 //! is listed in the TOML's head.
 //!
 //! Written from DiskSim's manual and the files themselves. Not modelled, and refused or noted: other layouts than
