@@ -163,8 +163,8 @@ const INTRODUCTION: &str = "\
 
 Recorded on real kernels, predicted by this program: the same job files, disk, number of tags. `testdata/reality` says
 how it was recorded; `crates/simulate/tests/reality.rs` predicts every cell again at each run of the tests, fails if one
-leaves its tolerance that `testdata/reality/known-misses.tsv` does not list with a reason, or comes back into it, and
-writes this page.
+leaves its tolerance that `testdata/reality/known-misses.tsv` does not list, or comes back into it, and writes this
+page. Of the misses listed many say only *not yet explained*, and the reasons of the others are inferred, not tested.
 
 The way from the kernel to the disk (loop device, FUSE, server) takes time of its own. It is added to every predicted
 command, and fitted on job 01 alone. *Verdict right*: the scheduler that is predicted to have the highest geometric mean
