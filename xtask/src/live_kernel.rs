@@ -7,7 +7,6 @@
 //! Under random writes mq-deadline must agree on 199 issues of 200, what the trace does not show left out, and so must
 //! Kyber. The other scenes hang on more that it does not show, so their agreement is told and fails nothing.
 
-mod loop_device;
 mod slow_file;
 mod tracing;
 
@@ -21,8 +20,8 @@ use blksched_conformance::live::{Agreement, Recorded, compare};
 use blksched_traces::tracefs::{self, Line};
 
 use crate::Verdict;
+use crate::loop_device::LoopDevice;
 use crate::shell;
-use loop_device::LoopDevice;
 use slow_file::SlowFile;
 use tracing::Tracing;
 
@@ -145,10 +144,9 @@ pub fn run() -> Result<Verdict> {
 
 /// What this machine lacks.
 fn missing() -> Option<String> {
-    let root = std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     let has = |path: &str| Path::new(path).exists();
     match () {
-        () if !root => Some("only root can make a loop device and trace".to_owned()),
+        () if !shell::is_root() => Some("only root can make a loop device and trace".to_owned()),
         () if !has("/dev/loop-control") => Some("no loop devices here (/dev/loop-control)".to_owned()),
         () if !has("/dev/fuse") => Some("no FUSE here (/dev/fuse)".to_owned()),
         () if shell::find_program("losetup").is_none() => Some("no losetup (Debian package mount)".to_owned()),

@@ -9,6 +9,7 @@
 //! * `bench [--gate]`: times for people, instruction counts for the gate
 //! * `demerit [FOLDER]`: our disk beside real drives, from DiskSim's files and measured response times
 //! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
+//! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
 //! * `audit`: licences and advisories of the dependencies
 
 mod audit;
@@ -18,9 +19,13 @@ mod demerit;
 mod docs;
 #[cfg(target_os = "linux")]
 mod live_kernel;
+#[cfg(target_os = "linux")]
+mod loop_device;
 mod shell;
 mod test;
 mod tidy;
+#[cfg(target_os = "linux")]
+mod timed_disk;
 mod transcripts;
 
 use std::path::PathBuf;
@@ -86,6 +91,14 @@ enum Verb {
     /// Compare the running kernel's decisions with ours on a loop device (needs root; skipped by name elsewhere)
     #[cfg(target_os = "linux")]
     LiveKernel,
+    /// Run a command beside a file that takes as long as a disk model says, by the wall clock (needs root and FUSE)
+    #[cfg(target_os = "linux")]
+    TimedDisk {
+        /// A preset's name or a TOML file
+        disk: String,
+        /// For the shell; `$file` is the file's path
+        command: String,
+    },
     /// Check the dependencies' licences and advisories with cargo deny
     Audit,
 }
@@ -110,6 +123,8 @@ fn main() -> ExitCode {
         }
         #[cfg(target_os = "linux")]
         Verb::LiveKernel => live_kernel::run(),
+        #[cfg(target_os = "linux")]
+        Verb::TimedDisk { disk, command } => timed_disk::run(&disk, &command),
         Verb::Audit => audit::run(),
     };
     match result {

@@ -1,9 +1,6 @@
 //! Tests that run only when asked for: `#[ignore = "slow: …"]` and `#[ignore = "root: …"]`, the reason behind the
 //! colon. Without `--slow` or `--root` a run names them among the skipped, with that reason.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-
 use super::libtest::{self, Skip};
 use super::packages;
 use super::report::Outcome;
@@ -37,7 +34,7 @@ impl Tier {
 
     /// Runs the tests of this tier that the run before left out; they are no longer among the skipped then.
     pub fn run(self, skipped: &mut Vec<Skip>) -> Outcome {
-        if self == Tier::Root && !is_root() {
+        if self == Tier::Root && !shell::is_root() {
             let reason = "the user is not root".to_owned();
             return Outcome::Skipped(Skip { what: self.step().to_owned(), reason, packages: vec![] });
         }
@@ -68,11 +65,6 @@ impl Tier {
 /// The test's name within its suite.
 fn name_of(skip: &Skip) -> &str {
     skip.what.split_once(' ').map_or(skip.what.as_str(), |(_, name)| name)
-}
-
-/// Whoever owns this process is root.
-pub fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
 #[cfg(test)]

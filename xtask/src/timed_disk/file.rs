@@ -1,0 +1,162 @@
+//! The folder with one file in it, which FUSE asks for; everything that the file is asked goes to the clock.
+
+use std::ffi::OsStr;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use blksched::{Op, Sector};
+use blksched_disks::Outcome;
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, WriteFlags,
+};
+
+use super::clock::{Answer, Asked, Clock};
+
+pub const NAME: &str = "disk";
+const FILE: INodeNo = INodeNo(2);
+const FOREVER: Duration = Duration::from_secs(3600);
+const SECTOR: u64 = 512;
+/// The kernel's own limit for a request, unless an administrator raised it.
+const MOST: u32 = 1 << 20;
+
+/// Who waits in the kernel, and for what.
+pub enum Reply {
+    Read(ReplyData, usize),
+    Write(ReplyWrite, u32),
+    Flush(ReplyEmpty),
+}
+
+impl Answer for Reply {
+    fn done(self, outcome: Outcome) {
+        match (self, outcome) {
+            (Reply::Read(reply, size), Outcome::Ok) => reply.data(&vec![0; size]),
+            (Reply::Write(reply, size), Outcome::Ok) => reply.written(size),
+            (Reply::Flush(reply), Outcome::Ok) => reply.ok(),
+            (Reply::Read(reply, _), Outcome::Failed(_)) => reply.error(Errno::EIO),
+            (Reply::Write(reply, _), Outcome::Failed(_)) => reply.error(Errno::EIO),
+            (Reply::Flush(reply), Outcome::Failed(_)) => reply.error(Errno::EIO),
+        }
+    }
+}
+
+pub struct DiskFile {
+    clock: Arc<Clock<Reply>>,
+    bytes: u64,
+    most: u32,
+    depth: u32,
+}
+
+impl DiskFile {
+    pub fn new(clock: Arc<Clock<Reply>>) -> DiskFile {
+        let facts = clock.facts();
+        let most = facts.max_sectors.saturating_mul(SECTOR as u32).min(MOST);
+        DiskFile { clock, bytes: facts.sectors * SECTOR, most, depth: facts.depth }
+    }
+
+    fn attributes(&self, ino: INodeNo) -> FileAttr {
+        let (kind, size, perm) =
+            if ino == FILE { (FileType::RegularFile, self.bytes, 0o600) } else { (FileType::Directory, 0, 0o700) };
+        let never = UNIX_EPOCH;
+        FileAttr {
+            ino,
+            size,
+            blocks: size / SECTOR,
+            atime: never,
+            mtime: never,
+            ctime: never,
+            crtime: never,
+            kind,
+            perm,
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            blksize: 4096,
+            // What macOS calls flags; Linux has none.
+            flags: 0,
+        }
+    }
+}
+
+/// The sectors that these bytes touch.
+fn asked(op: Op, offset: u64, bytes: u64) -> Asked {
+    let start = offset / SECTOR;
+    Asked { op, start: Sector(start), sectors: ((offset + bytes).div_ceil(SECTOR) - start) as u32 }
+}
+
+impl Filesystem for DiskFile {
+    /// As many at a time as the disk takes, and none larger than it takes.
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        config.set_max_write(self.most).ok();
+        config.set_max_background(self.depth.clamp(64, 1024) as u16).ok();
+        config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).ok();
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if name == NAME {
+            reply.entry(&FOREVER, &self.attributes(FILE), Generation(0));
+        } else {
+            reply.error(Errno::ENOENT);
+        }
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&FOREVER, &self.attributes(ino));
+    }
+
+    /// Past the page cache, so that every request comes here.
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let bytes = u64::from(size).min(self.bytes.saturating_sub(offset));
+        if bytes == 0 {
+            reply.data(&[]);
+        } else {
+            self.clock.ask(asked(Op::Read, offset, bytes), Reply::Read(reply, bytes as usize));
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let size = data.len() as u32;
+        if offset + u64::from(size) > self.bytes {
+            reply.error(Errno::ENOSPC);
+        } else {
+            self.clock.ask(asked(Op::Write, offset, u64::from(size)), Reply::Write(reply, size));
+        }
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        self.clock.ask(Asked { op: Op::Flush, start: Sector(0), sectors: 0 }, Reply::Flush(reply));
+    }
+
+    /// Closing it is no matter of the disk's.
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        reply.ok();
+    }
+}
