@@ -231,7 +231,12 @@ pub enum Reason {
         /// The request.
         rq: RequestId,
     },
-    /// A flush of the disk's cache was sent for this many bios.
+    /// A bio waits for the next flush of the disk's cache.
+    FlushAsked {
+        /// Who made the bio.
+        submitter: SubmitterId,
+    },
+    /// A flush of the disk's cache was sent for this many bios: for all that have asked since the last one.
     FlushSent {
         /// Bios that wait for it.
         bios: u32,

@@ -216,7 +216,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Nothing more is to be done with `rq`: its bios end, the policies hear of it, its slot comes free, in this order.
     fn end_request(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
         let dir = self.core.books.requests[rq].dir();
-        self.deliver(rq, outcome);
+        self.deliver(now, rq, outcome);
         self.tell_policies(now, |policy, cx| policy.done(cx, rq));
         match &mut self.core.slots {
             SlotBook::Pools(pools) => pools.release(dir),
@@ -517,11 +517,12 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// Hand the bios of a finished request back, unless their data must still be flushed.
-    fn deliver(&mut self, rq: RequestId, outcome: Outcome) {
+    fn deliver(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
         let bios = core::mem::replace(&mut self.core.books.requests.get_mut(rq).bios, Fragment::NONE);
         let needs_flush = self.core.books.requests[rq].durability.fua && !self.core.config.limits.fua;
         if needs_flush && outcome == Outcome::Ok && self.core.config.slots.era().is_none() {
             self.flushes.after(bios);
+            self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
         } else {
             self.finish_bios(bios, outcome);
         }

@@ -58,6 +58,7 @@ fn a_few_scripts_reach_everything_that_the_queue_can_say_and_do() {
         "Issued",
         "Completed",
         "Requeued",
+        "FlushAsked",
         "FlushSent",
         "Switched",
         "BatchBegan",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use blksched::{Command, Instant, RequestId};
 
-use crate::{Activity, Ledger, Trace};
+use crate::{Activity, Ledger, Stint, Trace};
 
 /// A disk, in virtual time. It never reads a clock and never calls back.
 ///
@@ -34,6 +34,15 @@ pub trait Disk: Send {
     ///
     /// A disk of several answers the sum over its members, worked out at this call.
     fn ledger(&self) -> Cow<'_, Ledger>;
+
+    /// How many parts of it can work at the same time: heads that move apart, dies, channels.
+    fn parts(&self) -> u32;
+
+    /// From now on it remembers what its parts do, for [`Disk::stints`].
+    fn watch(&mut self);
+
+    /// Moves what has become known of its parts' work since the last call to `to`; nothing unless it is watched.
+    fn stints(&mut self, to: &mut Vec<Stint>);
 
     /// What has passed, if a tracer is in the way.
     fn trace(&self) -> Option<&Trace> {

@@ -9,7 +9,8 @@ use blksched::{Command, Instant, Op, Span};
 
 use crate::disk::admit;
 use crate::endings::Endings;
-use crate::{Activity, Disk, Facts, Finished, FixedSpec, Ledger, Outcome};
+use crate::stint::Stints;
+use crate::{Activity, Disk, Facts, Finished, FixedSpec, Ledger, Outcome, Stint, Work};
 
 pub(crate) struct Fixed {
     facts: Facts,
@@ -20,6 +21,7 @@ pub(crate) struct Fixed {
     in_flight: u32,
     endings: Endings<()>,
     ledger: Ledger,
+    stints: Stints,
 }
 
 impl Fixed {
@@ -39,6 +41,7 @@ impl Fixed {
             in_flight: 0,
             endings: Endings::with_capacity(spec.depth as usize),
             ledger: Ledger::default(),
+            stints: Stints::default(),
         }
     }
 
@@ -63,9 +66,11 @@ impl Disk for Fixed {
             return;
         }
         let service = Activity { overhead: self.service, transfer: self.transfer(&command), ..Activity::default() };
-        let free = self.channels.iter_mut().min().expect("at least one channel");
+        let channels = self.channels.iter_mut().enumerate();
+        let (part, free) = channels.min_by_key(|(_, free)| **free).expect("at least one channel");
         let begin = now.max(*free);
         *free = begin + service.sum();
+        self.stints.note(part as u32, Work::Command(command.rq), begin, begin + service.sum());
         self.ledger.charge(command.submitter, &service);
         self.endings.add(Finished { rq: command.rq, at: begin + service.sum(), outcome, service }, ());
     }
@@ -86,5 +91,17 @@ impl Disk for Fixed {
 
     fn ledger(&self) -> Cow<'_, Ledger> {
         Cow::Borrowed(&self.ledger)
+    }
+
+    fn parts(&self) -> u32 {
+        self.channels.len() as u32
+    }
+
+    fn watch(&mut self) {
+        self.stints.watch();
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        self.stints.take(to);
     }
 }

@@ -43,6 +43,7 @@ mod raid;
 pub mod sheet;
 mod spec;
 mod ssd;
+mod stint;
 mod timeline;
 
 pub use attached::Attached;
@@ -58,3 +59,4 @@ pub use spec::{
     SsdSpec, Turn, Watermarks, WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse,
     presets,
 };
+pub use stint::{Stint, Work};

@@ -6,7 +6,7 @@ use blksched::{Command, Instant};
 
 use crate::disk::admit;
 use crate::endings::Endings;
-use crate::{Activity, Disk, Facts, Finished, Ledger, NullSpec};
+use crate::{Activity, Disk, Facts, Finished, Ledger, NullSpec, Stint};
 
 pub(crate) struct Null {
     facts: Facts,
@@ -61,4 +61,12 @@ impl Disk for Null {
     fn ledger(&self) -> Cow<'_, Ledger> {
         Cow::Borrowed(&self.ledger)
     }
+
+    fn parts(&self) -> u32 {
+        0
+    }
+
+    fn watch(&mut self) {}
+
+    fn stints(&mut self, _to: &mut Vec<Stint>) {}
 }

@@ -30,7 +30,7 @@ pub use paired::{Paired, holm, logarithms};
 pub use quantity::Quantity;
 pub use reasons::{
     Arrivals, Away, Batches, BeganBy, Cause, Decision, DiskTime, Effort, Entered, Found, IdleKind, Longest, Reasons,
-    Serving, Sleeps, SubmitterTime, Turns, Waiting,
+    Serving, Sleeps, SubmitterTime, Turns, Waiting, WorksFor,
 };
 pub use record::{
     Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobLog, JobRecord, LATENCY_BOUNDS_NS,

@@ -3,7 +3,8 @@
 //! [`Reasons`] listens to the queue. It keeps one running integral of time per [`Cause`] (what the disk was doing, and
 //! why); a request's waiting splits over the causes as the differences of these integrals between the moments at which
 //! it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as many requests as ever wait
-//! at a time have waited, and every submitter has come by.
+//! at a time have waited, and every submitter has come by. Whoever knows what the disk's medium does, and for whom,
+//! says so by [`Reasons::works`]; for a disk of which nothing is known, a moment belongs to what is in flight.
 
 mod arrivals;
 mod batches;
@@ -16,6 +17,7 @@ mod report;
 mod submitters;
 mod turns;
 mod waiting;
+mod work;
 
 pub use arrivals::{Arrivals, Away, Found};
 pub use batches::Batches;
@@ -27,13 +29,15 @@ pub use entered::Entered;
 pub use submitters::{Sleeps, SubmitterTime};
 pub use turns::Turns;
 pub use waiting::{Longest, Waiting};
+pub use work::WorksFor;
 
 use blksched::{Dir, Instant, Listener, Reason, RequestId, Span, SubmitterId};
 
 use decisions::Decisions;
 use disk::Disk;
-use submitters::{Asker, Submitters};
+use submitters::{Flushes, Submitters};
 use waiting::{Entry, Place, Tables};
+use work::Working;
 
 /// Hears every reason and keeps what it amounts to.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +52,7 @@ pub struct Reasons {
     arrivals: Arrivals,
     plugged: bool,
     armed: Option<IdleKind>,
+    flushes: Flushes,
     /// None unless they are asked for.
     decisions: Option<Box<Decisions>>,
 }
@@ -65,7 +70,7 @@ impl Listener for Reasons {
     fn hear(&mut self, at: Instant, reason: Reason) {
         // Most reasons share their moment with the one before.
         if self.disk.time().now() != at {
-            self.disk.advance(at, self.resting());
+            self.advance(at);
         }
         if let Reason::Searched { index, steps } = reason {
             return self.effort.searched(index, steps);
@@ -83,6 +88,12 @@ impl Listener for Reasons {
             Reason::Completed { rq, .. } => self.completed(at, rq),
             Reason::Requeued { rq } => self.requeued(at, rq),
             Reason::Coalesced { into, victim } => self.coalesced(at, into, victim),
+            Reason::FlushAsked { submitter } => {
+                let asker = self.submitters.of(submitter);
+                self.submitters.asks(at, asker);
+                self.flushes.asked(asker);
+            }
+            Reason::FlushSent { .. } => self.flushes.sent(),
             Reason::Slept { submitter, dir } => self.slept(at, submitter, dir),
             Reason::Woke { submitter } => self.woke(at, submitter),
             Reason::Plugged => self.plugged = true,
@@ -128,9 +139,36 @@ impl Reasons {
 
     /// Time has come to `now` with nothing more to hear: integrals are complete up to there.
     pub fn settle(&mut self, now: Instant) {
-        self.disk.advance(now, self.resting());
+        self.advance(now);
+        self.disk.settle();
+        self.credit();
+        let Reasons { submitters, disk, flushes, tables, .. } = self;
+        tables.in_flight(|entry, serving, mark| {
+            let (given, rest) = disk.so_far(*mark);
+            *mark = rest;
+            match entry.submitter {
+                Some(asker) => submitters.gets_on(asker, given),
+                None if serving == Serving::Flush => flushes.gets_on(given, submitters),
+                None => {}
+            }
+        });
         self.submitters.settle(now);
         self.turns.settle(now);
+    }
+
+    /// The disk's medium works for `work` from `from` (the present moment, or later) to `until`. What it works for a
+    /// request is told before the request is complete.
+    pub fn works(&mut self, from: Instant, until: Instant, work: WorksFor) {
+        let (serving, asker) = match work {
+            WorksFor::Request(rq) => match *self.tables.entry_mut(rq) {
+                Entry { place: Place::InFlight { serving, .. }, submitter, .. } => (serving, submitter),
+                _ => (Serving::Destaging, None),
+            },
+            WorksFor::Cached(submitter) if self.disk.flushes() => (Serving::Flush, Some(self.submitters.of(submitter))),
+            WorksFor::Cached(submitter) => (Serving::Destaging, Some(self.submitters.of(submitter))),
+            WorksFor::Upkeep => (Serving::Destaging, None),
+        };
+        self.disk.works(from, until, Working { serving, asker, until });
     }
 
     /// How requests of this direction waited; those that wait still are not in it.
@@ -183,6 +221,18 @@ impl Reasons {
         self.submitters.iter()
     }
 
+    fn advance(&mut self, now: Instant) {
+        self.disk.advance(now, self.resting());
+        self.credit();
+    }
+
+    /// Whoever the medium has worked for is given that.
+    fn credit(&mut self) {
+        while let Some((asker, given)) = self.disk.worked() {
+            asker.into_iter().for_each(|asker| self.submitters.gets_on(asker, given));
+        }
+    }
+
     /// What the disk is about when it has nothing to serve.
     fn resting(&self) -> Cause {
         match (self.plugged, self.armed) {
@@ -205,7 +255,7 @@ impl Reasons {
         let asker = self.submitters.of(subject.submitter);
         self.submitters.asks(at, asker);
         self.arrivals.inserted(at, subject.dir);
-        self.tables.enter(subject.rq, Entry::new(subject.dir, asker), at, self.disk.time().integrals());
+        self.tables.enter(subject.rq, Entry::new(subject.dir, Some(asker)), at, self.disk.time().integrals());
     }
 
     fn issued(&mut self, at: Instant, subject: Subject) {
@@ -228,18 +278,15 @@ impl Reasons {
             decisions.issued(rq.index(), row);
         }
         if serving != Serving::Flush {
-            self.submitters.was_served(entry.submitter, subject.sectors);
+            entry.submitter.into_iter().for_each(|asker| self.submitters.was_served(asker, subject.sectors));
         }
     }
 
-    /// The queue's own flush is nobody's; anything else that no elevator saw is asked for from now on.
+    /// The queue's own flush is nobody's request; anything else that no elevator saw is asked for from now on.
     fn never_queued(&mut self, at: Instant, subject: Subject) {
-        let mut entry = Entry::new(subject.dir, Asker::default());
-        if subject.sectors > 0 {
-            entry.submitter = self.submitters.of(subject.submitter);
-            self.submitters.asks(at, entry.submitter);
-        }
-        *self.tables.entry_mut(subject.rq) = entry;
+        let asker = (subject.sectors > 0).then(|| self.submitters.of(subject.submitter));
+        asker.into_iter().for_each(|asker| self.submitters.asks(at, asker));
+        *self.tables.entry_mut(subject.rq) = Entry::new(subject.dir, asker);
     }
 
     fn completed(&mut self, at: Instant, rq: RequestId) {
@@ -247,9 +294,10 @@ impl Reasons {
             decisions.completed(at, rq.index());
         }
         let Some((serving, given)) = self.stop(at, rq) else { return };
-        let asker = self.tables.entry_mut(rq).submitter;
-        if serving != Serving::Flush {
-            self.submitters.got(at, asker, given);
+        match (serving, self.tables.entry_mut(rq).submitter) {
+            (Serving::Flush, _) => self.flushes.done(at, given, &mut self.submitters),
+            (_, Some(asker)) => self.submitters.got(at, asker, given),
+            (_, None) => {}
         }
     }
 
@@ -257,10 +305,10 @@ impl Reasons {
         let Some((serving, given)) = self.stop(at, rq) else { return };
         if serving == Serving::Flush {
             // The queue makes a new one when it tries again.
-            return;
+            return self.flushes.gets_on(given, &mut self.submitters);
         }
         let entry = *self.tables.entry_mut(rq);
-        self.submitters.gets_on(entry.submitter, given);
+        entry.submitter.into_iter().for_each(|asker| self.submitters.gets_on(asker, given));
         let again = Entry { served_before: Some(serving), ..entry };
         self.tables.enter(rq, again, at, self.disk.time().integrals());
     }

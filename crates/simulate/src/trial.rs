@@ -6,8 +6,8 @@ use blksched::{
     BlockQueue, Built, Choice, Command, DispatchAhead, Instant, KnobError, Limits, Listener, Plugging, Pool,
     QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
 };
-use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts};
-use blksched_measure::{JobRecord, Reasons, Share};
+use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts, Stint, Work};
+use blksched_measure::{JobRecord, Reasons, Share, WorksFor};
 use blksched_workloads::host::{HostKnobs, HostReport};
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
@@ -219,6 +219,7 @@ impl Trial {
         let config = self.queue_config(&self.elevator.build(), &disk.facts());
         let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());
         let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), clerk);
+        let world = world.with_work_told(works);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(self.seed);
@@ -271,6 +272,16 @@ impl Trial {
         let host = world.host().report();
         Findings { jobs, reasons, disk, host, elapsed, finished, hash, requests, issued }
     }
+}
+
+/// What the disk's medium does, in the words of the reasons.
+pub(crate) fn works(reasons: &mut Reasons, stint: &Stint) {
+    let work = match stint.work {
+        Work::Command(rq) => WorksFor::Request(rq),
+        Work::Cached(submitter) => WorksFor::Cached(submitter),
+        Work::Upkeep => WorksFor::Upkeep,
+    };
+    reasons.works(stint.from, stint.until, work);
 }
 
 /// The block queue around an elevator on a disk, as its era has it but for what `surroundings` say.

@@ -10,7 +10,7 @@ use blksched::{
     Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, Sector, Span,
     SubmitterId, Tag,
 };
-use blksched_disks::{Disk, Finished};
+use blksched_disks::{Disk, Finished, Stint};
 use blksched_measure::Completion;
 use blksched_workloads::host::{Call, Host, HostKnobs};
 use blksched_workloads::{Delivered, Emission, Source, Trouble};
@@ -112,6 +112,9 @@ pub struct World<L: Listener, O: Observer> {
     emissions: Vec<Emission>,
     deliveries: Vec<Delivery>,
     observer: O,
+    /// Tells the listener what the disk's medium does.
+    tells_work: Option<fn(&mut L, &Stint)>,
+    stints: Vec<Stint>,
     hash: TraceHash,
     completions: u64,
     in_disk: Span,
@@ -149,6 +152,8 @@ impl<L: Listener, O: Observer> World<L, O> {
             emissions: Vec::new(),
             deliveries: Vec::new(),
             observer,
+            tells_work: None,
+            stints: Vec::new(),
             hash: TraceHash::default(),
             completions: 0,
             in_disk: Span::ZERO,
@@ -158,6 +163,13 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// The same with a host of other parameters, for requests of at most `max_sectors` \[512-byte sectors\].
     pub fn with_host(mut self, knobs: HostKnobs, max_sectors: u32) -> World<L, O> {
         self.host = Host::new(knobs, self.host.flusher(), max_sectors);
+        self
+    }
+
+    /// The same, and `tell` lets the queue's listener know what the disk's medium does, and for whom.
+    pub fn with_work_told(mut self, tell: fn(&mut L, &Stint)) -> World<L, O> {
+        self.disk.watch();
+        self.tells_work = Some(tell);
         self
     }
 
@@ -255,7 +267,10 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.queue.elapse(self.now);
             self.run_queue();
         }
-        while let Some(finished) = self.disk.finish(self.now) {
+        loop {
+            let finished = self.disk.finish(self.now);
+            self.tell_work();
+            let Some(finished) = finished else { break };
             self.complete(finished);
             self.step()?;
         }
@@ -318,6 +333,15 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.hash.issued(self.now, &command);
         self.observer.issued(&command);
         self.disk.start(self.now, command);
+        self.tell_work();
+    }
+
+    /// What the disk has let known of its medium's work goes to whoever keeps the reasons.
+    fn tell_work(&mut self) {
+        let Some(tell) = self.tells_work else { return };
+        self.disk.stints(&mut self.stints);
+        let listener = self.queue.listener_mut();
+        self.stints.drain(..).for_each(|stint| tell(listener, &stint));
     }
 
     fn complete(&mut self, finished: Finished) {

@@ -67,6 +67,8 @@ fn without_idling_priorities_of_readers_mean_next_to_nothing() {
             knobs.push(idle("group_idle"));
         }
         let had = shares(era, &knobs);
-        assert!(had[0] < 0.32 && had[3] > 0.18, "{era}: {had:.3?}");
+        // The drive's own queue decides: of the head's time the first has less than those below it, and the last half
+        // as much again as it is due.
+        assert!(had[0] < had[1] && had[0] < had[2] && had[3] > 1.5 * DUE[3], "{era}: {had:.3?}");
     }
 }

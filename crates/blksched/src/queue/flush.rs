@@ -60,6 +60,7 @@ impl<L: Listener> BlockQueue<L> {
             (_, true) if bio.durability.preflush => self.flushes.wished.push(Wish::Before(bio)),
             (_, true) => return self.submit_data(now, &bio),
         }
+        self.core.explain(now, |_| Reason::FlushAsked { submitter: bio.submitter });
         Submitted::Held
     }
 

@@ -157,6 +157,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.books.requests.get_mut(rq).stage = Stage::Held;
         *self.sequences.steps.row(rq) = step;
         self.sequences.pending.push((now, rq));
+        self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
         self.kick_flush(now);
     }
 

@@ -80,7 +80,7 @@ fn details(measured: &[Measured]) -> Table {
     });
     table.note(
         "longest stall: with something in flight and nothing completed; demand: the part of the run with something \
-         queued or in flight; service time share: the part in which the disk worked for it, several at once evenly",
+         queued or in flight; service time share: the part in which the disk's medium worked for it",
     );
     table
 }

@@ -47,6 +47,7 @@ pub(super) fn write(file: &Path, stage: &Stage, findings: &Findings) -> Result<(
 fn began(serving: Serving) -> &'static str {
     match serving {
         Serving::Flush => "flush",
+        Serving::Destaging => "destaging",
         Serving::Batch(_, BeganBy::Moved) => "moved at once",
         Serving::Batch(_, BeganBy::Starved) => "writes starved",
         Serving::Batch(_, BeganBy::Alone) => "nothing else waited",

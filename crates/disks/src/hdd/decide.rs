@@ -4,8 +4,8 @@ use blksched::{Instant, Op, Span};
 
 use super::lookahead::LookAhead;
 use super::mechanism::Access;
-use super::{Dirty, Hdd, Medium, Waiting};
-use crate::Activity;
+use super::{Dirty, HEAD, Hdd, Medium, Waiting};
+use crate::{Activity, Work as Of};
 
 /// Work for the idle medium.
 enum Work {
@@ -118,6 +118,7 @@ impl Hdd {
         let place = self.mechanism.place(piece.start);
         let accessed = self.mechanism.access(at, &place, piece.end(), Access::Write, Span::ZERO);
         self.ledger.charge(piece.submitter, &accessed.activity);
+        self.stints.note(HEAD, Of::Cached(piece.submitter), at, accessed.until);
         self.medium = Medium::Draining { sectors: piece.sectors };
         self.destage.began();
         self.wake = accessed.until;

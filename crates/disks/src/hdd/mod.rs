@@ -16,7 +16,8 @@ use blksched::{Command, Instant, Op, Span, SubmitterId};
 
 use crate::disk::admit;
 use crate::endings::Endings;
-use crate::{DestageSpec, Disk, Facts, Finished, HddSpec, Ledger, Outcome};
+use crate::stint::Stints;
+use crate::{DestageSpec, Disk, Facts, Finished, HddSpec, Ledger, Outcome, Stint};
 
 mod decide;
 mod destage;
@@ -44,6 +45,9 @@ use ncq::Queue;
 use serve::overhead;
 use wire::{Case, Wire};
 use write_cache::WriteCache;
+
+/// The part of the disk that works: one medium, one head at a time.
+const HEAD: u32 = 0;
 
 /// What the medium is doing.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +101,7 @@ pub(crate) struct Hdd {
     endings: Endings<Option<Dirty>>,
     in_flight: u32,
     ledger: Ledger,
+    stints: Stints,
 }
 
 impl Hdd {
@@ -128,6 +133,7 @@ impl Hdd {
             endings: Endings::with_capacity(depth as usize),
             in_flight: 0,
             ledger: Ledger::default(),
+            stints: Stints::default(),
         }
     }
 
@@ -199,5 +205,17 @@ impl Disk for Hdd {
 
     fn ledger(&self) -> Cow<'_, Ledger> {
         Cow::Borrowed(&self.ledger)
+    }
+
+    fn parts(&self) -> u32 {
+        1
+    }
+
+    fn watch(&mut self) {
+        self.stints.watch();
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        self.stints.take(to);
     }
 }

@@ -7,8 +7,8 @@ use super::mechanism::{Access, Accessed};
 use super::ncq::Queued;
 use super::wire::Case;
 use super::write_cache::WriteCache;
-use super::{Dirty, Hdd, Medium, Waiting};
-use crate::{Activity, Finished, FlushMode, Outcome};
+use super::{Dirty, HEAD, Hdd, Medium, Waiting};
+use crate::{Activity, Finished, FlushMode, Outcome, Work};
 
 impl Hdd {
     /// What a command that arrives at `now` will turn out to be.
@@ -168,6 +168,9 @@ impl Hdd {
     /// Books an access that serves a command; it ends when the medium is through and the interface could keep up.
     fn end_access(&mut self, at: Instant, accessed: Accessed, overhead: Span, command: &Command) {
         self.wake = accessed.until;
+        // Nothing else can have the head while the command is decoded.
+        let begun = Instant::from_ns(at.as_ns() - overhead.as_ns());
+        self.stints.note(HEAD, Work::Command(command.rq), begun, accessed.until);
         let end = match command.op {
             Op::Read => {
                 let from = at + accessed.activity.positioning();

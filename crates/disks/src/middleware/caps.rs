@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant, Op};
 
-use crate::{CapSpec, CapsSpec, Disk, Facts, Finished, Ledger, Trace};
+use crate::{CapSpec, CapsSpec, Disk, Facts, Finished, Ledger, Stint, Trace};
 
 /// A disk whose commands are let through by rate.
 pub(crate) struct Caps {
@@ -120,6 +120,18 @@ impl Disk for Caps {
 
     fn ledger(&self) -> Cow<'_, Ledger> {
         self.inner.ledger()
+    }
+
+    fn parts(&self) -> u32 {
+        self.inner.parts()
+    }
+
+    fn watch(&mut self) {
+        self.inner.watch();
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        self.inner.stints(to);
     }
 
     fn trace(&self) -> Option<&Trace> {

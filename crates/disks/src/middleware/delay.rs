@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use blksched::{Command, Instant, Span};
 
 use crate::endings::Endings;
-use crate::{DelaySpec, Disk, Facts, Finished, Ledger, Trace};
+use crate::{DelaySpec, Disk, Facts, Finished, Ledger, Stint, Trace};
 
 /// A disk whose commands end later.
 pub(crate) struct Delay {
@@ -71,6 +71,18 @@ impl Disk for Delay {
 
     fn ledger(&self) -> Cow<'_, Ledger> {
         self.inner.ledger()
+    }
+
+    fn parts(&self) -> u32 {
+        self.inner.parts()
+    }
+
+    fn watch(&mut self) {
+        self.inner.watch();
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        self.inner.stints(to);
     }
 
     fn trace(&self) -> Option<&Trace> {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use blksched::{Command, Instant, Span};
 
 use crate::endings::Endings;
-use crate::{Disk, Facts, FaultAction, FaultSpec, Finished, IoError, Ledger, Outcome, Trace};
+use crate::{Disk, Facts, FaultAction, FaultSpec, Finished, IoError, Ledger, Outcome, Stint, Trace};
 
 /// A fault and how often it has been met.
 #[derive(Clone, Debug)]
@@ -103,6 +103,18 @@ impl Disk for Faults {
 
     fn ledger(&self) -> Cow<'_, Ledger> {
         self.inner.ledger()
+    }
+
+    fn parts(&self) -> u32 {
+        self.inner.parts()
+    }
+
+    fn watch(&mut self) {
+        self.inner.watch();
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        self.inner.stints(to);
     }
 
     fn trace(&self) -> Option<&Trace> {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant};
 
-use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome};
+use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, Stint};
 
 /// One command and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,18 @@ impl Disk for Tracer {
 
     fn ledger(&self) -> Cow<'_, Ledger> {
         self.inner.ledger()
+    }
+
+    fn parts(&self) -> u32 {
+        self.inner.parts()
+    }
+
+    fn watch(&mut self) {
+        self.inner.watch();
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        self.inner.stints(to);
     }
 
     fn trace(&self) -> Option<&Trace> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant, RequestId};
 
-use crate::{Disk, Finished};
+use crate::{Disk, Finished, Stint, Work};
 
 /// Which command of the array a member's command belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -16,19 +16,21 @@ struct Sent {
 /// One disk. What it does not take at a time waits here, first come, first served.
 pub(super) struct Member {
     pub(super) disk: Box<dyn Disk>,
-    /// By the request index that the disk sees.
-    sent: Vec<Option<u32>>,
+    /// By the request index that the disk sees: which command of the array, and that command's request.
+    sent: Vec<Option<(u32, RequestId)>>,
     free: Vec<u32>,
     waiting: VecDeque<Sent>,
     /// Behind the last read or write.
     next_sector: u64,
+    /// What it works, in the array's words; none unless the array is watched.
+    stints: Option<Vec<Stint>>,
 }
 
 impl Member {
     pub(super) fn new(disk: Box<dyn Disk>) -> Member {
         let depth = disk.facts().depth;
         let free = (0..depth).rev().collect();
-        Member { disk, sent: vec![None; depth as usize], free, waiting: VecDeque::new(), next_sector: 0 }
+        Member { disk, sent: vec![None; depth as usize], free, waiting: VecDeque::new(), next_sector: 0, stints: None }
     }
 
     /// How many commands it has.
@@ -55,15 +57,42 @@ impl Member {
     }
 
     fn start(&mut self, now: Instant, slot: u32, Sent { job, command }: Sent) {
-        self.sent[slot as usize] = Some(job);
+        self.sent[slot as usize] = Some((job, command.rq));
         self.disk.start(now, Command { rq: RequestId::from_index(slot), ..command });
+        self.translate();
+    }
+
+    /// From now on what it works is remembered.
+    pub(super) fn watch(&mut self) {
+        self.disk.watch();
+        self.stints.get_or_insert_default();
+    }
+
+    /// Moves what it has worked to `to`; its parts are counted from `first`.
+    pub(super) fn stints(&mut self, first: u32, to: &mut Vec<Stint>) {
+        let Some(stints) = &mut self.stints else { return };
+        to.extend(stints.drain(..).map(|stint| Stint { part: first + stint.part, ..stint }));
+    }
+
+    /// The disk knows its commands by slots, which others will have later.
+    fn translate(&mut self) {
+        let Some(stints) = &mut self.stints else { return };
+        let known = stints.len();
+        self.disk.stints(stints);
+        for Stint { work, .. } in &mut stints[known..] {
+            if let Work::Command(slot) = *work {
+                *work = self.sent[slot.index()].map_or(Work::Upkeep, |(_, rq)| Work::Command(rq));
+            }
+        }
     }
 
     /// A completion by `now`, and whose it is.
     pub(super) fn finish(&mut self, now: Instant) -> Option<(u32, Finished)> {
-        let finished = self.disk.finish(now)?;
+        let finished = self.disk.finish(now);
+        self.translate();
+        let finished = finished?;
         let slot = finished.rq.index();
-        let job = self.sent[slot].take().expect("a command ends once");
+        let (job, _) = self.sent[slot].take().expect("a command ends once");
         match self.waiting.pop_front() {
             Some(sent) => self.start(finished.at, slot as u32, sent),
             None => self.free.push(slot as u32),

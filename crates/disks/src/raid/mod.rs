@@ -19,7 +19,7 @@ use blksched::{Command, Instant, Op, Sector};
 
 use crate::disk::admit;
 use crate::endings::Endings;
-use crate::{Activity, Disk, Facts, Finished, Ledger, MirrorReads, Outcome, RaidSpec};
+use crate::{Activity, Disk, Facts, Finished, Ledger, MirrorReads, Outcome, RaidSpec, Stint};
 
 mod layout;
 mod member;
@@ -330,5 +330,21 @@ impl Disk for Raid {
         let mut sum = Ledger::default();
         self.members.iter().for_each(|member| sum.add(&member.disk.ledger()));
         Cow::Owned(sum)
+    }
+
+    fn parts(&self) -> u32 {
+        self.members.iter().map(|member| member.disk.parts()).sum()
+    }
+
+    fn watch(&mut self) {
+        self.members.iter_mut().for_each(Member::watch);
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        let mut first = 0;
+        for member in &mut self.members {
+            member.stints(first, to);
+            first += member.disk.parts();
+        }
     }
 }

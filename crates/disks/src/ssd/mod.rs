@@ -18,8 +18,9 @@ use blksched::{Command, Dir, Instant, Op, Span};
 
 use crate::disk::admit;
 use crate::endings::Endings;
+use crate::stint::Stints;
 use crate::timeline::Timeline;
-use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, SsdSpec};
+use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, SsdSpec, Stint, Work as Of};
 
 mod buffer;
 mod collection;
@@ -109,6 +110,7 @@ pub(crate) struct Ssd {
     ended: Vec<Piece>,
     in_flight: u32,
     ledger: Ledger,
+    stints: Stints,
 }
 
 impl Ssd {
@@ -143,6 +145,7 @@ impl Ssd {
             ended: Vec::new(),
             in_flight: 0,
             ledger: Ledger::default(),
+            stints: Stints::default(),
             spec: *spec,
         }
     }
@@ -173,6 +176,8 @@ impl Ssd {
             }
             let path = Path { op, foreign };
             let (sensed, path) = self.dies[part.die as usize].read(ready, self.spec.flash.read, path);
+            let begun = Instant::from_ns(sensed.as_ns() - self.spec.flash.read.as_ns());
+            self.stints.note(2 * part.die, Of::Command(command.rq), begun, sensed);
             self.events.add(sensed, Event::Sensed { path, die: part.die, sectors: part.sectors });
             parts += 1;
         }
@@ -278,20 +283,29 @@ impl Ssd {
         let busy = across + self.spec.flash.program + collect;
         let end = begin + busy;
         self.dies[index as usize].begin(end, path);
-        self.charge_program(index, busy, sectors);
+        self.charge_program(index, begin, busy, sectors);
         self.arm(index, end);
     }
 
     /// Charges a program's buffered pieces to who wrote them; a waiting command is charged when it ends.
-    fn charge_program(&mut self, index: u32, busy: Span, sectors: u32) {
+    fn charge_program(&mut self, index: u32, mut from: Instant, busy: Span, sectors: u32) {
         let (mut rest, mut left) = (busy.as_ns(), u64::from(sectors));
         for piece in self.dies[index as usize].running() {
             let share = (u128::from(rest) * u128::from(piece.sectors) / u128::from(left)) as u64;
             (rest, left) = (rest - share, left - u64::from(piece.sectors));
-            if matches!(piece.to, For::Buffer { .. }) {
-                let activity = Activity { transfer: Span::from_ns(share), ..Activity::default() };
-                self.ledger.charge(piece.submitter, &activity);
-            }
+            let until = from + Span::from_ns(share);
+            let work = match piece.to {
+                For::Buffer { .. } => {
+                    let activity = Activity { transfer: Span::from_ns(share), ..Activity::default() };
+                    self.ledger.charge(piece.submitter, &activity);
+                    Of::Cached(piece.submitter)
+                }
+                For::Command { op } => {
+                    Of::Command(self.on_way[op as usize].as_ref().expect("it waits for this program").command.rq)
+                }
+            };
+            self.stints.note(2 * index + 1, work, from, until);
+            from = until;
         }
     }
 
@@ -525,5 +539,17 @@ impl Disk for Ssd {
 
     fn ledger(&self) -> Cow<'_, Ledger> {
         Cow::Borrowed(&self.ledger)
+    }
+
+    fn parts(&self) -> u32 {
+        2 * self.layout.dies()
+    }
+
+    fn watch(&mut self) {
+        self.stints.watch();
+    }
+
+    fn stints(&mut self, to: &mut Vec<Stint>) {
+        self.stints.take(to);
     }
 }

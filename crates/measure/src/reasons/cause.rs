@@ -55,8 +55,10 @@ impl IdleKind {
 pub enum Serving {
     /// It is part of a batch of this direction.
     Batch(Dir, BeganBy),
-    /// It is a flush of the disk's cache.
+    /// It is a flush of the disk's cache, or the writing out that it waits for.
     Flush,
+    /// No request's: cached writes go to the medium, or the disk looks after itself.
+    Destaging,
 }
 
 /// What the disk is about at a moment.
@@ -74,7 +76,7 @@ pub enum Cause {
     Empty,
 }
 
-const SERVING: usize = 13;
+const SERVING: usize = 14;
 
 impl Cause {
     /// How many there are.
@@ -83,7 +85,7 @@ impl Cause {
     /// Each one once, in the order of their indices.
     pub fn all() -> impl Iterator<Item = Cause> {
         let batches = Dir::BOTH.into_iter().flat_map(|dir| BeganBy::ALL.map(|by| Serving::Batch(dir, by)));
-        let serving = batches.chain([Serving::Flush]).map(Cause::Serving);
+        let serving = batches.chain([Serving::Flush, Serving::Destaging]).map(Cause::Serving);
         let idle = [IdleKind::Submitter, IdleKind::Group, IdleKind::Company].map(Cause::Idle);
         serving.chain([Cause::Plugged]).chain(idle).chain([Cause::Unserved, Cause::Empty])
     }
@@ -123,7 +125,8 @@ impl Serving {
         match self {
             Serving::Batch(Dir::Read, by) => by as usize,
             Serving::Batch(Dir::Write, by) => BeganBy::ALL.len() + by as usize,
-            Serving::Flush => SERVING - 1,
+            Serving::Flush => SERVING - 2,
+            Serving::Destaging => SERVING - 1,
         }
     }
 }
@@ -134,6 +137,7 @@ impl fmt::Display for Cause {
             Cause::Serving(Serving::Batch(Dir::Read, _)) => "serving reads",
             Cause::Serving(Serving::Batch(Dir::Write, _)) => "serving writes",
             Cause::Serving(Serving::Flush) => "flushes of the disk's cache",
+            Cause::Serving(Serving::Destaging) => "the disk's own writing out of its cache",
             Cause::Plugged => "the plug, held so that requests could merge",
             Cause::Idle(IdleKind::Submitter) => "the disk kept idle for a submitter's next request",
             Cause::Idle(IdleKind::Group) => "the disk kept idle for a group's next request",

@@ -1,11 +1,14 @@
 //! What the disk does with its time, as running integrals per cause.
 //!
-//! While several requests are in flight, each moment is split evenly among them, and to the nanosecond: the parts of a
-//! stretch of time always add up to it.
+//! **Rule** A moment belongs to those for whom the medium works: the command under the head, or whoever wrote what is
+//! being destaged. If the medium works for nobody, as far as one is told, it belongs to the requests in flight. Of
+//! several at once each has an even part, to the nanosecond: the parts of a stretch of time always add up to it.
 
 use blksched::{Instant, Span};
 
 use super::cause::{Cause, Serving};
+use super::submitters::Asker;
+use super::work::{Due, Pending, Working};
 
 /// Time per cause \[ns\], by [`Cause::index`].
 pub(super) type Integrals = [u64; Cause::COUNT];
@@ -16,10 +19,13 @@ pub struct DiskTime {
     began: Instant,
     now: Instant,
     ns: Integrals,
+    busy: Span,
+    worked: Span,
 }
 
 impl DiskTime {
-    /// How long it was about this. A moment that several requests share counts for each in part.
+    /// How long it was about this. A moment that several share counts for each in part; one in which it is kept idle on
+    /// purpose, or plugged, counts as that even if it writes out its cache meanwhile.
     pub fn on(&self, cause: Cause) -> Span {
         Span::from_ns(self.ns[cause.index()])
     }
@@ -31,7 +37,12 @@ impl DiskTime {
 
     /// How long at least one request was in flight.
     pub fn busy(&self) -> Span {
-        Span::from_ns(self.ns[..Serving::COUNT].iter().sum())
+        self.busy
+    }
+
+    /// How long at least one request was in flight or the medium worked: what everybody was given adds up to it.
+    pub fn worked(&self) -> Span {
+        self.worked
     }
 
     /// [`DiskTime::busy`] as a part of [`DiskTime::elapsed`]; 0 before any time has passed.
@@ -54,8 +65,8 @@ impl DiskTime {
     }
 }
 
-/// Binary places of [`Disk::given`]: fine enough that thousands of requests at a time lose nothing that shows, coarse
-/// enough for a request that takes three days. (The sum itself may wrap: only differences count.)
+/// Binary places of [`Shared::given`]: fine enough that thousands at a time lose nothing that shows, coarse enough for
+/// a request that takes three days. (The sum itself may wrap: only differences count.)
 const GIVEN_BITS: u32 = 16;
 
 /// `ns · count / total`, rounded down.
@@ -66,20 +77,70 @@ fn part(ns: u64, count: u32, total: u32) -> u64 {
     }
 }
 
-/// The integrals, and what is in flight.
+/// Those who share a moment evenly.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    count: [u32; Serving::COUNT],
+    total: u32,
+    /// What somebody who shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / how many share.
+    given: u64,
+}
+
+impl Shared {
+    /// They share `ns`.
+    fn pass(&mut self, ns: u64) {
+        self.given = self.given.wrapping_add((ns << GIVEN_BITS) / u64::from(self.total));
+    }
+
+    /// The same, by what it is for.
+    fn book(&self, ns: u64, integrals: &mut Integrals) {
+        let (mut counted, mut spent) = (0, 0);
+        for (slot, &count) in self.count.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            counted += count;
+            let upto = if counted == self.total { ns } else { part(ns, counted, self.total) };
+            integrals[slot] += upto - spent;
+            spent = upto;
+        }
+    }
+
+    fn start(&mut self, serving: Serving) -> u64 {
+        self.count[serving.index()] += 1;
+        self.total += 1;
+        self.given
+    }
+
+    fn stop(&mut self, serving: Serving, mark: u64) -> Span {
+        self.count[serving.index()] -= 1;
+        self.total -= 1;
+        self.since(mark)
+    }
+
+    fn since(&self, mark: u64) -> Span {
+        Span::from_ns(self.given.wrapping_sub(mark) >> GIVEN_BITS)
+    }
+}
+
+/// The integrals, what is in flight, and what the medium works on.
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     time: DiskTime,
-    in_flight: [u32; Serving::COUNT],
-    total: u32,
-    /// What a request in flight all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / requests in flight.
-    given: u64,
+    in_flight: Shared,
+    working: Shared,
+    pending: Pending,
+    /// What was worked, and for whom; `None`: for nobody.
+    worked: Vec<(Option<Asker>, Span)>,
 }
 
 impl Default for Disk {
     fn default() -> Disk {
-        let time = DiskTime { began: Instant::ZERO, now: Instant::ZERO, ns: [0; Cause::COUNT] };
-        Disk { time, in_flight: [0; Serving::COUNT], total: 0, given: 0 }
+        let (began, now) = (Instant::ZERO, Instant::ZERO);
+        Disk {
+            time: DiskTime { began, now, ns: [0; Cause::COUNT], busy: Span::ZERO, worked: Span::ZERO },
+            in_flight: Shared::default(),
+            working: Shared::default(),
+            pending: Pending::default(),
+            worked: Vec::new(),
+        }
     }
 }
 
@@ -92,39 +153,94 @@ impl Disk {
         &self.time
     }
 
-    /// Until `now` all stayed as it was; `resting` is what the disk was about if nothing was in flight.
+    /// Until `now` nothing was heard; `resting` is what the disk was about if nothing was in flight.
     pub(super) fn advance(&mut self, now: Instant, resting: Cause) {
+        while let Some((at, due)) = self.pending.take(now) {
+            self.pass(at, resting);
+            match due {
+                Due::Begins(working) => self.begin_work(working),
+                Due::Ends(working, mark) => {
+                    let given = self.working.stop(working.serving, mark);
+                    self.worked.push((working.asker, given));
+                }
+            }
+        }
+        self.pass(now, resting);
+    }
+
+    /// Until `now` all stayed as it was.
+    fn pass(&mut self, now: Instant, resting: Cause) {
         let ns = now.since(self.time.now).as_ns();
         if ns == 0 {
             return;
         }
-        self.time.now = now;
-        if self.total == 0 {
-            self.time.ns[resting.index()] += ns;
-            return;
+        let time = &mut self.time;
+        time.now = now;
+        let (any_in_flight, works) = (self.in_flight.total > 0, self.working.total > 0);
+        match (works, any_in_flight) {
+            (true, _) => self.working.pass(ns),
+            (false, true) => self.in_flight.pass(ns),
+            (false, false) => {}
         }
-        self.given = self.given.wrapping_add((ns << GIVEN_BITS) / u64::from(self.total));
-        let (mut counted, mut spent) = (0, 0);
-        for (slot, &count) in self.in_flight.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            counted += count;
-            let upto = if counted == self.total { ns } else { part(ns, counted, self.total) };
-            self.time.ns[slot] += upto - spent;
-            spent = upto;
+        let span = Span::from_ns(ns);
+        time.busy += if any_in_flight { span } else { Span::ZERO };
+        time.worked += if any_in_flight || works { span } else { Span::ZERO };
+        let at_rest = matches!(resting, Cause::Empty | Cause::Unserved);
+        match (works, any_in_flight) {
+            (true, in_flight) if in_flight || at_rest => self.working.book(ns, &mut time.ns),
+            (_, true) => self.in_flight.book(ns, &mut time.ns),
+            (_, false) => time.ns[resting.index()] += ns,
         }
     }
 
     /// One more request is in flight. The mark goes to [`Disk::stop`].
     pub(super) fn start(&mut self, serving: Serving) -> u64 {
-        self.in_flight[serving.index()] += 1;
-        self.total += 1;
-        self.given
+        self.in_flight.start(serving)
     }
 
-    /// The request that started with `mark` is done: how much of the disk's time it was given.
+    /// The request that started with `mark` is done: how much of the disk's time it was given while the medium worked
+    /// for nobody, as far as one was told.
     pub(super) fn stop(&mut self, serving: Serving, mark: u64) -> Span {
-        self.in_flight[serving.index()] -= 1;
-        self.total -= 1;
-        Span::from_ns(self.given.wrapping_sub(mark) >> GIVEN_BITS)
+        self.in_flight.stop(serving, mark)
+    }
+
+    /// Of that, what it was given by now; the mark for the rest.
+    pub(super) fn so_far(&self, mark: u64) -> (Span, u64) {
+        (self.in_flight.since(mark), self.in_flight.given)
+    }
+
+    /// Is a flush in flight?
+    pub(super) fn flushes(&self) -> bool {
+        self.in_flight.count[Serving::Flush.index()] > 0
+    }
+
+    /// The medium works from `from` to `until`.
+    pub(super) fn works(&mut self, from: Instant, until: Instant, working: Working) {
+        let now = self.time.now;
+        if until <= now {
+            return;
+        }
+        let working = Working { until, ..working };
+        if from <= now { self.begin_work(working) } else { self.pending.add(from, Due::Begins(working)) }
+    }
+
+    fn begin_work(&mut self, working: Working) {
+        let mark = self.working.start(working.serving);
+        self.pending.add(working.until, Due::Ends(working, mark));
+    }
+
+    /// Stints that last on are booked up to now.
+    pub(super) fn settle(&mut self) {
+        let (working, worked) = (&self.working, &mut self.worked);
+        self.pending.running(|who, mark| {
+            worked.push((who.asker, working.since(*mark)));
+            *mark = working.given;
+        });
+    }
+
+    /// What was worked since the last call, and for whom.
+    pub(super) fn worked(&mut self) -> Option<(Option<Asker>, Span)> {
+        self.worked.pop()
     }
 }
 
@@ -138,15 +254,19 @@ mod tests {
     const READ: Serving = Serving::Batch(Dir::Read, BeganBy::Turn);
     const WRITE: Serving = Serving::Batch(Dir::Write, BeganBy::Turn);
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
     #[test]
     fn time_shared_by_three_still_adds_up_to_the_nanosecond() {
         let mut disk = Disk::default();
-        disk.begin(Instant::from_ns(5));
+        disk.begin(at(5));
         for serving in [READ, WRITE, Serving::Flush] {
             disk.start(serving);
         }
-        disk.advance(Instant::from_ns(105), Cause::Empty);
-        disk.advance(Instant::from_ns(106), Cause::Empty);
+        disk.advance(at(105), Cause::Empty);
+        disk.advance(at(106), Cause::Empty);
         assert_eq!(disk.time().busy(), Span::from_ns(101));
         assert_eq!(disk.time().elapsed(), disk.time().iter().fold(Span::ZERO, |sum, (_, span)| sum + span));
         assert_eq!(disk.time().busy_share(), 1.0);
@@ -156,13 +276,38 @@ mod tests {
     fn what_each_request_is_given_adds_up_to_what_the_disk_worked() {
         let mut disk = Disk::default();
         let first = disk.start(READ);
-        disk.advance(Instant::from_ns(100), Cause::Empty);
+        disk.advance(at(100), Cause::Empty);
         let second = disk.start(WRITE);
-        disk.advance(Instant::from_ns(300), Cause::Empty);
+        disk.advance(at(300), Cause::Empty);
         assert_eq!(disk.stop(READ, first), Span::from_ns(200));
-        disk.advance(Instant::from_ns(350), Cause::Empty);
+        disk.advance(at(350), Cause::Empty);
         assert_eq!(disk.stop(WRITE, second), Span::from_ns(150));
-        disk.advance(Instant::from_ns(400), Cause::Plugged);
+        disk.advance(at(400), Cause::Plugged);
         assert_eq!((disk.time().busy(), disk.time().on(Cause::Plugged)), (Span::from_ns(350), Span::from_ns(50)));
+    }
+
+    #[test]
+    fn a_moment_belongs_to_what_the_medium_works_on_and_else_to_what_is_in_flight() {
+        let mut disk = Disk::default();
+        let asker = Some(Asker::default());
+        let (read, write) = (disk.start(READ), disk.start(WRITE));
+        let working = |serving, asker| Working { serving, asker, until: Instant::ZERO };
+        disk.works(at(0), at(60), working(READ, asker));
+        disk.works(at(80), at(100), working(Serving::Destaging, None));
+        disk.advance(at(90), Cause::Empty);
+        let on = |disk: &Disk, serving| disk.time().on(Cause::Serving(serving)).as_ns();
+        assert_eq!((on(&disk, READ), on(&disk, WRITE), on(&disk, Serving::Destaging)), (70, 10, 10));
+        disk.settle();
+        let mut worked: Vec<_> = core::iter::from_fn(|| disk.worked()).collect();
+        worked.sort_by_key(|(_, span)| *span);
+        assert_eq!(worked, [(None, Span::from_ns(10)), (asker, Span::from_ns(60))]);
+        assert_eq!((disk.stop(READ, read), disk.stop(WRITE, write)), (Span::from_ns(10), Span::from_ns(10)));
+        // Nothing is in flight; kept idle on purpose is kept idle, whatever the disk does with it.
+        disk.advance(at(95), Cause::Plugged);
+        disk.advance(at(120), Cause::Empty);
+        assert_eq!((on(&disk, Serving::Destaging), disk.time().on(Cause::Plugged).as_ns()), (15, 5));
+        assert_eq!((disk.time().busy(), disk.time().worked()), (Span::from_ns(90), Span::from_ns(100)));
+        disk.settle();
+        assert_eq!(core::iter::from_fn(|| disk.worked()).map(|(_, span)| span.as_ns()).sum::<u64>(), 10);
     }
 }

@@ -11,8 +11,10 @@ use crate::moments::Moments;
 pub struct SubmitterTime {
     /// Who.
     pub submitter: SubmitterId,
-    /// `asked`: how long it had a request queued or in flight, or slept for a slot. `given`: the disk's time spent on
-    /// its requests, a moment with several in flight split evenly. A merged request is its first bio's.
+    /// `asked`: how long it had a request queued or in flight, waited for a flush, or slept for a slot. `given`: the
+    /// time that the disk's medium worked for it, its requests and what of its writes was cached; a moment for several
+    /// is split evenly, and one in which the medium worked for nobody among those in flight (a flush: among who asked
+    /// for it). A merged request is its first bio's.
     pub share: Share,
     /// Requests served.
     pub requests: u64,
@@ -30,6 +32,40 @@ pub struct Sleeps {
     pub lengths: Moments,
     /// How many began.
     pub began: u64,
+}
+
+/// Who waits for flushes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flushes {
+    wished: Vec<Asker>,
+    covered: Vec<Asker>,
+}
+
+impl Flushes {
+    pub(super) fn asked(&mut self, asker: Asker) {
+        self.wished.push(asker);
+    }
+
+    /// A flush for all who wish it.
+    pub(super) fn sent(&mut self) {
+        self.covered.append(&mut self.wished);
+    }
+
+    /// It has been given so much so far, which is split evenly.
+    pub(super) fn gets_on(&self, given: Span, submitters: &mut Submitters) {
+        let (mut rest, mut left) = (given.as_ns(), self.covered.len() as u64);
+        for &asker in &self.covered {
+            let share = rest / left;
+            (rest, left) = (rest - share, left - 1);
+            submitters.gets_on(asker, Span::from_ns(share));
+        }
+    }
+
+    /// It is done, and got so much more.
+    pub(super) fn done(&mut self, now: Instant, given: Span, submitters: &mut Submitters) {
+        self.gets_on(given, submitters);
+        self.covered.drain(..).for_each(|asker| submitters.asks_no_more(now, asker));
+    }
 }
 
 /// A submitter's place in the table, looked up once per request.

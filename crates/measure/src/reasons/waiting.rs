@@ -109,14 +109,15 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) dir: Dir,
-    pub(super) submitter: Asker,
+    /// Whose it is; the queue's own flush is nobody's.
+    pub(super) submitter: Option<Asker>,
     pub(super) place: Place,
     /// What it was issued for before the disk handed it back.
     pub(super) served_before: Option<Serving>,
 }
 
 impl Entry {
-    pub(super) fn new(dir: Dir, submitter: Asker) -> Entry {
+    pub(super) fn new(dir: Dir, submitter: Option<Asker>) -> Entry {
         Entry { dir, submitter, place: Place::Nowhere, served_before: None }
     }
 }
@@ -142,7 +143,7 @@ impl Tables {
 
     pub(super) fn entry_mut(&mut self, rq: RequestId) -> &mut Entry {
         if self.entries.len() <= rq.index() {
-            self.entries.resize(rq.index() + 1, Entry::new(Dir::Read, Asker::default()));
+            self.entries.resize(rq.index() + 1, Entry::new(Dir::Read, None));
             self.integrals.resize(rq.index() + 1, [0; Cause::COUNT]);
         }
         &mut self.entries[rq.index()]
@@ -185,6 +186,16 @@ impl Tables {
             survivor.place = gone.place;
             self.integrals[into.index()] = self.integrals[victim.index()];
         }
-        Some(gone.submitter)
+        gone.submitter
+    }
+
+    /// Every request in the disk, and its mark.
+    pub(super) fn in_flight(&mut self, mut each: impl FnMut(&Entry, Serving, &mut u64)) {
+        for entry in &mut self.entries {
+            let whole = *entry;
+            if let Place::InFlight { serving, given } = &mut entry.place {
+                each(&whole, *serving, given);
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::expression::fits;
 use super::outcome::{Clerk, Ear, Outcome, ProcessOutcome, submitter};
 use super::result::{Answer, answer};
 use super::spec::{Experiment, Run};
-use crate::trial::queue_config;
+use crate::trial::{queue_config, works};
 use crate::world::World;
 
 /// How often it is looked whether the awaited processes have exited. Exits themselves are noted to the nanosecond.
@@ -34,6 +34,7 @@ impl Run {
             sources.push(actor.source);
         }
         let world = World::new(queue, disk, sources, clerk);
+        let world = world.with_work_told(|ear: &mut Ear, stint| works(&mut ear.reasons, stint));
         let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(seed);

@@ -1,0 +1,67 @@
+//! What the disk's medium does from when to when, as whoever drives the disk tells it.
+
+use std::collections::VecDeque;
+
+use blksched::{Instant, RequestId, SubmitterId};
+
+use super::cause::Serving;
+use super::submitters::Asker;
+
+/// For whom a disk's medium works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorksFor {
+    /// A request in flight.
+    Request(RequestId),
+    /// What this submitter was told is written: it goes to the medium.
+    Cached(SubmitterId),
+    /// Nobody: the disk looks after itself.
+    Upkeep,
+}
+
+/// Somebody the medium works for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Working {
+    pub(super) serving: Serving,
+    pub(super) asker: Option<Asker>,
+    pub(super) until: Instant,
+}
+
+/// What happens to a stint.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Due {
+    Begins(Working),
+    /// It began with this mark.
+    Ends(Working, u64),
+}
+
+/// Beginnings and ends to come, in order of time; of one moment in the order in which they became known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    due: VecDeque<(Instant, Due)>,
+}
+
+impl Pending {
+    pub(super) fn add(&mut self, at: Instant, due: Due) {
+        // Most are added last.
+        let last = self.due.back().is_none_or(|(last, _)| *last <= at);
+        let place = if last { self.due.len() } else { self.due.partition_point(|(other, _)| *other <= at) };
+        self.due.insert(place, (at, due));
+    }
+
+    /// The next by `now`.
+    pub(super) fn take(&mut self, now: Instant) -> Option<(Instant, Due)> {
+        if self.due.front()?.0 > now {
+            return None;
+        }
+        self.due.pop_front()
+    }
+
+    /// Every stint that has begun and not ended, and its mark.
+    pub(super) fn running(&mut self, mut each: impl FnMut(&Working, &mut u64)) {
+        for (_, due) in &mut self.due {
+            if let Due::Ends(working, mark) = due {
+                each(working, mark);
+            }
+        }
+    }
+}
