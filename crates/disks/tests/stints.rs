@@ -1,5 +1,5 @@
-//! What the medium is doing belongs to somebody, and to one at a time: the lengths of a part's stints add up to the time
-//! that it was busy, and everybody's to what the disk's own books say of them.
+//! What the medium is doing belongs to somebody, and to one at a time: the lengths of a part's stints add up to the
+//! time that it was busy, and everybody's to what the disk's own books say of them.
 
 mod support;
 
