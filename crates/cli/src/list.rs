@@ -70,8 +70,8 @@ fn disks() -> Table {
         table.row([disk.name.into(), disk.description.into()]);
     }
     table.note(
-        "`blksched list NAME` prints a data sheet; a TOML file of your own works too, and so do raid5:4xhdd-7200 and \
-         iocost:MODEL, an SSD of six known figures (`blksched list iocost`)",
+        "`blksched list NAME` prints a data sheet; a TOML file of your own works too, and so do raid5:4xhdd-7200 \
+         (,failed=1 or ,rebuild=10%) and iocost:MODEL, an SSD of six known figures (`blksched list iocost`)",
     );
     table
 }

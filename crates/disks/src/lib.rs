@@ -55,8 +55,8 @@ pub use spec::{
     Counts, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec, FixedSpec,
     FlashSpec, FlushMode, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel, LayoutSpec, Level,
     LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec,
-    Overwritten, PowerLoss, QueueOrder, RaidSpec, Rate, Reach, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec,
-    SsdSpec, Turn, Watermarks, WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse,
-    presets,
+    Overwritten, PowerLoss, QueueOrder, RaidSpec, Rate, Reach, RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec,
+    SsdOverheadSpec, SsdSpec, Turn, Watermarks, WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load,
+    load_changed, parse, presets,
 };
 pub use stint::{Stint, Work};

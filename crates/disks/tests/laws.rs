@@ -9,8 +9,14 @@ use support::*;
 
 /// Every preset on which time passes, and arrays of those that turn.
 fn disks() -> Vec<DiskSpec> {
-    let arrays =
-        ["raid0:2xhdd-7200", "raid1:2xhdd-7200", "raid5:3xhdd-7200", "raid6:4xhdd-7200,failed=1", "raid10:4xsata-2009"];
+    let arrays = [
+        "raid0:2xhdd-7200",
+        "raid1:2xhdd-7200",
+        "raid5:3xhdd-7200",
+        "raid5:3xhdd-7200,rebuild=10%,sync_speed_min=50000",
+        "raid6:4xhdd-7200,failed=1",
+        "raid10:4xsata-2009,rebuild=0%",
+    ];
     let arrays = arrays.map(|array| load(array).unwrap());
     presets().into_iter().filter(|spec| spec.name != "null").chain(arrays).collect()
 }

@@ -17,7 +17,18 @@ fn array(level: Level, members: u32, change: impl FnOnce(&mut RaidSpec)) -> Disk
     let member = parse("member", member).unwrap();
     let members = vec![member; members as usize];
     let (reads, max_sectors) = (MirrorReads::Balanced, 65_536);
-    let mut raid = RaidSpec { level, chunk_sectors: CHUNK, max_sectors, depth: 64, reads, members, failed: 0 };
+    let mut raid = RaidSpec {
+        level,
+        chunk_sectors: CHUNK,
+        max_sectors,
+        depth: 64,
+        reads,
+        members,
+        failed: 0,
+        rebuild: None,
+        stripe_cache_size: 256,
+        preread_bypass_threshold: 1,
+    };
     change(&mut raid);
     DiskSpec {
         name: "array".into(),
@@ -119,12 +130,13 @@ fn of_two_idle_mirrors_that_turn_the_nearer_reads() {
 }
 
 #[test]
-fn writes_to_one_stripe_go_one_after_the_other_and_to_several_at_once() {
+fn writes_to_one_page_go_one_after_the_other_and_to_several_stripes_at_once() {
     let ended = |gap: u64| {
         let spec = array(Level::Raid5, 9, |_| ());
         run(&spec, 1, 2, (0..2).map(|n| write(n * gap, 8))).ended.since(Instant::ZERO)
     };
-    assert_eq!(ended(0), SERVICE * 4);
+    // Read and write; the second has nothing to read any more.
+    assert_eq!(ended(0), SERVICE * 3);
     // Another stripe, and its data and parity on two other members.
     let second = array(Level::Raid5, 9, |_| ());
     let mut disk = second.build(1);
@@ -232,7 +244,11 @@ fn what_is_wrong_with_an_array_is_told_with_its_place() {
     assert!(file("members = [\"fixed\", \"fixd\"]").starts_with("my.toml:4:21: `fixd` is not a preset"));
     assert_eq!(file(""), "my.toml:1:1: 0 members: this level needs from 2 to 64");
     assert!(file("[[member]]\nkind = \"nul\"").starts_with("my.toml:5:8: `nul` is not a kind of disk"));
-    let unit = file("members = [\"fixed\", \"fixed\"]\nchunk = \"64\"");
+    let with = |rest: &str| file(&format!("members = [\"fixed\", \"fixed\"]\n{rest}"));
+    assert!(with("sync_speed_max = 9").starts_with("my.toml:5:18: `sync_speed_max` says how fast"));
+    assert!(with("failed = 1").starts_with("my.toml:5:10: 1 failed members: 2 of this level can do without 0"));
+    assert!(with("stripe_cache_siz = 99").ends_with("did you mean `stripe_cache_size`?"));
+    let unit = with("chunk = \"64\"");
     assert!(unit.starts_with("my.toml:5:9: \"64\" is no value for `chunk`"), "{unit}");
 }
 
@@ -289,8 +305,19 @@ fn the_short_name_says_how_many_have_failed() {
     for (name, problem) in [
         ("raid5:4xhdd-7200,failed=2", "4 of this level can do without 1 at most"),
         ("raid0:2xnull,failed=1", "can do without 0 at most"),
-        ("raid5:4xhdd-7200,fail=1", "expected `failed=`"),
-        ("raid5:4xhdd-7200,failed=one", "expected `failed=`"),
+        ("raid5:4xhdd-7200,fail=1", "200,fail=1:1:18: `fail` is nothing that an array has"),
+        ("raid5:4xhdd-7200,fail=1", "did you mean `failed`?"),
+        ("raid5:4xhdd-7200,failed=one", "`one` is no value for `failed`: expected a whole number from 0 to 64"),
+        ("raid5:4xhdd-7200,failed=0,failed=0", ":1:27: `failed` is said twice"),
+        ("raid5:4xhdd-7200,rebuild=10", "from 0% to 99%"),
+        ("raid5:4xhdd-7200,rebuild=100%", "from 0% to 99%"),
+        ("raid5:4xhdd-7200,failed=1,rebuild=10%", ":1:18: 2 failed members, one of them being rebuilt"),
+        ("raid0:2xnull,rebuild=1%", "can do without 0 at most"),
+        ("raid5:4xhdd-7200,sync_speed_min=5", ":1:18: `sync_speed_min` says how fast a rebuild is"),
+        ("raid5:4xhdd-7200,stripe_cache_size=16", "from 17 to 32768"),
+        ("raid5:4xhdd-7200,preread_bypass_threshold=257", "from 0 to 256"),
+        ("raid5:4xhdd-7200,chunk=5KiB", "a multiple of 4KiB"),
+        ("raid5:4xhdd-7200,", "`` is nothing that an array has"),
     ] {
         let error = load(name).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");

@@ -16,7 +16,12 @@ pub(super) struct Layout {
     member_sectors: u64,
     /// How many members have failed.
     pub(super) failed: u32,
+    /// The member that is being rebuilt, and how far: its sectors from here on hold nothing yet.
+    pub(super) rebuilding: Option<(u32, u64)>,
 }
+
+/// What the stripe cache holds of a member at a time, and what a parity is worked out over \[512-byte sectors\].
+pub(super) const PAGE: u64 = 8;
 
 /// A part of a command that lies in one chunk: on which of the stripe's data chunks, and where on the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +38,17 @@ impl Layout {
         let member_sectors = if level == Level::Raid1 { smallest } else { smallest / chunk * chunk };
         // A mirror is one chunk.
         let chunk = if level == Level::Raid1 { smallest } else { chunk };
-        Layout { level, members, chunk, member_sectors, failed: 0 }
+        Layout { level, members, chunk, member_sectors, failed: 0, rebuilding: None }
+    }
+
+    /// The same with one more member lost, and replaced by one that holds this part of what it should.
+    pub(super) fn rebuilding(self, percent: u32) -> Layout {
+        let member = match self.level {
+            Level::Raid10 => self.members - 1 - 2 * self.failed,
+            _ => self.members - 1 - self.failed,
+        };
+        let done = self.member_sectors / 100 * u64::from(percent) / PAGE * PAGE;
+        Layout { rebuilding: Some((member, done)), ..self }
     }
 
     /// The same with so many failed members.
@@ -47,6 +62,16 @@ impl Layout {
             Level::Raid10 => member % 2 == 1 && member / 2 >= self.members / 2 - self.failed,
             _ => member >= self.members - self.failed,
         }
+    }
+
+    /// Can a member's sectors up to `end` not be read? It has failed, or is not rebuilt so far.
+    pub(super) fn lacks(&self, member: u32, end: u64) -> bool {
+        self.has_failed(member) || self.rebuilding.is_some_and(|(new, done)| new == member && done < end)
+    }
+
+    /// What each member gives \[512-byte sectors\].
+    pub(super) fn member_sectors(&self) -> u64 {
+        self.member_sectors
     }
 
     /// Data chunks in a stripe.
@@ -81,12 +106,6 @@ impl Layout {
     /// All that fits.
     pub(super) fn sectors(&self) -> u64 {
         self.member_sectors * u64::from(self.columns())
-    }
-
-    /// Stripes that hold `start..end`: the first, and the one behind the last.
-    pub(super) fn stripes(&self, start: u64, end: u64) -> (u64, u64) {
-        let stripe = self.chunk * u64::from(self.columns());
-        (start / stripe, end.div_ceil(stripe))
     }
 
     /// The parts of `start..end`, chunk by chunk.

@@ -6,18 +6,29 @@ use blksched::{Command, Instant, RequestId};
 
 use crate::{Disk, Finished, Stint, Work};
 
-/// Which command of the array a member's command belongs to.
+/// What a member's command is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A command of the array.
+    Job(u32),
+    /// Pages of the stripe cache.
+    Batch(u32),
+    /// A window of the rebuild.
+    Window(u32),
+}
+
+/// A member's command, and what it is for.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    job: u32,
+    owner: Owner,
     command: Command,
 }
 
 /// One disk. What it does not take at a time waits here, first come, first served.
 pub(super) struct Member {
     pub(super) disk: Box<dyn Disk>,
-    /// By the request index that the disk sees: which command of the array, and that command's request.
-    sent: Vec<Option<(u32, RequestId)>>,
+    /// By the request index that the disk sees: what it is for, and the array's request whose time it is.
+    sent: Vec<Option<(Owner, RequestId)>>,
     free: Vec<u32>,
     waiting: VecDeque<Sent>,
     /// Behind the last read or write.
@@ -49,15 +60,15 @@ impl Member {
     }
 
     /// Sends a command, or keeps it until there is room.
-    pub(super) fn send(&mut self, now: Instant, job: u32, command: Command) {
+    pub(super) fn send(&mut self, now: Instant, owner: Owner, command: Command) {
         match self.free.pop() {
-            Some(slot) => self.start(now, slot, Sent { job, command }),
-            None => self.waiting.push_back(Sent { job, command }),
+            Some(slot) => self.start(now, slot, Sent { owner, command }),
+            None => self.waiting.push_back(Sent { owner, command }),
         }
     }
 
-    fn start(&mut self, now: Instant, slot: u32, Sent { job, command }: Sent) {
-        self.sent[slot as usize] = Some((job, command.rq));
+    fn start(&mut self, now: Instant, slot: u32, Sent { owner, command }: Sent) {
+        self.sent[slot as usize] = Some((owner, command.rq));
         self.disk.start(now, Command { rq: RequestId::from_index(slot), ..command });
         self.translate();
     }
@@ -81,22 +92,25 @@ impl Member {
         self.disk.stints(stints);
         for Stint { work, .. } in &mut stints[known..] {
             if let Work::Command(slot) = *work {
-                *work = self.sent[slot.index()].map_or(Work::Upkeep, |(_, rq)| Work::Command(rq));
+                *work = match self.sent[slot.index()] {
+                    None | Some((Owner::Window(_), _)) => Work::Upkeep,
+                    Some((Owner::Job(_) | Owner::Batch(_), rq)) => Work::Command(rq),
+                };
             }
         }
     }
 
     /// A completion by `now`, and whose it is.
-    pub(super) fn finish(&mut self, now: Instant) -> Option<(u32, Finished)> {
+    pub(super) fn finish(&mut self, now: Instant) -> Option<(Owner, Finished)> {
         let finished = self.disk.finish(now);
         self.translate();
         let finished = finished?;
         let slot = finished.rq.index();
-        let (job, _) = self.sent[slot].take().expect("a command ends once");
+        let (owner, _) = self.sent[slot].take().expect("a command ends once");
         match self.waiting.pop_front() {
             Some(sent) => self.start(finished.at, slot as u32, sent),
             None => self.free.push(slot as u32),
         }
-        Some((job, finished))
+        Some((owner, finished))
     }
 }

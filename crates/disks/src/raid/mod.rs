@@ -1,16 +1,16 @@
 //! The disk that consists of disks: levels 0, 1, 5, 6 and 10, over members of any kind.
 //!
 //! What happens where: [`layout`] says which member holds what, [`parity`] what a write to a stripe with parity reads
-//! and writes, [`member`] is a disk and the commands that wait for it. This file cuts commands, sends the pieces and
-//! puts the ends together.
+//! and writes, [`stripes`] gathers such writes, [`rebuild`] says when a replaced member is filled, [`member`] is a disk
+//! and the commands that wait for it. This file cuts commands, sends the pieces and puts the ends together;
+//! [`batch`] does that for pages of the stripe cache and for windows of the rebuild.
 //!
-//! Neighbouring pieces on a member go as one command. A command ends with its last piece; a write with parity reads
-//! first, and then writes. Two such writes to the same stripe go one after the other, in order of arrival. A flush goes
-//! to every member. A discard goes to members without parity, and is ignored with it. Members that have failed get
-//! nothing: mirrors are read elsewhere, and what lay on one with parity is worked out from the rest of its stripe.
+//! Neighbouring pieces on a member go as one command. A command ends with its last piece. A flush goes to every member.
+//! A discard goes to members without parity, and is ignored with it. Members that have failed get nothing: mirrors are
+//! read elsewhere, and what lay on one with parity is worked out from the rest of its stripe.
 //!
-//! **Limits**: parity costs no time of its own; writes to a stripe are not collected to full stripes; a piece that
-//! fails lets the command fail, redundancy or not; nothing is rebuilt.
+//! **Limits**: parity costs no time of its own; a piece that fails lets the command fail, redundancy or not; reads do
+//! not look into the stripe cache; a rebuild does not wait for writes to the same stripes, nor they for it.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -21,35 +21,30 @@ use crate::disk::admit;
 use crate::endings::Endings;
 use crate::{Activity, Disk, Facts, Finished, Ledger, MirrorReads, Outcome, RaidSpec, Stint};
 
+mod batch;
 mod layout;
 mod member;
 mod parity;
+mod rebuild;
+mod stripes;
 
-use layout::{Layout, Part};
-use member::Member;
+use batch::Batch;
+use layout::Layout;
+use member::{Member, Owner};
 use parity::Piece;
-
-/// How far a command is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Waits for a write to the same stripe.
-    Queued,
-    /// Reads what the parity needs.
-    Reading,
-    /// Does what it came for.
-    Doing,
-}
+use rebuild::Rebuild;
+use stripes::{Due, Stripes};
 
 /// A command on its way.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     command: Command,
-    phase: Phase,
-    /// Pieces that have not ended.
+    /// Of a write with parity: its first sector that no page of the stripe cache has got yet.
+    at: u64,
+    /// Pieces, or pages of the stripe cache, that have not ended.
     left: u32,
     outcome: Outcome,
-    /// The service of the piece that ended last in each phase.
-    before: Activity,
+    /// The service of what ended last.
     last: Activity,
 }
 
@@ -62,12 +57,16 @@ pub(crate) struct Raid {
     max_sectors: u64,
     jobs: Vec<Option<Job>>,
     free: Vec<u32>,
-    /// Writes with parity that have arrived and not ended, oldest first.
-    writers: VecDeque<u32>,
+    stripes: Stripes,
+    /// Writes with parity of which not every page has found its place in the stripe cache, oldest first.
+    arriving: VecDeque<u32>,
+    /// When the stripe cache was last given something.
+    given: Instant,
+    batches: Vec<Option<Batch>>,
+    rebuild: Option<Rebuild>,
     endings: Endings<()>,
     in_flight: u32,
-    /// Room for a command's parts and pieces.
-    parts: Vec<Part>,
+    /// Room for a command's pieces.
     pieces: Vec<Piece>,
 }
 
@@ -81,6 +80,10 @@ impl Raid {
         let smallest = facts().map(|facts| facts.sectors).min().expect("an array has members");
         let layout = Layout::new(spec.level, members.len() as u32, spec.chunk_sectors, smallest);
         let layout = layout.without(spec.failed);
+        let layout = spec.rebuild.map_or(layout, |rebuild| layout.rebuilding(rebuild.percent));
+        let speeds = spec.rebuild.map_or((1, 1), |rebuild| (rebuild.sync_speed_min, rebuild.sync_speed_max));
+        let rebuild =
+            layout.rebuilding.map(|(member, done)| Rebuild::new(member, done, layout.member_sectors(), speeds));
         Raid {
             facts: Facts {
                 sectors: layout.sectors(),
@@ -96,10 +99,13 @@ impl Raid {
             members,
             jobs: vec![None; spec.depth as usize],
             free: (0..spec.depth).rev().collect(),
-            writers: VecDeque::new(),
+            stripes: Stripes::new(spec.stripe_cache_size, spec.preread_bypass_threshold),
+            arriving: VecDeque::new(),
+            given: Instant::ZERO,
+            batches: Vec::new(),
+            rebuild,
             endings: Endings::with_capacity(spec.depth as usize),
             in_flight: 0,
-            parts: Vec::new(),
             pieces: Vec::new(),
         }
     }
@@ -108,13 +114,14 @@ impl Raid {
         self.jobs[job as usize].as_mut().expect("a command ends once")
     }
 
-    /// Begins a command that need not wait for another.
+    /// Begins a command.
     fn begin(&mut self, now: Instant, job: u32) {
         let command = self.job(job).command;
         self.pieces.clear();
         match command.op {
             Op::Write | Op::WriteZeroes if self.layout.parities() > 0 => {
-                return self.begin_parity(now, job, Phase::Reading);
+                self.arriving.push_back(job);
+                return self.gather(now, Vec::new());
             }
             Op::Flush => {
                 let alive = (0..self.layout.members).filter(|member| !self.layout.has_failed(*member));
@@ -124,42 +131,27 @@ impl Raid {
             Op::Read => self.cut_read(&command),
             Op::Write | Op::WriteZeroes | Op::Discard => self.cut_mirrored(&command),
         }
-        self.send(now, job, Phase::Doing, command.op);
-    }
-
-    /// The pieces of a write with parity, stripe by stripe; without anything to read it writes at once.
-    fn begin_parity(&mut self, now: Instant, job: u32, phase: Phase) {
-        let command = self.job(job).command;
-        let mut parts = core::mem::take(&mut self.parts);
-        parts.clear();
-        parts.extend(self.layout.parts(command.start.0, end(&command)));
-        self.pieces.clear();
-        for stripe in parts.chunk_by(|one, next| one.stripe == next.stripe) {
-            match phase {
-                Phase::Doing => parity::writes(&self.layout, stripe, &mut self.pieces),
-                Phase::Reading | Phase::Queued => parity::reads(&self.layout, stripe, &mut self.pieces),
-            }
+        let sent = self.send(now, Owner::Job(job), command);
+        self.job(job).left = sent;
+        if sent == 0 {
+            self.end(now, job);
         }
-        self.parts = parts;
-        if self.pieces.is_empty() && phase == Phase::Reading {
-            return self.begin_parity(now, job, Phase::Doing);
-        }
-        self.send(now, job, phase, if phase == Phase::Doing { Op::Write } else { Op::Read });
     }
 
     fn cut_read(&mut self, command: &Command) {
         for part in self.layout.parts(command.start.0, end(command)) {
             let first = self.layout.data(part.stripe, part.column);
-            if self.layout.parities() > 0 && self.layout.has_failed(first) {
+            let start = part.stripe * self.layout.chunk + part.low;
+            let end = start + part.high - part.low;
+            if self.layout.parities() > 0 && self.layout.lacks(first, end) {
                 parity::rebuild(&self.layout, &part, &mut self.pieces);
                 continue;
             }
-            let start = part.stripe * self.layout.chunk + part.low;
-            let piece = Piece { member: self.mirror(first, start), start, end: start + part.high - part.low };
+            let piece = Piece { member: self.mirror(first, start, end), start, end };
             self.members[piece.member as usize].head_to(piece.end);
             self.pieces.push(piece);
         }
-        if self.layout.failed > 0 {
+        if self.layout.failed > 0 || self.rebuild.is_some() {
             parity::read_once(&mut self.pieces);
         }
     }
@@ -177,12 +169,12 @@ impl Raid {
         }
     }
 
-    /// The mirror to read `sector` from, among those from `first` on.
-    fn mirror(&self, first: u32, sector: u64) -> u32 {
-        let mut mirrors = (first..first + self.layout.mirrors()).filter(|member| !self.layout.has_failed(*member));
+    /// The mirror to read `start..end` from, among those from `first` on.
+    fn mirror(&self, first: u32, start: u64, end: u64) -> u32 {
+        let mut mirrors = (first..first + self.layout.mirrors()).filter(|member| !self.layout.lacks(*member, end));
         let key = |&index: &u32| {
             let member = &self.members[index as usize];
-            let distance = member.distance(sector);
+            let distance = member.distance(start);
             (distance > 0, member.busy(), distance)
         };
         match self.reads {
@@ -191,9 +183,8 @@ impl Raid {
         }
     }
 
-    /// Sends the pieces, neighbours as one command, none longer than the members take.
-    fn send(&mut self, now: Instant, job: u32, phase: Phase, op: Op) {
-        let command = self.job(job).command;
+    /// Sends the pieces, neighbours as one command like `model`, none longer than the members take; how many.
+    fn send(&mut self, now: Instant, owner: Owner, model: Command) -> u32 {
         let mut pieces = core::mem::take(&mut self.pieces);
         // Stable: of a member's pieces, those that follow each other come in order.
         pieces.sort_by_key(|piece| (piece.member, piece.start));
@@ -202,8 +193,8 @@ impl Raid {
             let (mut start, end) = (run[0].start, run[run.len() - 1].end);
             loop {
                 let sectors = (end - start).min(self.max_sectors);
-                let piece = Command { op, start: Sector(start), sectors: sectors as u32, ..command };
-                self.members[run[0].member as usize].send(now, job, piece);
+                let piece = Command { start: Sector(start), sectors: sectors as u32, ..model };
+                self.members[run[0].member as usize].send(now, owner, piece);
                 start += sectors;
                 sent += 1;
                 if start == end {
@@ -212,76 +203,78 @@ impl Raid {
             }
         }
         self.pieces = pieces;
-        let it = self.job(job);
-        (it.phase, it.left) = (phase, sent);
-        if sent == 0 {
-            self.end(now, job);
-        }
+        sent
     }
 
     /// A member's command has ended.
-    fn ended(&mut self, job: u32, finished: &Finished) {
+    fn ended(&mut self, owner: Owner, finished: &Finished) {
+        match owner {
+            Owner::Job(job) => self.part_ended(job, finished.at, finished.outcome, finished.service),
+            Owner::Batch(batch) => self.batch_ended(batch, finished),
+            Owner::Window(place) => self.window_ended(place, finished.at),
+        }
+    }
+
+    /// A piece of a command has ended, or what it wanted of the stripe cache.
+    fn part_ended(&mut self, job: u32, at: Instant, outcome: Outcome, service: Activity) {
         let it = self.job(job);
         it.left -= 1;
-        it.last = finished.service;
-        if finished.outcome != Outcome::Ok {
-            it.outcome = finished.outcome;
+        it.last = service;
+        if outcome != Outcome::Ok {
+            it.outcome = outcome;
         }
-        if it.left > 0 {
-            return;
-        }
-        if it.phase == Phase::Reading && it.outcome == Outcome::Ok {
-            it.before = it.last;
-            self.begin_parity(finished.at, job, Phase::Doing);
-        } else {
-            self.end(finished.at, job);
+        // Of a write that is still arriving more pages will come.
+        if it.left == 0 && it.at >= end(&it.command) {
+            self.end(at, job);
         }
     }
 
     fn end(&mut self, at: Instant, job: u32) {
-        let Job { command, outcome, before, last, .. } = *self.job(job);
-        let mut service = last;
-        service += &before;
+        let Job { command, outcome, last: service, .. } = *self.job(job);
         self.jobs[job as usize] = None;
         self.free.push(job);
         self.endings.add(Finished { rq: command.rq, at, outcome, service }, ());
-        if let Some(place) = self.writers.iter().position(|&writer| writer == job) {
-            self.writers.remove(place);
-            self.begin_writers(at);
-        }
     }
 
-    /// Begins every write that no older one to a stripe of its keeps back.
-    fn begin_writers(&mut self, at: Instant) {
-        for place in 0..self.writers.len() {
-            let job = self.writers[place];
-            if self.job(job).phase == Phase::Queued && !self.is_kept_back(place) {
-                self.job(job).phase = Phase::Reading;
-                self.begin(at, job);
-            }
-        }
+    /// When the next thing happens inside, and what.
+    fn upcoming(&self) -> Option<(Instant, Event)> {
+        let members = self.members.iter().enumerate();
+        let member = members.filter_map(|(index, member)| Some((member.disk.next()?, Event::Member(index)))).min();
+        let busy = self.in_flight > 0;
+        let rebuild = self.rebuild.as_ref().and_then(|rebuild| Some((rebuild.next(busy)?, Event::Rebuild)));
+        member.into_iter().chain(rebuild).min()
     }
 
-    /// Does an older write touch a stripe of this one's?
-    fn is_kept_back(&self, place: usize) -> bool {
-        let stripes = |&job: &u32| {
-            let command = self.jobs[job as usize].expect("a writer has not ended").command;
-            self.layout.stripes(command.start.0, end(&command))
-        };
-        let (first, behind) = stripes(&self.writers[place]);
-        self.writers.iter().take(place).map(stripes).any(|(low, high)| low < behind && first < high)
+    /// When what is held in the stripe cache goes on, unless something ends before.
+    fn release_at(&self) -> Option<Instant> {
+        self.stripes.waits_for_the_moment().then_some(self.given)
     }
 
     /// Lets the members go on until `now`, in order of time.
     fn advance(&mut self, now: Instant) {
         loop {
-            let next = self.members.iter().enumerate().filter_map(|(index, member)| Some((member.disk.next()?, index)));
-            let Some((at, index)) = next.min().filter(|(at, _)| *at <= now) else { return };
-            while let Some((job, finished)) = self.members[index].finish(at) {
-                self.ended(job, &finished);
+            let event = self.upcoming().filter(|(at, _)| *at <= now);
+            let release = self.release_at().filter(|&at| at < now);
+            match (event, release) {
+                (Some((at, _)), Some(release)) if release < at => self.release(release),
+                (None, Some(release)) => self.release(release),
+                (Some((at, Event::Member(index))), _) => {
+                    while let Some((owner, finished)) = self.members[index].finish(at) {
+                        self.ended(owner, &finished);
+                    }
+                }
+                (Some((at, Event::Rebuild)), _) => self.begin_window(at),
+                (None, None) => return,
             }
         }
     }
+}
+
+/// What happens inside by itself; of several at a time members come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Member(usize),
+    Rebuild,
 }
 
 fn end(command: &Command) -> u64 {
@@ -301,24 +294,31 @@ impl Disk for Raid {
             return self.endings.add(Finished { rq: command.rq, at: now, outcome, service: Activity::default() }, ());
         }
         let job = self.free.pop().expect("`admit` has counted");
-        let (before, last) = (Activity::default(), Activity::default());
-        self.jobs[job as usize] = Some(Job { command, phase: Phase::Queued, left: 0, outcome, before, last });
-        if command.op == Op::Write && self.layout.parities() > 0 {
-            self.writers.push_back(job);
-            self.begin_writers(now);
-        } else {
-            self.begin(now, job);
-        }
+        let by_cache = matches!(command.op, Op::Write | Op::WriteZeroes) && self.layout.parities() > 0;
+        let at = if by_cache { command.start.0 } else { end(&command) };
+        self.jobs[job as usize] = Some(Job { command, at, left: 0, outcome, last: Activity::default() });
+        self.begin(now, job);
     }
 
     fn next(&self) -> Option<Instant> {
-        self.members.iter().filter_map(|member| member.disk.next()).chain(self.endings.next()).min()
+        let inside = self.upcoming().map(|(at, _)| at);
+        inside.into_iter().chain(self.release_at()).chain(self.endings.next()).min()
     }
 
     fn finish(&mut self, now: Instant) -> Option<Finished> {
         self.advance(now);
+        // What ends now may be answered with writes that complete the stripes that are held.
+        if self.endings.next().is_none_or(|next| next > now) && self.release_at().is_some_and(|at| at <= now) {
+            self.release(now);
+            self.advance(now);
+        }
         let (finished, ()) = self.endings.take(now)?;
         self.in_flight -= 1;
+        if self.in_flight == 0
+            && let Some(rebuild) = &mut self.rebuild
+        {
+            rebuild.is_left_alone(finished.at);
+        }
         Some(finished)
     }
 

@@ -1,13 +1,14 @@
 //! **What for**: what a write to a stripe with parity must read first, and what it writes.
 //!
-//! **Rule**: the new parity is worked out from the old data, the old parity and the new data (read-modify-write), or
-//! from the stripe's other data and the new data (reconstruct-write), whichever reads fewer pieces, the latter if
-//! equal. A write of a full stripe has no other data, and so reads nothing. With failed members only a way that reads
-//! none of them will do; if neither does, all that is left of the stripe is read. Without any parity left nothing is.
+//! **Rule**: page by page of the members. The new parity is worked out from the old data, the old parity and the new
+//! data (read-modify-write), or from the stripe's other data and the new data (reconstruct-write), whichever reads
+//! fewer pages, the latter if equal. What the stripe cache still holds need not be read. A write of all data of a stripe
+//! has no other data, and so reads nothing. Where members are missing only a way that reads none of them will do; if
+//! neither does, all that is left of the stripe is read. Without any parity left only what a page keeps of itself is.
 //!
 //! **Origin**: MEMORY, as Linux's md counts.
 
-use super::layout::{Layout, Part};
+use super::layout::{Layout, PAGE, Part};
 
 /// A piece of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,37 +18,118 @@ pub(super) struct Piece {
     pub(super) end: u64,
 }
 
-/// The parity that `parts` of one stripe touch, as one range of a chunk or two.
-fn touched(parts: &[Part]) -> [(u64, u64); 2] {
-    match *parts {
-        [first, last] if last.high < first.low => [(last.low, last.high), (first.low, first.high)],
-        _ => {
-            let low = parts.iter().map(|part| part.low).min().unwrap_or(0);
-            let high = parts.iter().map(|part| part.high).max().unwrap_or(0);
-            [(low, high), (0, 0)]
-        }
+/// Members of an array, a bit each: there are 64 at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Members(u64);
+
+impl Members {
+    pub(super) fn of(members: impl Iterator<Item = u32>) -> Members {
+        Members(members.fold(0, |bits, member| bits | 1 << member))
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    pub(super) fn and(self, other: Members) -> Members {
+        Members(self.0 & other.0)
+    }
+
+    pub(super) fn or(self, other: Members) -> Members {
+        Members(self.0 | other.0)
+    }
+
+    pub(super) fn without(self, other: Members) -> Members {
+        Members(self.0 & !other.0)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = u32> {
+        let mut bits = self.0;
+        core::iter::from_fn(move || {
+            let member = (bits != 0).then(|| bits.trailing_zeros())?;
+            bits &= bits - 1;
+            Some(member)
+        })
     }
 }
 
-fn piece(layout: &Layout, stripe: u64, member: u32, low: u64, high: u64) -> Piece {
-    Piece { member, start: stripe * layout.chunk + low, end: stripe * layout.chunk + high }
+/// What is to be written to one page of a stripe: to which members' pages wholly, and to which in part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fresh {
+    pub(super) whole: Members,
+    pub(super) part: Members,
 }
 
-/// Data and parity that a write of `parts`, all of one stripe, writes; failed members are left out.
-pub(super) fn writes(layout: &Layout, parts: &[Part], out: &mut Vec<Piece>) {
-    let begin = out.len();
-    write_all(layout, parts, out);
-    let mut at = 0;
-    out.retain(|piece| {
-        at += 1;
-        at <= begin || !layout.has_failed(piece.member)
-    });
+impl Fresh {
+    pub(super) fn any(self) -> Members {
+        self.whole.or(self.part)
+    }
 }
 
-/// The data of a failed member, from what is left of its stripe.
+/// One page of every member, and who has what part in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    data: Members,
+    parity: Members,
+    /// Members that take nothing.
+    gone: Members,
+    /// Members that give nothing.
+    missing: Members,
+}
+
+impl Row {
+    /// The page number `row` of each member.
+    pub(super) fn new(layout: &Layout, row: u64) -> Row {
+        let stripe = row * PAGE / layout.chunk;
+        let all = || 0..layout.members;
+        Row {
+            data: Members::of((0..layout.columns()).map(|column| layout.data(stripe, column))),
+            parity: Members::of((0..layout.parities()).map(|which| layout.parity(stripe, which))),
+            gone: Members::of(all().filter(|&member| layout.has_failed(member))),
+            missing: Members::of(all().filter(|&member| layout.lacks(member, (row + 1) * PAGE))),
+        }
+    }
+
+    /// Whose pages must be read before `fresh` can be written, if the cache has those of `cached`.
+    pub(super) fn reads(&self, fresh: Fresh, cached: Members) -> Members {
+        if self.parity.without(self.missing).is_empty() {
+            return fresh.part.without(cached).without(self.missing);
+        }
+        let reconstruct = self.data.without(fresh.whole).without(cached);
+        let modify = fresh.any().or(self.parity.without(self.missing)).without(cached);
+        let will_do = |reads: Members| reads.and(self.missing).is_empty();
+        match (will_do(reconstruct), will_do(modify)) {
+            (true, true) if modify.count() < reconstruct.count() => modify,
+            (true, _) => reconstruct,
+            (false, true) => modify,
+            (false, false) => self.data.or(self.parity).without(self.missing).without(cached),
+        }
+    }
+
+    /// Whose pages are written.
+    pub(super) fn writes(&self, fresh: Fresh) -> Members {
+        fresh.any().or(self.parity).without(self.gone)
+    }
+
+    /// Whose pages tell what a missing one holds: as many as there are data pages.
+    pub(super) fn survivors(&self) -> impl Iterator<Item = u32> {
+        let order = self.data.iter().chain(self.parity.iter());
+        let missing = self.missing;
+        order
+            .filter(move |&member| missing.and(Members::of([member].into_iter())).is_empty())
+            .take(self.data.count() as usize)
+    }
+}
+
+/// The data of a missing member, from what is left of its stripe.
 pub(super) fn rebuild(layout: &Layout, part: &Part, out: &mut Vec<Piece>) {
-    let chunk = |member| piece(layout, part.stripe, member, part.low, part.high);
-    out.extend(left_of(layout, part.stripe).take(layout.columns() as usize).map(chunk));
+    let start = part.stripe * layout.chunk;
+    let row = Row::new(layout, (start + part.high - 1) / PAGE);
+    out.extend(row.survivors().map(|member| Piece { member, start: start + part.low, end: start + part.high }));
 }
 
 /// What several parts of a command need is read once.
@@ -62,111 +144,56 @@ pub(super) fn read_once(pieces: &mut Vec<Piece>) {
     });
 }
 
-/// The members of a stripe that have not failed, data first.
-fn left_of(layout: &Layout, stripe: u64) -> impl Iterator<Item = u32> + '_ {
-    let data = (0..layout.columns()).map(move |column| layout.data(stripe, column));
-    let parity = (0..layout.parities()).map(move |which| layout.parity(stripe, which));
-    data.chain(parity).filter(|member| !layout.has_failed(*member))
-}
-
-fn write_all(layout: &Layout, parts: &[Part], out: &mut Vec<Piece>) {
-    for part in parts {
-        out.push(piece(layout, part.stripe, layout.data(part.stripe, part.column), part.low, part.high));
-    }
-    let stripe = parts[0].stripe;
-    for which in 0..layout.parities() {
-        for (low, high) in touched(parts).into_iter().filter(|(low, high)| low < high) {
-            out.push(piece(layout, stripe, layout.parity(stripe, which), low, high));
-        }
-    }
-}
-
-/// What must be read before that.
-pub(super) fn reads(layout: &Layout, parts: &[Part], out: &mut Vec<Piece>) {
-    let begin = out.len();
-    let stripe = parts[0].stripe;
-    for (low, high) in touched(parts).into_iter().filter(|(low, high)| low < high) {
-        for column in 0..layout.columns() {
-            let member = layout.data(stripe, column);
-            let new =
-                parts.iter().find(|part| part.column == column).map_or((high, high), |part| (part.low, part.high));
-            let (new_low, new_high) = (new.0.clamp(low, high), new.1.clamp(low, high));
-            let (before, behind) = ((low, new_low), (new_high, high));
-            out.extend(
-                [before, behind]
-                    .iter()
-                    .filter(|(low, high)| low < high)
-                    .map(|&(low, high)| piece(layout, stripe, member, low, high)),
-            );
-        }
-    }
-    let reconstruct = out.len() - begin;
-    let mut modify = Vec::new();
-    writes(layout, parts, &mut modify);
-    if layout.failed > 0 {
-        return reads_degraded(layout, parts, (begin, modify), out);
-    }
-    if modify.len() < reconstruct {
-        out.truncate(begin);
-        out.append(&mut modify);
-    }
-}
-
-/// `out` has the pieces for a reconstruct-write from `begin` on, `modify` those of a read-modify-write.
-fn reads_degraded(layout: &Layout, parts: &[Part], (begin, modify): (usize, Vec<Piece>), out: &mut Vec<Piece>) {
-    let stripe = parts[0].stripe;
-    let has_parity = (0..layout.parities()).any(|which| !layout.has_failed(layout.parity(stripe, which)));
-    if !has_parity {
-        return out.truncate(begin);
-    }
-    let reconstructs = !out[begin..].iter().any(|piece| layout.has_failed(piece.member));
-    let modifies = !parts.iter().any(|part| layout.has_failed(layout.data(stripe, part.column)));
-    if reconstructs && (!modifies || out.len() - begin <= modify.len()) {
-        return;
-    }
-    out.truncate(begin);
-    if modifies {
-        return out.extend(modify);
-    }
-    for (low, high) in touched(parts).into_iter().filter(|(low, high)| low < high) {
-        out.extend(left_of(layout, stripe).map(|member| piece(layout, stripe, member, low, high)));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Level;
 
-    /// How many pieces a write of `start..end` reads and writes on `members` with chunks of 8.
-    fn counts(level: Level, members: u32, start: u64, end: u64) -> (usize, usize) {
+    /// How many pages a write of so many data pages of stripe 0, from the first column on, reads and writes.
+    fn counts(level: Level, members: u32, columns: u32) -> (u32, u32) {
         let layout = Layout::new(level, members, 8, 800);
-        let parts: Vec<Part> = layout.parts(start, end).collect();
-        let (mut read, mut written) = (Vec::new(), Vec::new());
-        reads(&layout, &parts, &mut read);
-        writes(&layout, &parts, &mut written);
-        (read.len(), written.len())
+        let row = Row::new(&layout, 0);
+        let fresh = Fresh { whole: Members::of((0..columns).map(|column| layout.data(0, column))), ..Fresh::default() };
+        (row.reads(fresh, Members::default()).count(), row.writes(fresh).count())
     }
 
     #[test]
-    fn a_full_stripe_reads_nothing_and_a_small_write_two_pieces_or_three() {
-        assert_eq!(counts(Level::Raid5, 5, 0, 32), (0, 5));
-        assert_eq!(counts(Level::Raid5, 5, 0, 4), (2, 2));
-        assert_eq!(counts(Level::Raid6, 8, 0, 4), (3, 3));
-        assert_eq!(counts(Level::Raid6, 8, 0, 48), (0, 8));
+    fn a_full_stripe_reads_nothing_and_a_small_write_two_pages_or_three() {
+        assert_eq!(counts(Level::Raid5, 5, 4), (0, 5));
+        assert_eq!(counts(Level::Raid5, 5, 1), (2, 2));
+        assert_eq!(counts(Level::Raid6, 8, 1), (3, 3));
+        assert_eq!(counts(Level::Raid6, 8, 6), (0, 8));
     }
 
     #[test]
     fn a_large_write_reads_the_rest_of_the_stripe_rather_than_what_it_replaces() {
-        assert_eq!(counts(Level::Raid5, 5, 0, 24), (1, 4));
-        assert_eq!(counts(Level::Raid5, 3, 0, 4), (1, 2));
+        assert_eq!(counts(Level::Raid5, 5, 3), (1, 4));
+        assert_eq!(counts(Level::Raid5, 3, 1), (1, 2));
     }
 
     #[test]
-    fn a_write_over_a_chunks_edge_touches_two_ranges_of_the_parity_and_not_what_lies_between() {
+    fn what_the_cache_holds_is_not_read_and_a_page_that_is_written_in_part_is() {
         let layout = Layout::new(Level::Raid5, 5, 8, 800);
-        let parts: Vec<Part> = layout.parts(6, 10).collect();
-        assert_eq!(touched(&parts), [(0, 2), (6, 8)]);
-        assert_eq!(counts(Level::Raid5, 5, 6, 10), (4, 4));
+        let row = Row::new(&layout, 0);
+        let one = Members::of([layout.data(0, 0)].into_iter());
+        let (whole, part) = (Fresh { whole: one, ..Fresh::default() }, Fresh { part: one, ..Fresh::default() });
+        assert_eq!(row.reads(whole, row.parity), one, "the old data alone");
+        assert!(row.reads(whole, row.parity.or(one)).is_empty());
+        assert!(row.reads(whole, row.data.without(one)).is_empty());
+        assert_eq!(row.reads(part, row.data.without(one)), one);
+    }
+
+    #[test]
+    fn without_a_parity_a_page_is_just_written_and_with_a_missing_one_all_survivors_are_read() {
+        let layout = Layout::new(Level::Raid5, 5, 8, 800).without(1);
+        let of = |row: u64, column: u32| {
+            let data = layout.data(row, column);
+            let fresh = Fresh { whole: Members::of([data].into_iter()), ..Fresh::default() };
+            let row = Row::new(&layout, row);
+            (data, row.reads(fresh, Members::default()).count(), row.writes(fresh).count())
+        };
+        assert_eq!(of(0, 0), (0, 0, 1), "stripe 0's parity was on the last member");
+        let stripe_1: Vec<_> = (0..4).map(|column| of(1, column)).collect();
+        assert!(stripe_1.contains(&(4, 3, 1)), "of the missing one only the parity can be written: {stripe_1:?}");
     }
 }

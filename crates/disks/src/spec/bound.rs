@@ -108,10 +108,18 @@ impl RaidSpec {
             ops.into_iter().max().unwrap_or(Span::ZERO)
         };
         let slowest = self.members.iter().map(member).max().unwrap_or(Span::ZERO);
-        // Every command of the array before this one, each in two phases of so many pieces on one member.
+        let depth = u64::from(self.depth);
+        // A member's commands before this one, two windows of a rebuild among them.
         let chunk = if self.level == Level::Raid1 { u64::from(most_sectors) } else { self.chunk_sectors };
-        let pieces = 2 * (u64::from(most_sectors) / chunk.max(1) + 2);
-        times(slowest, u64::from(self.depth) * pieces)
+        let pieces = 2 * (u64::from(most_sectors) / chunk.max(1) + 2) * depth + 4;
+        if !matches!((self.level, op), (Level::Raid5 | Level::Raid6, Op::Write | Op::WriteZeroes)) {
+            return times(slowest, pieces);
+        }
+        // Pages that need reading may have to let all others pass for ever; else so many for each that is held.
+        let Some(bypass) = self.preread_bypass_threshold.checked_sub(1) else { return Span::MAX };
+        let pages = depth * (u64::from(most_sectors) / 8 + 2);
+        let passing = u64::from(self.stripe_cache_size) * (u64::from(bypass) + 1);
+        times(slowest, (pages + passing) * 2 + pieces)
     }
 }
 

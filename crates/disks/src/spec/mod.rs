@@ -32,6 +32,7 @@ mod middleware;
 mod overhead;
 mod published;
 mod raid;
+mod raid_short;
 mod reader;
 mod ssd;
 mod units;
@@ -48,7 +49,7 @@ pub use layout::{LayoutSpec, ZoneSpec};
 pub use look_ahead_rules::{AfterHit, Begins, Counts, Delivered, LookAheadRules, Overwritten, Reach, Written};
 pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
 pub use overhead::{CaseOverheads, CommandOverheads, Watermarks};
-pub use raid::{Level, MirrorReads, RaidSpec};
+pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
 use reader::{Section, Source};
 pub use ssd::{
     BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, MapSpec, PowerLoss,
@@ -230,7 +231,7 @@ pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     if let Some(asked) = iocost::asked(name_or_path) {
         return iocost::load(name_or_path, asked);
     }
-    if let Some(raid) = raid::short(name_or_path) {
+    if let Some(raid) = raid_short::short(name_or_path) {
         return raid;
     }
     parse(name_or_path, &text_of(name_or_path)?)

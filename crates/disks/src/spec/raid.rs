@@ -1,12 +1,13 @@
 //! What an array of disks is made of, and how that is read from TOML or from a name such as `raid5:4xhdd-7200`.
 
+use std::ops::RangeInclusive;
+
 use blksched::nearest;
 
 use super::error::DiskError;
 use super::published;
-use super::reader::{Located, Section, Source};
-use super::{DiskSpec, Model, PRESETS, parse, preset_names, read_disk};
-use crate::Attached;
+use super::reader::{Located, Section};
+use super::{DiskSpec, PRESETS, parse, preset_names, read_disk};
 
 /// An array of disks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,23 @@ pub struct RaidSpec {
     pub members: Vec<DiskSpec>,
     /// How many of them have failed: the last ones, of pairs of mirrors one each.
     pub failed: u32,
+    /// One more was lost, and is being filled again.
+    pub rebuild: Option<RebuildSpec>,
+    /// Pages of each member that are gathered for writing; of no importance without parity.
+    pub stripe_cache_size: u32,
+    /// How many writes that need no reading may go past one that does; 0: all that come.
+    pub preread_bypass_threshold: u32,
+}
+
+/// How a replaced member is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RebuildSpec {
+    /// How much of it is filled when time begins.
+    pub percent: u32,
+    /// The goal beside a load \[KiB/s, per member\].
+    pub sync_speed_min: u32,
+    /// The goal without one \[KiB/s, per member\].
+    pub sync_speed_max: u32,
 }
 
 /// How an array lays out data.
@@ -86,6 +104,11 @@ pub(super) const KEYS: &[&str] = &[
     "members",
     "member",
     "failed",
+    "rebuild",
+    "sync_speed_min",
+    "sync_speed_max",
+    "stripe_cache_size",
+    "preread_bypass_threshold",
     "fault",
     "delay",
     "caps",
@@ -93,10 +116,20 @@ pub(super) const KEYS: &[&str] = &[
     "published",
 ];
 
-const LEVELS: [(&str, Level); 5] =
+pub(super) const LEVELS: [(&str, Level); 5] =
     [("0", Level::Raid0), ("1", Level::Raid1), ("5", Level::Raid5), ("6", Level::Raid6), ("10", Level::Raid10)];
-const CHUNK_SECTORS: u64 = 1_024;
-const MAX_SECTORS: u32 = 65_536;
+pub(super) const CHUNK_SECTORS: u64 = 1_024;
+pub(super) const MAX_SECTORS: u32 = 65_536;
+/// As Linux's Documentation/admin-guide/md.rst has them.
+pub(super) const STRIPE_CACHE_SIZE: u32 = 256;
+pub(super) const STRIPE_CACHE_SIZES: RangeInclusive<u32> = 17..=32_768;
+pub(super) const PREREAD_BYPASS_THRESHOLD: u32 = 1;
+/// As md(4) has the defaults of `speed_limit_min` and `speed_limit_max` \[KiB/s\].
+pub(super) const SYNC_SPEED_MIN: u32 = 1_000;
+pub(super) const SYNC_SPEED_MAX: u32 = 200_000;
+pub(super) const SYNC_SPEEDS: RangeInclusive<u32> = 1..=100_000_000;
+/// The stripe cache holds pages of this size \[512-byte sectors\].
+const PAGE: u64 = 8;
 const MOST_MEMBERS: u32 = 64;
 const MOST_DEPTH: u32 = 1_024;
 
@@ -111,12 +144,24 @@ pub(super) fn read(top: &Section<'_>) -> Result<RaidSpec, DiskError> {
     };
     check_count(level, count).map_err(|problem| top.invalid(place, problem))?;
     let reads = [("first", MirrorReads::First), ("balanced", MirrorReads::Balanced)];
-    let failed = if top.has("failed") { top.count("failed", 0..=65_536)? } else { 0 };
-    check_failed(level, count, failed).map_err(|problem| top.invalid(top.at(), problem))?;
+    let count_or = |key, range, usual| if top.has(key) { top.count(key, range) } else { Ok(usual) };
+    let failed = count_or("failed", 0..=65_536, 0)?;
+    let rebuild = rebuild(top)?;
+    check_lost(level, count, failed, rebuild.is_some())
+        .map_err(|problem| top.invalid(top.at_key("failed"), problem))?;
+    let stripe_cache_size = count_or("stripe_cache_size", STRIPE_CACHE_SIZES, STRIPE_CACHE_SIZE)?;
+    let most = 0..=stripe_cache_size;
+    let chunk = if top.has("chunk") { Some(top.sectors("chunk", 8..=65_536)?) } else { None };
+    if let Some(chunk) = &chunk {
+        check_chunk(level, chunk.value).map_err(|problem| top.invalid(chunk.at.clone(), problem))?;
+    }
     Ok(RaidSpec {
         level,
         failed,
-        chunk_sectors: if top.has("chunk") { top.sectors("chunk", 8..=65_536)?.value } else { CHUNK_SECTORS },
+        rebuild,
+        stripe_cache_size,
+        preread_bypass_threshold: count_or("preread_bypass_threshold", most, PREREAD_BYPASS_THRESHOLD)?,
+        chunk_sectors: chunk.map_or(CHUNK_SECTORS, |chunk| chunk.value),
         max_sectors: if top.has("max_command") { super::max_command(top)? } else { MAX_SECTORS },
         depth: if top.has("depth") { top.count("depth", 1..=65_536)? } else { usual_depth(&members) },
         reads: if top.has("mirror_reads") { top.word("mirror_reads", &reads)? } else { MirrorReads::Balanced },
@@ -124,7 +169,33 @@ pub(super) fn read(top: &Section<'_>) -> Result<RaidSpec, DiskError> {
     })
 }
 
-fn check_count(level: Level, count: u32) -> Result<(), String> {
+/// `rebuild` and the speeds that go with it.
+fn rebuild(top: &Section<'_>) -> Result<Option<RebuildSpec>, DiskError> {
+    if !top.has("rebuild") {
+        let alone = ["sync_speed_min", "sync_speed_max"].into_iter().find(|key| top.has(key));
+        return alone.map_or(Ok(None), |key| Err(top.invalid(top.at_key(key), without_rebuild(key))));
+    }
+    let speed = |key, usual| if top.has(key) { top.count(key, SYNC_SPEEDS) } else { Ok(usual) };
+    Ok(Some(RebuildSpec {
+        percent: top.percent("rebuild", 0..=99)?,
+        sync_speed_min: speed("sync_speed_min", SYNC_SPEED_MIN)?,
+        sync_speed_max: speed("sync_speed_max", SYNC_SPEED_MAX)?,
+    }))
+}
+
+pub(super) fn without_rebuild(key: &str) -> String {
+    format!("`{key}` says how fast a rebuild is, and nothing is rebuilt: expected `rebuild` beside it")
+}
+
+/// Parity is worked out over pages.
+pub(super) fn check_chunk(level: Level, sectors: u64) -> Result<(), String> {
+    if !matches!(level, Level::Raid5 | Level::Raid6) || sectors.is_multiple_of(PAGE) {
+        return Ok(());
+    }
+    Err(format!("a chunk of {} KiB: with parity a multiple of 4KiB is expected", sectors as f64 / 2.0))
+}
+
+pub(super) fn check_count(level: Level, count: u32) -> Result<(), String> {
     let least = level.least_members();
     if count < least || count > MOST_MEMBERS {
         return Err(format!("{count} members: this level needs from {least} to {MOST_MEMBERS}"));
@@ -135,14 +206,15 @@ fn check_count(level: Level, count: u32) -> Result<(), String> {
     Ok(())
 }
 
-fn check_failed(level: Level, members: u32, failed: u32) -> Result<(), String> {
-    let most = level.most_failed(members);
-    let problem = || format!("{failed} failed members: {members} of this level can do without {most} at most");
-    if failed > most { Err(problem()) } else { Ok(()) }
+pub(super) fn check_lost(level: Level, members: u32, failed: u32, rebuilding: bool) -> Result<(), String> {
+    let (most, lost) = (level.most_failed(members), failed.saturating_add(rebuilding.into()));
+    let what = if rebuilding { "failed members, one of them being rebuilt" } else { "failed members" };
+    let problem = || format!("{lost} {what}: {members} of this level can do without {most} at most");
+    if lost > most { Err(problem()) } else { Ok(()) }
 }
 
 /// What all members take together.
-fn usual_depth(members: &[DiskSpec]) -> u32 {
+pub(super) fn usual_depth(members: &[DiskSpec]) -> u32 {
     members.iter().map(|member| member.depth()).fold(0, u32::saturating_add).min(MOST_DEPTH)
 }
 
@@ -170,67 +242,14 @@ fn members(top: &Section<'_>) -> Result<Vec<DiskSpec>, DiskError> {
     Ok(members)
 }
 
-fn preset(name: &str) -> Result<DiskSpec, Option<&'static str>> {
+pub(super) fn preset(name: &str) -> Result<DiskSpec, Option<&'static str>> {
     match PRESETS.iter().find(|(preset, _)| *preset == name) {
         Some((name, text)) => Ok(parse(name, text).expect("a test loads every preset")),
         None => Err(nearest(name, preset_names())),
     }
 }
 
-fn not_a_preset(name: &str) -> String {
+pub(super) fn not_a_preset(name: &str) -> String {
     let known: Vec<&str> = preset_names().collect();
     format!("`{name}` is not a preset: expected one of {}, or a table [[member]]", known.join(", "))
-}
-
-/// `raid5:4xhdd-7200`, `raid5:4xhdd-7200,failed=1`: level, number, preset, failed members;
-/// `None` if the text does not begin so.
-pub(super) fn short(text: &str) -> Option<Result<DiskSpec, DiskError>> {
-    let (level, rest) = text.strip_prefix("raid")?.split_once(':')?;
-    Some(read_short(text, level, rest))
-}
-
-fn read_short(text: &str, level: &str, rest: &str) -> Result<DiskSpec, DiskError> {
-    let source = Source { file: text, text };
-    let behind = text.len() - rest.len();
-    let wrong = |at: usize, problem: String| source.invalid(at..at, problem, None);
-    let Some(&(_, known)) = LEVELS.iter().find(|(name, _)| *name == level) else {
-        return Err(wrong(4, format!("`{level}` is not a level: expected one of 0, 1, 5, 6, 10")));
-    };
-    let count = rest.split_once('x').and_then(|(count, name)| Some((count.parse::<u32>().ok()?, name)));
-    let Some((count, name)) = count else {
-        return Err(wrong(behind, format!("`{rest}` says no members: expected as in \"raid5:4xhdd-7200\"")));
-    };
-    check_count(known, count).map_err(|problem| wrong(behind, problem))?;
-    let at = text.len() - name.len();
-    let (name, change) = name.split_once(',').map_or((name, None), |(name, change)| (name, Some(change)));
-    let failed = match change.map(|change| (change, change.strip_prefix("failed=").map(str::parse::<u32>))) {
-        None => 0,
-        Some((_, Some(Ok(failed)))) => failed,
-        Some((change, _)) => {
-            let problem = format!("`{change}`: expected `failed=` and how many members have failed");
-            return Err(wrong(text.len() - change.len(), problem));
-        }
-    };
-    check_failed(known, count, failed).map_err(|problem| wrong(at, problem))?;
-    let member = preset(name).map_err(|nearest| source.invalid(at..at, not_a_preset(name), nearest))?;
-    let members = vec![member; count as usize];
-    Ok(DiskSpec {
-        name: text.to_owned(),
-        description: match failed {
-            0 => format!("{count} {name} as RAID {level}, chunks of 512 KiB"),
-            failed => format!("{count} {name} as RAID {level}, chunks of 512 KiB, {failed} failed"),
-        },
-        model: Model::Raid(RaidSpec {
-            level: known,
-            failed,
-            chunk_sectors: CHUNK_SECTORS,
-            max_sectors: MAX_SECTORS,
-            depth: usual_depth(&members),
-            reads: MirrorReads::Balanced,
-            members,
-        }),
-        attached: Attached::Scsi,
-        middleware: Default::default(),
-        published: Vec::new(),
-    })
 }

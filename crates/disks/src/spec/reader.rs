@@ -143,6 +143,11 @@ impl<'t> Section<'t> {
         self.at.clone()
     }
 
+    /// Where a key's value stands, or the table if the key is not there.
+    pub(super) fn at_key(&self, key: &str) -> Range<usize> {
+        self.get(key).map_or(self.at(), Spanned::span)
+    }
+
     /// As [`Section::section`], but it must be there.
     pub(super) fn needs(&self, name: &'static str, keys: &'static [&'static str]) -> Result<Section<'t>, DiskError> {
         self.section(name, keys)?.ok_or_else(|| self.missing(&format!("the table [{name}]")))

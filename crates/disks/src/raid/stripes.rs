@@ -1,0 +1,266 @@
+//! **What for**: writes with parity are gathered, so that stripes that come in parts are written as a whole.
+//!
+//! **Rule**: the stripe cache has `stripe_cache_size` entries, each a page of every member. A write joins the entries
+//! of its pages; one that finds none waits, and so does one to a page whose older write has not ended. An entry whose
+//! write needs no reading is written at once. One that does is held: until the moment is over and no entry that needs
+//! none is being written, or until `preread_bypass_threshold` of those have gone past it (0: they may all go past it).
+//! What an entry has read or written stays until another needs its place, the one least recently used first.
+//!
+//! **Origin**: `stripe_cache_size`, `preread_bypass_threshold` as Linux's Documentation/admin-guide/md.rst has them.
+//! There the cache also grows by itself, over hours; here it does not.
+
+use std::collections::BTreeMap;
+
+use super::layout::Layout;
+use super::parity::{Fresh, Members, Row};
+
+/// What an entry does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing; it holds what it knows.
+    Idle,
+    /// Needs to read, and waits for the rest of its data.
+    Held,
+    Reading,
+    Writing,
+}
+
+/// What several commands want of an entry.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    fresh: Fresh,
+    jobs: Vec<u32>,
+}
+
+/// A page of every member.
+#[derive(Clone, Debug)]
+struct Entry {
+    row: u64,
+    stage: Stage,
+    /// When it got to this stage, among all.
+    stamp: u64,
+    /// Whose pages it holds.
+    cached: Members,
+    now: Wanted,
+    /// What comes after that.
+    then: Wanted,
+}
+
+/// What is to be done with an entry: its row, and to which members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Due {
+    pub(super) entry: u32,
+    pub(super) row: u64,
+    pub(super) members: Members,
+}
+
+/// Why a write did not join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    /// There is no entry for the page.
+    Cache,
+    /// An older write to the same page has not ended.
+    Page,
+}
+
+/// The cache.
+pub(super) struct Stripes {
+    size: usize,
+    bypass_threshold: u32,
+    entries: Vec<Entry>,
+    /// By row.
+    index: BTreeMap<u64, u32>,
+    /// By stamp.
+    idle: BTreeMap<u64, u32>,
+    held: BTreeMap<u64, u32>,
+    stamp: u64,
+    /// The last stamp before the present moment.
+    before: u64,
+    /// Entries under way that needed no reading.
+    at_once: u32,
+    /// How many of those have gone past the held ones since the last of these went.
+    bypassed: u32,
+}
+
+impl Stripes {
+    pub(super) fn new(size: u32, bypass_threshold: u32) -> Stripes {
+        Stripes {
+            size: size as usize,
+            bypass_threshold,
+            entries: Vec::new(),
+            index: BTreeMap::new(),
+            idle: BTreeMap::new(),
+            held: BTreeMap::new(),
+            stamp: 0,
+            before: 0,
+            at_once: 0,
+            bypassed: 0,
+        }
+    }
+
+    /// Is anything held that only waits for the moment to be over?
+    pub(super) fn waits_for_the_moment(&self) -> bool {
+        self.at_once == 0 && !self.held.is_empty()
+    }
+
+    /// Another moment.
+    pub(super) fn moves_on(&mut self) {
+        self.before = self.stamp;
+    }
+
+    /// `job` writes this to the members' page `row`; the entry, if it can. An entry that was idle or held is yet to be
+    /// judged. `may_take`: an entry of another row may be taken for it.
+    pub(super) fn join(&mut self, row: u64, fresh: Fresh, job: u32, may_take: bool) -> Result<u32, Full> {
+        let entry = match self.index.get(&row) {
+            Some(&entry) => entry,
+            None if may_take => self.place(row).ok_or(Full::Cache)?,
+            None => return Err(Full::Cache),
+        };
+        let it = &mut self.entries[entry as usize];
+        let wanted = if matches!(it.stage, Stage::Idle | Stage::Held) { &mut it.now } else { &mut it.then };
+        let clash = wanted.fresh.whole.and(fresh.any()).or(wanted.fresh.any().and(fresh.whole));
+        if !clash.is_empty() {
+            return Err(Full::Page);
+        }
+        wanted.fresh = Fresh { whole: wanted.fresh.whole.or(fresh.whole), part: wanted.fresh.part.or(fresh.part) };
+        wanted.jobs.push(job);
+        if it.stage == Stage::Idle {
+            self.idle.remove(&it.stamp);
+            self.hold(entry);
+        }
+        Ok(entry)
+    }
+
+    /// An entry for `row`: a new one, or the one that has been idle longest.
+    fn place(&mut self, row: u64) -> Option<u32> {
+        let entry = if self.entries.len() < self.size {
+            self.entries.push(Entry {
+                row,
+                stage: Stage::Idle,
+                stamp: 0,
+                cached: Members::default(),
+                now: Wanted::default(),
+                then: Wanted::default(),
+            });
+            self.entries.len() as u32 - 1
+        } else {
+            let (_, entry) = self.idle.pop_first()?;
+            let it = &mut self.entries[entry as usize];
+            self.index.remove(&it.row);
+            (it.row, it.cached) = (row, Members::default());
+            entry
+        };
+        self.index.insert(row, entry);
+        self.idle_at(entry);
+        Some(entry)
+    }
+
+    fn stamped(&mut self, entry: u32, stage: Stage) -> u64 {
+        self.stamp += 1;
+        let it = &mut self.entries[entry as usize];
+        (it.stage, it.stamp) = (stage, self.stamp);
+        self.stamp
+    }
+
+    fn hold(&mut self, entry: u32) {
+        let stamp = self.stamped(entry, Stage::Held);
+        self.held.insert(stamp, entry);
+    }
+
+    fn idle_at(&mut self, entry: u32) {
+        let stamp = self.stamped(entry, Stage::Idle);
+        self.idle.insert(stamp, entry);
+    }
+
+    /// Of these entries, those that can be written at once, into `write`; and into `read` those that were held and that
+    /// too many of them have now gone past.
+    pub(super) fn judge(&mut self, layout: &Layout, touched: &[u32], write: &mut Vec<Due>, read: &mut Vec<Due>) {
+        for &entry in touched {
+            let it = &self.entries[entry as usize];
+            let row = Row::new(layout, it.row);
+            if it.stage == Stage::Held && row.reads(it.now.fresh, it.cached).is_empty() {
+                self.held.remove(&it.stamp);
+                write.push(self.written(layout, entry));
+                self.at_once += 1;
+                self.bypassed += 1;
+            }
+            while self.bypass_threshold > 0 && self.bypassed >= self.bypass_threshold {
+                self.bypassed -= self.bypass_threshold;
+                let Some((&stamp, &entry)) = self.held.first_key_value().filter(|(stamp, _)| **stamp <= self.before)
+                else {
+                    break;
+                };
+                self.held.remove(&stamp);
+                self.admit(layout, entry, write, read);
+            }
+        }
+        if self.held.is_empty() {
+            self.bypassed = 0;
+        }
+    }
+
+    /// What is held need not wait longer.
+    pub(super) fn release(&mut self, layout: &Layout, write: &mut Vec<Due>, read: &mut Vec<Due>) {
+        while let Some((_, entry)) = self.held.pop_first() {
+            self.admit(layout, entry, write, read);
+        }
+        self.bypassed = 0;
+    }
+
+    /// An entry that was held goes on: it is read, or, joined by more of its data meanwhile, written.
+    fn admit(&mut self, layout: &Layout, entry: u32, write: &mut Vec<Due>, read: &mut Vec<Due>) {
+        let it = &self.entries[entry as usize];
+        let members = Row::new(layout, it.row).reads(it.now.fresh, it.cached);
+        if members.is_empty() {
+            self.at_once += 1;
+            return write.push(self.written(layout, entry));
+        }
+        let row = it.row;
+        self.stamped(entry, Stage::Reading);
+        read.push(Due { entry, row, members });
+    }
+
+    fn written(&mut self, layout: &Layout, entry: u32) -> Due {
+        self.stamped(entry, Stage::Writing);
+        let it = &self.entries[entry as usize];
+        Due { entry, row: it.row, members: Row::new(layout, it.row).writes(it.now.fresh) }
+    }
+
+    /// What was to be read has been: now it is written.
+    pub(super) fn has_read(&mut self, layout: &Layout, due: Due) -> Due {
+        let it = &mut self.entries[due.entry as usize];
+        it.cached = it.cached.or(due.members);
+        self.written(layout, due.entry)
+    }
+
+    /// What was to be written has been, or failed: whose it was, into `jobs`. True if more is wanted of the entry, which
+    /// is yet to be judged.
+    pub(super) fn has_written(&mut self, due: Due, needed_reading: bool, jobs: &mut Vec<u32>) -> bool {
+        if !needed_reading {
+            self.at_once -= 1;
+        }
+        let it = &mut self.entries[due.entry as usize];
+        it.cached = it.cached.or(due.members);
+        jobs.append(&mut it.now.jobs);
+        core::mem::swap(&mut it.now, &mut it.then);
+        it.then.fresh = Fresh::default();
+        if it.now.jobs.is_empty() {
+            self.idle_at(due.entry);
+            return false;
+        }
+        self.hold(due.entry);
+        true
+    }
+
+    /// A read for this entry failed: it holds nothing, and what was wanted of it has failed.
+    pub(super) fn has_failed(&mut self, due: Due, jobs: &mut Vec<u32>) -> bool {
+        self.entries[due.entry as usize].cached = Members::default();
+        let nothing = Due { members: Members::default(), ..due };
+        self.has_written(nothing, true, jobs)
+    }
+
+    /// The jobs that an entry works for.
+    pub(super) fn jobs(&self, entry: u32) -> &[u32] {
+        &self.entries[entry as usize].now.jobs
+    }
+}
