@@ -1,7 +1,7 @@
 //! **What for**: a member that was replaced is filled again beside the load.
 //!
-//! **Rule**: from where it has come to on, two windows of 128 KiB at a time: what is left of their stripes is read, then
-//! the new member written. While the array has anything else to do, or had within half a second, the goal is
+//! **Rule**: from where it has come to on, two windows of 128 KiB at a time: what is left of their stripes is read,
+//! then the new member written. While the array has anything else to do, or had within half a second, the goal is
 //! `sync_speed_min`, else `sync_speed_max`: no window begins before the one before it has taken its time at that speed.
 //! Speeds are per member. Disks that are too busy make it slower than the goal. What lies before the first window under
 //! way can be read from the new member.

@@ -233,8 +233,8 @@ impl Stripes {
         self.written(layout, due.entry)
     }
 
-    /// What was to be written has been, or failed: whose it was, into `jobs`. True if more is wanted of the entry, which
-    /// is yet to be judged.
+    /// What was to be written has been, or failed: whose it was, into `jobs`. True if more is wanted of the entry,
+    /// which is yet to be judged.
     pub(super) fn has_written(&mut self, due: Due, needed_reading: bool, jobs: &mut Vec<u32>) -> bool {
         if !needed_reading {
             self.at_once -= 1;
