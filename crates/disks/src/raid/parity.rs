@@ -3,8 +3,9 @@
 //! **Rule**: page by page of the members. The new parity is worked out from the old data, the old parity and the new
 //! data (read-modify-write), or from the stripe's other data and the new data (reconstruct-write), whichever reads
 //! fewer pages, the latter if equal. What the stripe cache still holds need not be read. A write of all of a stripe's
-//! data has no other data, and so reads nothing. Where members are missing only a way that reads none of them will do; if
-//! neither does, all that is left of the stripe is read. Without any parity left only what a page keeps of itself is.
+//! data has no other data, and so reads nothing. Where members are missing only a way that reads none of them will
+//! do; if neither does, all that is left of the stripe is read. Without any parity left only what a page keeps of
+//! itself is.
 //!
 //! **Origin**: MEMORY, as Linux's md counts.
 
