@@ -284,7 +284,7 @@ Exit code 1 says that a row which is claimed lies outside of its bound.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// `elevators`, `disks`, `workloads`, `fio`, `host`, `programs`, `measures`,
+    /// `elevators`, `disks`, `workloads`, `fio`, `host`, `cpu`, `programs`, `measures`,
     /// `iocost`, or the name of an elevator (name[@kernel]) or a disk [default: the first three]
     pub(crate) what: Option<String>,
     /// Print JSON instead of tables

@@ -2,6 +2,7 @@
 
 mod action;
 mod contrast;
+mod cpu;
 mod csv;
 mod emit;
 mod figure;
@@ -23,12 +24,14 @@ mod verdict;
 
 use blksched::Catalogue;
 use blksched_measure::{Quantity, Table};
-use blksched_simulate::{Findings, Length};
+use blksched_simulate::{Findings, Length, Trial};
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders, notes_on};
 use crate::output::{self, Look};
+use crate::scene::Scene;
+use crate::used;
 use action::Action;
 use contrast::Contrast;
 pub(crate) use csv::quoted;
@@ -48,6 +51,8 @@ struct Comparison<'a> {
     action: Option<&'a Action<'a>>,
     /// What each knob is worth that a search has turned.
     worth: Option<Table>,
+    /// What stood around each scheduler.
+    used: Vec<(String, Trial)>,
     sentences: Vec<String>,
     notes: Vec<String>,
 }
@@ -100,14 +105,30 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
     sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
     let mut notes = notes(arguments, &stage, &measured, length);
+    notes.extend(cpu::note(&measured, scene.host.cpu_name()));
+    notes.extend(of_no_cost(&contenders, scene));
     notes.extend(runs.notes());
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
     notes.extend(notes_on(&contenders));
     #[cfg(target_os = "linux")]
     notes.extend(crate::validate::sentence(&scene.disk));
+    let used: Vec<(String, Trial)> =
+        contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
     let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
-    print(&Comparison { arguments, stage: &stage, length, first, measured, contrasts, action, worth, sentences, notes })
+    print(&Comparison {
+        arguments,
+        stage: &stage,
+        length,
+        first,
+        measured,
+        contrasts,
+        action,
+        worth,
+        used,
+        sentences,
+        notes,
+    })
 }
 
 fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
@@ -121,7 +142,8 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
         }
         _ => {
             let look = if arguments.markdown { Look::Markdown } else { Look::Text };
-            let mut text = output::paragraph(&heading(comparison)) + "\n";
+            let used = used::line(&comparison.used, arguments.scene.host.cpu_name());
+            let mut text = output::paragraph(&heading(comparison)) + &output::paragraph(&used) + "\n";
             let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
             for table in tables.iter().chain(&comparison.worth) {
                 text += &output::render(table, look);
@@ -160,6 +182,31 @@ fn gave_up(contender: &Contender, stage: &Stage, runs: &[Findings]) -> Vec<Strin
         }
     }
     told
+}
+
+/// Whose costs of the processor are not known.
+fn of_no_cost(contenders: &[Contender], scene: &Scene) -> Option<String> {
+    let preset = scene.host.cpu.as_ref()?;
+    let is_mq = |one: &&Contender| one.choice.build().slots.era().is_some();
+    let names = |wanted: &dyn Fn(&&Contender) -> bool| -> Vec<&str> {
+        contenders.iter().filter(wanted).map(|one| one.name.as_str()).collect()
+    };
+    let free = names(&|one| !is_mq(one));
+    let unknown = names(&|one| is_mq(one) && preset.costs.known(one.choice.entry.name).is_none());
+    let mut parts = Vec::new();
+    if !unknown.is_empty() {
+        parts.push(format!(
+            "what {} costs the processor was not measured: mq-deadline's stands for it",
+            unknown.join(", ")
+        ));
+    }
+    if !free.is_empty() && free.len() < contenders.len() {
+        parts.push(format!(
+            "I/O costs no processor time under {}: nothing is known of kernels before blk-mq",
+            free.join(", ")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// What was run, and under which defaults.

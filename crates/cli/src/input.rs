@@ -98,7 +98,8 @@ impl Stage {
             max_sectors: scene.max_sectors_kb.or_else(|| self.recorded("max_sectors_kb")).map(|kib| 2 * kib),
             attached: scene.attached,
             wbt_latency: scene.wbt_lat_usec.map(Span::from_us),
-            host: scene.host,
+            host: scene.host.memory,
+            cpus: scene.host.processors(),
             starts: match scene.starts {
                 When::Drawn => Starts::Drawn(0),
                 When::AsSaid => Starts::AsSaid,

@@ -11,6 +11,7 @@ mod disk;
 mod experiment;
 mod failure;
 mod generate;
+mod host;
 mod input;
 mod interrupt;
 mod list;
@@ -30,6 +31,7 @@ mod simulate;
 mod top;
 mod trace;
 mod typed;
+mod used;
 #[cfg(target_os = "linux")]
 mod validate;
 

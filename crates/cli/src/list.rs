@@ -8,7 +8,8 @@ use std::path::Path;
 use blksched::{Catalogue, Entry, Preset, nearest};
 use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{self, FigureUnit};
-use blksched_measure::{Column, Quantity, Table};
+use blksched_measure::{Cell, Column, Quantity, Table};
+use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset};
 use blksched_workloads::fio::options::all_options;
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{PROGRAMS, program};
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         Some("workloads") => vec![workloads()],
         Some("fio") => vec![fio()],
         Some("host") => vec![host()],
+        Some("cpu") => vec![cpu()],
         Some("programs") => vec![programs::programs(PROGRAMS)],
         Some("replay") => vec![programs::replay()],
         Some("iocost") => vec![iocost::models()],
@@ -131,6 +133,23 @@ fn host() -> Table {
     table
 }
 
+/// What I/O costs the processors, of every preset.
+fn cpu() -> Table {
+    let mut table = words("what an I/O costs the processors; --host cpu=NAME", &[("name", "cost")]);
+    let presets: Vec<CpuPreset> =
+        CPU_PRESETS.iter().map(|(name, _)| CpuPreset::builtin(name).expect("a test reads them all")).collect();
+    for preset in &presets {
+        table.columns.push(Column::numbers("time", &preset.name, Quantity::Time));
+        table.note(format!("{}: {}", preset.name, preset.description));
+    }
+    for (row, cost) in presets[0].costs.rows().into_iter().enumerate() {
+        let times = presets.iter().map(|preset| Cell::from(preset.costs.rows()[row].1));
+        table.row(std::iter::once(Cell::from(cost.0)).chain(times));
+    }
+    table.note("one request of one I/O; where each number comes from stands in the preset's file, and in docs/host.md");
+    table
+}
+
 /// An elevator by its name, of all its kernels or of one, or a disk by its name, RAID or file.
 fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let plain = name.split(['@', '+']).next().unwrap_or(name);
@@ -150,7 +169,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     if is_file || disks.iter().any(|disk| disk == name) {
         return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
     }
-    let topics = ["elevators", "disks", "workloads", "fio", "host", "programs", "replay", "measures", "iocost"];
+    let topics = ["elevators", "disks", "workloads", "fio", "host", "cpu", "programs", "replay", "measures", "iocost"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
     let workloads = BUILTINS.iter().map(|builtin| builtin.name);

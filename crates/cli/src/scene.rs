@@ -5,6 +5,8 @@ use blksched_disks::Attached;
 use blksched_workloads::host::HostKnobs;
 use clap::{Args, ValueEnum};
 
+use crate::host::HostSettings;
+
 /// The workload and the disk, which every run needs.
 #[derive(Debug, Args)]
 pub(crate) struct Scene {
@@ -48,10 +50,11 @@ pub(crate) struct Scene {
     /// disk that turns, else 2000, and off under bfq]
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub(crate) wbt_lat_usec: Option<u64>,
-    /// The memory of the host, for buffered I/O, as in memory=1g,dirty_ratio=20; `blksched list host` shows all
-    #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostKnobs::parse, default_value = "")]
+    /// The host: its memory, for buffered I/O, as in memory=1g,dirty_ratio=20 (`blksched list host` shows all); its
+    /// processors, as in cpus=8, and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML file
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostSettings::parse, default_value = "")]
     #[arg(hide_default_value = true)]
-    pub(crate) host: HostKnobs,
+    pub(crate) host: HostSettings,
     /// Load and check everything, run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
@@ -73,15 +76,17 @@ impl Scene {
             max_sectors_kb: None,
             attached: None,
             wbt_lat_usec: None,
-            host: HostKnobs::default(),
+            host: HostSettings::default(),
             parse_only: false,
         }
     }
 
     /// The host's parameters, as numbers in their own units.
     pub(crate) fn host_settings(&self) -> Vec<(&'static str, String)> {
-        let show = |knob: &Knob| self.host.get(knob.name).map(|raw| (knob.name, knob.unit.show(raw)));
-        HostKnobs::KNOBS.iter().filter_map(show).collect()
+        let memory = &self.host.memory;
+        let show = |knob: &Knob| memory.get(knob.name).map(|raw| (knob.name, knob.unit.show(raw)));
+        let cpus = [("cpus", self.host.cpus.to_string()), ("cpu", self.host.cpu_name().to_owned())];
+        HostKnobs::KNOBS.iter().filter_map(show).chain(cpus).collect()
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         notes += &format!("note: {note}\n");
     }
     let text = match arguments.output_format {
-        OutputFormat::Normal => report::text(&contender, &stage, scene, &findings) + &notes,
+        OutputFormat::Normal => report::text(&trial, &contender, &stage, scene, &findings) + &notes,
         OutputFormat::Json => fio_output::text(&stage, &findings),
     };
     output::print(&text)?;

@@ -13,7 +13,7 @@ mod expression;
 mod file;
 mod measures;
 mod outcome;
-mod reader;
+pub(crate) mod reader;
 mod result;
 mod run;
 mod scene;

@@ -10,6 +10,7 @@
 //! Nothing here decides: elevators do, disks do, sources do.
 
 mod clerk;
+pub mod cpu;
 pub mod experiment;
 mod grid;
 mod groups;
@@ -18,6 +19,7 @@ mod length;
 pub mod reality;
 pub mod recording;
 mod trial;
+mod used;
 mod wakes;
 mod world;
 
@@ -25,4 +27,5 @@ pub use grid::Grid;
 pub use hash::TraceHash;
 pub use length::Length;
 pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial, TrialError};
+pub use used::Used;
 pub use world::{Observer, StandsStill, World};

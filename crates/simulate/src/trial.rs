@@ -12,6 +12,7 @@ use blksched_workloads::host::{HostKnobs, HostReport};
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
 use crate::clerk::Clerk;
+use crate::cpu::{CpuReport, CpuSet, HostCpus, SchedulerCosts, place};
 use crate::hash::TraceHash;
 use crate::world::{StandsStill, World};
 
@@ -32,6 +33,8 @@ pub struct Surroundings {
     pub wbt_latency: Option<Span>,
     /// The host's memory, for buffered I/O.
     pub host: HostKnobs,
+    /// The host's processors; `None`: they cost nothing. Only since blk-mq.
+    pub cpus: Option<HostCpus>,
     /// When processes begin.
     pub starts: Starts,
 }
@@ -66,6 +69,17 @@ impl Starts {
 }
 
 impl Surroundings {
+    /// The host's processors under this elevator: those before blk-mq have none that cost anything.
+    pub fn cpus_under(&self, built: &Built) -> Option<HostCpus> {
+        self.cpus.filter(|_| built.slots.era().is_some())
+    }
+
+    /// What the scheduler costs, and the hardware queues of a disk, on these processors.
+    pub(crate) fn on_cpus(&self, cpus: &HostCpus, elevator: &Choice, attached: Attached) -> (SchedulerCosts, u32) {
+        let hardware_queues = self.attached.unwrap_or(attached).hardware_queues(cpus.cpus);
+        (cpus.costs.of(elevator.entry.name), hardware_queues)
+    }
+
     /// Switches on what holds bios back before they have a slot, as that kernel does by itself.
     pub(crate) fn throttle<L: Listener>(&self, queue: &mut BlockQueue<L>, config: &QueueConfig) {
         let Some(era) = config.slots.era() else { return };
@@ -132,6 +146,8 @@ pub struct Findings {
     pub disk: DiskShare,
     /// What the page cache did.
     pub host: HostReport,
+    /// What the processors did, if they cost anything.
+    pub cpu: Option<CpuReport>,
     /// When the run ended.
     pub elapsed: Span,
     /// Did every job end by itself?
@@ -224,6 +240,12 @@ impl Trial {
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(self.seed);
         }
+        if let Some(cpus) = self.surroundings.cpus_under(&self.elevator.build()) {
+            let allowed = vec![CpuSet::ALL; self.plan.jobs.len()];
+            let places = place(cpus.cpus as usize, &allowed, self.seed);
+            let (scheduler, queues) = self.surroundings.on_cpus(&cpus, &self.elevator, self.disk.attached);
+            world = world.with_cpus(&cpus, scheduler, queues, &places);
+        }
         world.run_until(Instant::ZERO + self.limit)?;
         Ok(self.result(world))
     }
@@ -269,8 +291,8 @@ impl Trial {
         let depth = if had_any > 0.0 { world.time_in_disk().as_secs_f64() / had_any } else { 0.0 };
         let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
-        let host = world.host().report();
-        Findings { jobs, reasons, disk, host, elapsed, finished, hash, requests, issued }
+        let (host, cpu) = (world.host().report(), world.cpu_report());
+        Findings { jobs, reasons, disk, host, cpu, elapsed, finished, hash, requests, issued }
     }
 }
 
@@ -304,6 +326,9 @@ pub(crate) fn queue_config(
     let tags = surroundings.depth.map_or(attached.tags(facts.depth), |depth| attached.tags(facts.depth).min(depth));
     let pool = if built.elevator.schedules() { Pool::Scheduler } else { Pool::Device };
     let slots = built.slots.on_device(tags, attached.tag_order(), pool);
+    let queues = surroundings.cpus_under(built).map_or(1, |cpus| attached.hardware_queues(cpus.cpus));
+    // Every hardware queue has scheduler tags of its own.
+    let slots = if pool == Pool::Scheduler { slots.with_queues(queues) } else { slots };
     let slots = surroundings.nr_requests.map_or(slots, |n| match slots {
         Slots::Unlimited | Slots::Unbounded { .. } => Slots::LINUX_2_6.with_nr_requests(n),
         Slots::Tags { .. } if pool == Pool::Device => slots.with_nr_requests(n.min(tags)),

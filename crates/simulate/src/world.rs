@@ -7,23 +7,26 @@
 
 use blksched::mq::Task;
 use blksched::{
-    Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, Sector, Span,
-    SubmitterId, Tag,
+    Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, RequestId,
+    Sector, Span, SubmitterId, Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
 use blksched_measure::Completion;
 use blksched_workloads::host::{Call, Host, HostKnobs};
 use blksched_workloads::{Delivered, Emission, Source, Trouble};
 
+use crate::cpu::{Cores, HostCpus, SchedulerCosts};
 use crate::hash::TraceHash;
 use crate::wakes::Wakes;
 
 mod mail;
 mod memory;
 mod races;
+mod work;
 
 use mail::{Letter, Mail};
 use races::{Lap, Races};
+use work::{Labour, Work};
 
 /// Hears what happens to bios; the world itself keeps no statistics.
 pub trait Observer {
@@ -95,6 +98,8 @@ pub struct World<L: Listener, O: Observer> {
     /// News and processors on their way, if processes have delays.
     mail: Mail,
     races: Option<Races>,
+    /// The host's processors, if they cost anything.
+    labour: Option<Box<Labour>>,
     /// When each source hears of its I/O at the earliest: not before what it heard of last.
     heard: Vec<Instant>,
     /// What has happened at the present moment.
@@ -143,6 +148,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             wakes,
             mail: Mail::default(),
             races: None,
+            labour: None,
             steps: 0,
             submitters,
             flights: Vec::new(),
@@ -177,6 +183,21 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`).
     pub fn with_races(mut self, seed: u64) -> World<L, O> {
         self.races = Some(Races::of(seed));
+        self
+    }
+
+    /// The same on processors that I/O costs time: of each source by its number the processor that it runs on, what the
+    /// scheduler costs, and how many hardware queues the disk has. Needs races.
+    pub fn with_cpus(
+        mut self,
+        cpus: &HostCpus,
+        scheduler: SchedulerCosts,
+        hardware_queues: u32,
+        places: &[u32],
+    ) -> World<L, O> {
+        let cores = Cores::new(cpus.cpus, scheduler.lock, hardware_queues, cpus.costs.handover);
+        let submitters = self.sources.iter().map(|source| source.submitter());
+        self.labour = Some(Box::new(Labour::new(cores, (cpus.costs, scheduler), places, submitters)));
         self
     }
 
@@ -271,7 +292,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             let finished = self.disk.finish(self.now);
             self.tell_work();
             let Some(finished) = finished else { break };
-            self.complete(finished);
+            self.finished(finished);
             self.step()?;
         }
         while let Some(letter) = self.mail.take(self.now) {
@@ -306,8 +327,15 @@ impl<L: Listener, O: Observer> World<L, O> {
             }
             Letter::Done { place, failed, queued_at, issued_at } => {
                 let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
-                self.land(Tag(place), outcome, queued_at, issued_at);
+                let place = Tag(place);
+                match (&self.labour, self.flights[place.0 as usize].owner) {
+                    (Some(_), Owner::Source(source)) => {
+                        self.toil(Work::Hear { source: source as usize, place, outcome, queued_at, issued_at });
+                    }
+                    _ => self.land(place, outcome, queued_at, issued_at),
+                }
             }
+            Letter::Worked(cpu) => self.worked(cpu),
         }
     }
 
@@ -330,6 +358,9 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.issued.resize(index + 1, Instant::ZERO);
         }
         self.issued[index] = self.now;
+        if let Some(labour) = &mut self.labour {
+            labour.issued(command.rq, command.submitter);
+        }
         self.hash.issued(self.now, &command);
         self.observer.issued(&command);
         self.disk.start(self.now, command);
@@ -344,17 +375,26 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.stints.drain(..).for_each(|stint| tell(listener, &stint));
     }
 
-    fn complete(&mut self, finished: Finished) {
+    /// The disk is done with a request.
+    fn finished(&mut self, finished: Finished) {
         let rq = finished.rq;
-        let Request { queued_at, .. } = self.queue.requests()[rq];
-        let issued_at = self.issued[rq.index()];
         let outcome = match finished.outcome {
             blksched_disks::Outcome::Ok => Outcome::Ok,
             blksched_disks::Outcome::Failed(_) => Outcome::Failed,
         };
         self.hash.completed(self.now, rq.index());
         self.completions += 1;
-        self.in_disk += self.now.since(issued_at);
+        self.in_disk += self.now.since(self.issued[rq.index()]);
+        match &self.labour {
+            Some(_) => self.toil(Work::Complete { rq, outcome }),
+            None => self.complete(rq, outcome),
+        }
+    }
+
+    /// And the host has noticed.
+    fn complete(&mut self, rq: RequestId, outcome: Outcome) {
+        let Request { queued_at, .. } = self.queue.requests()[rq];
+        let issued_at = self.issued[rq.index()];
         self.queue.complete(self.now, rq, outcome);
         // The submitters of this request hear of it after the queue has run.
         self.deliveries.extend(self.queue.deliveries());
@@ -406,7 +446,11 @@ impl<L: Listener, O: Observer> World<L, O> {
         let any = |wanted: fn(&Delivery) -> bool| deliveries.iter().any(wanted);
         let contested = any(|delivery| matches!(delivery, Delivery::Runnable(_)))
             && any(|delivery| matches!(delivery, Delivery::Done { .. }));
-        Some(races.lap(contested))
+        let mut lap = races.lap(contested);
+        if let Some(labour) = self.labour.as_ref().filter(|_| contested && lap.owner < lap.sleeper) {
+            lap.sleeper += labour.until_it_asks();
+        }
+        Some(lap)
     }
 
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
@@ -441,30 +485,41 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Source number `source` takes a completion; of a call that was several I/Os all of them.
     fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
-        let Self { untaken, observer, now, .. } = self;
+        let Self { untaken, observer, now, labour, .. } = self;
         for done in untaken[source].extract_if(.., |done| done.tag == tag) {
-            let accepted_at = accepted.unwrap_or(done.submitted_at);
+            let at_once = if labour.is_some() { done.accepted_at } else { done.submitted_at };
+            let accepted_at = accepted.unwrap_or(at_once);
             observer.completed(*now, source, &Completion { accepted_at, ..done });
         }
     }
 
     fn tell(&mut self, source: usize, what: Delivered) {
         self.sources[source].delivered(self.now, what);
-        self.wakes.set(source, self.sources[source].next());
+        self.set_wake(source);
+    }
+
+    /// When a source is called next: not before it has done what it does.
+    fn set_wake(&mut self, source: usize) {
+        let works = self.works(source);
+        self.wakes.set(source, if works { None } else { self.sources[source].next() });
     }
 
     /// One burst of a source.
     fn emit(&mut self, index: usize) {
         let mut emissions = core::mem::take(&mut self.emissions);
         self.sources[index].emit(self.now, &mut emissions);
-        for emission in emissions.drain(..) {
+        let mut rest = emissions.drain(..).peekable();
+        while let Some(emission) = rest.next() {
             match emission {
                 Emission::Submit(bio) => {
                     let (bytes, priority) = (u64::from(bio.sectors) * 512, bio.priority);
                     let bio = Bio { tag: self.embark(index, bio.tag, (bio.op, bio.start, bytes), priority), ..bio };
-                    match self.host.concerns(&bio) {
-                        true => self.host.bypass(self.now, bio),
-                        false => self.submit(index, bio),
+                    match self.labour {
+                        Some(_) => {
+                            let waits = rest.next_if(|next| matches!(next, Emission::Waits)).is_some();
+                            self.toil(Work::Submit { source: index, bio, waits });
+                        }
+                        None => self.enter(index, bio),
                     }
                 }
                 Emission::Call(call) => {
@@ -475,19 +530,35 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Emission::Remember { file, memory } => {
                     self.host.remember(self.sources[index].submitter(), &file, memory);
                 }
+                Emission::Waits if self.works(index) => self.toil(Work::Waits { source: index }),
                 Emission::Waits => {
                     self.obey_host();
                     self.queue.waits(self.now, self.sources[index].submitter());
                 }
                 Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
+                Emission::Exit if self.works(index) => self.toil(Work::Exit { source: index }),
                 Emission::Exit => self.exit(index),
             }
         }
+        drop(rest);
         self.emissions = emissions;
-        self.wakes.set(index, self.sources[index].next());
+        self.set_wake(index);
         self.obey_host();
         self.run_queue();
+    }
+
+    /// Has this source something to do before what it says now?
+    fn works(&self, index: usize) -> bool {
+        self.labour.as_ref().is_some_and(|labour| labour.is_working(index))
+    }
+
+    /// A source's bio comes to the queue, past the host's memory.
+    fn enter(&mut self, index: usize, bio: Bio) {
+        match self.host.concerns(&bio) {
+            true => self.host.bypass(self.now, bio),
+            false => self.submit(index, bio),
+        }
     }
 
     /// Source number `index` submits something; answers the world's name for it.

@@ -83,6 +83,14 @@ impl Slots {
         }
     }
 
+    /// As many for each of several hardware queues, in one set: who may use which queue's is not told apart.
+    pub fn with_queues(self, queues: u32) -> Slots {
+        match self {
+            Slots::Tags { nr_requests, .. } if queues > 1 => self.with_nr_requests(nr_requests.saturating_mul(queues)),
+            one => one,
+        }
+    }
+
     /// blk-mq's tags stand in words of 64, or of fewer, halved until there are at least four words.
     pub fn tags_per_word(self) -> u32 {
         1 << word_shift(self.nr_requests())

@@ -1,17 +1,19 @@
 //! A comparison for machines. The schema is `blksched/compare/2` (docs/schema.md); `tests/command.rs` holds it fast.
 
 use blksched_measure::{Cause, Paired, Quantity, Table, Work};
-use blksched_simulate::Length;
+use blksched_simulate::{Length, Trial};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Comparison;
 use super::action::{Action, Candidate, two_modes};
 use super::contrast::Contrast;
+use super::cpu::{self, CpuMeasure};
 use super::figure::Figure;
 use super::measured::{JobMeasure, Measured, Total};
 use super::memory::MemoryMeasure;
 use super::sample::sample;
+use crate::used;
 
 /// What stands first, in this order.
 #[derive(Serialize)]
@@ -59,9 +61,10 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
             "queue_depth": scene.depth,
             "max_sectors_kb": scene.max_sectors_kb,
         },
+        "hangs_on_cpu_costs": cpu::note(measured, scene.host.cpu_name()).is_some(),
         "time_limit_ns": limit.as_ns(),
         "warm_up_ns": warm_up.as_ns(),
-        "schedulers": measured.iter().map(scheduler).collect::<Vec<_>>(),
+        "schedulers": measured.iter().zip(&comparison.used).map(|(one, (_, trial))| scheduler(one, trial)).collect::<Vec<_>>(),
         "contrasts": measured.iter().skip(1).zip(*contrasts).flat_map(|(here, all)| {
             all.iter().map(|contrast| contrast_of(here, contrast))
         }).collect::<Vec<_>>(),
@@ -122,7 +125,7 @@ fn contrast_of(here: &Measured, contrast: &Contrast) -> Value {
     })
 }
 
-fn scheduler(measured: &Measured) -> Value {
+fn scheduler(measured: &Measured, trial: &Trial) -> Value {
     let modes = two_modes(measured).map(|(job, which, modes)| {
         let mode = |(runs, mean): (usize, f64)| json!({ "runs": runs, "mean": mean });
         json!({ "job": job.name, "figure": figure(&which), "modes": [mode(modes.low), mode(modes.high)] })
@@ -135,6 +138,8 @@ fn scheduler(measured: &Measured) -> Value {
         "label": measured.label(),
         "knobs": measured.knobs,
         "settings": settings.collect::<Vec<_>>(),
+        "used": used::json(&trial.used()),
+        "cpu": measured.cpu.as_ref().map(processors),
         "finished": measured.finished,
         "utilisation": sample(&measured.busy, Quantity::Fraction),
         "seeking": sample(&measured.seeking, Quantity::Fraction),
@@ -146,6 +151,16 @@ fn scheduler(measured: &Measured) -> Value {
         "waits": measured.totals.iter().map(|(dir, total)| waits(&dir.to_string(), total)).collect::<Vec<_>>(),
         "trace_hashes": measured.hashes,
         "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
+    })
+}
+
+/// The part of the processors' time that I/O took, and of it, waiting for the scheduler's lock.
+fn processors(measure: &CpuMeasure) -> Value {
+    json!({
+        "busy": sample(&measure.busy, Quantity::Fraction),
+        "busiest": sample(&measure.busiest, Quantity::Fraction),
+        "waiting_for_the_lock": sample(&measure.spun, Quantity::Fraction),
+        "per_io": sample(&measure.per_io, Quantity::Time),
     })
 }
 

@@ -6,6 +6,7 @@ use blksched_simulate::{Findings, JobOutcome};
 use blksched_workloads::host::WaitsFor;
 use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
+use super::cpu::CpuMeasure;
 use super::memory::{self, MemoryMeasure};
 use super::role::Role;
 use crate::input::{AROUND, Contender};
@@ -33,6 +34,8 @@ pub(crate) struct Measured {
     pub(crate) misplaced: Option<Sample>,
     /// The rest of it.
     pub(crate) kept: Option<Sample>,
+    /// What the processors did; none: I/O cost them nothing.
+    pub(crate) cpu: Option<CpuMeasure>,
     /// What the page cache did; none: nothing went through it.
     pub(crate) memory: Option<MemoryMeasure>,
     /// Of all reads, of all writes.
@@ -141,6 +144,7 @@ impl Measured {
             seeking: over(runs, |run| run.disk.seeking),
             in_disk: runs.iter().map(|run| run.disk.depth).sum::<f64>() / runs.len() as f64,
             jain: over(runs, jain),
+            cpu: CpuMeasure::of(runs),
             memory: MemoryMeasure::of(runs),
             totals: Dir::BOTH.map(|dir| (dir, Total::of(dir, runs))),
             finished: runs.iter().all(|run| run.finished),

@@ -81,7 +81,7 @@ impl Workload {
         let machine = loaded.iter().find_map(|trace| trace.machine.clone());
         let unranked = loaded.iter().find_map(|trace| trace.unranked.clone());
         let replays = loaded.into_iter().map(|trace| trace.replay).collect();
-        Ok(Workload { name, file, programs, replays, told, machine, unranked, host: scene.host })
+        Ok(Workload { name, file, programs, replays, told, machine, unranked, host: scene.host.memory })
     }
 
     /// Its processes on a disk of this size.
@@ -119,7 +119,11 @@ impl Workload {
 
 fn job_file(scene: &Scene, texts: &[Text]) -> Result<JobFile, Failure> {
     let mut read = |name: &str| text_beside(Path::new(name));
-    let host = Host { mb_memory: scene.host.memory_mib(), ..Host::with_environment() };
+    let host = Host {
+        mb_memory: scene.host.memory.memory_mib(),
+        ncpus: u64::from(scene.host.cpus),
+        ..Host::with_environment()
+    };
     let file = JobFile::read(&host, texts, &mut read);
     let mut file = file.map_err(|errors| Failure::Excerpts(errors.render(style())))?;
     for name in file.traces() {

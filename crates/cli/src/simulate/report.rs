@@ -4,15 +4,16 @@ mod memory;
 
 use blksched::Dir;
 use blksched_measure::{BeganBy, Cell, Column, JobRecord, Quantity, Reasons, Table, Work};
-use blksched_simulate::Findings;
+use blksched_simulate::{Findings, Trial};
 
 use crate::input::{Contender, Stage};
-use crate::output::{Look, render};
+use crate::output::{self, Look, render};
 use crate::scene::Scene;
+use crate::used;
 
-pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings: &Findings) -> String {
+pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &Scene, findings: &Findings) -> String {
     let mut text = format!(
-        "{} under {} on {}, seed {}: {} of simulated time, {} requests, trace {}\n\n",
+        "{} under {} on {}, seed {}: {} of simulated time, {} requests, trace {}\n",
         stage.workload.name,
         contender.name,
         stage.disk.name,
@@ -21,9 +22,17 @@ pub(super) fn text(contender: &Contender, stage: &Stage, scene: &Scene, findings
         findings.requests,
         findings.hash,
     );
+    let used = used::line(&[(contender.name.clone(), trial.clone())], scene.host.cpu_name());
+    text += &(output::paragraph(&used) + "\n");
     let reasons = &findings.reasons;
-    let tables =
-        [jobs(stage, findings), reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue(reasons)];
+    let tables = [
+        jobs(stage, findings),
+        reasons.waiting_table(),
+        reasons.disk_table(),
+        batches(reasons),
+        queue(reasons),
+        processors(findings),
+    ];
     for table in memory::tables(&findings.host).iter().chain(&tables).filter(|table| !table.rows.is_empty()) {
         text += &render(table, Look::Text);
         text += "\n";
@@ -127,6 +136,32 @@ fn batches(reasons: &Reasons) -> Table {
             batches.began_by(dir, BeganBy::Expired).into(),
             batches.began_by(dir, BeganBy::Starved).into(),
             batches.began_by(dir, BeganBy::Alone).into(),
+        ]);
+    }
+    table
+}
+
+/// What I/O took of the processors; no rows if it cost them nothing.
+fn processors(findings: &Findings) -> Table {
+    let mut table = Table::new(
+        "the processors",
+        vec![
+            Column::numbers("cpus", "CPUs", Quantity::Count),
+            Column::numbers("busy", "busy", Quantity::Fraction),
+            Column::numbers("busiest", "the busiest", Quantity::Fraction),
+            Column::numbers("spun", "waiting for the lock", Quantity::Fraction),
+            Column::numbers("per_io", "per request", Quantity::Time),
+        ],
+    );
+    let elapsed = findings.elapsed.as_ns().max(1) as f64;
+    if let Some(cpu) = findings.cpu {
+        let part = |ns: u64, of: u32| Cell::Number(ns as f64 / elapsed / f64::from(of));
+        table.row([
+            u64::from(cpu.cpus).into(),
+            part(cpu.busy.as_ns(), cpu.cpus),
+            part(cpu.busiest.as_ns(), 1),
+            part(cpu.spun.as_ns(), cpu.cpus),
+            Cell::Number(cpu.busy.as_ns() as f64 / findings.requests.max(1) as f64),
         ]);
     }
     table

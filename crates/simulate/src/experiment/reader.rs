@@ -34,28 +34,28 @@ impl fmt::Display for ExperimentError {
 impl core::error::Error for ExperimentError {}
 
 /// A stretch of the file \[bytes\].
-pub(super) type Place = Range<usize>;
+pub(crate) type Place = Range<usize>;
 
 /// Something read, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Located<T> {
-    pub(super) value: T,
-    pub(super) at: Place,
+pub(crate) struct Located<T> {
+    pub(crate) value: T,
+    pub(crate) at: Place,
 }
 
 /// An address and the values that stand there, as a user would write them.
-pub(super) type Leaf = (Located<String>, Vec<Located<String>>);
+pub(crate) type Leaf = (Located<String>, Vec<Located<String>>);
 
 /// The file, for complaints.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'t> {
-    pub(super) file: &'t str,
-    pub(super) text: &'t str,
+pub(crate) struct Source<'t> {
+    pub(crate) file: &'t str,
+    pub(crate) text: &'t str,
 }
 
 impl<'t> Source<'t> {
     /// A complaint about what stands at `at`.
-    pub(super) fn complain(&self, at: &Place, problem: impl Into<String>) -> ExperimentError {
+    pub(crate) fn complain(&self, at: &Place, problem: impl Into<String>) -> ExperimentError {
         let before = &self.text[..at.start.min(self.text.len())];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         ExperimentError {
@@ -68,7 +68,7 @@ impl<'t> Source<'t> {
     }
 
     /// `word` is none of `known`; `problem` says so, up to the list.
-    pub(super) fn unknown<'a>(
+    pub(crate) fn unknown<'a>(
         &self,
         at: &Place,
         problem: &str,
@@ -81,7 +81,7 @@ impl<'t> Source<'t> {
         ExperimentError { nearest: near, ..self.complain(at, problem) }
     }
 
-    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, ExperimentError> {
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'t>>, ExperimentError> {
         DeTable::parse(self.text).map_err(|error| {
             let at = error.span().unwrap_or(0..0);
             self.complain(&at, error.message().trim().replace('\n', ", "))
@@ -90,8 +90,8 @@ impl<'t> Source<'t> {
 }
 
 /// One table of the document.
-pub(super) struct Section<'t> {
-    pub(super) source: Source<'t>,
+pub(crate) struct Section<'t> {
+    pub(crate) source: Source<'t>,
     name: &'static str,
     table: &'t DeTable<'t>,
     at: Place,
@@ -99,7 +99,7 @@ pub(super) struct Section<'t> {
 
 impl<'t> Section<'t> {
     /// A table; `keys`, if given, are all that it may hold. `name` is empty for the document itself.
-    pub(super) fn open(
+    pub(crate) fn open(
         source: Source<'t>,
         name: &'static str,
         table: &'t DeTable<'t>,
@@ -118,7 +118,7 @@ impl<'t> Section<'t> {
     }
 
     /// The tables of the list `name` inside this one, in order: `[[name]]`, or inline.
-    pub(super) fn tables(
+    pub(crate) fn tables(
         &self,
         name: &'static str,
         keys: Option<&[&str]>,
@@ -138,44 +138,44 @@ impl<'t> Section<'t> {
     }
 
     /// Where the table stands.
-    pub(super) fn at(&self) -> &Place {
+    pub(crate) fn at(&self) -> &Place {
         &self.at
     }
 
     /// A text that may be missing.
-    pub(super) fn text(&self, key: &str) -> Result<Option<Located<String>>, ExperimentError> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<Located<String>>, ExperimentError> {
         self.read(key, "a text in quotes", |value| value.as_str().map(str::to_owned))
     }
 
     /// A text that must be there.
-    pub(super) fn needs_text(&self, key: &str) -> Result<Located<String>, ExperimentError> {
+    pub(crate) fn needs_text(&self, key: &str) -> Result<Located<String>, ExperimentError> {
         self.text(key)?.ok_or_else(|| self.missing(key))
     }
 
-    pub(super) fn missing(&self, key: &str) -> ExperimentError {
+    pub(crate) fn missing(&self, key: &str) -> ExperimentError {
         let place = if self.name.is_empty() { "the file".to_owned() } else { format!("`{}`", self.name) };
         self.source.complain(&self.at, format!("{place} lacks the key `{key}`"))
     }
 
     /// A number that may be missing.
-    pub(super) fn number(&self, key: &str) -> Result<Option<Located<f64>>, ExperimentError> {
+    pub(crate) fn number(&self, key: &str) -> Result<Option<Located<f64>>, ExperimentError> {
         self.read(key, "a number", number)
     }
 
     /// A whole number.
-    pub(super) fn count(&self, key: &str) -> Result<Option<Located<u64>>, ExperimentError> {
+    pub(crate) fn count(&self, key: &str) -> Result<Option<Located<u64>>, ExperimentError> {
         self.read(key, "a whole number", |value| {
             value.as_integer().and_then(|n| n.as_str().replace('_', "").parse().ok())
         })
     }
 
     /// `true` or `false`.
-    pub(super) fn truth(&self, key: &str) -> Result<Option<Located<bool>>, ExperimentError> {
+    pub(crate) fn truth(&self, key: &str) -> Result<Option<Located<bool>>, ExperimentError> {
         self.read(key, "true or false", |value| value.as_bool())
     }
 
     /// One text, or a list of them.
-    pub(super) fn texts(&self, key: &str) -> Result<Vec<Located<String>>, ExperimentError> {
+    pub(crate) fn texts(&self, key: &str) -> Result<Vec<Located<String>>, ExperimentError> {
         let text = |value: &Spanned<DeValue<'_>>| {
             let problem = || format!("{} is no value for `{key}`: expected texts", describe(value.get_ref()));
             let word = value.get_ref().as_str().ok_or_else(|| self.source.complain(&value.span(), problem()))?;
@@ -191,7 +191,7 @@ impl<'t> Section<'t> {
     }
 
     /// Every value at or below `key`, by its address (`knob.fifo_batch`), as a user would write it.
-    pub(super) fn leaves(&self, key: &str) -> Result<Vec<Leaf>, ExperimentError> {
+    pub(crate) fn leaves(&self, key: &str) -> Result<Vec<Leaf>, ExperimentError> {
         let mut found = Vec::new();
         if let Some((key, value)) = self.table.get_key_value(key) {
             self.collect(key.get_ref().to_string(), key.span(), value, &mut found)?;
@@ -200,7 +200,7 @@ impl<'t> Section<'t> {
     }
 
     /// As [`Section::leaves`], of the table `key` without its own name.
-    pub(super) fn leaves_below(&self, key: &str) -> Result<Vec<Leaf>, ExperimentError> {
+    pub(crate) fn leaves_below(&self, key: &str) -> Result<Vec<Leaf>, ExperimentError> {
         let Some(value) = self.table.get(key) else { return Ok(Vec::new()) };
         let DeValue::Table(table) = value.get_ref() else {
             let problem = format!("`{key}` is {}: expected a table", describe(value.get_ref()));
@@ -214,7 +214,7 @@ impl<'t> Section<'t> {
     }
 
     /// Every key of this table but these, by its address.
-    pub(super) fn leaves_but(&self, keys: &[&str]) -> Result<Vec<Leaf>, ExperimentError> {
+    pub(crate) fn leaves_but(&self, keys: &[&str]) -> Result<Vec<Leaf>, ExperimentError> {
         let mut found = Vec::new();
         for (key, value) in self.table.iter().filter(|(key, _)| !keys.contains(&key.get_ref().as_ref())) {
             self.collect(key.get_ref().to_string(), key.span(), value, &mut found)?;

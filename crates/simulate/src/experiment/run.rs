@@ -6,6 +6,7 @@ use super::expression::fits;
 use super::outcome::{Clerk, Ear, Outcome, ProcessOutcome, submitter};
 use super::result::{Answer, answer};
 use super::spec::{Experiment, Run};
+use crate::cpu::{CpuSet, place};
 use crate::trial::{queue_config, works};
 use crate::world::World;
 
@@ -29,6 +30,7 @@ impl Run {
         }
         let actors = scene.actors(seed)?;
         let (mut sources, mut clerk) = (Vec::new(), Clerk::default());
+        let allowed = vec![CpuSet::ALL; actors.len()];
         for actor in actors {
             clerk.processes.push(ProcessOutcome::new(actor.name, actor.start));
             sources.push(actor.source);
@@ -38,6 +40,11 @@ impl Run {
         let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(seed);
+        }
+        if let Some(cpus) = scene.surroundings.cpus_under(&scene.elevator.build()) {
+            let places = place(cpus.cpus as usize, &allowed, seed);
+            let (scheduler, queues) = scene.surroundings.on_cpus(&cpus, &scene.elevator, scene.disk.attached);
+            world = world.with_cpus(&cpus, scheduler, queues, &places);
         }
         let end = Instant::ZERO + scene.time;
         while world.now() < end && !world.is_finished() && !world.observer_mut().have_exited(&self.until) {

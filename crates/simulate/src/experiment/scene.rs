@@ -7,6 +7,7 @@
 //! | `disk.preset` | a preset, or a disk's TOML file |
 //! | `disk.TABLE.KEY` | a key of that disk's file |
 //! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb` | what stands around the scheduler |
+//! | `host.cpus`, `host.cpu` | the host's processors, and what I/O costs them |
 //! | `time` | after so much simulated time the run ends |
 //! | `WORKLOAD.start` | when that program begins |
 //! | `WORKLOAD.PARAMETER` | a parameter of its program, or a variable of its job file |
@@ -20,6 +21,7 @@ use blksched_workloads::programs::{Process, Program, Settings, Start, program};
 use blksched_workloads::{JobPlan, Plan, Source as Submitter, builtin};
 
 use super::reader::{ExperimentError, Located, Place, Source};
+use crate::cpu::{CpuPreset, HostCpus};
 use crate::trial::Surroundings;
 
 /// One setting.
@@ -31,7 +33,7 @@ pub(super) struct Setting {
 }
 
 /// The addresses that are not a workload's.
-pub(super) const RESERVED: [&str; 5] = ["elevator", "knob", "disk", "queue", "time"];
+pub(super) const RESERVED: [&str; 6] = ["elevator", "knob", "disk", "queue", "host", "time"];
 
 /// Where a workload comes from.
 #[derive(Clone, Debug)]
@@ -225,7 +227,36 @@ impl Director<'_> {
                 }
             }
         }
+        surroundings.cpus = self.cpus(settings)?;
         Ok(surroundings)
+    }
+
+    /// The host's processors: they cost nothing unless one of these is set.
+    fn cpus(&self, settings: &[Setting]) -> Result<Option<HostCpus>, ExperimentError> {
+        let mut cpus: Option<HostCpus> = None;
+        let usual = || HostCpus { cpus: HostCpus::USUAL, costs: CpuPreset::usual().costs };
+        for setting in settings.iter().filter(|setting| setting.address.starts_with("host")) {
+            let complain = |problem: String| self.source.complain(&setting.at, problem);
+            match setting.address.strip_prefix("host.").unwrap_or_default() {
+                "cpus" => {
+                    let number = HostCpus::count(&setting.value).map_err(complain)?;
+                    cpus = Some(HostCpus { cpus: number, ..cpus.unwrap_or_else(usual) });
+                }
+                "cpu" => {
+                    if setting.value == "off" {
+                        continue;
+                    }
+                    let preset = CpuPreset::builtin(&setting.value).map_err(complain)?;
+                    cpus = Some(HostCpus { costs: preset.costs, ..cpus.unwrap_or_else(usual) });
+                }
+                other => {
+                    let problem = format!("`{}` can not be set", setting.address);
+                    return Err(self.source.unknown(&setting.at, &problem, other, ["cpus", "cpu"]));
+                }
+            }
+        }
+        let off = settings.iter().any(|setting| setting.address == "host.cpu" && setting.value == "off");
+        Ok(cpus.filter(|_| !off))
     }
 
     fn workload(

@@ -4,6 +4,7 @@ use blksched::{Bio, Listener, Outcome, Submitted, SubmitterId};
 use blksched_workloads::Delivered;
 use blksched_workloads::host::Wish;
 
+use super::work::Work;
 use super::{Flight, Observer, Owner, World};
 
 impl<L: Listener, O: Observer> World<L, O> {
@@ -59,7 +60,10 @@ impl<L: Listener, O: Observer> World<L, O> {
         let Ok(at) = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id) else { return };
         let index = self.submitters[at].1;
         if core::mem::take(&mut self.asleep[index]) {
-            self.tell(index, Delivered::Awake);
+            match self.labour {
+                Some(_) => self.toil(Work::Wake { source: index }),
+                None => self.tell(index, Delivered::Awake),
+            }
         }
     }
 }

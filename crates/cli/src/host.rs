@@ -1,0 +1,95 @@
+//! `--host`: its memory and its processors, in one list of settings.
+
+use std::path::Path;
+
+use blksched::{Tunables, nearest};
+use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, HostCpus};
+use blksched_workloads::host::HostKnobs;
+
+use crate::input::text_beside;
+
+/// What was said of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostSettings {
+    pub(crate) memory: HostKnobs,
+    /// How many processors it has.
+    pub(crate) cpus: u32,
+    /// What I/O costs them; nothing if `None`.
+    pub(crate) cpu: Option<CpuPreset>,
+}
+
+impl Default for HostSettings {
+    fn default() -> HostSettings {
+        HostSettings { memory: HostKnobs::default(), cpus: HostCpus::USUAL, cpu: Some(CpuPreset::usual()) }
+    }
+}
+
+/// What is said of processors.
+const OWN: [&str; 2] = ["cpus", "cpu"];
+
+impl HostSettings {
+    /// Reads `memory=1g,cpus=8,cpu=off`.
+    pub(crate) fn parse(text: &str) -> Result<HostSettings, String> {
+        let mut host = HostSettings::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            match (name.trim(), value.trim()) {
+                ("cpus", value) => host.cpus = HostCpus::count(value)?,
+                ("cpu", "off") => host.cpu = None,
+                ("cpu", value) => host.cpu = Some(preset(value)?),
+                (name, value) => {
+                    let known = HostKnobs::KNOBS.iter().map(|knob| knob.name).chain(OWN);
+                    let is_known = HostKnobs::KNOBS.iter().any(|knob| knob.name == name);
+                    if let Some(near) = nearest(name, known).filter(|near| !is_known && OWN.contains(near)) {
+                        return Err(format!("the host has no `{name}`; the nearest is `{near}`"));
+                    }
+                    host.memory.set_text(name, value).map_err(|error| error.to_string())?;
+                }
+            }
+        }
+        Ok(host)
+    }
+
+    /// Its processors, if I/O costs them anything.
+    pub(crate) fn processors(&self) -> Option<HostCpus> {
+        self.cpu.as_ref().map(|preset| HostCpus { cpus: self.cpus, costs: preset.costs })
+    }
+
+    /// What was said of what I/O costs.
+    pub(crate) fn cpu_name(&self) -> &str {
+        self.cpu.as_ref().map_or("off", |preset| &preset.name)
+    }
+}
+
+/// A preset by its name, or a file.
+fn preset(name: &str) -> Result<CpuPreset, String> {
+    let is_known = CPU_PRESETS.iter().any(|(known, _)| *known == name);
+    if is_known || !(name.ends_with(".toml") || Path::new(name).is_file()) {
+        return CpuPreset::builtin(name);
+    }
+    let text = text_beside(Path::new(name)).map_err(|error| format!("{name}: {error}"))?;
+    CpuPreset::parse(name, &text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_and_processors_stand_in_one_list() {
+        let host = HostSettings::parse("cpus=8, memory=1g,cpu=off").unwrap();
+        assert_eq!((host.cpus, host.cpu_name(), host.memory.memory_mib()), (8, "off", 1024));
+        assert_eq!((host.processors(), HostSettings::parse("").unwrap()), (None, HostSettings::default()));
+        assert_eq!(HostSettings::default().processors().unwrap().cpus, HostCpus::USUAL);
+    }
+
+    #[test]
+    fn wrong_words_are_told_with_the_nearest() {
+        let error = |text: &str| HostSettings::parse(text).unwrap_err();
+        assert!(error("cpuss=4").contains("the nearest is `cpus`"), "{}", error("cpuss=4"));
+        assert!(error("dirty_ration=4").contains("the nearest is `dirty_ratio`"));
+        assert!(error("cpus=0").contains("expected a number from 1 to 64"));
+        assert!(error("cpu=epyc").contains("expected off, epyc-6.18"), "{}", error("cpu=epyc"));
+        assert!(error("cpu=gone.toml").starts_with("gone.toml: "), "{}", error("cpu=gone.toml"));
+    }
+}

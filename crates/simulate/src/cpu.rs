@@ -1,0 +1,56 @@
+//! The host's processors: what an I/O costs them, on which of them a process runs, and who waits for whom.
+//!
+//! * [`HostCpus`]: how many there are and what things cost ([`CpuCosts`], a TOML preset with the source of each number).
+//! * `Cores`: the state machine. It is given work, says when that is done, and knows nothing of queues and disks.
+//! * `placement`: which process runs where.
+//!
+//! The world carries out what has been worked for (`world/work.rs`).
+
+mod cores;
+mod costs;
+mod placement;
+mod preset;
+
+pub(crate) use cores::{Cores, Cost, Rank};
+pub use costs::{CpuCosts, LockScope, SchedulerCosts, Schedules};
+pub use placement::CpuSet;
+pub(crate) use placement::place;
+pub use preset::{CPU_PRESETS, CpuError, CpuPreset};
+
+/// The processors of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostCpus {
+    /// How many.
+    pub cpus: u32,
+    /// What an I/O costs them.
+    pub costs: CpuCosts,
+}
+
+impl HostCpus {
+    /// As many as `$ncpus` says in job files unless somebody says otherwise.
+    pub const USUAL: u32 = 4;
+    /// No host has more here.
+    pub const MOST: u32 = 64;
+
+    /// Reads how many.
+    ///
+    /// # Errors
+    /// If it is no number that a host may have.
+    pub fn count(text: &str) -> Result<u32, String> {
+        let number = text.trim().parse().ok().filter(|number| (1..=HostCpus::MOST).contains(number));
+        number.ok_or_else(|| format!("`{text}` is no value of cpus: expected a number from 1 to {}", HostCpus::MOST))
+    }
+}
+
+/// What the processors did in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuReport {
+    /// How many there are.
+    pub cpus: u32,
+    /// Time that they worked for I/O, summed over them.
+    pub busy: blksched::Span,
+    /// The busiest one's.
+    pub busiest: blksched::Span,
+    /// Of all, waiting for the scheduler's lock.
+    pub spun: blksched::Span,
+}

@@ -1,0 +1,59 @@
+//! What a run uses around its scheduler: tags, hardware queues, limits, as sysfs would show them.
+
+use blksched::rq_qos::OwnThrottling;
+use blksched::{DispatchAhead, QueueConfig, wbt};
+use blksched_disks::Attached;
+
+use crate::trial::Trial;
+
+/// What stands around a scheduler in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// How the disk hangs on its host.
+    pub attached: Attached,
+    /// Since blk-mq: how many hardware queues it has, and how many tags in each. Earlier kernels know neither.
+    pub queues: Option<(u32, u32)>,
+    /// Requests that may exist (until blk-mq: per direction).
+    pub nr_requests: u32,
+    /// How many the disk gets at a time.
+    pub depth: u32,
+    /// The same is a budget, asked for before the scheduler is (SCSI, and so SATA).
+    pub budget: Option<u32>,
+    /// The largest request \[KiB\].
+    pub max_sectors_kb: u32,
+    /// Writeback throttling's target \[us\]; 0: off.
+    pub wbt_lat_usec: u64,
+    /// Processors that I/O costs something; 0: it costs nothing.
+    pub cpus: u32,
+}
+
+impl Trial {
+    /// What stands around the scheduler in this run.
+    pub fn used(&self) -> Used {
+        let QueueConfig { limits, depth, slots, driver, .. } = self.around();
+        let built = self.elevator.build();
+        let facts = self.disk.build(self.seed).facts();
+        let attached = self.surroundings.attached.unwrap_or(self.disk.attached);
+        let cpus = self.surroundings.cpus_under(&built).map_or(0, |cpus| cpus.cpus);
+        let is_mq = slots.era().is_some();
+        let target = match (self.surroundings.wbt_latency, built.elevator.own_throttling()) {
+            (Some(said), _) => said.as_ns() / 1000,
+            (None, OwnThrottling::Yes) => 0,
+            (None, OwnThrottling::No) => wbt::Config::default_target(facts.rotational).as_ns() / 1000,
+        };
+        Used {
+            attached,
+            queues: is_mq.then(|| {
+                let tags = attached.tags(facts.depth);
+                let tags = self.surroundings.depth.map_or(tags, |depth| tags.min(depth));
+                (attached.hardware_queues(cpus.max(1)), tags)
+            }),
+            nr_requests: slots.nr_requests(),
+            depth,
+            budget: (is_mq && driver.ahead == DispatchAhead::Budget).then_some(depth),
+            max_sectors_kb: limits.max_sectors / 2,
+            wbt_lat_usec: if is_mq { target } else { 0 },
+            cpus,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What processors work for, carried out when they have: an I/O enters the queue once its process has worked for it, a
+//! completion is one once its interrupt has been handled, and a process hears of it once it has run.
+
+use blksched::{Bio, Instant, Listener, Outcome, RequestId, Span, SubmitterId, Tag};
+
+use super::mail::Letter;
+use super::{Observer, World};
+use crate::cpu::{Cores, Cost, CpuCosts, CpuReport, Rank, SchedulerCosts, Schedules};
+
+/// What a processor does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    /// A source submits this; and with it, its burst may be over.
+    Submit { source: usize, bio: Bio, waits: bool },
+    /// A source's burst is over.
+    Waits { source: usize },
+    /// A source exits.
+    Exit { source: usize },
+    /// A source runs again whose submission slept.
+    Wake { source: usize },
+    /// A source takes the news of its I/O.
+    Hear { source: usize, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant },
+    /// The disk is done with a request.
+    Complete { rq: RequestId, outcome: Outcome },
+}
+
+impl Work {
+    /// Whose work it is.
+    fn source(&self) -> Option<usize> {
+        match *self {
+            Work::Submit { source, .. }
+            | Work::Waits { source }
+            | Work::Exit { source }
+            | Work::Wake { source }
+            | Work::Hear { source, .. } => Some(source),
+            Work::Complete { .. } => None,
+        }
+    }
+}
+
+/// The processors, and who runs where.
+#[derive(Clone, Debug)]
+pub(super) struct Labour {
+    cores: Cores<Work>,
+    costs: CpuCosts,
+    scheduler: SchedulerCosts,
+    /// Of each source, by its number.
+    processes: Vec<Process>,
+    /// The processor of each submitter.
+    places: Vec<(SubmitterId, u32)>,
+    /// Where each request in the device is completed, by its index.
+    interrupts: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Process {
+    cpu: u32,
+    /// What it still has to do before it does anything else.
+    working: u32,
+    /// Bios since it last waited.
+    burst: u32,
+}
+
+/// A task that hands over more than so many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
+const UNPLUGGED: u32 = 2;
+
+impl Labour {
+    /// `places`: the processor of each source, in the order of `submitters`, the sources'.
+    pub(super) fn new(
+        cores: Cores<Work>,
+        (costs, scheduler): (CpuCosts, SchedulerCosts),
+        places: &[u32],
+        submitters: impl Iterator<Item = SubmitterId>,
+    ) -> Labour {
+        let mut by_submitter: Vec<(SubmitterId, u32)> = submitters.zip(places.iter().copied()).collect();
+        by_submitter.sort();
+        let processes = places.iter().map(|&cpu| Process { cpu, working: 0, burst: 0 }).collect();
+        Labour { cores, costs, scheduler, processes, places: by_submitter, interrupts: Vec::new() }
+    }
+
+    /// Does this source still work?
+    #[inline]
+    pub(super) fn is_working(&self, source: usize) -> bool {
+        self.processes[source].working > 0
+    }
+
+    /// The disk is given a request of this submitter, whose processor will hear of its end.
+    pub(super) fn issued(&mut self, rq: RequestId, submitter: SubmitterId) {
+        let at = self.places.binary_search_by_key(&submitter, |&(id, _)| id);
+        let cpu = at.map_or(0, |at| self.places[at].1);
+        if rq.index() >= self.interrupts.len() {
+            self.interrupts.resize(rq.index() + 1, 0);
+        }
+        self.interrupts[rq.index()] = cpu;
+    }
+
+    /// How much longer the owner of an I/O needs until it asks for a slot again: who loses the race for a processor
+    /// waits for that, too.
+    pub(super) fn until_it_asks(&self) -> Span {
+        self.costs.switch + self.costs.reap + self.costs.submit
+    }
+
+    pub(super) fn report(&self, now: Instant) -> CpuReport {
+        let each = || self.cores.worked(now);
+        CpuReport {
+            cpus: self.cores.len() as u32,
+            busy: each().fold(Span::ZERO, |sum, span| sum + span),
+            busiest: each().max().unwrap_or(Span::ZERO),
+            spun: self.cores.spun(),
+        }
+    }
+
+    /// Where, how urgently and how long it is worked for that.
+    fn order(&mut self, work: &Work) -> (usize, Rank, Cost) {
+        let open = |open| Cost { open, ..Cost::default() };
+        let costs = &self.costs;
+        if let Work::Complete { rq, .. } = *work {
+            let cost = Cost { open: costs.interrupt, locked: self.scheduler.complete };
+            return (self.interrupts[rq.index()] as usize, Rank::Interrupt, cost);
+        }
+        let process = &mut self.processes[work.source().expect("all other work is a source's")];
+        // Who was waiting is switched to.
+        let switched = if process.working == 0 { costs.switch } else { Span::ZERO };
+        let cost = match work {
+            Work::Submit { waits, .. } => {
+                process.burst += 1;
+                let worker = if *waits { workers(process, costs, &self.scheduler) } else { Span::ZERO };
+                Cost { open: costs.submit + worker, locked: self.scheduler.submit }
+            }
+            Work::Waits { .. } => open(workers(process, costs, &self.scheduler)),
+            Work::Hear { .. } => open(switched + costs.reap),
+            Work::Wake { .. } => open(switched),
+            Work::Exit { .. } | Work::Complete { .. } => Cost::default(),
+        };
+        process.working += 1;
+        (process.cpu as usize, Rank::Process, cost)
+    }
+}
+
+/// The burst is over: what a worker does for what was not plugged.
+fn workers(process: &mut Process, costs: &CpuCosts, scheduler: &SchedulerCosts) -> Span {
+    let burst = core::mem::take(&mut process.burst);
+    let unplugged = if burst <= UNPLUGGED && scheduler.schedules == Schedules::Yes { burst } else { 0 };
+    Span::from_ns(costs.worker.as_ns() * u64::from(unplugged))
+}
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// A processor is given this to do.
+    pub(super) fn toil(&mut self, work: Work) {
+        let labour = self.labour.as_mut().expect("somebody works");
+        let (cpu, rank, cost) = labour.order(&work);
+        if let Some(done) = labour.cores.give(self.now, cpu, rank, cost, work) {
+            self.mail.post(done, Letter::Worked(cpu as u32));
+        }
+    }
+
+    /// Processor number `cpu` has worked for something: now it happens.
+    pub(super) fn worked(&mut self, cpu: u32) {
+        let labour = self.labour.as_mut().expect("somebody worked");
+        let (work, next) = labour.cores.done(self.now, cpu as usize);
+        if let Some(source) = work.source() {
+            labour.processes[source].working -= 1;
+        }
+        if let Some(done) = next {
+            self.mail.post(done, Letter::Worked(cpu));
+        }
+        match work {
+            Work::Submit { source, bio, waits } => {
+                self.enter(source, bio);
+                self.burst_over(source, waits);
+            }
+            Work::Waits { source } => self.burst_over(source, true),
+            Work::Exit { source } => self.exit(source),
+            Work::Wake { source } => self.tell(source, blksched_workloads::Delivered::Awake),
+            Work::Hear { place, outcome, queued_at, issued_at, .. } => self.land(place, outcome, queued_at, issued_at),
+            Work::Complete { rq, outcome } => self.complete(rq, outcome),
+        }
+    }
+
+    /// What a source did is done; its burst with it, if it waits.
+    fn burst_over(&mut self, source: usize, waits: bool) {
+        if waits {
+            self.obey_host();
+            self.queue.waits(self.now, self.sources[source].submitter());
+        }
+        self.set_wake(source);
+        self.obey_host();
+        self.run_queue();
+    }
+
+    /// What the processors did so far, if they cost anything.
+    pub fn cpu_report(&self) -> Option<CpuReport> {
+        self.labour.as_ref().map(|labour| labour.report(self.now))
+    }
+}

@@ -1,0 +1,132 @@
+//! Processors that I/O costs something: conservation, contention, hardware queues, determinism; and that nothing changes
+//! where it costs nothing.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span};
+use blksched_disks::Attached;
+use blksched_simulate::cpu::{CpuCosts, CpuPreset, HostCpus};
+use blksched_simulate::{Findings, Starts, Surroundings, Trial};
+use blksched_workloads::fio::JobFile;
+
+const READERS: &str = "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=libaio\niodepth=8\nnumjobs=8\n";
+
+fn trial(elevator: &str, disk: &str, jobs: &str, cpus: Option<HostCpus>) -> Trial {
+    let spec = blksched_disks::load(disk).unwrap();
+    let plan = JobFile::parse(jobs, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap();
+    Trial {
+        elevator: Catalogue::builtin().parse(elevator).unwrap(),
+        knobs: Vec::new(),
+        surroundings: Surroundings {
+            cpus,
+            attached: (disk == "null").then_some(Attached::Nvme),
+            starts: Starts::Drawn(0),
+            ..Surroundings::default()
+        },
+        disk: Arc::new(spec),
+        plan: Arc::new(plan),
+        seed: 1,
+        limit: Span::from_ms(20),
+    }
+}
+
+fn usual(cpus: u32) -> HostCpus {
+    HostCpus { cpus, costs: CpuPreset::usual().costs }
+}
+
+/// Eight readers on a disk that takes no time, for 20 ms, the first 10 of which they take to begin.
+fn readers(elevator: &str, cpus: u32) -> Findings {
+    trial(elevator, "null", READERS, Some(usual(cpus))).simulate().unwrap()
+}
+
+#[test]
+fn processors_that_cost_nothing_change_nothing() {
+    let jobs = READERS.replace("numjobs=8", "numjobs=1");
+    let free = HostCpus { cpus: 4, costs: CpuCosts::default() };
+    for elevator in ["none", "mq-deadline", "kyber", "bfq"] {
+        let run = |cpus| {
+            let attached = Some(Attached::Sata);
+            let mut trial = trial(elevator, "sata-ssd", &jobs, cpus);
+            trial.surroundings.attached = attached;
+            trial.simulate().unwrap()
+        };
+        let (without, with) = (run(None), run(Some(free)));
+        assert!(without.requests > 100, "{elevator}: {} requests", without.requests);
+        assert_eq!((with.hash, with.requests), (without.hash, without.requests), "{elevator}");
+        assert_eq!((with.cpu.unwrap().busy, without.cpu), (Span::ZERO, None), "{elevator}");
+    }
+}
+
+#[test]
+fn processors_work_no_more_than_there_is_time_and_no_less_than_their_ios_cost() {
+    let costs = CpuPreset::usual().costs;
+    for elevator in ["none", "mq-deadline", "kyber", "bfq"] {
+        for cpus in [1, 3, 8] {
+            let found = readers(elevator, cpus);
+            let report = found.cpu.unwrap();
+            assert!(report.busy.as_ns() <= found.elapsed.as_ns() * u64::from(cpus), "{elevator}, {cpus}: {report:?}");
+            assert!(report.busiest <= found.elapsed && report.spun <= report.busy, "{elevator}, {cpus}: {report:?}");
+            let scheduler = costs.of(elevator);
+            let least = costs.submit + costs.interrupt + scheduler.submit + scheduler.complete;
+            let all = least.as_ns() * found.requests;
+            assert!(report.busy.as_ns() >= all, "{elevator}, {cpus}: {} requests, {report:?}", found.requests);
+        }
+    }
+}
+
+#[test]
+fn without_a_scheduler_every_processor_has_its_hardware_queue_and_with_one_lock_they_wait() {
+    let rate = |elevator: &str, cpus: u32| readers(elevator, cpus).requests as f64;
+    let gain = |elevator: &str| rate(elevator, 8) / rate(elevator, 1);
+    assert!(gain("none") > 7.0, "none: {:.1} times as many on 8 processors", gain("none"));
+    assert!(gain("kyber") > 7.0, "kyber: {:.1} times as many on 8 processors", gain("kyber"));
+    assert!(gain("bfq") < 3.0, "bfq: {:.1} times as many on 8 processors", gain("bfq"));
+    assert!(gain("mq-deadline") < gain("none"), "mq-deadline: {:.1} times as many", gain("mq-deadline"));
+    let bfq = CpuPreset::usual().costs.bfq;
+    let most = 0.02 / (bfq.submit + bfq.complete).as_secs_f64();
+    assert!(rate("bfq", 8) <= most, "{} requests, and the lock lets {most:.0} through", rate("bfq", 8));
+}
+
+#[test]
+fn waiting_for_the_lock_grows_with_the_processors() {
+    let spun = |cpus: u32| readers("bfq", cpus).cpu.unwrap().spun.as_secs_f64();
+    let waits = [1, 2, 4, 8].map(spun);
+    assert!(waits[0] == 0.0 && waits.is_sorted_by(|a, b| a < b), "{waits:?}");
+    assert_eq!(readers("none", 8).cpu.unwrap().spun, Span::ZERO);
+}
+
+#[test]
+fn one_hardware_queue_is_one_lock_for_kyber_too() {
+    let mut trial = trial("kyber", "null", READERS, Some(usual(4)));
+    assert_eq!(trial.simulate().unwrap().cpu.unwrap().spun, Span::ZERO);
+    trial.surroundings.attached = Some(Attached::Loop);
+    assert!(trial.simulate().unwrap().cpu.unwrap().spun > Span::ZERO);
+}
+
+#[test]
+fn runs_are_the_same_for_the_same_seed_and_others_for_another() {
+    let run = |seed| Trial { seed, ..trial("bfq", "nvme-ssd", READERS, Some(usual(4))) }.simulate().unwrap();
+    let (first, again, other) = (run(1), run(1), run(2));
+    assert_eq!((first.hash, first.cpu), (again.hash, again.cpu));
+    assert_ne!(first.hash, other.hash);
+}
+
+#[test]
+fn kernels_before_blk_mq_have_no_costs_and_are_the_same_with_them() {
+    let jobs = READERS.replace("numjobs=8", "numjobs=2");
+    let run = |cpus| trial("cfq@4.20", "sata-ssd", &jobs, cpus).simulate().unwrap();
+    assert_eq!(run(Some(usual(4))).hash, run(None).hash);
+    assert_eq!(run(Some(usual(4))).cpu, None);
+}
+
+/// Time goes on because the processor takes some.
+#[test]
+fn a_disk_that_takes_no_time_comes_to_its_end() {
+    let jobs = "[a]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\ntime_based\nruntime=30\n";
+    let found = trial("none", "null", jobs, Some(usual(2))).simulate().unwrap();
+    assert_eq!(found.elapsed, Span::from_ms(20));
+    let costs = CpuPreset::usual().costs;
+    let least = costs.submit + costs.interrupt + costs.reap;
+    let per_io = found.elapsed.as_secs_f64() / found.requests as f64;
+    assert!(per_io >= least.as_secs_f64(), "{:.2} us an I/O", per_io * 1e6);
+}
