@@ -10,11 +10,14 @@
 //! * `demerit [FOLDER]`: our disk beside real drives, from DiskSim's files and measured response times
 //! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
+//! * `cpu-costs`: what an I/O costs this machine's processors under each scheduler, as a preset
 //! * `audit`: licences and advisories of the dependencies
 
 mod audit;
 mod bench;
 mod bless;
+#[cfg(target_os = "linux")]
+mod cpu_costs;
 mod demerit;
 mod docs;
 #[cfg(target_os = "linux")]
@@ -91,6 +94,16 @@ enum Verb {
     /// Compare the running kernel's decisions with ours on a loop device (needs root; skipped by name elsewhere)
     #[cfg(target_os = "linux")]
     LiveKernel,
+    /// Measure what an I/O costs the processors under each scheduler (needs root and fio; skipped by name elsewhere)
+    #[cfg(target_os = "linux")]
+    CpuCosts {
+        /// How often each load is run; the least counts
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        repeats: u32,
+        /// Write the preset to this file, too
+        #[arg(long, value_name = "FILE")]
+        write: Option<PathBuf>,
+    },
     /// Run a command beside a file that takes as long as a disk model says, by the wall clock (needs root and FUSE)
     #[cfg(target_os = "linux")]
     TimedDisk {
@@ -123,6 +136,8 @@ fn main() -> ExitCode {
         }
         #[cfg(target_os = "linux")]
         Verb::LiveKernel => live_kernel::run(),
+        #[cfg(target_os = "linux")]
+        Verb::CpuCosts { repeats, write } => cpu_costs::run(repeats, write.as_deref()),
         #[cfg(target_os = "linux")]
         Verb::TimedDisk { disk, command } => timed_disk::run(&disk, &command),
         Verb::Audit => audit::run(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Span};
 use blksched_disks::Attached;
 use blksched_simulate::cpu::{CpuCosts, CpuPreset, HostCpus};
-use blksched_simulate::{Findings, Starts, Surroundings, Trial};
+use blksched_simulate::{Findings, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 
 const READERS: &str = "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=libaio\niodepth=8\nnumjobs=8\n";
@@ -20,7 +20,6 @@ fn trial(elevator: &str, disk: &str, jobs: &str, cpus: Option<HostCpus>) -> Tria
         surroundings: Surroundings {
             cpus,
             attached: (disk == "null").then_some(Attached::Nvme),
-            starts: Starts::Drawn(0),
             ..Surroundings::default()
         },
         disk: Arc::new(spec),
@@ -34,7 +33,7 @@ fn usual(cpus: u32) -> HostCpus {
     HostCpus { cpus, costs: CpuPreset::usual().costs }
 }
 
-/// Eight readers on a disk that takes no time, for 20 ms, the first 10 of which they take to begin.
+/// Eight readers on a disk that takes no time, for 20 ms.
 fn readers(elevator: &str, cpus: u32) -> Findings {
     trial(elevator, "null", READERS, Some(usual(cpus))).simulate().unwrap()
 }
@@ -78,8 +77,9 @@ fn processors_work_no_more_than_there_is_time_and_no_less_than_their_ios_cost() 
 fn without_a_scheduler_every_processor_has_its_hardware_queue_and_with_one_lock_they_wait() {
     let rate = |elevator: &str, cpus: u32| readers(elevator, cpus).requests as f64;
     let gain = |elevator: &str| rate(elevator, 8) / rate(elevator, 1);
-    assert!(gain("none") > 7.0, "none: {:.1} times as many on 8 processors", gain("none"));
-    assert!(gain("kyber") > 7.0, "kyber: {:.1} times as many on 8 processors", gain("kyber"));
+    // Not quite eight times: where processes share a processor it is never idle, and switches less.
+    assert!(gain("none") > 6.0, "none: {:.1} times as many on 8 processors", gain("none"));
+    assert!(gain("kyber") > 6.0, "kyber: {:.1} times as many on 8 processors", gain("kyber"));
     assert!(gain("bfq") < 3.0, "bfq: {:.1} times as many on 8 processors", gain("bfq"));
     assert!(gain("mq-deadline") < gain("none"), "mq-deadline: {:.1} times as many", gain("mq-deadline"));
     let bfq = CpuPreset::usual().costs.bfq;

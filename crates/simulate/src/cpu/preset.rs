@@ -157,7 +157,9 @@ mod tests {
             CpuPreset::parse("mine.toml", &text.replacen(from, to, 1)).unwrap_err().to_string()
         };
         assert!(error("submit = ", "sumbit = ").contains("did you mean `process.submit`?"));
-        assert!(error("lock = \"hardware-queue\"", "lock = \"hardware\"").contains("did you mean `hardware-queue`?"));
+        assert!(
+            error("lock = \"hardware-queue\"", "lock = \"hardware-queeu\"").contains("did you mean `hardware-queue`?")
+        );
         let wrong = error("reap = \"", "reap = \"soon");
         assert!(wrong.starts_with("mine.toml:") && wrong.contains("expected a time up to"), "{wrong}");
         let gone = CpuPreset::parse("mine.toml", "description = \"x\"\nkernel = \"6.1\"\n").unwrap_err().to_string();

@@ -1,0 +1,101 @@
+//! `cpu-costs`: what an I/O costs the processors under each scheduler of the running kernel, as a preset of processors.
+//!
+//! A loop device over a file in memory (null_blk is a module that many kernels lack), fio on it, and the processor time
+//! of fio and of the kernel's workers per I/O: never the wall clock, so that a busy machine disturbs little. Each load is
+//! repeated, and the least counts, since everything that disturbs adds. What a scheduler costs is its difference to
+//! `none`. Needs root, fio and loop devices; what is missing is named. It changes the loop device alone.
+
+mod fit;
+mod load;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::Verdict;
+use crate::loop_device::LoopDevice;
+use crate::shell;
+use fit::{Fitted, SCHEDULERS};
+use load::{LOADS, Measured};
+
+/// The file under the loop device \[bytes\].
+const SIZE: u64 = 256 << 20;
+
+/// What this machine lacks for it.
+fn missing() -> Option<String> {
+    match () {
+        () if !shell::is_root() => Some("only root can make a loop device and choose its scheduler".to_owned()),
+        () if shell::find_program("fio").is_none() => Some("fio is not installed".to_owned()),
+        () if shell::find_program("losetup").is_none() => Some("losetup is not installed".to_owned()),
+        () if !Path::new("/dev/shm").is_dir() => Some("no memory file system at /dev/shm".to_owned()),
+        () => None,
+    }
+}
+
+/// A file in memory; removed when dropped.
+struct MemoryFile(PathBuf);
+
+impl MemoryFile {
+    fn make() -> Result<MemoryFile> {
+        let path = PathBuf::from(format!("/dev/shm/blksched-cpu-costs-{}", std::process::id()));
+        let file = MemoryFile(path);
+        // Written, so that reads copy instead of finding holes.
+        fs::write(&file.0, vec![1_u8; SIZE as usize]).with_context(|| format!("writing {}", file.0.display()))?;
+        Ok(file)
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).ok();
+    }
+}
+
+/// Measure, and print the preset; `write` it to a file as well.
+///
+/// # Errors
+/// If the device cannot be made or fio fails.
+pub fn run(repeats: u32, write: Option<&Path>) -> Result<Verdict> {
+    if let Some(missing) = missing() {
+        println!("skipped: {missing}");
+        return Ok(Verdict::Good);
+    }
+    let file = MemoryFile::make()?;
+    let device = LoopDevice::over(file.0.clone())?;
+    let offered = device.schedulers()?;
+    if let Some(lacking) = SCHEDULERS.iter().find(|name| !offered.iter().any(|other| other == *name)) {
+        println!("skipped: this kernel has no {lacking}");
+        return Ok(Verdict::Good);
+    }
+    let mut all: Vec<Measured> = Vec::new();
+    for repeat in 1..=repeats {
+        for load in LOADS {
+            for scheduler in SCHEDULERS {
+                device.choose(scheduler)?;
+                let measured = load::measure(&device, &load, scheduler)?;
+                println!("{repeat}/{repeats} {measured}");
+                all.push(measured);
+            }
+        }
+    }
+    let preset = Fitted::of(&all)?.preset(&machine(), repeats);
+    println!("\n{preset}");
+    if let Some(path) = write {
+        fs::write(path, &preset).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(Verdict::Good)
+}
+
+/// Kernel and processors, as a preset says them.
+fn machine() -> fit::Machine {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let release = read("/proc/sys/kernel/osrelease").trim().to_owned();
+    let info = read("/proc/cpuinfo");
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name));
+    fit::Machine {
+        model: model.unwrap_or("unknown processor").trim().to_owned(),
+        cpus: info.lines().filter(|line| line.starts_with("processor")).count(),
+        release,
+    }
+}

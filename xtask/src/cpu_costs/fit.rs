@@ -1,0 +1,174 @@
+//! From processor time per I/O to the costs of a preset: what was measured, and what had to be put in between.
+
+use core::fmt::Write;
+
+use anyhow::{Context, Result};
+
+use super::load::{BATCHES, DEEP, Load, Measured, ONE, TWO};
+
+/// Those that are measured, the one without costs first.
+pub const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// What was measured on.
+pub struct Machine {
+    pub model: String,
+    pub cpus: usize,
+    pub release: String,
+}
+
+/// The least of all repeats \[us\], and the greatest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Range {
+    least: f64,
+    most: f64,
+}
+
+/// Costs \[us\] with what they were made of.
+pub struct Fitted {
+    /// Of the process, per I/O at depth, without switches.
+    process: f64,
+    switch: f64,
+    /// Of schedulers in [`SCHEDULERS`]' order, `none` left out.
+    own: [f64; 3],
+    worker: f64,
+    handover: f64,
+    sources: Vec<String>,
+}
+
+/// The part of the process's time that submission takes; the rest is taking completions.
+const SUBMISSION: f64 = 0.75;
+/// What a scheduler costs at the end of a request, of all that it costs.
+const AT_THE_END: f64 = 0.15;
+/// The least that a scheduler inside a lock can cost \[us\]: its own functions, sampled.
+const LEAST: [f64; 3] = [0.3, 0.35, 0.3];
+/// The interrupt of a device and the end of a request \[us\].
+const INTERRUPT: f64 = 1.0;
+
+fn range(all: &[Measured], load: &Load, scheduler: &str, of: fn(&Measured) -> f64) -> Result<Range> {
+    let values = all.iter().filter(|one| one.load == *load && one.scheduler == scheduler).map(of);
+    let range = values.fold(None, |range: Option<Range>, value| {
+        let Range { least, most } = range.unwrap_or(Range { least: value, most: value });
+        Some(Range { least: least.min(value), most: most.max(value) })
+    });
+    range.with_context(|| format!("{scheduler}, {}: not measured", load.name))
+}
+
+impl Fitted {
+    pub fn of(all: &[Measured]) -> Result<Fitted> {
+        let mut sources = Vec::new();
+        let mut least = |load: &Load, scheduler: &str, of: fn(&Measured) -> f64, what: &str| -> Result<f64> {
+            let Range { least, most } = range(all, load, scheduler, of)?;
+            sources.push(format!("{scheduler}, {}, {what}: {least:.2} (to {most:.2})", load.name));
+            Ok(least)
+        };
+        let (process, switches): (fn(&Measured) -> f64, fn(&Measured) -> f64) = (|one| one.process, |one| one.switches);
+        let (one, deep) = (least(&ONE, "none", process, "us of fio")?, least(&DEEP, "none", process, "us of fio")?);
+        let (rare, often) = (least(&DEEP, "none", switches, "switches")?, least(&ONE, "none", switches, "switches")?);
+        let switch = ((one - deep) / (often - rare).max(0.1)).max(0.0);
+        let (mut own, mut workers, mut handovers) = ([0.0; 3], Vec::new(), Vec::new());
+        let mut total = |load: &Load, scheduler: &str| least(load, scheduler, Measured::total, "us in all");
+        let none = [total(&BATCHES, "none")?, total(&DEEP, "none")?, total(&TWO, "none")?];
+        for (nth, scheduler) in SCHEDULERS[1..].iter().enumerate() {
+            let batches = total(&BATCHES, scheduler)? - none[0];
+            let (deep, two) = (total(&DEEP, scheduler)? - none[1], total(&TWO, scheduler)? - none[2]);
+            own[nth] = batches.max(LEAST[nth]);
+            workers.push(deep - own[nth]);
+            handovers.push(two - deep);
+        }
+        workers.sort_by(f64::total_cmp);
+        let process = (deep - switch * rare).max(0.0);
+        let handover = handovers.iter().copied().fold(0.0, f64::max).clamp(0.1, 0.5);
+        Ok(Fitted { process, switch, own, worker: workers[1].max(0.0), handover, sources })
+    }
+
+    /// As a preset's TOML.
+    pub fn preset(&self, machine: &Machine, repeats: u32) -> String {
+        let Machine { model, cpus, release } = machine;
+        let kernel: Vec<&str> = release.split(['.', '-']).take(2).collect();
+        let mut text = format!(
+            "# What an I/O costs the processors: made by `cargo xtask cpu-costs` on Linux {release}.\n\
+             # fio's random reads of 4 KiB (libaio) on a loop device over a file in memory; processor time of fio and of\n\
+             # the kernel's workers per I/O [us], the least of {repeats} repeats (the machine did other things), and the\n\
+             # greatest:\n"
+        );
+        for source in &self.sources {
+            writeln!(text, "#   {source}").expect("a string");
+        }
+        let line = |text: &mut String, key: &str, us: f64, why: &str| {
+            let value = format!("{key} = \"{:.0}ns\"", us * 1e3);
+            writeln!(text, "{value:24} # {why}").expect("a string");
+        };
+        let kernel = kernel.join(".");
+        writeln!(text, "description = \"{model}, {cpus} processors, Linux {release}\"").expect("a string");
+        writeln!(text, "kernel = \"{kernel}\"").expect("a string");
+        text += "\n[process]\n";
+        let split = "how it is split is FIT, as no load tells them apart";
+        line(
+            &mut text,
+            "submit",
+            self.process * SUBMISSION,
+            &format!("MEASURED with reap: fio, none, 32 deep; {split}"),
+        );
+        line(&mut text, "reap", self.process * (1.0 - SUBMISSION), "MEASURED with submit");
+        line(&mut text, "switch", self.switch, "MEASURED: fio, none, one at a time less 32 deep, per switch");
+        text += "\n[interrupt]\n";
+        line(&mut text, "complete", INTERRUPT, "FIT: a loop device has none; about a microsecond on present machines");
+        text += "\n[worker]\n";
+        line(&mut text, "run", self.worker, "MEASURED: what schedulers add without plugs, less with; their median");
+        text += "\n[lock]\n";
+        let why = "FIT: two jobs less one, 0.1 to 0.5 us (noise is greater); how lock waits grow hangs on it";
+        line(&mut text, "handover", self.handover, why);
+        for ((name, own), least) in SCHEDULERS[1..].iter().zip(self.own).zip(LEAST) {
+            let scope = if *name == "kyber" { "hardware-queue" } else { "disk" };
+            let least = format!("MEASURED: above none, 16 in a call; at least {least} us, its own functions (FIT)");
+            writeln!(text, "\n[{name}]").expect("a string");
+            line(&mut text, "submit", own * (1.0 - AT_THE_END), &least);
+            line(&mut text, "complete", own * AT_THE_END, "FIT: a part of 15 %");
+            let lock = format!("lock = \"{scope}\"");
+            writeln!(text, "{lock:24} # READ: docs/behaviour/blk-mq-6.x.md, D3").expect("a string");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load::LOADS;
+    use super::*;
+
+    /// A machine on which everything costs what it is made of.
+    fn measured(load: Load, scheduler: &str) -> Measured {
+        let own = match scheduler {
+            "none" => 0.0,
+            "bfq" => 2.0,
+            _ => 0.5,
+        };
+        let worker = if scheduler == "none" || load.batch > 2 { 0.0 } else { 1.5 };
+        let switches = if load.depth == 1 { 1.0 } else { 0.25 };
+        let process = 4.0 + 2.0 * switches + own;
+        Measured { load, scheduler: scheduler.to_owned(), ios: 1000, process, workers: 3.0 + worker, switches }
+    }
+
+    #[test]
+    fn costs_are_found_again() {
+        let scenes = LOADS.into_iter().flat_map(|load| SCHEDULERS.map(|scheduler| measured(load, scheduler)));
+        let mut all: Vec<Measured> = scenes.collect();
+        let disturbed = all.iter().map(|one| Measured { process: one.process * 1.7, ..one.clone() });
+        all.extend(disturbed.collect::<Vec<_>>());
+        let fitted = Fitted::of(&all).unwrap();
+        let near = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
+        assert!(near(fitted.switch, 2.0) && near(fitted.process, 4.0), "{} {}", fitted.switch, fitted.process);
+        assert!(near(fitted.worker, 1.5) && near(fitted.own[2], 2.0), "{} {:?}", fitted.worker, fitted.own);
+        assert!(near(fitted.handover, 0.1), "{}", fitted.handover);
+        let machine = Machine { model: "X".to_owned(), cpus: 2, release: "6.18.44-x".to_owned() };
+        let preset = fitted.preset(&machine, 2);
+        assert!(preset.contains("kernel = \"6.18\"") && preset.contains("submit = \"3000ns\""), "{preset}");
+        assert!(toml::from_str::<toml::Table>(&preset).is_ok(), "{preset}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_named() {
+        let error = Fitted::of(&[measured(ONE, "none")]).err().unwrap().to_string();
+        assert!(error.contains("none, 32 deep: not measured"), "{error}");
+    }
+}
