@@ -134,7 +134,7 @@ impl<W> Cores<W> {
         let mut from = lock.free.max(now);
         self.spun += from.since(now);
         if lock.holder.is_some_and(|holder| holder != cpu) {
-            from = from + self.handover;
+            from += self.handover;
         }
         *lock = Lock { free: from + locked, holder: Some(cpu) };
         lock.free
