@@ -4,6 +4,7 @@
 
 pub mod libtest;
 pub mod packages;
+mod publish;
 mod report;
 mod tier;
 
@@ -78,6 +79,7 @@ pub fn run(machine: Machine, tiers: &[Tier]) -> Result<Verdict> {
     report.step("transcripts", || safely(replayed));
     let build = ["build", "--quiet", "--workspace", "--examples", "--benches"];
     report.step("examples and benches", || command(shell::cargo(&build)));
+    report.step("packages", || safely(publish::packaged));
     if shell::root().join(FUZZ).is_file() {
         report.step("fuzz targets", || command(fuzz_targets()));
     }

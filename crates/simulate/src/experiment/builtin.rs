@@ -20,8 +20,8 @@ macro_rules! builtins {
     ($($name:literal $(with $file:literal)*),+ $(,)?) => {
         &[$(Builtin {
             name: $name,
-            text: include_str!(concat!("../../../../experiments/", $name, "/experiment.toml")),
-            files: &[$(($file, include_str!(concat!("../../../../experiments/", $name, "/", $file)))),*],
+            text: include_str!(concat!("../../experiments/", $name, "/experiment.toml")),
+            files: &[$(($file, include_str!(concat!("../../experiments/", $name, "/", $file)))),*],
         }),+]
     };
 }

@@ -3,7 +3,7 @@
 //! **Rule** Front candidates are of the bio's class and direction. A request that grew at its front moves in sector
 //! order and keeps its age. Of two that become one, the survivor takes the place and the time of the one that expires
 //! earlier; a batch that would have gone on with the one absorbed goes on behind it.
-//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Insert"; FORMAT-6.1 "Merging".
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Insert"; docs/formats/transcripts-6.1.md "Merging".
 //! **In the kernel** `dd_request_merge`, `dd_bio_merge`, `dd_merged_requests`.
 
 #![doc(alias = "dd_request_merge")]
