@@ -73,6 +73,8 @@ pub enum Insert {
 pub enum Lookup {
     /// Nothing to say.
     Nothing,
+    /// The bio starts where this request ends.
+    Back(RequestId),
     /// The bio ends where this request starts.
     Front(RequestId),
     /// Nothing to join, but the search passed the place where it belongs (2.5).

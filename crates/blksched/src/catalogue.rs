@@ -34,8 +34,8 @@ pub struct Catalogue {
 impl Catalogue {
     /// What this crate brings.
     pub fn builtin() -> Catalogue {
-        use crate::elevators::{adios, anticipatory, bfq, cfq, deadline, kyber, mq_deadline, none, noop};
-        let historical = [noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY];
+        use crate::elevators::{adios, anticipatory, bfq, cfq, deadline, kyber, linus, mq_deadline, none, noop};
+        let historical = [linus::ENTRY, noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY];
         let present = [none::ENTRY, mq_deadline::ENTRY, kyber::ENTRY, bfq::ENTRY, adios::ENTRY];
         Catalogue { entries: historical.into_iter().chain(present).collect() }
     }

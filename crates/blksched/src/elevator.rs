@@ -20,6 +20,10 @@ pub struct DeviceFacts {
     pub in_flight: u32,
     /// How many request slots the queue has (`nr_requests`).
     pub nr_requests: u32,
+    /// The largest request \[512-byte sectors\].
+    pub max_sectors: u32,
+    /// The most pieces of memory in one.
+    pub max_segments: u16,
     /// How many tags a word of the tag map has, for [`Admission::Shallow`].
     pub tags_per_word: u32,
 }
@@ -74,6 +78,11 @@ impl Cx<'_> {
     /// [`Elevator::absorbed`] and [`Elevator::ungroup`].
     pub fn wish(&mut self, run: Run) {
         self.books.wished = run.max(self.books.wished);
+    }
+
+    /// Is there a listener? For reasons that cost something to find out.
+    pub fn is_heard(&self) -> bool {
+        self.listener.is_some()
     }
 
     /// Tell the listener, if there is one.

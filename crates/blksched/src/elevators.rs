@@ -6,6 +6,7 @@ pub mod bfq;
 pub mod cfq;
 pub mod deadline;
 pub mod kyber;
+pub mod linus;
 pub mod mq_deadline;
 mod nearer;
 pub mod none;

@@ -325,6 +325,13 @@ pub enum Reason {
         requests: u32,
     },
 
+    // ---- decisions: places in one list (linus)
+    /// How much the queued request that has least left may still be passed by; 0 and below: it is a wall.
+    Patience {
+        /// Of all that are queued, the least.
+        least: i32,
+    },
+
     // ---- decisions: leaving the disk idle
     /// The disk will be left idle for a submitter's next request, from the completion of its present one.
     WaitsForCompletion {

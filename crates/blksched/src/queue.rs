@@ -10,7 +10,7 @@
 use crate::elevator::{Books, Cx, DeviceFacts, Dispatch, Elevator, Insert, Run};
 use crate::explain::{Listener, Reason, Silence, Unplug};
 use crate::group::Groups;
-use crate::request::{Bio, Bios, Command, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
+use crate::request::{Bio, Bios, Command, Dir, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting};
 
@@ -33,6 +33,7 @@ mod split;
 mod submit;
 mod switch;
 mod tasks;
+mod waiters;
 pub mod wbt;
 
 pub use answers::{Delivery, Next, Outcome, Submitted};
@@ -136,6 +137,8 @@ impl<L: Listener> BlockQueue<L> {
             in_flight: 0,
             nr_requests: config.slots.nr_requests(),
             tags_per_word: config.slots.tags_per_word(),
+            max_sectors: config.limits.max_sectors,
+            max_segments: config.limits.max_segments,
         };
         let requests = Requests::with_capacity(config.slots.capacity());
         let core = Core {
@@ -219,7 +222,10 @@ impl<L: Listener> BlockQueue<L> {
         self.deliver(now, rq, outcome);
         self.tell_policies(now, |policy, cx| policy.done(cx, rq));
         match &mut self.core.slots {
-            SlotBook::Pools(pools) => pools.release(dir),
+            SlotBook::Pools(pools) => {
+                pools.release(dir);
+                self.tell_woken();
+            }
             SlotBook::Tags(_) => self.return_tag(rq),
         }
         self.core.books.requests.release(rq);
@@ -356,6 +362,15 @@ impl<L: Listener> BlockQueue<L> {
     /// Requests the device has.
     pub fn in_flight(&self) -> u32 {
         self.core.books.device.in_flight
+    }
+
+    /// Until blk-mq: how many requests of this direction could still be made; `None`: there is no limit, or it is not
+    /// counted so.
+    pub fn free(&self, dir: Dir) -> Option<u32> {
+        match (&self.core.slots, self.core.config.slots) {
+            (SlotBook::Pools(pools), Slots::PerDirection { .. }) => Some(pools.free(dir)),
+            _ => None,
+        }
     }
 
     /// Requests the elevator has.

@@ -18,6 +18,7 @@ mod blk_mq;
 mod expect;
 mod inputs;
 mod setup;
+mod waiters;
 
 pub use setup::{Setup, SetupError};
 

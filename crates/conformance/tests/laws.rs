@@ -50,7 +50,13 @@ macro_rules! keeps_the_laws {
 }
 
 keeps_the_laws! {
-    noop_keeps_the_laws: "noop";
+    linus_2_4_18_keeps_the_laws: "linus@2.4.18";
+    linus_2_5_38_keeps_the_laws: "linus@2.5.38";
+    linus_2_5_38_with_the_rework_keeps_the_laws: "linus@2.5.38+rework";
+    linus_2_4_21_keeps_the_laws: "linus@2.4.21";
+    linus_2_4_21_with_read_latency2_keeps_the_laws: "linus@2.4.21+read-latency2";
+    noop_2_4_21_keeps_the_laws: "noop@2.4.21";
+    noop_keeps_the_laws: "noop@2.6.33";
     deadline_2_5_38_keeps_the_laws: "deadline@2.5.38";
     deadline_2_5_45_keeps_the_laws: "deadline@2.5.45";
     deadline_2_5_45_with_the_tree_keeps_the_laws: "deadline@2.5.45+order=tree";

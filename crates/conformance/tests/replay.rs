@@ -36,6 +36,55 @@ fn every_recording_replays_without_a_divergence() {
     }
 }
 
+// ---- a recording of 2.4, with mistakes planted in what it says of the list, of the counters and of the pool
+
+/// Plant a mistake where `plant` first finds a place; it must be noticed there, for the reason that `what` begins.
+fn noticed_in_2_4(what: &str, plant: impl Fn(&mut Event) -> bool) {
+    let path = transcripts().join("linus-2.4.21/e02-retry.jsonl.gz");
+    let mut case = Transcript::open(&path).unwrap();
+    let at = case.events.iter_mut().position(plant).expect("such an event");
+    let report = replay(&case, &path, &blksched::Catalogue::builtin()).unwrap();
+    let divergence = report.divergence.expect("the planted mistake is noticed");
+    assert_eq!(divergence.line, at + 2, "{divergence:?}");
+    assert!(divergence.what.contains(what), "{}", divergence.what);
+}
+
+#[test]
+fn a_wrong_place_counter_or_pool_is_noticed_where_it_stands() {
+    noticed_in_2_4("it stands behind", |event| event.after.as_mut().is_some_and(|after| after.take().is_some()));
+    noticed_in_2_4("the smallest counter", |event| event.min_seq.as_mut().map(|least| *least += 1).is_some());
+    noticed_in_2_4("free are", |event| event.free.as_mut().map(|free| free.1 += 1).is_some());
+}
+
+#[test]
+fn who_waits_and_who_is_woken_is_compared() {
+    noticed_in_2_4("was woken and found a request here", |event| match &mut event.what {
+        What::Retry { id, .. } => {
+            *id += 1;
+            true
+        }
+        _ => false,
+    });
+    noticed_in_2_4("Asleep", |event| match &mut event.what {
+        What::Add(add) if add.result == AddResult::Word("wait".to_owned()) => {
+            add.result = AddResult::Word("insert".to_owned());
+            true
+        }
+        _ => false,
+    });
+}
+
+#[test]
+fn a_retry_that_is_not_recorded_is_noticed_before_anything_else_happens() {
+    let path = transcripts().join("linus-2.4.21/e02-retry.jsonl.gz");
+    let mut case = Transcript::open(&path).unwrap();
+    let at = first(&case.events, |what| matches!(what, What::Retry { .. }));
+    case.events.remove(at);
+    let report = replay(&case, &path, &blksched::Catalogue::builtin()).unwrap();
+    let divergence = report.divergence.expect("it is noticed");
+    assert!(divergence.what.contains("was woken and found a request here"), "{}", divergence.what);
+}
+
 // ---- a recording of 2.6, with mistakes planted in its inputs and outputs
 
 /// A recording of 2.6.33 with a coalescing, and its name.

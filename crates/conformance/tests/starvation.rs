@@ -38,9 +38,17 @@ fn others_at_a_pace(name: &str, dir: Dir, pace: Span, (stream, victim): (Priorit
     let (op, waiter) = if dir == Dir::Read { (Op::Read, Waiter::Sync) } else { (Op::Write, Waiter::Async) };
     let bio = |tag, start| Bio { op, tag: Tag(tag), waiter, ..Bio::read(0, SubmitterId(1), Sector(start), 8) };
     let victim = Bio { submitter: SubmitterId(2), priority: victim, ..bio(VICTIM, 1 << 40) };
+    // The disk is busy when the victim comes.
+    queue.submit(Instant::ZERO, Bio { priority: stream, ..bio(0, 0) });
+    let Next::Issue(first) = queue.next(Instant::ZERO) else { panic!("there is one") };
     queue.submit(Instant::ZERO, victim);
     let mut now = Instant::ZERO;
     let mut streamed = 0;
+    while queue.queued() < AHEAD {
+        streamed += 1;
+        queue.submit(now, Bio { priority: stream, ..bio(streamed, streamed * 64) });
+    }
+    queue.complete(now, first.rq, Outcome::Ok);
     for issued in 0..ISSUES {
         while queue.queued() < AHEAD {
             streamed += 1;
@@ -62,7 +70,8 @@ fn exactly_what_has_no_bound_starves() {
     let catalogue = Catalogue::builtin();
     let tree = "deadline@2.5.45+order=tree".to_owned();
     let groups = "cfq@4.20+groups".to_owned();
-    for name in catalogue.eras().into_iter().chain([tree, groups]) {
+    let linus = ["linus@2.4.21+read-latency2", "linus@2.5.38+rework"].map(str::to_owned);
+    for name in catalogue.eras().into_iter().chain([tree, groups]).chain(linus) {
         let choice = catalogue.parse(&name).unwrap();
         let bound = (choice.entry.bound)(&choice);
         for (dir, wait) in [(Dir::Read, bound.reads), (Dir::Write, bound.writes)] {

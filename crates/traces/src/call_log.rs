@@ -66,6 +66,8 @@ pub enum Plugging {
         /// Opens after so long \[ns\].
         delay: u64,
     },
+    /// Behind the elevator, and opens only when somebody waits.
+    TaskQueue,
     /// Before the elevator.
     Submitter {
         /// Handed over at so many requests.
@@ -151,6 +153,10 @@ pub enum Driver {
 pub enum Wake {
     /// Once so many are free.
     AtFree(u32),
+    /// One for each that comes back while so many are free (2.4.20).
+    One(u32),
+    /// All for each that comes back while so many are free (2.4.18).
+    All(u32),
     /// At the first, with a batch of its own.
     Batcher {
         /// How many.

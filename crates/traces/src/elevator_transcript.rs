@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lines::Lines;
 
@@ -21,6 +21,9 @@ pub struct Header {
     pub scheduler: String,
     /// The kernel or variant, in the recorder's words.
     pub kernel: String,
+    /// 2.4: which text of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// Ticks per second.
     pub hz: u32,
     /// 2.x: the tick at the start; 4.20: the nanosecond.
@@ -56,8 +59,11 @@ pub struct Header {
 /// The queue that a case was recorded on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// The scheduler's own limit; no pool was modelled.
+    /// The scheduler's own limit.
     pub nr_requests: u32,
+    /// 2.4: is it a pool, half for reads and half for writes, that submitters wait for?
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub pool: bool,
     /// The largest request \[sectors\].
     pub max_sectors: u32,
     /// The most segments.
@@ -100,6 +106,20 @@ pub struct Event {
     /// It cancelled its timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_cancel: Option<serde_json::Value>,
+    /// 2.4: the request in front of the new one in the list; null: it is the first.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub after: Option<Option<u64>>,
+    /// 2.4: the smallest counter of all queued requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_seq: Option<i32>,
+    /// 2.4: free requests for reads and for writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free: Option<(u32, u32)>,
+}
+
+/// A key that is there, be it null.
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::deserialize(value).map(Some)
 }
 
 impl Event {
@@ -124,6 +144,13 @@ pub enum What {
     },
     /// The driver asked for a request.
     Dispatch(Got),
+    /// Somebody who waited got a request, and searches again (2.4).
+    Retry {
+        /// What it waited with.
+        id: u64,
+        /// What became of it.
+        result: AddResult,
+    },
     /// A queue run nested in an add is over.
     KickEnd {},
     /// The driver is done with a request.
@@ -261,7 +288,7 @@ pub enum OpLetter {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AddResult {
-    /// `"insert"`: a new request.
+    /// `"insert"`: a new request; `"wait"`: there was none free (2.4).
     Word(String),
     /// It merged.
     Merge {

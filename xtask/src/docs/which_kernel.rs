@@ -40,8 +40,18 @@ const fn v(major: u16, minor: u16) -> Kernel {
 const HAD: &[Had] = &[
     Had {
         scheduler: "linus",
+        releases: Kernels::between(old(4, 0), old(4, 37)),
+        source: "behaviour/elevator-linus.md; of 2.4",
+    },
+    Had {
+        scheduler: "linus",
         releases: Kernels::between(old(5, 0), old(5, 38)),
         source: "behaviour/elevator-linus.md; replaced by deadline in 2.5.39 (MEMORY)",
+    },
+    Had {
+        scheduler: "noop",
+        releases: Kernels::between(old(4, 0), old(4, 37)),
+        source: "behaviour/elevator-linus.md; of 2.4",
     },
     Had {
         scheduler: "noop",
@@ -86,6 +96,12 @@ const HAD: &[Had] = &[
 ];
 
 const DEFAULTS: &[Default] = &[
+    Default {
+        disk: Disk::Scsi,
+        releases: Kernels::between(old(4, 0), old(4, 37)),
+        scheduler: "linus",
+        source: "behaviour/elevator-linus.md",
+    },
     Default {
         disk: Disk::Scsi,
         releases: Kernels::between(old(5, 0), old(5, 38)),

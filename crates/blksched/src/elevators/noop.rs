@@ -1,7 +1,9 @@
 //! noop: first in, first out, with merging. The elevator that every other one is measured against.
 //!
-//! **Origin** `noop-iosched.c` of 2.6 as its documentation describes it; no recording exists, so not decision-checked.
+//! **Origin** 2.6: `noop-iosched.c` as its documentation describes it; no recording exists, so not decision-checked.
+//! 2.4: docs/behaviour/elevator-linus.md#n, where it shares linus's list (`linus/arrival.rs`); recorded.
 
+use super::linus::{Linus, LinusTunables, Rule};
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Neighbours, Run};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
@@ -10,24 +12,43 @@ use crate::queue::merge::Merging;
 use crate::queue::{Plugging, Slots};
 use crate::request::{RequestId, Requests};
 
+const V2_4_21: Kernel = Kernel::new(2, 4, 21);
+
 /// noop in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "noop",
     summary: "first in, first out; merges neighbours in time, never sorts",
-    presets: &[Preset {
-        kernel: Kernel::new(2, 6, 33),
-        source: "Documentation/block of 2.6; not decision-checked",
-        row: &[],
-        plugging: Plugging::LINUX_2_6,
-        slots: Slots::LINUX_2_6,
-        max_sectors: 1024,
-    }],
+    presets: &[
+        Preset {
+            kernel: V2_4_21,
+            source: "a recording of 2.4.20, which is the same text",
+            row: &[],
+            plugging: Plugging::TaskQueue,
+            slots: Slots::LINUX_2_4,
+            max_sectors: 128,
+        },
+        Preset {
+            kernel: Kernel::new(2, 6, 33),
+            source: "Documentation/block of 2.6; not decision-checked",
+            row: &[],
+            plugging: Plugging::LINUX_2_6,
+            slots: Slots::LINUX_2_6,
+            max_sectors: 1024,
+        },
+    ],
     home: Home::Mainline,
     mechanisms: &[],
     knobs: &[],
     bound,
-    build: |_: &Choice| Box::new(Noop::default()),
+    build,
 };
+
+fn build(choice: &Choice) -> Box<dyn Elevator> {
+    if choice.kernel() == V2_4_21 {
+        return Box::new(Linus::new(Rule::Arrival, LinusTunables::of(V2_4_21)));
+    }
+    Box::new(Noop::default())
+}
 
 /// Whoever came before goes before.
 fn bound(_: &Choice) -> Bound {

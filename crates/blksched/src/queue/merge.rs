@@ -31,6 +31,8 @@ pub struct Merging {
     pub oversize: Oversize,
     /// Is a new request tried once more as it is inserted?
     pub on_insert: OnInsert,
+    /// How a long bio comes.
+    pub pieces: Pieces,
     /// Buckets of the merge hash, as a power of two; `None`: as many as there are requests.
     pub hash_bits: Option<u32>,
 }
@@ -56,6 +58,27 @@ pub enum Search {
         /// How many.
         look_back: usize,
     },
+    /// The elevator's own look-up, for either end (2.4, and 2.5 until 2.5.38).
+    Own,
+}
+
+/// How a long bio comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pieces {
+    /// Whole, as far as the device takes it.
+    Whole,
+    /// A buffer of 4 KiB at a time, each of which looks for a request to join (2.4).
+    Buffers,
+}
+
+impl Pieces {
+    /// The longest piece \[512-byte sectors\].
+    pub(super) fn longest(self, max_sectors: u32) -> u32 {
+        match self {
+            Pieces::Whole => max_sectors,
+            Pieces::Buffers => max_sectors.min(8),
+        }
+    }
 }
 
 /// Who may join whom.
@@ -109,6 +132,11 @@ pub enum OnInsert {
 impl Merging {
     /// Nothing merges.
     pub const NEVER: Merging = Merging { gate: Gate::Never, ..Merging::LINUX_2_6 };
+    /// 2.4.
+    pub const LINUX_2_4: Merging = Merging { pieces: Pieces::Buffers, ..Merging::LINUX_2_5_LINUS };
+    /// 2.5 until deadline. The elevator sees to what is too large.
+    pub const LINUX_2_5_LINUS: Merging =
+        Merging { search: Search::Own, remember: Remember::Survivor, ..Merging::LINUX_2_5 };
     /// 2.5.38 and 2.5.45.
     pub const LINUX_2_5: Merging = Merging {
         gate: Gate::WhileBusy,
@@ -117,6 +145,7 @@ impl Merging {
         remember: Remember::Grown,
         oversize: Oversize::Beside,
         on_insert: OnInsert::Plain,
+        pieces: Pieces::Whole,
         hash_bits: Some(8),
     };
     /// 2.5.45 with the patch of 2002-10-31: no insertion hints.
@@ -131,6 +160,7 @@ impl Merging {
         remember: Remember::Survivor,
         oversize: Oversize::Anew,
         on_insert: OnInsert::Plain,
+        pieces: Pieces::Whole,
         hash_bits: None,
     };
     /// 4.19 and 4.20.

@@ -3,7 +3,8 @@
 //! **Rule** Until 2.6.38 the *queue* is plugged when a request enters an empty one, and opens when enough requests
 //! are queued, when some milliseconds have passed, when a submitter waits, or when the elevator wishes a run. Since
 //! 2.6.39 each *submitter* collects its requests and hands them over together when it waits.
-//! **Origin** 2.5 to 2.6.38: the queue; since 2.6.39: the submitter. Thresholds: MEMORY of those kernels.
+//! In 2.4 it opens when somebody waits, and by nothing else.
+//! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the submitter. Thresholds: MEMORY of those kernels.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +28,9 @@ pub enum Plugging {
         /// Opens after so long.
         delay: Span,
     },
+    /// Behind the elevator, as in 2.4: closed when a request enters an empty queue, and open again only when somebody
+    /// waits. What a disk that takes one request at a time (IDE) has in service still stands in the queue.
+    TaskQueue,
     /// Before the elevator: a submitter's requests wait for its burst to end.
     Submitter {
         /// Handed over when so many are collected.
@@ -64,19 +68,20 @@ impl Plugging {
 /// The state of whichever plug the era has.
 pub(super) struct Plug {
     kind: Plugging,
-    /// When the closed queue plug opens by itself.
+    /// When the closed queue plug opens by itself, if it does.
     closed_until: Option<Instant>,
+    closed: bool,
     /// What each submitter has collected, oldest first.
     collected: BTreeMap<SubmitterId, Vec<RequestId>>,
 }
 
 impl Plug {
     pub(super) fn new(kind: Plugging) -> Plug {
-        Plug { kind, closed_until: None, collected: BTreeMap::new() }
+        Plug { kind, closed_until: None, closed: false, collected: BTreeMap::new() }
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.closed_until.is_some()
+        self.closed
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -107,14 +112,34 @@ impl Plug {
 impl<L: Listener> BlockQueue<L> {
     /// A request is about to enter an empty queue.
     pub(super) fn close_plug(&mut self, now: Instant) {
-        if let (Plugging::Queue { delay, .. }, false) = (self.plug.kind, self.plug.is_closed()) {
-            self.plug.closed_until = Some(now + delay);
+        let opens = match self.plug.kind {
+            Plugging::Queue { delay, .. } => Some(now + delay),
+            Plugging::TaskQueue if !self.head_is_served() => None,
+            _ => return,
+        };
+        if !self.plug.is_closed() {
+            self.plug.closed = true;
+            self.plug.closed_until = opens;
             self.core.explain(now, |_| Reason::Plugged);
         }
     }
 
+    /// Nobody may be there any more to say that this submitter waits: it may have been forgotten while it slept.
+    pub(super) fn end_burst(&mut self, now: Instant, submitter: SubmitterId) {
+        self.flush_plug_of(now, submitter, Handover::Finish);
+        if self.plug.kind == Plugging::TaskQueue {
+            self.open_plug(now, Unplug::Waiting);
+        }
+    }
+
+    /// IDE of 2.4: the request in service stands at the head of the queue.
+    fn head_is_served(&self) -> bool {
+        self.core.config.depth == 1 && self.core.books.device.in_flight > 0
+    }
+
     pub(super) fn open_plug(&mut self, now: Instant, why: Unplug) {
-        if self.plug.closed_until.take().is_some() {
+        self.plug.closed_until = None;
+        if core::mem::take(&mut self.plug.closed) {
             self.core.explain(now, |_| Reason::Unplugged(why));
             self.changed();
         }

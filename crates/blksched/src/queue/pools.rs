@@ -2,13 +2,14 @@
 //!
 //! **Rule** `nr_requests` slots per direction. A submitter that finds none sleeps; how many slots must come free before
 //! it wakes is the era's own.
-//! **Origin** 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the first, and may then take a batch of
+//! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the first, and may then take a batch of
 //! its own. All MEMORY; the mail of 2002-09-26 needs the first.
 
 use std::collections::VecDeque;
 
 use super::slots::{Slots, WakeRule};
 use super::split::Piece;
+use super::waiters::Waiters;
 use crate::request::{Bio, Dir, PerDir};
 use crate::time::Instant;
 
@@ -34,11 +35,33 @@ pub(super) struct Pools {
     used: PerDir<u32>,
     sleepers: PerDir<VecDeque<Sleeper>>,
     privilege: PerDir<Option<Privilege>>,
+    /// 2.4.
+    waiters: Waiters,
 }
 
 impl Pools {
     pub(super) fn new(slots: Slots) -> Pools {
-        Pools { slots, used: PerDir::default(), sleepers: PerDir::default(), privilege: PerDir::default() }
+        Pools {
+            slots,
+            used: PerDir::default(),
+            sleepers: PerDir::default(),
+            privilege: PerDir::default(),
+            waiters: Waiters::default(),
+        }
+    }
+
+    /// Does whoever sleeps try again as in 2.4?
+    pub(super) fn waits_as_2_4(&self) -> bool {
+        matches!(self.slots.wake(), WakeRule::One { .. } | WakeRule::All { .. })
+    }
+
+    pub(super) fn waiters(&mut self) -> &mut Waiters {
+        &mut self.waiters
+    }
+
+    /// A further piece of the bio with which somebody has just fallen asleep.
+    pub(super) fn wait_behind(&mut self, sleeper: Sleeper) {
+        self.waiters.behind(sleeper);
     }
 
     /// Take a slot for `bio`, if the era lets its submitter have one now.
@@ -68,6 +91,13 @@ impl Pools {
     #[inline]
     pub(super) fn release(&mut self, dir: Dir) {
         self.used[dir] -= 1;
+        let nr_requests = self.slots.nr_requests();
+        let enough = |free: u32| self.free(dir) >= free.min(nr_requests / 2).max(1);
+        match self.slots.wake() {
+            WakeRule::One { free } if enough(free) => self.waiters.wake_one(dir),
+            WakeRule::All { free } if enough(free) => self.waiters.wake_all(),
+            _ => {}
+        }
     }
 
     pub(super) fn sleep(&mut self, sleeper: Sleeper) {
@@ -80,7 +110,7 @@ impl Pools {
     }
 
     pub(super) fn nobody_sleeps(&self) -> bool {
-        self.sleepers.read.is_empty() && self.sleepers.write.is_empty()
+        self.sleepers.read.is_empty() && self.sleepers.write.is_empty() && self.waiters.nobody_runs()
     }
 
     /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
@@ -92,14 +122,14 @@ impl Pools {
         let sleeper = self.sleepers[dir].pop_front()?;
         let (left, until) = match self.slots.wake() {
             // Whoever wakes goes on taking what is free before others do.
-            WakeRule::AtFree(_) => (u32::MAX, Instant::NEVER),
+            WakeRule::AtFree(_) | WakeRule::One { .. } | WakeRule::All { .. } => (u32::MAX, Instant::NEVER),
             WakeRule::Batcher { requests, time } => (requests, now + time),
         };
         self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
         Some(sleeper)
     }
 
-    fn free(&self, dir: Dir) -> u32 {
+    pub(super) fn free(&self, dir: Dir) -> u32 {
         match self.slots {
             Slots::PerDirection { nr_requests, .. } => nr_requests.saturating_sub(self.used[dir]),
             Slots::Unlimited | Slots::Unbounded { .. } | Slots::Tags { .. } => u32::MAX,
@@ -109,7 +139,7 @@ impl Pools {
     fn may_wake(&self, dir: Dir) -> bool {
         let wanted = match self.slots.wake() {
             WakeRule::AtFree(free) => free.min(self.slots.nr_requests()),
-            WakeRule::Batcher { .. } => 1,
+            WakeRule::Batcher { .. } | WakeRule::One { .. } | WakeRule::All { .. } => 1,
         };
         self.free(dir) >= wanted
     }
@@ -125,7 +155,7 @@ impl Pools {
     /// How many requests beyond the limit a batch may reach.
     fn beyond(&self) -> u32 {
         match self.slots.wake() {
-            WakeRule::AtFree(_) => 0,
+            WakeRule::AtFree(_) | WakeRule::One { .. } | WakeRule::All { .. } => 0,
             WakeRule::Batcher { .. } => self.slots.nr_requests() / 2,
         }
     }

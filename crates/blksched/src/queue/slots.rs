@@ -36,6 +36,10 @@ pub enum Slots {
 }
 
 impl Slots {
+    /// 64 per direction; each that comes back wakes one once 32 are free: 2.4.20 to 2.4.37.
+    pub const LINUX_2_4: Slots = Slots::PerDirection { nr_requests: 64, wake: WakeRule::One { free: 32 } };
+    /// The same, but all who sleep wake: 2.4.18.
+    pub const LINUX_2_4_18: Slots = Slots::PerDirection { nr_requests: 64, wake: WakeRule::All { free: 32 } };
     /// 128 per direction, woken at 32 free: 2.5.
     pub const LINUX_2_5: Slots = Slots::PerDirection { nr_requests: 128, wake: WakeRule::AtFree(32) };
     /// 128 per direction, with a batch of 32 within 20 ms for whoever wakes: 2.6 to 4.20.
@@ -118,6 +122,17 @@ impl Slots {
 pub enum WakeRule {
     /// Once so many slots are free (or all of them, if there are fewer).
     AtFree(u32),
+    /// Each slot that comes back while so many are free wakes the next sleeper of its direction. Whoever finds a slot
+    /// takes it, even while others sleep; a sleeper runs the whole search again with its slot in hand (2.4.20).
+    One {
+        /// Of half as many as there are in a direction, if that is less.
+        free: u32,
+    },
+    /// The same, but it wakes everybody, of either direction (2.4.18).
+    All {
+        /// As above.
+        free: u32,
+    },
     /// At the first free slot; it may then take so many requests within so long, even while others sleep and up to one
     /// and a half times `nr_requests`.
     Batcher {

@@ -1,5 +1,7 @@
 //! The way in: split, merge, take a slot, and on to the elevator or the submitter's plug.
 
+use std::collections::VecDeque;
+
 use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::plug::Handover;
 use super::pools::{Pools, Sleeper};
@@ -37,7 +39,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The bio's data, whatever must be flushed around it having been seen to.
     #[inline]
     pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
-        let max_sectors = self.core.config.limits.max_sectors;
+        let max_sectors = self.longest_piece();
         if bio.sectors <= max_sectors {
             let piece = Piece { of: None, last: true };
             return self.submit_piece(now, Sleeper { bio: *bio, piece });
@@ -45,10 +47,15 @@ impl<L: Listener> BlockQueue<L> {
         self.submit_split(now, bio)
     }
 
-    /// A bio longer than the device takes.
+    #[inline]
+    fn longest_piece(&self) -> u32 {
+        self.core.books.merges.rules().pieces.longest(self.core.config.limits.max_sectors)
+    }
+
+    /// A bio longer than the device takes, or than a buffer of 2.4.
     #[cold]
     fn submit_split(&mut self, now: Instant, bio: &Bio) -> Submitted {
-        let max_sectors = self.core.config.limits.max_sectors;
+        let max_sectors = self.longest_piece();
         let count = bio.sectors.div_ceil(max_sectors);
         let of = Some(self.core.bios.split(count));
         let mut became = Submitted::Held;
@@ -58,6 +65,9 @@ impl<L: Listener> BlockQueue<L> {
             // Once one piece sleeps, the rest sleep behind it.
             match (became, &self.core.slots) {
                 (Submitted::Asleep, SlotBook::Tags(_)) => self.queue_behind(sleeper),
+                (Submitted::Asleep, SlotBook::Pools(pools)) if pools.waits_as_2_4() => {
+                    self.pools().wait_behind(sleeper)
+                }
                 (Submitted::Asleep, SlotBook::Pools(_)) => self.sleep(now, sleeper),
                 _ => became = self.submit_piece(now, sleeper),
             }
@@ -69,6 +79,11 @@ impl<L: Listener> BlockQueue<L> {
     /// requests may hold the slots that it sleeps for.
     #[cold]
     fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
+        if self.pools().waits_as_2_4() {
+            let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
+            self.core.explain(now, |_| Reason::Slept { submitter, dir });
+            return self.wait_for_request(now, VecDeque::from([sleeper]));
+        }
         self.pools().sleep(sleeper);
         if sleeper.piece.last {
             let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
@@ -102,7 +117,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// Until blk-mq: asleep if there is no slot.
-    fn submit_pooled(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) -> Submitted {
+    pub(super) fn submit_pooled(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) -> Submitted {
         let at = match self.merge_bio(now, bio, *piece) {
             Attempt::Joined { into, end } => return Submitted::Merged { into, end },
             Attempt::Insert(at) => at,
@@ -158,6 +173,9 @@ impl<L: Listener> BlockQueue<L> {
 
     #[cold]
     fn admit_pooled(&mut self, now: Instant) -> bool {
+        if self.pools().waits_as_2_4() {
+            return self.run_waiters(now);
+        }
         let mut any = false;
         for dir in Dir::BOTH {
             while let Some(sleeper) = self.pools().wake(now, dir) {
@@ -178,7 +196,7 @@ impl<L: Listener> BlockQueue<L> {
         }
         let Sleeper { bio, piece } = sleeper;
         // The burst it belonged to may be over.
-        self.flush_plug_of(now, bio.submitter, Handover::Finish);
+        self.end_burst(now, bio.submitter);
         if piece.last {
             self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
             self.deliveries.push(Delivery::Awake(bio.submitter));
@@ -287,7 +305,10 @@ impl<L: Listener> BlockQueue<L> {
         let (dir, queued) = (request.dir(), request.stage == crate::Stage::Queued);
         self.core.queued -= u32::from(queued);
         match &mut self.core.slots {
-            SlotBook::Pools(pools) => pools.release(dir),
+            SlotBook::Pools(pools) => {
+                pools.release(dir);
+                self.tell_woken();
+            }
             SlotBook::Tags(_) => self.return_tag(victim),
         }
         self.core.books.requests.release(victim);

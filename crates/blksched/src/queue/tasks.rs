@@ -13,7 +13,7 @@ use super::pools::Sleeper;
 use super::slots::SlotBook;
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::Admission;
-use crate::explain::Reason;
+use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, RequestId, Table};
 use crate::time::Instant;
 
@@ -119,7 +119,17 @@ impl<L: Listener> BlockQueue<L> {
     /// If no such task was woken.
     pub fn run_task(&mut self, now: Instant, task: Task) {
         self.catch_up(now);
-        self.go_on(now, task);
+        match self.core.slots {
+            SlotBook::Tags(_) => self.go_on(now, task),
+            SlotBook::Pools(_) => {
+                self.run_waiter(now, task);
+            }
+        }
+    }
+
+    /// The task that fell asleep last.
+    pub fn last_asleep(&self) -> Option<Task> {
+        self.last_asleep
     }
 
     /// A bio that did not merge wants to become a request.
@@ -132,10 +142,16 @@ impl<L: Listener> BlockQueue<L> {
                 self.core.tasks().fall_asleep(gate, sleeper);
                 self.last_asleep = Some(task);
                 self.explain_sleep(now, &sleeper.bio);
-                self.flush_plug_of(now, sleeper.bio.submitter, Handover::FromSchedule);
+                self.give_up_plugs(now, sleeper.bio.submitter);
                 Submitted::Asleep
             }
         }
+    }
+
+    /// Whoever sleeps waits, so plugs open; the queue's, too, which no kernel with tags has.
+    fn give_up_plugs(&mut self, now: Instant, submitter: crate::SubmitterId) {
+        self.flush_plug_of(now, submitter, Handover::FromSchedule);
+        self.open_plug(now, Unplug::Waiting);
     }
 
     /// A further piece of the bio whose task has just fallen asleep.
@@ -198,7 +214,7 @@ impl<L: Listener> BlockQueue<L> {
                 Climbed::Asleep(gate) => {
                     pieces.push_front(sleeper);
                     self.core.tasks().sleeping[task.0 as usize] = Some(Sleeping { gate, pieces });
-                    return self.flush_plug_of(now, submitter, Handover::FromSchedule);
+                    return self.give_up_plugs(now, submitter);
                 }
                 Climbed::Tag(tag) => self.enter_with(now, &sleeper, tag),
             };
@@ -227,7 +243,7 @@ impl<L: Listener> BlockQueue<L> {
     fn gone_through(&mut self, now: Instant, task: Task, submitter: crate::SubmitterId) {
         self.core.tasks().free.push(task);
         // The burst it belonged to may be over.
-        self.flush_plug_of(now, submitter, Handover::Finish);
+        self.end_burst(now, submitter);
         self.core.explain(now, |_| Reason::Woke { submitter });
         self.deliveries.push(Delivery::Awake(submitter));
     }

@@ -22,6 +22,7 @@ pub(super) fn queue_to_file(config: &QueueConfig) -> file::Queue {
         plugging: match config.plugging {
             Plugging::Never => file::Plugging::Never,
             Plugging::Queue { threshold, delay } => file::Plugging::Queue { threshold, delay: delay.as_ns() },
+            Plugging::TaskQueue => file::Plugging::TaskQueue,
             Plugging::Submitter { requests } => file::Plugging::Submitter { requests },
             Plugging::Task { requests, sectors } => file::Plugging::Task { requests, sectors },
         },
@@ -55,6 +56,8 @@ pub(super) fn queue_to_file(config: &QueueConfig) -> file::Queue {
 fn wake_to_file(wake: WakeRule) -> file::Wake {
     match wake {
         WakeRule::AtFree(free) => file::Wake::AtFree(free),
+        WakeRule::One { free } => file::Wake::One(free),
+        WakeRule::All { free } => file::Wake::All(free),
         WakeRule::Batcher { requests, time } => file::Wake::Batcher { requests, time: time.as_ns() },
     }
 }
@@ -67,6 +70,7 @@ pub(super) fn queue_from_file(queue: &file::Queue) -> QueueConfig {
         plugging: match queue.plugging {
             file::Plugging::Never => Plugging::Never,
             file::Plugging::Queue { threshold, delay } => Plugging::Queue { threshold, delay: Span::from_ns(delay) },
+            file::Plugging::TaskQueue => Plugging::TaskQueue,
             file::Plugging::Submitter { requests } => Plugging::Submitter { requests },
             file::Plugging::Task { requests, sectors } => Plugging::Task { requests, sectors },
         },
@@ -107,6 +111,8 @@ fn driver_from_file(driver: file::Driver) -> Driver {
 fn wake_from_file(wake: file::Wake) -> WakeRule {
     match wake {
         file::Wake::AtFree(free) => WakeRule::AtFree(free),
+        file::Wake::One(free) => WakeRule::One { free },
+        file::Wake::All(free) => WakeRule::All { free },
         file::Wake::Batcher { requests, time } => WakeRule::Batcher { requests, time: Span::from_ns(time) },
     }
 }

@@ -51,7 +51,13 @@ fn config(bytes: &mut Bytes<'_>) -> QueueConfig {
         0 => Plugging::Never,
         1 => Plugging::Queue { threshold: bytes.pick(&[4, 1, 2, 32]), delay: bytes.pick(&delays) },
         2 => Plugging::Submitter { requests: bytes.pick(&[16, 1, 2, 5]) },
-        _ => bytes.pick(&[Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3, Plugging::LINUX_6]),
+        _ => bytes.pick(&[
+            Plugging::LINUX_2_5,
+            Plugging::LINUX_2_6,
+            Plugging::LINUX_3,
+            Plugging::LINUX_6,
+            Plugging::TaskQueue,
+        ]),
     };
     QueueConfig {
         limits,
@@ -67,8 +73,9 @@ const AHEAD: Driver = Driver { ahead: DispatchAhead::OneMore, flush: FlushComman
 const ALONE: Driver = Driver { ahead: DispatchAhead::Budget, flush: FlushCommand::Alone };
 
 fn slots(bytes: &mut Bytes<'_>) -> Slots {
-    let wake = match bytes.byte() % 2 {
+    let wake = match bytes.byte() % 4 {
         0 => WakeRule::AtFree(bytes.pick(&[1, 2, 8, 32])),
+        1 => bytes.pick(&[WakeRule::One { free: 32 }, WakeRule::All { free: 32 }, WakeRule::One { free: 1 }]),
         _ => {
             WakeRule::Batcher { requests: bytes.pick(&[1, 4, 32]), time: bytes.pick(&[Span::ZERO, Span::from_ms(20)]) }
         }

@@ -22,6 +22,11 @@ pub(super) struct Said {
     pub(super) token: Option<u32>,
     /// Survivor, victim.
     pub(super) coalesced: Vec<(RequestId, RequestId)>,
+    /// 2.4: the smallest counter, as last said before anything was absorbed.
+    pub(super) least: Option<i32>,
+    /// The last new request, and the last that grew.
+    pub(super) inserted: Option<RequestId>,
+    pub(super) merged: Option<(RequestId, End)>,
     /// ADIOS: base and slope of each model that was renewed.
     pub(super) learned: Vec<(u64, u64)>,
 }
@@ -43,6 +48,9 @@ impl Said {
                 Reason::TokenTaken { token, .. } => said.token = Some(token),
                 Reason::Limited { shallow } => said.shallow = shallow,
                 Reason::Coalesced { into, victim } => said.coalesced.push((into, victim)),
+                Reason::Patience { least } => said.least = Some(least),
+                Reason::Inserted { rq, .. } => said.inserted = Some(rq),
+                Reason::Merged { into, end } => said.merged = Some((into, end)),
                 Reason::Learned { base, slope, .. } => said.learned.push((base, slope)),
                 _ => {}
             }
@@ -64,6 +72,7 @@ pub(super) fn submitted(
     }
     match (&add.result, here) {
         (AddResult::Word(word), Submitted::Inserted(rq)) if word == "insert" => Ok(Some(rq)),
+        (AddResult::Word(word), Submitted::Asleep) if word == "wait" => Ok(None),
         (AddResult::Merge { merge, into }, Submitted::Merged { into: here, end })
             if id_of(*into) == Some(here) && *merge == kind(end) =>
         {

@@ -10,6 +10,7 @@ use blksched_traces::elevator_transcript::{Add, AddResult, Event, Got, OpLetter,
 
 use super::expect::{self, Said};
 use super::setup::{self, Clock, Outputs, Setup, Sync, Timers};
+use super::waiters::Waiters;
 
 /// A recording on its way through a queue.
 pub(super) struct Replayer {
@@ -21,8 +22,10 @@ pub(super) struct Replayer {
     /// Recorded names of live requests.
     pub(super) ids: BTreeMap<u64, RequestId>,
     /// Absorbed requests whose `coalesce` lines must come next: survivor, victim.
-    coalesced: Vec<(RequestId, RequestId)>,
+    pub(super) coalesced: Vec<(RequestId, RequestId)>,
     last: Instant,
+    /// 2.4: who waits for a request.
+    pub(super) waiters: Waiters,
 }
 
 impl Replayer {
@@ -36,6 +39,7 @@ impl Replayer {
             ids: BTreeMap::new(),
             coalesced: Vec::new(),
             last: Instant::ZERO,
+            waiters: Waiters::default(),
         }
     }
 
@@ -47,14 +51,16 @@ impl Replayer {
         }
         self.check_timer(now, event)?;
         self.check_coalesced(event)?;
+        self.run_in_vain(now, event)?;
         self.queue.listener_mut().clear();
         let said = self.apply(now, event)?;
+        self.check_list(event, &said)?;
         self.last = now;
         let says_nothing = matches!(event.what, What::Coalesce { .. } | What::KickEnd {} | What::End { .. });
         if !says_nothing && self.timers == Timers::Recorded {
             expect::run_and_timer(event, &said, self.outputs, |t| self.clock.instant(t))?;
         }
-        self.queue.deliveries().for_each(drop);
+        self.waiters.hear(self.queue.deliveries());
         Ok(())
     }
 
@@ -102,6 +108,7 @@ impl Replayer {
     fn apply(&mut self, now: Instant, event: &Event) -> Result<Said, String> {
         match &event.what {
             What::Add(add) => self.add(now, add),
+            What::Retry { id, result } => self.retry(now, *id, result),
             What::Dispatch(got) => self.dispatch(now, got),
             What::Complete { id } => {
                 let in_flight = |rq: &RequestId| self.queue.requests()[*rq].stage == Stage::InFlight;
@@ -162,6 +169,9 @@ impl Replayer {
             (false, false) => self.queue.submit(now, bio),
         };
         let said = self.said();
+        if submitted == Submitted::Asleep {
+            self.waiters.sleeps(self.queue.last_asleep(), add);
+        }
         if let Some(rq) = expect::submitted(add, submitted, &said, |id| self.ids.get(&id).copied(), |rq| self.name(rq))?
         {
             self.ids.insert(add.id, rq);

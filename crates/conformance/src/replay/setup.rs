@@ -4,7 +4,7 @@ use std::path::Path;
 
 use blksched::{
     BlockQueue, Catalogue, Elevator, Group, GroupError, GroupId, Instant, Jiffies, Knob, KnobError, Limits,
-    QueueConfig, Reason, Slots, Span, Unit,
+    QueueConfig, Reason, Slots, Span, Unit, Wakes,
 };
 use blksched_traces::elevator_transcript::Header;
 
@@ -114,18 +114,18 @@ impl Setup {
             rotational: header.queue.rotational,
             ..Limits::default()
         };
-        let slots = Slots::Unlimited.with_nr_requests(header.queue.nr_requests);
+        let slots = slots(header);
         let clock = match (header.ktime0, counts_ns(header)) {
             (Some(at_zero), _) => Clock::Ns { at_zero },
             (None, true) => Clock::Ns { at_zero: 0 },
             (None, false) => Clock::Ticks(Jiffies::new(header.hz)),
         };
         let born = clock.instant(header.t0.unwrap_or(0));
-        let config = QueueConfig { born, limits, depth: header.queue.depth, slots, ..QueueConfig::default() };
+        let wakes = if header.queue.pool { Wakes::ByDriver } else { Wakes::AtOnce };
+        let config = QueueConfig { born, limits, depth: header.queue.depth, slots, wakes, ..QueueConfig::default() };
         let mut queue = BlockQueue::with_listener(config, elevator, Vec::new());
         let mut values = Vec::new();
-        // The same times in microseconds, rounded down.
-        for (name, &shown) in header.tunables.iter().filter(|(name, _)| !name.ends_with("_us")) {
+        for (name, &shown) in header.tunables.iter().filter(|(name, value)| counts(header, name, **value)) {
             let knob = queue.elevator().tunables().find(name)?;
             let raw = raw_value(header, knob, shown);
             // Writing a knob can do more than change it (BFQ's `timeout_sync`).
@@ -168,6 +168,25 @@ fn check(header: &Header) -> Result<(), String> {
     }
 }
 
+/// Is it a knob of its own, and one with an effect?
+fn counts(header: &Header, name: &str, value: i64) -> bool {
+    let same_in_microseconds = name.ends_with("_us");
+    let without_effect = header.scheduler == "linus" && name == "max_bomb_segments" && value == 0;
+    !same_in_microseconds && !(without_effect && header.variant.as_deref() != Some(READ_LATENCY2))
+}
+
+const READ_LATENCY2: &str = "2.4.20-rl2";
+
+/// 2.4's pool, half for each direction; other recordings have none.
+fn slots(header: &Header) -> Slots {
+    let nr_requests = header.queue.nr_requests;
+    match (header.queue.pool, header.variant.as_deref()) {
+        (true, Some("2.4.18")) => Slots::LINUX_2_4_18.with_nr_requests(nr_requests / 2),
+        (true, _) => Slots::LINUX_2_4.with_nr_requests(nr_requests / 2),
+        (false, _) => Slots::Unlimited.with_nr_requests(nr_requests),
+    }
+}
+
 fn counts_ns(header: &Header) -> bool {
     header.unit.as_deref() == Some("ns")
 }
@@ -190,6 +209,13 @@ fn elevator_name(header: &Header) -> String {
         "cfq" if header.group_scheduling == Some(true) || header.kernel.ends_with("+groups") => {
             format!("cfq@{kernel}+groups+hz={hz}")
         }
+        "linus" => match header.variant.as_deref() {
+            Some(READ_LATENCY2) => "linus@2.4.21+read-latency2".to_owned(),
+            Some("2.5.38-rework") => "linus@2.5.38+rework".to_owned(),
+            Some(variant) => format!("linus@{variant}"),
+            None => format!("linus@{kernel}"),
+        },
+        "noop-2.4" => format!("noop@{kernel}"),
         "deadline-list" => format!("deadline@{kernel}+hz={hz}"),
         "deadline-rb-2.5" => format!("deadline@{kernel}+order=tree+hz={hz}"),
         // 2.6.31, 2.6.32 and 2.6.33 decide alike (docs/behaviour/elevators-2.5-2.6.md#d26).

@@ -126,7 +126,7 @@ impl Moving {
                     Insert::Sorted => match scan(cx, &lists[dir], (start, end), arm) {
                         Lookup::Place(place) => place,
                         Lookup::Front(behind) => Insert::Before(behind),
-                        Lookup::Nothing => Insert::Last,
+                        Lookup::Back(_) | Lookup::Nothing => Insert::Last,
                     },
                     found => found,
                 };

@@ -31,8 +31,15 @@ pub(super) fn admission(op: Op, async_depth: i32, device: &DeviceFacts, tags: Ta
 mod tests {
     use super::*;
 
-    const DEVICE: DeviceFacts =
-        DeviceFacts { rotational: true, depth: 1, in_flight: 0, nr_requests: 256, tags_per_word: 64 };
+    const DEVICE: DeviceFacts = DeviceFacts {
+        rotational: true,
+        depth: 1,
+        in_flight: 0,
+        nr_requests: 256,
+        max_sectors: 1024,
+        max_segments: 128,
+        tags_per_word: 64,
+    };
 
     #[test]
     fn a_write_may_use_its_part_of_each_word_rounded_up_and_a_read_all() {

@@ -33,6 +33,7 @@ impl<L: Listener> Core<L> {
         let found = match rules.search {
             Search::LastHashOwn => self.search(elevator, now, bio),
             Search::Newest { look_back } => self.search_newest(elevator, now, bio, look_back),
+            Search::Own => self.search_own(elevator, now, bio),
         };
         let (rq, end) = match found {
             Ok(hit) => hit,
@@ -80,7 +81,17 @@ impl<L: Listener> Core<L> {
                 self.ask_again(elevator, now, (rq, End::Front), bio)
             }
             Lookup::Place(at) => Err(at),
-            Lookup::Front(_) | Lookup::Nothing => Err(Insert::Sorted),
+            Lookup::Back(_) | Lookup::Front(_) | Lookup::Nothing => Err(Insert::Sorted),
+        }
+    }
+
+    /// The elevator's answer is all there is.
+    fn search_own(&mut self, elevator: &mut dyn Elevator, now: Instant, bio: &Bio) -> Result<Hit, Insert> {
+        match elevator.look_up(&mut self.cx(now), bio) {
+            Lookup::Back(rq) => Ok((rq, End::Back)),
+            Lookup::Front(rq) => Ok((rq, End::Front)),
+            Lookup::Place(at) => Err(at),
+            Lookup::Nothing => Err(Insert::Sorted),
         }
     }
 

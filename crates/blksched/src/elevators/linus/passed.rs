@@ -1,0 +1,33 @@
+//! 2.4.20 to 2.4.37: a request pays for what is put before it.
+//!
+//! **Rule** From the last request towards the first, up to a wall: remember the first place, and go on looking for a
+//! request to join. Then everybody behind the partner pays 1, or everybody behind the place 16; a partner that grows at
+//! its front pays 1 itself. What goes to the end costs nobody anything.
+//! **Origin** docs/behaviour/elevator-linus.md#k3 and #k5. **Shown by** a stream beside a lone read: each 64 KiB
+//! request costs the read 31, so 66 of them may pass.
+//! **In the kernel** `elevator_linus_merge`.
+
+#![doc(alias = "elevator_linus_merge")]
+
+use super::search::{Found, Place, View, Wanted};
+
+/// What a request pays for one put before it; a buffer that joins one there costs 1.
+pub(super) const SEEK: i32 = 16;
+
+/// Looks up to a wall.
+pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
+    let mut found = Found::NOTHING;
+    for rq in view.from_tail() {
+        if view.counters.is_wall(rq) {
+            break;
+        }
+        if found.place == Place::Last && view.is_place(rq, wanted) {
+            found.place = Place::Behind(rq);
+        }
+        found.partner = view.partner(rq, wanted);
+        if found.partner.is_some() {
+            break;
+        }
+    }
+    found
+}

@@ -1,0 +1,63 @@
+//! The read-latency2 patch on 2.4.20: a read that meets no other read jumps over the writes.
+//!
+//! **Rule** From the last request to the first, each pays 1 for being looked at; beyond a wall only a partner is looked
+//! for. Requests pay for being passed as in 2.4.20. A read that neither joined nor met a read then goes behind the
+//! first few writes of the list instead, as many as cost `max_bomb_segments` (1, and 1 per 32 KiB), unless its place is
+//! nearer still; nobody pays for that.
+//! **Origin** docs/behaviour/elevator-linus.md#r2 to #r4.
+//! **In the kernel** `elevator_linus_merge`, `max_bomb_segments`.
+
+#![doc(alias = "elevator_linus_merge")]
+#![doc(alias = "max_bomb_segments")]
+
+use super::search::{Found, Place, View, Wanted};
+use crate::request::Dir;
+
+/// Sectors of a write that cost it one more.
+const SEGMENT: u32 = 64;
+
+/// Whether the search met a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    NoRead,
+    ARead,
+}
+
+/// Looks at all requests, up to a partner.
+pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> (Found, Met) {
+    let mut found = Found::NOTHING;
+    let mut met = Met::NoRead;
+    let mut beyond_a_wall = false;
+    for rq in view.from_tail() {
+        found.reached = Some(rq);
+        beyond_a_wall |= view.counters.is_wall(rq);
+        if !beyond_a_wall && found.place == Place::Last && view.is_place(rq, wanted) {
+            found.place = Place::Behind(rq);
+        }
+        if view.requests[rq].dir() == Dir::Read {
+            met = Met::ARead;
+        }
+        found.partner = view.partner(rq, wanted);
+        if found.partner.is_some() {
+            break;
+        }
+    }
+    (found, met)
+}
+
+/// Where a read goes that may jump.
+pub(super) fn jump(view: &View<'_>, place: Place, max_bomb_segments: i32) -> Place {
+    let mut cost = 0;
+    for rq in view.list.iter() {
+        if place == Place::Behind(rq) {
+            return place;
+        }
+        if view.requests[rq].dir() == Dir::Write {
+            cost += 1 + i64::from(view.requests[rq].sectors / SEGMENT);
+        }
+        if cost >= i64::from(max_bomb_segments) {
+            return Place::Behind(rq);
+        }
+    }
+    place
+}

@@ -1,0 +1,299 @@
+//! The list, and what searches decide applied to it.
+//!
+//! **Rule** The disk takes the head; nothing moves once it has its place. The elevator searches the list itself, charges
+//! whoever is passed, and tells the queue whom to join, or behind whom to stand. A partner that is too large takes
+//! nothing: the new request stands right beside it, and in 2.5 nothing joins that partner any more.
+//! **Origin** docs/behaviour/elevator-linus.md#k6, #k7, #w1 and #w5.
+//! **In the kernel** `elevator_linus_merge_req`, `elevator_linus_add_request`.
+
+#![doc(alias = "elevator_linus_merge_req")]
+#![doc(alias = "elevator_linus_add_request")]
+
+use super::counters::Counters;
+use super::scanned::Short;
+use super::search::{Found, Place, View, Wanted};
+use super::tunables::LinusTunables;
+use super::{arrival, passed, read_latency2, rework, scanned};
+use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::explain::{End, Reason};
+use crate::index::List;
+use crate::queue::merge::Merging;
+use crate::request::{Bio, Dir, RequestId, Requests};
+use crate::tunables::Tunables;
+
+/// How places are found, and who pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::elevators) enum Rule {
+    /// noop of 2.4.
+    Arrival,
+    /// 2.4.18.
+    Scanned,
+    /// 2.4.21.
+    Passed,
+    /// 2.4.20 with the patch.
+    ReadLatency2,
+    /// 2.5.38, as far as it is known.
+    Linux2_5 { joins: Joins },
+    /// 2.5.38 with the rework of 2002-09-25.
+    Rework,
+}
+
+/// What a request that grows in 2.5.38 costs those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::elevators) enum Joins {
+    /// The length by which it grows, as in 2.4.18.
+    Charged,
+    /// Nothing.
+    Free,
+}
+
+impl Rule {
+    /// Does 2.5's last merged request come first, and does a partner that is too large take nothing any more?
+    fn is_2_5(self) -> bool {
+        matches!(self, Rule::Linux2_5 { .. } | Rule::Rework)
+    }
+}
+
+/// The elevator before deadline.
+#[derive(Debug)]
+pub struct Linus {
+    rule: Rule,
+    tunables: LinusTunables,
+    list: List,
+    counters: Counters,
+    /// 2.5: the request merged last, or else inserted.
+    last: Option<RequestId>,
+    /// What the device handed back untried.
+    handed_back: List,
+}
+
+impl Linus {
+    pub(in crate::elevators) fn new(rule: Rule, tunables: LinusTunables) -> Linus {
+        let (list, handed_back) = (List::new(), List::new());
+        Linus { rule, tunables, list, counters: Counters::default(), last: None, handed_back }
+    }
+
+    fn view<'a>(&'a self, cx: &'a Cx<'_>) -> View<'a> {
+        let device = cx.device();
+        View {
+            requests: &cx.books.requests,
+            list: &self.list,
+            counters: &self.counters,
+            max_sectors: device.max_sectors,
+            head_is_served: device.depth == 1 && device.in_flight > 0,
+        }
+    }
+
+    /// The place and the partner; what that costs is paid.
+    fn search(&mut self, cx: &Cx<'_>, wanted: &Wanted) -> Found {
+        if let Some(found) = self.joins_last(cx, wanted) {
+            return found;
+        }
+        let view = self.view(cx);
+        match self.rule {
+            Rule::Arrival => arrival::search(&view, wanted),
+            Rule::Rework => rework::search(&view, wanted),
+            Rule::Passed => {
+                let found = passed::search(&view, wanted);
+                self.charge_passed(&found);
+                found
+            }
+            Rule::Scanned => {
+                let found = scanned::search(&view, wanted, Short::BehindThePlace);
+                self.charge_scanned(cx, &found, wanted, Joins::Charged);
+                found
+            }
+            Rule::Linux2_5 { joins } => {
+                let found = scanned::search(&view, wanted, Short::BeforeThePlace);
+                self.charge_scanned(cx, &found, wanted, joins);
+                found
+            }
+            Rule::ReadLatency2 => {
+                let (mut found, met) = read_latency2::search(&view, wanted);
+                let bomb = self.tunables.max_bomb_segments;
+                let jumps = bomb > 0 && wanted.dir == Dir::Read && found.partner.is_none();
+                if jumps && met == read_latency2::Met::NoRead {
+                    let sorted = found.place;
+                    found.place = read_latency2::jump(&view, sorted, bomb);
+                    self.charge_jumped(&found, sorted);
+                } else {
+                    self.charge_jumped(&found, found.place);
+                }
+                found
+            }
+        }
+    }
+
+    /// 2.5: the request merged last is tried before any walk.
+    fn joins_last(&mut self, cx: &Cx<'_>, wanted: &Wanted) -> Option<Found> {
+        let last = self.last.filter(|_| wanted.joins && self.rule.is_2_5())?;
+        if !cx.rq(last).is_mergeable() {
+            self.last = None;
+            return None;
+        }
+        let end = self.view(cx).adjoins(last, wanted)?;
+        Some(Found { partner: Some((last, end)), ..Found::NOTHING })
+    }
+
+    fn charge_passed(&mut self, found: &Found) {
+        match (found.partner, found.place) {
+            (Some((rq, end)), _) => {
+                self.counters.lower_behind(&self.list, rq, 1);
+                if end == End::Front {
+                    self.counters.lower(rq, 1);
+                }
+            }
+            (None, Place::Behind(rq)) => self.counters.lower_behind(&self.list, rq, passed::SEEK),
+            (None, Place::Last | Place::First) => {}
+        }
+    }
+
+    fn charge_scanned(&mut self, cx: &Cx<'_>, found: &Found, wanted: &Wanted, joins: Joins) {
+        let length = i32::try_from(wanted.sectors).unwrap_or(i32::MAX);
+        if let Some(reached) = found.reached {
+            self.counters.lower_from_tail(&self.list, reached, 1);
+        }
+        let Some((rq, end)) = found.partner else { return };
+        if end == End::Front {
+            self.counters.lower(rq, length);
+        }
+        if joins == Joins::Charged && self.fits(cx, rq, wanted) {
+            self.counters.lower_behind(&self.list, rq, length);
+        }
+    }
+
+    /// The jump is free: what counts is the place that it would have had.
+    fn charge_jumped(&mut self, found: &Found, sorted: Place) {
+        if let Some(reached) = found.reached {
+            self.counters.lower_from_tail(&self.list, reached, 1);
+        }
+        self.charge_passed(&Found { place: sorted, ..*found });
+    }
+
+    fn fits(&self, cx: &Cx<'_>, rq: RequestId, wanted: &Wanted) -> bool {
+        let room = cx.rq(rq).segments < cx.device().max_segments;
+        room && self.view(cx).is_short(rq, wanted)
+    }
+
+    /// The queue is told this.
+    fn answer(&mut self, cx: &mut Cx<'_>, found: &Found, wanted: &Wanted) -> Lookup {
+        let Some((rq, end)) = found.partner else { return Lookup::Place(self.at(found.place)) };
+        if self.fits(cx, rq, wanted) {
+            self.last = Some(rq);
+            return if end == End::Back { Lookup::Back(rq) } else { Lookup::Front(rq) };
+        }
+        if self.rule.is_2_5() {
+            cx.explain(Reason::Oversize { rq });
+            cx.seal(rq);
+            self.last = None;
+        }
+        Lookup::Place(if end == End::Back { Insert::After(rq) } else { Insert::Before(rq) })
+    }
+
+    fn at(&self, place: Place) -> Insert {
+        match (place, self.list.head()) {
+            (Place::Behind(rq), _) => Insert::After(rq),
+            (Place::First, Some(head)) => Insert::Before(head),
+            (Place::First, None) | (Place::Last, _) => Insert::Last,
+        }
+    }
+
+    fn put(&mut self, rq: RequestId, at: Insert) {
+        match at {
+            Insert::First => self.handed_back.push_front(rq),
+            Insert::After(beside) => self.list.insert_after(beside, rq),
+            Insert::Before(beside) => self.list.insert_before(beside, rq),
+            Insert::Sorted | Insert::Last => self.list.push_back(rq),
+        }
+    }
+
+    /// Only for somebody who listens: it means a look at every request.
+    fn explain(&self, cx: &mut Cx<'_>) {
+        let counts = !matches!(self.rule, Rule::Arrival | Rule::Rework);
+        if counts
+            && cx.is_heard()
+            && let Some(least) = self.counters.least(&self.list)
+        {
+            cx.explain(Reason::Patience { least });
+        }
+    }
+}
+
+impl Elevator for Linus {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        let left = match cx.rq(rq).dir() {
+            Dir::Read => self.tunables.read_latency,
+            Dir::Write => self.tunables.write_latency,
+        };
+        let at = match at {
+            // It comes without a search: from a switch, a submitter's plug, or because it may not merge.
+            Insert::Sorted => {
+                let found = self.search(cx, &Wanted::of_request(cx.rq(rq)));
+                self.at(found.place)
+            }
+            found => found,
+        };
+        self.counters.start(rq, left);
+        self.put(rq, at);
+        self.last = self.last.or(Some(rq)).filter(|&last| self.list.contains(last));
+        self.explain(cx);
+        Run::No
+    }
+
+    fn dispatch(&mut self, _cx: &mut Cx<'_>) -> Dispatch {
+        let Some(rq) = self.handed_back.pop_front().or_else(|| self.list.pop_front()) else { return Dispatch::Empty };
+        self.last = self.last.filter(|&last| last != rq);
+        Dispatch::Issue(rq)
+    }
+
+    fn complete(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) -> Run {
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        !self.list.is_empty() || !self.handed_back.is_empty()
+    }
+
+    fn merging(&self) -> Merging {
+        if self.rule.is_2_5() { Merging::LINUX_2_5_LINUS } else { Merging::LINUX_2_4 }
+    }
+
+    fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
+        let wanted = Wanted::of_bio(bio);
+        let found = self.search(cx, &wanted);
+        let answer = self.answer(cx, &found, &wanted);
+        self.explain(cx);
+        answer
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        if !self.list.contains(rq) {
+            return Neighbours::default();
+        }
+        Neighbours { before: self.list.before(rq), behind: self.list.behind(rq) }
+    }
+
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.counters.inherit(into, victim);
+        self.list.remove(victim);
+        self.last = self.last.filter(|&last| last != victim);
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.handed_back.push_front(rq);
+    }
+
+    fn tunables(&self) -> &dyn Tunables {
+        if self.rule == Rule::Arrival { &() } else { &self.tunables }
+    }
+
+    fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
+        if self.rule == Rule::Arrival { None } else { Some(&mut self.tunables) }
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.list.check(requests);
+        self.handed_back.check(requests);
+        assert!(self.last.is_none_or(|last| self.list.contains(last)), "what is remembered is not queued");
+    }
+}
