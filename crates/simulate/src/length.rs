@@ -2,9 +2,10 @@
 //!
 //! **Rule** A pilot under the scheduler that the others are held against, with the first seed, is made longer twofold
 //! until it has lasted as long as such a disk needs (30 s if it turns, which is also three times what BFQ raises a new
-//! process for; else 1 s) and has seen 100 of everything that its jobs do, fsyncs too; or until it has cost so many
-//! requests that more would keep a person waiting; or for two minutes. Of jobs that only time ends, the first tenth of
-//! the run is warm-up, and what completes in it does not count.
+//! process for; else 1 s) and has seen 100 of everything that its jobs do, fsyncs too; or until it has cost so much
+//! that more would keep a person waiting; or for two minutes. What it costs is counted, not timed: requests (or I/Os, if
+//! memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs that
+//! only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
 
 use std::sync::Arc;
 
@@ -16,8 +17,10 @@ use crate::trial::{Findings, Trial, TrialError};
 
 /// What happened less often says little about its tail.
 const ENOUGH: u64 = 100;
-/// A pilot that has cost so many requests is not made longer.
+/// A pilot that has cost as much as so many requests is not made longer.
 const MOST_REQUESTS: u64 = 100_000;
+/// So much data costs as much as a request \[bytes\].
+const AS_A_REQUEST: u64 = 64 << 10;
 /// Nor one that has lasted so long.
 const LONGEST: Span = Span::from_secs(120);
 /// A disk that turns.
@@ -51,7 +54,7 @@ impl Length {
             let length = Length::of(limit);
             let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
             let enough = limit >= least && saw_enough(&pilot);
-            if enough || pilot.finished || limit >= LONGEST || pilot.requests >= MOST_REQUESTS {
+            if enough || pilot.finished || limit >= LONGEST || cost(&pilot) >= MOST_REQUESTS {
                 // Where jobs end before, their time is what counts; under another scheduler they may take longer.
                 return Ok(Length { warm_up: pilot.elapsed.min(limit) / 10, ..length });
             }
@@ -76,4 +79,14 @@ impl Length {
 fn saw_enough(pilot: &Findings) -> bool {
     let often = |ios: u64| ios == 0 || ios >= ENOUGH;
     pilot.jobs.iter().all(|job| Work::ALL.into_iter().all(|work| often(job.record.work(work).ios)))
+}
+
+/// How many requests' worth of work this run was.
+fn cost(pilot: &Findings) -> u64 {
+    let (mut ios, mut bytes) = (0, 0);
+    for record in pilot.jobs.iter().map(|job| &job.record) {
+        ios += Work::ALL.into_iter().map(|work| record.work(work).ios).sum::<u64>();
+        bytes += Work::ALL.into_iter().map(|work| record.work(work).bytes).sum::<u64>();
+    }
+    pilot.requests.max(ios) + bytes / AS_A_REQUEST
 }
