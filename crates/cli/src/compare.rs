@@ -28,7 +28,7 @@ use blksched_simulate::{Findings, Length, Trial};
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
-use crate::input::{Contender, Stage, contenders, notes_on};
+use crate::input::{Contender, Stage, contenders, notes_on, unthrottled};
 use crate::output::{self, Look};
 use crate::scene::Scene;
 use crate::used;
@@ -71,7 +71,8 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     };
     let mut contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
-        let notes: Vec<String> = notes_on(&contenders).chain(stage.notes()).collect();
+        let deaf = unthrottled(&contenders, scene.wbt_lat_usec);
+        let notes: Vec<String> = notes_on(&contenders).chain(stage.notes()).chain(deaf).collect();
         return Ok(output::print(&printed(&notes))?);
     }
     let length = stage.length(scene, &contenders[0])?;
@@ -111,6 +112,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
     notes.extend(notes_on(&contenders));
+    notes.extend(unthrottled(&contenders, scene.wbt_lat_usec));
     #[cfg(target_os = "linux")]
     notes.extend(crate::validate::sentence(&scene.disk));
     let used: Vec<(String, Trial)> =

@@ -17,7 +17,7 @@ use blksched_workloads::{GaveUp, Plan};
 
 use crate::failure::Failure;
 use crate::scene::{Scene, When};
-pub(crate) use contender::{AROUND, Contender, contenders, notes_on};
+pub(crate) use contender::{AROUND, Contender, contenders, notes_on, unthrottled};
 use workload::Workload;
 
 /// A workload laid out on a disk.

@@ -10,7 +10,7 @@ use blksched::Catalogue;
 
 use crate::args::{OutputFormat, SimulateArguments};
 use crate::failure::Failure;
-use crate::input::{Stage, contenders, notes_on};
+use crate::input::{Stage, contenders, notes_on, unthrottled};
 use crate::output;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     }
     let contender = contenders.remove(0);
     let known = notes_on(std::slice::from_ref(&contender)).chain(stage.notes());
+    let known = known.chain(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
     let mut notes: String = known.map(|note| format!("note: {note}\n")).collect();
     if scene.parse_only {
         return Ok(output::print(&notes)?);

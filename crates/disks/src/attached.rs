@@ -38,6 +38,11 @@ impl Attached {
         Attached::WORDS.iter().find(|(_, kind)| *kind == self).expect("every kind has one").0
     }
 
+    /// Has such a disk a `device/queue_depth` in sysfs? Only what is driven as SCSI has; libata drives ATA disks so.
+    pub fn has_queue_depth(self) -> bool {
+        matches!(self, Attached::Sata | Attached::Ide | Attached::Scsi)
+    }
+
     /// Tags of one hardware queue, for a disk that takes `depth` commands: what `nr_requests` shows without a
     /// scheduler.
     pub fn tags(self, depth: u32) -> u32 {

@@ -4,8 +4,9 @@
 //! default: in each seed the geometric mean of the ratios of the figures that count, each job alike; over the seeds its
 //! mean with an interval. The best is proposed if it is at least 5 % better and chance is no explanation (Holm over the
 //! candidates), and nothing forbids it: a bound of the goal that it does not keep, a job that stands still for more
-//! than a second where it does not under the default, or runs that fall into two modes of which one is no better than
-//! the default. Where a goal names jobs, standstills of the others are a price.
+//! than a second where it does not under the default, or runs that fall into two modes, for which neither mean stands
+//! (nor if the default's do, and it is no better than the better of them). Where a goal names jobs, standstills of the
+//! others are a price.
 
 use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 
@@ -143,16 +144,16 @@ fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
 pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
     let mut why = misses(here, goal);
     why.extend(stalls(here, default, |row| goal.protects(row)));
-    for (job, figure, modes) in two_modes(here) {
-        let usual = figure.sample(default).map_or(f64::NAN, |sample| sample.mean());
-        let (worse, is_better) = match figure.what.higher_is_better() {
-            true => (modes.low.1, modes.low.1 > usual * WORTH_IT),
-            false => (modes.high.1, modes.high.1 * WORTH_IT < usual),
+    why.extend(two_modes(here).map(|(job, figure, modes)| say_modes(job, &figure, &modes)));
+    for (job, figure, modes) in two_modes(default) {
+        let ours = figure.sample(here).map_or(f64::NAN, |sample| sample.mean());
+        let is_better = match figure.what.higher_is_better() {
+            true => ours > modes.high.1 * WORTH_IT,
+            false => ours * WORTH_IT < modes.low.1,
         };
         if !is_better {
-            let (worse, usual) = (figure.what.unit().show(worse), figure.what.unit().show(usual));
-            let said = say_modes(job, &figure, &modes);
-            why.push(format!("{said}; {worse} is no better than {}'s {usual}", default.label()));
+            let (said, ours) = (say_modes(job, &figure, &modes), figure.what.unit().show(ours));
+            why.push(format!("under {} {said}, and {ours} is no better than the better of them", default.label()));
         }
     }
     why
@@ -197,7 +198,7 @@ pub(super) fn say_modes(job: &JobMeasure, figure: &Figure, modes: &Modes) -> Str
     let of = modes.low.0 + modes.high.0;
     let subject = figure.subject();
     format!(
-        "its runs fall into two modes: {}'s {subject} is {low} in {} of {of}, {high} in {}",
+        "the runs fall into two modes: {}'s {subject} is {low} in {} of {of}, {high} in {}",
         job.label(),
         modes.low.0,
         modes.high.0
@@ -317,3 +318,6 @@ pub(super) fn priorities(measured: &[Measured]) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,17 +25,31 @@ pub(super) fn text(what: Emit, heading: &str, sentences: &[String], action: &Act
     let Some(chosen) = action.chosen().map(|chosen| chosen.scheduler) else {
         return evidence + "#\n# So there is nothing to change.\n";
     };
+    if scheduler_needs_depth(chosen, target) {
+        evidence += &comment(
+            "Such a disk has no queue_depth in sysfs, as only what is driven as SCSI has: that part cannot be done.",
+        );
+    }
     evidence += "#\n";
     match what {
         Emit::Udev => evidence + &udev::rules(chosen, target),
         Emit::Tuned => evidence + &tuned::profile(chosen, target),
-        Emit::Sysfs => format!("#!/bin/sh\n{evidence}{}", sysfs::script(chosen)),
+        Emit::Sysfs => format!("#!/bin/sh\n{evidence}{}", sysfs::script(chosen, target)),
     }
 }
 
+/// Where the depth of a disk that is driven as SCSI stands.
+const QUEUE_DEPTH: &str = "device/queue_depth";
+
+fn scheduler_needs_depth(scheduler: &Measured, target: &Target) -> bool {
+    !target.has_queue_depth && scheduler.controls.iter().any(|control| control.file == QUEUE_DEPTH)
+}
+
 /// A file below the disk's directory in sysfs, and what to write into it: the scheduler first.
-fn writes(scheduler: &Measured) -> Vec<(String, String)> {
-    let knobs = scheduler.controls.iter().map(|control| (control.file.clone(), control.value.clone()));
+fn writes(scheduler: &Measured, target: &Target) -> Vec<(String, String)> {
+    let is_there = |file: &str| file != QUEUE_DEPTH || target.has_queue_depth;
+    let controls = scheduler.controls.iter().filter(|control| is_there(&control.file));
+    let knobs = controls.map(|control| (control.file.clone(), control.value.clone()));
     std::iter::once(("queue/scheduler".to_owned(), scheduler.scheduler.to_owned())).chain(knobs).collect()
 }
 

@@ -52,7 +52,8 @@ pub(crate) struct Control {
     /// Where sysfs has it, below the disk's directory.
     pub(crate) file: String,
     pub(crate) value: String,
-    pub(crate) default: String,
+    /// None: what the kernel finds for such a disk by itself.
+    pub(crate) default: Option<String>,
 }
 
 /// One row of the report: a job, or the jobs of a `group_reporting` group.
@@ -226,12 +227,12 @@ fn controls(contender: &Contender) -> Vec<Control> {
     let tunables = built.elevator.tunables();
     let control = |(name, raw): &(String, i64)| {
         let plain = |raw: i64| tunables.find(name).map_or(raw, |knob| knob.unit.in_sysfs(raw)).to_string();
-        let default = tunables.get(name).map(plain).unwrap_or_default();
+        let default = tunables.get(name).map(plain);
         Control { name: name.clone(), file: format!("queue/iosched/{name}"), value: plain(*raw), default }
     };
     let around = contender.around.settings().into_iter().map(|(name, value)| {
         let file = AROUND.iter().find(|(known, _)| *known == name).expect("it is one of them").1;
-        Control { name: name.to_owned(), file: file.to_owned(), value: value.to_string(), default: String::new() }
+        Control { name: name.to_owned(), file: file.to_owned(), value: value.to_string(), default: None }
     });
     contender.knobs.iter().map(control).chain(around).collect()
 }

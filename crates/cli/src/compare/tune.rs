@@ -10,6 +10,7 @@
 use blksched::{Catalogue, Span};
 use blksched_measure::{Cell, Column, Paired, Quantity, Table};
 use blksched_simulate::{Findings, Grid};
+use blksched_workloads::Manner;
 
 use super::action::{forbidden, scores};
 use super::contrast::{ALPHA, between, times};
@@ -135,16 +136,33 @@ fn axes(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<Ax
             Axis { name: knob.name.to_owned(), values }
         })
         .collect();
-    let facts = stage.disk.build(arguments.scene.seed).facts();
-    let mut around = |name: &str, values: &[i64]| axes.push(Axis { name: name.to_owned(), values: values.to_vec() });
-    around("nr_requests", &[32, 128, 512, 1024]);
-    let depths: Vec<i64> = [1, 4, 8, 16, 64].into_iter().filter(|depth| *depth < i64::from(facts.depth)).collect();
-    around("queue_depth", &depths);
-    if stage.plan.jobs.iter().any(|job| job.is_buffered && job.manner.reads) {
-        around("read_ahead_kb", &[0, 32, 512, 2048]);
-    }
+    axes.extend(around(base, stage, arguments));
     let said = |name: &str| base.knobs.iter().any(|(said, _)| said == name) || base.around.says(name);
     axes.retain(|axis| !axis.values.is_empty() && !said(&axis.name));
+    axes
+}
+
+/// What stands around the scheduler, as far as such a disk has it and the load would notice.
+fn around(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<Axis> {
+    let axis = |name: &str, values: Vec<i64>| Axis { name: name.to_owned(), values };
+    let trial = stage.trial(&arguments.scene, base, Span::MAX);
+    let config = trial.around();
+    // Without a scheduler the requests are the device's tags, and more there are not.
+    let most = if base.choice.build().elevator.schedules() { u32::MAX } else { config.slots.nr_requests() };
+    let requests = [32, 128, 512, 1024].into_iter().filter(|n| *n < i64::from(most));
+    let mut axes = vec![axis("nr_requests", requests.collect())];
+    if arguments.scene.attached.unwrap_or(stage.disk.attached).has_queue_depth() {
+        let depths = [1, 4, 8, 16, 64].into_iter().filter(|depth| *depth < i64::from(config.depth));
+        axes.push(axis("queue_depth", depths.collect()));
+    }
+    let buffered = |does: fn(&Manner) -> bool| stage.plan.jobs.iter().any(|job| job.is_buffered && does(&job.manner));
+    if buffered(|manner| manner.reads) {
+        axes.push(axis("read_ahead_kb", vec![0, 32, 512, 2048]));
+    }
+    if buffered(|manner| manner.writes) && base.can_be_throttled() {
+        let usual = if config.limits.rotational { 75_000 } else { 2_000 };
+        axes.push(axis("wbt_lat_usec", vec![0, usual / 4, usual * 4]));
+    }
     axes
 }
 
@@ -270,12 +288,11 @@ impl Tuned {
             let without = Measured::of(&without, &stage.plan, &runs[0]);
             let score = Paired::of_logarithms(&scores(&goal.objectives(&without), best, &without));
             let control = best.controls.iter().find(|control| control.name == *name);
-            let shown = |pick: fn(&super::measured::Control) -> &String| control.map(pick).cloned();
             let worth = score.map(|score| if score.ratio < 1.0 { "nothing".to_owned() } else { times(score.ratio) });
             table.row([
                 name.as_str().into(),
-                shown(|control| &control.value).into(),
-                shown(|control| &control.default).into(),
+                control.map(|control| control.value.clone()).into(),
+                control.map(|control| control.default.clone().unwrap_or_else(|| "the kernel's".to_owned())).into(),
                 worth.into(),
                 score.map(|score| between(score.low, score.high)).into(),
                 score.map_or(Cell::Missing, |score| score.p.into()),

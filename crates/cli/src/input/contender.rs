@@ -1,6 +1,6 @@
 //! What is compared: schedulers with their knobs and what stands around them, `bfq:slice_idle=0:nr_requests=64`.
 
-use blksched::{Catalogue, Choice, Tunables, nearest};
+use blksched::{Catalogue, Choice, Span, Tunables, nearest};
 use blksched_simulate::Surroundings;
 use blksched_workloads::host::HostKnobs;
 
@@ -21,6 +21,16 @@ pub(crate) fn notes_on(contenders: &[Contender]) -> impl Iterator<Item = String>
     contenders.iter().filter_map(|contender| contender.choice.note())
 }
 
+/// What an option changes nothing for.
+const NO_THROTTLING: &str = "writeback throttling is simulated with the schedulers of blk-mq only, as in 6.x";
+
+/// Who does not know of writeback throttling, if its target was said for all.
+pub(crate) fn unthrottled(contenders: &[Contender], target: Option<u64>) -> Option<String> {
+    let deaf = contenders.iter().filter(|contender| target.is_some() && !contender.can_be_throttled());
+    let names: Vec<&str> = deaf.map(|contender| contender.name.as_str()).collect();
+    (!names.is_empty()).then(|| format!("--wbt-lat-usec changes nothing for {}: {NO_THROTTLING}", names.join(", ")))
+}
+
 /// What stands around this contender alone, by the names of sysfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Around {
@@ -29,28 +39,34 @@ pub(crate) struct Around {
     pub(crate) max_sectors_kb: Option<u32>,
     /// Raw, as the host's knob has it.
     pub(crate) read_ahead_kb: Option<i64>,
+    pub(crate) wbt_lat_usec: Option<u32>,
 }
 
 /// What can be said of it, and where sysfs has it, below the disk's directory.
-pub(crate) const AROUND: [(&str, &str); 4] = [
+pub(crate) const AROUND: [(&str, &str); 5] = [
     ("nr_requests", "queue/nr_requests"),
     ("queue_depth", "device/queue_depth"),
     ("max_sectors_kb", "queue/max_sectors_kb"),
     ("read_ahead_kb", "queue/read_ahead_kb"),
+    ("wbt_lat_usec", "queue/wbt_lat_usec"),
 ];
+/// `wbt_lat_usec` is at most that.
+const LONGEST_TARGET: u32 = 1_000_000_000;
 
 impl Around {
     /// Set one of them; `None` if nothing is called so.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
-        let count = |most: u32| match value.parse::<u32>() {
-            Ok(number) if (1..=most).contains(&number) => Ok(Some(number)),
-            _ => Err(format!("`{value}` is no value of {name}: expected a number from 1 to {most}")),
+        let within = |least: u32, most: u32| match value.parse::<u32>() {
+            Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
+            _ => Err(format!("`{value}` is no value of {name}: expected a number from {least} to {most}")),
         };
+        let count = |most: u32| within(1, most);
         let host = HostKnobs::default();
         Some(match name {
             "nr_requests" => count(1_000_000).map(|n| self.nr_requests = n),
             "queue_depth" => count(65_536).map(|n| self.queue_depth = n),
             "max_sectors_kb" => count(1_048_576).map(|n| self.max_sectors_kb = n),
+            "wbt_lat_usec" => within(0, LONGEST_TARGET).map(|n| self.wbt_lat_usec = n),
             "read_ahead_kb" => {
                 let knob = host.find(name).expect("the host has it");
                 knob.parse(value).map(|raw| self.read_ahead_kb = Some(raw)).map_err(|error| error.to_string())
@@ -66,6 +82,7 @@ impl Around {
             self.queue_depth.map(i64::from),
             self.max_sectors_kb.map(i64::from),
             self.read_ahead_kb,
+            self.wbt_lat_usec.map(i64::from),
         ];
         AROUND.iter().zip(values).filter_map(|((name, _), value)| Some((*name, value?))).collect()
     }
@@ -90,6 +107,7 @@ impl Around {
             nr_requests: self.nr_requests.or(of_all.nr_requests),
             depth: self.queue_depth.or(of_all.depth),
             max_sectors: self.max_sectors_kb.map(|kib| 2 * kib).or(of_all.max_sectors),
+            wbt_latency: self.wbt_lat_usec.map(|us| Span::from_us(us.into())).or(of_all.wbt_latency),
             host,
             ..of_all
         }
@@ -122,6 +140,9 @@ fn variants(option: &str, text: &str, catalogue: &Catalogue) -> Result<Vec<Conte
 impl Contender {
     /// Turn a knob of the scheduler, or of what stands around it.
     pub(crate) fn turn(&mut self, knob: &str, value: &str) -> Result<(), String> {
+        if knob == "wbt_lat_usec" && !self.can_be_throttled() {
+            return Err(format!("{}: {knob}: {NO_THROTTLING}", self.choice));
+        }
         if let Some(done) = self.around.set(knob, value) {
             return done;
         }
@@ -147,6 +168,7 @@ impl Contender {
                 "queue_depth" => with.around.queue_depth = Some(*raw as u32),
                 "max_sectors_kb" => with.around.max_sectors_kb = Some(*raw as u32),
                 "read_ahead_kb" => with.around.read_ahead_kb = Some(*raw),
+                "wbt_lat_usec" => with.around.wbt_lat_usec = Some(*raw as u32),
                 _ => {
                     with.knobs.retain(|(known, _)| known != name);
                     with.knobs.push((name.clone(), *raw));
@@ -154,6 +176,11 @@ impl Contender {
             }
         }
         with
+    }
+
+    /// Does writeback throttling stand before its queue?
+    pub(crate) fn can_be_throttled(&self) -> bool {
+        self.choice.build().slots.era().is_some()
     }
 
     fn is_twin_of(&self, other: &Contender) -> bool {

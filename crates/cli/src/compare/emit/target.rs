@@ -22,6 +22,8 @@ pub(crate) struct Target {
     /// Its name now, as in `sda`.
     pub(super) device: Option<String>,
     pub(super) rotational: bool,
+    /// Has it a `device/queue_depth`?
+    pub(super) has_queue_depth: bool,
     /// What a kernel gives such a disk by itself.
     pub(super) kernel_default: &'static str,
 }
@@ -34,7 +36,8 @@ impl Target {
             None => (Known::NotSaid, None),
             Some(said) => known(said, Path::new("/sys/block")).map_err(Failure::Input)?,
         };
-        Ok(Target { known, device, rotational, kernel_default })
+        let has_queue_depth = arguments.scene.attached.unwrap_or(stage.disk.attached).has_queue_depth();
+        Ok(Target { known, device, rotational, has_queue_depth, kernel_default })
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn profile(chosen: &Measured, target: &Target) -> String {
     };
     text += &format!("[disk]\n{whose}\nelevator={}\n", chosen.scheduler);
     let knobs: Vec<String> =
-        writes(chosen).iter().skip(1).map(|(file, value)| format!("/sys/block/{device}/{file}={value}\n")).collect();
+        writes(chosen, target).iter().skip(1).map(|(file, value)| format!("/sys/block/{device}/{file}={value}\n")).collect();
     if !knobs.is_empty() {
         text += &format!("\n[sysfs]\n{}", knobs.concat());
     }

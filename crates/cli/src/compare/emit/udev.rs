@@ -16,7 +16,7 @@ pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
         text += "\n";
     }
     text += &format!("# Now, without a restart (DISK={device}, say), and first what is there, for the undo:\n");
-    for (file, value) in writes(chosen) {
+    for (file, value) in writes(chosen, target) {
         text += &format!("#   cat /sys/block/$DISK/{file}; echo {value} > /sys/block/$DISK/{file}\n");
     }
     text +=
@@ -39,6 +39,6 @@ fn rule(chosen: &Measured, target: &Target) -> String {
         whose,
         format!("ATTR{{queue/rotational}}==\"{}\"", u8::from(target.rotational)),
     ];
-    let sets = writes(chosen).into_iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\""));
+    let sets = writes(chosen, target).into_iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\""));
     matches.into_iter().chain(sets).collect::<Vec<_>>().join(", ") + "\n"
 }

@@ -1,0 +1,138 @@
+//! What is proposed, and what forbids it: on samples that are made up.
+
+use blksched::Dir;
+use blksched_measure::Work;
+
+use super::*;
+use crate::compare::contrast::contrasts;
+use crate::compare::measured::{Total, WorkMeasure};
+
+fn sample(values: &[f64]) -> Sample {
+    Sample::of(values.to_vec())
+}
+
+/// A job that reads, with these latencies \[ns\], seed by seed, and the longest stall \[ns\].
+fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
+    let constant = |value: f64| sample(&vec![value; latencies.len()]);
+    let work = WorkMeasure {
+        ios: constant(1000.0),
+        bandwidth: sample(&latencies.iter().map(|ns| 4096e9 / ns).collect::<Vec<_>>()),
+        iops: sample(&latencies.iter().map(|ns| 1e9 / ns).collect::<Vec<_>>()),
+        sleeps: false,
+        clat: [1.0, 1.0, 2.0, 2.0, 3.0].map(|times| sample(&latencies.iter().map(|ns| times * ns).collect::<Vec<_>>())),
+    };
+    JobMeasure {
+        name: name.to_owned(),
+        processes: 1,
+        role: (Role::Latency, "it waits for each read"),
+        yields: false,
+        ends: false,
+        ran: None,
+        finish: None,
+        stall: constant(stall),
+        asked: constant(1.0),
+        given: constant(0.5),
+        priority: None,
+        work: vec![(Work::Read, work)],
+    }
+}
+
+fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
+    let constant = |value: f64| sample(&vec![value; jobs[0].stall.values().len()]);
+    let total = || Total {
+        bandwidth: constant(1e6),
+        mean: constant(1e6),
+        p99: constant(2e6),
+        slept: 0.0,
+        waited: Vec::new(),
+        service: 1e6,
+        in_memory: None,
+    };
+    Measured {
+        name: name.to_owned(),
+        scheduler: name,
+        is_present: true,
+        knobs: Vec::new(),
+        controls: Vec::new(),
+        busy: constant(1.0),
+        seeking: constant(0.5),
+        in_disk: 1.0,
+        jain: constant(1.0),
+        misplaced: None,
+        kept: None,
+        memory: None,
+        totals: Dir::BOTH.map(|dir| (dir, total())),
+        finished: false,
+        hashes: Vec::new(),
+        jobs,
+    }
+}
+
+const USUAL: [f64; 6] = [100e6, 101e6, 99e6, 100e6, 102e6, 98e6];
+
+fn times(factor: f64) -> Vec<f64> {
+    // Not all alike, or there would be nothing to be sure of.
+    USUAL.iter().zip([1.0, 1.01, 0.99, 1.0, 1.01, 0.99]).map(|(ns, noise)| ns * factor * noise).collect()
+}
+
+/// The name of what is proposed instead of `base`, and what is said.
+fn verdict(base: Measured, here: Measured, goal: Option<&str>) -> (Option<String>, String) {
+    let measured = [base, here];
+    let goal = Goal::read(goal, &measured[0].jobs).expect("a goal");
+    let action = choose(&measured, &contrasts(&measured, 1), goal, 1).expect("there is a default");
+    (action.chosen().map(|chosen| chosen.scheduler.label()), action.sentences().join(" "))
+}
+
+#[test]
+fn what_is_better_is_proposed_and_what_is_not_is_not() {
+    let base = || scheduler("a", vec![reader("db", &USUAL, 0.1e9)]);
+    let with = |factor| scheduler("b", vec![reader("db", &times(factor), 0.1e9)]);
+    assert_eq!(verdict(base(), with(0.5), None).0.as_deref(), Some("b"));
+    assert_eq!(verdict(base(), with(0.98), None).0, None);
+    assert_eq!(verdict(base(), with(2.0), None).0, None);
+}
+
+#[test]
+fn nobody_is_proposed_over_a_stall_of_more_than_a_second_in_a_job_that_had_none() {
+    let both = |name, factor: f64, stall: f64| {
+        scheduler(name, vec![reader("db", &times(factor), 0.1e9), reader("other", &USUAL, stall)])
+    };
+    let (chosen, said) = verdict(both("a", 1.0, 0.9e9), both("b", 0.2, 1.1e9), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("other stands still for 1.10s (under a for 900ms at most)"), "{said}");
+    // Who stood still before may go on doing so; and below a second nobody calls it a standstill.
+    assert_eq!(verdict(both("a", 1.0, 1.2e9), both("b", 0.2, 3.0e9), None).0.as_deref(), Some("b"));
+    assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 0.9e9), None).0.as_deref(), Some("b"));
+    // A goal that names the other job only makes it a price.
+    let (chosen, said) = verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 1.1e9), Some("db: mean read"));
+    assert_eq!(chosen.as_deref(), Some("b"));
+    assert!(said.contains("The price: other stands still for 1.10s"), "{said}");
+    assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 1.1e9), Some("other: mean read, db: mean read")).0, None);
+}
+
+#[test]
+fn nobody_is_proposed_whose_runs_fall_into_two_modes_though_both_are_better() {
+    let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9)]);
+    let split = [50e6, 5e6, 51e6, 5.1e6, 49e6, 4.9e6];
+    let (chosen, said) = verdict(base, scheduler("b", vec![reader("db", &split, 0.1e9)]), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("two modes: db's mean read latency is 5.00ms in 3 of 6, 50.0ms in 3"), "{said}");
+}
+
+#[test]
+fn where_the_defaults_runs_fall_into_two_modes_the_better_of_them_counts() {
+    let split = || scheduler("a", vec![reader("db", &[100e6, 10e6, 101e6, 10.1e6, 99e6, 9.9e6], 0.1e9)]);
+    let with = |ns: f64| scheduler("b", vec![reader("db", &USUAL.map(|usual| usual * ns / 100e6), 0.1e9)]);
+    assert_eq!(verdict(split(), with(5e6), None).0.as_deref(), Some("b"));
+    let (chosen, said) = verdict(split(), with(9.8e6), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("is no better than the better of them") || said.contains("chance"), "{said}");
+}
+
+#[test]
+fn a_job_that_gets_nothing_forbids_it() {
+    let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9), reader("other", &USUAL, 0.1e9)]);
+    let starved = JobMeasure { work: Vec::new(), ..reader("other", &USUAL, 0.1e9) };
+    let (chosen, said) = verdict(base, scheduler("b", vec![reader("db", &times(0.2), 0.1e9), starved]), None);
+    assert!(chosen.is_none() && said.contains("other gets nothing at all"), "{said}");
+}
