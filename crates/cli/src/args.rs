@@ -226,6 +226,9 @@ pub(crate) struct SimulateArguments {
     /// Write a row per request as CSV: all its times, what it waited for, and why its batch began (docs/schema.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) decisions: Option<PathBuf>,
+    /// Print JSON instead of tables: what the jobs saw, and why (docs/schema.md)
+    #[arg(long, conflicts_with = "output_format")]
+    pub(crate) json: bool,
     /// How to print what the jobs did
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
     pub(crate) output_format: OutputFormat,
@@ -255,6 +258,9 @@ pub(crate) struct ExperimentArguments {
     /// Print JSON instead of tables: an object, or a list of them for several experiments
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print CSV: a row per row and seed (docs/schema.md)
+    #[arg(long, conflicts_with_all = ["json", "vmstat"])]
+    pub(crate) csv: bool,
     /// Also print each run of the first seed second by second, in vmstat's layout
     #[arg(long, conflicts_with = "json", num_args = 0, default_value = "off", default_missing_value = "running")]
     pub(crate) vmstat: Vmstat,

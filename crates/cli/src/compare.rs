@@ -7,16 +7,16 @@ mod csv;
 mod emit;
 mod figure;
 mod goal;
-mod json;
+pub(crate) mod json;
 mod matrix;
-mod measured;
+pub(crate) mod measured;
 mod memory;
 mod memory_table;
 #[cfg(test)]
 mod null;
 mod role;
 mod runs;
-mod sample;
+pub(crate) mod sample;
 mod tables;
 mod tune;
 mod value;
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     if scene.parse_only {
         let deaf = unthrottled(&contenders, scene.wbt_lat_usec);
         let notes: Vec<String> = notes_on(&contenders).chain(stage.notes()).chain(deaf).collect();
-        return Ok(output::print(&printed(&notes))?);
+        return Ok(output::print(&output::notes(&notes))?);
     }
     let length = stage.length(scene, &contenders[0])?;
     let stage = stage.cut(length);
@@ -155,14 +155,10 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
             if action.is_some_and(|action| action.chosen().is_some()) {
                 text += "With --emit udev, tuned or sysfs this becomes a change to your system, and its undo.\n";
             }
-            text + &printed(&comparison.notes)
+            text + &output::notes(&comparison.notes)
         }
     };
     Ok(output::print(&text)?)
-}
-
-fn printed(notes: &[String]) -> String {
-    notes.iter().map(|note| output::paragraph(&format!("note: {note}"))).collect()
 }
 
 /// What is compared unless somebody says otherwise: what a present kernel offers, its default for such a disk first,

@@ -1,5 +1,6 @@
 //! `blksched experiment`: what somebody published, beside ours, and why.
 
+mod csv;
 mod json;
 mod page;
 mod vmstat;
@@ -27,7 +28,11 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
     }
     let answered = simulate(arguments, experiments)?;
     let broken: Vec<String> = answered.iter().flat_map(Answered::broken).collect();
-    output::print(&if arguments.json { json::text(&answered) } else { page::text(&answered, arguments.vmstat) })?;
+    output::print(&match arguments {
+        ExperimentArguments { json: true, .. } => json::text(&answered),
+        ExperimentArguments { csv: true, .. } => csv::text(&answered),
+        ExperimentArguments { vmstat, .. } => page::text(&answered, *vmstat),
+    })?;
     if broken.is_empty() {
         return Ok(());
     }

@@ -64,6 +64,11 @@ pub(crate) fn paragraph(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
+/// What a user should know besides, a paragraph each.
+pub(crate) fn notes(notes: &[String]) -> String {
+    notes.iter().map(|note| paragraph(&format!("note: {note}"))).collect()
+}
+
 /// How wide lines may be: as `COLUMNS` says, else as the terminal is, and [`PIPE`] where there is none; anything after
 /// [`be_wide`].
 fn width() -> Option<u16> {

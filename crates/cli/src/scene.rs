@@ -4,6 +4,7 @@ use blksched::{Knob, Span, Tunables, nearest};
 use blksched_disks::Attached;
 use blksched_workloads::host::HostKnobs;
 use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
 
 use crate::host::HostSettings;
 
@@ -80,14 +81,17 @@ impl Scene {
             parse_only: false,
         }
     }
+}
 
-    /// The host's parameters, as numbers in their own units.
-    pub(crate) fn host_settings(&self) -> Vec<(&'static str, String)> {
-        let memory = &self.host.memory;
-        let show = |knob: &Knob| memory.get(knob.name).map(|raw| (knob.name, knob.unit.show(raw)));
-        let cpus = [("cpus", self.host.cpus.to_string()), ("cpu", self.host.cpu_name().to_owned())];
-        HostKnobs::KNOBS.iter().filter_map(show).chain(cpus).collect()
-    }
+/// The host's parameters for machines: by name, a number and its unit.
+pub(crate) fn host_settings(host: &HostKnobs) -> Map<String, Value> {
+    let of = |knob: &Knob| Some((knob.name.to_owned(), in_its_unit(knob, host.get(knob.name)?)));
+    HostKnobs::KNOBS.iter().filter_map(of).collect()
+}
+
+/// A knob's value for machines, as its control file has it.
+pub(crate) fn in_its_unit(knob: &Knob, raw: i64) -> Value {
+    json!({ "value": knob.unit.in_sysfs(raw), "unit": knob.unit.symbol() })
 }
 
 /// How a disk hangs on its host.

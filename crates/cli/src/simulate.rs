@@ -3,6 +3,7 @@
 
 mod decisions;
 mod fio_output;
+mod json;
 mod logs;
 mod report;
 
@@ -25,9 +26,9 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     let contender = contenders.remove(0);
     let known = notes_on(std::slice::from_ref(&contender)).chain(stage.notes());
     let known = known.chain(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
-    let mut notes: String = known.map(|note| format!("note: {note}\n")).collect();
+    let mut notes: Vec<String> = known.collect();
     if scene.parse_only {
-        return Ok(output::print(&notes)?);
+        return Ok(output::print(&output::notes(&notes))?);
     }
     let limit = stage.length(scene, &contender)?.limit;
     let trial = stage.trial(scene, &contender, limit);
@@ -40,15 +41,14 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         None => trial.simulate().map_err(Failure::input)?,
     };
     // What was measured is told even if its logs cannot be written.
-    let (logs, unwritten) = match logs::write(&stage.plan, &findings) {
+    let (logged, unwritten) = match logs::write(&stage.plan, &findings) {
         Ok(notes) => (notes, Ok(())),
         Err(failure) => (Vec::new(), Err(failure)),
     };
-    for note in logs.into_iter().chain(stage.gave_up(&findings)) {
-        notes += &format!("note: {note}\n");
-    }
+    notes.extend(logged.into_iter().chain(stage.gave_up(&findings)));
     let text = match arguments.output_format {
-        OutputFormat::Normal => report::text(&trial, &contender, &stage, scene, &findings) + &notes,
+        _ if arguments.json => json::text((&contender, &stage, scene), &trial, &findings, &notes),
+        OutputFormat::Normal => report::text(&trial, &contender, &stage, scene, &findings) + &output::notes(&notes),
         OutputFormat::Json => fio_output::text(&stage, &findings),
     };
     output::print(&text)?;

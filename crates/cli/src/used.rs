@@ -58,8 +58,6 @@ pub(crate) fn json(used: &Used) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn what_most_have_is_said_once_and_the_others_are_named() {
         let said = |values: &[(&'static str, &str)]| {

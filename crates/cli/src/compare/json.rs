@@ -1,5 +1,7 @@
-//! A comparison for machines. The schema is `blksched/compare/2` (docs/schema.md); `tests/command.rs` holds it fast.
+//! A comparison for machines, and what it shares with a single run. The schema is `blksched/compare/2`
+//! (docs/schema.md); `tests/schema.rs` holds both to that page.
 
+use blksched::Span;
 use blksched_measure::{Cause, Paired, Quantity, Table, Work};
 use blksched_simulate::{Length, Trial};
 use serde::Serialize;
@@ -13,6 +15,8 @@ use super::figure::Figure;
 use super::measured::{JobMeasure, Measured, Total};
 use super::memory::MemoryMeasure;
 use super::sample::sample;
+use crate::input::Stage;
+use crate::scene::{Scene, host_settings};
 use crate::used;
 
 /// What stands first, in this order.
@@ -34,38 +38,65 @@ struct Whole {
     rest: Value,
 }
 
-pub(super) fn text(comparison: &Comparison<'_>) -> String {
-    let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes, .. } = comparison;
-    let scene = &arguments.scene;
-    let Length { limit, warm_up } = length;
+/// A document of this schema: what was run, and then `rest`.
+pub(crate) fn document(schema: &'static str, run: &Run<'_>, rest: Value) -> String {
+    let Run { stage, scene, .. } = run;
     let facts = stage.disk.build(scene.seed).facts();
     let head = Head {
-        schema: "blksched/compare/2",
+        schema,
         version: env!("CARGO_PKG_VERSION"),
-        command: std::env::args().skip(1).collect(),
-        seed: comparison.first,
+        command: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        seed: run.seed,
         disk: json!({
             "name": stage.disk.name,
             "description": stage.disk.description,
             "bytes": facts.sectors * 512,
             "rotational": facts.rotational,
             "depth": facts.depth,
+            "attached": scene.attached.unwrap_or(stage.disk.attached).word(),
         }),
-        seeds: measured[0].jain.values().len(),
+        seeds: run.seeds,
     };
-    let rest = json!({
+    let mut value = json!({
         "workload": stage.workload.name,
         "host": {
-            "settings": scene.host_settings(),
+            "settings": host_settings(&scene.host.memory),
             "nr_requests": scene.nr_requests,
             "queue_depth": scene.depth,
             "max_sectors_kb": scene.max_sectors_kb,
+            "wbt_lat_usec": scene.wbt_lat_usec,
+            "cpus": scene.host.cpus,
+            "cpu": scene.host.cpu_name(),
         },
-        "hangs_on_cpu_costs": cpu::note(measured, scene.host.cpu_name()).is_some(),
-        "time_limit_ns": limit.as_ns(),
+        "time_limit_ns": run.limit.as_ns(),
+    });
+    if let (Value::Object(all), Value::Object(rest)) = (&mut value, rest) {
+        all.extend(rest);
+    }
+    serde_json::to_string_pretty(&Whole { head, rest: value }).expect("every key is a string") + "\n"
+}
+
+/// What was run.
+pub(crate) struct Run<'a> {
+    pub(crate) stage: &'a Stage,
+    pub(crate) scene: &'a Scene,
+    /// The first seed, and how many.
+    pub(crate) seed: u64,
+    pub(crate) seeds: usize,
+    pub(crate) limit: Span,
+}
+
+pub(super) fn text(comparison: &Comparison<'_>) -> String {
+    let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes, .. } = comparison;
+    let Length { limit, warm_up } = *length;
+    let seeds = measured[0].jain.values().len();
+    let run = Run { stage, scene: &arguments.scene, seed: comparison.first, seeds, limit };
+    let contrasts = measured.iter().skip(1).zip(*contrasts);
+    let rest = json!({
         "warm_up_ns": warm_up.as_ns(),
-        "schedulers": measured.iter().zip(&comparison.used).map(|(one, (_, trial))| scheduler(one, trial)).collect::<Vec<_>>(),
-        "contrasts": measured.iter().skip(1).zip(*contrasts).flat_map(|(here, all)| {
+        "hangs_on_cpu_costs": cpu::note(measured, arguments.scene.host.cpu_name()).is_some(),
+        "schedulers": measured.iter().zip(&comparison.used).map(|(one, (_, t))| scheduler(one, t)).collect::<Vec<_>>(),
+        "contrasts": contrasts.flat_map(|(here, all)| {
             all.iter().map(|contrast| contrast_of(here, contrast))
         }).collect::<Vec<_>>(),
         "worth": comparison.worth.as_ref().map(Table::json),
@@ -73,7 +104,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
         "action": action.map_or(Value::Null, proposal),
         "notes": notes,
     });
-    serde_json::to_string_pretty(&Whole { head, rest }).expect("every key is a string") + "\n"
+    document("blksched/compare/2", &run, rest)
 }
 
 /// What to do; `use` is null if the default stays.
@@ -125,7 +156,7 @@ fn contrast_of(here: &Measured, contrast: &Contrast) -> Value {
     })
 }
 
-fn scheduler(measured: &Measured, trial: &Trial) -> Value {
+pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
     let modes = two_modes(measured).map(|(job, which, modes)| {
         let mode = |(runs, mean): (usize, f64)| json!({ "runs": runs, "mean": mean });
         json!({ "job": job.name, "figure": figure(&which), "modes": [mode(modes.low), mode(modes.high)] })

@@ -4,7 +4,7 @@ use blksched_measure::{Quantity, Sample};
 use serde_json::{Value, json};
 
 /// Mean, interval and spread over the seeds, and the value of each, with the unit; `null` if nothing was measured.
-pub(super) fn sample(sample: &Sample, unit: Quantity) -> Value {
+pub(crate) fn sample(sample: &Sample, unit: Quantity) -> Value {
     let spread = sample.spread();
     if spread.count == 0 {
         return Value::Null;

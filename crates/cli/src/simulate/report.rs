@@ -24,16 +24,7 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
     );
     let used = used::line(&[(contender.name.clone(), trial.clone())], scene.host.cpu_name());
     text += &(output::paragraph(&used) + "\n");
-    let reasons = &findings.reasons;
-    let tables = [
-        jobs(stage, findings),
-        reasons.waiting_table(),
-        reasons.disk_table(),
-        batches(reasons),
-        queue(reasons),
-        processors(findings),
-    ];
-    for table in memory::tables(&findings.host).iter().chain(&tables).filter(|table| !table.rows.is_empty()) {
+    for table in std::iter::once(&jobs(stage, findings)).chain(&reasons(findings)).filter(|t| !t.rows.is_empty()) {
         text += &render(table, Look::Text);
         text += "\n";
     }
@@ -41,6 +32,14 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
         text += &format!("note: the run was cut off after {}: --time makes it longer\n", findings.elapsed);
     }
     text
+}
+
+/// Why it was so: what calls and requests waited for, what the disk did, how batches began, what the queue did.
+pub(super) fn reasons(findings: &Findings) -> Vec<Table> {
+    let reasons = &findings.reasons;
+    let (queue, cpus) = (queue(reasons), processors(findings));
+    let others = [reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue, cpus];
+    memory::tables(&findings.host).into_iter().chain(others).collect()
 }
 
 /// One row per row of the report and direction; with how long each ran, if there are programs.

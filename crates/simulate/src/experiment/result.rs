@@ -35,6 +35,8 @@ pub struct RowAnswer {
     pub mail: Option<f64>,
     /// Ours: the row's statistic over the seeds; not a number if a run did not get there.
     pub ours: f64,
+    /// Ours, seed by seed.
+    pub values: Vec<f64>,
     /// The least over the seeds.
     pub ours_min: f64,
     /// The greatest.
@@ -109,6 +111,7 @@ impl Seen<'_> {
             high: row.high,
             covers_mail: row.covers_mail,
             claimed: row.claimed,
+            values,
         }
     }
 

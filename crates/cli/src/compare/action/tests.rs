@@ -61,6 +61,7 @@ fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
         misplaced: None,
         kept: None,
         memory: None,
+        cpu: None,
         totals: Dir::BOTH.map(|dir| (dir, total())),
         finished: false,
         hashes: Vec::new(),

@@ -17,8 +17,11 @@ pub(super) fn profile(chosen: &Measured, target: &Target) -> String {
         Known::Model(_) | Known::NotSaid => format!("devices={device}"),
     };
     text += &format!("[disk]\n{whose}\nelevator={}\n", chosen.scheduler);
-    let knobs: Vec<String> =
-        writes(chosen, target).iter().skip(1).map(|(file, value)| format!("/sys/block/{device}/{file}={value}\n")).collect();
+    let knobs: Vec<String> = writes(chosen, target)
+        .iter()
+        .skip(1)
+        .map(|(file, value)| format!("/sys/block/{device}/{file}={value}\n"))
+        .collect();
     if !knobs.is_empty() {
         text += &format!("\n[sysfs]\n{}", knobs.concat());
     }

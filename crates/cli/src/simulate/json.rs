@@ -1,0 +1,30 @@
+//! A single run for machines: what its jobs saw as a comparison has it, and why, table by table. The schema is
+//! `blksched/simulate/1` (docs/schema.md).
+
+use blksched_measure::Table;
+use blksched_simulate::{Findings, Trial};
+use serde_json::{Value, json};
+
+use super::report;
+use crate::compare::json::{Run, document, scheduler};
+use crate::compare::measured::Measured;
+use crate::input::{Contender, Stage};
+use crate::scene::Scene;
+
+pub(super) fn text(
+    (contender, stage, scene): (&Contender, &Stage, &Scene),
+    trial: &Trial,
+    findings: &Findings,
+    notes: &[String],
+) -> String {
+    let run = Run { stage, scene, seed: scene.seed, seeds: 1, limit: trial.limit };
+    let measured = Measured::of(contender, &stage.plan, std::slice::from_ref(findings));
+    let rest = json!({
+        "elapsed_ns": findings.elapsed.as_ns(),
+        "requests": findings.requests,
+        "scheduler": scheduler(&measured, trial),
+        "reasons": report::reasons(findings).iter().map(Table::json).collect::<Vec<Value>>(),
+        "notes": notes,
+    });
+    document("blksched/simulate/1", &run, rest)
+}
