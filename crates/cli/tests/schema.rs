@@ -80,7 +80,7 @@ fn leaves<'v>(value: &'v Value, path: &[String], keys: &[Key], found: &mut Vec<(
             all.iter().for_each(|one| leaves(one, &[path, &["[]".to_owned()]].concat(), keys, found));
         }
         Value::Object(all) => {
-            all.iter().for_each(|(key, one)| leaves(one, &[path, &[key.clone()]].concat(), keys, found));
+            all.iter().for_each(|(key, one)| leaves(one, &[path, std::slice::from_ref(key)].concat(), keys, found));
         }
         _ => found.push((path.to_vec(), value)),
     }
