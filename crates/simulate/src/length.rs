@@ -3,9 +3,9 @@
 //! **Rule** A pilot under the scheduler that the others are held against, with the first seed, is made longer twofold
 //! until it has lasted as long as such a disk needs (30 s if it turns, which is also three times what BFQ raises a new
 //! process for; else 1 s) and has seen 100 of everything that its jobs do, fsyncs too; or until it has cost so much
-//! that more would keep a person waiting; or for two minutes. What it costs is counted, not timed: requests (or I/Os, if
-//! memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs that
-//! only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
+//! that more would keep a person waiting; or for two minutes. What it costs is counted, not timed: requests (or I/Os,
+//! if memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs
+//! that only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
 
 use std::sync::Arc;
 
