@@ -28,7 +28,7 @@ use blksched_simulate::{Findings, Length, Trial};
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
-use crate::input::{Contender, Stage, contenders, notes_on, unthrottled};
+use crate::input::{Contender, Stage, contenders, notes_on, notes_on_files, unthrottled};
 use crate::output::{self, Look};
 use crate::scene::Scene;
 use crate::used;
@@ -72,7 +72,8 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     let mut contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
         let deaf = unthrottled(&contenders, scene.wbt_lat_usec);
-        let notes: Vec<String> = notes_on(&contenders).chain(stage.notes()).chain(deaf).collect();
+        let files = notes_on_files(&contenders, &stage.plan);
+        let notes: Vec<String> = notes_on(&contenders).chain(files).chain(stage.notes()).chain(deaf).collect();
         return Ok(output::print(&output::notes(&notes))?);
     }
     let length = stage.length(scene, &contenders[0])?;
@@ -113,6 +114,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     notes.extend(no_logs);
     notes.extend(notes_on(&contenders));
     notes.extend(unthrottled(&contenders, scene.wbt_lat_usec));
+    notes.extend(notes_on_files(&contenders, &stage.plan));
     #[cfg(target_os = "linux")]
     notes.extend(crate::validate::sentence(&scene.disk));
     let used: Vec<(String, Trial)> =

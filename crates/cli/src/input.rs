@@ -2,6 +2,7 @@
 //! before anything runs.
 
 mod contender;
+mod groups;
 pub(crate) mod trace;
 mod workload;
 
@@ -18,6 +19,7 @@ use blksched_workloads::{GaveUp, Plan};
 use crate::failure::Failure;
 use crate::scene::{Scene, When};
 pub(crate) use contender::{AROUND, Contender, contenders, notes_on, unthrottled};
+pub(crate) use groups::notes_on_files;
 use workload::Workload;
 
 /// A workload laid out on a disk.

@@ -90,7 +90,10 @@ pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<()
     match (&arguments.peers, uri) {
         (Some(file), _) => {
             let error = |error| Failure::Input(format!("--elevator {}:{error}", arguments.elevator));
-            catalogue.parse(&arguments.elevator).map_err(error)?;
+            let chosen = catalogue.parse(&arguments.elevator).map_err(error)?;
+            if let Some(note) = chosen.note() {
+                table.note(note);
+            }
             peers(arguments, &plan, file, &mut table)?;
         }
         (None, _) => {

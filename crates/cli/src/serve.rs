@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use blksched::Catalogue;
 use blksched_serve::{
-    AskError, Caching, EngineKind, Listen, Question, Reload, ServeError, ServerConfig, Shares, serve, sizes,
+    AskError, Caching, EngineKind, Files, Listen, Question, Reload, ServeError, ServerConfig, Shares, check_policies,
+    serve, sizes,
 };
 
 use crate::failure::Failure;
@@ -44,7 +45,8 @@ fn start(arguments: &ServeArguments, reload: Option<Reload>, catalogue: &Catalog
     config.reload = reload;
     if arguments.check {
         private.map(std::fs::remove_dir_all);
-        return Ok(output::print(&format!("{} exports: understood\n", config.exports.len()))?);
+        let note = config.elevator.note().map_or(String::new(), |note| format!("note: {note}\n"));
+        return Ok(output::print(&format!("{} exports: understood\n{note}", config.exports.len()))?);
     }
     let quiet = arguments.run.is_some();
     log::begin(arguments)?;
@@ -97,6 +99,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
             Keeper::Time => Shares::ByTime,
             Keeper::Scheduler => Shares::ByScheduler,
         },
+        disk_files: disk_files(arguments)?,
         depth: arguments.depth,
         max_sectors: arguments.max_sectors_kb.map(|kib| 2 * kib),
         caching: if arguments.page_cache { Caching::PageCache } else { Caching::Direct },
@@ -116,7 +119,23 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         reload: None,
         run: arguments.run.clone(),
     };
+    check_policies(&config).map_err(Failure::Input)?;
     Ok((config, private))
+}
+
+/// What is written to the disks' own files.
+fn disk_files(arguments: &ServeArguments) -> Result<Files, Failure> {
+    let mut files = Files::default();
+    let said = [
+        ("--io-cost-qos", "io.cost.qos", &arguments.io_cost_qos),
+        ("--io-cost-model", "io.cost.model", &arguments.io_cost_model),
+    ];
+    for (option, file, text) in said {
+        let Some(text) = text else { continue };
+        Files::check(file, text).map_err(|why| Failure::Input(format!("{option} '{text}': {why}")))?;
+        files.write(file, text);
+    }
+    Ok(files)
 }
 
 /// Figures are for this machine: whoever is elsewhere asks through a proxy that says who may.

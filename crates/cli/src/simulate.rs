@@ -11,7 +11,7 @@ use blksched::Catalogue;
 
 use crate::args::{OutputFormat, SimulateArguments};
 use crate::failure::Failure;
-use crate::input::{Stage, contenders, notes_on, unthrottled};
+use crate::input::{Stage, contenders, notes_on, notes_on_files, unthrottled};
 use crate::output;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
@@ -24,7 +24,8 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         return Err(Failure::Input(format!("--elevator {}: {several}", contenders.len())));
     }
     let contender = contenders.remove(0);
-    let known = notes_on(std::slice::from_ref(&contender)).chain(stage.notes());
+    let files = notes_on_files(std::slice::from_ref(&contender), &stage.plan);
+    let known = notes_on(std::slice::from_ref(&contender)).chain(files).chain(stage.notes());
     let known = known.chain(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
     let mut notes: Vec<String> = known.collect();
     if scene.parse_only {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use blksched::{Catalogue, Choice, GroupId, Limits, Plugging, QueueConfig, Sector, Silence, Slots};
+use blksched::{Catalogue, Choice, GroupId, Limits, Plugging, QueueConfig, Sector, Silence};
 use blksched_conformance::calls::LoggedQueue;
 use blksched_nbd::Export;
 
@@ -15,6 +15,7 @@ use crate::claims::Claims;
 use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::engine;
 use crate::orders::Desk;
+use crate::policies::{self, Setting};
 use crate::record::{self, Log, Trace};
 use crate::shard::{Parts, Shard};
 use crate::tenant::Tenant;
@@ -72,6 +73,7 @@ struct Plan {
 /// If an export cannot be opened, a knob or weight does not fit, or a thread cannot start.
 pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, ServeError> {
     check(config)?;
+    policies::check(config).map_err(ServeError::Config)?;
     let mut plans: Vec<Plan> = Vec::new();
     let mut claims = Claims::default();
     let (mut exports, mut places) = (Vec::new(), Vec::new());
@@ -167,7 +169,7 @@ impl Plan {
         let trace = config.record.as_deref().map(|directory| Trace::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
         let (desk, orders, bell) = Desk::new().map_err(ServeError::system("making an eventfd"))?;
-        let shares = config.shares;
+        let (setting, disk_files) = (Setting::of(config), config.disk_files.clone());
         let (elevator, knobs) = (config.elevator.clone(), config.knobs.clone());
         let (catalogue, kind, patience, disk) = (catalogue.clone(), config.engine, config.patience, name.clone());
         let (ready, started) = channel();
@@ -181,7 +183,7 @@ impl Plan {
                 elevator,
                 catalogue,
                 tenants,
-                shares,
+                setting,
                 engine,
                 model,
                 largest_piece,
@@ -191,6 +193,7 @@ impl Plan {
                 patience,
             });
             shard.set_knobs(&knobs).map_err(ServeError::Config)?;
+            shard.write_files(&disk_files).map_err(ServeError::Config)?;
             let _ = ready.send(());
             drop(ready);
             shard.run().map_err(ServeError::system(what))
@@ -237,7 +240,7 @@ fn queue_config(config: &ServerConfig, tenants: &[Tenant]) -> QueueConfig {
         depth: config.depth,
         // Requests that arrive together are handed over together: that is the plug.
         plugging: Plugging::Never,
-        slots: Slots::Unbounded { nr_requests: preset.slots.nr_requests() },
+        slots: Setting::of(config).slots(preset.slots.nr_requests()),
         ..QueueConfig::default()
     }
 }
@@ -267,6 +270,7 @@ mod tests {
             access,
             locking: Locking::On,
             share: Share::default(),
+            files: crate::policies::Files::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use blksched_disks::DiskSpec;
 use crate::access::Rule;
 use crate::caps::Limit;
 use crate::engine::EngineKind;
+use crate::policies::Files;
 use crate::reload::Reload;
 
 /// A whole server.
@@ -21,6 +22,8 @@ pub struct ServerConfig {
     pub knobs: Vec<(String, i64)>,
     /// Who keeps the tenants' shares.
     pub shares: Shares,
+    /// What is written to the disks' `io.cost.qos` and `io.cost.model`.
+    pub disk_files: Files,
     /// How many requests a disk gets at a time.
     pub depth: u32,
     /// The largest request \[512-byte sectors\]; none: the scheduler's kernel's own.
@@ -68,6 +71,8 @@ pub struct ExportConfig {
     pub locking: Locking,
     /// Its share.
     pub share: Share,
+    /// What is written to its `io` files.
+    pub files: Files,
 }
 
 /// A tenant's part of its disk.

@@ -7,9 +7,10 @@ use blksched::{Class, nearest};
 
 use crate::caps::Limit;
 use crate::config::{Access, ExportConfig, Locking, Share, Source};
+use crate::policies::{Files, OF_TENANT};
 use crate::sizes;
 
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 18] = [
     "weight",
     "class",
     "level",
@@ -24,6 +25,10 @@ const OPTIONS: [&str; 14] = [
     "lock",
     "ro",
     "rw",
+    "io.weight",
+    "io.max",
+    "io.latency",
+    "io.prio.class",
 ];
 
 /// Why a text is no export.
@@ -50,6 +55,7 @@ struct Said {
     description: String,
     read_only: bool,
     locking: Locking,
+    files: Files,
 }
 
 impl FromStr for ExportConfig {
@@ -130,6 +136,10 @@ impl Said {
             }
             "ro" => self.read_only = true,
             "rw" => self.read_only = false,
+            file if OF_TENANT.contains(&file) => {
+                Files::check(file, value)?;
+                self.files.write(file, value);
+            }
             _ => {
                 let near = nearest(key, OPTIONS).map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
                 return Err(format!("no option is called `{key}`{near} (known: {})", OPTIONS.join(", ")));
@@ -157,6 +167,7 @@ impl Said {
             access: if self.read_only { Access::ReadOnly } else { Access::ReadWrite },
             locking: self.locking,
             share: Share { bytes: bytes?, ops: ops?, ..self.share },
+            files: self.files,
         })
     }
 }
@@ -189,6 +200,10 @@ mod tests {
         assert_eq!(export.share.bytes, Some(Limit { rate: 10 << 20, burst: 1 << 20 }));
         assert_eq!(export.share.ops, Some(Limit { rate: 100, burst: 5 }));
         assert_eq!(export.access, Access::ReadOnly);
+        let text = "a=/x,io.max=rbps=1048576 wiops=120,io.latency=target=10000,io.prio.class=idle";
+        let export: ExportConfig = text.parse().unwrap();
+        assert_eq!(export.files.read("io.max"), "rbps=1048576 wiops=120");
+        assert_eq!(export.files.written().count(), 3);
         assert_eq!("m=mem:1G".parse::<ExportConfig>().unwrap().source, Source::Memory(1 << 30));
     }
 
@@ -203,6 +218,8 @@ mod tests {
         assert!(error("a=/x,burst_ops=5").contains("needs its rate"));
         assert!(error("=x").contains("a name"));
         assert!(error("a=/x,weight=2,weight=3").contains(":15: `weight=3`: this was said before"));
+        assert!(error("a=/x,io.max=rbsp=5").contains(":6: io.max: column 1: `rbsp`"));
+        assert!(error("a=/x,io.mux=rbps=5").contains("the nearest is `io.max`"));
         assert!(error("a=/x,ro,rw").contains(":9: `rw`: this was said before"));
     }
 }

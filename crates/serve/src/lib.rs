@@ -32,6 +32,7 @@ mod metrics;
 mod notify;
 mod orders;
 pub mod peers;
+mod policies;
 mod record;
 mod reload;
 mod shard;
@@ -46,6 +47,7 @@ pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;
 pub use orders::Question;
+pub use policies::{Files, check as check_policies};
 pub use reload::Reload;
 pub use shard::Shard;
 
@@ -80,6 +82,9 @@ impl ServeError {
 /// # Errors
 /// If the server cannot start, or a disk's thread fails.
 pub fn serve(config: ServerConfig, catalogue: &Catalogue, say: &mut dyn FnMut(&str)) -> Result<u8, ServeError> {
+    if let Some(note) = config.elevator.note() {
+        tracing::warn!("{note}");
+    }
     let house = assemble::assemble(&config, catalogue)?;
     front::Front::open(&config, house, say)?.run(config, say)
 }

@@ -43,6 +43,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
                 changes.now.push((export.name.clone(), question));
             }
         }
+        files(&before, export, &mut changes);
         let same = before.source == export.source && before.disk == export.disk && before.access == export.access;
         if !same {
             changes.later.push(format!("export {} is of something else", export.name));
@@ -53,6 +54,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     let others = [
         ("elevator", old.elevator.to_string() != new.elevator.to_string() || old.knobs != new.knobs),
         ("shares", old.shares != new.shares),
+        ("io_cost_qos or io_cost_model", old.disk_files != new.disk_files),
         ("depth", old.depth != new.depth),
         ("memory", old.memory != new.memory),
         ("listening", old.listen != new.listen || old.control != new.control || old.metrics != new.metrics),
@@ -60,6 +62,17 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     ];
     changes.later.extend(others.iter().filter(|(_, differs)| *differs).map(|(what, _)| (*what).to_owned()));
     changes
+}
+
+/// What is written to an export's `io` files now; a file that is not spoken of any more keeps what it has.
+fn files(old: &ExportConfig, new: &ExportConfig, changes: &mut Changes) {
+    let name = &new.name;
+    for (file, text) in new.files.written().filter(|(file, text)| old.files.read(file) != *text) {
+        let question = Question::Set(format!("tenants/{name}/{file}"), text.to_owned());
+        changes.now.push((name.clone(), question));
+    }
+    let gone = old.files.written().filter(|(file, _)| new.files.written().all(|(own, _)| own != *file));
+    changes.later.extend(gone.map(|(file, _)| format!("export {name} without {file}")));
 }
 
 /// A share as what is set, in an order in which it can be; a burst only where there is a rate.

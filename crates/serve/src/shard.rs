@@ -16,10 +16,10 @@ use blksched_conformance::calls::LoggedQueue;
 use blksched_disks::Disk;
 use slab::Slab;
 
-use crate::config::Shares;
 use crate::connection::{Connection, Room};
 use crate::engine::{Engine, Event, Io, Part};
 use crate::orders::Order;
+use crate::policies::{Files, Setting};
 use crate::record::Trace;
 use crate::tenant::Tenant;
 use crate::turns::Turns;
@@ -32,6 +32,7 @@ mod device_time;
 mod extents;
 mod eyes;
 mod fair;
+mod files;
 mod finish;
 mod flush;
 mod issue;
@@ -60,8 +61,10 @@ pub struct Shard {
     connections: Slab<Connection>,
     works: Slab<Work>,
     pieces: Slab<Piece>,
-    /// Who keeps the tenants' shares.
-    shares: Shares,
+    /// Who keeps the tenants' shares, and which files can be written.
+    setting: Setting,
+    /// What was written to the disk's `io.cost.qos` and `io.cost.model`.
+    files: Files,
     turns: Turns,
     /// When the next one's turn comes at the latest, if the disk waits for the one whose turn it is.
     turn_at: Option<Instant>,
@@ -148,7 +151,7 @@ pub(crate) struct Parts {
     pub(crate) elevator: Choice,
     pub(crate) catalogue: Catalogue,
     pub(crate) tenants: Vec<Tenant>,
-    pub(crate) shares: Shares,
+    pub(crate) setting: Setting,
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) model: Option<Box<dyn Disk>>,
     pub(crate) largest_piece: usize,
@@ -160,7 +163,7 @@ pub(crate) struct Parts {
 
 impl Shard {
     pub(crate) fn new(parts: Parts) -> Shard {
-        let Parts { queue, elevator, catalogue, tenants, shares, engine, model, .. } = parts;
+        let Parts { queue, elevator, catalogue, tenants, setting, engine, model, .. } = parts;
         let Parts { largest_piece, trace, orders, bell, patience, .. } = parts;
         let config = queue.header().queue;
         let mut shard = Shard {
@@ -169,7 +172,8 @@ impl Shard {
             elevator,
             catalogue,
             clock: Clock::start(),
-            shares,
+            setting,
+            files: Files::default(),
             turns: Turns::new(config.rotational),
             turn_at: None,
             device_time: DeviceTime::default(),

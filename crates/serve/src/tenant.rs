@@ -10,6 +10,7 @@ use crate::buffer::Pool;
 use crate::caps::Caps;
 use crate::config::{Access, ExportConfig, Share};
 use crate::latency::Latencies;
+use crate::policies::Files;
 
 /// One tenant of a disk.
 pub struct Tenant {
@@ -23,6 +24,8 @@ pub struct Tenant {
     pub group: GroupId,
     /// Its share.
     pub share: Share,
+    /// What was written to its `io` files.
+    pub files: Files,
     /// Its caps, with what is left of them.
     pub caps: Caps,
     /// Pieces that wait for its caps.
@@ -107,6 +110,7 @@ impl Tenant {
             base,
             group,
             share: config.share,
+            files: config.files.clone(),
             caps,
             gate: VecDeque::new(),
             pool: Pool::new(memory),

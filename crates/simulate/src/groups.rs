@@ -3,7 +3,7 @@
 use blksched::{BlockQueue, Choice, Group, GroupId, Instant, Listener};
 use blksched_disks::sheet::six_figures;
 use blksched_disks::{DiskSpec, SixFigures};
-use blksched_workloads::Plan;
+use blksched_workloads::GroupPlan;
 
 /// Files that only the root has, whichever job names them.
 const OF_ROOT: [&str; 2] = ["io.cost.qos", "io.cost.model"];
@@ -12,15 +12,15 @@ const OF_ROOT: [&str; 2] = ["io.cost.qos", "io.cost.model"];
 /// slot is short, and then nobody is throttled. The model is the disk's own, so its rate is what the disk can do.
 const COST_QOS: &str = "enable=1 ctrl=user rlat=25000 wlat=25000 min=50.00 max=100.00";
 
-/// Make the plan's groups and write their files.
-pub(crate) fn make<L: Listener>(queue: &mut BlockQueue<L>, choice: &Choice, disk: &DiskSpec, plan: &Plan) {
+/// Make a plan's groups and write their files.
+pub(crate) fn make<L: Listener>(queue: &mut BlockQueue<L>, choice: &Choice, disk: &DiskSpec, groups: &[GroupPlan]) {
     let now = Instant::ZERO;
     if let Some(overflows) = choice.io_cost {
         queue.ensure_io_cost(now, overflows);
         write(queue, GroupId::ROOT, "io.cost.model", &cost_model(disk));
         write(queue, GroupId::ROOT, "io.cost.qos", COST_QOS);
     }
-    for (nth, group) in (1..).zip(&plan.groups) {
+    for (nth, group) in (1..).zip(groups) {
         let made = Group { parent: group.parent, weight: group.weight, ..Group::default() };
         queue.set_group(now, GroupId(nth), made).expect("a plan has few groups, with weights that were checked");
         for (file, text) in &group.files {

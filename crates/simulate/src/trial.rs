@@ -230,7 +230,7 @@ impl Trial {
         for (knob, raw) in &self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
         }
-        crate::groups::make(&mut queue, &self.elevator, &self.disk, &self.plan);
+        crate::groups::make(&mut queue, &self.elevator, &self.disk, &self.plan.groups);
         let clerk = Clerk::new(&self.plan, is_told);
         let config = self.queue_config(&self.elevator.build(), &disk.facts());
         let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());

@@ -235,6 +235,15 @@ pub enum Call {
         /// The share of its own submitters beside its children.
         leaf_weight: u32,
     },
+    /// A file of a group is written.
+    File {
+        /// Whose; 0: the root's.
+        id: u32,
+        /// Its name.
+        file: String,
+        /// What is written.
+        text: String,
+    },
     /// A group is gone.
     Ungroup {
         /// Which.

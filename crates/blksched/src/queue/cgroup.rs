@@ -58,6 +58,8 @@ pub(super) struct BioGate {
     /// Is any limit written? Without, nobody asks.
     limits: bool,
     classes: BTreeMap<GroupId, PrioClass>,
+    /// `io.weight`, for an io.cost that is switched on later.
+    weights: BTreeMap<GroupId, u32>,
     held: BTreeMap<u64, Bio>,
     next: u64,
 }
@@ -68,6 +70,7 @@ impl Default for BioGate {
             max: Throttle::new(JIFFIES, Era::default()),
             limits: false,
             classes: BTreeMap::new(),
+            weights: BTreeMap::new(),
             held: BTreeMap::new(),
             next: 0,
         }
@@ -150,7 +153,11 @@ impl<L: Listener> BlockQueue<L> {
                 }
                 self.configure(now, id, &written);
             }
-            Written::Weight(_) | Written::CostQos(_) => self.configure(now, id, &written),
+            Written::Weight(weight) => {
+                self.gate.weights.insert(id, *weight);
+                self.configure(now, id, &written);
+            }
+            Written::CostQos(_) => self.configure(now, id, &written),
         }
         self.changed();
         Ok(())
@@ -166,6 +173,9 @@ impl<L: Listener> BlockQueue<L> {
         let (model, qos) = (None, None);
         let config = Config { jiffies: JIFFIES, class, model, qos, overflows, era: CostEra::default() };
         self.add_policy(now, Box::new(IoCostPolicy::new(config)));
+        for (id, weight) in self.gate.weights.clone() {
+            self.configure(now, id, &Written::Weight(weight));
+        }
     }
 
     fn configure(&mut self, now: Instant, id: GroupId, written: &Written) {
@@ -217,6 +227,7 @@ impl<L: Listener> BlockQueue<L> {
         let mut released = Vec::new();
         self.gate.max.remove_group(id, &mut released);
         self.gate.classes.remove(&id);
+        self.gate.weights.remove(&id);
         self.submit_released(now, &released);
     }
 }

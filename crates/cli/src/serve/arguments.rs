@@ -12,7 +12,8 @@ use crate::scene::some_time;
 #[command(after_help = SERVE_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct ServeArguments {
     /// What to serve: NAME=PATH or NAME=mem:SIZE, and options behind commas: weight, class, level, bps, iops,
-    /// burst_bytes, burst_ops, offset, size, disk, description, lock, ro; may be repeated
+    /// burst_bytes, burst_ops, offset, size, disk, description, lock, ro, and a cgroup's files io.max, io.latency,
+    /// io.weight, io.prio.class, as in 'a=a.img,io.max=rbps=10485760 wiops=120'; may be repeated
     #[arg(long, value_name = "NAME=PATH[,OPTION]…", required_unless_present = "config")]
     pub(crate) export: Vec<String>,
     /// Read all this from a TOML file instead: the options' names as keys, with `_`, and [[export]] tables with name,
@@ -28,6 +29,12 @@ pub(crate) struct ServeArguments {
     /// Who keeps the exports' shares of a disk
     #[arg(long, value_name = "WHO", value_enum, default_value_t = Keeper::Time)]
     pub(crate) shares: Keeper,
+    /// Write this to every disk's io.cost.qos, as in 'enable=1 min=50.00 max=100.00'; needs --shares scheduler
+    #[arg(long, value_name = "KEY=VALUE …")]
+    pub(crate) io_cost_qos: Option<String>,
+    /// Write this to every disk's io.cost.model: the line that `blksched disk iocost DISK` prints
+    #[arg(long, value_name = "KEY=VALUE …")]
+    pub(crate) io_cost_model: Option<String>,
     /// Turn a knob, as in bfq.slice_idle=0; may be repeated
     #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
     pub(crate) set: Vec<String>,

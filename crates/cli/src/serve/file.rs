@@ -111,6 +111,23 @@ fn of_exports(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<S
     items.iter().map(|item| of_export(source, item).map(|text| format!("--export={text}"))).collect()
 }
 
+/// The entries of a table; one in a table below it (`io.max = …` without quotes) by its whole name.
+fn entries<'v, 't>(table: &'v DeTable<'t>) -> Vec<(Spanned<String>, &'v Spanned<DeValue<'t>>)> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        let name = |more: &str| Spanned::new(key.span(), format!("{}{more}", key.get_ref()));
+        match value.get_ref() {
+            DeValue::Table(below) => {
+                found.extend(
+                    entries(below).into_iter().map(|(own, value)| (name(&format!(".{}", own.get_ref())), value)),
+                );
+            }
+            _ => found.push((name(""), value)),
+        }
+    }
+    found
+}
+
 fn of_export(source: &Source<'_>, item: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
     let at = item.span().start;
     let table = item.get_ref().as_table().ok_or_else(|| source.error(at, "expected a table [[export]]"))?;
@@ -119,8 +136,8 @@ fn of_export(source: &Source<'_>, item: &Spanned<DeValue<'_>>) -> Result<String,
         plain(source, key, value)
     };
     let mut text = format!("{}={}", needed("name")?, needed("path")?);
-    for (key, value) in table {
-        let name: &str = key.get_ref();
+    for (key, value) in entries(table) {
+        let name = key.get_ref().as_str();
         if ["name", "path"].contains(&name) {
             continue;
         }

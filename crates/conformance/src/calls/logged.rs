@@ -1,8 +1,8 @@
 //! A block queue that writes down every call and its answer, if somebody wants to know; else just a block queue.
 
 use blksched::{
-    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupId, Instant, KnobError, Listener, Next, Outcome,
-    QueueConfig, RequestId, Silence, Submitted, SubmitterId,
+    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupFileError, GroupId, Instant, KnobError, Listener, Next,
+    Outcome, QueueConfig, RequestId, Silence, Submitted, SubmitterId,
 };
 use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
 
@@ -101,6 +101,23 @@ impl<L: Listener> LoggedQueue<L> {
         let result = self.queue.set_group(now, id, group);
         let Group { parent, weight, leaf_weight } = group;
         self.log(now, || Call::Group { id: id.0, parent: parent.0, weight, leaf_weight }, || answer_of(&result));
+        result
+    }
+
+    /// As [`BlockQueue::write_group_file`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_group_file(
+        &mut self,
+        now: Instant,
+        id: GroupId,
+        file: &str,
+        text: &str,
+    ) -> Result<(), GroupFileError> {
+        let result = self.queue.write_group_file(now, id, file, text);
+        let call = || Call::File { id: id.0, file: file.to_owned(), text: text.to_owned() };
+        self.log(now, call, || answer_of(&result));
         result
     }
 

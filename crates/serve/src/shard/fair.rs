@@ -28,7 +28,7 @@ fn part_of(time: Span, part: u128, total: u128) -> Span {
 impl Shard {
     /// A piece may go as far as its caps are concerned.
     pub(super) fn offer(&mut self, piece: u32, tenant: usize) {
-        match self.shares {
+        match self.setting.shares {
             Shares::ByTime => self.turns.add(self.now, tenant, piece, self.kind(piece)),
             Shares::ByScheduler => self.enter(piece, tenant),
         }
@@ -49,7 +49,7 @@ impl Shard {
     /// merges. True if anything went.
     pub(super) fn take_turns(&mut self) -> bool {
         self.turn_at = None;
-        if self.shares == Shares::ByScheduler {
+        if self.setting.shares == Shares::ByScheduler {
             return false;
         }
         let under_way = self.queue.queue().requests().len();

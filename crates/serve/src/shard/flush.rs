@@ -25,7 +25,7 @@ impl Shard {
     /// Let the flushes go that have waited long enough, or for nobody.
     pub(super) fn release_flushes(&mut self, tenant: usize) {
         // Where turns are taken, flushes take theirs.
-        let early = self.shares == Shares::ByScheduler && self.now < self.tenants[tenant].flushes_from;
+        let early = self.setting.shares == Shares::ByScheduler && self.now < self.tenants[tenant].flushes_from;
         if self.tenants[tenant].held_flushes.is_empty() || (early && self.rivals(tenant) > 0) {
             return;
         }

@@ -7,6 +7,7 @@ use crate::caps::Limit;
 use crate::config::Shares;
 use crate::latency::{BOUNDS_US, KINDS};
 use crate::orders::Question;
+use crate::policies::{OF_DISK, OF_TENANT as FILES_OF_TENANT};
 use crate::tenant::{Tenant, Used};
 
 /// What a tenant has.
@@ -34,9 +35,11 @@ impl Shard {
                 .iter()
                 .map(|name| format!("queue/{name}"))
                 .collect();
+        names.extend(OF_DISK.iter().map(|file| format!("queue/{file}")));
         names.extend(self.knobs().iter().map(|knob| format!("queue/iosched/{}", knob.name)));
         for tenant in &self.tenants {
-            names.extend(OF_TENANT.iter().map(|name| format!("tenants/{}/{name}", tenant.export.name)));
+            let own = OF_TENANT.iter().chain(&FILES_OF_TENANT);
+            names.extend(own.map(|name| format!("tenants/{}/{name}", tenant.export.name)));
         }
         names.sort();
         names
@@ -60,12 +63,19 @@ impl Shard {
             return Ok(shown(found, tunables.get(knob).unwrap_or_default()));
         }
         if let Some((tenant, what)) = of_tenant(name) {
-            let tenant = &self.tenants[self.tenant_called(tenant).ok_or_else(|| self.unknown(name))?];
+            let at = self.tenant_called(tenant).ok_or_else(|| self.unknown(name))?;
+            if let Some(text) = self.tenant_file(at, what) {
+                return Ok(text);
+            }
+            let tenant = &self.tenants[at];
             if what == "waits" {
-                let waits = self.waits_of(self.tenant_called(&tenant.export.name).unwrap_or_default());
+                let waits = self.waits_of(at);
                 return Ok(waits.map(|(what, count)| format!("{what}={count}")).join(" "));
             }
             return value_of(tenant, what).ok_or_else(|| self.unknown(name));
+        }
+        if let Some(text) = name.strip_prefix("queue/").and_then(|file| self.disk_file(file)) {
+            return Ok(text);
         }
         match name {
             "queue/scheduler" => Ok(self.schedulers()),
@@ -90,7 +100,7 @@ impl Shard {
     }
 
     fn shown_shares(&self) -> String {
-        let each = Shares::ALL.map(|(name, shares)| match shares == self.shares {
+        let each = Shares::ALL.map(|(name, shares)| match shares == self.setting.shares {
             true => format!("[{name}]"),
             false => name.to_owned(),
         });
@@ -100,7 +110,7 @@ impl Shard {
     /// Where turns are taken, the device gets no more than this at a time.
     fn set_depth(&mut self, value: &str) -> Result<(), String> {
         let most = self.queue.header().queue.depth;
-        if self.shares == Shares::ByScheduler {
+        if self.setting.shares == Shares::ByScheduler {
             return Err("queue/depth: can be changed where shares are kept by time (queue/shares)".to_owned());
         }
         let depth = value.parse().ok().filter(|depth| (1..=most).contains(depth));
@@ -112,7 +122,8 @@ impl Shard {
     fn set_shares(&mut self, value: &str) -> Result<(), String> {
         let found = Shares::ALL.into_iter().find(|(name, _)| *name == value);
         let (_, shares) = found.ok_or_else(|| format!("queue/shares: expected time or scheduler, not `{value}`"))?;
-        self.shares = shares;
+        self.may_keep(shares).map_err(|why| format!("queue/shares: {why}"))?;
+        self.setting.shares = shares;
         // What waits for its turn goes where it now waits.
         for (tenant, piece) in self.turns.release() {
             self.offer(piece, tenant);
@@ -133,6 +144,9 @@ impl Shard {
                 Some(why) => format!("{name}: {why}"),
             });
         }
+        if let Some(file) = name.strip_prefix("queue/").filter(|file| OF_DISK.contains(file)) {
+            return self.write_disk_file(file, value);
+        }
         match name {
             "queue/scheduler" => {
                 let choice = self.catalogue.parse(value).map_err(|error| format!("{name}:{error}"))?;
@@ -149,6 +163,9 @@ impl Shard {
 
     /// `Err(None)`: there is no such thing.
     fn set_of_tenant(&mut self, at: usize, what: &str, value: &str) -> Result<(), Option<String>> {
+        if FILES_OF_TENANT.contains(&what) {
+            return self.write_tenant_file(at, what, value).map_err(Some);
+        }
         let now = self.now;
         let tenant = &mut self.tenants[at];
         let share = &mut tenant.share;

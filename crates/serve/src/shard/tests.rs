@@ -7,6 +7,7 @@ mod clients;
 mod durability;
 mod limits;
 mod matrix;
+mod policies;
 mod power;
 mod random;
 mod rig;

@@ -1,14 +1,16 @@
 //! The little language in which an experiment says what a number is: `finish(cat)@batch64 / finish(cat)@batch32`.
 //!
 //! ```text
+//! claim   = sum [ (<=|>=) sum ]
 //! sum     = product { (+|-) product }
 //! product = operand { (*|/) operand }
-//! operand = number | ( sum ) | REDUCER ( sum ) | MEASURE ( word, … ) [ @run ]
+//! operand = number | ( claim ) | REDUCER ( sum ) | MEASURE ( word, … ) [ @run ]
 //! ```
 //!
 //! A measure gives one value per process (or one in all), of one seed's run; a `*` in a process's or a run's name
 //! stands for anything, and then there is a value for each. Reducers (`min`, `max`, `mean`, `median`, `sum`, the
-//! `second` and `third` least) make one of many. A list and a single value combine value by value.
+//! `second` and `third` least) make one of many. A list and a single value combine value by value. What holds is 1, what
+//! does not hold, or is about a value that does not exist, 0.
 
 use super::measures::{Measure, measure_names, measure_of};
 use super::outcome::Outcome;
@@ -33,6 +35,8 @@ enum Operator {
     Subtract,
     Multiply,
     Divide,
+    AtMost,
+    AtLeast,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +81,7 @@ impl Expression {
     /// What is wrong, with the offending word.
     pub fn parse(text: &str) -> Result<Expression, Misunderstood> {
         let mut parser = Parser { rest: text.trim_start() };
-        let node = parser.sum()?;
+        let node = parser.claim()?;
         match parser.rest.is_empty() {
             true => Ok(Expression { node }),
             false => Err(parser.expected("an operator or the end")),
@@ -155,6 +159,8 @@ impl Operator {
             Operator::Subtract => a - b,
             Operator::Multiply => a * b,
             Operator::Divide => a / b,
+            Operator::AtMost => f64::from(u8::from(a <= b)),
+            Operator::AtLeast => f64::from(u8::from(a >= b)),
         };
         match (left.as_slice(), right.as_slice()) {
             ([a], many) => many.iter().map(|&b| one(*a, b)).collect(),
@@ -211,6 +217,19 @@ impl<'t> Parser<'t> {
         word.trim_end()
     }
 
+    fn claim(&mut self) -> Result<Node, Misunderstood> {
+        let left = self.sum()?;
+        let operator = match () {
+            () if self.take('<') => Operator::AtMost,
+            () if self.take('>') => Operator::AtLeast,
+            () => return Ok(left),
+        };
+        if !self.take('=') {
+            return Err(self.expected("`=`, as in `<=`"));
+        }
+        Ok(Node::Combine(operator, Box::new(left), Box::new(self.sum()?)))
+    }
+
     fn sum(&mut self) -> Result<Node, Misunderstood> {
         let mut left = self.product()?;
         loop {
@@ -237,7 +256,7 @@ impl<'t> Parser<'t> {
 
     fn operand(&mut self) -> Result<Node, Misunderstood> {
         if self.take('(') {
-            let inner = self.sum()?;
+            let inner = self.claim()?;
             return if self.take(')') { Ok(inner) } else { Err(self.expected("`)`")) };
         }
         let word = self.until(|c| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
@@ -307,6 +326,16 @@ mod tests {
         assert_eq!(value("(1+2) * 3"), [9.0]);
         assert_eq!(value("2 - 1 - 1"), [0.0]);
         assert_eq!(value("max(3) / min(2)"), [1.5]);
+    }
+
+    #[test]
+    fn what_holds_is_1_and_what_is_not_known_does_not_hold() {
+        assert_eq!(value("1 + 1 <= 2"), [1.0]);
+        assert_eq!(value("(3 <= 2) + (3 >= 2) + (2 >= 2)"), [2.0]);
+        assert_eq!(value("(0/0 <= 1) + (0/0 >= 1)"), [0.0]);
+        for text in ["1 < 2", "1 <=", "1 <= 2 <= 3", ">= 1"] {
+            assert!(Expression::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ impl Run {
         for (knob, raw) in &scene.knobs {
             queue.set(Instant::ZERO, knob, *raw).map_err(|error| error.to_string())?;
         }
+        crate::groups::make(&mut queue, &scene.elevator, &scene.disk, scene.groups());
         let actors = scene.actors(seed)?;
         let (mut sources, mut clerk) = (Vec::new(), Clerk::default());
         let allowed = vec![CpuSet::ALL; actors.len()];

@@ -18,7 +18,7 @@ use blksched::{Catalogue, Choice, Instant, Span, SubmitterId};
 use blksched_disks::DiskSpec;
 use blksched_workloads::fio::{Host, JobFile, Style, Text};
 use blksched_workloads::programs::{Process, Program, Settings, Start, program};
-use blksched_workloads::{JobPlan, Plan, Source as Submitter, builtin};
+use blksched_workloads::{GroupPlan, JobPlan, Plan, Source as Submitter, builtin};
 
 use super::reader::{ExperimentError, Located, Place, Source};
 use crate::cpu::{CpuPreset, HostCpus};
@@ -124,6 +124,20 @@ impl Scene {
         Ok(actors)
     }
 
+    /// The groups of its job file; programs have none.
+    pub(crate) fn groups(&self) -> &[GroupPlan] {
+        self.grouped().next().map_or(&[], |plan| &plan.groups)
+    }
+
+    /// Job files that make groups.
+    fn grouped(&self) -> impl Iterator<Item = &Plan> {
+        let plans = self.workloads.iter().filter_map(|workload| match workload {
+            Workload::Job { plan, .. } => Some(&**plan),
+            Workload::Program(_) => None,
+        });
+        plans.filter(|plan| !plan.groups.is_empty())
+    }
+
     /// The names of its processes.
     pub(super) fn names(&self) -> Result<Vec<String>, String> {
         Ok(self.actors(1)?.into_iter().map(|actor| actor.name).collect())
@@ -156,6 +170,10 @@ impl Director<'_> {
             disk_sectors,
         };
         scene.names().map_err(|problem| self.source.complain(at, problem))?;
+        if scene.grouped().nth(1).is_some() {
+            let problem = "two of its job files have a `cgroup`: expected all groups in one job file";
+            return Err(self.source.complain(at, problem));
+        }
         Ok(scene)
     }
 

@@ -194,7 +194,7 @@ fn a_client_that_takes_no_replies_leaves_as_much_memory_to_others_as_it_holds() 
 fn what_a_client_that_has_gone_had_queued_is_taken_back() {
     for shares in [crate::config::Shares::ByTime, crate::config::Shares::ByScheduler] {
         let mut rig = settled("noop", 2);
-        rig.shard.shares = shares;
+        rig.shard.setting.shares = shares;
         rig.shard.answer(&crate::orders::Question::Set("tenants/a/iops".to_owned(), "10".to_owned())).unwrap();
         rig.shard.answer(&crate::orders::Question::Set("tenants/a/burst_ops".to_owned(), "20".to_owned())).unwrap();
         let (gone, other) = (rig.client(0), rig.client(0));

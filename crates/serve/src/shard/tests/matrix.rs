@@ -12,11 +12,12 @@ use blksched_nbd::Command;
 use super::rig::*;
 use crate::config::{Caching, Shares};
 use crate::engine::Io;
+use crate::policies::{Files, Setting};
 use crate::shard::clock::Clock;
 
 /// What the clients of a tenant ask.
 #[derive(Clone, Copy)]
-enum Asks {
+pub(super) enum Asks {
     /// Anywhere.
     Reads,
     Writes,
@@ -29,14 +30,14 @@ enum Asks {
 }
 
 #[derive(Clone, Copy)]
-struct Load {
+pub(super) struct Load {
     asks: Asks,
     weight: u32,
-    connections: usize,
-    depth: u64,
+    pub(super) connections: usize,
+    pub(super) depth: u64,
 }
 
-const fn load(asks: Asks, connections: usize, depth: u64) -> Load {
+pub(super) const fn load(asks: Asks, connections: usize, depth: u64) -> Load {
     Load { asks, weight: 100, connections, depth }
 }
 
@@ -51,23 +52,23 @@ struct Peer {
 
 /// What a tenant had.
 #[derive(Default)]
-struct Had {
+pub(super) struct Had {
     /// The device's time, at the end of each half second.
     time: Vec<Span>,
     /// And what it had asked for by then.
     asked: Vec<u64>,
-    done: u64,
-    waited: Vec<Span>,
+    pub(super) done: u64,
+    pub(super) waited: Vec<Span>,
     /// The longest command that it paid for, and what it had paid before.
     longest: Span,
     paid: Span,
 }
 
-struct World {
+pub(super) struct World {
     rig: Rig,
     loads: Vec<Load>,
     peers: Vec<Peer>,
-    had: Vec<Had>,
+    pub(super) had: Vec<Had>,
     numbers: Numbers,
     now: Instant,
     cookie: u64,
@@ -81,15 +82,29 @@ const WINDOW: usize = 10;
 
 impl World {
     fn new(disk: &str, elevator: &str, shares: Shares, loads: &[Load]) -> World {
+        let setting = Setting { shares, sleeps: false, cost: false };
+        World::with_files(disk, elevator, setting, loads, &Files::default(), &[])
+    }
+
+    /// With what is written to the disk's files and to a file of some tenants.
+    pub(super) fn with_files(
+        disk: &str,
+        elevator: &str,
+        setting: Setting,
+        loads: &[Load],
+        of_disk: &Files,
+        of_tenants: &[(usize, &str, &str)],
+    ) -> World {
         let spec: DiskSpec = match disk {
             TURNS => blksched_disks::load(disk).unwrap(),
             text => blksched_disks::parse("slow.toml", text).unwrap(),
         };
         let rotational = spec.build(1).facts().rotational;
-        let mut rig = Rig::of(elevator, 1, loads.len(), 64 << 20, rotational);
+        let mut rig = Rig::on(elevator, 1, loads.len(), 64 << 20, rotational, setting);
         rig.shard.model = Some(spec.build(1));
-        rig.shard.shares = shares;
         rig.shard.clock = Clock::Told(Instant::ZERO);
+        of_tenants.iter().for_each(|(tenant, file, text)| rig.shard.tenants[*tenant].files.write(file, text));
+        rig.shard.write_files(of_disk).unwrap();
         let mut peers = Vec::new();
         for (tenant, load) in loads.iter().enumerate() {
             rig.shard.tenants[tenant].share.weight = load.weight;
@@ -187,7 +202,7 @@ impl World {
         }
     }
 
-    fn run(&mut self) {
+    pub(super) fn run(&mut self) {
         for half in 1..=HALVES {
             let end = Instant::ZERO + HALF * half;
             if half % 2 == 1 {
@@ -296,7 +311,7 @@ fn play(disk: &str, elevator: &str, knobs: &[(String, i64)], shares: Shares, loa
 }
 
 /// 2 ms a request, whatever it is; and a disk that turns.
-const SLOW: &str = "\
+pub(super) const SLOW: &str = "\
 kind = \"fixed\"
 description = \"2 ms a request\"
 capacity = \"1TB\"

@@ -75,7 +75,7 @@ fn play(seed: u64, elevator: &str) {
     let mut numbers = Numbers(seed * 2 + 1);
     let mut rig = Rig::with_memory(elevator, 1 + numbers.below(4) as u32, 2 << 20);
     rig.shard.room = Room { requests: 1 + numbers.below(4) as u32, questions: 1 + numbers.below(3) as u32 };
-    rig.shard.shares = if seed.is_multiple_of(2) { Shares::ByTime } else { Shares::ByScheduler };
+    rig.shard.setting.shares = if seed.is_multiple_of(2) { Shares::ByTime } else { Shares::ByScheduler };
     let mut clients: Vec<Wild> = (0..4)
         .map(|nth| Wild { number: rig.client(nth % 2), unsent: Vec::new(), asked: Vec::new(), gone: false })
         .collect();

@@ -13,6 +13,7 @@ use crate::backend::{Backend, Kind, Store, Through};
 use crate::config::{Access, Caching, ExportConfig, Locking, Share, Shares, Source};
 use crate::connection::Who;
 use crate::orders::{Client, Desk};
+use crate::policies::{Files, Setting};
 
 /// What the shard has begun, and what the test says has ended.
 #[derive(Default)]
@@ -82,6 +83,7 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
         access: Access::ReadWrite,
         locking: Locking::Off,
         share: Share::default(),
+        files: Files::default(),
     };
     let file = Arc::new(std::fs::File::open("/dev/null").unwrap().into());
     let store = Store::File(file, 0);
@@ -110,10 +112,17 @@ impl Rig {
     }
 
     pub fn of(elevator: &str, depth: u32, tenants: usize, memory: usize, rotational: bool) -> Rig {
+        let setting = Setting { shares: Shares::ByScheduler, sleeps: false, cost: false };
+        Rig::on(elevator, depth, tenants, memory, rotational, setting)
+    }
+
+    /// The same on a queue of which files can do this.
+    pub fn on(elevator: &str, depth: u32, tenants: usize, memory: usize, rotational: bool, setting: Setting) -> Rig {
         let catalogue = Catalogue::builtin();
         let elevator = catalogue.parse(elevator).unwrap();
         let limits = QueueLimits { volatile_cache: true, fua: true, rotational, ..QueueLimits::default() };
-        let config = QueueConfig { limits, depth, ..QueueConfig::default() };
+        let slots = if setting.sleeps { setting.slots(256) } else { QueueConfig::default().slots };
+        let config = QueueConfig { limits, depth, slots, ..QueueConfig::default() };
         let hand = Arc::new(Mutex::new(Hand::default()));
         let (desk, orders, bell) = Desk::new().unwrap();
         let shard = Shard::new(Parts {
@@ -121,7 +130,7 @@ impl Rig {
             elevator,
             catalogue,
             tenants: (0..tenants).map(|number| tenant(number, memory)).collect(),
-            shares: Shares::ByScheduler,
+            setting,
             engine: Box::new(Fake(hand.clone())),
             model: None,
             largest_piece: 512 << 10,

@@ -105,7 +105,18 @@ fn names_are_those_of_sysfs_and_mistakes_are_told() {
     assert_eq!(get(&mut rig, "queue/depth"), Ok("2".to_owned()));
     assert!(set(&mut rig, "queue/scheduler", "mq-deadlin").unwrap_err().contains("mq-deadline"));
     let all = rig.shard.answer(&Question::List("tenants/b".to_owned())).unwrap();
-    assert_eq!(all.lines().count(), 10, "{all}");
+    assert_eq!(all.lines().count(), 14, "{all}");
+    let refused = set(&mut rig, "tenants/a/io.max", "rbps=1000").unwrap_err();
+    assert!(refused.contains("expected --shares scheduler"), "{refused}");
+    set(&mut rig, "tenants/a/io.prio.class", "idle").unwrap();
+    set(&mut rig, "queue/shares", "scheduler").unwrap();
+    set(&mut rig, "tenants/a/io.max", "rbps=1000 wiops=5").unwrap();
+    set(&mut rig, "tenants/a/io.max", "wiops=max").unwrap();
+    assert_eq!(get(&mut rig, "tenants/a/io.max"), Ok("rbps=1000 wiops=max".to_owned()));
+    assert!(set(&mut rig, "tenants/a/io.max", "rpbs=1").unwrap_err().contains("column 1: `rpbs`"));
+    assert!(set(&mut rig, "queue/shares", "time").unwrap_err().contains("io.max is written"));
+    assert!(set(&mut rig, "tenants/a/io.latency", "target=100").unwrap_err().contains("started without"));
+    assert!(set(&mut rig, "queue/io.cost.qos", "enable=1").unwrap_err().contains("started without"));
 }
 
 #[test]

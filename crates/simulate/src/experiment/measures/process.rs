@@ -67,6 +67,17 @@ pub(super) const MEASURES: &[Measure] = &[
         },
     },
     Measure {
+        name: "settled",
+        arguments: &[Argument::Process, Argument::Time],
+        unit: "s",
+        doc: "how long after its start its reads began to take no longer than this on average, 32 at a time, and went \
+              on so; of a process that reads one by one without a pause; none if they never did",
+        values: |outcome, words| {
+            let limit: Span = words[1].parse().unwrap_or(Span::ZERO);
+            each(outcome, &words[0], |p| settled(&p.reads_us, limit))
+        },
+    },
+    Measure {
         name: "given",
         arguments: PROCESS,
         unit: "s",
@@ -136,9 +147,36 @@ fn late(all_us: &[u32], limit: Span) -> usize {
     all_us.iter().filter(|&&us| u64::from(us) * 1000 > limit.as_ns()).count()
 }
 
+/// So many reads are one moment.
+const A_MOMENT: usize = 32;
+
+/// When the last moment was over whose reads took longer \[s\].
+fn settled(all_us: &[u32], limit: Span) -> f64 {
+    let slow = |moment: &[u32]| {
+        let sum: u64 = moment.iter().map(|&us| u64::from(us) * 1000).sum();
+        sum > limit.as_ns() * moment.len() as u64
+    };
+    let moments = all_us.len() / A_MOMENT;
+    let last = all_us.chunks_exact(A_MOMENT).rposition(slow).map_or(0, |last| last + 1);
+    if moments == 0 || last == moments {
+        return f64::NAN;
+    }
+    all_us[..last * A_MOMENT].iter().map(|&us| f64::from(us)).sum::<f64>() / 1e6
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_has_settled_after_the_last_moment_that_was_too_slow() {
+        let ms = Span::from_ms;
+        let reads = [vec![1000; 64], vec![5000; 32], vec![1000; 32]].concat();
+        assert_eq!(settled(&reads, ms(2)), (64.0 + 160.0) / 1e3);
+        assert_eq!(settled(&reads, ms(5)), 0.0);
+        assert!(settled(&reads, Span::from_us(999)).is_nan(), "it never did");
+        assert!(settled(&reads[..31], ms(9)).is_nan(), "nobody knows");
+    }
 
     #[test]
     fn a_percentile_is_one_of_the_values_and_nothing_of_none() {

@@ -1,0 +1,112 @@
+//! What a user should know about cgroup files that do nothing under a scheduler.
+
+use blksched::Choice;
+use blksched::cgroup::files::{CostQos, Written, parse};
+use blksched_workloads::Plan;
+
+use super::Contender;
+
+/// Notes: one per file and reason, with all schedulers that it holds for.
+pub(crate) fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<String> {
+    let files = plan.groups.iter().flat_map(|group| &group.files);
+    let files: Vec<(&str, &str)> = files.map(|(file, text)| (file.as_str(), text.as_str())).collect();
+    let mut found: Vec<(&str, String, Vec<&str>)> = Vec::new();
+    for (file, text) in &files {
+        for contender in contenders {
+            let is_on = contender.choice.io_cost.is_some() || is_switched_on(&files);
+            let cost = if is_on { Cost::On } else { Cost::Off };
+            let Some(why) = why_nothing(file, text, &contender.choice, cost) else { continue };
+            let under = match found.iter_mut().find(|(own, reason, _)| own == file && *reason == why) {
+                Some((_, _, under)) => under,
+                None => {
+                    found.push((file, why, Vec::new()));
+                    &mut found.last_mut().expect("one was just pushed").2
+                }
+            };
+            if !under.contains(&contender.name.as_str()) {
+                under.push(&contender.name);
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(file, why, under)| format!("{file} does nothing under {}: {why}", under.join(", ")))
+        .collect()
+}
+
+/// Is io.cost on?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cost {
+    On,
+    Off,
+}
+
+fn is_switched_on(files: &[(&str, &str)]) -> bool {
+    let on = |(file, text): &(&str, &str)| {
+        matches!(parse(file, text), Ok(Written::CostQos(CostQos { enable: Some(true), .. })))
+    };
+    files.iter().any(on)
+}
+
+/// Why the file does nothing; none: it does something.
+fn why_nothing(file: &str, text: &str, choice: &Choice, cost: Cost) -> Option<String> {
+    let name = choice.entry.name;
+    let is_blk_mq = choice.preset.slots.era().is_some();
+    let is_cost = matches!(file, "io.weight" | "io.cost.qos" | "io.cost.model");
+    if (is_cost || file == "io.latency") && !is_blk_mq {
+        let controller = if is_cost { "io.cost" } else { "io.latency" };
+        return Some(format!(
+            "{controller} stands in blk-mq's queues alone, and that kernel's schedulers come before them"
+        ));
+    }
+    if is_cost && cost == Cost::Off && !matches!(file, "io.cost.qos") {
+        let instead = if name == "bfq" { "; the weight of BFQ is io.bfq.weight" } else { "" };
+        return Some(format!("io.cost is off; `io.cost.qos: enable=1` or {name}+io.cost switches it on{instead}"));
+    }
+    let has_groups = name == "bfq" || (name == "cfq" && choice.variant("groups") == "on");
+    if file == "io.bfq.weight" && !has_groups {
+        return Some("it is the weight of BFQ's groups".to_owned());
+    }
+    let has_classes = ["mq-deadline", "bfq", "cfq"].contains(&name);
+    if file == "io.prio.class" && !has_classes && text.trim() != "no-change" {
+        return Some(format!("{name} knows no priorities"));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::contenders;
+    use blksched::Catalogue;
+    use blksched_workloads::fio::JobFile;
+
+    fn notes(elevators: &[&str], files: &str) -> Vec<String> {
+        let names: Vec<String> = elevators.iter().map(|&name| name.to_owned()).collect();
+        let contenders = contenders("--elevators", &names, &[], &Catalogue::builtin()).unwrap();
+        let text = format!("[a]\nrw=read\nsize=1m\ncgroup=a\ncgroup_files={files}\n");
+        let plan = JobFile::parse(&text, "a.fio").unwrap().plan(1 << 30).unwrap();
+        notes_on_files(&contenders, &plan)
+    }
+
+    #[test]
+    fn a_file_that_does_nothing_is_named_with_where_and_why() {
+        let said = notes(&["none", "mq-deadline", "none+io.cost"], "io.weight: 200");
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].starts_with("io.weight does nothing under none: io.cost is off; `io.cost.qos: enable=1`"));
+        assert!(notes(&["bfq"], "io.weight: 200")[0].contains("io.bfq.weight"));
+        let said = notes(&["cfq", "deadline"], "io.latency: target=100");
+        assert!(said.len() == 1 && said[0].starts_with("io.latency does nothing under cfq"), "{said:?}");
+        assert!(notes(&["none"], "io.bfq.weight: 200")[0].contains("BFQ's groups"));
+        assert!(notes(&["none", "kyber"], "io.prio.class: idle")[0].contains("knows no priorities"));
+    }
+
+    #[test]
+    fn a_file_that_does_something_is_not() {
+        assert_eq!(notes(&["none", "cfq"], "io.max: rbps=1000000"), [""; 0]);
+        assert_eq!(notes(&["none"], "io.weight: 200, io.cost.qos: enable=1"), [""; 0]);
+        assert_eq!(notes(&["bfq", "cfq@4.20+groups"], "io.bfq.weight: 200"), [""; 0]);
+        assert_eq!(notes(&["mq-deadline", "bfq", "cfq"], "io.prio.class: idle"), [""; 0]);
+        assert_eq!(notes(&["none"], "io.latency: target=100, io.prio.class: no-change"), [""; 0]);
+    }
+}

@@ -1,0 +1,64 @@
+//! The `io` files of tenants and of the disk, as they are written while the shard runs.
+
+use super::Shard;
+use crate::config::Shares;
+use crate::policies::{DISK, Files, OF_DISK, OF_TENANT, switches_on};
+
+impl Shard {
+    /// At the start: the disk's own files first, as io.cost must be on before a tenant's `io.weight` means anything.
+    pub(crate) fn write_files(&mut self, of_disk: &Files) -> Result<(), String> {
+        for (file, text) in of_disk.written() {
+            self.write_disk_file(file, text)?;
+        }
+        for at in 0..self.tenants.len() {
+            let files = self.tenants[at].files.clone();
+            for (file, text) in files.written() {
+                self.write_tenant_file(at, file, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Write to a file of a tenant.
+    pub(super) fn write_tenant_file(&mut self, at: usize, file: &str, text: &str) -> Result<(), String> {
+        self.setting.allows(file)?;
+        let group = self.tenants[at].group;
+        self.queue.write_group_file(self.now, group, file, text).map_err(|error| error.to_string())?;
+        self.tenants[at].files.write(file, text);
+        Ok(())
+    }
+
+    /// Write to a file of the disk.
+    pub(super) fn write_disk_file(&mut self, file: &str, text: &str) -> Result<(), String> {
+        let on = switches_on(file, text);
+        if file == "io.cost.model" || on != Some(false) {
+            self.setting.allows(file)?;
+        }
+        self.queue.write_group_file(self.now, DISK, file, text).map_err(|error| error.to_string())?;
+        self.setting.cost = on.unwrap_or(self.setting.cost);
+        self.files.write(file, text);
+        Ok(())
+    }
+
+    /// What a file says; none: it is no file of a tenant.
+    pub(super) fn tenant_file(&self, at: usize, file: &str) -> Option<String> {
+        OF_TENANT.contains(&file).then(|| self.tenants[at].files.read(file))
+    }
+
+    /// What a file of the disk says.
+    pub(super) fn disk_file(&self, file: &str) -> Option<String> {
+        OF_DISK.contains(&file).then(|| self.files.read(file))
+    }
+
+    /// May the server's own turns stand in front from now on? Not where a file holds requests back in the queue.
+    pub(super) fn may_keep(&self, shares: Shares) -> Result<(), String> {
+        if shares == Shares::ByScheduler {
+            return Ok(());
+        }
+        let mut written = self.tenants.iter().map(|tenant| &tenant.files).chain([&self.files]).flat_map(Files::written);
+        match written.find(|(file, _)| *file != "io.prio.class") {
+            Some((file, _)) => Err(format!("{file} is written: it needs the scheduler's shares")),
+            None => Ok(()),
+        }
+    }
+}
