@@ -6,6 +6,7 @@ mod import;
 mod iocost;
 mod measure;
 
+use blksched::Catalogue;
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
@@ -24,7 +25,7 @@ Examples:
                                                     a drive that DiskSim describes, as a disk of ours
   blksched disk measure /dev/sdb --out my.toml      a model of your disk, reading only, and its error
   blksched disk fit sda.blktrace.*                  what a trace tells of its disk, and what it cannot
-  blksched disk iocost nvme-ssd                     the line that the kernel's io.cost.model takes";
+  blksched disk iocost nvme-ssd --qos               the lines that io.cost.model and io.cost.qos take";
 
 #[derive(Debug, Subcommand)]
 enum DiskVerb {
@@ -34,15 +35,15 @@ enum DiskVerb {
     Measure(measure::MeasureArguments),
     /// Draw a model from what commands took in a trace, and say what the trace cannot tell.
     Fit(fit::FitArguments),
-    /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model.
+    /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model; and a tuned `io.cost.qos`.
     Iocost(iocost::IocostArguments),
 }
 
-pub(crate) fn run(arguments: &DiskArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DiskArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     match &arguments.verb {
         DiskVerb::Fit(arguments) => fit::run(arguments),
         DiskVerb::Measure(arguments) => measure::run(arguments),
         DiskVerb::Import(arguments) => import::run(arguments),
-        DiskVerb::Iocost(arguments) => iocost::run(arguments),
+        DiskVerb::Iocost(arguments) => iocost::run(arguments, catalogue),
     }
 }

@@ -86,7 +86,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Matrix(arguments) => compare::matrix(arguments, catalogue),
         Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
-        Verb::Disk(arguments) => disk::run(arguments),
+        Verb::Disk(arguments) => disk::run(arguments, catalogue),
         Verb::List(arguments) => list::run(arguments, catalogue),
         #[cfg(target_os = "linux")]
         Verb::Validate(arguments) => validate::run(arguments),

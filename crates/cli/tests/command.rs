@@ -749,6 +749,10 @@ fn six_figures_become_a_disk_and_a_disk_six_figures() {
         let [ours, given]: [f64; 2] = [ours, given].map(|number| number.parse().unwrap());
         assert!(name == given_name && (ours / given - 1.0).abs() < 0.1, "{line}");
     }
+    let tuned = done(&["disk", "iocost", "sd-card", "--qos"]);
+    let qos = tuned.lines().nth(1).expect("a second line");
+    assert!(qos.starts_with("8:0 enable=1 ctrl=user rpct=95.00 rlat=") && qos.contains(" min="), "{tuned}");
+    assert!(refused(&["disk", "iocost", "null", "--qos"]).contains("rates without an end"));
     assert!(done(&["list", "iocost"]).contains("Samsung SSD 990 EVO 1TB"));
     assert!(refused(&["list", "iocost:Samsung SSD 87"]).contains("did you mean `Samsung SSD 870`?"));
     assert!(refused(&["disk", "iocost", "null", "--device", "sda"]).contains("as in 8:0"));

@@ -4,6 +4,7 @@
 //! * [`Trial`] describes one simulation (elevator, knobs, disk, workload, seed) and makes a [`Findings`].
 //! * [`Grid`] runs many of them on all cores, with the same results on any number of threads.
 //! * [`recording`] makes a workload of a recorded trace.
+//! * [`tuned_qos`] searches what `io.cost.qos` should say of a disk.
 //! * [`reality`] puts predictions beside what a real kernel did.
 //! * [`experiment`] runs what an `experiment.toml` describes, and puts the result beside what was published.
 //!
@@ -16,6 +17,7 @@ mod grid;
 mod groups;
 mod hash;
 mod length;
+mod qos;
 pub mod reality;
 pub mod recording;
 mod trial;
@@ -26,6 +28,7 @@ mod world;
 pub use grid::Grid;
 pub use hash::TraceHash;
 pub use length::Length;
+pub use qos::{Point, TunedQos, tuned_qos};
 pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial, TrialError};
 pub use used::Used;
 pub use world::{Observer, StandsStill, World};

@@ -12,6 +12,7 @@ use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome, Row};
 mod claims {
     pub mod bfq;
     pub mod cfq;
+    pub mod controllers;
     pub mod deadline;
 }
 
@@ -158,7 +159,10 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[test]
 fn there_are_controls_for_every_experiment_that_claims_something() {
     let known: BTreeSet<&str> =
-        [claims::deadline::NAMES, claims::cfq::NAMES, claims::bfq::NAMES].concat().into_iter().collect();
+        [claims::deadline::NAMES, claims::cfq::NAMES, claims::bfq::NAMES, claims::controllers::NAMES]
+            .concat()
+            .into_iter()
+            .collect();
     for builtin in BUILTINS {
         let claims = claimed(&load(builtin.name, &[])).next().is_some();
         assert_eq!(claims, known.contains(builtin.name), "{}", builtin.name);

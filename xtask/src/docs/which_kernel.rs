@@ -66,7 +66,7 @@ const HAD: &[Had] = &[
     Had {
         scheduler: "anticipatory",
         releases: Kernels::between(old(5, 75), old(6, 32)),
-        source: "kernel documentation, block/as-iosched, until 2.6.32; merged in 2.5.75 (MEMORY)",
+        source: "kernel documentation, block/as-iosched; removed in 2.6.33 (linux-mag.com/id/7724); 2.5.75: MEMORY",
     },
     Had {
         scheduler: "cfq",
@@ -76,7 +76,7 @@ const HAD: &[Had] = &[
     Had {
         scheduler: "none",
         releases: Kernels::since(v(3, 13)),
-        source: "kernel documentation, block/blk-mq; disks that work through blk-mq, since 3.13 (MEMORY)",
+        source: "kernel documentation, block/blk-mq; with blk-mq, since 3.13 (docs.slackware.com, blk-mq)",
     },
     Had {
         scheduler: "mq-deadline",
@@ -86,12 +86,12 @@ const HAD: &[Had] = &[
     Had {
         scheduler: "kyber",
         releases: Kernels::since(v(4, 12)),
-        source: "kernel documentation, block/kyber-iosched; since 4.12 (MEMORY)",
+        source: "kernel documentation, block/kyber-iosched; since 4.12 (phoronix.com/news/Linux-4.12-BFQ-Kyber)",
     },
     Had {
         scheduler: "bfq",
         releases: Kernels::since(v(4, 12)),
-        source: "kernel documentation, block/bfq-iosched; since 4.12 (MEMORY)",
+        source: "kernel documentation, block/bfq-iosched; since 4.12 (phoronix.com/news/Linux-4.12-BFQ-Kyber)",
     },
 ];
 
@@ -118,13 +118,13 @@ const DEFAULTS: &[Default] = &[
         disk: Disk::Scsi,
         releases: Kernels::between(old(5, 75), old(6, 17)),
         scheduler: "anticipatory",
-        source: "MEMORY",
+        source: "from 2.6.0 to 2.6.17: Wikipedia, Anticipatory scheduling; before: MEMORY",
     },
     Default {
         disk: Disk::Scsi,
         releases: Kernels::between(old(6, 18), v(3, 16)),
         scheduler: "cfq",
-        source: "MEMORY: the default changed in 2.6.18",
+        source: "linux.com/news/cfq-become-default-io-scheduler-2618",
     },
     Default {
         disk: Disk::Scsi,
@@ -142,13 +142,13 @@ const DEFAULTS: &[Default] = &[
         disk: Disk::Scsi,
         releases: Kernels::between(v(4, 19), v(4, 20)),
         scheduler: "mq-deadline (cfq with scsi_mod.use_blk_mq=0)",
-        source: "MEMORY: SCSI_MQ_DEFAULT in 4.19",
+        source: "proposed for 4.19: phoronix.com, Linux-SCSI-MQ-Default-Soon; that it happened: MEMORY",
     },
     Default {
         disk: Disk::Scsi,
         releases: Kernels::since(v(5, 0)),
         scheduler: "mq-deadline",
-        source: "MEMORY: one hardware queue",
+        source: "5.0: berthon.eu/tag/scheduler; later: MEMORY, one hardware queue",
     },
     Default {
         disk: Disk::Nvme,

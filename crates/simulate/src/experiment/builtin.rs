@@ -44,6 +44,7 @@ pub const BUILTINS: &[Builtin] = builtins![
     "suite-clients" with "load.fio",
     "suite-interleaved",
     "suite-development" with "load.fio",
+    "isol-bench" with "load.fio",
 ];
 
 impl Builtin {
