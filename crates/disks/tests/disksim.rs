@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use blksched_disks::disksim::demerit::{Demerit, Measured, demerit, parse, replay};
 use blksched_disks::disksim::import;
@@ -53,5 +54,125 @@ fn zones_hold_what_the_drives_say_and_seeks_are_as_measured() {
         assert_eq!(hdd.capacity_sectors, blocks, "{drive}");
         assert!(hdd.layout.as_ref().unwrap().sectors() >= blocks);
         assert!(hdd.seek_curve.len() > 60);
+    }
+}
+
+/// The drive's files with some text of the model or the specs changed, imported; nothing of it may panic.
+fn changed(drive: &str, file: &str, change: impl Fn(&str) -> String) -> Result<DiskSpec, String> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("blksched-import-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    for extension in ["model", "diskspecs", "seek"] {
+        let text = fs::read_to_string(data(&format!("{drive}.{extension}"))).unwrap();
+        let text = if extension == file { change(&text) } else { text };
+        fs::write(folder.join(format!("{drive}.{extension}")), text).unwrap();
+    }
+    let imported = import(&folder.join(format!("{drive}.model")));
+    fs::remove_dir_all(&folder).unwrap();
+    let text = imported.map_err(|error| error.to_string().replace(&folder.display().to_string(), ""))?;
+    blksched_disks::parse("imported.toml", &text).map_err(|error| error.to_string())
+}
+
+fn replaced(drive: &str, file: &str, from: &str, to: &str) -> Result<DiskSpec, String> {
+    changed(drive, file, |text| {
+        assert!(text.contains(from), "{from}");
+        text.replacen(from, to, 1)
+    })
+}
+
+fn curve(spec: &DiskSpec) -> Vec<(u32, f64)> {
+    let Model::Hdd(hdd) = &spec.model else { panic!("an hdd") };
+    hdd.seek_curve.iter().map(|(distance, time)| (*distance, time.as_ms_f64())).collect()
+}
+
+#[test]
+fn seek_times_by_formula_are_what_the_formulas_say() {
+    let of = |to: &str| replaced("barracuda", "model", "Seek type = extracted,", to).map(|spec| curve(&spec));
+    let at = |points: &[(u32, f64)], distance: u32| {
+        let behind = points.partition_point(|point| point.0 < distance);
+        let ((a, low), (b, high)) = (points[behind.saturating_sub(1)], points[behind]);
+        if a == b { low } else { low + (high - low) * f64::from(distance - a) / f64::from(b - a) }
+    };
+    let hpl = of("Seek type = hpl, HPL seek equation values = [383, 3.24, 0.400, 8.00, 0.008, -1],").unwrap();
+    // Ruemmler and Wilkes (1994) on the HP 97560.
+    for (distance, expected) in [(1, 3.64), (100, 7.24), (1_000, 16.0), (3_000, 32.0)] {
+        assert!((at(&hpl, distance) - expected).abs() < 0.02, "{distance}: {}", at(&hpl, distance));
+    }
+    let ten = "First ten seek times = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],";
+    let both = of(&format!("Seek type = hplplus10, {ten} HPL seek equation values = [383, 3.24, 0.4, 8, 0.008, 1],"));
+    let both = both.unwrap();
+    assert!((at(&both, 7) - 7.0).abs() < 1e-6 && (at(&both, 100) - 7.24).abs() < 0.02);
+    let three = "Single cylinder seek time = 1.0, Average seek time = 8.0, Full strobe seek time = 16.0,";
+    // Lee and Katz's equation at a third: 10 / sqrt(3) + 5 / 3 + 1.
+    for (kind, third) in [("linear", 8.0), ("curve", 8.44)] {
+        let points = of(&format!("Seek type = {kind}, {three}")).unwrap();
+        let last = *points.last().unwrap();
+        assert!((at(&points, 1) - 1.0).abs() < 1e-6 && (last.1 - 16.0).abs() < 0.2, "{kind}: {last:?}");
+        assert!((at(&points, last.0 / 3) - third).abs() < 0.02, "{kind}: {}", at(&points, last.0 / 3));
+    }
+    assert_eq!(of("Seek type = constant, Average seek time = 5.0,").unwrap()[7].1, 5.0);
+    let error = of("Seek type = extractd,").unwrap_err();
+    assert!(error.contains("/barracuda.model:182:") && error.ends_with("did you mean `extracted`?"), "{error}");
+    assert!(of("Seek type = hpl,").unwrap_err().contains("lacks `HPL seek equation values`"));
+    let few = of("Seek type = hpl, HPL seek equation values = [383, 3.24],").unwrap_err();
+    assert!(few.contains("expected a list of 6 numbers, not 2"), "{few}");
+}
+
+#[test]
+fn what_may_be_left_out_or_said_otherwise_is_understood() {
+    let same = imported("barracuda").model;
+    let lines = |text: &str, without: &str| {
+        text.lines().filter(|line| !line.trim_start().starts_with(without)).collect::<Vec<_>>().join("\n")
+    };
+    let skew = changed("barracuda", "model", |text| lines(text, "Skew units")).unwrap();
+    assert_eq!(skew.model, same);
+    let commented =
+        changed("barracuda", "model", |text| text.replace('\n', "  # a comment, with = and }\r\n")).unwrap();
+    assert_eq!(commented.model, same);
+    let seek = changed("barracuda", "seek", |text| format!("# by hand\n{}", text.replace(",\t", " "))).unwrap();
+    assert_eq!(seek.model, same);
+    assert!(changed("barracuda", "diskspecs", |text| lines(text, "Print stats")).is_ok());
+    // A list that never ends, and lists in lists.
+    let open = changed("barracuda", "model", |text| text.replacen("slips = [", "slips = [ 1 }", 1)).unwrap_err();
+    assert!(open.contains("`}` in a list"), "{open}");
+    let deep = changed("barracuda", "model", |text| text.replacen("slips = [", &"slips = [".repeat(9_000), 1));
+    assert!(deep.is_err());
+    let nested =
+        changed("barracuda", "model", |text| text.replacen("slips = [", &format!("slips = {}", "[".repeat(9_000)), 1));
+    assert!(nested.unwrap_err().contains("lists within lists"));
+    let error = replaced("barracuda", "seek", "2,\t", "0,\t").unwrap_err();
+    assert!(error.starts_with("/barracuda.seek:3:1: "), "{error}");
+}
+
+#[test]
+fn whatever_becomes_of_the_files_they_are_a_disk_or_refused_by_file_line_and_column() {
+    let mut state = 1u64;
+    let mut draw = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    for case in 0..400 {
+        let (file, edits) = (["model", "diskspecs", "seek"][case % 3], [draw(), draw(), draw(), draw()]);
+        let outcome = changed("hp_c3323a", file, |text| {
+            let mut bytes = text.as_bytes().to_vec();
+            for (nth, edit) in edits.into_iter().take(1 + case % 4).enumerate() {
+                let at = edit % bytes.len();
+                match (edit / 7 + nth) % 4 {
+                    0 => bytes[at] = 32 + (edit / 11 % 95) as u8,
+                    1 => bytes.insert(at, b'0' + (edit / 11 % 10) as u8),
+                    2 => drop(bytes.remove(at)),
+                    _ => bytes.truncate(at + 1),
+                }
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        match outcome {
+            Ok(spec) => assert!(spec.build(1).facts().sectors > 0),
+            Err(error) => {
+                let place = error.splitn(4, ':').skip(1).take(2).all(|number| number.parse::<u32>().is_ok());
+                assert!(place, "{error}");
+            }
+        }
     }
 }

@@ -23,6 +23,7 @@ fn every_preset_loads_and_builds() {
             "ide-2002",
             "sata-ssd",
             "nvme-ssd",
+            "nvme-ssd-aged",
             "usb-stick",
             "sd-card",
             "cloud-gp3",
@@ -47,6 +48,7 @@ fn every_number_of_a_preset_has_a_source() {
         include_str!("../presets/hdd-7200-starves.toml"),
         include_str!("../presets/sata-ssd.toml"),
         include_str!("../presets/nvme-ssd.toml"),
+        include_str!("../presets/nvme-ssd-aged.toml"),
         include_str!("../presets/usb-stick.toml"),
         include_str!("../presets/sd-card.toml"),
         include_str!("../presets/cloud-gp3.toml"),
@@ -103,8 +105,8 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
     assert_eq!(
         load("sata-2090").unwrap_err().to_string(),
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
-         (known: hdd-7200, hdd-7200-starves, sata-2009, ide-2002, sata-ssd, nvme-ssd, usb-stick, sd-card, \
-         cloud-gp3, cloud-gp2, fixed, null; \
+         (known: hdd-7200, hdd-7200-starves, sata-2009, ide-2002, sata-ssd, nvme-ssd, nvme-ssd-aged, \
+         usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
          the path of a TOML file works too)"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();

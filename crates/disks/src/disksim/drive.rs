@@ -11,12 +11,14 @@ use crate::{
 };
 
 use super::layout;
+use super::seek;
 
 /// The files, read.
 pub(super) struct Files<'t> {
     pub(super) model: File<'t>,
     pub(super) specs: File<'t>,
-    pub(super) seek: File<'t>,
+    /// A file of seek times by the name that the model gives.
+    pub(super) seek: &'t dyn Fn(&str) -> Result<seek::Points, DiskError>,
 }
 
 /// A drive.
@@ -26,6 +28,8 @@ pub(super) struct Drive {
     pub(super) sectors: u64,
     pub(super) layout: LayoutSpec,
     pub(super) curve: Vec<(u32, Span)>,
+    /// How the files say it.
+    pub(super) seek: &'static str,
     pub(super) head_switch: Span,
     pub(super) write_settle: Span,
     pub(super) overheads: CaseOverheads,
@@ -46,12 +50,13 @@ pub(super) struct Drive {
 impl Drive {
     pub(super) fn read(files: &Files<'_>) -> Result<Drive, DiskError> {
         let mut notes = Vec::new();
-        let curve = seek_curve(&files.seek)?;
         let block = syntax::parse(&files.model)?;
         let model = Fields::of(&files.model, &block, keys::MODEL, &mut notes)?;
         let heads = model.count("Number of data surfaces", 64)? as u32;
-        let (layout, sectors) = layout::read(&model, heads, &curve, &mut notes)?;
         let mechanics = Fields::of(&files.model, model.block("Mechanical Model")?, keys::MECHANICS, &mut notes)?;
+        let cylinders = layout::cylinders(&model)?;
+        let (curve, seek) = seek::read(&mechanics, cylinders, files.seek)?;
+        let (layout, sectors) = layout::read(&model, heads, &curve, &mut notes)?;
         if mechanics.text("Access time type")? != "trackSwitchPlusRotation" {
             return Err(mechanics.wrong("Access time type", "`trackSwitchPlusRotation`"));
         }
@@ -59,7 +64,7 @@ impl Drive {
         let specs_block = syntax::parse(&files.specs)?;
         let specs = Fields::of(&files.specs, &specs_block, keys::SPECS, &mut notes)?;
         let minimum = specs.ms("Minimum seek delay")?;
-        let curve = curve.into_iter().map(|(distance, time)| (distance, time.max(minimum))).collect();
+        let curve = curve.into_iter().map(|(distance, time): (u32, Span)| (distance, time.max(minimum))).collect();
         let [read_watermark, write_watermark] = watermarks(&specs, &mut notes)?;
         let (segments, write_segments) = segments(&specs)?;
         Ok(Drive {
@@ -68,6 +73,7 @@ impl Drive {
             sectors,
             layout,
             curve,
+            seek,
             head_switch: mechanics.ms("Head switch time")?,
             write_settle: mechanics.ms("Add. write settling delay")?,
             overheads: overheads(&specs)?,
@@ -81,35 +87,6 @@ impl Drive {
             notes,
         })
     }
-}
-
-/// `distance, ms` line by line, after a line that says how many.
-fn seek_curve(file: &File<'_>) -> Result<Vec<(u32, Span)>, DiskError> {
-    let mut points: Vec<(u32, Span)> = Vec::new();
-    let mut at = 0;
-    for line in file.text.split_inclusive('\n') {
-        let begin = at;
-        at += line.len();
-        let text = line.trim();
-        if text.is_empty() || text.starts_with("Seek distances measured") {
-            continue;
-        }
-        let point = text.split_once(',').and_then(|(distance, time)| {
-            Some((distance.trim().parse::<u32>().ok()?, time.trim().parse::<f64>().ok()?))
-        });
-        let ascends = |distance: u32| points.last().map_or(distance > 0, |&(before, _)| distance > before);
-        match point.filter(|&(distance, time)| ascends(distance) && (0.0..=500.0).contains(&time)) {
-            Some((distance, time)) => points.push((distance, ms(time))),
-            None => {
-                let problem = format!("`{text}` is no point: expected `cylinders, ms`, distances ascending from 1");
-                return Err(file.invalid(begin, problem, None));
-            }
-        }
-    }
-    if points.is_empty() {
-        return Err(file.invalid(0, "no points: expected lines of `cylinders, ms`".to_owned(), None));
-    }
-    Ok(points)
 }
 
 fn overheads(specs: &Fields<'_, '_>) -> Result<CaseOverheads, DiskError> {
@@ -193,5 +170,9 @@ pub(super) fn numbers(fields: &Fields<'_, '_>, key: &str) -> Result<Vec<u64>, Di
         Value::Text(text) if text.parse::<u64>().is_ok() => Ok(text.parse().unwrap_or(0)),
         _ => Err(fields.file.invalid(*at, format!("`{key}` lists what is no whole number"), None)),
     };
+    // Lists that are not there are empty.
+    if fields.block.entry(key).is_none() {
+        return Ok(Vec::new());
+    }
     fields.list(key)?.iter().map(number).collect()
 }

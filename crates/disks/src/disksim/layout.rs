@@ -8,6 +8,8 @@ use super::keys;
 use super::syntax::Value;
 use crate::{DiskError, LayoutSpec, Turn, ZoneSpec};
 
+const MOST_CYLINDERS: u64 = 10_000_000;
+
 /// Where spares lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sparing {
@@ -97,6 +99,11 @@ pub(super) fn read(
     Ok((layout, sectors))
 }
 
+/// How many the drive says it has.
+pub(super) fn cylinders(model: &Fields<'_, '_>) -> Result<u32, DiskError> {
+    Ok(model.count("Number of cylinders", MOST_CYLINDERS)? as u32)
+}
+
 /// Cylinders that a drive may keep for itself within the stroke that was measured.
 const TOLERANCE: u64 = 32;
 
@@ -124,22 +131,31 @@ fn zones(
     if list.is_empty() || list.len() > 200 {
         return Err(layout.wrong("Zones", "1 to 200 zones"));
     }
+    let in_turns = match layout.block.entry("Skew units").map(|_| layout.text("Skew units")).transpose()? {
+        None | Some("sectors") => false,
+        Some("revolutions") => true,
+        Some(_) => return Err(layout.wrong("Skew units", "`sectors` or `revolutions`")),
+    };
     let mut zones = Vec::new();
     for (value, at) in list {
         let Value::Block(block) = value else {
             return Err(layout.file.invalid(*at, "expected `dm_layout_g1_zone { … }`".to_owned(), None));
         };
         let fields = Fields::of(layout.file, block, keys::ZONE, notes)?;
-        zones.push(zone(&fields, heads, sparing, notes)?);
+        zones.push(zone(&fields, heads, (sparing, in_turns), notes)?);
     }
     Ok(zones)
 }
 
-fn zone(fields: &Fields<'_, '_>, heads: u32, sparing: Sparing, notes: &mut Vec<String>) -> Result<ZoneSpec, DiskError> {
-    const MOST_CYLINDERS: u64 = 10_000_000;
+fn zone(
+    fields: &Fields<'_, '_>,
+    heads: u32,
+    (sparing, in_turns): (Sparing, bool),
+    notes: &mut Vec<String>,
+) -> Result<ZoneSpec, DiskError> {
     let per_track = fields.count("Blocks per track", 100_000)?.max(1);
     let turn = |key: &str| {
-        let part = fields.number_or_0(key)? / per_track as f64;
+        let part = fields.number_or_0(key)? / if in_turns { 1.0 } else { per_track as f64 };
         Ok::<_, DiskError>(Turn::from_millionths(((part.fract() * 1e6).round() as u32).min(999_000)))
     };
     let mut zone = ZoneSpec {
@@ -169,8 +185,7 @@ fn zone(fields: &Fields<'_, '_>, heads: u32, sparing: Sparing, notes: &mut Vec<S
         Sparing::Track => zone.group_sectors = per_track,
     }
     zone.slips.sort_unstable();
-    let remapped = fields.list("defects")?.len();
-    if remapped > 0 {
+    if !numbers(fields, "defects")?.is_empty() {
         notes.push("remapped defects are read where they would be, not at their spares".to_owned());
     }
     if zone.spare_sectors >= zone.group_sectors || zone.sectors(heads) == 0 {

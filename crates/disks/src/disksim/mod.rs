@@ -1,6 +1,6 @@
 //! DiskSim's parameter files as a disk of ours: `DRIVE.model`, with `DRIVE.seek` and `DRIVE.diskspecs` beside it.
 //!
-//! `syntax` reads the files, `keys` knows the parameters, `drive` and `layout` take what they say,
+//! `syntax` reads the files, `keys` knows the parameters, `drive`, `layout` and `seek` take what they say,
 //! `write` says it in our TOML, which is then read like any other. Nothing is fitted: what the files do not say
 //! is listed in the TOML's head.
 //!
@@ -17,6 +17,7 @@ mod drive;
 mod fields;
 mod keys;
 mod layout;
+mod seek;
 mod syntax;
 mod write;
 
@@ -25,12 +26,19 @@ mod write;
 /// # Errors
 /// If a file is missing or says what is not understood: file, line, column and what was expected.
 pub fn import(model: &Path) -> Result<String, DiskError> {
-    let (specs, seek) = (model.with_extension("diskspecs"), model.with_extension("seek"));
-    let paths = [model, &specs, &seek];
+    let specs = model.with_extension("diskspecs");
+    let paths = [model, &specs];
     let names = paths.map(|path| path.display().to_string());
     let texts = paths.into_iter().map(text_of).collect::<Result<Vec<String>, DiskError>>()?;
     let file = |nth: usize| syntax::File { name: &names[nth], text: &texts[nth] };
-    let files = drive::Files { model: file(0), specs: file(1), seek: file(2) };
+    // Beside the model, by the name that it gives, or by the model's own.
+    let seek = |given: &str| {
+        let named = model.with_file_name(Path::new(given.trim_matches('"')).file_name().unwrap_or_default());
+        let path = if named.is_file() { named } else { model.with_extension("seek") };
+        let (name, text) = (path.display().to_string(), text_of(&path)?);
+        seek::points(&syntax::File { name: &name, text: &text })
+    };
+    let files = drive::Files { model: file(0), specs: file(1), seek: &seek };
     let drive = drive::Drive::read(&files)?;
     let name = model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(write::toml(&name, &drive))

@@ -96,14 +96,16 @@ impl<'t> Parser<'t> {
     /// The text up to one of `stops`, trimmed.
     fn until(&mut self, stops: &[char]) -> Result<Range<usize>, DiskError> {
         self.skip();
-        let rest = &self.file.text[self.at..];
-        let Some(length) = rest.find(|c| stops.contains(&c)) else {
-            let expected = stops.iter().map(|stop| format!("`{stop}`")).collect::<Vec<_>>().join(" or ");
-            return Err(self.file.invalid(self.at, format!("the file ends: expected {expected}"), None));
-        };
-        let begin = self.at;
+        let (begin, rest) = (self.at, &self.file.text[self.at..]);
+        let length = rest.find(|c| c == '#' || stops.contains(&c)).unwrap_or(rest.len());
         self.at += length;
-        Ok(begin..begin + rest[..length].trim_end().len())
+        self.skip();
+        if self.file.text[self.at..].starts_with(stops) {
+            return Ok(begin..begin + rest[..length].trim_end().len());
+        }
+        let expected = stops.iter().map(|stop| format!("`{stop}`")).collect::<Vec<_>>().join(" or ");
+        let found = if self.at == self.file.text.len() { "the file ends" } else { "behind the comment it goes on" };
+        Err(self.file.invalid(self.at, format!("{found}: expected {expected}"), None))
     }
 
     fn text(&self, range: Range<usize>) -> &'t str {
@@ -145,8 +147,11 @@ impl<'t> Parser<'t> {
     fn value(&mut self, depth: usize) -> Result<(Value<'t>, usize), DiskError> {
         if self.peek() == Some('[') {
             let at = self.at;
+            if depth > DEEPEST {
+                return Err(self.file.invalid(at, format!("lists within lists, deeper than {DEEPEST}"), None));
+            }
             self.at += 1;
-            return Ok((Value::List(self.list(depth)?), at));
+            return Ok((Value::List(self.list(depth + 1)?), at));
         }
         let text = self.until(&[',', '{', '}', ']'])?;
         let at = text.start;
@@ -165,6 +170,9 @@ impl<'t> Parser<'t> {
                     return Ok(items);
                 }
                 Some(',') => self.at += 1,
+                Some('}') => {
+                    return Err(self.file.invalid(self.at, "`}` in a list: expected `,` or `]`".to_owned(), None));
+                }
                 _ => items.push(self.value(depth)?),
             }
         }

@@ -17,14 +17,16 @@ pub(super) fn toml(file: &str, drive: &Drive) -> String {
 }
 
 fn head(text: &mut String, file: &str, drive: &Drive) -> fmt::Result {
-    writeln!(text, "# {}: imported from DiskSim's {file}.model, {file}.seek and {file}.diskspecs.", drive.name)?;
+    writeln!(text, "# {}: imported from DiskSim's {file}.model and {file}.diskspecs.", drive.name)?;
+    writeln!(text, "# Seek type: {}.", drive.seek)?;
     writeln!(text, "# Every number is READ there but those that say otherwise.")?;
     for note in &drive.notes {
         writeln!(text, "# Note: {note}.")?;
     }
     writeln!(text, "kind = \"hdd\"")?;
     let gb = drive.sectors as f64 * 512.0 / 1e9;
-    writeln!(text, "description = \"{}: {gb:.1} GB, {} rpm, from DiskSim's files\"", drive.name, drive.rpm)?;
+    let name = drive.name.replace(['"', '\\', '\n', '\r', '\t'], "_");
+    writeln!(text, "description = \"{name}: {gb:.1} GB, {} rpm, from DiskSim's files\"", drive.rpm)?;
     writeln!(text, "capacity = \"{}B\"", drive.sectors * 512)?;
     writeln!(text, "max_command = \"32MiB\"")?;
     writeln!(text, "speed = \"{}rpm\"", drive.rpm)

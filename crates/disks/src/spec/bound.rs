@@ -86,12 +86,22 @@ impl SsdSpec {
             let erases = self.flash.program_sectors * 100 / (collection.block_sectors * stale) + 1;
             (self.flash.read + self.flash.program) * copies + collection.erase * erases
         });
+        let mapping = self.page_map.map_or(Span::ZERO, |map| {
+            // The block with the fewest valid units has no more than the mean.
+            let copies = 100 / u64::from(map.spare_percent) + 2;
+            let units = self.flash.program_sectors / map.unit_sectors + 2;
+            (self.flash.read + self.flash.program) * (copies + 1) * units + map.erase * 2
+        });
         let suspending = match self.interference.state {
             super::Interference::Suspend { cost } => cost,
             _ => Span::ZERO,
         };
         let reads = (self.flash.read + suspending) * (u64::from(self.interference.patience) + 1);
-        let page = self.flash.program + collecting + reads + self.flash.channel_rate.time_of(self.flash.page_sectors);
+        let page = self.flash.program
+            + collecting
+            + mapping
+            + reads
+            + self.flash.channel_rate.time_of(self.flash.page_sectors);
         let map = self.overhead.map;
         let maps = [map.sequential_read, map.random_read, map.sequential_write, map.random_write];
         let interval = maps.into_iter().flatten().fold(self.overhead.interval, Span::max);

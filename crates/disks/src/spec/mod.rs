@@ -52,8 +52,8 @@ pub use overhead::{CaseOverheads, CommandOverheads, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
 use reader::{Section, Source};
 pub use ssd::{
-    BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, MapSpec, PowerLoss,
-    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec,
+    Before, BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, MapSpec, PageMapSpec,
+    PowerLoss, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec,
 };
 pub use units::{Rate, Turn};
 
@@ -195,13 +195,14 @@ impl DiskSpec {
 }
 
 /// Name and TOML of every preset.
-const PRESETS: [(&str, &str); 12] = [
+const PRESETS: [(&str, &str); 13] = [
     ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
     ("hdd-7200-starves", include_str!("../../presets/hdd-7200-starves.toml")),
     ("sata-2009", include_str!("../../presets/sata-2009.toml")),
     ("ide-2002", include_str!("../../presets/ide-2002.toml")),
     ("sata-ssd", include_str!("../../presets/sata-ssd.toml")),
     ("nvme-ssd", include_str!("../../presets/nvme-ssd.toml")),
+    ("nvme-ssd-aged", include_str!("../../presets/nvme-ssd-aged.toml")),
     ("usb-stick", include_str!("../../presets/usb-stick.toml")),
     ("sd-card", include_str!("../../presets/sd-card.toml")),
     ("cloud-gp3", include_str!("../../presets/cloud-gp3.toml")),

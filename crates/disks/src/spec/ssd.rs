@@ -27,6 +27,8 @@ pub struct SsdSpec {
     pub buffer: Option<BufferSpec>,
     /// Slow writes once the free blocks are used up; `None` turns it off.
     pub collection: Option<CollectionSpec>,
+    /// The same with a map of pages, in place of `collection`.
+    pub page_map: Option<PageMapSpec>,
 }
 
 /// The controller's time.
@@ -147,6 +149,32 @@ pub struct CollectionSpec {
     pub erase: Span,
 }
 
+/// Garbage collection with a map of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageMapSpec {
+    /// What is erased at a time \[512-byte sectors\].
+    pub block_sectors: u64,
+    /// What is mapped \[512-byte sectors\]; a page holds whole units.
+    pub unit_sectors: u64,
+    /// Blocks beyond those that the capacity needs \[percent of these\].
+    pub spare_percent: u32,
+    /// What the disk holds before the first write.
+    pub before: Before,
+    /// Erasing.
+    pub erase: Span,
+}
+
+/// What a disk holds before the first write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing.
+    Empty,
+    /// Everything, written in order.
+    Sequential,
+    /// Everything, after long random writes.
+    Random,
+}
+
 /// The keys at the top of an ssd's file, with those common to all kinds.
 pub(super) const KEYS: &[&str] = &[
     "kind",
@@ -171,12 +199,16 @@ pub(super) const KEYS: &[&str] = &[
 const OVERHEAD: &[&str] =
     &["command", "interval", "sequential_read", "random_read", "sequential_write", "random_write"];
 
+const COLLECTION: &[&str] = &["state", "after", "block", "valid", "erase", "unit", "spare", "before"];
+
 const FLASH: &[&str] = &["channels", "dies", "page", "program_size", "read", "program", "channel_rate"];
 
 pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, DiskError> {
     let flash = flash(&top.needs("flash", FLASH)?)?;
+    let capacity_sectors = top.capacity("capacity")?;
+    let (collection, page_map) = collection(top.section("collection", COLLECTION)?, &flash, capacity_sectors)?;
     Ok(SsdSpec {
-        capacity_sectors: top.capacity("capacity")?,
+        capacity_sectors,
         max_sectors: super::max_command(top)?,
         depth: top.count("depth", 1..=65_536)?,
         overhead: overhead(&top.needs("overhead", OVERHEAD)?)?,
@@ -184,7 +216,8 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, DiskError> {
         flash,
         interference: interference(&top.needs("interference", &["state", "suspend", "patience"])?)?,
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
-        collection: collection(top.section("collection", &["state", "after", "block", "valid", "erase"])?, &flash)?,
+        collection,
+        page_map,
     })
 }
 
@@ -252,18 +285,74 @@ fn buffer(section: Option<Section<'_>>) -> Result<Option<BufferSpec>, DiskError>
     Ok(state.then_some(spec))
 }
 
-fn collection(section: Option<Section<'_>>, flash: &FlashSpec) -> Result<Option<CollectionSpec>, DiskError> {
-    let Some(section) = section else { return Ok(None) };
-    let state = section.word("state", &[("on", true), ("off", false)])?;
+/// Which keys of `[collection]` are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Collects {
+    /// As a debt.
+    On,
+    /// With a map of pages.
+    Map,
+    Off,
+}
+
+/// The debt or the map; neither if it is off.
+type Collecting = (Option<CollectionSpec>, Option<PageMapSpec>);
+
+fn collection(section: Option<Section<'_>>, flash: &FlashSpec, capacity_sectors: u64) -> Result<Collecting, DiskError> {
+    let Some(section) = section else { return Ok((None, None)) };
+    let state = section.word("state", &[("on", Collects::On), ("map", Collects::Map), ("off", Collects::Off)])?;
+    let of_others: &[&str] = match state {
+        Collects::On => &["unit", "spare", "before"],
+        Collects::Map => &["after", "valid"],
+        Collects::Off => &[],
+    };
+    if let Some(key) = of_others.iter().find(|key| section.has(key)) {
+        let other = if state == Collects::On { "map" } else { "on" };
+        return Err(section.invalid(section.at_key(key), format!("`{key}` belongs to `state = \"{other}\"`")));
+    }
     let block = section.sectors("block", 8..=4_194_304)?;
     if block.value < flash.program_sectors {
         return Err(section.invalid(block.at, "`block` is less than `program_size`".into()));
+    }
+    let erase = section.span("erase", Span::ZERO..=Span::from_secs(1))?.value;
+    if state == Collects::Map || (state == Collects::Off && !section.has("valid")) {
+        let map = page_map(&section, flash, (block.value, erase), capacity_sectors)?;
+        return Ok((None, (state == Collects::Map).then_some(map)));
     }
     let spec = CollectionSpec {
         after_sectors: section.sectors("after", 0..=2_000_000_000_000)?.value,
         block_sectors: block.value,
         valid_percent: section.percent("valid", 0..=95)?,
-        erase: section.span("erase", Span::ZERO..=Span::from_secs(1))?.value,
+        erase,
     };
-    Ok(state.then_some(spec))
+    Ok(((state == Collects::On).then_some(spec), None))
 }
+
+fn page_map(
+    section: &Section<'_>,
+    flash: &FlashSpec,
+    (block_sectors, erase): (u64, Span),
+    capacity_sectors: u64,
+) -> Result<PageMapSpec, DiskError> {
+    let unit = section.sectors("unit", 8..=flash.page_sectors)?;
+    let whole = |of: u64| of.is_multiple_of(unit.value);
+    if !whole(flash.page_sectors) || !whole(block_sectors) {
+        return Err(section.invalid(unit.at, "`page` and `block` are no whole numbers of `unit`".into()));
+    }
+    if capacity_sectors / unit.value > MOST_UNITS {
+        let problem =
+            format!("{} units: expected {MOST_UNITS} at most, or a larger `unit`", capacity_sectors / unit.value);
+        return Err(section.invalid(unit.at, problem));
+    }
+    let befores = [("empty", Before::Empty), ("sequential", Before::Sequential), ("random", Before::Random)];
+    Ok(PageMapSpec {
+        block_sectors,
+        unit_sectors: unit.value,
+        spare_percent: section.percent("spare", 1..=200)?,
+        before: section.word("before", &befores)?,
+        erase,
+    })
+}
+
+/// So that a die's units have numbers of 32 bits, and a run that writes all of them has room in memory.
+const MOST_UNITS: u64 = 1 << 28;

@@ -1,7 +1,8 @@
 //! The disk of flash: channels and dies, a write buffer, garbage collection, reads that meet programs.
 //!
 //! What happens where: [`controller`] takes commands, [`layout`] says where a sector is, [`die`] reads and programs and
-//! decides who goes first, [`collection`] makes writes slow when free blocks have run out, [`buffer`] keeps what is not
+//! decides who goes first, [`collection`] makes writes slow when free blocks have run out,
+//! [`page_map`] does so with a map of what lies where, [`buffer`] keeps what is not
 //! programmed, [`wire`] carries data to and from the host, [`lane`] is anything that serves one at a time. This file
 //! only moves commands between them.
 //!
@@ -28,6 +29,7 @@ mod controller;
 mod die;
 mod lane;
 mod layout;
+mod page_map;
 #[cfg(test)]
 pub(crate) mod tests_support;
 mod wire;
@@ -38,6 +40,7 @@ use controller::Controller;
 use die::{Die, For, Piece};
 use lane::{Lane, Path};
 use layout::Layout;
+use page_map::PageMap;
 use wire::{Pace, Wire};
 
 /// Not a command: programs for the buffer.
@@ -94,6 +97,7 @@ pub(crate) struct Ssd {
     bus: Pace,
     dies: Vec<Die>,
     collection: Option<Collection>,
+    page_map: Option<PageMap>,
     buffer: Option<Buffer>,
     /// Writes without room, oldest first.
     waiting: VecDeque<u32>,
@@ -133,6 +137,7 @@ impl Ssd {
             bus: Pace::new(spec.flash.channel_rate),
             dies: vec![Die::new(spec.interference); layout.dies() as usize],
             collection: spec.collection.as_ref().map(|collection| Collection::new(collection, &spec.flash)),
+            page_map: spec.page_map.map(|map| PageMap::new(&map, &spec.flash, spec.capacity_sectors)),
             buffer,
             waiting: VecDeque::new(),
             barriers: VecDeque::new(),
@@ -276,15 +281,34 @@ impl Ssd {
         };
         let across = self.bus.time_of(sectors);
         let (begin, path) = self.channels[self.layout.channel(index)].occupy(at, across, path);
-        let collect = match &mut self.collection {
-            Some(collection) => collection.programmed(index as usize, sectors, first.manner),
-            None => Span::ZERO,
-        };
+        let collect = self.collect(index, sectors, first.manner);
         let busy = across + self.spec.flash.program + collect;
         let end = begin + busy;
         self.dies[index as usize].begin(end, path);
         self.charge_program(index, begin, busy, sectors);
         self.arm(index, end);
+    }
+
+    /// How long a die collects for what it now programs.
+    fn collect(&mut self, index: u32, sectors: u32, manner: Manner) -> Span {
+        let Some(map) = &mut self.page_map else {
+            let collected = |collection: &mut Collection| collection.programmed(index as usize, sectors, manner);
+            return self.collection.as_mut().map_or(Span::ZERO, collected);
+        };
+        let pieces = self.dies[index as usize].running().iter();
+        let spans = pieces.map(|piece| map.programmed(index as usize, piece.start, piece.sectors));
+        spans.fold(Span::ZERO, |sum, span| sum + span)
+    }
+
+    /// Nobody needs these sectors any more.
+    fn discard(&mut self, command: &Command) {
+        if let Some(collection) = &mut self.collection {
+            collection.discarded(command.sectors);
+        }
+        if let Some(map) = &mut self.page_map {
+            let parts = self.layout.parts(command.start.0, command.sectors);
+            parts.for_each(|part| map.discarded(part.die as usize, part.start, part.sectors));
+        }
     }
 
     /// Charges a program's buffered pieces to who wrote them; a waiting command is charged when it ends.
@@ -506,9 +530,7 @@ impl Disk for Ssd {
             Op::Flush => self.flush(now, ready, command, foreign),
             // What is zeroed is unmapped.
             Op::Discard | Op::WriteZeroes => {
-                if let Some(collection) = &mut self.collection {
-                    collection.discarded(command.sectors);
-                }
+                self.discard(&command);
                 self.end_early(ready, &command, self.spec.overhead.command, Outcome::Ok);
             }
         }
