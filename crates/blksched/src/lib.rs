@@ -45,6 +45,7 @@ pub mod elevators;
 mod entry;
 pub mod estimate;
 mod explain;
+mod file_names;
 pub mod group;
 pub mod index;
 mod kernel;
@@ -64,6 +65,7 @@ pub use explain::{
     Injected, Latency, Listener, NotIdled, Preempt, Raised, RaisingEnd, Reason, ServiceType, Silence, SliceEnd,
     SliceStart, Unplug, WaitEnd,
 };
+pub use file_names::{name_of_path, path_of_name, shown_name};
 pub use group::{Group, GroupError, Groups};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;

@@ -4,13 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::scene::Scene;
+use crate::output::Colour;
+use crate::scene::{FileName, Scene};
 use crate::trace::TraceVerb;
 
 /// Linux's disk I/O schedulers, outside the kernel: which one, which knobs, and why?
 #[derive(Debug, Parser)]
 #[command(name = "blksched", version, max_term_width = 120, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    /// Whether to use colours: auto is on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
+    pub(crate) color: Colour,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
@@ -30,7 +35,7 @@ Examples:
 
 Exit codes: 0 done; 1 something outside failed (a file, a server), or a claim of an experiment does not hold; 2 the
 input was not understood. COLUMNS says how long lines are [default: the terminal's, 120 in a pipe]; PAGER shows what
-a terminal has no room for; NO_COLOR is kept.";
+a terminal has no room for; --color auto, always or never [default: auto, a terminal without NO_COLOR].";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -247,7 +252,7 @@ pub(crate) enum OutputFormat {
 #[command(after_help = EXPERIMENT_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct ExperimentArguments {
     /// Experiments that come with the program, or TOML files of your own (docs/experiments.md shows how)
-    #[arg(value_name = "NAME|FILE")]
+    #[arg(value_name = "NAME|FILE", value_parser = FileName)]
     pub(crate) names: Vec<String>,
     /// Run every experiment that comes with the program
     #[arg(long, conflicts_with = "names")]
@@ -292,6 +297,7 @@ Exit code 1 says that a row which is claimed lies outside of its bound.";
 pub(crate) struct ListArguments {
     /// `elevators`, `disks`, `workloads`, `fio`, `host`, `cpu`, `programs`, `measures`,
     /// `iocost`, or the name of an elevator (name[@kernel]) or a disk [default: the first three]
+    #[arg(value_parser = FileName)]
     pub(crate) what: Option<String>,
     /// Print JSON instead of tables
     #[arg(long)]

@@ -29,7 +29,7 @@ use blksched_simulate::{Findings, Length, Trial};
 use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders, notes_on, notes_on_files, unthrottled};
-use crate::output::{self, Look};
+use crate::output::{self, Look, Paint};
 use crate::scene::Scene;
 use crate::used;
 use action::Action;
@@ -153,7 +153,7 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
                 text += &output::render(table, look);
                 text += "\n";
             }
-            text += &sentences.iter().map(|sentence| output::paragraph(sentence)).collect::<String>();
+            text += &sentences.iter().map(|sentence| painted(sentence)).collect::<String>();
             if action.is_some_and(|action| action.chosen().is_some()) {
                 text += "With --emit udev, tuned or sysfs this becomes a change to your system, and its undo.\n";
             }
@@ -161,6 +161,17 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
         }
     };
     Ok(output::print(&text)?)
+}
+
+/// A sentence of the verdict; what to do is set off.
+fn painted(sentence: &str) -> String {
+    let text = output::paragraph(sentence);
+    match sentence.split(' ').next() {
+        Some("Use") => output::paint(&text, Paint::Green),
+        Some("Not") => output::paint(&text, Paint::Yellow),
+        Some("Keep" | "Nothing" | "One") => output::paint(&text, Paint::Bold),
+        _ => text,
+    }
 }
 
 /// What is compared unless somebody says otherwise: what a present kernel offers, its default for such a disk first,

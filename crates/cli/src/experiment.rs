@@ -7,8 +7,9 @@ mod vmstat;
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
-use blksched::Catalogue;
+use blksched::{Catalogue, path_of_name};
 use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome};
 use rayon::prelude::*;
 
@@ -70,7 +71,7 @@ fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     if let Some(builtin) = BUILTINS.iter().find(|builtin| builtin.name == name) {
         return builtin.load(catalogue).map_err(Failure::input);
     }
-    let path = Path::new(name);
+    let path = &*path_of_name(name);
     if !name.ends_with(".toml") && !path.exists() {
         let known: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
         let near = blksched::nearest(name, known.iter().copied());
@@ -100,20 +101,33 @@ fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Re
         .flat_map(|(nth, e)| e.simulations(seeds(e)).into_iter().map(move |(run, seed)| (nth, run, seed)))
         .collect();
     let progress = Progress::new(all.len());
-    let outcomes: Result<Vec<Outcome>, String> = all
+    let interrupted = crate::interrupt::noticed();
+    let outcomes: Result<Vec<Option<Outcome>>, String> = all
         .par_iter()
         .map(|&(nth, run, seed)| {
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
             let outcome = experiments[nth].runs[run].simulate(seed);
             progress.step();
-            outcome.map_err(|error| format!("{}: {error}", experiments[nth].name))
+            outcome.map(Some).map_err(|error| format!("{}: {error}", experiments[nth].name))
         })
         .collect();
     progress.finish();
     let mut outcomes = outcomes.map_err(Failure::Input)?.into_iter();
     let answered = |experiment: Experiment| {
         let seeds = seeds(&experiment);
-        let outcomes: Vec<Outcome> = outcomes.by_ref().take(experiment.runs.len() * seeds as usize).collect();
-        Answered { answer: experiment.answer(&outcomes), experiment, seeds, outcomes }
+        let all: Vec<Option<Outcome>> = outcomes.by_ref().take(experiment.runs.len() * seeds as usize).collect();
+        let outcomes: Option<Vec<Outcome>> = all.into_iter().collect();
+        let Some(outcomes) = outcomes else {
+            anstream::eprintln!("interrupted: {} was not done", experiment.name);
+            return None;
+        };
+        Some(Answered { answer: experiment.answer(&outcomes), experiment, seeds, outcomes })
     };
-    Ok(experiments.into_iter().map(answered).collect())
+    let answered: Vec<Answered> = experiments.into_iter().filter_map(answered).collect();
+    if answered.is_empty() && interrupted.load(Ordering::Relaxed) {
+        return Err(Failure::Outside("interrupted before any experiment was done".to_owned()));
+    }
+    Ok(answered)
 }

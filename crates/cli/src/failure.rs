@@ -3,6 +3,10 @@
 use std::io;
 use std::process::ExitCode;
 
+use blksched::shown_name;
+
+use crate::output::{Paint, paint};
+
 /// Why a verb could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -27,13 +31,13 @@ impl Failure {
     /// Say it, and end with its code.
     pub(crate) fn report(&self) -> ExitCode {
         let (text, code) = match self {
-            Failure::Input(text) => (format!("error: {text}"), 2),
+            Failure::Input(text) => (format!("{} {text}", paint("error:", Paint::Red)), 2),
             Failure::Excerpts(text) => (text.clone(), 2),
-            Failure::Outside(text) => (format!("error: {text}"), 1),
+            Failure::Outside(text) => (format!("{} {text}", paint("error:", Paint::Red)), 1),
             Failure::Command(code) => return ExitCode::from(*code),
             Failure::NobodyReads => return ExitCode::SUCCESS,
         };
-        anstream::eprintln!("{text}");
+        anstream::eprintln!("{}", shown_name(&text));
         ExitCode::from(code)
     }
 }

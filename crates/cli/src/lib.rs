@@ -69,6 +69,7 @@ pub fn fuzz_arguments(text: &str) {
 pub fn main_with(own: &[Entry]) -> ExitCode {
     let (rest, typed) = typed::split(std::env::args_os());
     let mut arguments = Arguments::parse_from(rest);
+    arguments.color.apply();
     match &mut arguments.verb {
         Verb::Compare(compare) => compare.scene.typed = typed,
         Verb::Simulate(simulate) => simulate.scene.typed = typed,

@@ -3,9 +3,7 @@
 mod iocost;
 mod programs;
 
-use std::path::Path;
-
-use blksched::{Catalogue, Entry, Preset, nearest};
+use blksched::{Catalogue, Entry, Preset, nearest, path_of_name};
 use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{self, FigureUnit};
 use blksched_measure::{Cell, Column, Quantity, Table};
@@ -165,7 +163,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
         return Ok(vec![programs::programs(std::slice::from_ref(program))]);
     }
     let disks: Vec<String> = blksched_disks::presets().into_iter().map(|disk| disk.name).collect();
-    let is_file = name.contains(['/', '\\', ':']) || name.ends_with(".toml") || Path::new(name).exists();
+    let is_file = name.contains(['/', '\\', ':']) || name.ends_with(".toml") || path_of_name(name).exists();
     if is_file || disks.iter().any(|disk| disk == name) {
         return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
     }

@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use blksched::shown_name;
 use blksched_measure::{Borders, Table};
+use clap::ValueEnum;
 
 /// How tables look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +15,61 @@ pub(crate) enum Look {
     Markdown,
 }
 
-/// Print `text` as it is.
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// In pipes and files, too.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+impl Colour {
+    /// From now on.
+    pub(crate) fn apply(self) {
+        match self {
+            Colour::Auto => anstream::ColorChoice::Auto,
+            Colour::Always => anstream::ColorChoice::Always,
+            Colour::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// What is set off, as a terminal is told; it is taken away again where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// A heading, or what to keep.
+    Bold,
+    /// What to do.
+    Green,
+    /// What is not to be done, though it looks good.
+    Yellow,
+    /// What is wrong.
+    Red,
+}
+
+/// Every line of a text, set off.
+pub(crate) fn paint(text: &str, paint: Paint) -> String {
+    let code = match paint {
+        Paint::Bold => "1",
+        Paint::Green => "1;32",
+        Paint::Yellow => "33",
+        Paint::Red => "1;31",
+    };
+    let line = |line: &str| match line.strip_suffix('\n') {
+        Some(line) => format!("\x1b[{code}m{line}\x1b[0m\n"),
+        None => format!("\x1b[{code}m{line}\x1b[0m"),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// Print `text`, without its colours where nobody wants them.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    let text = &shown_name(text);
     if paged(text) {
         return Ok(());
     }
@@ -35,6 +90,10 @@ fn paged(text: &str) -> bool {
     }
     let spawned = Command::new("sh").args(["-c", &pager]).stdin(Stdio::piped()).spawn();
     let Ok(mut pager) = spawned else { return false };
+    let text = match anstream::AutoStream::choice(&io::stdout()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+        _ => text.to_owned(),
+    };
     // Who leaves the pager early has seen enough.
     let _ = pager.stdin.take().map(|mut stdin| stdin.write_all(text.as_bytes()));
     pager.wait().is_ok_and(|status| status.success())
@@ -43,9 +102,20 @@ fn paged(text: &str) -> bool {
 /// A table, ready to print.
 pub(crate) fn render(table: &Table, look: Look) -> String {
     match look {
-        Look::Text => table.text(width(), Borders::Light),
+        Look::Text => bold_headers(&table.text(width(), Borders::Light)),
         Look::Markdown => table.markdown(),
     }
+}
+
+/// The lines between the first two rules of three are a header.
+fn bold_headers(text: &str) -> String {
+    let mut rules = 0;
+    let mut line = |line: &str| {
+        let is_rule = line.starts_with('─') && line.trim_end().chars().all(|c| c == '─');
+        rules += usize::from(is_rule);
+        if !is_rule && rules % 3 == 1 { paint(line, Paint::Bold) } else { line.to_owned() }
+    };
+    text.split_inclusive('\n').map(&mut line).collect()
 }
 
 /// A paragraph: broken between words to fit, further lines indented.
@@ -90,4 +160,18 @@ static WIDE: AtomicBool = AtomicBool::new(false);
 /// From now on lines are as long as they like.
 pub(crate) fn be_wide() {
     WIDE.store(true, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_bold_and_nothing_else_of_a_table() {
+        let text = "───\n a\n───\n 1\n───\nnote\n───\n b\n───\n 2\n───\n";
+        let bold = bold_headers(text);
+        assert_eq!(bold.matches("\x1b[1m").count(), 2);
+        assert!(bold.contains("\x1b[1m a\x1b[0m\n") && bold.contains("\x1b[1m b\x1b[0m\n"), "{bold}");
+        assert_eq!(anstream::adapter::strip_str(&bold).to_string(), text);
+    }
 }

@@ -1,9 +1,12 @@
 //! What every run needs, as a user says it: the workload, the disk, and for how long.
 
-use blksched::{Knob, Span, Tunables, nearest};
+use std::ffi::OsStr;
+
+use blksched::{Knob, Span, Tunables, name_of_path, nearest};
 use blksched_disks::Attached;
 use blksched_workloads::host::HostKnobs;
-use clap::{Args, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use crate::host::HostSettings;
@@ -14,13 +17,13 @@ pub(crate) struct Scene {
     /// What runs, all of it at once: fio job files (`-`: standard input); built-in workloads; programs with their
     /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
     /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: beside-a-backup]
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = FileName)]
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
     #[arg(skip)]
     pub(crate) typed: Option<String>,
     /// The disk: a preset's name or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200")]
+    #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
     pub(crate) disk: String,
     /// End each run after so much simulated time, if its jobs have not ended; a number alone counts seconds, as in fio
     /// [default: as long as the disk and what its jobs do seldom need, found by pilots]
@@ -120,5 +123,17 @@ pub(crate) fn some_time(text: &str) -> Result<Span, String> {
         Ok(Span::ZERO) => Err("nothing happens in no time: expected more than 0s, as in 30s".to_owned()),
         Ok(span) => Ok(span),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The name of a file, or of what is built in: a text even if the file's is none ([`name_of_path`]).
+#[derive(Clone)]
+pub(crate) struct FileName;
+
+impl TypedValueParser for FileName {
+    type Value = String;
+
+    fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        Ok(name_of_path(value))
     }
 }

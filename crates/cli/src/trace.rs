@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::scene::FileName;
 use blksched_measure::Table;
 use blksched_traces::presets::presets;
 
@@ -32,7 +33,7 @@ pub(crate) enum TraceVerb {
 #[command(after_help = INFO_EXAMPLES)]
 pub(crate) struct InfoArguments {
     /// The trace: a file, one of several per CPU, or what their names begin with; gzip, zstd and bzip2 are unpacked
-    #[arg(value_name = "TRACE[:NAME=VALUE,…]", required = true)]
+    #[arg(value_name = "TRACE[:NAME=VALUE,…]", required = true, value_parser = FileName)]
     pub(crate) traces: Vec<String>,
     /// Print JSON instead of text
     #[arg(long)]
@@ -50,7 +51,7 @@ Examples:
 #[command(after_help = CONVERT_EXAMPLES)]
 pub(crate) struct ConvertArguments {
     /// The trace, as for info
-    #[arg(value_name = "TRACE[:NAME=VALUE,…]")]
+    #[arg(value_name = "TRACE[:NAME=VALUE,…]", value_parser = FileName)]
     pub(crate) trace: String,
     /// The file to write; it must not exist
     #[arg(value_name = "OUT")]

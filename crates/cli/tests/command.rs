@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 #[path = "command/record.rs"]
 mod record;
+#[path = "command/terminal.rs"]
+mod terminal;
 #[path = "command/traces.rs"]
 mod traces;
 

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use blksched::Catalogue;
 use blksched_workloads::QUESTIONS;
@@ -16,7 +17,7 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Stage, contenders};
 use crate::output;
-use crate::scene::Scene;
+use crate::scene::{FileName, Scene};
 
 /// Device classes: two generations of disks that turn, several of them behind one controller, and flash behind SATA and
 /// NVMe.
@@ -32,10 +33,10 @@ Examples:
   blksched matrix --workloads backup,scrub --seeds 20")]
 pub(crate) struct MatrixArguments {
     /// The disks: presets or TOML files [default: six classes]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = FileName)]
     disks: Vec<String>,
     /// The workloads [default: those that people ask about]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = FileName)]
     workloads: Vec<String>,
     /// The schedulers; each disk's default goes first [default: what present kernels have, and adios where built]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
@@ -77,15 +78,33 @@ pub(crate) fn run(arguments: &MatrixArguments, catalogue: &Catalogue) -> Result<
     let mut page = head(arguments, &schedulers);
     let _ = writeln!(page, "| workload | {} |\n|---|{}", disks.join(" | "), "---|".repeat(disks.len()));
     let mut details = String::new();
+    let interrupted = crate::interrupt::noticed();
+    let mut left_out = 0;
     for workload in &workloads {
         let _ = write!(page, "| [{workload}](#{workload}) |");
         let _ = write!(details, "\n## {workload}\n\n| disk | verdict |\n|---|---|\n");
         for disk in &disks {
-            let field = field(arguments, catalogue, (workload, disk), &schedulers, &mut csv)?;
+            let mut rows = String::new();
+            let field = if interrupted.load(Ordering::Relaxed) {
+                None
+            } else {
+                let field = field(arguments, catalogue, (workload, disk), &schedulers, &mut rows);
+                // What an interrupt cut short is not told.
+                if interrupted.load(Ordering::Relaxed) { None } else { Some(field?) }
+            };
+            let Some(field) = field else {
+                left_out += 1;
+                page.push_str(" - |");
+                continue;
+            };
+            csv += &rows;
             let _ = write!(page, " {} |", field.short);
             let _ = writeln!(details, "| {disk} | {} |", field.long.replace('|', "\\|"));
         }
         page.push('\n');
+    }
+    if left_out > 0 {
+        let _ = writeln!(details, "\nInterrupted: {left_out} fields (`-`) were not run.");
     }
     if let Some(file) = &arguments.csv {
         let written = std::fs::write(file, csv);

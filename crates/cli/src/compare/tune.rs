@@ -7,6 +7,9 @@
 //! left is compared on seeds that the search has not seen: only that says whether it is better, and what each knob is
 //! worth.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use blksched::{Catalogue, Span};
 use blksched_measure::{Cell, Column, Paired, Quantity, Table};
 use blksched_simulate::{Findings, Grid};
@@ -71,6 +74,8 @@ struct Search<'a> {
     bases: Vec<Measured>,
     goal: Goal,
     runs: usize,
+    /// Ends the search, and what it found is checked.
+    interrupted: Arc<AtomicBool>,
 }
 
 /// The untouched scheduler and, where the search found any, the best settings of it.
@@ -83,8 +88,13 @@ pub(super) fn search(
 ) -> Result<Tuned, Failure> {
     let base = contenders("--tune", &[name.to_owned()], &arguments.scene.set, catalogue)?.remove(0);
     let axes = axes(&base, stage, arguments);
-    let mut search = Search { arguments, stage, limit, base, bases: Vec::new(), goal: Goal::Roles, runs: 0 };
+    let interrupted = crate::interrupt::noticed();
+    let mut search =
+        Search { arguments, stage, limit, base, bases: Vec::new(), goal: Goal::Roles, runs: 0, interrupted };
     search.more_bases(1)?;
+    if search.bases.is_empty() {
+        return Err(Failure::Outside("interrupted before the first run was done".to_owned()));
+    }
     search.goal = Goal::read(arguments.goal.as_deref(), &search.bases[0].jobs).map_err(Failure::Input)?;
     let budget = (arguments.budget.unwrap_or(MOST_RUNS) as usize).saturating_sub(reserve());
     // Singles cost a run each, and what is tried together half as many again; halving costs as much once more.
@@ -97,7 +107,7 @@ pub(super) fn search(
     let mut seeds = 1;
     loop {
         all.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
-        if all.len() <= 1 || search.runs >= budget {
+        if all.len() <= 1 || search.runs >= budget || search.is_interrupted() {
             break;
         }
         all.truncate(all.len().div_ceil(2));
@@ -202,9 +212,13 @@ impl Search<'_> {
         let grid = Grid::new(trials, seeds);
         self.runs += grid.len();
         let progress = Progress::new(grid.len());
-        let results = grid.run(|| progress.step(), || false).map_err(Failure::input);
+        let results = grid.run(|| progress.step(), || self.is_interrupted()).map_err(Failure::input);
         progress.finish();
         results
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     fn more_bases(&mut self, seeds: u32) -> Result<(), Failure> {
@@ -222,7 +236,8 @@ impl Search<'_> {
         let rows: Vec<Contender> = all.iter().map(|tried| self.base.with(&tried.turned)).collect();
         let results = self.grid(&rows, first..seeds.max(first))?;
         for ((tried, row), runs) in all.iter_mut().zip(&rows).zip(results) {
-            for (nth, run) in (first as usize..).zip(runs.chunks(1)) {
+            // An interrupt may have left the two with different numbers of seeds.
+            for (nth, run) in (first as usize..self.bases.len()).zip(runs.chunks(1)) {
                 let (here, base) = (Measured::of(row, &self.stage.plan, run), &self.bases[nth]);
                 tried.is_out |= !forbidden(&here, base, &self.goal).is_empty();
                 if tried.scores.len() == nth {
@@ -236,7 +251,7 @@ impl Search<'_> {
     /// Without the knobs that bring nothing.
     fn prune(&mut self, mut best: Tried) -> Result<Tried, Failure> {
         self.advance(std::slice::from_mut(&mut best), PRUNING_SEEDS)?;
-        while best.turned.len() > 1 {
+        while best.turned.len() > 1 && !self.is_interrupted() {
             let without = |nth: usize| {
                 let mut turned = best.turned.clone();
                 turned.remove(nth);

@@ -11,11 +11,12 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::scene::FileName;
 
 #[derive(Debug, Args)]
 pub(crate) struct IocostArguments {
     /// The disk: a preset's name, iocost:MODEL or a TOML file
-    #[arg(value_name = "NAME|FILE")]
+    #[arg(value_name = "NAME|FILE", value_parser = FileName)]
     disk: String,
     /// The device's number, as in /sys/block/sda/dev
     #[arg(long, value_name = "MAJOR:MINOR", default_value = "8:0", value_parser = device)]

@@ -5,7 +5,7 @@ use blksched_simulate::experiment::{Experiment, RowAnswer, TableAnswer, short};
 
 use super::{Answered, vmstat};
 use crate::args::Vmstat;
-use crate::output::{self, Look};
+use crate::output::{self, Look, Paint};
 
 /// What there is, and how to run it.
 pub(super) fn list(experiments: &[Experiment]) -> String {
@@ -77,7 +77,8 @@ fn paint(experiment: &Experiment, answer: &TableAnswer) -> String {
     for row in &answer.rows {
         table.row(cells(row).map(Cell::Text));
     }
-    output::render(&table, Look::Text)
+    let outside = output::paint("OUTSIDE", Paint::Red);
+    output::render(&table, Look::Text).replace("OUTSIDE", &outside)
 }
 
 fn right(key: &str, header: &str) -> Column {

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use blksched::{name_of_path, path_of_name};
 use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Named, Reading, Recorded, Stream, recording};
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
@@ -36,7 +37,7 @@ impl Trace {
 
     /// `FILE[:WHAT IS SAID OF IT]`, if there is such a file.
     pub(crate) fn parse(text: &str) -> Option<Trace> {
-        let is_there = |name: &str| Trace::is_one(name) || Path::new(name).is_file();
+        let is_there = |name: &str| Trace::is_one(name) || path_of_name(name).is_file();
         if is_there(text) {
             return Some(Trace::of(text, ""));
         }
@@ -62,7 +63,7 @@ impl Trace {
             none if none.is_empty() => vec![self.name.clone()],
             files => files,
         };
-        let open = |name: String| match File::open(&name) {
+        let open = |name: String| match File::open(path_of_name(&name)) {
             Ok(file) => Ok((name, Box::new(file) as Box<dyn Read + Send>)),
             Err(error) => Err(format!("{name}: {error}")),
         };
@@ -231,7 +232,7 @@ fn named(name: &str) -> Result<Format, String> {
         return Ok(Format::Text(Box::new(preset)));
     }
     if name.ends_with(".toml") {
-        let text = fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?;
+        let text = fs::read_to_string(path_of_name(name)).map_err(|error| format!("{name}: {error}"))?;
         let preset = Preset::read(name, &text).map_err(|error| format!("{name}: {error}"))?;
         return Ok(Format::Text(Box::new(preset)));
     }
@@ -253,13 +254,12 @@ fn stem(name: &str) -> Option<&str> {
 
 /// The files of CPUs 0, 1, … of `stem`, as far as there are any. A CPU on which nothing happened has an empty one.
 fn per_cpu(stem: &str) -> Vec<String> {
-    let (folder, prefix) = match Path::new(stem).parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        Some(folder) => (folder, Path::new(stem).file_name().unwrap_or_default().to_string_lossy()),
-        None => (Path::new("."), stem.into()),
-    };
-    let cpu = |name: &str| name.strip_prefix(&*prefix)?.strip_prefix(PER_CPU)?.parse::<u32>().ok();
+    let path = path_of_name(stem);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let prefix = path.file_name().map(name_of_path).unwrap_or_default();
+    let cpu = |name: &str| name.strip_prefix(&prefix)?.strip_prefix(PER_CPU)?.parse::<u32>().ok();
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut cpus: Vec<u32> = entries.filter_map(|entry| cpu(entry.file_name().to_str()?)).collect();
+    let mut cpus: Vec<u32> = entries.filter_map(|entry| cpu(&name_of_path(&entry.file_name()))).collect();
     cpus.sort_unstable();
     cpus.into_iter().map(|cpu| format!("{stem}{PER_CPU}{cpu}")).collect()
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use blksched::nearest;
+use blksched::{nearest, path_of_name};
 use blksched_simulate::recording::{Content, content};
 use blksched_traces::machine::Device;
 use blksched_workloads::fio::{Host, JobFile, Note, Style, Text};
@@ -141,7 +141,7 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         let text = text_of(STANDARD_INPUT, bytes_of(std::io::stdin()))?;
         return Ok(Word::Jobs(Text { name: STANDARD_INPUT.to_owned(), text }));
     }
-    let path = Path::new(name);
+    let path = &*path_of_name(name);
     if path.is_dir() && builtin(name).is_none() && program(name).is_none() {
         return Err(Failure::Input(format!("{name}: a directory: expected {}", job_files_in(path))));
     }
@@ -153,14 +153,14 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         // A pipe can be read once, so it is a job file's text.
         let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
         return match if is_file {
-            content(name, File::open(name).map_err(failed)?).map_err(failed)?
+            content(name, File::open(path).map_err(failed)?).map_err(failed)?
         } else {
             Content::Jobs
         } {
             Content::Trace => Ok(Word::Trace(Trace::of(name, ""))),
             Content::Unknown(problem) => Err(Failure::Input(problem)),
             Content::Jobs => {
-                let read = File::open(name).and_then(bytes_of);
+                let read = File::open(path).and_then(bytes_of);
                 Ok(Word::Jobs(Text { name: name.to_owned(), text: text_of(name, read)? }))
             }
         };

@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path) -> Result<ServeArguments, Failure> {
         return Err(source.error(0, "there is no [[export]]: expected at least one, with name and path"));
     }
     match Arguments::try_parse_from(&words) {
-        Ok(Arguments { verb: Verb::Serve(arguments) }) => Ok(arguments),
+        Ok(Arguments { verb: Verb::Serve(arguments), .. }) => Ok(arguments),
         Ok(_) => unreachable!("the words begin with serve"),
         Err(error) => Err(source.error(0, &first_line(&error))),
     }

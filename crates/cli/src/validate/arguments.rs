@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use blksched::Span;
 use clap::Args;
 
-use crate::scene::some_time;
+use crate::scene::{FileName, some_time};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ pub(crate) struct ValidateArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) on: PathBuf,
     /// The model of that disk: a preset's name or a TOML file (`blksched disk measure` makes one)
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", value_parser = FileName)]
     pub(crate) disk: String,
     /// How long each run lasts
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time)]

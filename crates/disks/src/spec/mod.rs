@@ -10,7 +10,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use blksched::{Span, nearest, utf8};
+use blksched::{Span, nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
@@ -250,7 +250,7 @@ fn text_of(path: &str) -> Result<String, DiskError> {
             _ => Err(io::Error::other("longer than 16 MiB: expected the description of a disk")),
         }
     };
-    let bytes = File::open(path).and_then(read).map_err(|error| {
+    let bytes = File::open(path_of_name(path)).and_then(read).map_err(|error| {
         let is_name = !path.contains(['/', '\\']) && !path.ends_with(".toml");
         if error.kind() == io::ErrorKind::NotFound && is_name {
             let known: Vec<&str> = preset_names().collect();
