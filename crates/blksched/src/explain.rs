@@ -4,7 +4,7 @@
 //! waited behind) are derived from this stream; elevators keep no counters for show. A listener changes nothing.
 
 use crate::answer::{IdleFor, Run};
-use crate::request::{Class, Dir, GroupId, RequestId, SubmitterId, Waiter};
+use crate::request::{Class, Dir, GroupId, RequestId, Sector, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
 
 mod budget;
@@ -137,6 +137,8 @@ pub enum Reason {
         rq: RequestId,
         /// Its direction.
         dir: Dir,
+        /// Its first sector at this moment.
+        start: Sector,
         /// Its length \[sectors\] at this moment.
         sectors: u32,
         /// Who made it.

@@ -577,8 +577,8 @@ impl<L: Listener> BlockQueue<L> {
 
     fn explain_inserted(&mut self, now: Instant, rq: RequestId) {
         self.core.explain(now, |requests| {
-            let Request { submitter, sectors, .. } = requests[rq];
-            Reason::Inserted { rq, dir: requests[rq].dir(), sectors, submitter }
+            let Request { submitter, start, sectors, .. } = requests[rq];
+            Reason::Inserted { rq, dir: requests[rq].dir(), start, sectors, submitter }
         });
     }
 

@@ -28,6 +28,7 @@ Examples:
   blksched compare x.blktrace.0:timing=closed       a recorded trace, its processes waiting as they did
   blksched compare my.fio --elevators deadline@2.6.33,deadline@4.20 --set deadline.fifo_batch=1
   blksched simulate my.fio --elevator deadline --output-format json
+  blksched explain my.fio --slowest 5               why were the slowest I/Os slow, and who is to blame?
   blksched experiment horror                        a published table beside ours, and why
   blksched list                                     elevators, disks and workloads
   blksched list deadline                            its kernels, mechanisms and knobs
@@ -45,6 +46,8 @@ pub(crate) enum Verb {
     Matrix(crate::compare::MatrixArguments),
     /// Run one workload under one scheduler, in depth.
     Simulate(SimulateArguments),
+    /// Tell where each I/O's time went, and who waited for whom, under which rule.
+    Explain(crate::explain::ExplainArguments),
     /// Run a job on a real disk under each of its schedulers, beside what is predicted, and say how far that was right.
     #[cfg(target_os = "linux")]
     Validate(crate::validate::ValidateArguments),
@@ -93,6 +96,10 @@ pub(crate) struct CompareArguments {
     /// a present kernel has, its own choice for such a disk first, and historical ones]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
+    /// Instead of a table: the first moment at which these two schedulers decide differently, with both reasons
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["elevators", "tune", "until_sure"])]
+    #[arg(conflicts_with_all = ["goal", "emit", "csv", "markdown", "seeds"])]
+    pub(crate) why: Option<Vec<String>>,
     /// How many seeds each is run with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
@@ -147,6 +154,7 @@ impl CompareArguments {
         CompareArguments {
             scene,
             elevators: Vec::new(),
+            why: None,
             seeds,
             tune: None,
             until_sure: false,
@@ -216,6 +224,7 @@ Examples:
   blksched compare my.fio --elevators mq-deadline,mq-deadline:fifo_batch=1/4/64,bfq:slice_idle=0
   blksched compare my.fio --disk sata-ssd --emit udev --on sda
   blksched compare my.fio --tune mq-deadline --budget 200
+  blksched compare my.fio --why mq-deadline,bfq     the first decision that differs, with both reasons
   blksched compare priorities --goal priorities     are I/O priorities kept?
   blksched compare four-streams --elevators noop,deadline --depth 1
   blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";
@@ -234,6 +243,8 @@ pub(crate) struct SimulateArguments {
     /// Print JSON instead of tables: what the jobs saw, and why (docs/schema.md)
     #[arg(long, conflicts_with = "output_format")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) outputs: crate::explain::Outputs,
     /// How to print what the jobs did
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
     pub(crate) output_format: OutputFormat,

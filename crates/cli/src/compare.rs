@@ -14,6 +14,7 @@ mod memory;
 mod memory_table;
 #[cfg(test)]
 mod null;
+mod recorded;
 mod role;
 mod runs;
 pub(crate) mod sample;
@@ -21,6 +22,7 @@ mod tables;
 mod tune;
 mod value;
 mod verdict;
+mod why;
 
 use blksched::Catalogue;
 use blksched_measure::{Quantity, Table};
@@ -37,6 +39,8 @@ use contrast::Contrast;
 pub(crate) use csv::quoted;
 pub(crate) use matrix::{MatrixArguments, run as matrix};
 use measured::Measured;
+use recorded::Beside;
+pub(crate) use role::Role;
 use runs::Runs;
 
 /// Everything that a comparison came to.
@@ -53,6 +57,8 @@ struct Comparison<'a> {
     worth: Option<Table>,
     /// What stood around each scheduler.
     used: Vec<(String, Trial)>,
+    /// What a trace recorded, beside what was simulated.
+    beside: Option<Table>,
     sentences: Vec<String>,
     notes: Vec<String>,
 }
@@ -63,6 +69,9 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         output::be_wide();
     }
     let (stage, no_logs) = Stage::load(scene)?.without_logs();
+    if let (false, Some(two)) = (arguments.scene.parse_only, &arguments.why) {
+        return why::run(arguments, &stage, two, catalogue);
+    }
     let default = stage.kernel_default(scene);
     let elevators = match &arguments.tune {
         Some(name) => vec![name.clone()],
@@ -98,10 +107,18 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     };
     let unranked = stage.workload.unranked.as_ref();
     let action = action::choose(&measured, &contrasts, goal, runs.looks).filter(|_| unranked.is_none());
+    let (name, disk) = (&contenders[0].name, &stage.disk.name);
+    let beside = Beside::of(&stage.workload.took, &runs.findings[0], name, disk);
+    let wrong = match (&beside, action.as_ref().and_then(Action::chosen)) {
+        (Some(beside), Some(chosen)) => beside.forbids(chosen.score.ratio),
+        _ => None,
+    };
+    let action = action.filter(|_| wrong.is_none());
     let mut sentences = verdict::sentences(&measured, &contrasts);
     if let Some(why) = unranked {
         sentences = vec![format!("No ranking: the trace {why}.")];
     }
+    sentences.extend(wrong);
     sentences.extend(action::priorities(&measured));
     sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(Action::sentences));
     let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
@@ -119,6 +136,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     notes.extend(crate::validate::sentence(&scene.disk));
     let used: Vec<(String, Trial)> =
         contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
+    let beside = beside.map(|beside| beside.table());
     let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
     print(&Comparison {
         arguments,
@@ -130,6 +148,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         action,
         worth,
         used,
+        beside,
         sentences,
         notes,
     })
@@ -149,7 +168,7 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
             let used = used::line(&comparison.used, arguments.scene.host.cpu_name());
             let mut text = output::paragraph(&heading(comparison)) + &output::paragraph(&used) + "\n";
             let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
-            for table in tables.iter().chain(&comparison.worth) {
+            for table in tables.iter().chain(&comparison.worth).chain(&comparison.beside) {
                 text += &output::render(table, look);
                 text += "\n";
             }

@@ -9,6 +9,7 @@ mod args;
 mod compare;
 mod disk;
 mod experiment;
+mod explain;
 mod failure;
 mod generate;
 mod host;
@@ -61,6 +62,11 @@ pub fn fuzz_arguments(text: &str) {
             let elevator: Vec<String> = simulate.elevator.iter().cloned().collect();
             input::fuzz("--elevator", &elevator, &simulate.scene, &catalogue);
         }
+        Verb::Explain(explain) => {
+            explain.scene.typed = typed;
+            let elevator: Vec<String> = explain.elevator.iter().cloned().collect();
+            input::fuzz("--elevator", &elevator, &explain.scene, &catalogue);
+        }
         _ => {}
     }
 }
@@ -73,6 +79,7 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
     match &mut arguments.verb {
         Verb::Compare(compare) => compare.scene.typed = typed,
         Verb::Simulate(simulate) => simulate.scene.typed = typed,
+        Verb::Explain(explain) => explain.scene.typed = typed,
         _ => {}
     }
     match run(&arguments.verb, &Catalogue::builtin().with(own)) {
@@ -86,6 +93,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Compare(arguments) => compare::run(arguments, catalogue),
         Verb::Matrix(arguments) => compare::matrix(arguments, catalogue),
         Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
+        Verb::Explain(arguments) => explain::run(arguments, catalogue),
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
         Verb::Disk(arguments) => disk::run(arguments, catalogue),
         Verb::List(arguments) => list::run(arguments, catalogue),

@@ -8,22 +8,19 @@ mod logs;
 mod report;
 
 use blksched::Catalogue;
+use blksched_measure::Reasons;
+use blksched_simulate::story::Asked;
 
 use crate::args::{OutputFormat, SimulateArguments};
+use crate::explain::{Names, one_contender, watch};
 use crate::failure::Failure;
-use crate::input::{Stage, contenders, notes_on, notes_on_files, unthrottled};
+use crate::input::{Stage, notes_on, notes_on_files, unthrottled};
 use crate::output;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
     let stage = Stage::load(scene)?;
-    let elevator = arguments.elevator.clone().unwrap_or_else(|| stage.kernel_default(scene).to_owned());
-    let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
-    if contenders.len() > 1 {
-        let several = "expected one scheduler; `blksched compare` runs several";
-        return Err(Failure::Input(format!("--elevator {}: {several}", contenders.len())));
-    }
-    let contender = contenders.remove(0);
+    let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
     let files = notes_on_files(std::slice::from_ref(&contender), &stage.plan);
     let known = notes_on(std::slice::from_ref(&contender)).chain(files).chain(stage.notes());
     let known = known.chain(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
@@ -33,14 +30,18 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     }
     let limit = stage.length(scene, &contender)?.limit;
     let trial = stage.trial(scene, &contender, limit);
-    let findings = match &arguments.decisions {
-        Some(file) => {
-            let findings = trial.simulate_with_decisions().map_err(Failure::input)?;
-            decisions::write(file, &stage, &findings)?;
-            findings
-        }
-        None => trial.simulate().map_err(Failure::input)?,
+    let reasons = || match arguments.decisions {
+        Some(_) => Reasons::new().with_decisions(),
+        None => Reasons::new(),
     };
+    let findings = match (arguments.outputs.any(), &arguments.decisions) {
+        (true, _) => watch(&trial, &Names::of(&stage.plan), &arguments.outputs, Asked::nothing(), reasons())?.0,
+        (false, Some(_)) => trial.simulate_with_decisions().map_err(Failure::input)?,
+        (false, None) => trial.simulate().map_err(Failure::input)?,
+    };
+    if let Some(file) = &arguments.decisions {
+        decisions::write(file, &stage, &findings)?;
+    }
     // What was measured is told even if its logs cannot be written.
     let (logged, unwritten) = match logs::write(&stage.plan, &findings) {
         Ok(notes) => (notes, Ok(())),

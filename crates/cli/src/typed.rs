@@ -15,7 +15,7 @@ fn is_own(name: &str) -> bool {
 }
 
 /// The verbs that take them; to any other verb fio's options are words that it does not know.
-const VERBS: [&str; 2] = ["compare", "simulate"];
+const VERBS: [&str; 3] = ["compare", "simulate", "explain"];
 
 /// What is left for blksched, and the job file that fio's options make; each `--name` begins a job.
 pub(crate) fn split(mut arguments: impl Iterator<Item = OsString>) -> (Vec<OsString>, Option<String>) {

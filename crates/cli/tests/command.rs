@@ -1,5 +1,7 @@
 //! The command as a user meets it: black box, through the binary.
 
+#[path = "command/explain.rs"]
+mod explain;
 #[cfg(target_os = "linux")]
 #[path = "command/record.rs"]
 mod record;

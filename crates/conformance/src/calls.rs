@@ -6,7 +6,9 @@
 
 mod convert;
 mod logged;
+mod play;
 mod replay;
 
 pub use logged::LoggedQueue;
+pub use play::{Step, play};
 pub use replay::{LogError, LogReport, replay};

@@ -79,7 +79,7 @@ impl Listener for Reasons {
             self.entered.hear(reason);
         }
         match reason {
-            Reason::Inserted { rq, dir, sectors, submitter } => {
+            Reason::Inserted { rq, dir, sectors, submitter, .. } => {
                 self.inserted(at, Subject { rq, dir, sectors, submitter });
             }
             Reason::Issued { rq, dir, sectors, submitter } => {
@@ -105,6 +105,12 @@ impl Listener for Reasons {
         }
         self.batches.hear(reason, &self.tables.queued);
         self.turns.hear(at, reason);
+    }
+}
+
+impl AsRef<Reasons> for Reasons {
+    fn as_ref(&self) -> &Reasons {
+        self
     }
 }
 

@@ -1,6 +1,8 @@
 //! Hand-made streams of reasons, and what they must amount to.
 
-use blksched::{BatchEnd, BatchStart, Dir, IdleFor, Instant, Listener, Reason, RequestId, Span, SubmitterId, Unplug};
+use blksched::{
+    BatchEnd, BatchStart, Dir, IdleFor, Instant, Listener, Reason, RequestId, Sector, Span, SubmitterId, Unplug,
+};
 use blksched_measure::{BeganBy, Cause, IdleKind, Reasons, Serving, fairness};
 
 /// A stream, told in nanoseconds.
@@ -14,7 +16,7 @@ impl Stream {
     }
 
     fn inserted(&mut self, ns: u64, index: u32, dir: Dir) -> &mut Stream {
-        self.at(ns, Reason::Inserted { rq: rq(index), dir, sectors: 8, submitter: who(dir) })
+        self.at(ns, Reason::Inserted { rq: rq(index), dir, start: Sector(0), sectors: 8, submitter: who(dir) })
     }
 
     fn issued(&mut self, ns: u64, index: u32, dir: Dir) -> &mut Stream {

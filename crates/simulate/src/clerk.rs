@@ -7,10 +7,11 @@ use blksched_measure::{
 };
 use blksched_workloads::{JobPlan, Plan, fio};
 
+use crate::story::{Happening, Shared};
 use crate::world::Observer;
 
 /// The observer of a trial.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Clerk {
     recorder: Recorder,
     /// When each source exited.
@@ -18,6 +19,8 @@ pub(crate) struct Clerk {
     submitters: Vec<SubmitterId>,
     /// What the disk was given; none unless it is asked for.
     pub(crate) issued: Option<Vec<Command>>,
+    /// Who looks on, if anybody does.
+    pub(crate) onlooker: Option<Shared>,
 }
 
 impl Clerk {
@@ -31,7 +34,18 @@ impl Clerk {
             job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
         let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
-        Clerk { recorder, exited: vec![None; submitters.len()], submitters, issued: is_told.then(Vec::new) }
+        Clerk {
+            recorder,
+            exited: vec![None; submitters.len()],
+            submitters,
+            issued: is_told.then(Vec::new),
+            onlooker: None,
+        }
+    }
+
+    /// The same, and somebody looks on.
+    pub(crate) fn before(self, onlooker: Option<Shared>) -> Clerk {
+        Clerk { onlooker, ..self }
     }
 
     /// Every job's record, and when it exited, if it did.
@@ -56,6 +70,16 @@ impl Observer for Clerk {
 
     fn issued(&mut self, command: &Command) {
         self.issued.iter_mut().for_each(|issued| issued.push(*command));
+    }
+
+    fn happens(&mut self, now: Instant, what: Happening) {
+        if let Some(onlooker) = &self.onlooker {
+            onlooker.borrow_mut().sees(now, &what);
+        }
+    }
+
+    fn is_watching(&self) -> bool {
+        self.onlooker.is_some()
     }
 
     fn exited(&mut self, now: Instant, source: usize) {

@@ -3,6 +3,7 @@
 //! * [`World`] owns the parts and is the only place that knows the time.
 //! * [`Trial`] describes one simulation (elevator, knobs, disk, workload, seed) and makes a [`Findings`].
 //! * [`Grid`] runs many of them on all cores, with the same results on any number of threads.
+//! * [`story`] tells where each I/O's time went.
 //! * [`recording`] makes a workload of a recorded trace.
 //! * [`tuned_qos`] searches what `io.cost.qos` should say of a disk.
 //! * [`reality`] puts predictions beside what a real kernel did.
@@ -20,6 +21,7 @@ mod length;
 mod qos;
 pub mod reality;
 pub mod recording;
+pub mod story;
 mod trial;
 mod used;
 mod wakes;

@@ -21,6 +21,8 @@ mod stream;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
+use blksched::Op;
+use blksched_measure::Work;
 use blksched_traces::machine::Device;
 use blksched_workloads::replay::Recording;
 
@@ -106,7 +108,7 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let fitness = info.fitness(stream.format(), stream.met());
     let device = info.devices.keys().next().filter(|_| counts.len() == 1);
     let machine = stream.machine().zip(device).and_then(|(machine, device)| machine.devices.get(device)).cloned();
-    Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, name })
+    Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, took: took(&info), name })
 }
 
 /// A recording, and what whoever replays it should know.
@@ -120,8 +122,30 @@ pub struct Recorded {
     pub machine: Option<Device>,
     /// May a verdict about queueing hang on it?
     pub fitness: Fitness,
+    /// How long reads and writes took, as far as it tells.
+    pub took: Vec<(Work, Took)>,
     /// Where it is from, what it lacks, and what was assumed.
     pub notes: Vec<String>,
+}
+
+/// How long I/Os of one direction took, from submission to completion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Took {
+    /// How many tell it.
+    pub ios: u64,
+    /// Their mean \[ns\].
+    pub mean: f64,
+    /// 99 of 100 took no longer \[ns\].
+    pub p99: f64,
+}
+
+fn took(info: &Info) -> Vec<(Work, Took)> {
+    let of = |(work, op): (Work, Op)| {
+        let latency = info.took(op)?;
+        let p99 = latency.percentile(99.0).as_ns() as f64;
+        Some((work, Took { ios: latency.count(), mean: latency.mean(), p99 }))
+    };
+    [(Work::Read, Op::Read), (Work::Write, Op::Write)].into_iter().filter_map(of).collect()
 }
 
 fn notes(stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> Vec<String> {

@@ -14,6 +14,7 @@ use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 use crate::clerk::Clerk;
 use crate::cpu::{CpuReport, CpuSet, HostCpus, SchedulerCosts, place};
 use crate::hash::TraceHash;
+use crate::story::{Asked, Ears, Hears, Shared, Storyteller};
 use crate::world::{StandsStill, World};
 
 /// What stands around an elevator; `None`: as its era and the disk have it.
@@ -212,7 +213,15 @@ impl Trial {
     /// # Errors
     /// If the elevator has no such knob, or the value is out of range, or time stands still.
     pub fn simulate(&self) -> Result<Findings, TrialError> {
-        self.listened_to(Reasons::new())
+        self.listened_to(Reasons::new(), None)
+    }
+
+    /// The same, and `onlooker` sees everything that happens; `reasons` may keep a row per request.
+    ///
+    /// # Errors
+    /// As [`Trial::simulate`].
+    pub fn simulate_before(&self, onlooker: Shared, reasons: Reasons) -> Result<Findings, TrialError> {
+        self.listened_to(Ears { reasons, onlooker: onlooker.clone() }, Some(onlooker))
     }
 
     /// The same, with a row per request in [`Findings::reasons`] and where it began in [`Findings::issued`].
@@ -220,22 +229,25 @@ impl Trial {
     /// # Errors
     /// As [`Trial::simulate`].
     pub fn simulate_with_decisions(&self) -> Result<Findings, TrialError> {
-        self.listened_to(Reasons::new().with_decisions())
+        self.listened_to(Reasons::new().with_decisions(), None)
     }
 
-    fn listened_to(&self, reasons: Reasons) -> Result<Findings, TrialError> {
-        let is_told = reasons.tells_decisions();
+    fn listened_to<L>(&self, listener: L, onlooker: Option<Shared>) -> Result<Findings, TrialError>
+    where
+        L: Hears,
+    {
+        let is_told = listener.as_ref().tells_decisions();
         let disk = self.disk.build(self.seed);
-        let mut queue = self.queue(&*disk, reasons);
+        let mut queue = self.queue(&*disk, listener);
         for (knob, raw) in &self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
         }
         crate::groups::make(&mut queue, &self.elevator, &self.disk, &self.plan.groups);
-        let clerk = Clerk::new(&self.plan, is_told);
+        let clerk = Clerk::new(&self.plan, is_told).before(onlooker);
         let config = self.queue_config(&self.elevator.build(), &disk.facts());
         let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());
         let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), clerk);
-        let world = world.with_work_told(works);
+        let world = world.with_work_told(L::works);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(self.seed);
@@ -250,10 +262,10 @@ impl Trial {
         Ok(self.result(world))
     }
 
-    fn queue(&self, disk: &dyn Disk, reasons: Reasons) -> BlockQueue<Reasons> {
+    fn queue<L: Listener>(&self, disk: &dyn Disk, listener: L) -> BlockQueue<L> {
         let built = self.elevator.build();
         let config = self.queue_config(&built, &disk.facts());
-        let mut queue = BlockQueue::with_listener(config, built.elevator, reasons);
+        let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
         self.surroundings.throttle(&mut queue, &config);
         queue
     }
@@ -262,14 +274,20 @@ impl Trial {
         queue_config(built, &self.surroundings, facts, self.disk.attached)
     }
 
+    /// One that has seen nothing yet of this run.
+    pub fn storyteller(&self, asked: Asked) -> Storyteller {
+        let flusher = SubmitterId(self.plan.jobs.iter().map(|job| job.submitter.0 + 1).max().unwrap_or(0));
+        Storyteller::new(asked, flusher, self.disk.build(self.seed).parts())
+    }
+
     /// What stands around the elevator in this run.
     pub fn around(&self) -> QueueConfig {
         self.queue_config(&self.elevator.build(), &self.disk.build(self.seed).facts())
     }
 
-    fn result(&self, mut world: World<Reasons, Clerk>) -> Findings {
+    fn result<L: Listener + AsRef<Reasons>>(&self, mut world: World<L, Clerk>) -> Findings {
         let end = world.now();
-        let mut reasons = world.queue().listener().clone();
+        let mut reasons = world.queue().listener().as_ref().clone();
         reasons.settle(end);
         let mut clerk = core::mem::take(world.observer_mut());
         let issued = clerk.issued.take().unwrap_or_default();

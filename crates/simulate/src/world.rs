@@ -17,6 +17,7 @@ use blksched_workloads::{Delivered, Emission, Source, Trouble};
 
 use crate::cpu::{Cores, HostCpus, SchedulerCosts};
 use crate::hash::TraceHash;
+use crate::story::{Begun, Happening, IoId};
 use crate::wakes::Wakes;
 
 mod mail;
@@ -38,6 +39,12 @@ pub trait Observer {
     fn issued(&mut self, _command: &Command) {}
     /// Source number `source` has exited.
     fn exited(&mut self, now: Instant, source: usize);
+    /// Everything that a story of an I/O needs besides the queue's reasons, if it [watches](Observer::is_watching).
+    fn happens(&mut self, _now: Instant, _what: Happening) {}
+    /// False if it does not want to know: happenings are then not even made.
+    fn is_watching(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody looks.
@@ -363,6 +370,11 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         self.hash.issued(self.now, &command);
         self.observer.issued(&command);
+        if self.observer.is_watching() {
+            let carried = self.queue.tags(command.rq).map(|tag| Happening::Carried { rq: command.rq, io: IoId(tag.0) });
+            carried.for_each(|carried| self.observer.happens(self.now, carried));
+            self.observer.happens(self.now, Happening::Started { command });
+        }
         self.disk.start(self.now, command);
         self.tell_work();
     }
@@ -385,6 +397,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.hash.completed(self.now, rq.index());
         self.completions += 1;
         self.in_disk += self.now.since(self.issued[rq.index()]);
+        self.tells(|| Happening::Served { rq, service: finished.service });
         match &self.labour {
             Some(_) => self.toil(Work::Complete { rq, outcome }),
             None => self.complete(rq, outcome),
@@ -456,6 +469,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
         let Flight { owner, tag, op, start, bytes, priority, submitted_at } = self.flights[place.0 as usize];
         self.free.push(place.0 as u32);
+        self.tells(|| Happening::Landed { io: IoId(place.0) });
         let source = match owner {
             Owner::Source(source) => source as usize,
             Owner::Host => return self.host.completed(self.now, tag, outcome == Outcome::Failed, issued_at),
@@ -514,6 +528,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Emission::Submit(bio) => {
                     let (bytes, priority) = (u64::from(bio.sectors) * 512, bio.priority);
                     let bio = Bio { tag: self.embark(index, bio.tag, (bio.op, bio.start, bytes), priority), ..bio };
+                    self.tells(|| Happening::Began(Begun::direct(&bio)));
                     match self.labour {
                         Some(_) => {
                             let waits = rest.next_if(|next| matches!(next, Emission::Waits)).is_some();
@@ -525,6 +540,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Emission::Call(call) => {
                     let what = (call.op(), call.start(), call.bytes());
                     let tag = self.embark(index, call.tag, what, call.priority);
+                    self.tells(|| Happening::Began(Begun::call(&Call { tag, ..call })));
                     self.host.call(self.now, Call { tag, ..call });
                 }
                 Emission::Remember { file, memory } => {
@@ -567,6 +583,13 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.observer.submitted(self.now, index, op, bytes);
         let owner = Owner::Source(index as u32);
         self.board(Flight { owner, tag, op, start, bytes, priority, submitted_at: self.now })
+    }
+
+    /// Says what happens, if anybody watches.
+    fn tells(&mut self, what: impl FnOnce() -> Happening) {
+        if self.observer.is_watching() {
+            self.observer.happens(self.now, what());
+        }
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {

@@ -3,7 +3,7 @@
 //! [`elevator_transcript`] holds the recorded decisions of real kernels' schedulers, [`blk_mq_transcript`] those of
 //! what stands around them, [`call_log`] every call to a queue of ours and its answer, [`blktrace`] what a kernel (or a
 //! server of ours) did with each I/O, [`blkparse`] the text that blkparse makes of it, [`tracefs`] a kernel's own text
-//! of the same.
+//! of the same; [`perfetto`] is written for its viewer.
 
 pub mod blk_mq_transcript;
 pub mod blkparse;
@@ -13,6 +13,7 @@ pub mod columns;
 pub mod elevator_transcript;
 mod lines;
 pub mod machine;
+pub mod perfetto;
 pub mod presets;
 pub mod tracefs;
 pub mod unpack;

@@ -18,7 +18,7 @@ mod source;
 
 use std::sync::Arc;
 
-use blksched::{Instant, Op, Priority, SubmitterId};
+use blksched::{Class, Instant, Op, Priority, SubmitterId};
 
 pub(crate) use recording::Io;
 pub use recording::{Event, Recording, What};
@@ -61,12 +61,27 @@ pub const PARAMETERS: &[Parameter] = &[
         doc: "I/Os that are left out (fio: replay_skip)",
     },
     Parameter {
+        name: "loops",
+        kind: Kind::Count,
+        default: "1",
+        doc: "how often it is played, each time from where the recording ended",
+    },
+    Parameter {
+        name: "class",
+        kind: Kind::Word(&["recorded", "rt", "be", "idle"]),
+        default: "recorded",
+        doc: "the I/O class of all its processes, as ionice calls it; with process= of one of them",
+    },
+    Parameter {
         name: "rows",
         kind: Kind::Word(&["process", "name"]),
         default: "process",
         doc: "a row of the report for each process, or for each name of processes",
     },
 ];
+
+/// A recording that is played more often than that would not end.
+const MOST_LOOPS: u64 = 10_000;
 
 /// When I/Os are submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +133,18 @@ impl Replay {
             _ => None,
         };
         let recording = left_out.map_or(recording.clone(), |op| Arc::new(recording.without(op)));
+        let class = match settings.word("class") {
+            "rt" => Some(Class::RealTime),
+            "be" => Some(Class::BestEffort),
+            "idle" => Some(Class::Idle),
+            _ => None,
+        };
+        let recording = class.map_or(recording.clone(), |class| Arc::new(recording.of_class(class)));
+        let loops = settings.count("loops");
+        if !(1..=MOST_LOOPS).contains(&loops) {
+            return Err(format!("`{loops}` is no value of `loops`: expected a number from 1 to {MOST_LOOPS}"));
+        }
+        let recording = if loops == 1 { recording } else { Arc::new(recording.repeated(loops)) };
         let replay = Replay { name, at, settings, recording };
         if replay.recording.ios() == 0 {
             return Err("`skip` leaves nothing of the trace".to_owned());

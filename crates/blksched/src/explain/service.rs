@@ -87,7 +87,7 @@ pub enum NotIdled {
 }
 
 /// Why the queue being served may not send a request although it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HeldBack {
     /// The disk still has write-back, and this queue is worth a quiet disk.
     AsyncInFlight,

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use blksched::{name_of_path, path_of_name};
-use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Named, Reading, Recorded, Stream, recording};
+use blksched_measure::Work;
+use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Named, Reading, Recorded, Stream, Took, recording};
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
 use blksched_traces::presets::{Preset, presets};
@@ -106,8 +107,8 @@ impl Trace {
         let notes = [&fitness].into_iter().chain(&recorded.notes).map(|note| format!("{name}: {note}")).collect();
         let replay = Replay::of(&name, &rest, Arc::new(recorded.recording));
         let replay = replay.map_err(|problem| Failure::Input(format!("{}:{}: {problem}", self.name, self.said)))?;
-        let machine = recorded.machine;
-        Ok(Loaded { replay, notes, machine, unranked: (!recorded.fitness.ranks()).then_some(fitness) })
+        let (machine, took) = (recorded.machine, recorded.took);
+        Ok(Loaded { replay, notes, machine, took, unranked: (!recorded.fitness.ranks()).then_some(fitness) })
     }
 }
 
@@ -117,6 +118,8 @@ pub(super) struct Loaded {
     pub(super) notes: Vec<String>,
     /// What is known of the device it was recorded on.
     pub(super) machine: Option<Device>,
+    /// How long its I/Os took, as far as it tells.
+    pub(super) took: Vec<(Work, Took)>,
     /// Why schedulers cannot be ranked by it, if so.
     pub(super) unranked: Option<String>,
 }

@@ -5,7 +5,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use blksched::{nearest, path_of_name};
-use blksched_simulate::recording::{Content, content};
+use blksched_measure::Work;
+use blksched_simulate::recording::{Content, Took, content};
 use blksched_traces::machine::Device;
 use blksched_workloads::fio::{Host, JobFile, Note, Style, Text};
 use blksched_workloads::host::HostKnobs;
@@ -35,6 +36,8 @@ pub(crate) struct Workload {
     told: Vec<String>,
     /// What is known of the device that a trace was recorded on: defaults come from there.
     pub(crate) machine: Option<Device>,
+    /// How long I/Os took, if all of the load is one trace that tells.
+    pub(crate) took: Vec<(Work, Took)>,
     /// Why schedulers cannot be ranked by this workload, if so.
     pub(crate) unranked: Option<String>,
     host: HostKnobs,
@@ -80,8 +83,12 @@ impl Workload {
         let told = loaded.iter().flat_map(|trace| trace.notes.iter().cloned()).collect();
         let machine = loaded.iter().find_map(|trace| trace.machine.clone());
         let unranked = loaded.iter().find_map(|trace| trace.unranked.clone());
+        let took = match (&loaded[..], &file, programs.is_empty()) {
+            ([alone], None, true) => alone.took.clone(),
+            _ => Vec::new(),
+        };
         let replays = loaded.into_iter().map(|trace| trace.replay).collect();
-        Ok(Workload { name, file, programs, replays, told, machine, unranked, host: scene.host.memory })
+        Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host: scene.host.memory })
     }
 
     /// Its processes on a disk of this size.

@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn inserted() -> Seen<'static> {
-        Seen::Said(Reason::Inserted { rq: rq(), dir: Dir::Read, sectors: 8, submitter: SUBMITTER })
+        Seen::Said(Reason::Inserted { rq: rq(), dir: Dir::Read, start: Sector(0), sectors: 8, submitter: SUBMITTER })
     }
 
     fn command() -> Command {

@@ -95,7 +95,7 @@ fn place(why: Unplug) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{RequestId, SubmitterId};
+    use blksched::{RequestId, Sector, SubmitterId};
 
     use super::*;
 
@@ -105,8 +105,8 @@ mod tests {
         let mut entered = Entered::default();
         assert_eq!(entered.merges_per_request(), 0.0);
         for reason in [
-            Reason::Inserted { rq, dir: Dir::Read, sectors: 8, submitter },
-            Reason::Inserted { rq, dir: Dir::Write, sectors: 8, submitter },
+            Reason::Inserted { rq, dir: Dir::Read, start: Sector(0), sectors: 8, submitter },
+            Reason::Inserted { rq, dir: Dir::Write, start: Sector(0), sectors: 8, submitter },
             Reason::Merged { into: rq, end: End::Back },
             Reason::Merged { into: rq, end: End::Front },
             Reason::Coalesced { into: rq, victim: rq },

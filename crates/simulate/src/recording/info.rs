@@ -200,6 +200,11 @@ impl Info {
         (self.completions > 0 && span > 0).then(|| self.depth_time as f64 / span as f64)
     }
 
+    /// How long I/Os of a kind took, if any tells.
+    pub fn took(&self, op: Op) -> Option<&Histogram> {
+        self.asked[kind(op)].latency.as_deref().filter(|latency| !latency.is_empty())
+    }
+
     /// What all moments are a multiple of.
     pub fn resolution(&self) -> Span {
         Span::from_ns(self.resolution)

@@ -6,6 +6,7 @@ use blksched_workloads::host::Wish;
 
 use super::work::Work;
 use super::{Flight, Observer, Owner, World};
+use crate::story::{Begun, Happening, IoId};
 
 impl<L: Listener, O: Observer> World<L, O> {
     /// Does what the host wishes. True if the queue was given anything.
@@ -37,7 +38,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// A source's own bio.
     pub(super) fn submit(&mut self, index: usize, bio: Bio) {
-        if self.queue.submit(self.now, bio) == Submitted::Asleep {
+        if self.hand_in(bio) == Submitted::Asleep {
             self.host.fell_asleep(bio.submitter);
             self.asleep[index] = true;
             self.sources[index].asleep();
@@ -49,9 +50,19 @@ impl<L: Listener, O: Observer> World<L, O> {
         let (op, start, priority, submitted_at) = (bio.op, bio.start, bio.priority, self.now);
         let flight = Flight { owner: Owner::Host, tag: bio.tag, op, start, bytes, priority, submitted_at };
         let tag = self.board(flight);
-        if self.queue.submit(self.now, Bio { tag, ..bio }) == Submitted::Asleep {
+        let bio = Bio { tag, ..bio };
+        self.tells(|| Happening::Began(Begun::transfer(&bio)));
+        if self.hand_in(bio) == Submitted::Asleep {
             self.host.fell_asleep(bio.submitter);
         }
+    }
+
+    /// A bio enters the queue.
+    fn hand_in(&mut self, bio: Bio) -> Submitted {
+        self.tells(|| Happening::Entered { bio });
+        let became = self.queue.submit(self.now, bio);
+        self.tells(|| Happening::Taken { io: IoId(bio.tag.0), became });
+        became
     }
 
     /// The submission of this submitter that slept went through.

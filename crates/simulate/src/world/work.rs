@@ -6,6 +6,7 @@ use blksched::{Bio, Instant, Listener, Outcome, RequestId, Span, SubmitterId, Ta
 use super::mail::Letter;
 use super::{Observer, World};
 use crate::cpu::{Cores, Cost, CpuCosts, CpuReport, Rank, SchedulerCosts, Schedules};
+use crate::story::{Happening, IoId};
 
 /// What a processor does.
 #[derive(Clone, Copy, Debug)]
@@ -166,6 +167,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         match work {
             Work::Submit { source, bio, waits } => {
+                self.tells(|| Happening::Reached { io: IoId(bio.tag.0) });
                 self.enter(source, bio);
                 self.burst_over(source, waits);
             }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use blksched::{Durability, Hints, Op, Priority, Span, Waiter};
+use blksched::{Class, Durability, Hints, Op, Priority, Span, Waiter};
 
 /// One event of a trace, whatever its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,6 +159,30 @@ impl Recording {
             process.ios = kept;
         }
         recording.processes.retain(|process| !process.ios.is_empty());
+        recording
+    }
+
+    /// The same with all I/Os of this class.
+    pub(crate) fn of_class(&self, class: Class) -> Recording {
+        let mut recording = self.clone();
+        let ios = recording.processes.iter_mut().flat_map(|process| &mut process.ios);
+        ios.for_each(|io| io.priority.class = class);
+        recording.priorities = true;
+        recording
+    }
+
+    /// The same so often, each time from where it ended.
+    pub(crate) fn repeated(&self, times: u64) -> Recording {
+        let mut recording = self.clone();
+        let ios = self.ios();
+        for process in &mut recording.processes {
+            let once = process.ios.clone();
+            for round in 1..times {
+                let later = |io: &Io| Io { at: io.at + self.length * round, nth: io.nth + ios * round as usize, ..*io };
+                process.ios.extend(once.iter().map(later));
+            }
+        }
+        recording.length = self.length * times;
         recording
     }
 

@@ -201,6 +201,26 @@ mod tests {
     }
 
     #[test]
+    fn loops_begin_where_the_recording_ended() {
+        let once = played("timing=recorded", 10);
+        let twice = played("timing=recorded,loops=2", 10);
+        assert_eq!(twice.len(), 2 * once.len());
+        assert_eq!(twice[..once.len()], once[..]);
+        let gap = twice[once.len()].0 - once[0].0;
+        assert!(twice.iter().skip(once.len()).zip(&once).all(|(later, first)| later.0 == first.0 + gap), "{twice:?}");
+        assert!(twice.is_sorted_by_key(|io| io.0));
+    }
+
+    #[test]
+    fn a_class_is_that_of_all_its_ios() {
+        let replay = Replay::of("trace", "class=idle", recording()).unwrap();
+        let ios = replay.recording.in_order();
+        assert!(ios.iter().all(|io| io.priority.class == blksched::Class::Idle));
+        assert!(Replay::of("trace", "class=idel", recording()).unwrap_err().contains("did you mean `idle`?"));
+        assert!(Replay::of("trace", "loops=0", recording()).unwrap_err().contains("`loops`"));
+    }
+
+    #[test]
     fn without_stalls_it_only_waits() {
         assert_eq!(played("timing=no_stall", 10), [(0, 0), (10, 80), (10, 160)]);
     }

@@ -1,0 +1,96 @@
+//! What a trace recorded beside what is simulated: how far off the model is, and which differences it cannot claim.
+
+use blksched_measure::{Cell, Column, Quantity, Table, Work};
+use blksched_simulate::Findings;
+use blksched_simulate::recording::Took;
+
+/// One direction.
+struct Row {
+    word: &'static str,
+    recorded: Took,
+    /// The mean over all I/Os of all seeds \[ns\].
+    simulated: f64,
+}
+
+/// A trace's own latencies beside those of the first scheduler's runs.
+pub(super) struct Beside {
+    scheduler: String,
+    disk: String,
+    rows: Vec<Row>,
+}
+
+impl Beside {
+    /// `None` if the trace tells no latencies, or nothing that it tells was simulated.
+    pub(super) fn of(recorded: &[(Work, Took)], runs: &[Findings], scheduler: &str, disk: &str) -> Option<Beside> {
+        let row = |&(work, recorded): &(Work, Took)| {
+            let jobs = || runs.iter().flat_map(|run| &run.jobs).map(|job| job.record.work(work));
+            let ios: u64 = jobs().map(|done| done.ios).sum();
+            let total: f64 = jobs().map(|done| done.lat.mean() * done.ios as f64).sum();
+            let word = if work == Work::Read { "read" } else { "write" };
+            (ios > 0 && recorded.mean > 0.0).then(|| Row { word, recorded, simulated: total / ios as f64 })
+        };
+        let rows: Vec<Row> = recorded.iter().filter_map(row).collect();
+        (!rows.is_empty()).then(|| Beside { scheduler: scheduler.to_owned(), disk: disk.to_owned(), rows })
+    }
+
+    pub(super) fn table(&self) -> Table {
+        let mut table = Table::new(
+            &format!("recorded, and simulated under {} on {}", self.scheduler, self.disk),
+            vec![
+                Column::words("what", "what"),
+                Column::numbers("ios", "recorded I/Os", Quantity::Count),
+                Column::numbers("recorded", "recorded mean", Quantity::Time),
+                Column::numbers("recorded_p99", "recorded p99", Quantity::Time),
+                Column::numbers("simulated", "simulated mean", Quantity::Time),
+                Column::numbers("times", "simulated / recorded", Quantity::Ratio),
+            ],
+        );
+        for Row { word, recorded, simulated } in &self.rows {
+            table.row([
+                (*word).into(),
+                recorded.ios.into(),
+                Cell::from(recorded.mean),
+                Cell::from(recorded.p99),
+                Cell::from(*simulated),
+                Cell::from(simulated / recorded.mean),
+            ]);
+        }
+        table
+    }
+
+    /// By how many times the model misses at worst, whichever way.
+    fn worst(&self) -> f64 {
+        let misses = self.rows.iter().map(|row| row.simulated / row.recorded.mean);
+        misses.map(|times| times.max(1.0 / times.max(f64::MIN_POSITIVE))).fold(1.0, f64::max)
+    }
+
+    /// Why a scheduler that looks so many times better cannot be proposed, if so.
+    pub(super) fn forbids(&self, times: f64) -> Option<String> {
+        let worst = self.worst();
+        (worst >= times).then(|| {
+            format!(
+                "No ranking: the model misses the recorded latencies by {worst:.2} times, more than the {times:.2} times \
+                 that the best scheduler looks better. It is right only for the disk (--disk) and the scheduler (the \
+                 first one) that the trace was recorded on."
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beside(recorded: f64, simulated: f64) -> Beside {
+        let recorded = Took { ios: 10, mean: recorded, p99: recorded };
+        let rows = vec![Row { word: "read", recorded, simulated }];
+        Beside { scheduler: "none".to_owned(), disk: "fixed".to_owned(), rows }
+    }
+
+    #[test]
+    fn a_difference_below_the_models_own_error_is_not_claimed() {
+        assert!(beside(100.0, 130.0).forbids(1.2).unwrap().contains("by 1.30 times, more than the 1.20 times"));
+        assert!(beside(130.0, 100.0).forbids(1.2).is_some(), "too fast is as wrong as too slow");
+        assert_eq!(beside(100.0, 110.0).forbids(1.2), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! `blksched explain`: where each I/O's time went, and who waited for whom.
+
+mod arguments;
+mod blame;
+mod json;
+mod names;
+mod phrase;
+mod reason;
+mod server;
+mod text;
+mod watch;
+
+use std::collections::BTreeSet;
+
+use blksched::{Catalogue, Instant, Span, SubmitterId};
+use blksched_measure::Reasons;
+use blksched_simulate::story::{Asked, Storyteller};
+use blksched_workloads::Plan;
+
+use crate::failure::Failure;
+use crate::input::{Contender, Stage, contenders, notes_on, unthrottled};
+use crate::output;
+use crate::scene::Scene;
+pub(crate) use arguments::ExplainArguments;
+pub(crate) use names::Names;
+pub(crate) use reason::reason;
+pub(crate) use watch::{Outputs, watch};
+
+/// A run that was looked at.
+struct Explained<'a> {
+    arguments: &'a ExplainArguments,
+    workload: String,
+    scheduler: String,
+    /// None: a real one, of which nothing is known.
+    disk: Option<String>,
+    elapsed: Span,
+    names: Names,
+    /// None: nobody knows what processes are for.
+    plan: Option<&'a Plan>,
+    teller: &'a Storyteller,
+    notes: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result<(), Failure> {
+    if let Some(file) = server::recording(&arguments.scene.jobs) {
+        return recorded(arguments, file, catalogue);
+    }
+    let scene = &arguments.scene;
+    let stage = Stage::load(scene)?;
+    let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
+    let mut notes: Vec<String> = notes_on(std::slice::from_ref(&contender)).chain(stage.notes()).collect();
+    notes.extend(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
+    let names = Names::of(&stage.plan);
+    let asked = asked(arguments, &names)?;
+    if scene.parse_only {
+        return Ok(output::print(&output::notes(&notes))?);
+    }
+    let limit = stage.length(scene, &contender)?.limit;
+    let trial = stage.trial(scene, &contender, limit);
+    let (findings, teller) = watch(&trial, &names, &arguments.outputs, asked, Reasons::new())?;
+    notes.extend(stage.gave_up(&findings));
+    notes.extend(nothing_found(arguments, &teller));
+    print(&Explained {
+        arguments,
+        workload: stage.workload.name.clone(),
+        scheduler: contender.name.clone(),
+        disk: Some(stage.disk.name.clone()),
+        elapsed: findings.elapsed,
+        names,
+        plan: Some(&stage.plan),
+        teller: &teller,
+        notes,
+    })
+}
+
+/// A server's recording.
+fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> Result<(), Failure> {
+    if let Some(elevator) = &arguments.elevator {
+        let why = "a server's recording is explained as it was made; expected no --elevator";
+        return Err(Failure::Input(format!("--elevator {elevator}: {why}")));
+    }
+    let (log, names) = server::read(file)?;
+    let asked = asked(arguments, &names)?;
+    let (recorded, teller) = server::explain(file, &log, &names, &arguments.outputs, asked, catalogue)?;
+    print(&Explained {
+        arguments,
+        workload: file.to_owned(),
+        scheduler: recorded.elevator,
+        disk: None,
+        elapsed: recorded.end.since(Instant::ZERO),
+        names,
+        plan: None,
+        teller: &teller,
+        notes: nothing_found(arguments, &teller).into_iter().collect(),
+    })
+}
+
+fn print(explained: &Explained<'_>) -> Result<(), Failure> {
+    let text = if explained.arguments.json { json::text(explained) } else { text::text(explained) };
+    Ok(output::print(&text)?)
+}
+
+/// The one scheduler that `--elevator` names, or a kernel's default.
+pub(crate) fn one_contender(
+    said: Option<&String>,
+    scene: &Scene,
+    stage: &Stage,
+    catalogue: &Catalogue,
+) -> Result<Contender, Failure> {
+    let elevator = said.cloned().unwrap_or_else(|| stage.kernel_default(scene).to_owned());
+    let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
+    if contenders.len() > 1 {
+        let several = "expected one scheduler; `blksched compare` runs several";
+        return Err(Failure::Input(format!("--elevator {}: {several}", contenders.len())));
+    }
+    Ok(contenders.remove(0))
+}
+
+/// So many are told of one moment, unless somebody says how many.
+const AT_A_MOMENT: usize = 20;
+
+fn asked(arguments: &ExplainArguments, names: &Names) -> Result<Asked, Failure> {
+    let by: Result<BTreeSet<SubmitterId>, Failure> = match &arguments.process {
+        Some(process) => names.find(process).map_err(|why| Failure::Input(format!("--process {process}: {why}"))),
+        None => Ok(BTreeSet::new()),
+    };
+    let usual = match (arguments.blame, arguments.at) {
+        (true, _) => 0,
+        (_, Some(_)) => AT_A_MOMENT,
+        _ => 5,
+    };
+    let slowest = arguments.slowest.map_or(usual, |slowest| slowest as usize);
+    let at = arguments.at.map(|at| Instant::ZERO + at);
+    Ok(Asked { slowest, nth: arguments.request, at, by: by? })
+}
+
+/// Why no I/O is told, if none is.
+fn nothing_found(arguments: &ExplainArguments, teller: &Storyteller) -> Option<String> {
+    let total: u64 = teller.blame().totals().map(|(_, total)| total.ios).sum();
+    match (teller.matched(), arguments.request, arguments.at) {
+        (1.., ..) => None,
+        (0, Some(nth), _) => Some(format!("no I/O {nth} ended in this run; they are numbered from 1 to about {total}")),
+        (0, None, Some(at)) => Some(format!("no I/O was under way at {at}")),
+        (0, None, None) => Some("no I/O ended in this run; --time makes it longer".to_owned()),
+    }
+}

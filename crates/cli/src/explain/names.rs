@@ -1,0 +1,66 @@
+//! Processes by name.
+
+use std::collections::BTreeSet;
+
+use blksched::{SubmitterId, nearest};
+use blksched_simulate::story::Whose;
+use blksched_workloads::Plan;
+
+/// What processes are called: by the job, and by a number if it has several.
+#[derive(Clone)]
+pub(crate) struct Names {
+    /// Name, number, whether the name has several, the row of the report.
+    processes: Vec<(String, u32, bool, u32)>,
+}
+
+impl Names {
+    pub(crate) fn of(plan: &Plan) -> Names {
+        let named = |name: &str| plan.jobs.iter().filter(|job| job.name == name).count();
+        let processes = plan.jobs.iter();
+        let processes = processes.map(|job| (job.name.clone(), job.number, named(&job.name) > 1, job.row));
+        Names { processes: processes.collect() }
+    }
+
+    /// Those of a server's recording, which has none: by number.
+    pub(crate) fn numbered(most: u32) -> Names {
+        Names { processes: (0..=most).map(|id| (format!("submitter-{id}"), 0, false, id)).collect() }
+    }
+
+    /// One process.
+    pub(crate) fn process(&self, submitter: SubmitterId) -> String {
+        match self.processes.get(submitter.0 as usize) {
+            Some((name, number, true, _)) => format!("{name}/{number}"),
+            Some((name, ..)) => name.clone(),
+            None => "write-back".to_owned(),
+        }
+    }
+
+    /// All processes of the same name.
+    pub(crate) fn job(&self, submitter: SubmitterId) -> String {
+        self.processes.get(submitter.0 as usize).map_or("write-back".to_owned(), |(name, ..)| name.clone())
+    }
+
+    /// For whom the disk worked.
+    pub(crate) fn whose(&self, whose: Whose) -> String {
+        match whose {
+            Whose::Process(submitter) => self.process(submitter),
+            Whose::Flush => "a flush of the disk's cache".to_owned(),
+            Whose::Nobody => "somebody whose command has not come back".to_owned(),
+        }
+    }
+
+    /// The processes that a user means.
+    pub(crate) fn find(&self, said: &str) -> Result<BTreeSet<SubmitterId>, String> {
+        let all = (0..self.processes.len() as u32).map(SubmitterId);
+        let meant: BTreeSet<_> = all.clone().filter(|&id| self.process(id) == said || self.job(id) == said).collect();
+        if !meant.is_empty() {
+            return Ok(meant);
+        }
+        let mut words: Vec<String> = all.clone().map(|id| self.job(id)).collect();
+        words.extend(all.map(|id| self.process(id)));
+        words.sort();
+        words.dedup();
+        let near = nearest(said, words.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+        Err(format!("there is no such process: expected one of {}{}", words.join(", "), near.unwrap_or_default()))
+    }
+}

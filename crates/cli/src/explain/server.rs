@@ -1,0 +1,144 @@
+//! A server's recording (`serve --record`): what its queue did with each I/O, and why.
+//!
+//! The log has every call and answer; the reasons come from making the calls again. Of the device it tells when it was
+//! given a command and when it was done, so a command's own service is what lies behind the completion before.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use blksched::{Catalogue, Command, Instant, Listener, Reason, RequestId, Tag};
+use blksched_conformance::calls::{Step, play};
+use blksched_disks::Activity;
+use blksched_simulate::story::{Asked, Begun, Happening, IoId, Shared, Storyteller};
+use blksched_traces::call_log::{CallLog, FORMAT};
+
+use super::names::Names;
+use super::watch::{Outputs, look_on};
+use crate::failure::Failure;
+
+/// What a recording tells of itself.
+pub(super) struct Recorded {
+    pub(super) elevator: String,
+    pub(super) end: Instant,
+}
+
+/// The only workload, if it is a server's recording.
+pub(super) fn recording(jobs: &[String]) -> Option<&str> {
+    let [file] = jobs else { return None };
+    let mut first = String::new();
+    // The format stands at the beginning of the first line, which is short.
+    let unpacked = blksched_traces::unpack::unpacked(File::open(file).ok()?).ok()?;
+    let mut reader = BufReader::new(std::io::Read::take(unpacked, 4096));
+    reader.read_line(&mut first).ok()?;
+    first.contains(FORMAT).then_some(file.as_str())
+}
+
+/// The log, and the names of its submitters.
+pub(super) fn read(file: &str) -> Result<(CallLog, Names), Failure> {
+    let log = CallLog::open(file.as_ref()).map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+    let most = log.records.iter().filter_map(|record| match &record.call {
+        blksched_traces::call_log::Call::Submit(bio) => Some(bio.submitter),
+        _ => None,
+    });
+    // Submitters count from 0 without gaps; a damaged file may say anything.
+    let most = most.max().unwrap_or(0).min(1 << 20);
+    Ok((log, Names::numbered(most)))
+}
+
+/// Makes the calls again before onlookers.
+pub(super) fn explain(
+    file: &str,
+    log: &CallLog,
+    names: &Names,
+    outputs: &Outputs,
+    asked: Asked,
+    catalogue: &Catalogue,
+) -> Result<(Recorded, Storyteller), Failure> {
+    // Whoever writes back is the server's client. Nothing is known of the device's inside.
+    let teller = Storyteller::new(asked, blksched::SubmitterId(u32::MAX), u32::MAX);
+    look_on(teller, names, outputs, |onlooker| {
+        let driver = RefCell::new(Driver::new(onlooker.clone()));
+        let played = play(log, catalogue, Ear(onlooker), |at, step| driver.borrow_mut().step(at, step));
+        played.map_err(|error| Failure::Input(format!("{file}:{error}")))?;
+        let end = Instant::from_ns(log.records.last().map_or(0, |record| record.t));
+        Ok((Recorded { elevator: log.header.elevator.clone(), end }, end))
+    })
+}
+
+/// Tells the queue's reasons.
+struct Ear(Shared);
+
+impl Listener for Ear {
+    fn hear(&mut self, at: Instant, reason: Reason) {
+        self.0.borrow_mut().sees(at, &Happening::Heard(reason));
+    }
+}
+
+/// Tells what the driver did, with names for I/Os that are used again.
+struct Driver {
+    onlooker: Shared,
+    ios: BTreeMap<Tag, IoId>,
+    free: Vec<IoId>,
+    made: u64,
+    issued: BTreeMap<RequestId, Instant>,
+    completed: Instant,
+}
+
+impl Driver {
+    fn new(onlooker: Shared) -> Driver {
+        Driver {
+            onlooker,
+            ios: BTreeMap::new(),
+            free: Vec::new(),
+            made: 0,
+            issued: BTreeMap::new(),
+            completed: Instant::ZERO,
+        }
+    }
+
+    fn tell(&self, at: Instant, what: Happening) {
+        self.onlooker.borrow_mut().sees(at, &what);
+    }
+
+    fn step(&mut self, at: Instant, step: Step) {
+        match step {
+            Step::Submits(bio) => {
+                let io = self.free.pop().unwrap_or_else(|| {
+                    self.made += 1;
+                    IoId(self.made - 1)
+                });
+                self.ios.insert(bio.tag, io);
+                let bio = blksched::Bio { tag: Tag(io.0), ..bio };
+                self.tell(at, Happening::Began(Begun::direct(&bio)));
+                self.tell(at, Happening::Entered { bio });
+            }
+            Step::Submitted(bio, became) => {
+                let io = self.ios[&bio.tag];
+                self.tell(at, Happening::Taken { io, became });
+            }
+            Step::Issued(command, tags) => self.issued(at, command, &tags),
+            Step::Completes(rq) => {
+                let issued = self.issued.remove(&rq).unwrap_or(at);
+                let service = Activity { transfer: at.since(issued.max(self.completed)), ..Activity::default() };
+                self.completed = at;
+                self.tell(at, Happening::Served { rq, service });
+            }
+            Step::Delivered(tag) => {
+                if let Some(io) = self.ios.remove(&tag) {
+                    self.tell(at, Happening::Landed { io });
+                    self.free.push(io);
+                }
+            }
+        }
+    }
+
+    fn issued(&mut self, at: Instant, command: Command, tags: &[Tag]) {
+        self.issued.insert(command.rq, at);
+        for io in tags.iter().filter_map(|tag| self.ios.get(tag)) {
+            self.tell(at, Happening::Carried { rq: command.rq, io: *io });
+        }
+        self.tell(at, Happening::Started { command });
+    }
+}

@@ -1,0 +1,118 @@
+//! A run with onlookers: stories, a picture for Perfetto, a block trace.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use blksched::{Instant, SubmitterId};
+use blksched_measure::Reasons;
+use blksched_simulate::story::{Asked, BlockTrace, Part, Picture, Shared, Story, Storyteller, Together, Words};
+use blksched_simulate::{Findings, Trial};
+use clap::Args;
+
+use super::names::Names;
+use super::phrase;
+use crate::failure::Failure;
+
+/// Where to write what a run was like, for other programs.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Outputs {
+    /// Write the run as a trace for ui.perfetto.dev: processes, turns and batches, commands, counters, flows, reasons
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Write the run in blktrace's binary format, with the scheduler's reasons as messages, for blkparse and btt
+    #[arg(long, value_name = "FILE")]
+    pub(crate) blktrace: Option<PathBuf>,
+}
+
+impl Outputs {
+    pub(crate) fn any(&self) -> bool {
+        self.perfetto.is_some() || self.blktrace.is_some()
+    }
+}
+
+impl Words for Names {
+    fn process(&self, submitter: SubmitterId) -> String {
+        Names::process(self, submitter)
+    }
+
+    fn part(&self, part: Part) -> String {
+        match part.whose() {
+            blksched_simulate::story::Whose::Nobody => phrase::rule(part).to_owned(),
+            whose => format!("{}: {}", phrase::rule(part), self.whose(whose)),
+        }
+    }
+
+    fn story(&self, story: &Story) -> String {
+        phrase::sentence(story, self)
+    }
+}
+
+/// Runs `trial` before onlookers.
+pub(crate) fn watch(
+    trial: &Trial,
+    names: &Names,
+    outputs: &Outputs,
+    asked: Asked,
+    reasons: Reasons,
+) -> Result<(Findings, Storyteller), Failure> {
+    look_on(trial.storyteller(asked), names, outputs, |onlooker| {
+        let findings = trial.simulate_before(onlooker, reasons).map_err(Failure::input)?;
+        let end = Instant::ZERO + findings.elapsed;
+        Ok((findings, end))
+    })
+}
+
+/// Lets `run` happen before onlookers; it answers something and its end.
+pub(super) fn look_on<T>(
+    teller: Storyteller,
+    names: &Names,
+    outputs: &Outputs,
+    run: impl FnOnce(Shared) -> Result<(T, Instant), Failure>,
+) -> Result<(T, Storyteller), Failure> {
+    let block_trace = outputs.blktrace.as_deref().map(|path| {
+        let names = names.clone();
+        Ok::<_, Failure>((path, shared(BlockTrace::new(create(path)?, Box::new(move |by| names.process(by))))))
+    });
+    let block_trace = block_trace.transpose()?;
+    let with = |onlooker: Shared| match &block_trace {
+        Some((_, trace)) => shared(Together(vec![onlooker, trace.clone()])) as Shared,
+        None => onlooker,
+    };
+    let (found, teller) = match outputs.perfetto.as_deref() {
+        Some(path) => {
+            let picture = shared(Picture::new(teller, names.clone(), create(path)?));
+            let (found, end) = run(with(picture.clone()))?;
+            (found, whole(picture).finish(end).map_err(unwritten(path))?)
+        }
+        None => {
+            let teller = shared(teller);
+            let (found, _) = run(with(teller.clone()))?;
+            (found, whole(teller))
+        }
+    };
+    if let Some((path, trace)) = block_trace {
+        whole(trace).finish().map_err(unwritten(path))?;
+    }
+    Ok((found, teller))
+}
+
+fn shared<T>(onlooker: T) -> Rc<RefCell<T>> {
+    Rc::new(RefCell::new(onlooker))
+}
+
+/// The run is over: nobody else has it.
+fn whole<T>(onlooker: Rc<RefCell<T>>) -> T {
+    Rc::into_inner(onlooker).expect("the run is over").into_inner()
+}
+
+fn create(path: &Path) -> Result<Box<dyn Write>, Failure> {
+    let file = File::create(path).map_err(unwritten(path))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+fn unwritten(path: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
+    move |error| Failure::Outside(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,293 @@
+//! `blksched explain`, `compare --why`, and what they write for other programs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use blksched_traces::perfetto::{self, EventType};
+
+use super::{SHORT, blksched, done, job_file, refused};
+
+fn explained(arguments: &[&str]) -> serde_json::Value {
+    let text = done(&[&["explain", "--json"], &SHORT[..], arguments].concat());
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schema"], "blksched/explain/1");
+    value
+}
+
+fn number(value: &serde_json::Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn temporary(name: &str) -> (String, Gone) {
+    let path = std::env::temp_dir().join(format!("blksched-explain-{}-{name}", std::process::id()));
+    (path.to_str().unwrap().to_owned(), Gone(path))
+}
+
+/// A folder that is gone when the test ends.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn temporary_folder(name: &str) -> Folder {
+    let path = std::env::temp_dir().join(format!("blksched-explain-{}-{name}-folder", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    Folder(path)
+}
+
+/// A file that is gone when the test ends.
+struct Gone(PathBuf);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+#[test]
+fn stories_add_up_and_the_blame_table_of_the_default_load_names_the_backup() {
+    let value = explained(&["--elevator", "bfq"]);
+    let stories = value["stories"].as_array().unwrap();
+    assert_eq!(stories.len(), 5);
+    let mut last = u64::MAX;
+    for story in stories {
+        let pieces = story["pieces"].as_array().unwrap();
+        let sum: u64 = pieces.iter().map(|piece| number(&piece["ns"])).sum();
+        assert_eq!(sum, number(&story["latency_ns"]));
+        assert!(sum <= last, "the slowest first");
+        last = sum;
+        assert!(story["sentence"].as_str().unwrap().starts_with("waited "), "{story}");
+    }
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in value["blame"].as_array().unwrap() {
+        *sums.entry(row["who"].as_str().unwrap()).or_default() += number(&row["ns"]);
+    }
+    let totals = value["totals"].as_array().unwrap().iter();
+    let totals: BTreeMap<&str, u64> = totals.map(|row| (row["who"].as_str().unwrap(), number(&row["ns"]))).collect();
+    assert_eq!(sums, totals);
+    let text = done(&[&["explain", "--blame"], &SHORT[..]].concat());
+    assert!(text.contains("Others waited longest for backup: "), "{text}");
+}
+
+#[test]
+fn one_io_is_told_piece_by_piece_and_a_moment_or_a_process_chooses() {
+    let slowest = explained(&["--slowest", "1"]);
+    let story = &slowest["stories"][0];
+    let (io, process) = (number(&story["io"]).to_string(), story["process"].as_str().unwrap());
+    let text = done(&[&["explain", "--request", &io], &SHORT[..]].concat());
+    assert!(text.contains("piece by piece") && text.contains(process), "{text}");
+    let moment = number(&story["begun_ns"]) + number(&story["latency_ns"]) / 2;
+    let there = explained(&["--at", &format!("{moment}ns")]);
+    assert!(there["stories"].as_array().unwrap().iter().any(|told| told["io"] == story["io"]), "{there}");
+    let own = explained(&["--process", process]);
+    assert!(own["stories"].as_array().unwrap().iter().all(|told| told["process"] == process));
+    let nothing = explained(&["--request", "99999999"]);
+    assert!(nothing["notes"].to_string().contains("no I/O 99999999 ended in this run"), "{nothing}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_was_expected() {
+    let with = |arguments: &[&str]| refused(&[&["explain"], &SHORT[..], arguments].concat());
+    assert!(with(&["--process", "bakcup"]).contains("did you mean `backup`?"));
+    assert!(with(&["--elevator", "bfq,none"]).contains("bfq,none"));
+    assert!(with(&["--at", "yesterday"]).contains("--at"));
+    assert!(with(&["--blame", "--request", "1"]).contains("cannot be used with"));
+    let why = |two: &str| refused(&[&["compare", "--why", two], &SHORT[..]].concat());
+    assert!(why("bfq").contains("expected two schedulers"));
+    assert!(why("bfq,mq-deadlin").contains("the nearest is `mq-deadline`"));
+    let unwritten = blksched(&[&["explain", "--perfetto", "/no/such/folder/x"], &SHORT[..]].concat());
+    assert_eq!(unwritten.status.code(), Some(1));
+}
+
+#[test]
+fn why_shows_the_first_decision_that_differs_with_both_reasons() {
+    let text = done(&[&["compare", "--why", "mq-deadline,bfq"], &SHORT[..]].concat());
+    assert!(text.contains("the next one differs"), "{text}");
+    assert!(text.contains("\nmq-deadline at ") && text.contains("\nbfq at "), "{text}");
+    let same = done(&[&["compare", "--why", "mq-deadline,mq-deadline"], &SHORT[..]].concat());
+    assert!(same.contains("decide alike for the whole run"), "{same}");
+    let json = done(&[&["compare", "--why", "mq-deadline,bfq", "--json"], &SHORT[..]].concat());
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let at = |side: usize| (number(&value["sides"][side]["sent"]["at_ns"]), value["sides"][side]["sent"].to_string());
+    assert_ne!(at(0), at(1));
+}
+
+/// Direct, so that every I/O is carried by commands.
+fn direct() -> String {
+    let jobs = "[global]\ndirect=1\nsize=64m\nnumber_ios=80\n[a]\nrw=randrw\nioengine=libaio\niodepth=8\nbs=8k\n\
+                [b]\nrw=read\nbs=64k\nnumjobs=2\n[c]\nrw=write\nbs=4k\nioengine=libaio\niodepth=4\nfsync=16\n";
+    job_file("explain.fio", jobs)
+}
+
+#[test]
+fn the_picture_keeps_the_rules_of_its_format() {
+    let jobs = direct();
+    for (elevator, time) in [("mq-deadline", "1h"), ("bfq", "1h"), ("cfq", "1h"), ("none", "1h"), ("kyber", "1s")] {
+        let (file, _gone) = temporary(&format!("{elevator}.pftrace"));
+        done(&["simulate", &jobs, "--elevator", elevator, "--time", time, "--perfetto", &file]);
+        let trace = perfetto::read(std::fs::File::open(&file).unwrap()).unwrap();
+        let mut tracks = BTreeMap::new();
+        let mut open: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
+        let mut flows: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+        let mut events = Vec::new();
+        for packet in &trace.packet {
+            assert_eq!(packet.trusted_packet_sequence_id, Some(1));
+            if let Some(track) = &packet.track_descriptor {
+                let parent = track.parent_uuid;
+                assert!(parent.is_none_or(|parent| tracks.contains_key(&parent)), "a parent is told before");
+                assert!(tracks.insert(track.uuid.unwrap(), track.clone()).is_none(), "a track is told once");
+            }
+            if let Some(event) = &packet.track_event {
+                events.push((packet.timestamp.expect("every event has a moment"), event));
+            }
+        }
+        // As a reader sorts them: by moment, and among equals in the order of the file.
+        events.sort_by_key(|(at, _)| *at);
+        let mut slices = 0;
+        for (at, event) in events {
+            let track = event.track_uuid.unwrap();
+            assert!(tracks.contains_key(&track), "{elevator}: an event on track {track}, which nobody told");
+            match event.r#type() {
+                EventType::SliceBegin => {
+                    open.entry(track).or_default().push((at, event.name.clone().expect("a slice has a name")));
+                    slices += 1;
+                }
+                EventType::SliceEnd => {
+                    let (began, name) = open.entry(track).or_default().pop().expect("what ends has begun");
+                    assert!(began <= at, "{name}");
+                }
+                EventType::Counter => assert!(event.counter_value.is_some_and(|value| value >= 0)),
+                EventType::Instant | EventType::Unspecified => {}
+            }
+            event.flow_ids.iter().for_each(|flow| flows.entry(*flow).or_default().0 += 1);
+            event.terminating_flow_ids.iter().for_each(|flow| flows.entry(*flow).or_default().1 += 1);
+        }
+        assert!(open.values().all(Vec::is_empty), "{elevator}: slices that do not close: {open:?}");
+        assert!(flows.values().all(|&(_, ends)| ends == 1), "{elevator}: each flow ends once");
+        if time == "1s" {
+            // Cut off: some have not ended.
+            continue;
+        }
+        assert!(slices > 1000 && flows.len() > 300, "{elevator}: {slices} slices, {} flows", flows.len());
+        let carried = flows.values().filter(|(through, _)| *through >= 2).count();
+        // An fsync of direct I/O is carried by no command of its own.
+        assert!(carried + 10 >= flows.len(), "{elevator}: {carried} of {} reach a command", flows.len());
+    }
+}
+
+#[test]
+fn the_block_trace_is_read_by_ourselves_and_by_blkparse_and_btt_without_complaint() {
+    let jobs = direct();
+    let mut merged = 0;
+    for elevator in ["bfq", "mq-deadline", "deadline@2.6.33"] {
+        let (file, _gone) = temporary(&format!("{elevator}.blktrace.0"));
+        done(&["simulate", &jobs, "--elevator", elevator, "--blktrace", &file]);
+        let events = blksched_traces::blktrace::read(std::fs::File::open(&file).unwrap()).unwrap();
+        assert!(events.is_sorted_by_key(|event| event.time), "{elevator}");
+        let letters: BTreeMap<&str, usize> = events.iter().fold(BTreeMap::new(), |mut counts, event| {
+            *counts.entry(event.action.letter()).or_default() += 1;
+            counts
+        });
+        let count = |letter: &str| letters.get(letter).copied().unwrap_or(0);
+        assert_eq!(count("D"), count("C"), "{elevator}: {letters:?}");
+        assert!(["Q", "G", "P", "U", "I", "m"].iter().all(|letter| count(letter) > 0), "{elevator}: {letters:?}");
+        merged += count("M") + count("F");
+        let info = done(&["trace", "info", &file]);
+        assert!(info.contains("blktrace"), "{info}");
+        let (dump, _gone) = temporary(&format!("{elevator}.dump"));
+        let stem = file.trim_end_matches(".blktrace.0");
+        let Ok(parsed) = Command::new("blkparse").args(["-i", stem, "-d", &dump, "-q"]).output() else {
+            println!("skipped: there is no blkparse here");
+            continue;
+        };
+        let said = String::from_utf8_lossy(&parsed.stdout).into_owned() + &String::from_utf8_lossy(&parsed.stderr);
+        assert!(parsed.status.success(), "{said}");
+        assert!(!said.to_lowercase().contains("error") && !said.contains("bad") && !said.contains("unknown"), "{said}");
+        // It leaves files where it runs.
+        let folder = temporary_folder(elevator);
+        let btt =
+            Command::new("btt").args(["-i", &dump]).current_dir(&folder.0).output().expect("btt comes with blkparse");
+        let told = String::from_utf8_lossy(&btt.stdout).into_owned();
+        assert!(btt.status.success() && btt.stderr.is_empty(), "{}", String::from_utf8_lossy(&btt.stderr));
+        assert!(told.contains("D2C") && told.contains("Q2C"), "{told}");
+    }
+    assert!(merged > 0, "nothing merged under any scheduler");
+}
+
+/// A queue of one command at a time, whose driver writes down what it does.
+fn server_recording(name: &str) -> (String, Gone) {
+    use blksched::{Bio, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, SubmitterId};
+    let (file, gone) = temporary(name);
+    let lines = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let sink = lines.clone();
+    let sink = Box::new(move |record: &blksched_traces::call_log::Record| {
+        *sink.lock().unwrap() += &(record.to_json() + "\n");
+    });
+    let choice = Catalogue::builtin().parse("mq-deadline").unwrap();
+    let config = QueueConfig { depth: 1, ..QueueConfig::default() };
+    let mut queue = blksched_conformance::calls::LoggedQueue::new(config, &choice, blksched::Silence, Some(sink));
+    let at = |us: u64| Instant::from_ns(us * 1000);
+    for tag in 0..4u64 {
+        let bio = Bio::read(1000 + tag, SubmitterId(tag as u32 % 2), Sector(tag * 100_000), 8);
+        queue.submit(at(tag), bio);
+        queue.waits(at(tag), bio.submitter);
+    }
+    let mut now = 10;
+    while let Next::Issue(command) = queue.next(at(now)) {
+        now += 1000;
+        queue.complete(at(now), command.rq, Outcome::Ok);
+        queue.deliveries(at(now)).for_each(drop);
+    }
+    let header = serde_json::to_string(queue.header()).unwrap();
+    std::fs::write(&file, header + "\n" + &lines.lock().unwrap()).unwrap();
+    (file, gone)
+}
+
+#[test]
+fn a_servers_recording_is_explained_and_drawn() {
+    let (file, _gone) = server_recording("server.calls");
+    let (picture, _gone) = temporary("server.pftrace");
+    let text = done(&["explain", &file, "--json", "--perfetto", &picture]);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let stories = value["stories"].as_array().unwrap();
+    assert_eq!((stories.len(), value["scheduler"].as_str()), (4, Some("mq-deadline")));
+    // The last of four commands of 1 ms each: three went ahead.
+    let slowest = &stories[0];
+    assert_eq!(number(&slowest["latency_ns"]), 4_007_000, "{slowest}");
+    let of = |what: &str| {
+        let pieces = slowest["pieces"].as_array().unwrap().iter();
+        pieces.filter(|piece| piece["what"] == what).map(|piece| number(&piece["ns"])).sum::<u64>()
+    };
+    assert_eq!(of("transfer"), 1_000_000, "{slowest}");
+    assert_eq!(of("a batch of reads") + of("in the drive already when it came"), 3_000_000, "{slowest}");
+    assert!(perfetto::read(std::fs::File::open(&picture).unwrap()).unwrap().packet.len() > 20);
+    assert!(refused(&["explain", &file, "--elevator", "bfq"]).contains("as it was made"));
+    let damaged = std::fs::read_to_string(&file).unwrap().replacen("\"call\":\"next\"", "\"call\":\"nxt\"", 1);
+    std::fs::write(&file, damaged).unwrap();
+    assert!(refused(&["explain", &file]).contains("nxt"));
+}
+
+#[test]
+#[ignore = "slow: makes a Python environment with Perfetto's own classes"]
+fn perfettos_own_classes_decode_the_picture() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("perfetto");
+    let python = folder.join("bin/python");
+    let ran = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    let has = |python: &PathBuf| ran(Command::new(python).args(["-c", "import perfetto"]));
+    if !has(&python) {
+        let made = ran(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+        if !made || !ran(Command::new(folder.join("bin/pip")).args(["install", "--quiet", "perfetto==0.59.1"])) {
+            println!("skipped: the Python package perfetto cannot be had here");
+            return;
+        }
+    }
+    let (file, _gone) = temporary("classes.pftrace");
+    done(&["simulate", &direct(), "--elevator", "bfq", "--perfetto", &file]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/picture.py");
+    let output = Command::new(&python).args([script, &file]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,122 @@
+//! Makes the calls of a log again for somebody who looks on: what its queue said, and why, which the log does not tell.
+
+use std::collections::BTreeMap;
+
+use blksched::{
+    Bio, BlockQueue, Catalogue, Command, Delivery, Group, GroupId, Instant, Listener, Next, Outcome, RequestId,
+    Submitted, SubmitterId, Tag,
+};
+use blksched_traces::call_log::{Call, CallLog};
+
+use super::convert;
+
+/// One thing that the log's driver did or heard.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A bio is about to be submitted.
+    Submits(Bio),
+    /// What the queue made of it.
+    Submitted(Bio, Submitted),
+    /// The device got this, which carries these bios.
+    Issued(Command, Vec<Tag>),
+    /// The device is about to hand this back, done or not.
+    Completes(RequestId),
+    /// A bio is done.
+    Delivered(Tag),
+}
+
+/// Make every call of `log` again; `listener` hears why the queue did what it did, `see` each step.
+///
+/// # Errors
+/// If the log names an elevator that `catalogue` does not have, or cannot have happened; with the line.
+pub fn play<L: Listener>(
+    log: &CallLog,
+    catalogue: &Catalogue,
+    listener: L,
+    see: impl FnMut(Instant, Step),
+) -> Result<(), String> {
+    let header = &log.header.queue;
+    if header.depth == 0 || header.max_sectors == 0 || header.max_segments == 0 {
+        return Err("1: the queue's depth, max_sectors and max_segments must be at least 1".to_owned());
+    }
+    let choice = catalogue.parse(&log.header.elevator).map_err(|error| format!("1: {error}"))?;
+    let config = convert::queue_from_file(header);
+    let queue = BlockQueue::with_listener(config, choice.build().elevator, listener);
+    let mut player = Player { queue, catalogue, see, in_flight: BTreeMap::new() };
+    let mut last = config.born;
+    for (nth, record) in log.records.iter().enumerate() {
+        let now = Instant::from_ns(record.t);
+        if now < last {
+            return Err(format!("{}: the log's time runs backwards: {now} after {last}", nth + 2));
+        }
+        last = now;
+        player.step(now, &record.call).map_err(|error| format!("{}: {error}", nth + 2))?;
+    }
+    Ok(())
+}
+
+/// A log on its way through a queue.
+struct Player<'a, L: Listener, S> {
+    queue: BlockQueue<L>,
+    catalogue: &'a Catalogue,
+    see: S,
+    in_flight: BTreeMap<u32, RequestId>,
+}
+
+impl<L: Listener, S: FnMut(Instant, Step)> Player<'_, L, S> {
+    fn step(&mut self, now: Instant, call: &Call) -> Result<(), String> {
+        let queue = &mut self.queue;
+        match call {
+            Call::Submit(bio) => {
+                let bio = convert::bio_from_file(bio).ok_or_else(|| format!("{bio:?} is no bio"))?;
+                (self.see)(now, Step::Submits(bio));
+                let became = queue.submit(now, bio);
+                (self.see)(now, Step::Submitted(bio, became));
+            }
+            Call::Next {} => {
+                if let Next::Issue(command) = queue.next(now) {
+                    self.in_flight.insert(command.rq.index() as u32, command.rq);
+                    let tags = queue.tags(command.rq).collect();
+                    (self.see)(now, Step::Issued(command, tags));
+                }
+            }
+            Call::Complete { rq, ok } => {
+                let rq = self.back(*rq)?;
+                (self.see)(now, Step::Completes(rq));
+                self.queue.complete(now, rq, if *ok { Outcome::Ok } else { Outcome::Failed });
+            }
+            Call::Requeue { rq } => {
+                let rq = self.back(*rq)?;
+                self.queue.requeue(now, rq);
+            }
+            Call::Waits { submitter } => queue.waits(now, SubmitterId(*submitter)),
+            Call::Forget { submitter } => queue.forget(now, SubmitterId(*submitter)),
+            Call::Set { knob, raw } => _ = queue.set(now, knob, *raw),
+            Call::Group { id, parent, weight, leaf_weight } => {
+                let group = Group { parent: GroupId(*parent), weight: *weight, leaf_weight: *leaf_weight };
+                _ = queue.set_group(now, GroupId(*id), group);
+            }
+            Call::Ungroup { id } => _ = queue.remove_group(now, GroupId(*id)),
+            Call::Elapse {} => queue.elapse(now),
+            Call::Switch { elevator } => {
+                let choice = self.catalogue.parse(elevator).map_err(|error| error.to_string())?;
+                drop(queue.switch(now, choice.build().elevator));
+            }
+            Call::Deliveries {} => {
+                let delivered: Vec<Delivery> = queue.deliveries().collect();
+                for delivery in delivered {
+                    if let Delivery::Done { tag, .. } = delivery {
+                        (self.see)(now, Step::Delivered(tag));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The request that comes back, if the device has it here too.
+    fn back(&mut self, rq: u32) -> Result<RequestId, String> {
+        let known = self.in_flight.remove(&rq);
+        known.ok_or_else(|| format!("request {rq} comes back from the device, but the device does not have it"))
+    }
+}

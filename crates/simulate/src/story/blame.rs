@@ -1,0 +1,47 @@
+//! Who waited for whom, under which rule, over a whole run.
+
+use std::collections::BTreeMap;
+
+use blksched::{Span, SubmitterId};
+
+use super::part::{Part, Piece};
+
+/// One cell: a waiter, and what its time went to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blamed {
+    /// How long in all.
+    pub time: Span,
+    /// In how many I/Os.
+    pub ios: u64,
+}
+
+/// The whole run's time of all I/Os, by who waited and what for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blame {
+    cells: BTreeMap<(SubmitterId, Part), Blamed>,
+    totals: BTreeMap<SubmitterId, Blamed>,
+}
+
+impl Blame {
+    /// An I/O of `by` took so long, as its pieces say.
+    pub(super) fn add(&mut self, by: SubmitterId, pieces: &[Piece]) {
+        for (nth, piece) in pieces.iter().enumerate() {
+            let cell = self.cells.entry((by, piece.part)).or_default();
+            cell.time += piece.length();
+            cell.ios += u64::from(!pieces[..nth].iter().any(|before| before.part == piece.part));
+        }
+        let total = self.totals.entry(by).or_default();
+        total.ios += 1;
+        total.time += pieces.iter().fold(Span::ZERO, |sum, piece| sum + piece.length());
+    }
+
+    /// Every cell, by waiter.
+    pub fn cells(&self) -> impl Iterator<Item = (SubmitterId, Part, Blamed)> + '_ {
+        self.cells.iter().map(|(&(by, part), &cell)| (by, part, cell))
+    }
+
+    /// How long all I/Os of each process took together; the cells of a process add up to that.
+    pub fn totals(&self) -> impl Iterator<Item = (SubmitterId, Blamed)> + '_ {
+        self.totals.iter().map(|(&by, &total)| (by, total))
+    }
+}

@@ -1,0 +1,204 @@
+//! What a piece of an I/O's time went to.
+
+use blksched::{Dir, Domain, GroupId, HeldBack, Instant, Span, SubmitterId};
+
+/// For whom the disk worked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whose {
+    /// A process, or write-back.
+    Process(SubmitterId),
+    /// The block queue: a flush of the disk's cache.
+    Flush,
+    /// For nobody that is known.
+    Nobody,
+}
+
+/// Why the elevator's batch was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Batched {
+    /// In order, or because it was its turn.
+    Turn,
+    /// A request's time was up.
+    Expired,
+    /// Writes had been passed over often enough.
+    Starved,
+    /// A whole batch was moved to the list of chosen requests at once (2.5).
+    Moved,
+}
+
+/// Under which rule an I/O with the elevator waits while the disk works for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// The disk had that command already when the I/O came, or has it from before the present turn.
+    InDrive,
+    /// The disk writes out what that process was told is written.
+    Cache,
+    /// That process has its slice, or its budget.
+    Slice,
+    /// Write-back has its slice.
+    WriteBackSlice,
+    /// It is a batch of this direction.
+    Batch(Dir, Batched),
+    /// The next batch waits until the device has returned everything.
+    Drain,
+    /// The I/O's kind has no token left (Kyber).
+    Token(Domain),
+    /// The queue whose turn it is may not send more now (CFQ).
+    Held(HeldBack),
+    /// The elevator sent it first; it said no rule beyond its order.
+    First,
+}
+
+/// What a piece of time went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// On the host's processors: submitted, or its completion handled.
+    Cpu,
+    /// Held by the host's memory before it was a bio: pages to look up, to copy, to wait for by other names.
+    Memory,
+    /// In its submitter's plug, so that bios can merge.
+    Plug,
+    /// Its submitter slept for a request slot (a tag) while the disk worked for this one.
+    Slot(Whose),
+    /// A policy (writeback throttling, io.cost, io.latency) held it back while the disk worked for this one.
+    Policy(&'static str, Whose),
+    /// `io.max` of this group held it back.
+    Max(GroupId),
+    /// With the elevator, and the queue plugged (until 2.6.38).
+    QueuePlug,
+    /// With the elevator, while the disk worked for this one under this rule.
+    Behind(Whose, Rule),
+    /// With the elevator, and the disk kept idle for this submitter's next request.
+    IdleFor(SubmitterId),
+    /// With the elevator, and the disk kept idle for a group's next request.
+    IdleForGroup(GroupId),
+    /// With the elevator, and the disk left alone for another reason.
+    Idle,
+    /// With the elevator, and the disk free: nothing kept it but the way there.
+    Free,
+    /// In the disk, behind a command of this one's.
+    Drive(Whose, Dir),
+    /// In the disk, which writes out what this one was told is written.
+    DriveCache(Whose),
+    /// In the disk, which works for no command (it empties its cache, gets ready).
+    DriveItself,
+    /// In the disk: the command is decoded.
+    Overhead,
+    /// The arm moves.
+    Seek,
+    /// The arm comes to rest.
+    Settle,
+    /// The sector comes round.
+    Rotation,
+    /// Data passes between medium and disk; on a disk that does not turn, the service.
+    Transfer,
+    /// Data passes between disk and host.
+    Interface,
+    /// The disk's cache is flushed for it.
+    Flush,
+    /// It needs a flush, and the disk works for this one before.
+    FlushWaits(Whose),
+    /// Complete; its process has yet to hear of it.
+    News,
+    /// Longer ago than is kept.
+    Forgotten,
+}
+
+/// Which part of the way an I/O was on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leg {
+    /// Before the elevator has it.
+    Before,
+    /// With the elevator.
+    Elevator,
+    /// In the disk, behind others.
+    Drive,
+    /// In the disk, being served.
+    Service,
+    /// Behind the disk.
+    After,
+}
+
+impl Part {
+    /// Whom it blames, if anybody.
+    pub fn whose(self) -> Whose {
+        match self {
+            Part::Slot(whose)
+            | Part::Policy(_, whose)
+            | Part::Behind(whose, _)
+            | Part::Drive(whose, _)
+            | Part::DriveCache(whose)
+            | Part::FlushWaits(whose) => whose,
+            Part::IdleFor(submitter) => Whose::Process(submitter),
+            Part::Flush => Whose::Flush,
+            _ => Whose::Nobody,
+        }
+    }
+
+    /// Where the I/O was.
+    pub fn leg(self) -> Leg {
+        match self {
+            Part::Cpu
+            | Part::Memory
+            | Part::Plug
+            | Part::Slot(_)
+            | Part::Policy(..)
+            | Part::Max(_)
+            | Part::FlushWaits(_) => Leg::Before,
+            Part::QueuePlug
+            | Part::Behind(..)
+            | Part::IdleFor(_)
+            | Part::IdleForGroup(_)
+            | Part::Idle
+            | Part::Free
+            | Part::Forgotten => Leg::Elevator,
+            Part::Drive(..) | Part::DriveCache(_) | Part::DriveItself => Leg::Drive,
+            Part::Overhead
+            | Part::Seek
+            | Part::Settle
+            | Part::Rotation
+            | Part::Transfer
+            | Part::Interface
+            | Part::Flush => Leg::Service,
+            Part::News => Leg::After,
+        }
+    }
+
+    /// Did the disk serve it meanwhile?
+    pub fn is_service(self) -> bool {
+        self.leg() == Leg::Service
+    }
+}
+
+/// A stretch of an I/O's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins.
+    pub from: Instant,
+    /// Where it ends.
+    pub to: Instant,
+    /// What it went to.
+    pub part: Part,
+    /// How many commands of whom it blames the disk completed meanwhile.
+    pub commands: u32,
+}
+
+impl Piece {
+    /// How long it is.
+    pub fn length(&self) -> Span {
+        self.to.since(self.from)
+    }
+}
+
+/// Adds a piece behind the last one, and makes one of them if both went to the same thing; nothing, if it has no
+/// length.
+pub(super) fn add(pieces: &mut Vec<Piece>, piece: Piece) {
+    match pieces.last_mut() {
+        _ if piece.from == piece.to => {}
+        Some(last) if last.part == piece.part && last.to == piece.from => {
+            last.to = piece.to;
+            last.commands += piece.commands;
+        }
+        _ => pieces.push(piece),
+    }
+}

@@ -1,0 +1,261 @@
+//! One I/O's way from beginning to landing, cut into pieces: a pure function of what is known when it lands.
+
+use blksched::{Dir, Domain, GroupId, Instant, SubmitterId, Waiter};
+use blksched_disks::Activity;
+
+use super::part::{Part, Piece, Rule, Whose, add};
+use super::stance::{Idling, Stance};
+use super::timeline::{CACHED, Done, Moment, Timeline, Work};
+
+/// One stay in the disk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stay {
+    pub(super) issued_at: Instant,
+    pub(super) ended_at: Instant,
+    /// When a processor had handled that.
+    pub(super) noticed_at: Instant,
+    /// Which command it was, in the order of issue.
+    pub(super) nth: u64,
+    /// Its own part of the disk's work; none: it was handed back untried.
+    pub(super) service: Option<Activity>,
+}
+
+/// What became of the request that carried an I/O (of several, the last to end).
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub(super) dir: Dir,
+    /// When the elevator first had it; none: it passed the elevator by.
+    pub(super) queued_at: Option<Instant>,
+    /// Its stays in the disk, at least one.
+    pub(super) stays: Vec<Stay>,
+}
+
+/// Why a submitter slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    Slot,
+    Policy(&'static str),
+    Max(GroupId),
+}
+
+/// A submitter's sleep, or a time in which its bio was kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nap {
+    pub(super) from: Instant,
+    /// None: it lasts.
+    pub(super) to: Option<Instant>,
+    pub(super) why: Keeps,
+}
+
+/// Everything about an I/O that has landed.
+pub(super) struct Way<'a> {
+    pub(super) timeline: &'a Timeline,
+    /// Whose queue of the elevator's its requests are in.
+    pub(super) queue: SubmitterId,
+    /// Its kind to Kyber.
+    pub(super) domain: Domain,
+    /// It needs flushes.
+    pub(super) is_durable: bool,
+    pub(super) began_at: Instant,
+    /// When its submission had been worked for, if that takes time.
+    pub(super) reached_at: Option<Instant>,
+    /// When its bio entered the block queue.
+    pub(super) entered_at: Option<Instant>,
+    pub(super) landed_at: Instant,
+    pub(super) path: Option<&'a Path>,
+    /// In order of time, none within another.
+    pub(super) naps: &'a [Nap],
+}
+
+impl Way<'_> {
+    /// Its time in pieces, without a gap from beginning to landing.
+    pub(super) fn pieces(&self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let entered = self.entered_at.unwrap_or(self.landed_at).clamp(self.began_at, self.landed_at);
+        let reached = self.reached_at.unwrap_or(self.began_at).clamp(self.began_at, entered);
+        whole(&mut pieces, (self.began_at, reached), Part::Cpu);
+        whole(&mut pieces, (reached, entered), Part::Memory);
+        let Some(path) = self.path else {
+            self.before(&mut pieces, entered, self.landed_at);
+            return pieces;
+        };
+        let first = path.stays[0].issued_at.max(entered);
+        let mut queued = path.queued_at.unwrap_or(first).clamp(entered, first);
+        self.before(&mut pieces, entered, queued);
+        for stay in &path.stays {
+            let issued = stay.issued_at.max(queued);
+            self.elevator(&mut pieces, path, queued, issued);
+            self.drive(&mut pieces, issued, stay);
+            let ended = stay.ended_at.max(issued);
+            queued = stay.noticed_at.max(ended);
+            whole(&mut pieces, (ended, queued), Part::Cpu);
+        }
+        match self.is_durable {
+            true => self.flushes(&mut pieces, queued, self.landed_at, Part::News),
+            false => whole(&mut pieces, (queued, self.landed_at), Part::News),
+        }
+        pieces
+    }
+
+    /// Until the elevator has it: naps, and between them the plug, or flushes that have to come first.
+    fn before(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant) {
+        let mut now = from;
+        for nap in self.naps {
+            let begins = nap.from.clamp(now, to);
+            let ends = nap.to.unwrap_or(to).clamp(begins, to);
+            self.awake(pieces, now, begins);
+            self.each(pieces, begins, ends, |moment| {
+                let whose = worker(moment).map_or(Whose::Nobody, |done| done.whose);
+                match nap.why {
+                    Keeps::Slot => Part::Slot(whose),
+                    Keeps::Policy(by) => Part::Policy(by, whose),
+                    Keeps::Max(group) => Part::Max(group),
+                }
+            });
+            now = ends;
+        }
+        self.awake(pieces, now, to);
+    }
+
+    fn awake(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant) {
+        match self.is_durable {
+            true => self.flushes(pieces, from, to, Part::Plug),
+            false => whole(pieces, (from, to), Part::Plug),
+        }
+    }
+
+    /// It needs a flush: the disk flushes, or works for others before that, or `else_` has it.
+    fn flushes(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, else_: Part) {
+        let moments = self.timeline.moments(from, to);
+        cut(pieces, from, to, moments, |moment| match worker(moment) {
+            Some(Done { whose: Whose::Flush, .. }) => Part::Flush,
+            Some(done) => Part::FlushWaits(done.whose),
+            None => else_,
+        });
+    }
+
+    /// With the elevator.
+    fn elevator(&self, pieces: &mut Vec<Piece>, path: &Path, from: Instant, to: Instant) {
+        self.each(pieces, from, to, |moment| match worker(moment) {
+            Some(done) => self.behind(path, from, moment.stance, done),
+            None => resting(moment.stance),
+        });
+    }
+
+    /// The disk works while it waits: for whom, and why not for it?
+    fn behind(&self, path: &Path, queued: Instant, stance: Stance, done: Done) -> Part {
+        let own_turn = |owner| owner == self.queue;
+        match stance.turn {
+            Some((owner, Waiter::Sync)) if !own_turn(owner) => {
+                return Part::Behind(Whose::Process(owner), Rule::Slice);
+            }
+            Some((owner, Waiter::Async)) if !own_turn(owner) || path.dir == Dir::Read => {
+                return Part::Behind(Whose::Process(owner), Rule::WriteBackSlice);
+            }
+            _ => {}
+        }
+        let rule = match stance {
+            _ if done.nth == CACHED => Rule::Cache,
+            _ if done.issued_at < queued => Rule::InDrive,
+            _ if stance.lacks_token(self.domain) => Rule::Token(self.domain),
+            Stance { held: Some(why), turn: Some(_), .. } => Rule::Held(why),
+            Stance { drains: true, .. } => Rule::Drain,
+            Stance { batch: Some((dir, why)), .. } if dir == done.dir && done.whose != Whose::Flush => {
+                Rule::Batch(dir, why)
+            }
+            _ => Rule::First,
+        };
+        Part::Behind(done.whose, rule)
+    }
+
+    /// In the disk: behind others, then its own service, which ends when the command does.
+    fn drive(&self, pieces: &mut Vec<Piece>, issued: Instant, stay: &Stay) {
+        let ended = stay.ended_at.max(issued);
+        let service = stay.service.unwrap_or_default();
+        let mut own = service.sum().min(ended.since(issued));
+        let begins = Instant::from_ns(ended.as_ns() - own.as_ns());
+        self.each(pieces, issued, begins, |moment| match worker(moment) {
+            Some(done) if done.nth == stay.nth => Part::DriveItself,
+            Some(Done { whose, nth: CACHED, .. }) => Part::DriveCache(whose),
+            Some(done) => Part::Drive(done.whose, done.dir),
+            None => Part::DriveItself,
+        });
+        let parts = [
+            (service.interface, Part::Interface),
+            (service.transfer, Part::Transfer),
+            (service.look_ahead, Part::Transfer),
+            (service.rotation, Part::Rotation),
+            (service.settle, Part::Settle),
+            (service.seek, Part::Seek),
+            (service.overhead, Part::Overhead),
+        ];
+        // From the end on, so that what a disk of many channels did at the same time costs the earliest part.
+        let mut told = Vec::new();
+        for (length, part) in parts {
+            let length = length.min(own);
+            own = own.saturating_sub(length);
+            told.push((length, part));
+        }
+        let mut now = begins;
+        for (length, part) in told.into_iter().rev() {
+            whole(pieces, (now, now + length), part);
+            now += length;
+        }
+    }
+
+    /// Cuts a stretch by what disk and scheduler were about.
+    fn each(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, part: impl Fn(&Moment) -> Part) {
+        cut(pieces, from, to, self.timeline.closely(from, to), part);
+    }
+}
+
+/// Cuts a stretch by these moments of it; what lies before them is forgotten.
+fn cut(
+    pieces: &mut Vec<Piece>,
+    from: Instant,
+    to: Instant,
+    moments: impl IntoIterator<Item = Moment>,
+    part: impl Fn(&Moment) -> Part,
+) {
+    let mut now = from;
+    let mut last = None;
+    for moment in moments {
+        whole(pieces, (now, moment.from), Part::Forgotten);
+        let nth = match moment.work {
+            Work::Done(done) if done.nth != CACHED => Some(done.nth),
+            Work::Done(_) | Work::Some | Work::None => None,
+        };
+        let commands = u32::from(nth.is_some() && nth != last);
+        last = nth.or(last);
+        add(pieces, Piece { from: moment.from, to: moment.to, part: part(&moment), commands });
+        now = moment.to;
+    }
+    whole(pieces, (now, to.max(now)), Part::Forgotten);
+}
+
+/// A stretch of one kind.
+fn whole(pieces: &mut Vec<Piece>, (from, to): (Instant, Instant), part: Part) {
+    if from < to {
+        add(pieces, Piece { from, to, part, commands: 0 });
+    }
+}
+
+/// What the disk works on; what it has not completed yet is nobody's that is known.
+fn worker(moment: &Moment) -> Option<Done> {
+    match moment.work {
+        Work::Done(done) => Some(done),
+        Work::Some => Some(Done { whose: Whose::Nobody, dir: Dir::Read, issued_at: moment.from, nth: CACHED }),
+        Work::None => None,
+    }
+}
+
+/// The disk has nothing while it waits.
+fn resting(stance: Stance) -> Part {
+    match stance {
+        Stance { plugged: true, .. } => Part::QueuePlug,
+        Stance { idling: Some(Idling::Submitter(submitter)), .. } => Part::IdleFor(submitter),
+        Stance { idling: Some(Idling::Group(group)), .. } => Part::IdleForGroup(group),
+        Stance { idling: Some(Idling::Other), .. } => Part::Idle,
+        _ => Part::Free,
+    }
+}

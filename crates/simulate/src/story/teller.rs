@@ -1,0 +1,435 @@
+//! Looks on at a run and tells the stories that were asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use blksched::{Dir, Domain, Instant, Op, Reason, RequestId, Span, SubmitterId};
+
+use blksched_disks::{Activity, Stint, Work};
+
+use super::blame::Blame;
+use super::calls::Transfers;
+use super::happening::{Begun, Happening, IoId, Kind, Onlooker};
+use super::part::{Piece, Whose};
+use super::path::{Keeps, Nap, Path, Stay, Way};
+use super::timeline::{CACHED, Done, Timeline, whose};
+
+/// Which stories are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The slowest so many; of those that the other wishes leave.
+    pub slowest: usize,
+    /// Only the one with this number.
+    pub nth: Option<u64>,
+    /// Only those that were under way at this moment.
+    pub at: Option<Instant>,
+    /// Only these processes' ones; empty: everybody's.
+    pub by: BTreeSet<SubmitterId>,
+}
+
+impl Asked {
+    /// No story.
+    pub fn nothing() -> Asked {
+        Asked { slowest: 0, nth: None, at: None, by: BTreeSet::new() }
+    }
+
+    fn wants(&self, story: &Story) -> bool {
+        self.nth.is_none_or(|nth| story.nth == nth)
+            && self.at.is_none_or(|at| story.begun_at <= at && at < story.landed_at)
+            && (self.by.is_empty() || self.by.contains(&story.begun.by))
+    }
+}
+
+/// One I/O, from beginning to end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Story {
+    /// Which one, in the order of submission, from 1.
+    pub nth: u64,
+    /// What it was.
+    pub begun: Begun,
+    /// When it began.
+    pub begun_at: Instant,
+    /// When its process heard of its end.
+    pub landed_at: Instant,
+    /// Where its time went, without a gap.
+    pub pieces: Vec<Piece>,
+}
+
+impl Story {
+    /// How long it took.
+    pub fn latency(&self) -> Span {
+        self.landed_at.since(self.begun_at)
+    }
+}
+
+/// An I/O under way.
+#[derive(Clone, Debug)]
+struct Open {
+    nth: u64,
+    begun: Begun,
+    begun_at: Instant,
+    reached_at: Option<Instant>,
+    entered_at: Option<Instant>,
+    path: Option<Rc<Path>>,
+    max: Option<Nap>,
+}
+
+/// A request under way.
+#[derive(Clone, Debug, Default)]
+struct Track {
+    queued_at: Option<Instant>,
+    is_queued: bool,
+    issued: Option<Done>,
+    /// When the disk was done, and what its own part was.
+    served: Option<(Instant, Activity)>,
+    stays: Vec<Stay>,
+    ios: Vec<IoId>,
+}
+
+/// Tells stories.
+#[derive(Debug)]
+pub struct Storyteller {
+    asked: Asked,
+    flusher: SubmitterId,
+    /// How many things the disk can do at the same time.
+    parts: u32,
+    timeline: Timeline,
+    tracks: Vec<Track>,
+    /// By the world's name.
+    open: Vec<Option<Open>>,
+    begun: u64,
+    naps: BTreeMap<SubmitterId, Vec<Nap>>,
+    /// Held by `io.max`, in order of arrival.
+    kept: BTreeMap<SubmitterId, Vec<IoId>>,
+    /// The policy that holds a submitter's bio back, until it is said that it sleeps.
+    held: Option<(SubmitterId, &'static str)>,
+    /// Who shares whose queue.
+    shares: BTreeMap<SubmitterId, SubmitterId>,
+    transfers: Transfers,
+    calls: usize,
+    blame: Blame,
+    stories: Vec<Story>,
+    matched: u64,
+    next_forget: usize,
+    /// The one told last, if somebody takes each.
+    latest: Option<Story>,
+    keeps_latest: bool,
+}
+
+/// The timeline is looked through for what nobody needs whenever it is twice as long as after the last look.
+const FIRST_LOOK: usize = 4096;
+
+impl Storyteller {
+    /// One that has seen nothing yet; `flusher` is who writes back, and the disk has so many parts.
+    pub fn new(asked: Asked, flusher: SubmitterId, parts: u32) -> Storyteller {
+        Storyteller {
+            asked,
+            flusher,
+            parts,
+            timeline: Timeline::new(),
+            tracks: Vec::new(),
+            open: Vec::new(),
+            begun: 0,
+            naps: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            held: None,
+            shares: BTreeMap::new(),
+            transfers: Transfers::default(),
+            calls: 0,
+            blame: Blame::default(),
+            stories: Vec::new(),
+            matched: 0,
+            next_forget: FIRST_LOOK,
+            latest: None,
+            keeps_latest: false,
+        }
+    }
+
+    /// From now on each story can be taken.
+    pub(super) fn keep_latest(&mut self) {
+        self.keeps_latest = true;
+    }
+
+    /// The story that the last happening ended.
+    pub(super) fn latest(&mut self) -> Option<Story> {
+        self.latest.take()
+    }
+
+    /// The stories asked for, the slowest first.
+    pub fn stories(&self) -> &[Story] {
+        &self.stories
+    }
+
+    /// Who waited for whom.
+    pub fn blame(&self) -> &Blame {
+        &self.blame
+    }
+
+    /// How many I/Os have landed that the wishes leave.
+    pub fn matched(&self) -> u64 {
+        self.matched
+    }
+
+    /// Who writes back.
+    pub fn flusher(&self) -> SubmitterId {
+        self.flusher
+    }
+
+    /// How much it keeps: I/Os under way, and segments of the timeline.
+    pub fn kept(&self) -> (usize, usize) {
+        (self.open.iter().flatten().count(), self.timeline.len())
+    }
+
+    fn track(&mut self, rq: RequestId) -> &mut Track {
+        if self.tracks.len() <= rq.index() {
+            self.tracks.resize(rq.index() + 1, Track::default());
+        }
+        &mut self.tracks[rq.index()]
+    }
+
+    fn open(&mut self, io: IoId) -> Option<&mut Open> {
+        self.open.get_mut(io.0 as usize)?.as_mut()
+    }
+
+    fn began(&mut self, at: Instant, begun: Begun) {
+        let place = begun.io.0 as usize;
+        if self.open.len() <= place {
+            self.open.resize(place + 1, None);
+        }
+        // Transfers are told through the calls that wait for them.
+        let nth = if begun.kind == Kind::Transfer { 0 } else { self.begun + 1 };
+        self.begun = self.begun.max(nth);
+        self.calls += usize::from(begun.kind == Kind::Call);
+        self.open[place] =
+            Some(Open { nth, begun, begun_at: at, reached_at: None, entered_at: None, path: None, max: None });
+    }
+
+    fn heard(&mut self, at: Instant, reason: Reason) {
+        match reason {
+            Reason::Inserted { rq, .. } => {
+                let track = self.track(rq);
+                if !track.is_queued {
+                    track.queued_at = track.queued_at.or(Some(at));
+                    track.is_queued = true;
+                }
+            }
+            Reason::Coalesced { into, victim } => {
+                let gone = core::mem::take(self.track(victim));
+                let into = self.track(into);
+                into.queued_at = into.queued_at.into_iter().chain(gone.queued_at).min();
+            }
+            Reason::Issued { rq, dir, sectors, submitter } => {
+                let nth = self.timeline.start(at);
+                let issued = Done { whose: whose(sectors, submitter), dir, issued_at: at, nth };
+                let track = self.track(rq);
+                (track.issued, track.is_queued) = (Some(issued), false);
+                track.ios.clear();
+            }
+            Reason::Completed { rq, .. } => self.ended(at, rq, Ended::Done),
+            Reason::Requeued { rq } => self.ended(at, rq, Ended::Requeued),
+            Reason::HeldByPolicy { submitter, by } => self.held = Some((submitter, by)),
+            Reason::Slept { submitter, .. } => {
+                let why = match self.held.take() {
+                    Some((held, by)) if held == submitter => Keeps::Policy(by),
+                    _ => Keeps::Slot,
+                };
+                self.naps.entry(submitter).or_default().push(Nap { from: at, to: None, why });
+            }
+            Reason::Woke { submitter } => {
+                let naps = self.naps.entry(submitter).or_default();
+                naps.iter_mut().filter(|nap| nap.to.is_none()).for_each(|nap| nap.to = Some(at));
+            }
+            Reason::PassedMax { submitter, .. } => {
+                let kept = self.kept.entry(submitter).or_default();
+                let first = (!kept.is_empty()).then(|| kept.remove(0));
+                if let Some(open) = first.and_then(|io| self.open(io)) {
+                    open.max.iter_mut().for_each(|nap| nap.to = Some(at));
+                }
+            }
+            Reason::QueueMerged { submitter, into } => drop(self.shares.insert(submitter, into)),
+            Reason::QueueSplit { submitter } => drop(self.shares.remove(&submitter)),
+            _ => {}
+        }
+        self.timeline.hear(at, reason);
+    }
+
+    /// The disk is done with it; whoever handles the interrupt has yet to.
+    fn served(&mut self, at: Instant, rq: RequestId, service: Activity) {
+        let track = self.track(rq);
+        track.served = Some((at, service));
+        if let Some(issued) = track.issued {
+            self.timeline.stop(at, issued);
+        }
+    }
+
+    fn ended(&mut self, at: Instant, rq: RequestId, how: Ended) {
+        let track = self.track(rq);
+        let Some(issued) = track.issued.take() else { return };
+        let Done { dir, issued_at, nth, .. } = issued;
+        let served = track.served.take();
+        let (ended_at, service) = (served.map_or(at, |(at, _)| at), served.map(|(_, service)| service));
+        track.stays.push(Stay { issued_at, ended_at, noticed_at: at, nth, service });
+        if served.is_none() {
+            self.timeline.stop(at, issued);
+        }
+        let track = self.track(rq);
+        if how == Ended::Requeued {
+            // The queue has it again, as it had it before.
+            track.is_queued = true;
+            return;
+        }
+        let track = core::mem::take(track);
+        let path = Rc::new(Path { dir, queued_at: track.queued_at, stays: track.stays });
+        for io in track.ios {
+            if let Some(open) = self.open(io) {
+                open.path = Some(path.clone());
+            }
+        }
+    }
+
+    /// What a disk's only part works for is what anybody waits for; of several parts nothing follows.
+    fn works(&mut self, stint: &Stint) {
+        if self.parts > 1 {
+            return;
+        }
+        let cached = |whose| Done { whose, dir: Dir::Write, issued_at: stint.from, nth: CACHED };
+        let done = match stint.work {
+            Work::Command(rq) => self.track(rq).issued,
+            Work::Cached(submitter) => Some(cached(Whose::Process(submitter))),
+            Work::Upkeep => Some(cached(Whose::Nobody)),
+        };
+        if let Some(done) = done {
+            self.timeline.works(stint.from, stint.until, done);
+        }
+    }
+
+    fn landed(&mut self, at: Instant, io: IoId) {
+        let Some(open) = self.open.get_mut(io.0 as usize).and_then(Option::take) else { return };
+        let Open { nth, begun, begun_at, .. } = open;
+        let pieces = match begun.kind {
+            Kind::Call => self.transfers.pieces((begun.by, begun.op), self.flusher, (begun_at, at)),
+            Kind::Direct | Kind::Transfer => self.way(at, &open),
+        };
+        match begun.kind {
+            Kind::Transfer if self.calls > 0 => self.transfers.landed(begun.by, pieces),
+            Kind::Transfer => {}
+            Kind::Direct | Kind::Call => {
+                self.calls -= usize::from(begun.kind == Kind::Call);
+                self.blame.add(begun.by, &pieces);
+                self.keep(Story { nth, begun, begun_at, landed_at: at, pieces });
+            }
+        }
+        if self.timeline.len() >= self.next_forget {
+            self.forget(at);
+        }
+    }
+
+    fn way(&self, at: Instant, open: &Open) -> Vec<Piece> {
+        let by = open.begun.by;
+        let none = Vec::new();
+        let max = open.max.map(|nap| vec![nap]);
+        let naps = max.as_ref().or_else(|| self.naps.get(&by)).unwrap_or(&none);
+        let way = Way {
+            timeline: &self.timeline,
+            queue: self.queue_of(by),
+            domain: domain(open.begun.op),
+            is_durable: open.begun.is_durable,
+            began_at: open.begun_at,
+            reached_at: open.reached_at,
+            entered_at: open.entered_at,
+            landed_at: at,
+            path: open.path.as_deref(),
+            naps,
+        };
+        way.pieces()
+    }
+
+    /// Whose queue of the elevator's this process's requests are in.
+    fn queue_of(&self, mut by: SubmitterId) -> SubmitterId {
+        for _ in 0..8 {
+            match self.shares.get(&by) {
+                Some(&into) if into != by => by = into,
+                _ => break,
+            }
+        }
+        by
+    }
+
+    fn keep(&mut self, story: Story) {
+        if self.keeps_latest {
+            self.latest = Some(story.clone());
+        }
+        if !self.asked.wants(&story) {
+            return;
+        }
+        self.matched += 1;
+        let place = self.stories.partition_point(|kept| kept.latency() >= story.latency());
+        if place < self.asked.slowest {
+            self.stories.insert(place, story);
+            self.stories.truncate(self.asked.slowest);
+        }
+    }
+
+    /// Drops what no I/O under way may need.
+    fn forget(&mut self, now: Instant) {
+        let oldest = self.open.iter().flatten().map(|open| open.begun_at).min().unwrap_or(now);
+        self.timeline.forget(oldest);
+        self.transfers.forget(oldest);
+        for naps in self.naps.values_mut() {
+            naps.retain(|nap| nap.to.is_none_or(|to| to >= oldest));
+        }
+        self.next_forget = (2 * self.timeline.len()).max(FIRST_LOOK);
+    }
+}
+
+/// How a stay in the disk ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Done,
+    Requeued,
+}
+
+impl Onlooker for Storyteller {
+    fn sees(&mut self, at: Instant, what: &Happening) {
+        match *what {
+            Happening::Began(begun) => self.began(at, begun),
+            Happening::Entered { bio } => {
+                if let Some(open) = self.open(IoId(bio.tag.0)) {
+                    open.entered_at = Some(at);
+                }
+                // What is said of `io.max` before the queue says what it made of the bio is about this one.
+                self.held = None;
+            }
+            Happening::Heard(Reason::HeldByMax { submitter, group }) => {
+                let newest = self.open.iter_mut().flatten();
+                let newest = newest.filter(|open| open.begun.by == submitter && open.entered_at == Some(at));
+                if let Some(open) = newest.filter(|open| open.max.is_none()).last() {
+                    open.max = Some(Nap { from: at, to: None, why: Keeps::Max(group) });
+                    let io = open.begun.io;
+                    self.kept.entry(submitter).or_default().push(io);
+                }
+            }
+            Happening::Heard(reason) => self.heard(at, reason),
+            Happening::Reached { io } => {
+                if let Some(open) = self.open(io) {
+                    open.reached_at = Some(at);
+                }
+            }
+            Happening::Carried { rq, io } => self.track(rq).ios.push(io),
+            Happening::Served { rq, service } => self.served(at, rq, service),
+            Happening::Landed { io } => self.landed(at, io),
+            Happening::Works { stint } => self.works(&stint),
+            Happening::Taken { .. } | Happening::Started { .. } => {}
+        }
+    }
+}
+
+/// Kyber's word for it.
+fn domain(op: Op) -> Domain {
+    match op {
+        Op::Read => Domain::Read,
+        Op::Write => Domain::Write,
+        Op::Discard => Domain::Discard,
+        _ => Domain::Other,
+    }
+}
