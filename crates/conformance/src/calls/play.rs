@@ -96,6 +96,7 @@ impl<L: Listener, S: FnMut(Instant, Step)> Player<'_, L, S> {
                 let group = Group { parent: GroupId(*parent), weight: *weight, leaf_weight: *leaf_weight };
                 _ = queue.set_group(now, GroupId(*id), group);
             }
+            Call::File { id, file, text } => _ = queue.write_group_file(now, GroupId(*id), file, text),
             Call::Ungroup { id } => _ = queue.remove_group(now, GroupId(*id)),
             Call::Elapse {} => queue.elapse(now),
             Call::Switch { elevator } => {
