@@ -126,7 +126,9 @@ fn direct() -> String {
 #[test]
 fn the_picture_keeps_the_rules_of_its_format() {
     let jobs = direct();
-    for (elevator, time) in [("mq-deadline", "3600s"), ("bfq", "3600s"), ("cfq", "3600s"), ("none", "3600s"), ("kyber", "1s")] {
+    for (elevator, time) in
+        [("mq-deadline", "3600s"), ("bfq", "3600s"), ("cfq", "3600s"), ("none", "3600s"), ("kyber", "1s")]
+    {
         let (file, _gone) = temporary(&format!("{elevator}.pftrace"));
         done(&["simulate", &jobs, "--elevator", elevator, "--time", time, "--perfetto", &file]);
         let trace = perfetto::read(std::fs::File::open(&file).unwrap()).unwrap();
