@@ -98,7 +98,7 @@ fn phrase(share: &Share, by: SubmitterId, names: &Names) -> String {
     let length = time(length);
     let of = |whose: Whose, noun: &str| requests(whose, commands, by, names, noun);
     let who = |whose: Whose| match whose {
-        Whose::Process(process) if process == by => "itself".to_owned(),
+        Whose::Process(process) if process == by => "its own I/O".to_owned(),
         whose => names.whose(whose),
     };
     match part {
@@ -136,8 +136,8 @@ type Words<'a> = (&'a dyn Fn(Whose, &str) -> String, &'a dyn Fn(Whose) -> String
 fn behind(whose: Whose, rule: Rule, length: &str, (of, who): Words<'_>) -> String {
     let noun = |dir: Dir| if dir == Dir::Read { "reads" } else { "writes" };
     match rule {
-        Rule::Slice => format!("{} held its turn at the disk for {length}", who(whose)),
-        Rule::WriteBackSlice => format!("write-back of {} held its turn at the disk for {length}", who(whose)),
+        Rule::Slice => format!("{} held the turn at the disk for {length}", who(whose)),
+        Rule::WriteBackSlice => format!("write-back of {} held the turn at the disk for {length}", who(whose)),
         Rule::InDrive => format!("the drive already had {} for {length}", of(whose, "requests")),
         Rule::Cache => format!("the drive wrote out cached writes of {} for {length}", who(whose)),
         Rule::Drain => format!("the next batch waited {length} until the drive had returned {}", of(whose, "requests")),

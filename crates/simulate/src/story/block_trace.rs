@@ -153,6 +153,9 @@ impl BlockTrace {
             Reason::Inserted { dir, start, sectors, submitter, .. } => {
                 let op = if dir == blksched::Dir::Read { Op::Read } else { Op::Write };
                 let about = self.about(at, submitter, kind(op), (start, sectors));
+                if let Some(bio) = self.asleep.remove(&submitter) {
+                    self.got_request(at, &bio);
+                }
                 self.opens(at, submitter, about);
                 match self.entering {
                     Some(bio) if bio.submitter == submitter => self.meanwhile.push((at, Action::Insert, about)),
