@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
 use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Traced, fit_trace, measure};
 use blksched_disks::sheet::{Figure, data_sheet};
-use blksched_disks::{DiskSpec, HddSpec, Model, SsdSpec, load, load_changed};
+use blksched_disks::{DiskSpec, HddSpec, Model, SsdSpec, WriteCacheSpec, load, load_changed};
 
 fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
     let mut target = Modelled::new(spec, 3, access);
@@ -62,21 +62,30 @@ fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static str, f64, f
     pairs
 }
 
-/// What writes show beyond that. Settling and the cache's reach make up for each other: what is right is what they come
-/// to together, the rate of random writes.
+/// What writes show beyond that; who goes first, destaging or commands, only where commands queue.
 fn write_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64, f64)> {
     let rate = |spec: &DiskSpec| {
         let sheet = data_sheet(spec);
         sheet.iter().find(|line| line.figure == Figure::RandomWrite32).expect("it writes").model
     };
     let rates = (rate(found), rate(real));
+    let settle = [found, real].map(|spec| hdd(spec).seek.write_settle.as_ns() as f64);
+    let queues = hdd(real).ncq.is_some_and(|ncq| ncq.depth > 1);
     let (cache, real) = (hdd(found).write_cache.as_ref().unwrap(), hdd(real).write_cache.as_ref().unwrap());
     assert_eq!(cache.order, real.order);
-    vec![
+    let mut pairs = vec![
+        ("write_settle", settle[0], settle[1]),
+        ("reach", cache.reach.into(), real.reach.into()),
         ("size", cache.size_sectors as f64, real.size_sectors as f64),
         ("extents", cache.extents.into(), real.extents.into()),
         ("random writes", rates.0, rates.1),
-    ]
+    ];
+    if queues {
+        let turn = |cache: &WriteCacheSpec| cache.destage.turn.as_ns() as f64;
+        pairs.push(("share", cache.destage.share_percent.into(), real.destage.share_percent.into()));
+        pairs.push(("turn", turn(cache), turn(real)));
+    }
+    pairs
 }
 
 const TURNING: [&str; 3] = ["hdd-7200", "sata-2009", "ide-2002"];
@@ -231,4 +240,13 @@ fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
 
     let few = fit_trace("mine", traced(&load("sata-ssd").unwrap())[..100].to_vec()).unwrap_err().to_string();
     assert!(few.contains("100 commands") && few.contains("expected 200 or more"), "{few}");
+}
+
+#[test]
+fn what_is_as_slow_as_a_disk_that_turns_and_does_not_is_measured_as_flash_and_says_so() {
+    let slow = load_changed("fixed", &[("service".to_owned(), "3ms".to_owned())]).unwrap();
+    let mut target = Modelled::new(&slow, 3, ProbeAccess::ReadOnly);
+    let outcome = measure(&mut target, Span::from_secs(120), 1, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert!(outcome.toml.contains("\n# Its reads take as long as"), "{}", outcome.toml);
+    assert!(matches!(outcome.spec.model, Model::Ssd(_)));
 }

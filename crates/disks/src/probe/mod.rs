@@ -89,13 +89,7 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, ProbeError> {
     let mut session = Session::new(target, seed, limit, progress);
-    let (toml, mut stopped) = if turns(&mut session)? {
-        let (mut found, stopped) = turning::probe(&mut session)?;
-        (found.toml(&session, stopped.as_ref()), stopped)
-    } else {
-        let (mut found, stopped) = flash::probe(&mut session)?;
-        (found.toml(&session, stopped.as_ref()), stopped)
-    };
+    let (toml, mut stopped) = model(&mut session)?;
     let spec = read_back(&toml)?;
     let mut held_back = Vec::new();
     if stopped.is_none() {
@@ -106,6 +100,24 @@ pub fn measure(
     }
     let toml = text::with_error(&toml, &held_back);
     Ok(Outcome { toml, spec, held_back, stopped, took: session.elapsed() })
+}
+
+/// The file of what it is made of, and why that is not all, if so. What is as slow as a disk that turns, but shows no
+/// revolution (a busy virtual disk, a card), is measured as flash, and the file says so.
+fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), ProbeError> {
+    let mut note = String::new();
+    if turns(session)? {
+        match turning::probe(session) {
+            Ok((mut found, stopped)) => return Ok((found.toml(session, stopped.as_ref()), stopped)),
+            Err(ProbeError::Unclear(why)) => {
+                note =
+                    format!("# Its reads take as long as those of a disk that turns, but {why} Measured as flash.\n");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let (mut found, stopped) = flash::probe(session)?;
+    Ok((note + &found.toml(session, stopped.as_ref()), stopped))
 }
 
 /// Does it take as long to get anywhere as a disk that turns?

@@ -61,7 +61,7 @@ fn fundamental(reads: &[Vec<Timed>]) -> Result<Measured, ProbeError> {
     let scan: Vec<f64> = (0..steps).map(|nth| coherence(&ends, SLOWEST + nth as f64 * step)).collect();
     let best = scan.iter().copied().fold(0.0, f64::max);
     if best < 0.6 {
-        return Err(ProbeError::Unclear("its reads end at no common frequency: does it turn?".to_owned()));
+        return Err(ProbeError::Unclear("they end at no common frequency: does it turn?".to_owned()));
     }
     // Multiples agree as well: the slowest is the one.
     let near = scan.iter().position(|value| *value > 0.85 * best).unwrap_or(0);

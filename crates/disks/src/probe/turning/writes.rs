@@ -26,6 +26,8 @@ pub(super) struct Writes {
 }
 
 const SMALL: u32 = 8;
+/// 32 MiB: a few cylinders \[512-byte sectors\].
+const NEAR: u64 = 65_536;
 const LARGE: u32 = 1024;
 
 pub(super) fn writes(session: &mut Session<'_>, period: f64) -> Result<Writes, ProbeError> {
@@ -89,6 +91,8 @@ fn taken(session: &mut Session<'_>, sectors: u32, most: usize, period: f64) -> R
 pub(super) enum Mixed {
     /// Random writes after the cache is full.
     Overflow,
+    /// The same in so small a part that the arm moves little: what settling costs hardly shows, what is chosen from does.
+    NearOverflow,
     /// A reader of random places beside a stream of writes.
     ReaderBesideStream,
     /// The same beside random writes.
@@ -100,9 +104,10 @@ pub(super) enum Mixed {
 }
 
 impl Mixed {
-    pub(super) const ALL: [Mixed; 5] = [
+    pub(super) const ALL: [Mixed; 6] = [
         Mixed::FarBesideStream,
         Mixed::Overflow,
+        Mixed::NearOverflow,
         Mixed::ReaderBesideStream,
         Mixed::ReaderBesideRandom,
         Mixed::Thoughtful,
@@ -123,9 +128,11 @@ impl Mixture for Mixed {
         let mut anywhere = move || random.below((sectors - 8) / 8) * 8;
         let latencies = |timed: Vec<Timed>| timed.iter().map(|timed| timed.latency()).collect::<Vec<f64>>();
         match self {
-            Mixed::Overflow => {
+            Mixed::Overflow | Mixed::NearOverflow => {
                 let write = |start| Step { op: Op::Write, start, sectors: SMALL };
-                let steps: Vec<Step> = (0..3_000).map(|_| write(anywhere())).collect();
+                let near = |start: u64| sectors / 3 / 8 * 8 + start % NEAR.min(sectors / 3);
+                let place = |start| if self == Mixed::NearOverflow { near(start) } else { start };
+                let steps: Vec<Step> = (0..3_000).map(|_| write(place(anywhere()))).collect();
                 let mut took = latencies(session.closed_loop(4, steps)?);
                 let (first, rest) = took.split_at_mut(2_000);
                 Ok(vec![first.to_vec(), rest.to_vec()])
@@ -184,9 +191,9 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
     Parameter {
         key: "write_cache.reach",
         values: &["1", "4", "8", "16", "32", "64", "128"],
-        shows_in: &[Mixed::Overflow],
+        shows_in: &[Mixed::NearOverflow],
         between: false,
-        with: Some("seek.write_settle"),
+        with: None,
     },
     Parameter {
         key: "write_cache.idle",
