@@ -91,7 +91,7 @@ fn taken(session: &mut Session<'_>, sectors: u32, most: usize, period: f64) -> R
 pub(super) enum Mixed {
     /// Random writes after the cache is full.
     Overflow,
-    /// The same in so small a part that the arm moves little: what settling costs hardly shows, what is chosen from does.
+    /// The same within a few cylinders: settling hardly shows there, and what is chosen from does.
     NearOverflow,
     /// A reader of random places beside a stream of writes.
     ReaderBesideStream,
