@@ -4,6 +4,7 @@
 //!   `--quick` is a look while one works, `--slow` and `--root` add the tests that take long or change the machine
 //! * `tidy`: the style rules that matter, checked ([`tidy`] has one file per rule)
 //! * `docs [--check]`: generates `docs/knobs.md`, `docs/programs.md`, `docs/which-kernel.md` from the library's tables
+//! * `matrix`: renews docs/matrix.md and docs/matrix.csv, in some minutes
 //! * `bless`: renews golden files and generated documents
 //! * `transcripts PATH…`: replays recorded decisions and reports where ours differ
 //! * `bench [--gate]`: times for people, instruction counts for the gate
@@ -24,6 +25,7 @@ mod docs;
 mod live_kernel;
 #[cfg(target_os = "linux")]
 mod loop_device;
+mod matrix;
 mod shell;
 mod test;
 mod tidy;
@@ -69,6 +71,8 @@ enum Verb {
         #[arg(long)]
         check: bool,
     },
+    /// Renew docs/matrix.md and docs/matrix.csv from the program as it is; some minutes
+    Matrix,
     /// Renew golden files and generated documents; look at the difference before you commit it
     Bless,
     /// Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences
@@ -127,6 +131,7 @@ fn main() -> ExitCode {
         }
         Verb::Tidy => tidy::run(),
         Verb::Docs { check } => docs::run(if check { docs::Mode::Check } else { docs::Mode::Write }),
+        Verb::Matrix => matrix::run(),
         Verb::Bless => bless::run(),
         Verb::Demerit { folder } => demerit::run(folder),
         Verb::Transcripts { paths } => transcripts::run(&paths),

@@ -92,8 +92,8 @@ pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(crate) scene: Scene,
     /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, which the
-    /// others are held against; nr_requests, queue_depth, read_ahead_kb and max_sectors_kb are knobs too [default: what
-    /// a present kernel has, its own choice for such a disk first, and historical ones]
+    /// others are held against; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too
+    /// [default: what a present kernel has, its own choice for such a disk first, and historical ones]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
     /// Instead of a table: the first moment at which these two schedulers decide differently, with both reasons
