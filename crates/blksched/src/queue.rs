@@ -151,7 +151,7 @@ impl<L: Listener> BlockQueue<L> {
                     let set = TagSet::new(era, order, nr_requests.max(1), elevator.shallowest(&device));
                     SlotBook::Tags(Box::new(Tasks::new(set)))
                 }
-                counted => SlotBook::Pools(Pools::new(counted)),
+                counted => SlotBook::Pools(Box::new(Pools::new(counted))),
             },
             queued: 0,
             listener,

@@ -156,7 +156,7 @@ pub enum Pool {
 #[derive(Debug)]
 pub(super) enum SlotBook {
     /// Until blk-mq.
-    Pools(Pools),
+    Pools(Box<Pools>),
     /// Since.
     Tags(Box<Tasks>),
 }

@@ -9,6 +9,6 @@ use super::search::{Found, View, Wanted};
 
 /// From the last request to the first.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
-    let partner = view.from_tail().find_map(|rq| view.partner(rq, wanted));
+    let partner = view.backwards().find_map(|rq| view.partner(rq, wanted));
     Found { partner, ..Found::NOTHING }
 }

@@ -17,7 +17,7 @@ pub(super) const SEEK: i32 = 16;
 /// Looks up to a wall.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
     let mut found = Found::NOTHING;
-    for rq in view.from_tail() {
+    for rq in view.backwards() {
         if view.counters.is_wall(rq) {
             break;
         }

@@ -28,7 +28,7 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> (Found, Met) {
     let mut found = Found::NOTHING;
     let mut met = Met::NoRead;
     let mut beyond_a_wall = false;
-    for rq in view.from_tail() {
+    for rq in view.backwards() {
         found.reached = Some(rq);
         beyond_a_wall |= view.counters.is_wall(rq);
         if !beyond_a_wall && found.place == Place::Last && view.is_place(rq, wanted) {

@@ -14,7 +14,7 @@ use crate::request::Dir;
 /// Looks as far as the new request may go.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
     let mut found = Found::NOTHING;
-    for rq in view.from_tail() {
+    for rq in view.backwards() {
         let request = &view.requests[rq];
         if request.dir() != wanted.dir {
             if wanted.dir == Dir::Write {

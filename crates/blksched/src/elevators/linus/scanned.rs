@@ -23,7 +23,7 @@ pub(in crate::elevators) enum Short {
 /// Looks up to a wall, or to a counter that is too short.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted, short: Short) -> Found {
     let mut found = Found::NOTHING;
-    for rq in view.from_tail() {
+    for rq in view.backwards() {
         found.reached = Some(rq);
         let left = view.counters.left(rq).saturating_sub(1);
         let is_short = i64::from(left) < i64::from(wanted.sectors);

@@ -71,7 +71,7 @@ pub(super) struct View<'a> {
 
 impl View<'_> {
     /// From the last request to the first.
-    pub(super) fn from_tail(&self) -> impl Iterator<Item = RequestId> + '_ {
+    pub(super) fn backwards(&self) -> impl Iterator<Item = RequestId> + '_ {
         core::iter::successors(self.list.tail(), |&rq| self.list.before(rq))
     }
 
