@@ -84,7 +84,7 @@ fn flood(disk: &Arc<DiskSpec>, none: &Choice, figures: &[u64; 6], percent: u64, 
     let text = format!(
         "[flood]\ndirect=1\nioengine=libaio\nfilename=/dev/disk\nbs=4k\niodepth=64\nnumjobs=4\nrw={rw}\ncgroup=flood\n\
          cgroup_files=io.cost.model: ctrl=user model=linear{model}, \
-         io.cost.qos: enable=1 ctrl=user min=100.00 max=100.00\n"
+         io.cost.qos: enable=1 ctrl=user rlat=1 wlat=1 min=100.00 max=100.00\n"
     );
     let file = JobFile::parse(&text, "flood").map_err(|errors| errors.to_string())?;
     let plan = file.plan(disk.build(1).facts().sectors).map_err(|errors| errors.to_string())?;

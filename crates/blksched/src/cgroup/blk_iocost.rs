@@ -19,6 +19,7 @@
 
 use std::collections::VecDeque;
 
+use crate::cgroup::files::CostQos;
 use crate::group::WEIGHTS;
 use crate::request::{Bio, Dir, GroupId, Op, PerDir};
 use crate::time::{Instant, Jiffies, Span, Tick};
@@ -245,9 +246,9 @@ impl IoCost {
         self.tree.set_weight(id, weight);
     }
 
-    /// `io.cost.qos` is written; none: the kernel's own.
-    pub fn set_qos(&mut self, qos: Option<Qos>) {
-        self.config.qos = qos;
+    /// `io.cost.qos` is written.
+    pub fn change_qos(&mut self, change: &CostQos) {
+        self.config.qos = change.change(self.qos, self.config.qos);
         self.refresh_parameters();
     }
 

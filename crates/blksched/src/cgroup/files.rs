@@ -6,13 +6,13 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use super::blk_iocost::qos::{MILLION, Qos, Target};
+use super::blk_iocost::qos::{MILLION, Qos};
 use super::blk_iocost::{Figures, Model};
 use super::blk_ioprio::PrioClass;
 use super::blk_throttle::Limit;
 use crate::group::WEIGHTS;
 use crate::nearest;
-use crate::request::PerDir;
+use crate::request::{Dir, PerDir};
 use crate::time::Span;
 
 /// What was written.
@@ -60,12 +60,62 @@ impl MaxKey {
 }
 
 /// `io.cost.qos`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CostQos {
     /// Is io.cost on? None: as it was.
     pub enable: Option<bool>,
-    /// What the device must keep; none: the kernel's own.
-    pub qos: Option<Qos>,
+    /// Who says what the device must keep; none: as it was.
+    pub ctrl: Option<Ctrl>,
+}
+
+/// Who says what the device must keep.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ctrl {
+    /// The kernel, by its guess of the device's class.
+    Auto,
+    /// Whoever wrote this: what is not named stays as it was.
+    User(Vec<QosKey>),
+}
+
+/// One key of `io.cost.qos`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QosKey {
+    /// `rpct`, `wpct`, of a million.
+    Percentile(Dir, u64),
+    /// `rlat`, `wlat` \[us\].
+    Latency(Dir, u64),
+    /// `min`, of a million.
+    Min(u64),
+    /// `max`, of a million.
+    Max(u64),
+}
+
+impl CostQos {
+    /// What the device must keep from now on; none: the kernel's own. `present` is what it keeps, `user` whether
+    /// somebody had said so.
+    pub fn change(&self, present: Qos, user: Option<Qos>) -> Option<Qos> {
+        match &self.ctrl {
+            None => user,
+            Some(Ctrl::Auto) => None,
+            Some(Ctrl::User(keys)) => {
+                let mut qos = present;
+                for key in keys {
+                    match *key {
+                        QosKey::Percentile(Dir::Read, ppm) => qos.read.percentile_ppm = ppm,
+                        QosKey::Percentile(Dir::Write, ppm) => qos.write.percentile_ppm = ppm,
+                        QosKey::Latency(Dir::Read, us) => qos.read.latency_us = us,
+                        QosKey::Latency(Dir::Write, us) => qos.write.latency_us = us,
+                        QosKey::Min(ppm) => qos.min_ppm = ppm,
+                        QosKey::Max(ppm) => qos.max_ppm = ppm,
+                    }
+                }
+                if qos.min_ppm > qos.max_ppm {
+                    (qos.min_ppm, qos.max_ppm) = (qos.max_ppm, qos.min_ppm);
+                }
+                Some(qos)
+            }
+        }
+    }
 }
 
 /// The files there are.
@@ -218,33 +268,35 @@ fn max_key(word: Word<'_>) -> Result<MaxKey, FileError> {
 fn cost_qos<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<CostQos, FileError> {
     const KEYS: [&str; 8] = ["enable", "ctrl", "rpct", "rlat", "wpct", "wlat", "min", "max"];
     let mut found = CostQos::default();
-    let mut qos = Qos { min_ppm: MILLION / 100, max_ppm: 100 * MILLION, ..Qos::default() };
-    let mut is_user = false;
+    let mut keys = Vec::new();
+    let mut is_user = None;
     for word in words {
         let (key, value) = word.pair()?;
-        is_user |= !matches!(key, "enable" | "ctrl");
-        let Target { percentile_ppm: rpct, latency_us: rlat } = &mut qos.read;
-        let Target { percentile_ppm: wpct, latency_us: wlat } = &mut qos.write;
-        match key {
-            "enable" => found.enable = Some(value.number(0..=1)? == 1),
-            "ctrl" => match value.text {
-                "auto" => is_user = false,
-                "user" => is_user = true,
-                _ => return Err(value.refused("auto or user", &["auto", "user"])),
-            },
-            "rpct" => *rpct = value.percent(100)?,
-            "wpct" => *wpct = value.percent(100)?,
-            "rlat" => *rlat = value.number(1..=60_000_000)?,
-            "wlat" => *wlat = value.number(1..=60_000_000)?,
-            "min" => qos.min_ppm = value.percent(10_000)?.max(1),
-            "max" => qos.max_ppm = value.percent(10_000)?.max(1),
+        let named = match key {
+            "enable" => {
+                found.enable = Some(value.number(0..=1)? == 1);
+                continue;
+            }
+            "ctrl" => {
+                is_user = match value.text {
+                    "auto" => Some(false),
+                    "user" => Some(true),
+                    _ => return Err(value.refused("auto or user", &["auto", "user"])),
+                };
+                continue;
+            }
+            "rpct" => QosKey::Percentile(Dir::Read, value.percent(100)?),
+            "rlat" => QosKey::Latency(Dir::Read, value.number(1..=60_000_000)?),
+            "wpct" => QosKey::Percentile(Dir::Write, value.percent(100)?),
+            "wlat" => QosKey::Latency(Dir::Write, value.number(1..=60_000_000)?),
+            "min" => QosKey::Min(value.percent(10_000)?.max(1)),
+            "max" => QosKey::Max(value.percent(10_000)?.max(1)),
             _ => return Err(Word { text: key, ..word }.refused(format!("one of {}", KEYS.join(", ")), &KEYS)),
-        }
+        };
+        is_user = Some(true);
+        keys.push(named);
     }
-    if qos.min_ppm > qos.max_ppm {
-        (qos.min_ppm, qos.max_ppm) = (qos.max_ppm, qos.min_ppm);
-    }
-    found.qos = is_user.then_some(qos);
+    found.ctrl = is_user.map(|is_user| if is_user { Ctrl::User(keys) } else { Ctrl::Auto });
     Ok(found)
 }
 
@@ -292,9 +344,14 @@ mod tests {
         let Ok(Written::CostQos(qos)) = parse("io.cost.qos", "enable=1 rpct=95.5 rlat=10000 min=50.00 max=150") else {
             panic!("it is taken")
         };
-        let user = qos.qos.unwrap();
+        let user = qos.change(Qos::of_latency(25_000), None).unwrap();
         assert_eq!((qos.enable, user.read.percentile_ppm, user.min_ppm), (Some(true), 955_000, 500_000));
         assert_eq!(user.max_ppm, 1_500_000);
+        assert_eq!(user.write.latency_us, 25_000, "what is not named stays");
+        let Ok(Written::CostQos(off)) = parse("io.cost.qos", "enable=0") else { panic!("it is taken") };
+        assert_eq!(off.change(user, Some(user)), Some(user));
+        let Ok(Written::CostQos(auto)) = parse("io.cost.qos", "ctrl=auto") else { panic!("it is taken") };
+        assert_eq!(auto.change(user, Some(user)), None);
         let text = "8:16 ctrl=user model=linear rbps=174019176 rseqiops=41708 rrandiops=370 wbps=178075866 \
                     wseqiops=42705 wrandiops=378";
         assert_eq!(

@@ -117,3 +117,86 @@ fn classes_are_the_elevators_and_so_are_bfqs_weights() {
     let control = run(SLOW, "bfq:low_latency=0", &jobs("io.weight: 100", "io.weight: 300"), 10);
     assert_shares(&weights, &[0.25, 0.75], 0.05, &control);
 }
+
+/// Each key of io.max alone, in both directions, and one that caps the other direction does nothing.
+#[test]
+fn each_key_of_io_max_caps_its_own_direction_within_2_per_cent() {
+    let job = |rw: &str, file: &str| {
+        let jobs = format!("{READERS}[a]\nrw={rw}\ncgroup=a\ncgroup_files=io.max: {file}\n");
+        ios(&run(SLOW, "mq-deadline", &jobs, 10))[0] / 10.0
+    };
+    for (rw, file, due) in [
+        ("randread", "rbps=819200", 200.0),
+        ("randwrite", "wbps=819200", 200.0),
+        ("randread", "riops=150", 150.0),
+        ("randwrite", "wiops=150", 150.0),
+        // Both at once: the lower one holds.
+        ("randread", "rbps=819200 riops=150", 150.0),
+    ] {
+        let rate = job(rw, file);
+        assert!((rate / due - 1.0).abs() <= 0.02, "{rw} under {file}: {rate} a second, {due} are due");
+    }
+    for (rw, file) in [("randread", "wbps=819200 wiops=150"), ("randwrite", "rbps=819200 riops=150")] {
+        let rate = job(rw, file);
+        assert!(rate > 1200.0, "{rw} under {file}: {rate} a second of 1250");
+    }
+}
+
+#[test]
+fn io_cost_qos_slows_the_clock_while_targets_are_missed_and_no_further_than_min() {
+    // A read takes 0.8 ms alone and 51 ms behind 63 others: a target of 10 ms is missed until the clock has slowed.
+    let reads = |qos: &str| {
+        let jobs = format!("{READERS}[a]\ncgroup=a\niodepth=64\ncgroup_files=io.cost.qos: {qos}\n");
+        ios(&run(DEEP, "none+io.cost", &jobs, 20))[0] / 20.0
+    };
+    let free = reads("enable=1 ctrl=user min=100.00 max=100.00");
+    assert!((free / 1250.0 - 1.0).abs() <= 0.03, "{free} of 1250 a second");
+    let half = reads("enable=1 ctrl=user min=50.00 max=50.00");
+    assert!((half / 625.0 - 1.0).abs() <= 0.05, "{half} of 625 a second at half of the clock");
+    let bound = reads("enable=1 ctrl=user rpct=95.00 rlat=1 min=40.00 max=100.00");
+    assert!((bound / 500.0 - 1.0).abs() <= 0.12, "{bound} a second: a target that nobody keeps leaves `min`, 500");
+}
+
+#[test]
+fn io_weight_counts_whether_it_was_written_before_io_cost_was_switched_on_or_after() {
+    let jobs = |last: &str| format!("{READERS}[a]\ncgroup=a\n[b]\ncgroup=b\ncgroup_files=io.weight: 300{last}\n");
+    let enable = ", io.cost.model: rbps=1000000000 rseqiops=1250 rrandiops=1250 wbps=1000000000 wseqiops=1250 \
+                  wrandiops=1250, io.cost.qos: enable=1 ctrl=user min=50.00 max=100.00";
+    let control = run(DEEP, "none", &jobs(""), 4);
+    assert_shares(&run(DEEP, "none", &jobs(enable), 20), &[0.25, 0.75], 0.05, &control);
+}
+
+#[test]
+fn each_class_of_io_prio_class_is_what_mq_deadline_goes_by() {
+    let jobs = |prio: &str, a: &str| {
+        format!(
+            "{READERS}[a]\n{prio}\ncgroup=a\ncgroup_files=io.prio.class: {a}\n[b]\ncgroup=b\n\
+             cgroup_files=io.prio.class: restrict-to-be\n"
+        )
+    };
+    let share = |prio: &str, a: &str| {
+        let ios = ios(&run(SLOW, "mq-deadline", &jobs(prio, a), 3));
+        ios[0] / ios.iter().sum::<f64>()
+    };
+    // Real time would have nearly all; restricted to best effort it is an equal.
+    assert!(share("prioclass=1\nprio=0", "no-change") > 0.95);
+    let restricted = share("prioclass=1\nprio=0", "restrict-to-be");
+    assert!((0.4..0.6).contains(&restricted), "{restricted}");
+    assert!(share("", "none-to-rt") > 0.95, "the old name of promote-to-rt");
+    assert!(share("", "promote-to-rt") > 0.95);
+    assert!(share("prioclass=1\nprio=0", "idle") < 0.05, "idle whatever the process says");
+}
+
+#[test]
+fn bfqs_groups_share_300_to_100_within_5_per_cent_after_the_first_second() {
+    let files = |weight: u32| format!("cgroup_files=io.bfq.weight: {weight}\n");
+    let jobs = format!("{READERS}[a]\ncgroup=a\n{}[b]\ncgroup=b\n{}", files(300), files(100));
+    for elevator in ["bfq:low_latency=0", "bfq@6.12:low_latency=0", "bfq@6.1:low_latency=0"] {
+        let upto = |seconds| ios(&run(SLOW, elevator, &jobs, seconds));
+        let (first, all) = (upto(1), upto(9));
+        let [a, b] = [0, 1].map(|job: usize| all[job] - first[job]);
+        assert!((a / b / 3.0 - 1.0).abs() <= 0.05, "{elevator}: {a} to {b} after the first second");
+    }
+    let control = ios(&run(SLOW, "bfq:low_latency=0", &jobs.replace("300", "100"), 9));
+    assert!((control[0] / control[1] - 1.0).abs() <= 0.05, "{control:?}: equal weights, equal shares");
+}

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Key, key};
 use crate::cgroup::blk_iocost::{Config, Ended, IoCost, Verdict, Woken};
-use crate::cgroup::files::{CostQos, Written};
+use crate::cgroup::files::Written;
 use crate::group::Group;
 use crate::queue::mq::Task;
 use crate::queue::rq_qos::{QosCx, RqQos, Throttled};
@@ -167,9 +167,9 @@ impl RqQos for IoCostPolicy {
                 self.weights.insert(id, *weight);
                 self.announce(cx.now, id);
             }
-            Written::CostQos(CostQos { enable, qos }) => {
-                self.cost.set_qos(*qos);
-                match enable {
+            Written::CostQos(change) => {
+                self.cost.change_qos(change);
+                match change.enable {
                     Some(true) => self.state = State::On,
                     Some(false) => {
                         self.state = State::Off;
