@@ -30,6 +30,7 @@ pub(super) fn text(what: Emit, heading: &str, sentences: &[String], action: &Act
             "Such a disk has no queue_depth in sysfs, as only what is driven as SCSI has: that part cannot be done.",
         );
     }
+    evidence += &beyond_sysfs(&chosen.label()).map_or(String::new(), comment);
     evidence += "#\n";
     match what {
         Emit::Udev => evidence + &udev::rules(chosen, target),
@@ -43,6 +44,14 @@ const QUEUE_DEPTH: &str = "device/queue_depth";
 
 fn scheduler_needs_depth(scheduler: &Measured, target: &Target) -> bool {
     !target.has_queue_depth && scheduler.controls.iter().any(|control| control.file == QUEUE_DEPTH)
+}
+
+/// What a scheduler of this name has that is no file below the disk's directory.
+fn beyond_sysfs(label: &str) -> Option<&'static str> {
+    label.contains("+io.cost").then_some(
+        "This does not switch io.cost on, which the verdict is about: `blksched disk iocost DISK --qos` prints what \
+         /sys/fs/cgroup/io.cost.model and io.cost.qos take; weights are the groups' io.weight.",
+    )
 }
 
 /// A file below the disk's directory in sysfs, and what to write into it: the scheduler first.
@@ -70,6 +79,12 @@ fn comment(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_rule_for_a_disk_cannot_do_is_said() {
+        assert!(beyond_sysfs("none+io.cost").is_some_and(|said| said.contains("io.cost.qos")));
+        assert_eq!(beyond_sysfs("bfq"), None);
+    }
 
     #[test]
     fn a_comment_breaks_between_words_and_every_line_is_one() {
