@@ -94,13 +94,12 @@ impl Setting {
         if in_the_queue && self.shares == Shares::ByTime {
             return Err(format!("{file}: expected --shares scheduler: the server's own turns stand in front of it"));
         }
-        let sleeps = matches!(file, "io.latency" | "io.cost.qos" | "io.cost.model");
-        if sleeps && !self.sleeps {
-            let why = "it was started without io.latency and io.cost: expected one of them in its configuration";
-            return Err(format!("{file}: {why}"));
-        }
         if matches!(file, "io.weight" | "io.cost.model") && !self.cost {
             return Err(format!("{file}: io.cost is off: expected --io-cost-qos 'enable=1'"));
+        }
+        if matches!(file, "io.latency" | "io.cost.qos" | "io.cost.model") && !self.sleeps {
+            let why = "it was started without io.latency and io.cost: expected one of them in its configuration";
+            return Err(format!("{file}: {why}"));
         }
         Ok(())
     }

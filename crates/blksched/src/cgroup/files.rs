@@ -227,7 +227,10 @@ pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
             let weight = word.unwrap_or(end).number(range)? as u32;
             Ok(if file == "io.weight" { Written::Weight(weight) } else { Written::BfqWeight(weight) })
         }
-        "io.max" => Ok(Written::Max(all.map(max_key).collect::<Result<_, _>>()?)),
+        "io.max" => {
+            let keys = all.map(max_key).collect::<Result<Vec<_>, _>>()?;
+            if keys.is_empty() { Err(end.refused("KEY=VALUE", &[])) } else { Ok(Written::Max(keys)) }
+        }
         "io.latency" => {
             let (key, value) = all.next().unwrap_or(end).pair()?;
             if key != "target" {
@@ -374,6 +377,7 @@ mod tests {
             ),
             ("io.max", "rbps=fast", "io.max: column 6: `fast`: expected a number above 0, or max"),
             ("io.max", "rbps", "io.max: column 1: `rbps`: expected KEY=VALUE"),
+            ("io.max", "8:0", "io.max: column 4: ``: expected KEY=VALUE"),
             ("io.latency", "tarot=1", "io.latency: column 7: `tarot`: expected target=MICROSECONDS"),
             ("io.prio.class", "idel", "io.prio.class: column 1: `idel`: expected one of"),
             ("io.cost.qos", "rpct=95.123", "io.cost.qos: column 6: `95.123`: expected a percentage from 0 to 100"),

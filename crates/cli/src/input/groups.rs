@@ -61,7 +61,9 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: Cost) -> Option<St
     }
     if is_cost && cost == Cost::Off && !matches!(file, "io.cost.qos") {
         let instead = if name == "bfq" { "; the weight of BFQ is io.bfq.weight" } else { "" };
-        return Some(format!("io.cost is off; `io.cost.qos: enable=1` or {name}+io.cost switches it on{instead}"));
+        return Some(format!(
+            "io.cost is off; `io.cost.qos: enable=1`, or +io.cost behind the scheduler's name, switches it on{instead}"
+        ));
     }
     let has_groups = name == "bfq" || (name == "cfq" && choice.variant("groups") == "on");
     if file == "io.bfq.weight" && !has_groups {
@@ -92,8 +94,8 @@ mod tests {
     #[test]
     fn a_file_that_does_nothing_is_named_with_where_and_why() {
         let said = notes(&["none", "mq-deadline", "none+io.cost"], "io.weight: 200");
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].starts_with("io.weight does nothing under none: io.cost is off; `io.cost.qos: enable=1`"));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("io.weight does nothing under none, mq-deadline: io.cost is off"), "{said:?}");
         assert!(notes(&["bfq"], "io.weight: 200")[0].contains("io.bfq.weight"));
         let said = notes(&["cfq", "deadline"], "io.latency: target=100");
         assert!(said.len() == 1 && said[0].starts_with("io.latency does nothing under cfq"), "{said:?}");
