@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Command, DispatchAhead, Instant, KnobError, Limits, Listener, Plugging, Pool,
+    BlockQueue, Built, Choice, Command, DispatchAhead, Driver, Instant, KnobError, Limits, Listener, Plugging, Pool,
     QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
 };
 use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts, Stint, Work};
@@ -30,6 +30,8 @@ pub struct Surroundings {
     pub plugging: Option<Plugging>,
     /// How the disk hangs on the host.
     pub attached: Option<Attached>,
+    /// Whether the driver takes a request out of the elevator while the disk is full; else as the disk is attached.
+    pub ahead: Option<DispatchAhead>,
     /// Writeback throttling's target for reads (`wbt_lat_usec`); zero: off. Only since blk-mq.
     pub wbt_latency: Option<Span>,
     /// The host's memory, for buffered I/O.
@@ -357,7 +359,7 @@ pub(crate) fn queue_config(
         depth,
         plugging: surroundings.plugging.unwrap_or(built.plugging),
         slots,
-        driver: attached.driver(),
+        driver: Driver { ahead: surroundings.ahead.unwrap_or(attached.driver().ahead), ..attached.driver() },
         wakes: if slots.era().is_some() { Wakes::ByDriver } else { Wakes::AtOnce },
         born: Instant::ZERO,
     }

@@ -43,7 +43,7 @@ fn run(elevator: &str, disk: &str, surroundings: Surroundings) -> blksched_simul
 
 #[test]
 fn every_io_completes_under_every_elevator_with_few_slots_every_plug_and_any_depth() {
-    let plugs = [Plugging::Never, Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3];
+    let plugs = [Plugging::Never, Plugging::TaskQueue, Plugging::LINUX_2_5, Plugging::LINUX_2_6, Plugging::LINUX_3];
     for era in Catalogue::builtin().eras() {
         for (nr_requests, depth, plugging) in plugs.iter().flat_map(|&p| [(2, 1, p), (7, 3, p), (500, 31, p)]) {
             let surroundings = Surroundings {

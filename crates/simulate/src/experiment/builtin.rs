@@ -29,8 +29,10 @@ macro_rules! builtins {
 /// All of them, in the order in which they are listed.
 pub const BUILTINS: &[Builtin] = builtins![
     "horror",
+    "horror-scsi",
     "readers-vs-dd",
     "rbtree-scores",
+    "morton-2003",
     "dump",
     "nfs",
     "four-dd",

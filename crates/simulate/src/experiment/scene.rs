@@ -6,7 +6,7 @@
 //! | `knob.NAME` | one of its knobs |
 //! | `disk.preset` | a preset, or a disk's TOML file |
 //! | `disk.TABLE.KEY` | a key of that disk's file |
-//! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb` | what stands around the scheduler |
+//! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | what stands around the scheduler |
 //! | `host.cpus`, `host.cpu` | the host's processors, and what I/O costs them |
 //! | `time` | after so much simulated time the run ends |
 //! | `WORKLOAD.start` | when that program begins |
@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use blksched::{Catalogue, Choice, Instant, Span, SubmitterId};
+use blksched::{Catalogue, Choice, DispatchAhead, Instant, Span, SubmitterId};
 use blksched_disks::DiskSpec;
 use blksched_workloads::fio::{Host, JobFile, Style, Text};
 use blksched_workloads::programs::{Process, Program, Settings, Start, program};
@@ -228,6 +228,10 @@ impl Director<'_> {
     fn surroundings(&self, settings: &[Setting]) -> Result<Surroundings, ExperimentError> {
         let mut surroundings = Surroundings::default();
         for setting in settings.iter().filter(|setting| setting.address.starts_with("queue")) {
+            if setting.address == "queue.peek" {
+                surroundings.ahead = Some(self.peek(setting)?);
+                continue;
+            }
             let number = setting.value.parse::<u32>().ok().filter(|&n| n > 0);
             let number = number.ok_or_else(|| {
                 let problem =
@@ -240,13 +244,25 @@ impl Director<'_> {
                 "max_sectors_kb" => surroundings.max_sectors = Some(number.saturating_mul(2)),
                 other => {
                     let problem = format!("`{}` can not be set", setting.address);
-                    let known = ["depth", "nr_requests", "max_sectors_kb"];
+                    let known = ["depth", "nr_requests", "max_sectors_kb", "peek"];
                     return Err(self.source.unknown(&setting.at, &problem, other, known));
                 }
             }
         }
         surroundings.cpus = self.cpus(settings)?;
         Ok(surroundings)
+    }
+
+    /// Does the driver take the next request out of the elevator while the disk is full?
+    fn peek(&self, setting: &Setting) -> Result<DispatchAhead, ExperimentError> {
+        match setting.value.as_str() {
+            "true" => Ok(DispatchAhead::OneMore),
+            "false" => Ok(DispatchAhead::Budget),
+            other => {
+                let problem = format!("`{other}` is no value of `queue.peek`: expected true or false");
+                Err(self.source.complain(&setting.at, problem))
+            }
+        }
     }
 
     /// The host's processors: they cost nothing unless one of these is set.

@@ -1,9 +1,9 @@
 //! Controls of the experiments about the deadline scheduler of 2.5.
 
-use crate::Change::{Elevator, Run, Text};
+use crate::Change::{Elevator, Knob, Run, Text};
 use crate::{Control, every_claim_fails_under};
 
-pub const NAMES: &[&str] = &["horror", "readers-vs-dd", "rbtree-scores"];
+pub const NAMES: &[&str] = &["horror", "horror-scsi", "readers-vs-dd", "rbtree-scores", "morton-2003"];
 
 /// Readers that keep several reads queued, beside the one that is measured.
 const WITH_OTHER_READERS: crate::Change = Text(
@@ -50,14 +50,27 @@ fn horror() {
 }
 
 #[test]
+fn horror_scsi() {
+    let controls = [
+        // A driver that does not look ahead: IDE's.
+        Control {
+            changes: &[Text("queue.peek = \"true\"", "queue.peek = \"false\"")],
+            breaks: &[(0, &["32 to 16", "16 to 8", "8 to 4", "4 to 2"])],
+        },
+        // The drive holds four writes itself.
+        Control { changes: &[Text("queue.depth = 1", "queue.depth = 4")], breaks: &[(0, &["64 to 32"])] },
+    ];
+    every_claim_fails_under("horror-scsi", &controls);
+}
+
+#[test]
 fn readers_vs_dd() {
     let controls = [
         Control {
             changes: &[Elevator("*", "noop")],
             breaks: &[
                 (0, &["64: with dd, bi", "64: with dd, bo", "64: bi with dd to alone"]),
-                (1, &["16: with dd, bi", "16: with dd, bo", "16: with dd, interrupts", "16: bi with dd to alone"]),
-                (1, &["bo at 64 to bo at 16"]),
+                (1, &["16: with dd, bi", "16: bi with dd to alone"]),
             ],
         },
         // The disk is kept idle for one reader after the other.
@@ -65,12 +78,18 @@ fn readers_vs_dd() {
             changes: &[Elevator("*", "cfq@2.6.33")],
             breaks: &[
                 (0, &["64: readers alone, bi", "64: with dd, interrupts"]),
-                (1, &["16: readers alone, bi", "bo at 64 to bo at 16"]),
+                (1, &["16: readers alone, bi"]),
             ],
         },
+        // Writes are passed over twice as often.
         Control {
-            changes: &[Run("batch16", "batch16, up to 128KiB")],
-            breaks: &[(1, &["16: with dd, bo", "16: with dd, interrupts"])],
+            changes: &[Knob("batch16", "writes_starved", 4)],
+            breaks: &[(2, &["times reads went first, for each time writes were starved"])],
+        },
+        // A batch of writes may be longer.
+        Control {
+            changes: &[Knob("batch16", "fifo_batch", 64)],
+            breaks: &[(2, &["writes in a batch behind reads"])],
         },
     ];
     every_claim_fails_under("readers-vs-dd", &controls);
@@ -94,4 +113,22 @@ fn rbtree_scores() {
         Control { changes: &[Run("list4096", "unbounded")], breaks: &[(0, &["list: 4096 to 128"])] },
     ];
     every_claim_fails_under("rbtree-scores", &controls);
+}
+
+#[test]
+fn morton_2003() {
+    let controls = [
+        // Nobody sorts, prefers reads or waits.
+        Control {
+            changes: &[Elevator("T1 *", "noop"), Elevator("T6 *", "noop")],
+            breaks: &[
+                (0, &["AS, first", "AS, last"]),
+                (1, &["deadline", "AS"]),
+                (2, &["2.4.21: bi", "deadline: bi"]),
+            ],
+        },
+        // The disk is kept idle for the tree's next read.
+        Control { changes: &[Elevator("T8 deadline*", "anticipatory")], breaks: &[(4, &["deadline"])] },
+    ];
+    every_claim_fails_under("morton-2003", &controls);
 }

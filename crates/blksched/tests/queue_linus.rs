@@ -1,0 +1,72 @@
+//! What stands around linus in 2.4: a plug without a timer, and bios that come in buffers. Who waits for a request and
+//! who wakes is compared with every recording.
+
+use blksched::{
+    Bio, BlockQueue, Catalogue, Instant, Limits, Next, Op, Outcome, Plugging, QueueConfig, Sector, Slots, Span,
+    Submitted, SubmitterId, Tag, Waiter,
+};
+
+const ME: SubmitterId = SubmitterId(7);
+
+fn queue(depth: u32) -> BlockQueue {
+    let built = Catalogue::builtin().build("linus@2.4.21").unwrap();
+    let limits = Limits { max_sectors: built.max_sectors, ..Limits::default() };
+    let (plugging, slots) = (built.plugging, built.slots);
+    assert_eq!((plugging, slots), (Plugging::TaskQueue, Slots::LINUX_2_4));
+    BlockQueue::new(QueueConfig { depth, plugging, slots, limits, ..QueueConfig::default() }, built.elevator)
+}
+
+fn write(tag: u64, start: u64, sectors: u32) -> Bio {
+    Bio { op: Op::Write, waiter: Waiter::Async, tag: Tag(tag), ..Bio::read(0, ME, Sector(start), sectors) }
+}
+
+#[test]
+fn the_plug_opens_when_somebody_waits_and_never_by_itself() {
+    let mut queue = queue(1);
+    queue.submit(Instant::ZERO, write(1, 0, 8));
+    let later = Instant::ZERO + Span::from_ms(60_000);
+    assert_eq!((queue.next(later), queue.deadline()), (Next::Plugged, None));
+    queue.waits(later, SubmitterId(8));
+    assert!(matches!(queue.next(later), Next::Issue(_)));
+}
+
+#[test]
+fn what_an_ide_disk_has_in_service_keeps_the_queue_from_being_plugged_and_what_a_scsi_disk_has_does_not() {
+    for (depth, plugged) in [(1, false), (4, true)] {
+        let mut queue = queue(depth);
+        queue.submit(Instant::ZERO, write(1, 0, 8));
+        queue.waits(Instant::ZERO, ME);
+        let Next::Issue(first) = queue.next(Instant::ZERO) else { panic!("the plug is open") };
+        queue.submit(Instant::ZERO, write(2, 1000, 8));
+        queue.complete(Instant::ZERO, first.rq, Outcome::Ok);
+        assert_eq!(queue.next(Instant::ZERO) == Next::Plugged, plugged, "depth {depth}");
+    }
+}
+
+#[test]
+fn a_long_bio_comes_in_buffers_that_join_up_to_the_longest_request() {
+    let mut queue = queue(1);
+    // 320 sectors are 40 buffers of 8: requests of 128, 128 and 64.
+    assert!(matches!(queue.submit(Instant::ZERO, write(1, 0, 320)), Submitted::Merged { .. }));
+    assert_eq!(queue.queued(), 3);
+    queue.waits(Instant::ZERO, ME);
+    let Next::Issue(first) = queue.next(Instant::ZERO) else { panic!("the plug is open") };
+    assert_eq!((first.start, first.sectors), (Sector(0), 128));
+}
+
+#[test]
+fn somebody_who_finds_a_request_takes_it_even_while_another_waits() {
+    let mut queue = queue(1);
+    for nth in 0..64 {
+        assert!(matches!(queue.submit(Instant::ZERO, write(nth, nth * 1000, 8)), Submitted::Inserted(_)));
+    }
+    assert_eq!(queue.submit(Instant::ZERO, write(64, 999_000, 8)), Submitted::Asleep);
+    let Next::Issue(first) = queue.next(Instant::ZERO) else { panic!("whoever sleeps opens the plug") };
+    queue.complete(Instant::ZERO, first.rq, Outcome::Ok);
+    // One is free: too few to wake the sleeper, enough for somebody who comes by.
+    assert!(matches!(queue.next(Instant::ZERO), Next::Issue(_)));
+    assert_eq!(queue.deliveries().count(), 1);
+    let other = Bio { submitter: SubmitterId(8), ..write(65, 888_000, 8) };
+    assert!(matches!(queue.submit(Instant::ZERO, other), Submitted::Inserted(_)));
+    assert_eq!(queue.free(blksched::Dir::Write), Some(0));
+}
