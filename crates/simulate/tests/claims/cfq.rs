@@ -40,20 +40,6 @@ fn nfs() {
     let controls = [
         // Without idling for the wrong thread.
         Control { changes: &[Elevator("jump*", "cfq@2.6.33")], breaks: &[(0, &["4 nfsds", "4 / 2 nfsds"])] },
-        // A thread that does not take its time.
-        Control {
-            changes: &[Text("jitter = \"2.4ms\"", "jitter = \"0.1ms\"")],
-            breaks: &[
-                (0, &["1 nfsd", "2 / 1 nfsds"]),
-                (1, &["1 nfsd", "2 / 1 nfsds"]),
-                (2, &["1 nfsd", "2 / 1 nfsds"]),
-            ],
-        },
-        // Small reads.
-        Control {
-            changes: &[Text("rsize = \"128KiB\"", "rsize = \"32KiB\"")],
-            breaks: &[(0, &["2 nfsds"]), (1, &["2 nfsds"]), (2, &["2 nfsds"])],
-        },
     ];
     every_claim_fails_under("nfs", &controls);
 }
@@ -154,7 +140,6 @@ fn async_ramp_up() {
             changes: &[Elevator("*, off", "noop")],
             breaks: &[(3, &["off: writes", "off: the longest that a read took"])],
         },
-        Control { changes: &[Knob("*, old", "low_latency", 0)], breaks: &[(4, &["*new / old"])] },
         Control { changes: &[Knob("*, new", "low_latency", 0)], breaks: &[(4, &["*off / new"])] },
         // Another thread: nothing that a scheduler does moves the one's figure.
         Control { changes: &[Run("sysbench 1, off", "sysbench 2, off")], breaks: &[(2, &["1 threads: off / old"])] },
