@@ -76,10 +76,7 @@ fn readers_vs_dd() {
         // The disk is kept idle for one reader after the other.
         Control {
             changes: &[Elevator("*", "cfq@2.6.33")],
-            breaks: &[
-                (0, &["64: readers alone, bi", "64: with dd, interrupts"]),
-                (1, &["16: readers alone, bi"]),
-            ],
+            breaks: &[(0, &["64: readers alone, bi", "64: with dd, interrupts"]), (1, &["16: readers alone, bi"])],
         },
         // Writes are passed over twice as often.
         Control {
@@ -87,10 +84,7 @@ fn readers_vs_dd() {
             breaks: &[(2, &["times reads went first, for each time writes were starved"])],
         },
         // A batch of writes may be longer.
-        Control {
-            changes: &[Knob("batch16", "fifo_batch", 64)],
-            breaks: &[(2, &["writes in a batch behind reads"])],
-        },
+        Control { changes: &[Knob("batch16", "fifo_batch", 64)], breaks: &[(2, &["writes in a batch behind reads"])] },
     ];
     every_claim_fails_under("readers-vs-dd", &controls);
 }
@@ -121,11 +115,7 @@ fn morton_2003() {
         // Nobody sorts, prefers reads or waits.
         Control {
             changes: &[Elevator("T1 *", "noop"), Elevator("T6 *", "noop")],
-            breaks: &[
-                (0, &["AS, first", "AS, last"]),
-                (1, &["deadline", "AS"]),
-                (2, &["2.4.21: bi", "deadline: bi"]),
-            ],
+            breaks: &[(0, &["AS, first", "AS, last"]), (1, &["deadline", "AS"]), (2, &["2.4.21: bi", "deadline: bi"])],
         },
         // The disk is kept idle for the tree's next read.
         Control { changes: &[Elevator("T8 deadline*", "anticipatory")], breaks: &[(4, &["deadline"])] },
