@@ -124,6 +124,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
     sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
     let mut notes = notes(arguments, &stage, &measured, length);
+    notes.extend(stage.cpu_notes(scene));
     notes.extend(cpu::note(&measured, scene.host.cpu_name()));
     notes.extend(of_no_cost(&contenders, scene));
     notes.extend(runs.notes());

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Span, utf8};
 use blksched_disks::{DiskSpec, Facts};
 use blksched_simulate::{Findings, Length, Starts, Surroundings, Trial};
-use blksched_workloads::{GaveUp, Plan};
+use blksched_workloads::{CpuSet, GaveUp, JobPlan, Plan};
 
 use crate::failure::Failure;
 use crate::scene::{Scene, When};
@@ -62,6 +62,25 @@ impl Stage {
     /// What a user should know about options that change nothing, and about assumptions.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.workload.notes(&self.plan)
+    }
+
+    /// What jobs say of processors that the host does not have, or that cost nothing.
+    pub(crate) fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
+        let cpus = scene.host.cpus as usize;
+        let jobs = || self.plan.jobs.iter().filter(|job| job.cpus_allowed != CpuSet::ALL && job.number == 0);
+        if scene.host.cpu.is_none() {
+            let says =
+                jobs().next().map(|job| format!("{}: cpus_allowed changes nothing with --host cpu=off", job.name));
+            return says.into_iter().collect();
+        }
+        let lacks = jobs().filter(|job| !(0..cpus).any(|cpu| job.cpus_allowed.has(cpu)));
+        let say = |job: &JobPlan| {
+            format!(
+                "{}: the host has none of its cpus_allowed, so it may use all {cpus}; --host cpus=N has more",
+                job.name
+            )
+        };
+        lacks.map(say).collect()
     }
 
     /// For runs of which nobody would know which one's logs are left.

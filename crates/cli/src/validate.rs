@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 
 use blksched::Span;
 use blksched_simulate::Surroundings;
+use blksched_simulate::cpu::{CpuPreset, HostCpus};
 use blksched_simulate::reality::{Bench, Cell, judge};
 
 use crate::failure::Failure;
@@ -185,7 +186,7 @@ fn bench(arguments: &ValidateArguments, plan: &Plan) -> Result<Bench, Failure> {
     let disk = Arc::new(blksched_disks::load(&arguments.disk).map_err(Failure::input)?);
     let max_sectors = plan.target.number("max_sectors_kb").map(|kib| 2 * kib);
     Ok(Bench {
-        around: Surroundings { max_sectors, ..Surroundings::default() },
+        around: Surroundings { max_sectors, cpus: Some(processors()), ..Surroundings::default() },
         tags: plan.target.tags().map(|tags| tags.min(disk.depth())),
         disk,
         nr_requests: None,
@@ -193,6 +194,12 @@ fn bench(arguments: &ValidateArguments, plan: &Plan) -> Result<Bench, Failure> {
         seeds: 3,
         limit: plan.runtime * 4,
     })
+}
+
+/// This machine has as many processors as it has; what an I/O costs them is taken from the usual preset.
+fn processors() -> HostCpus {
+    let cpus = std::thread::available_parallelism().map_or(HostCpus::USUAL, |cpus| cpus.get() as u32);
+    HostCpus { cpus: cpus.min(HostCpus::MOST), costs: CpuPreset::usual().costs }
 }
 
 fn predict(bench: &Bench, plan: &Plan, scheduler: &str) -> Result<Vec<blksched_simulate::reality::Row>, Failure> {

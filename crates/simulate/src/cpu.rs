@@ -13,7 +13,6 @@ mod preset;
 
 pub(crate) use cores::{Cores, Cost, Rank};
 pub use costs::{CpuCosts, LockScope, SchedulerCosts, Schedules};
-pub use placement::CpuSet;
 pub(crate) use placement::place;
 pub use preset::{CPU_PRESETS, CpuError, CpuPreset};
 

@@ -12,7 +12,7 @@ use blksched_workloads::host::{HostKnobs, HostReport};
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
 use crate::clerk::Clerk;
-use crate::cpu::{CpuReport, CpuSet, HostCpus, SchedulerCosts, place};
+use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
 use crate::hash::TraceHash;
 use crate::story::{Asked, Ears, Hears, Shared, Storyteller};
 use crate::world::{StandsStill, World};
@@ -255,7 +255,7 @@ impl Trial {
             world = world.with_races(self.seed);
         }
         if let Some(cpus) = self.surroundings.cpus_under(&self.elevator.build()) {
-            let allowed = vec![CpuSet::ALL; self.plan.jobs.len()];
+            let allowed: Vec<_> = self.plan.jobs.iter().map(|job| job.cpus_allowed).collect();
             let places = place(cpus.cpus as usize, &allowed, self.seed);
             let (scheduler, queues) = self.surroundings.on_cpus(&cpus, &self.elevator, self.disk.attached);
             world = world.with_cpus(&cpus, scheduler, queues, &places);

@@ -15,7 +15,6 @@ use blksched_measure::Completion;
 use blksched_workloads::host::{Call, Host, HostKnobs};
 use blksched_workloads::{Delivered, Emission, Source, Trouble};
 
-use crate::cpu::{Cores, HostCpus, SchedulerCosts};
 use crate::hash::TraceHash;
 use crate::story::{Begun, Happening, IoId};
 use crate::wakes::Wakes;
@@ -190,21 +189,6 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`).
     pub fn with_races(mut self, seed: u64) -> World<L, O> {
         self.races = Some(Races::of(seed));
-        self
-    }
-
-    /// The same on processors that I/O costs time: of each source by its number the processor that it runs on, what the
-    /// scheduler costs, and how many hardware queues the disk has. Needs races.
-    pub fn with_cpus(
-        mut self,
-        cpus: &HostCpus,
-        scheduler: SchedulerCosts,
-        hardware_queues: u32,
-        places: &[u32],
-    ) -> World<L, O> {
-        let cores = Cores::new(cpus.cpus, scheduler.lock, hardware_queues, cpus.costs.handover);
-        let submitters = self.sources.iter().map(|source| source.submitter());
-        self.labour = Some(Box::new(Labour::new(cores, (cpus.costs, scheduler), places, submitters)));
         self
     }
 
@@ -562,11 +546,6 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.set_wake(index);
         self.obey_host();
         self.run_queue();
-    }
-
-    /// Has this source something to do before what it says now?
-    fn works(&self, index: usize) -> bool {
-        self.labour.as_ref().is_some_and(|labour| labour.is_working(index))
     }
 
     /// A source's bio comes to the queue, past the host's memory.

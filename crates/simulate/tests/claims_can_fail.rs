@@ -14,6 +14,7 @@ mod claims {
     pub mod cfq;
     pub mod controllers;
     pub mod deadline;
+    pub mod nvme;
 }
 
 /// What is changed. Runs go by patterns: one `*` stands for anything.
@@ -158,11 +159,14 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 #[test]
 fn there_are_controls_for_every_experiment_that_claims_something() {
-    let known: BTreeSet<&str> =
-        [claims::deadline::NAMES, claims::cfq::NAMES, claims::bfq::NAMES, claims::controllers::NAMES]
-            .concat()
-            .into_iter()
-            .collect();
+    let of_all = [
+        claims::deadline::NAMES,
+        claims::cfq::NAMES,
+        claims::bfq::NAMES,
+        claims::controllers::NAMES,
+        claims::nvme::NAMES,
+    ];
+    let known: BTreeSet<&str> = of_all.concat().into_iter().collect();
     for builtin in BUILTINS {
         let claims = claimed(&load(builtin.name, &[])).next().is_some();
         assert_eq!(claims, known.contains(builtin.name), "{}", builtin.name);

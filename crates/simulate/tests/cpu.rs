@@ -80,11 +80,12 @@ fn without_a_scheduler_every_processor_has_its_hardware_queue_and_with_one_lock_
     // Not quite eight times: where processes share a processor it is never idle, and switches less.
     assert!(gain("none") > 6.0, "none: {:.1} times as many on 8 processors", gain("none"));
     assert!(gain("kyber") > 6.0, "kyber: {:.1} times as many on 8 processors", gain("kyber"));
-    assert!(gain("bfq") < 3.0, "bfq: {:.1} times as many on 8 processors", gain("bfq"));
-    assert!(gain("mq-deadline") < gain("none"), "mq-deadline: {:.1} times as many", gain("mq-deadline"));
+    assert!(gain("bfq") < 0.7 * gain("none"), "bfq: {:.1} times as many on 8 processors", gain("bfq"));
+    // What the lock lets through in 20 ms, however many processors there are; with 8 it is nearly that.
     let bfq = CpuPreset::usual().costs.bfq;
     let most = 0.02 / (bfq.submit + bfq.complete).as_secs_f64();
-    assert!(rate("bfq", 8) <= most, "{} requests, and the lock lets {most:.0} through", rate("bfq", 8));
+    let had = rate("bfq", 8);
+    assert!(had <= most && had > 0.8 * most, "{had} requests, and the lock lets {most:.0} through");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! from [`programs`], and from recorded traces ([`replay`]). A [`Plan`] is all of a run's, laid out on a disk.
 
 pub mod builtin;
+mod cpus;
 pub mod fio;
 pub mod host;
 mod plan;
@@ -16,5 +17,6 @@ pub mod replay;
 mod source;
 
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
+pub use cpus::CpuSet;
 pub use plan::{FilesPlan, GroupPlan, JobPlan, Manner, Plan};
 pub use source::{Delivered, Emission, GaveUp, Source, Trouble};

@@ -3,6 +3,7 @@
 use blksched::{GroupId, Instant, Priority, Sector, Span, SubmitterId};
 
 use crate::Source;
+use crate::cpus::CpuSet;
 use crate::fio::{Note, Order, Reporting, Scripted};
 use crate::programs::Start;
 use crate::replay::{Part, Replay};
@@ -27,6 +28,8 @@ pub struct JobPlan {
     pub priority: Priority,
     /// Its control group; 0 is the root.
     pub cgroup: GroupId,
+    /// The processors that it may run on.
+    pub cpus_allowed: CpuSet,
     /// Which files it uses; programs keep that to themselves.
     pub files: Option<FilesPlan>,
     /// When it begins, if that does not hang on others; a job of a job file begins with its first I/O.
@@ -190,6 +193,7 @@ impl Plan {
             submitter: SubmitterId(self.jobs.len() as u32),
             priority: Priority::default(),
             cgroup: GroupId::ROOT,
+            cpus_allowed: CpuSet::ALL,
             files: None,
             begins: Some(begins),
             depth: 1,

@@ -801,3 +801,28 @@ fn option_filename_format_names_files() {
     assert_eq!(file("filename_format=f.$jobname.$jobnum"), "f.j.0");
     assert_eq!((file(""), file("filename_format=x filename=y")), ("j.0.0".to_owned(), "y".to_owned()));
 }
+
+#[test]
+fn option_cpus_allowed_says_where_a_process_may_run() {
+    let sets = |options: &str| plan(&job(options)).jobs.iter().map(|job| job.cpus_allowed.0).collect::<Vec<_>>();
+    assert_eq!(sets("size=4k cpus_allowed=0-2,5 numjobs=2"), [0b10_0111; 2]);
+    assert_eq!(sets("size=4k"), [u64::MAX]);
+    for wrong in ["4-2", "64", "a", ""] {
+        assert!(
+            blksched_workloads::fio::JobFile::parse(&job(&format!("size=4k cpus_allowed={wrong}")), "jobs").is_err(),
+            "`{wrong}`"
+        );
+    }
+}
+
+#[test]
+fn option_cpumask_is_the_same_in_bits() {
+    assert_eq!(plan(&job("size=4k cpumask=6")).jobs[0].cpus_allowed.0, 0b110);
+}
+
+#[test]
+fn option_cpus_allowed_policy_gives_each_process_one() {
+    let job = job("size=4k numjobs=3 cpus_allowed=1,4 cpus_allowed_policy=split");
+    let sets: Vec<u64> = plan(&job).jobs.iter().map(|job| job.cpus_allowed.0).collect();
+    assert_eq!(sets, [1 << 1, 1 << 4, 1 << 1]);
+}

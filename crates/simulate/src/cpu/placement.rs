@@ -1,21 +1,9 @@
 //! Which process runs on which processor: the one with the fewest processes among those that it may use, and of equals
 //! one drawn. There it stays. (A kernel's balancing spreads processes that are always busy likewise.)
 
+use blksched_workloads::CpuSet;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-/// Processors, by their numbers from 0 to 63.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuSet(pub u64);
-
-impl CpuSet {
-    /// All that there can be.
-    pub const ALL: CpuSet = CpuSet(u64::MAX);
-
-    fn has(self, cpu: usize) -> bool {
-        cpu < 64 && self.0 >> cpu & 1 == 1
-    }
-}
 
 /// The processor of each process. Who may use none of those that there are may use all.
 pub(crate) fn place(cpus: usize, allowed: &[CpuSet], seed: u64) -> Vec<u32> {

@@ -41,6 +41,7 @@ pub const BUILTINS: &[Builtin] = builtins![
     "cfq-on-ssd" with "random-reads.fio",
     "bfq-doc" with "load.fio",
     "bfq-video" with "load.fio",
+    "icpe24" with "load.fio",
     "suite-throughput" with "load.fio",
     "suite-fairness" with "load.fio",
     "suite-clients" with "load.fio",

@@ -8,7 +8,7 @@ use super::reader::{ExperimentError, Located, Place, Section, Source};
 use super::scene::{Director, RESERVED, Setting, WorkloadSpec, kind};
 use super::spec::{Experiment, Fit, Part, Row, Run, Sentence, Statistic, TableSpec};
 
-const TOP: [&str; 15] = [
+const TOP: [&str; 16] = [
     "title",
     "source",
     "seeds",
@@ -24,6 +24,7 @@ const TOP: [&str; 15] = [
     "knob",
     "disk",
     "queue",
+    "host",
 ];
 const RUN: [&str; 3] = ["name", "set", "sweep"];
 const TABLE: [&str; 6] = ["title", "value", "unit", "statistic", "claimed", "rows"];

@@ -6,7 +6,7 @@ use super::expression::fits;
 use super::outcome::{Clerk, Ear, Outcome, ProcessOutcome, submitter};
 use super::result::{Answer, answer};
 use super::spec::{Experiment, Run};
-use crate::cpu::{CpuSet, place};
+use crate::cpu::place;
 use crate::trial::{queue_config, works};
 use crate::world::World;
 
@@ -31,7 +31,7 @@ impl Run {
         crate::groups::make(&mut queue, &scene.elevator, &scene.disk, scene.groups());
         let actors = scene.actors(seed)?;
         let (mut sources, mut clerk) = (Vec::new(), Clerk::default());
-        let allowed = vec![CpuSet::ALL; actors.len()];
+        let allowed: Vec<_> = actors.iter().map(|actor| actor.cpus_allowed).collect();
         for actor in actors {
             clerk.processes.push(ProcessOutcome::new(actor.name, actor.start));
             sources.push(actor.source);

@@ -18,7 +18,7 @@ use blksched::{Catalogue, Choice, DispatchAhead, Instant, Span, SubmitterId};
 use blksched_disks::DiskSpec;
 use blksched_workloads::fio::{Host, JobFile, Style, Text};
 use blksched_workloads::programs::{Process, Program, Settings, Start, program};
-use blksched_workloads::{GroupPlan, JobPlan, Plan, Source as Submitter, builtin};
+use blksched_workloads::{CpuSet, GroupPlan, JobPlan, Plan, Source as Submitter, builtin};
 
 use super::reader::{ExperimentError, Located, Place, Source};
 use crate::cpu::{CpuPreset, HostCpus};
@@ -80,6 +80,8 @@ pub struct Actor {
     pub name: String,
     /// When it begins.
     pub start: Instant,
+    /// The processors that it may run on.
+    pub cpus_allowed: CpuSet,
     /// Its state machine.
     pub source: Box<dyn Submitter>,
 }
@@ -110,13 +112,23 @@ impl Scene {
                         let number = if job.number > 0 { (job.number + 1).to_string() } else { String::new() };
                         // Its `startdelay`; a process that waits for others counts from the beginning.
                         let start = source.next().unwrap_or(Instant::ZERO);
-                        Actor { name: format!("{name}.{}{number}", job.name), start, source }
+                        Actor {
+                            name: format!("{name}.{}{number}", job.name),
+                            start,
+                            cpus_allowed: job.cpus_allowed,
+                            source,
+                        }
                     };
                     actors.extend(plan.jobs.iter().zip(plan.sources(seed)).map(actor));
                 }
                 Workload::Program(start) => {
                     let processes = start.processes(first, self.disk_sectors, seed)?;
-                    let actor = |p: Process| Actor { name: p.name, start: start.at, source: p.source };
+                    let actor = |p: Process| Actor {
+                        name: p.name,
+                        start: start.at,
+                        cpus_allowed: CpuSet::ALL,
+                        source: p.source,
+                    };
                     actors.extend(processes.into_iter().map(actor));
                 }
             }
@@ -269,7 +281,7 @@ impl Director<'_> {
     fn cpus(&self, settings: &[Setting]) -> Result<Option<HostCpus>, ExperimentError> {
         let mut cpus: Option<HostCpus> = None;
         let usual = || HostCpus { cpus: HostCpus::USUAL, costs: CpuPreset::usual().costs };
-        for setting in settings.iter().filter(|setting| setting.address.starts_with("host")) {
+        for setting in settings.iter().filter(|setting| setting.address.split('.').next() == Some("host")) {
             let complain = |problem: String| self.source.complain(&setting.at, problem);
             match setting.address.strip_prefix("host.").unwrap_or_default() {
                 "cpus" => {

@@ -5,7 +5,7 @@ use blksched::{Bio, Instant, Listener, Outcome, RequestId, Span, SubmitterId, Ta
 
 use super::mail::Letter;
 use super::{Observer, World};
-use crate::cpu::{Cores, Cost, CpuCosts, CpuReport, Rank, SchedulerCosts, Schedules};
+use crate::cpu::{Cores, Cost, CpuCosts, CpuReport, HostCpus, Rank, SchedulerCosts, Schedules};
 use crate::story::{Happening, IoId};
 
 /// What a processor does.
@@ -146,6 +146,26 @@ fn workers(process: &mut Process, costs: &CpuCosts, scheduler: &SchedulerCosts) 
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
+    /// The same on processors that I/O costs time: of each source by its number the processor that it runs on, what the
+    /// scheduler costs, and how many hardware queues the disk has. Needs races.
+    pub fn with_cpus(
+        mut self,
+        cpus: &HostCpus,
+        scheduler: SchedulerCosts,
+        hardware_queues: u32,
+        places: &[u32],
+    ) -> World<L, O> {
+        let cores = Cores::new(cpus.cpus, scheduler.lock, hardware_queues, cpus.costs.handover);
+        let submitters = self.sources.iter().map(|source| source.submitter());
+        self.labour = Some(Box::new(Labour::new(cores, (cpus.costs, scheduler), places, submitters)));
+        self
+    }
+
+    /// Has this source something to do before what it says now?
+    pub(super) fn works(&self, index: usize) -> bool {
+        self.labour.as_ref().is_some_and(|labour| labour.is_working(index))
+    }
+
     /// A processor is given this to do.
     pub(super) fn toil(&mut self, work: Work) {
         let labour = self.labour.as_mut().expect("somebody works");

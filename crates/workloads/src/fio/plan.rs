@@ -19,7 +19,7 @@ use super::process::{
 };
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
-use super::settings::{Durable, Engine, Hint, Mix, Order, Reporting, Service, Settings, Turn};
+use super::settings::{CpuPolicy, Durable, Engine, Hint, Mix, Order, Reporting, Service, Settings, Turn};
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
 use crate::plan::{FilesPlan, JobPlan, Manner, Origin, Plan};
@@ -156,6 +156,10 @@ impl Succession {
             submitter,
             priority: priority(s),
             cgroup: GroupId::ROOT,
+            cpus_allowed: match s.cpus_policy {
+                CpuPolicy::Shared => s.cpus_allowed,
+                CpuPolicy::Split => s.cpus_allowed.split(clone.number as u64),
+            },
             files: Some(files),
             begins: None,
             depth: script.batch.depth,

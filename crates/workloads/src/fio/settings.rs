@@ -9,6 +9,7 @@ mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cpus::CpuSet;
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::Span;
 
@@ -101,6 +102,15 @@ pub(crate) struct CommandShare {
     pub own: Option<(u64, u64)>,
 }
 
+/// How the processes of a job share its processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CpuPolicy {
+    /// Each may use all.
+    Shared,
+    /// Each has one.
+    Split,
+}
+
 /// A job's settings. Fields carry the names of fio's options.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
@@ -116,6 +126,8 @@ pub(crate) struct Settings {
     pub number_ios: Option<u64>,
     pub loops: u64,
     pub numjobs: u64,
+    pub cpus_allowed: CpuSet,
+    pub cpus_policy: CpuPolicy,
     pub group_reporting: bool,
     pub new_group: bool,
     pub stonewall: bool,
@@ -202,6 +214,8 @@ impl Default for Settings {
             number_ios: None,
             loops: 1,
             numjobs: 1,
+            cpus_allowed: CpuSet::ALL,
+            cpus_policy: CpuPolicy::Shared,
             group_reporting: false,
             new_group: false,
             stonewall: false,

@@ -16,7 +16,7 @@ const fn aliased(
     OptionEntry { name, aliases, category, doc, support: Support::Note(why) }
 }
 
-const CPU: &str = "the host's processors and memory are not simulated";
+const CPU: &str = "the host's memory and nodes are not simulated";
 const CONTENT: &str = "blocks have no content in a simulation";
 const VERIFY: &str = "blocks have no content to verify; fio's pass of reads after the writes is not simulated";
 const FILES: &str = "files exist before the simulation begins and cost nothing to make or remove";
@@ -40,9 +40,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "the kernel's elevator for the device",
         "the elevators to compare are chosen on the command line",
     ),
-    note("cpumask", Host, "processors to run on", CPU),
-    note("cpus_allowed", Host, "processors to run on", CPU),
-    note("cpus_allowed_policy", Host, "how processors are shared", CPU),
     note("numa_cpu_nodes", Host, "nodes to run on", CPU),
     note("numa_mem_policy", Host, "nodes to take memory from", CPU),
     aliased("mem", &["iomem"], Host, "kind of memory for blocks", CPU),

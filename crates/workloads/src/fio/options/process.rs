@@ -1,7 +1,9 @@
 //! Options about processes: how many, when they run, with which priority, reported with whom.
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
-use crate::fio::values::Bare;
+use crate::cpus::CpuSet;
+use crate::fio::settings::{CpuPolicy, Settings};
+use crate::fio::values::{Bare, ValueError, expected};
 
 const fn entry(
     name: &'static str,
@@ -23,6 +25,27 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Category::Process,
         Kind::Int { min: 1, max: MAX_PROCESSES, set: |s, n| s.numjobs = n },
         "how many processes run this job",
+    ),
+    entry(
+        "cpus_allowed",
+        &[],
+        Category::Host,
+        Kind::Own { form: "CPUs from 0 to 63, as in 0-3,6", read: read_cpus },
+        "processors that it may run on",
+    ),
+    entry(
+        "cpumask",
+        &[],
+        Category::Host,
+        Kind::Int { min: 1, max: u64::MAX, set: |s, mask| s.cpus_allowed = CpuSet(mask) },
+        "the same as a mask of bits",
+    ),
+    entry(
+        "cpus_allowed_policy",
+        &[],
+        Category::Host,
+        Kind::Word { words: &["shared", "split"], set: set_policy },
+        "whether its processes share them, or each has one",
     ),
     entry(
         "group_reporting",
@@ -90,3 +113,14 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "begin when the job of this name, above, has exited",
     ),
 ];
+
+fn read_cpus(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let Some(set) = CpuSet::parse(text) else { return expected("processors from 0 to 63, as in 0-3,6") };
+    settings.cpus_allowed = set;
+    Ok(())
+}
+
+fn set_policy(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.cpus_policy = if word == "split" { CpuPolicy::Split } else { CpuPolicy::Shared };
+    Ok(())
+}
