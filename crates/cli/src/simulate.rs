@@ -22,7 +22,8 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     let stage = Stage::load(scene)?;
     let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
     let files = notes_on_files(std::slice::from_ref(&contender), &stage.plan);
-    let known = notes_on(std::slice::from_ref(&contender)).chain(files).chain(stage.notes()).chain(stage.cpu_notes(scene));
+    let known =
+        notes_on(std::slice::from_ref(&contender)).chain(files).chain(stage.notes()).chain(stage.cpu_notes(scene));
     let known = known.chain(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
     let mut notes: Vec<String> = known.collect();
     if scene.parse_only {

@@ -496,12 +496,6 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.set_wake(source);
     }
 
-    /// When a source is called next: not before it has done what it does.
-    fn set_wake(&mut self, source: usize) {
-        let works = self.works(source);
-        self.wakes.set(source, if works { None } else { self.sources[source].next() });
-    }
-
     /// One burst of a source.
     fn emit(&mut self, index: usize) {
         let mut emissions = core::mem::take(&mut self.emissions);
@@ -546,14 +540,6 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.set_wake(index);
         self.obey_host();
         self.run_queue();
-    }
-
-    /// A source's bio comes to the queue, past the host's memory.
-    fn enter(&mut self, index: usize, bio: Bio) {
-        match self.host.concerns(&bio) {
-            true => self.host.bypass(self.now, bio),
-            false => self.submit(index, bio),
-        }
     }
 
     /// Source number `index` submits something; answers the world's name for it.

@@ -166,6 +166,20 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.labour.as_ref().is_some_and(|labour| labour.is_working(index))
     }
 
+    /// A source's bio comes to the queue, past the host's memory.
+    pub(super) fn enter(&mut self, index: usize, bio: Bio) {
+        match self.host.concerns(&bio) {
+            true => self.host.bypass(self.now, bio),
+            false => self.submit(index, bio),
+        }
+    }
+
+    /// When a source is called next: not before it has done what it does.
+    pub(super) fn set_wake(&mut self, source: usize) {
+        let works = self.works(source);
+        self.wakes.set(source, if works { None } else { self.sources[source].next() });
+    }
+
     /// A processor is given this to do.
     pub(super) fn toil(&mut self, work: Work) {
         let labour = self.labour.as_mut().expect("somebody works");
