@@ -10,6 +10,7 @@
 //! * `bench [--gate]`: times for people, instruction counts for the gate
 //! * `demerit [FOLDER]`: our disk beside real drives, from DiskSim's files and measured response times
 //! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
+//! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, held to the models
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
 //! * `cpu-costs`: what an I/O costs this machine's processors under each scheduler, as a preset
 //! * `audit`: licences and advisories of the dependencies
@@ -26,6 +27,8 @@ mod live_kernel;
 #[cfg(target_os = "linux")]
 mod loop_device;
 mod matrix;
+#[cfg(target_os = "linux")]
+mod measured_disk;
 mod shell;
 mod test;
 mod tidy;
@@ -116,6 +119,12 @@ enum Verb {
         /// For the shell; `$file` is the file's path
         command: String,
     },
+    /// Measure disk models by the wall clock and compare what is found (needs root and FUSE; skipped by name elsewhere)
+    #[cfg(target_os = "linux")]
+    MeasuredDisk {
+        /// Presets or TOML files of disks that turn; by default every preset's kind of them
+        disks: Vec<String>,
+    },
     /// Check the dependencies' licences and advisories with cargo deny
     Audit,
 }
@@ -145,6 +154,8 @@ fn main() -> ExitCode {
         Verb::CpuCosts { repeats, write } => cpu_costs::run(repeats, write.as_deref()),
         #[cfg(target_os = "linux")]
         Verb::TimedDisk { disk, command } => timed_disk::run(&disk, &command),
+        #[cfg(target_os = "linux")]
+        Verb::MeasuredDisk { disks } => measured_disk::run(&disks),
         Verb::Audit => audit::run(),
     };
     match result {

@@ -1,0 +1,94 @@
+//! `measured-disk`: the prober by the wall clock, on disks that turn, each as a file behind FUSE.
+//!
+//! Held to a tenth: rotation, the outer and the inner rate, the average and the longest seek. Angles (heads, skews, the
+//! shortest seek), overheads and the buffer's size are finer than what answers late by tens of microseconds can show;
+//! they are held in virtual time, by the disks' own tests. A disk whose answers were too late is skipped by name.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow, bail};
+use blksched_disks::{DiskSpec, HddSpec, Model, load};
+
+use crate::Verdict;
+use crate::shell;
+use crate::timed_disk::{Lateness, TimedDisk, missing};
+
+/// What is measured unless something else is asked.
+const TURNING: [&str; 3] = ["hdd-7200", "sata-2009", "ide-2002"];
+/// How far a value may be off.
+const WITHIN: f64 = 0.10;
+/// Answers later than that on average are the machine's, not the disk's.
+const LATE: Duration = Duration::from_micros(300);
+
+/// Measures each of these disks, or those that turn.
+///
+/// # Errors
+/// If a disk is unknown, or measuring it fails.
+pub fn run(disks: &[String]) -> Result<Verdict> {
+    if let Some(missing) = missing() {
+        println!("skipped: {missing}");
+        return Ok(Verdict::Good);
+    }
+    shell::attached(shell::cargo(&["build", "--quiet", "--release", "--package", "blksched-cli"]))?;
+    let usual = TURNING.map(str::to_owned);
+    let mut holds = true;
+    for disk in if disks.is_empty() { &usual[..] } else { disks } {
+        holds &= measured(disk)?;
+    }
+    Ok(Verdict::when(holds))
+}
+
+/// False if a value is off.
+fn measured(disk: &str) -> Result<bool> {
+    let spec = load(disk).map_err(|error| anyhow!("{error}"))?;
+    let folder = shell::target().join(format!("xtask/measured-disk-{}", std::process::id()));
+    let out = folder.with_extension("toml");
+    let mounted = TimedDisk::mount(&spec, &folder)?;
+    let program = shell::target().join("release/blksched");
+    let (path, quick) = (mounted.path(), ["--quick", "--out"]);
+    let status = Command::new(program).args(["disk", "measure"]).arg(&path).args(quick).arg(&out).status()?;
+    let late = mounted.late();
+    drop(mounted);
+    fs::remove_dir(&folder).ok();
+    let mean = mean(late);
+    println!("{disk}: {} commands, answers {:.0} us late on average", late.commands, mean.as_secs_f64() * 1e6);
+    if mean > LATE {
+        println!("{disk}: skipped: this machine is too busy to be a disk: later than {} us", LATE.as_micros());
+        return Ok(true);
+    }
+    if !status.success() {
+        bail!("measuring {disk} ended with {status}");
+    }
+    let found = load(&out.display().to_string()).map_err(|error| anyhow!("{error}"))?;
+    fs::remove_file(&out).ok();
+    Ok(compare(disk, &values(&spec)?, &values(&found)?))
+}
+
+fn mean(late: Lateness) -> Duration {
+    late.sum / u32::try_from(late.commands.max(1)).unwrap_or(u32::MAX)
+}
+
+/// Names and values.
+fn values(spec: &DiskSpec) -> Result<[(&'static str, f64); 5]> {
+    let Model::Hdd(HddSpec { rpm, zones, seek, .. }) = &spec.model else { bail!("{}: it does not turn", spec.name) };
+    Ok([
+        ("speed [rpm]", f64::from(*rpm)),
+        ("outer rate [MB/s]", zones.outer.bytes_per_s() as f64 / 1e6),
+        ("inner rate [MB/s]", zones.inner.bytes_per_s() as f64 / 1e6),
+        ("average seek [ms]", seek.average.as_ns() as f64 / 1e6),
+        ("longest seek [ms]", seek.max.as_ns() as f64 / 1e6),
+    ])
+}
+
+fn compare(disk: &str, real: &[(&str, f64)], found: &[(&str, f64)]) -> bool {
+    let mut holds = true;
+    for ((name, real), (_, found)) in real.iter().zip(found) {
+        let off = found / real - 1.0;
+        let said = if off.abs() <= WITHIN { "" } else { "  OFF" };
+        println!("{disk}: {name}: {found:.2} measured, {real:.2} in the model ({:+.1} %){said}", off * 100.0);
+        holds &= off.abs() <= WITHIN;
+    }
+    holds
+}
