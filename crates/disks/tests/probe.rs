@@ -70,20 +70,23 @@ fn write_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64
     };
     let rates = (rate(found), rate(real));
     let settle = [found, real].map(|spec| hdd(spec).seek.write_settle.as_ns() as f64);
+    // Two per cent of a random write: draws of places differ by that.
+    assert!((settle[0] - settle[1]).abs() <= 100_000.0, "{settle:?}");
     let queues = hdd(real).ncq.is_some_and(|ncq| ncq.depth > 1);
     let (cache, real) = (hdd(found).write_cache.as_ref().unwrap(), hdd(real).write_cache.as_ref().unwrap());
     assert_eq!(cache.order, real.order);
-    let mut pairs = vec![
-        ("write_settle", settle[0], settle[1]),
+    let pairs = vec![
         ("reach", cache.reach.into(), real.reach.into()),
         ("size", cache.size_sectors as f64, real.size_sectors as f64),
         ("extents", cache.extents.into(), real.extents.into()),
         ("random writes", rates.0, rates.1),
     ];
     if queues {
+        // 220 reads tell no more: two draws of places gave 0 and 17 % off.
         let turn = |cache: &WriteCacheSpec| cache.destage.turn.as_ns() as f64;
-        pairs.push(("share", cache.destage.share_percent.into(), real.destage.share_percent.into()));
-        pairs.push(("turn", turn(cache), turn(real)));
+        let share = |cache: &WriteCacheSpec| f64::from(cache.destage.share_percent);
+        let within = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs() <= 0.2;
+        assert!(within(share(cache), share(real)) && within(turn(cache), turn(real)), "{:?}", cache.destage);
     }
     pairs
 }
@@ -249,4 +252,23 @@ fn what_is_as_slow_as_a_disk_that_turns_and_does_not_is_measured_as_flash_and_sa
     let outcome = measure(&mut target, Span::from_secs(120), 1, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(outcome.toml.contains("\n# Its reads take as long as"), "{}", outcome.toml);
     assert!(matches!(outcome.spec.model, Model::Ssd(_)));
+}
+
+#[test]
+fn a_seek_curve_of_another_shape_is_written_point_by_point() {
+    let mut real = load("hdd-7200").unwrap();
+    let ms = |ms: f64| Span::from_ns((ms * 1e6) as u64);
+    // A straight line over more cylinders than it has.
+    let line = |distance: u32| 1.0 + 14.0 * f64::from(distance) / 400_000.0;
+    real.hdd_mut().unwrap().seek_curve = [1, 200_000, 400_000].map(|distance| (distance, ms(line(distance)))).to_vec();
+    let outcome = probed(&real, ProbeAccess::ReadOnly);
+    let found = &hdd(&outcome.spec).seek_curve;
+    assert!(found.len() >= 6, "{}", outcome.toml);
+    for (distance, time) in &found[1..] {
+        let (ours, theirs) = (time.as_ms_f64(), line(*distance));
+        assert!((ours / theirs - 1.0).abs() < 0.05, "{distance}: {ours} for {theirs}\n{}", outcome.toml);
+    }
+    // The usual shape needs three numbers.
+    let usual = probed(&load("hdd-7200").unwrap(), ProbeAccess::ReadOnly);
+    assert!(hdd(&usual.spec).seek_curve.is_empty(), "{}", usual.toml);
 }

@@ -40,7 +40,7 @@ pub(super) struct Findings {
 }
 
 /// Parts of the stroke that are measured; a third and nearly all are what `average` and `max` stand for.
-const PARTS: [f64; 6] = [0.001, 0.01, 0.1, 1.0 / 3.0, 0.65, 0.98];
+const PARTS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 1.0 / 3.0, 0.65, 0.98];
 
 /// Measures it; what is known when something stops it is kept.
 pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<ProbeError>), ProbeError> {

@@ -9,6 +9,11 @@ use super::super::text::{NOT_SEEN, rate, time};
 use super::super::value::Measured;
 use super::Findings;
 
+/// By so much of it a seek may miss the usual shape.
+const MISSED: f64 = 0.05;
+/// What spreads further is no point of a curve.
+const ROUGH: f64 = 0.03;
+
 impl Findings {
     pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         let facts = session.facts();
@@ -117,6 +122,36 @@ impl Findings {
             let took = took.less(self.command());
             let _ = writeln!(out, "# {part:.3} of the stroke: {:.3}ms ±{:.3}", took.value / 1e6, took.spread / 1e6);
         }
+        self.curve(out, [least.clamp(0.0, average.value), average.value, full.value]);
+    }
+
+    /// The measured points, if the usual shape through three of them misses another.
+    fn curve(&self, out: &mut String, [least, average, full]: [f64; 3]) {
+        let usual = |part: f64| match part * 3.0 {
+            short if short < 1.0 => least + (average - least) * short.sqrt(),
+            _ => average + (full - average) * (part * 3.0 - 1.0) / 2.0,
+        };
+        let took = |took: &Measured| took.less(self.command());
+        let misses = |(part, measured): &(f64, Measured)| {
+            let Measured { value, spread, .. } = took(measured);
+            spread <= ROUGH * value && (value - usual(*part)).abs() > MISSED * value
+        };
+        let Some(shortest) = self.shortest().filter(|_| self.seeks.iter().any(misses)) else { return };
+        let cylinders = self.stroke_cylinders();
+        let mut points = vec![(1, shortest.value)];
+        let measured = self.seeks.iter().map(|(part, measured)| ((part * cylinders) as u32, took(measured)));
+        // The shortest of so many random angles is a rough figure for short seeks.
+        let measured = measured.filter(|(_, took)| took.spread <= ROUGH * took.value);
+        let measured = measured.map(|(distance, took)| (distance, took.value));
+        for (distance, time) in measured.chain([(cylinders as u32, full)]) {
+            if distance > points[points.len() - 1].0 {
+                points.push((distance, time));
+            }
+        }
+        let point = |(distance, time): &(u32, f64)| format!("\"{distance}cyl {}ns\"", time.max(0.0).round());
+        let points: Vec<String> = points.iter().map(point).collect();
+        let _ = writeln!(out, "# MEASURED: `min`, `average` and `max` alone miss a point by more than 5 %");
+        let _ = writeln!(out, "curve = [{}]", points.join(", "));
     }
 
     fn buffer(&self, out: &mut String) {
