@@ -4,7 +4,8 @@
 //! are queued, when some milliseconds have passed, when a submitter waits, or when the elevator wishes a run. Since
 //! 2.6.39 each *submitter* collects its requests and hands them over together when it waits.
 //! In 2.4 it opens when somebody waits, and by nothing else.
-//! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the submitter. Thresholds: MEMORY of those kernels.
+//! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the
+//! submitter. Thresholds: MEMORY of those kernels.
 
 use std::collections::BTreeMap;
 

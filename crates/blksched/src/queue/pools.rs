@@ -2,8 +2,8 @@
 //!
 //! **Rule** `nr_requests` slots per direction. A submitter that finds none sleeps; how many slots must come free before
 //! it wakes is the era's own.
-//! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the first, and may then take a batch of
-//! its own. All MEMORY; the mail of 2002-09-26 needs the first.
+//! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the
+//! first, and may then take a batch of its own. All MEMORY; the mail of 2002-09-26 needs the first.
 
 use std::collections::VecDeque;
 

@@ -46,7 +46,7 @@ pub const ENTRY: Entry = Entry {
     mechanisms: &[
         Mechanism {
             name: "read-latency2",
-            doc: "whether a lone read jumps over the writes (2.4.20, 2.4.21; knob max_bomb_segments): the patch of 2002-11-10",
+            doc: "whether a lone read jumps over the writes (2.4.20; knob max_bomb_segments): the patch of 2002-11-10",
             variants: SWITCH,
         },
         Mechanism {
