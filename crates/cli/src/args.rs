@@ -98,7 +98,7 @@ pub(crate) struct CompareArguments {
     pub(crate) elevators: Vec<String>,
     /// Instead of a table: the first moment at which these two schedulers decide differently, with both reasons
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["elevators", "tune", "until_sure"])]
-    #[arg(conflicts_with_all = ["goal", "emit", "csv", "markdown", "seeds"])]
+    #[arg(conflicts_with_all = ["goal", "emit", "csv", "markdown", "seeds", "budget", "threads", "wide"])]
     pub(crate) why: Option<Vec<String>>,
     /// How many seeds each is run with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -80,10 +80,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     };
     let mut contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
-        let deaf = unthrottled(&contenders, scene.wbt_lat_usec);
-        let files = notes_on_files(&contenders, &stage.plan);
-        let notes: Vec<String> = notes_on(&contenders).chain(files).chain(stage.notes()).chain(deaf).collect();
-        return Ok(output::print(&output::notes(&notes))?);
+        return parsed(scene, &stage, &contenders);
     }
     let length = stage.length(scene, &contenders[0])?;
     let stage = stage.cut(length);
@@ -114,27 +111,20 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         _ => None,
     };
     let action = action.filter(|_| wrong.is_none());
-    let mut sentences = verdict::sentences(&measured, &contrasts);
-    if let Some(why) = unranked {
-        sentences = vec![format!("No ranking: the trace {why}.")];
-    }
+    let mut sentences = match unranked {
+        Some(why) => vec![format!("No ranking: the trace {why}.")],
+        None => verdict::sentences(&measured, &contrasts),
+    };
     sentences.extend(wrong);
     sentences.extend(action::priorities(&measured));
     sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(Action::sentences));
     let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
     sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
     let mut notes = notes(arguments, &stage, &measured, length);
-    notes.extend(stage.cpu_notes(scene));
-    notes.extend(cpu::note(&measured, scene.host.cpu_name()));
-    notes.extend(of_no_cost(&contenders, scene));
     notes.extend(runs.notes());
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
-    notes.extend(notes_on(&contenders));
-    notes.extend(unthrottled(&contenders, scene.wbt_lat_usec));
-    notes.extend(notes_on_files(&contenders, &stage.plan));
-    #[cfg(target_os = "linux")]
-    notes.extend(crate::validate::sentence(&scene.disk));
+    notes.extend(notes_around(scene, &stage, &contenders, &measured));
     let used: Vec<(String, Trial)> =
         contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
     let beside = beside.map(|beside| beside.table());
@@ -153,6 +143,27 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         sentences,
         notes,
     })
+}
+
+/// With `--parse-only`: what there is to know, and no run.
+fn parsed(scene: &Scene, stage: &Stage, contenders: &[Contender]) -> Result<(), Failure> {
+    let deaf = unthrottled(contenders, scene.wbt_lat_usec);
+    let files = notes_on_files(contenders, &stage.plan);
+    let notes: Vec<String> = notes_on(contenders).chain(files).chain(stage.notes()).chain(deaf).collect();
+    Ok(output::print(&output::notes(&notes))?)
+}
+
+/// What a user should know of what stood around the schedulers.
+fn notes_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured: &[Measured]) -> Vec<String> {
+    let mut notes = stage.cpu_notes(scene);
+    notes.extend(cpu::note(measured, scene.host.cpu_name()));
+    notes.extend(of_no_cost(contenders, scene));
+    notes.extend(notes_on(contenders));
+    notes.extend(unthrottled(contenders, scene.wbt_lat_usec));
+    notes.extend(notes_on_files(contenders, &stage.plan));
+    #[cfg(target_os = "linux")]
+    notes.extend(crate::validate::sentence(&scene.disk));
+    notes
 }
 
 fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {

@@ -75,9 +75,9 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
 
 /// A server's recording.
 fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> Result<(), Failure> {
-    if let Some(elevator) = &arguments.elevator {
-        let why = "a server's recording is explained as it was made; expected no --elevator";
-        return Err(Failure::Input(format!("--elevator {elevator}: {why}")));
+    if let Some(option) = server::superfluous(arguments) {
+        let why = "a server's recording is explained as it was made: nothing is simulated";
+        return Err(Failure::Input(format!("{option}: {why}; expected {file} without it")));
     }
     let (log, names) = server::read(file)?;
     let asked = asked(arguments, &names)?;

@@ -100,6 +100,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
             all.iter().map(|contrast| contrast_of(here, contrast))
         }).collect::<Vec<_>>(),
         "worth": comparison.worth.as_ref().map(Table::json),
+        "recorded": comparison.beside.as_ref().map(Table::json),
         "verdict": sentences,
         "action": action.map_or(Value::Null, proposal),
         "notes": notes,

@@ -35,7 +35,7 @@ impl Beside {
 
     pub(super) fn table(&self) -> Table {
         let mut table = Table::new(
-            &format!("recorded, and simulated under {} on {}", self.scheduler, self.disk),
+            format!("recorded, and simulated under {} on {}", self.scheduler, self.disk),
             vec![
                 Column::words("what", "what"),
                 Column::numbers("ios", "recorded I/Os", Quantity::Count),

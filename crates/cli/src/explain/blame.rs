@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blksched::Span;
+use blksched::{Span, SubmitterId};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::story::{Blame, Leg, Whose};
 use blksched_workloads::Plan;
@@ -28,9 +28,11 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn of(blame: &Blame, names: &Names) -> Rows {
+    /// Of all who waited, or of these alone.
+    pub(super) fn of(blame: &Blame, names: &Names, only: &BTreeSet<SubmitterId>) -> Rows {
+        let counts = |by: SubmitterId| only.is_empty() || only.contains(&by);
         let mut rows: BTreeMap<Key, (Span, u64)> = BTreeMap::new();
-        for (by, part, cell) in blame.cells() {
+        for (by, part, cell) in blame.cells().filter(|&(by, ..)| counts(by)) {
             let whom = match part.whose() {
                 Whose::Process(process) if process == by => Some("itself".to_owned()),
                 Whose::Process(process) if names.job(process) == names.job(by) => {
@@ -46,7 +48,7 @@ impl Rows {
             row.1 += cell.ios;
         }
         let mut totals: BTreeMap<String, (Span, u64)> = BTreeMap::new();
-        for (by, total) in blame.totals() {
+        for (by, total) in blame.totals().filter(|&(by, _)| counts(by)) {
             let sum = totals.entry(names.job(by)).or_default();
             sum.0 += total.time;
             sum.1 += total.ios;

@@ -11,7 +11,7 @@ use super::phrase::{leg, rule, sentence};
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let Explained { arguments, workload, scheduler, disk, elapsed, names, teller, notes, .. } = explained;
-    let rows = Rows::of(teller.blame(), names);
+    let rows = Rows::of(teller.blame(), names, &teller.asked().by);
     let blame: Vec<Value> = rows
         .rows
         .iter()

@@ -14,9 +14,11 @@ use blksched_disks::Activity;
 use blksched_simulate::story::{Asked, Begun, Happening, IoId, Shared, Storyteller};
 use blksched_traces::call_log::{CallLog, FORMAT};
 
+use super::arguments::ExplainArguments;
 use super::names::Names;
 use super::watch::{Outputs, look_on};
 use crate::failure::Failure;
+use crate::scene::Scene;
 
 /// What a recording tells of itself.
 pub(super) struct Recorded {
@@ -33,6 +35,27 @@ pub(super) fn recording(jobs: &[String]) -> Option<&str> {
     let mut reader = BufReader::new(std::io::Read::take(unpacked, 4096));
     reader.read_line(&mut first).ok()?;
     first.contains(FORMAT).then_some(file.as_str())
+}
+
+/// An option that says how to simulate.
+pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> {
+    let scene = &arguments.scene;
+    let usual = Scene::of("", "hdd-7200", 1);
+    let said = [
+        (arguments.elevator.is_some(), "--elevator"),
+        (scene.disk != usual.disk, "--disk"),
+        (scene.seed != usual.seed, "--seed"),
+        (scene.time.is_some(), "--time"),
+        (scene.starts != usual.starts, "--starts"),
+        (!scene.set.is_empty(), "--set"),
+        (scene.depth.is_some(), "--depth"),
+        (scene.nr_requests.is_some(), "--nr-requests"),
+        (scene.max_sectors_kb.is_some(), "--max-sectors-kb"),
+        (scene.attached.is_some(), "--attached"),
+        (scene.wbt_lat_usec.is_some(), "--wbt-lat-usec"),
+        (scene.parse_only, "--parse-only"),
+    ];
+    said.into_iter().find_map(|(said, option)| said.then_some(option))
 }
 
 /// The log, and the names of its submitters.

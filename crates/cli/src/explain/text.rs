@@ -40,7 +40,7 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         text += "\n";
     }
     if arguments.request.is_none() && arguments.at.is_none() {
-        let rows = Rows::of(teller.blame(), names);
+        let rows = Rows::of(teller.blame(), names, &teller.asked().by);
         text += &render(&rows.table(if arguments.blame { ALL_ROWS } else { ROWS }), Look::Text);
         text += "\n";
         text += &rows.culprit(*plan).map(|culprit| paragraph(&culprit)).unwrap_or_default();

@@ -71,6 +71,8 @@ fn stories_add_up_and_the_blame_table_of_the_default_load_names_the_backup() {
     assert_eq!(sums, totals);
     let text = done(&[&["explain", "--blame"], &SHORT[..]].concat());
     assert!(text.contains("Others waited longest for backup: "), "{text}");
+    let own = explained(&["--process", "log"]);
+    assert!(own["blame"].as_array().unwrap().iter().all(|row| row["who"] == "log"), "{own}");
 }
 
 #[test]
@@ -97,6 +99,7 @@ fn what_cannot_be_is_refused_with_what_was_expected() {
     assert!(with(&["--at", "yesterday"]).contains("--at"));
     assert!(with(&["--blame", "--request", "1"]).contains("cannot be used with"));
     let why = |two: &str| refused(&[&["compare", "--why", two], &SHORT[..]].concat());
+    assert!(refused(&["compare", "--why", "bfq,none", "--threads", "1"]).contains("cannot be used with"));
     assert!(why("bfq").contains("expected two schedulers"));
     assert!(why("bfq,mq-deadlin").contains("the nearest is `mq-deadline`"));
     let unwritten = blksched(&[&["explain", "--perfetto", "/no/such/folder/x"], &SHORT[..]].concat());
@@ -292,4 +295,18 @@ fn perfettos_own_classes_decode_the_picture() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/picture.py");
     let output = Command::new(&python).args([script, &file]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_trace_with_completions_stands_beside_what_is_simulated_and_no_claim_is_below_the_models_error() {
+    let (file, _gone) = temporary("beside.blktrace.0");
+    done(&["simulate", &direct(), "--disk", "sata-2009", "--elevator", "none", "--blktrace", &file]);
+    let trace = format!("{file}:timing=closed");
+    let on = |disk: &str| done(&["compare", &trace, "--disk", disk, "--elevators", "none,bfq", "--seeds", "3"]);
+    let own = on("sata-2009");
+    assert!(own.contains("recorded, and simulated under none on sata-2009"), "{own}");
+    // A disk that is hundreds of times faster than the recorded one can carry no verdict about that.
+    let other = on("sata-ssd");
+    assert!(other.contains("simulated under none on sata-ssd"), "{other}");
+    assert!(!other.contains("Use "), "{other}");
 }

@@ -160,6 +160,11 @@ impl Storyteller {
         &self.stories
     }
 
+    /// Which stories are wanted.
+    pub fn asked(&self) -> &Asked {
+        &self.asked
+    }
+
     /// Who waited for whom.
     pub fn blame(&self) -> &Blame {
         &self.blame
