@@ -7,11 +7,13 @@ use crate::answer::{IdleFor, Run};
 use crate::request::{Class, Dir, GroupId, RequestId, Sector, SubmitterId, Waiter};
 use crate::time::{Instant, Span};
 
+mod batch;
 mod budget;
 mod class;
 mod domain;
 mod service;
 
+pub use batch::{BatchEnd, BatchStart};
 pub use budget::{Injected, Raised, RaisingEnd};
 pub use class::ClassTurn;
 pub use domain::{DepthChange, Domain, DomainTurn, Latency};
@@ -54,31 +56,6 @@ pub enum End {
     Back,
     /// Before its first sector.
     Front,
-}
-
-/// Why a batch began where it did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BatchStart {
-    /// The oldest request's time was up.
-    Expired {
-        /// By how much.
-        late: Span,
-    },
-    /// The last batch went on from where it stopped.
-    NextInOrder,
-    /// No position to go on from: the oldest request.
-    Oldest,
-    /// The lowest sector queued.
-    Lowest,
-}
-
-/// Why a batch ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BatchEnd {
-    /// `fifo_batch` is used up.
-    Full,
-    /// Nothing lies beyond in sector order.
-    EndOfOrder,
 }
 
 /// Why the disk is not left idle for somebody's next request, or no longer.

@@ -39,7 +39,6 @@ use contrast::Contrast;
 pub(crate) use csv::quoted;
 pub(crate) use matrix::{MatrixArguments, run as matrix};
 use measured::Measured;
-use recorded::Beside;
 pub(crate) use role::Role;
 use runs::Runs;
 
@@ -102,22 +101,12 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         (Some(tuned), Some(best)) => tuned.worth(arguments, &stage, best, &goal, length.limit)?,
         _ => None,
     };
-    let unranked = stage.workload.unranked.as_ref();
+    let unranked = stage.workload.unranked.as_ref().map(|why| format!("No ranking: the trace {why}."));
     let action = action::choose(&measured, &contrasts, goal, runs.looks).filter(|_| unranked.is_none());
-    let (name, disk) = (&contenders[0].name, &stage.disk.name);
-    let beside = Beside::of(&stage.workload.took, &runs.findings[0], name, disk);
-    let wrong = match (&beside, action.as_ref().and_then(Action::chosen)) {
-        (Some(beside), Some(chosen)) => beside.forbids(chosen.score.ratio),
-        _ => None,
-    };
+    let (beside, wrong) = recorded::judge(&stage, &runs.findings[0], &contenders[0].name, action.as_ref());
     let action = action.filter(|_| wrong.is_none());
-    let mut sentences = match unranked {
-        Some(why) => vec![format!("No ranking: the trace {why}.")],
-        None => verdict::sentences(&measured, &contrasts),
-    };
+    let mut sentences = sentences(&measured, &contrasts, unranked, action.as_ref());
     sentences.extend(wrong);
-    sentences.extend(action::priorities(&measured));
-    sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(Action::sentences));
     let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
     sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
     let mut notes = notes(arguments, &stage, &measured, length);
@@ -125,9 +114,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
     notes.extend(notes_around(scene, &stage, &contenders, &measured));
-    let used: Vec<(String, Trial)> =
-        contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
-    let beside = beside.map(|beside| beside.table());
+    let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
     let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
     print(&Comparison {
         arguments,
@@ -143,6 +130,22 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         sentences,
         notes,
     })
+}
+
+/// The verdict: what differs, and what to do; or why nothing can be ranked.
+fn sentences(
+    measured: &[Measured],
+    contrasts: &[Vec<Contrast>],
+    unranked: Option<String>,
+    action: Option<&Action<'_>>,
+) -> Vec<String> {
+    let mut sentences = match unranked {
+        Some(why) => vec![why],
+        None => verdict::sentences(measured, contrasts),
+    };
+    sentences.extend(action::priorities(measured));
+    sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(|action| action.sentences()));
+    sentences
 }
 
 /// With `--parse-only`: what there is to know, and no run.

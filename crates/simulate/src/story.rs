@@ -6,12 +6,12 @@
 //! the stories that were asked for. Nothing is made when nobody looks on.
 //!
 //! **The rules of attribution**
-//! * A moment in which the disk has commands belongs to whom the head works for, if the disk has but one and tells; else
-//!   to the command that it completes next.
+//! * A moment in which the disk has commands belongs to whom the head works for, if the disk has but one and tells;
+//!   else to the command that it completes next.
 //! * A command's own service is the last part of its time in the disk, as long as the disk's model says; what lies
 //!   before it there belongs to the commands that completed meanwhile, and without any to the disk itself.
-//! * An I/O that was split waits for its last piece; a call waits for the last transfer in its name (or, if it writes or
-//!   syncs, of write-back) that ended before it went on, and that for the one before.
+//! * An I/O that was split waits for its last piece; a call waits for the last transfer in its name (or, if it writes
+//!   or syncs, of write-back) that ended before it went on, and that for the one before.
 //! * The pieces of an I/O follow one another without a gap, and add up to its latency.
 
 mod blame;

@@ -21,37 +21,14 @@ use crate::wakes::Wakes;
 
 mod mail;
 mod memory;
+mod observer;
 mod races;
 mod work;
 
 use mail::{Letter, Mail};
+pub use observer::Observer;
 use races::{Lap, Races};
 use work::{Labour, Work};
-
-/// Hears what happens to bios; the world itself keeps no statistics.
-pub trait Observer {
-    /// Source number `source` submits an I/O of `bytes` bytes.
-    fn submitted(&mut self, now: Instant, source: usize, op: Op, bytes: u64);
-    /// It is complete.
-    fn completed(&mut self, now: Instant, source: usize, done: &Completion);
-    /// The disk is given this.
-    fn issued(&mut self, _command: &Command) {}
-    /// Source number `source` has exited.
-    fn exited(&mut self, now: Instant, source: usize);
-    /// Everything that a story of an I/O needs besides the queue's reasons, if it [watches](Observer::is_watching).
-    fn happens(&mut self, _now: Instant, _what: Happening) {}
-    /// False if it does not want to know: happenings are then not even made.
-    fn is_watching(&self) -> bool {
-        false
-    }
-}
-
-/// Nobody looks.
-impl Observer for () {
-    fn submitted(&mut self, _: Instant, _: usize, _: Op, _: u64) {}
-    fn completed(&mut self, _: Instant, _: usize, _: &Completion) {}
-    fn exited(&mut self, _: Instant, _: usize) {}
-}
 
 /// So much may happen at one moment, and so much more for each source.
 const MOST_STEPS: u64 = 2_000_000;
@@ -354,11 +331,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         self.hash.issued(self.now, &command);
         self.observer.issued(&command);
-        if self.observer.is_watching() {
-            let carried = self.queue.tags(command.rq).map(|tag| Happening::Carried { rq: command.rq, io: IoId(tag.0) });
-            carried.for_each(|carried| self.observer.happens(self.now, carried));
-            self.observer.happens(self.now, Happening::Started { command });
-        }
+        self.tells_start(command);
         self.disk.start(self.now, command);
         self.tell_work();
     }
@@ -548,13 +521,6 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.observer.submitted(self.now, index, op, bytes);
         let owner = Owner::Source(index as u32);
         self.board(Flight { owner, tag, op, start, bytes, priority, submitted_at: self.now })
-    }
-
-    /// Says what happens, if anybody watches.
-    fn tells(&mut self, what: impl FnOnce() -> Happening) {
-        if self.observer.is_watching() {
-            self.observer.happens(self.now, what());
-        }
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {

@@ -30,7 +30,7 @@ pub struct Packet {
     pub track_event: Option<TrackEvent>,
     /// 1 in the first packet of a sequence: nothing before it counts.
     #[prost(uint32, optional, tag = "13")]
-    pub sequence_flags: Option<u32>,
+    pub cleared: Option<u32>,
     /// A track.
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
@@ -177,8 +177,8 @@ impl Writer {
         if self.failed.is_some() {
             return;
         }
-        let sequence_flags = (self.written == 0).then_some(INCREMENTAL_STATE_CLEARED);
-        let packet = Packet { trusted_packet_sequence_id: Some(SEQUENCE), sequence_flags, ..packet };
+        let cleared = (self.written == 0).then_some(INCREMENTAL_STATE_CLEARED);
+        let packet = Packet { trusted_packet_sequence_id: Some(SEQUENCE), cleared, ..packet };
         let bytes = Trace { packet: vec![packet] }.encode_to_vec();
         self.written += 1;
         self.failed = self.out.write_all(&bytes).err();
@@ -244,7 +244,7 @@ mod tests {
         let bytes = kept.0.lock().unwrap().clone();
         let trace = read(&bytes[..]).unwrap();
         assert_eq!(trace.packet.len(), 2);
-        assert_eq!((trace.packet[0].sequence_flags, trace.packet[1].sequence_flags), (Some(1), None));
+        assert_eq!((trace.packet[0].cleared, trace.packet[1].cleared), (Some(1), None));
         assert_eq!(trace.packet[0].track_descriptor.as_ref(), Some(&track));
         assert_eq!((trace.packet[1].timestamp, trace.packet[1].track_event.as_ref()), (Some(42), Some(&event)));
         assert!(read(&b"\xff\xff\xff"[..]).is_err());

@@ -4,6 +4,22 @@ use blksched_measure::{Cell, Column, Quantity, Table, Work};
 use blksched_simulate::Findings;
 use blksched_simulate::recording::Took;
 
+use super::action::Action;
+use crate::input::Stage;
+
+/// What was recorded beside what was simulated, as a table; and why nothing can be proposed, if that shows it.
+pub(super) fn judge(
+    stage: &Stage,
+    runs: &[Findings],
+    scheduler: &str,
+    action: Option<&Action<'_>>,
+) -> (Option<Table>, Option<String>) {
+    let beside = Beside::of(&stage.workload.took, runs, scheduler, &stage.disk.name);
+    let chosen = action.and_then(Action::chosen);
+    let wrong = beside.as_ref().zip(chosen).and_then(|(beside, chosen)| beside.forbids(chosen.score.ratio));
+    (beside.map(|beside| beside.table()), wrong)
+}
+
 /// One direction.
 struct Row {
     word: &'static str,
@@ -13,7 +29,7 @@ struct Row {
 }
 
 /// A trace's own latencies beside those of the first scheduler's runs.
-pub(super) struct Beside {
+struct Beside {
     scheduler: String,
     disk: String,
     rows: Vec<Row>,
@@ -21,7 +37,7 @@ pub(super) struct Beside {
 
 impl Beside {
     /// `None` if the trace tells no latencies, or nothing that it tells was simulated.
-    pub(super) fn of(recorded: &[(Work, Took)], runs: &[Findings], scheduler: &str, disk: &str) -> Option<Beside> {
+    fn of(recorded: &[(Work, Took)], runs: &[Findings], scheduler: &str, disk: &str) -> Option<Beside> {
         let row = |&(work, recorded): &(Work, Took)| {
             let jobs = || runs.iter().flat_map(|run| &run.jobs).map(|job| job.record.work(work));
             let ios: u64 = jobs().map(|done| done.ios).sum();
@@ -33,7 +49,7 @@ impl Beside {
         (!rows.is_empty()).then(|| Beside { scheduler: scheduler.to_owned(), disk: disk.to_owned(), rows })
     }
 
-    pub(super) fn table(&self) -> Table {
+    fn table(&self) -> Table {
         let mut table = Table::new(
             format!("recorded, and simulated under {} on {}", self.scheduler, self.disk),
             vec![
@@ -65,13 +81,13 @@ impl Beside {
     }
 
     /// Why a scheduler that looks so many times better cannot be proposed, if so.
-    pub(super) fn forbids(&self, times: f64) -> Option<String> {
+    fn forbids(&self, times: f64) -> Option<String> {
         let worst = self.worst();
         (worst >= times).then(|| {
             format!(
-                "No ranking: the model misses the recorded latencies by {worst:.2} times, more than the {times:.2} times \
-                 that the best scheduler looks better. It is right only for the disk (--disk) and the scheduler (the \
-                 first one) that the trace was recorded on."
+                "No ranking: the model misses the recorded latencies by {worst:.2} times, more than the {times:.2} \
+                 times that the best scheduler looks better. It is right only for the disk (--disk) and the \
+                 scheduler (the first one) that the trace was recorded on."
             )
         })
     }
