@@ -99,22 +99,7 @@ impl Way<'_> {
 
     /// Until the elevator has it: naps, and between them the plug, or flushes that have to come first.
     fn before(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant) {
-        let mut now = from;
-        for nap in self.naps {
-            let begins = nap.from.clamp(now, to);
-            let ends = nap.to.unwrap_or(to).clamp(begins, to);
-            self.awake(pieces, now, begins);
-            self.each(pieces, begins, ends, |moment| {
-                let whose = worker(moment).map_or(Whose::Nobody, |done| done.whose);
-                match nap.why {
-                    Keeps::Slot => Part::Slot(whose),
-                    Keeps::Policy(by) => Part::Policy(by, whose),
-                    Keeps::Max(group) => Part::Max(group),
-                }
-            });
-            now = ends;
-        }
-        self.awake(pieces, now, to);
+        through(self.timeline, self.naps, pieces, (from, to), |pieces, from, to| self.awake(pieces, from, to));
     }
 
     fn awake(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant) {
@@ -207,6 +192,39 @@ impl Way<'_> {
     fn each(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, part: impl Fn(&Moment) -> Part) {
         cut(pieces, from, to, self.timeline.closely(from, to), part);
     }
+}
+
+/// Time that a call spent for no transfer that is known: its submitter's naps, and the host's memory.
+pub(super) fn in_memory(timeline: &Timeline, naps: &[Nap], from: Instant, to: Instant) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    through(timeline, naps, &mut pieces, (from, to), |pieces, from, to| whole(pieces, (from, to), Part::Memory));
+    pieces
+}
+
+/// Cuts a stretch by the naps in it, and by what the disk was about meanwhile; `awake` has the rest.
+fn through(
+    timeline: &Timeline,
+    naps: &[Nap],
+    pieces: &mut Vec<Piece>,
+    (from, to): (Instant, Instant),
+    awake: impl Fn(&mut Vec<Piece>, Instant, Instant),
+) {
+    let mut now = from;
+    for nap in naps {
+        let begins = nap.from.clamp(now, to);
+        let ends = nap.to.unwrap_or(to).clamp(begins, to);
+        awake(pieces, now, begins);
+        cut(pieces, begins, ends, timeline.closely(begins, ends), |moment| {
+            let whose = worker(moment).map_or(Whose::Nobody, |done| done.whose);
+            match nap.why {
+                Keeps::Slot => Part::Slot(whose),
+                Keeps::Policy(by) => Part::Policy(by, whose),
+                Keeps::Max(group) => Part::Max(group),
+            }
+        });
+        now = ends;
+    }
+    awake(pieces, now, to);
 }
 
 /// Cuts a stretch by these moments of it; what lies before them is forgotten.

@@ -10,8 +10,8 @@ use blksched_disks::{Activity, Stint, Work};
 use super::blame::Blame;
 use super::calls::Transfers;
 use super::happening::{Begun, Happening, IoId, Kind, Onlooker};
-use super::part::{Piece, Whose};
-use super::path::{Keeps, Nap, Path, Stay, Way};
+use super::part::{Part, Piece, Whose, add};
+use super::path::{Keeps, Nap, Path, Stay, Way, in_memory};
 use super::timeline::{CACHED, Done, Timeline, whose};
 
 /// Which stories are wanted.
@@ -312,7 +312,7 @@ impl Storyteller {
         let Some(open) = self.open.get_mut(io.0 as usize).and_then(Option::take) else { return };
         let Open { nth, begun, begun_at, .. } = open;
         let pieces = match begun.kind {
-            Kind::Call => self.transfers.pieces((begun.by, begun.op), self.flusher, (begun_at, at)),
+            Kind::Call => self.call(begun, begun_at, at),
             Kind::Direct | Kind::Transfer => self.way(at, &open),
         };
         match begun.kind {
@@ -327,6 +327,23 @@ impl Storyteller {
         if self.timeline.len() >= self.next_forget {
             self.forget(at);
         }
+    }
+
+    /// A call: the transfers that it waited for, and between them its submitter's naps.
+    fn call(&self, begun: Begun, begun_at: Instant, at: Instant) -> Vec<Piece> {
+        let none = Vec::new();
+        let naps = self.naps.get(&begun.by).unwrap_or(&none);
+        let mut pieces = Vec::new();
+        for piece in self.transfers.pieces((begun.by, begun.op), self.flusher, (begun_at, at)) {
+            match piece.part {
+                Part::Memory => {
+                    let kept = in_memory(&self.timeline, naps, piece.from, piece.to);
+                    kept.into_iter().for_each(|piece| add(&mut pieces, piece));
+                }
+                _ => add(&mut pieces, piece),
+            }
+        }
+        pieces
     }
 
     fn way(&self, at: Instant, open: &Open) -> Vec<Piece> {
