@@ -45,7 +45,8 @@ impl CpuMeasure {
     fn part_of_latency(&self, measured: &Measured) -> f64 {
         let works = measured.jobs.iter().flat_map(|job| &job.work).filter(|(work, _)| *work != Work::Sync);
         let means = works.map(|(_, measure)| measure.clat[0].mean()).filter(|mean| *mean > 0.0);
-        means.map(|mean| self.per_io.mean() / mean).fold(0.0, f64::max)
+        // What takes less than an I/O costs is memory's, and no I/O.
+        means.map(|mean| self.per_io.mean() / mean).filter(|part| *part < 1.0).fold(0.0, f64::max)
     }
 }
 

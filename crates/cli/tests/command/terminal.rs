@@ -17,6 +17,12 @@ fn colours_come_when_they_are_asked_for_and_never_into_a_pipe() {
     assert!(refused(&["compare", "no-such-job"]).starts_with("error: `no-such-job`"));
 }
 
+#[test]
+fn a_write_that_memory_takes_does_not_make_figures_hang_on_the_processors() {
+    let text = compare(&["beside-a-backup", "--seeds", "1", "--elevators", "none,mq-deadline"]);
+    assert!(text.contains("write") && !text.contains("figures hang on what I/O costs"), "{text}");
+}
+
 #[cfg(unix)]
 #[test]
 fn names_of_files_need_not_be_texts() {
