@@ -1,6 +1,6 @@
 //! The host's processors: what an I/O costs them, on which of them a process runs, and who waits for whom.
 //!
-//! * [`HostCpus`]: how many there are and what things cost ([`CpuCosts`], a TOML preset with the source of each number).
+//! * [`HostCpus`]: how many there are, and what things cost ([`CpuCosts`], a TOML preset; each number says its source).
 //! * `Cores`: the state machine. It is given work, says when that is done, and knows nothing of queues and disks.
 //! * `placement`: which process runs where.
 //!

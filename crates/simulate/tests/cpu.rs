@@ -1,5 +1,5 @@
-//! Processors that I/O costs something: conservation, contention, hardware queues, determinism; and that nothing changes
-//! where it costs nothing.
+//! Processors that I/O costs something: conservation, contention, hardware queues, determinism; nothing changes where
+//! it costs nothing.
 
 use std::sync::Arc;
 

@@ -89,9 +89,9 @@ impl Fitted {
         let kernel: Vec<&str> = release.split(['.', '-']).take(2).collect();
         let mut text = format!(
             "# What an I/O costs the processors: made by `cargo xtask cpu-costs` on Linux {release}.\n\
-             # fio's random reads of 4 KiB (libaio) on a loop device over a file in memory; processor time of fio and of\n\
-             # the kernel's workers per I/O [us], the least of {repeats} repeats (the machine did other things), and the\n\
-             # greatest:\n"
+             # fio's random reads of 4 KiB (libaio) on a loop device over a file in memory; processor time of fio and\n\
+             # of the kernel's workers per I/O [us], the least of {repeats} repeats (it did other things), and\n\
+             # the greatest:\n"
         );
         for source in &self.sources {
             writeln!(text, "#   {source}").expect("a string");

@@ -63,8 +63,8 @@ pub(super) fn note(measured: &[Measured], preset: &str) -> Option<String> {
             _ => String::new(),
         };
         format!(
-            "figures hang on what I/O costs the processors (cpu={preset}): the busiest is busy for {} under {}{spun}; an \
-             I/O costs {}; --host cpu=off shows the disk alone",
+            "figures hang on what I/O costs the processors (cpu={preset}): the busiest is busy for {} under {}{spun}; \
+             an I/O costs {}; --host cpu=off shows the disk alone",
             percent(cpu.busiest.mean()),
             busiest.label(),
             Quantity::Time.show(cpu.per_io.mean()),
