@@ -189,7 +189,8 @@ impl DieMap {
             written: 0,
             copied: 0,
         };
-        die.fill(shape, needed + spare.max(1));
+        // After random writes the first write of all already finds too few free blocks.
+        die.fill(shape, needed + spare.max(1) + u32::from(shape.before == Before::Random));
         die
     }
 
