@@ -11,12 +11,14 @@ mod batch;
 mod budget;
 mod class;
 mod domain;
+mod listeners;
 mod service;
 
 pub use batch::{BatchEnd, BatchStart};
 pub use budget::{Injected, Raised, RaisingEnd};
 pub use class::ClassTurn;
 pub use domain::{DepthChange, Domain, DomainTurn, Latency};
+pub use listeners::Silence;
 pub use service::{Charged, DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
 
 /// Hears every reason, in the order in which things happen.
@@ -27,25 +29,6 @@ pub trait Listener {
     /// False if nothing listens: reasons are then not even made.
     fn is_listening(&self) -> bool {
         true
-    }
-}
-
-/// Nobody listens.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silence;
-
-impl Listener for Silence {
-    fn hear(&mut self, _at: Instant, _reason: Reason) {}
-
-    fn is_listening(&self) -> bool {
-        false
-    }
-}
-
-/// Keeps everything; for tests and replays.
-impl Listener for Vec<(Instant, Reason)> {
-    fn hear(&mut self, at: Instant, reason: Reason) {
-        self.push((at, reason));
     }
 }
 

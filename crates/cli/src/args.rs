@@ -136,6 +136,10 @@ pub(crate) struct CompareArguments {
     /// Print what to do as a file for the system instead of tables
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "csv", "markdown"])]
     pub(crate) emit: Option<Emit>,
+    /// Try every fitted value of the disk's model at both ends of its plausible range, one at a time: does the verdict
+    /// hang on it? (Without this, a table of the file at a time, as far as some seconds go.)
+    #[arg(long, conflicts_with_all = ["tune", "csv", "emit"])]
+    pub(crate) sensitivity: bool,
     /// The disk that --emit is for: its name on this machine, as in sda, or model:TEXT, or path:TEXT
     #[arg(long, value_name = "DISK", requires = "emit")]
     pub(crate) on: Option<String>,
@@ -166,6 +170,7 @@ impl CompareArguments {
             wide: false,
             goal: None,
             emit: None,
+            sensitivity: false,
             on: None,
         }
     }
@@ -310,6 +315,10 @@ pub(crate) struct ListArguments {
     /// `iocost`, or the name of an elevator (name[@kernel]) or a disk [default: the first three]
     #[arg(value_parser = FileName)]
     pub(crate) what: Option<String>,
+    /// Of a disk: try every fitted value of its model at both ends of its plausible range; which of its bare figures,
+    /// and whether the verdict of a plain `blksched compare`, hang on it
+    #[arg(long, requires = "what")]
+    pub(crate) sensitivity: bool,
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,

@@ -18,6 +18,7 @@ mod recorded;
 mod role;
 mod runs;
 pub(crate) mod sample;
+mod sensitivity;
 mod tables;
 mod tune;
 mod value;
@@ -41,6 +42,8 @@ pub(crate) use matrix::{MatrixArguments, run as matrix};
 use measured::Measured;
 pub(crate) use role::Role;
 use runs::Runs;
+use sensitivity::Sensitivity;
+pub(crate) use sensitivity::of_disk;
 
 /// Everything that a comparison came to.
 struct Comparison<'a> {
@@ -58,6 +61,8 @@ struct Comparison<'a> {
     used: Vec<(String, Trial)>,
     /// What a trace recorded, beside what was simulated.
     beside: Option<Table>,
+    /// What the verdict hangs on.
+    sensitivity: Option<Sensitivity>,
     sentences: Vec<String>,
     notes: Vec<String>,
 }
@@ -102,13 +107,15 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         _ => None,
     };
     let unranked = stage.workload.unranked.as_ref().map(|why| format!("No ranking: the trace {why}."));
-    let action = action::choose(&measured, &contrasts, goal, runs.looks).filter(|_| unranked.is_none());
+    let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks).filter(|_| unranked.is_none());
     let (beside, wrong) = recorded::judge(&stage, &runs.findings[0], &contenders[0].name, action.as_ref());
     let action = action.filter(|_| wrong.is_none());
+    let sensitivity = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
     let mut sentences = sentences(&measured, &contrasts, unranked, action.as_ref());
     sentences.extend(wrong);
     let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
     sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
+    sentences.extend(sensitivity.as_ref().map(Sensitivity::sentence));
     let mut notes = notes(arguments, &stage, &measured, length);
     notes.extend(runs.notes());
     notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
@@ -127,6 +134,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         worth,
         used,
         beside,
+        sensitivity,
         sentences,
         notes,
     })
@@ -183,7 +191,8 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
             let used = used::line(&comparison.used, arguments.scene.host.cpu_name());
             let mut text = output::paragraph(&heading(comparison)) + &output::paragraph(&used) + "\n";
             let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
-            for table in tables.iter().chain(&comparison.worth).chain(&comparison.beside) {
+            let hangs = comparison.sensitivity.as_ref().filter(|_| arguments.sensitivity).map(|it| it.table(None));
+            for table in tables.iter().chain(&comparison.worth).chain(&comparison.beside).chain(&hangs) {
                 text += &output::render(table, look);
                 text += "\n";
             }
@@ -191,6 +200,8 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
             if action.is_some_and(|action| action.chosen().is_some()) {
                 text += "With --emit udev, tuned or sysfs this becomes a change to your system, and its undo.\n";
             }
+            let truth = blksched_disks::sheet::truth(&stage.disk).sentence();
+            text += &output::paragraph(&format!("Disk {}: {truth}.", stage.disk.name));
             text + &output::notes(&comparison.notes)
         }
     };

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::scene::{Scene, When};
 pub(crate) use contender::{AROUND, Contender, contenders, notes_on, unthrottled};
 pub(crate) use groups::notes_on_files;
+pub(crate) use workload::DEFAULT_LOAD;
 use workload::Workload;
 
 /// A workload laid out on a disk.

@@ -20,6 +20,7 @@ use crate::output::{self, Look, render};
 
 pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let tables = match arguments.what.as_deref() {
+        Some(name) if arguments.sensitivity => sensitivity(name, catalogue)?,
         None => vec![elevators(catalogue), disks(), workloads()],
         Some("elevators") => vec![elevators(catalogue)],
         Some("disks") => vec![disks()],
@@ -192,6 +193,20 @@ fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<(Entry, Option<Str
     Ok((Entry { presets: &presets[at..=at], ..choice.entry }, choice.note()))
 }
 
+/// A disk's data sheet, and what hangs on its fitted values.
+fn sensitivity(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
+    let disk = blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?;
+    let mut tables = vec![data_sheet(&disk)];
+    match crate::compare::of_disk(&disk, catalogue)? {
+        Some(table) => tables.push(table),
+        None => {
+            tables[0]
+                .note("its file names no fitted values with plausible ranges under [fit], so there is nothing to try");
+        }
+    }
+    Ok(tables)
+}
+
 /// What a disk does by itself, beside what its source says.
 fn data_sheet(disk: &DiskSpec) -> Table {
     let columns = [
@@ -222,6 +237,12 @@ fn data_sheet(disk: &DiskSpec) -> Table {
     table.note(
         "measured on the bare model at rest, without scheduler or host; rates in powers of 1000 as on data sheets",
     );
+    table.note(format!("validated: {}", sheet::truth(disk).sentence()));
+    let fitted = disk.fitted();
+    if !fitted.is_empty() {
+        let keys: Vec<&str> = fitted.iter().map(|fit| fit.key.as_str()).collect();
+        table.note(format!("fitted: {}; --sensitivity shows what hangs on each", keys.join(", ")));
+    }
     table
 }
 

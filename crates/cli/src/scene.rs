@@ -55,7 +55,8 @@ pub(crate) struct Scene {
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub(crate) wbt_lat_usec: Option<u64>,
     /// The host: its memory, for buffered I/O, as in memory=1g,dirty_ratio=20 (`blksched list host` shows all); its
-    /// processors, as in cpus=8, and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML file
+    /// processors, as in cpus=8, and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML
+    /// file
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostSettings::parse, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,

@@ -248,42 +248,71 @@ fn a_database_beside_a_backup_gets_the_verdict_of_its_administrator() {
 }
 
 #[test]
-#[ignore = "slow: the default comparison with every fitted number halved and doubled"]
+#[ignore = "slow: the default comparison at both ends of the plausible range of everything fitted"]
 fn the_default_verdict_survives_what_is_fitted() {
-    let preset = include_str!("../../disks/presets/hdd-7200.toml");
-    let goal = ["--goal", "reader: mean read, log: mean fsync", "--seeds", "5"];
-    let proposed = |disk: &str| {
-        let output = blksched(&[&["compare", "--json", "--disk", disk], &goal[..]].concat());
-        let value: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-        Some(value["action"]["use"].clone())
-    };
-    let usual = proposed("hdd-7200").expect("the preset loads");
-    let mut tried = 0;
-    for (nth, line) in preset.lines().enumerate().filter(|(_, line)| line.contains("# FIT")) {
-        for factor in [0.5, 2.0] {
-            let Some(changed) = scaled(line, factor) else { continue };
-            let text: String = preset
-                .lines()
-                .enumerate()
-                .map(|(at, old)| if at == nth { changed.clone() } else { old.to_owned() } + "\n")
-                .collect();
-            // A value out of range is refused, and says nothing.
-            if let Some(found) = proposed(&job_file("fitted.toml", &text)) {
-                assert_eq!(found, usual, "{line} times {factor}");
-                tried += 1;
-            }
-        }
-    }
-    assert!(tried >= 10, "{tried}");
+    let output = blksched(&["compare", "--json", "--sensitivity"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = &value["sensitivity"];
+    assert!(found["fitted"].as_u64() >= Some(15) && found["tried"] == found["fitted"], "{found:#}");
+    let moved = found["moved"].as_array().expect("a list");
+    let turned: Vec<_> = moved.iter().filter(|moved| moved["turns"] == true).collect();
+    assert!(turned.is_empty() && moved.len() as u64 == 2 * found["fitted"].as_u64().unwrap_or(0), "{turned:#?}");
 }
 
-/// `age_limit = "1s" # FIT` with its number times `factor`.
-fn scaled(line: &str, factor: f64) -> Option<String> {
-    let at = line.find(|c: char| c.is_ascii_digit())?;
-    let rest = &line[at..];
-    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-    let number = rest[..end].parse::<f64>().ok()? * factor;
-    (line[..at].contains('=') && number > 0.0).then(|| format!("{}{number}{}", &line[..at], &rest[end..]))
+/// A disk whose fitted seek decides everything, and one whose fits decide nothing.
+const HANGS: &str = "\
+kind = \"fixed\"
+description = \"a disk whose service was guessed\"
+capacity = \"100GB\"
+max_command = \"1MiB\"
+depth = 32
+channels = 1
+service = \"2ms\"
+[fit]
+service = \"1ms to 40ms\"
+";
+
+#[test]
+fn a_verdict_that_hangs_on_a_fitted_value_says_so() {
+    let disk = job_file("hangs.toml", HANGS);
+    let jobs = "[global]\ndirect=1\nruntime=2\nfilename=/dev/sda\n[slow]\nrw=randread\nrate_iops=20\n\
+                [crowd]\nrw=randread\nioengine=libaio\niodepth=24\nrate_iops=200\n";
+    let load = job_file("hangs.fio", jobs);
+    let arguments = ["compare", &load, "--disk", &disk, "--elevators", "mq-deadline,bfq", "--seeds", "3"];
+    let output = blksched(&[&arguments[..], &["--json", "--sensitivity"]].concat());
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let moved = value["sensitivity"]["moved"].as_array().expect("a list");
+    assert_eq!(moved.len(), 2, "{moved:#?}");
+    assert_eq!(moved[0]["turns"], false, "an idle disk is an idle disk: {moved:#?}");
+    assert_eq!(moved[1]["turns"], true, "a disk that cannot keep up is another: {moved:#?}");
+    let text = compare(&arguments[1..]).replace('\n', " ");
+    assert!(text.contains("That hangs on fitted values of"), "{text}");
+    assert!(text.contains("with service = 40ms (here 2ms, plausible 1ms to 40ms)"), "{text}");
+    assert!(text.contains("no published figures; no response-time trace."), "{text}");
+    let plain = job_file("plain.toml", HANGS.split("[fit]").next().expect("a head"));
+    let text = compare(&["--disk", &plain, "--seeds", "2", "--elevators", "mq-deadline,bfq", "--time", "1"]);
+    assert!(!text.contains("fitted values"), "{text}");
+}
+
+#[test]
+fn list_says_how_true_a_disk_is_and_what_hangs_on_what_was_fitted() {
+    let list = |arguments: &[&str]| {
+        let output = blksched(&[&["list"], arguments].concat());
+        String::from_utf8(output.stdout).expect("text").replace('\n', " ")
+    };
+    let sheet = list(&["sata-2009"]);
+    assert!(sheet.contains("validated: ") && sheet.contains("no response-time trace"), "{sheet}");
+    assert!(sheet.contains("fitted: "), "{sheet}");
+    let array = list(&["raid5:3xhdd-7200"]);
+    assert!(
+        array.contains("each member: bare figures within") && array.contains("as a whole against nothing"),
+        "{array}"
+    );
+    assert!(refused(&["list", "hdd-72", "--sensitivity"]).contains("did you mean `hdd-7200`?"));
+    assert!(refused(&["list", "--sensitivity"]).contains("required"));
+    let wrong = job_file("wrong.toml", &HANGS.replace("1ms to 40ms", "1ms to 40"));
+    let said = refused(&["list", &wrong, "--sensitivity"]);
+    assert!(said.contains("[fit]: ") && said.contains("`service`"), "{said}");
 }
 
 #[test]

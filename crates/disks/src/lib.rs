@@ -53,10 +53,10 @@ pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
     AfterHit, Before, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CollectionSpec,
     CommandOverheads, Counts, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec,
-    FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel, LayoutSpec,
-    Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec,
-    Overwritten, PageMapSpec, PowerLoss, QueueOrder, RaidSpec, Rate, Reach, RebuildSpec, SeekSpec, SixFigures,
-    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Watermarks, WriteCacheSpec, Written, ZoneSpec, ZonesSpec,
-    iocost_models, load, load_changed, parse, presets,
+    Fit, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel,
+    LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec,
+    OverheadSpec, Overwritten, PageMapSpec, PowerLoss, QueueOrder, RaidSpec, Rate, Reach, RebuildSpec, SeekSpec,
+    SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermarks, WriteCacheSpec, Written,
+    ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse, presets,
 };
 pub use stint::{Stint, Work};

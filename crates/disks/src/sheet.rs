@@ -6,8 +6,10 @@ use crate::{DiskSpec, SixFigures};
 
 mod bench;
 mod figure;
+mod truth;
 
 pub use figure::{Figure, FigureUnit};
+pub use truth::{Truth, truth};
 
 /// One line of the sheet.
 #[derive(Clone, Debug, PartialEq)]

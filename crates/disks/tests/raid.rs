@@ -37,6 +37,8 @@ fn array(level: Level, members: u32, change: impl FnOnce(&mut RaidSpec)) -> Disk
         attached: blksched_disks::Attached::Scsi,
         middleware: Default::default(),
         published: Vec::new(),
+        validated: Vec::new(),
+        fits: Vec::new(),
     }
 }
 

@@ -57,7 +57,7 @@ fn every_number_of_a_preset_has_a_source() {
         include_str!("../presets/null.toml"),
     ] {
         // A published figure names its source in a line of its own.
-        let parameters = text.split("[[published]]").next().unwrap_or(text);
+        let parameters = text.split("\n[fit]").next().unwrap_or(text);
         for line in parameters.lines().filter(|line| line.contains(" = ")) {
             let word = line.starts_with("kind") || line.starts_with("description");
             let sourced = ["# READ: ", "# MEMORY: ", "# FIT: "].iter().any(|source| line.contains(source));
@@ -124,7 +124,7 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
         complaint("[zones]", "[zons]"),
         "my.toml:10:2: unknown key `zons`: expected here one of kind, description, attached, capacity, max_command, \
          speed, zones, geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, delay, caps, \
-         tracer, published; did you mean `zones`?"
+         tracer, published, validated, fit; did you mean `zones`?"
     );
 }
 
@@ -208,4 +208,79 @@ fn the_drive_that_starves_differs_from_the_one_that_yields_in_its_queue_alone() 
     assert_ne!(yields.ncq, starves.ncq);
     yields.ncq = starves.ncq;
     assert_eq!(yields, starves);
+}
+
+/// The keys that a preset's text marks as fitted, with their tables.
+fn marked(text: &str) -> Vec<String> {
+    let (mut table, mut keys) = (String::new(), Vec::new());
+    for line in text.split("\n[fit]").next().unwrap_or(text).lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            table = name.split(']').next().unwrap_or(name).to_owned() + ".";
+        } else if line.split_once("# ").is_some_and(|(_, known)| known.starts_with("FIT")) {
+            keys.push(table.clone() + line.split(" = ").next().unwrap_or(line));
+        }
+    }
+    keys.sort();
+    keys
+}
+
+/// The number in front, and what stands behind it.
+fn number(text: &str) -> (f64, &str) {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (text[..digits].parse().unwrap_or(f64::NAN), &text[digits..])
+}
+
+#[test]
+fn every_fit_of_a_preset_has_a_range_with_the_value_in_it_and_a_disk_at_both_ends() {
+    let mut wrong = Vec::new();
+    for preset in presets() {
+        let text = std::fs::read_to_string(format!("presets/{}.toml", preset.name)).unwrap();
+        let mut known: Vec<String> = preset.fits.iter().map(|fit| fit.key.clone()).collect();
+        known.sort();
+        assert_eq!(known, marked(&text), "{}", preset.name);
+        for fit in &preset.fits {
+            assert_ne!(fit.ends[0], fit.ends[1], "{}: {}", preset.name, fit.key);
+            for end in &fit.ends {
+                let changed = preset.changed(&[(fit.key.clone(), end.clone())]);
+                let changed = match changed {
+                    Ok(changed) => changed,
+                    Err(error) => {
+                        wrong.push(error.to_string());
+                        continue;
+                    }
+                };
+                assert!(*end == fit.value || changed.model != preset.model || changed != preset, "{}", fit.key);
+            }
+            let [low, value, high] = [&fit.ends[0], &fit.value, &fit.ends[1]].map(|text| number(text));
+            if low.1 == value.1 && value.1 == high.1 && !value.0.is_nan() {
+                assert!(low.0 <= value.0 && value.0 <= high.0, "{}: {fit:?}", preset.name);
+            }
+        }
+        // All of a table at once, as a comparison tries them.
+        for fit in &preset.fits {
+            for end in 0..2 {
+                let of = preset.fits.iter().filter(|other| other.section() == fit.section());
+                let all: Vec<_> = of.map(|other| (other.key.clone(), other.ends[end].clone())).collect();
+                wrong.extend(preset.changed(&all).err().map(|error| format!("{all:?}: {error}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let array = load("raid5:4xhdd-7200").unwrap();
+    assert_eq!(array.fitted(), load("hdd-7200").unwrap().fits, "an array's are its members'");
+    let changed = array.changed(&[("write_cache.share".to_owned(), "10%".to_owned())]).unwrap();
+    assert_ne!(changed.model, array.model);
+}
+
+#[test]
+fn a_wrong_range_is_told_where_and_why() {
+    let wrong = |from: &str, to: &str| complaint(from, to);
+    let text = wrong("zones.inner = \"20MB/s to", "zones.iner = \"20MB/s to");
+    assert!(text.contains("`zones.iner` is not in this file") && text.ends_with("did you mean `inner`?"), "{text}");
+    let text = wrong("\"20MB/s to 26MB/s\"", "\"20MB/s\"");
+    assert!(text.contains("\"20MB/s\" is no range of `zones.inner`: expected both ends"), "{text}");
+    let text = wrong("[fit]", "[fits]");
+    assert!(text.contains("unknown key `fits`") && text.ends_with("did you mean `fit`?"), "{text}");
+    let text = wrong("[[published]]", "[[validated]]\nagainst = \"a trace\"\nerror = \"3\"\n[[published]]");
+    assert!(text.contains("\"3\" is no error: expected percents"), "{text}");
 }

@@ -15,6 +15,7 @@ use super::figure::Figure;
 use super::measured::{JobMeasure, Measured, Total};
 use super::memory::MemoryMeasure;
 use super::sample::sample;
+use super::sensitivity::Sensitivity;
 use crate::input::Stage;
 use crate::scene::{Scene, host_settings};
 use crate::used;
@@ -50,6 +51,7 @@ pub(crate) fn document(schema: &'static str, run: &Run<'_>, rest: Value) -> Stri
         disk: json!({
             "name": stage.disk.name,
             "description": stage.disk.description,
+            "validated": blksched_disks::sheet::truth(&stage.disk).sentence(),
             "bytes": facts.sectors * 512,
             "rotational": facts.rotational,
             "depth": facts.depth,
@@ -102,6 +104,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
         "worth": comparison.worth.as_ref().map(Table::json),
         "recorded": comparison.beside.as_ref().map(Table::json),
         "verdict": sentences,
+        "sensitivity": comparison.sensitivity.as_ref().map(Sensitivity::json),
         "action": action.map_or(Value::Null, proposal),
         "notes": notes,
     });

@@ -25,17 +25,17 @@ const MOST_SEEDS: u32 = 40;
 const LOOKS: u32 = 4;
 
 pub(super) struct Runs<'a> {
-    arguments: &'a CompareArguments,
-    stage: &'a Stage,
-    contenders: &'a [Contender],
-    limit: Span,
-    first: u64,
+    pub(super) arguments: &'a CompareArguments,
+    pub(super) stage: &'a Stage,
+    pub(super) contenders: &'a [Contender],
+    pub(super) limit: Span,
+    pub(super) first: u64,
     seeds: u32,
     /// How often the verdict is looked at.
     pub(super) looks: u32,
     /// Of each contender, seed by seed.
     pub(super) findings: Vec<Vec<Findings>>,
-    interrupted: Arc<AtomicBool>,
+    pub(super) interrupted: Arc<AtomicBool>,
     undecided: bool,
 }
 

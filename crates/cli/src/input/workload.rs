@@ -20,7 +20,7 @@ use crate::input::{bytes_of, text_beside, text_of};
 use crate::scene::Scene;
 
 /// The workload that runs when none is named.
-const DEFAULT: &str = "beside-a-backup";
+pub(crate) const DEFAULT_LOAD: &str = "beside-a-backup";
 /// What the options typed as fio's are called in messages.
 const COMMAND_LINE: &str = "command line";
 
@@ -53,7 +53,7 @@ enum Word {
 impl Workload {
     pub(crate) fn load(scene: &Scene) -> Result<Workload, Failure> {
         let names: Vec<&str> = scene.jobs.iter().map(String::as_str).collect();
-        let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT] } else { names };
+        let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_LOAD] } else { names };
         if names.iter().filter(|name| **name == "-").count() > 1 {
             return Err(Failure::Input("`-` stands there twice: standard input can be read once".to_owned()));
         }

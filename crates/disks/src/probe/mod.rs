@@ -98,7 +98,7 @@ pub fn measure(
             Err(error) => stopped = Some(error),
         }
     }
-    let toml = text::with_error(&toml, &held_back);
+    let toml = text::with_error(&toml, &held_back) + &text::validated(&held_back);
     Ok(Outcome { toml, spec, held_back, stopped, took: session.elapsed() })
 }
 

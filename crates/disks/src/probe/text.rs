@@ -39,3 +39,13 @@ pub(super) fn with_error(toml: &str, held_back: &[HeldBack]) -> String {
     }
     out + toml
 }
+
+/// What the model was held against, as tables for the file's end.
+pub(super) fn validated(held_back: &[HeldBack]) -> String {
+    let mut out = String::new();
+    for part in held_back {
+        let (name, percent) = (part.name.replace(['"', '\\'], "'"), 100.0 * part.relative());
+        let _ = writeln!(out, "\n[[validated]]\nagainst = \"held back: {name}\"\nerror = \"{percent:.1}%\"");
+    }
+    out
+}

@@ -367,5 +367,5 @@ fn with_notes(toml: &str, unknown: &[String], held_back: Option<&HeldBack>) -> S
     for what in unknown {
         let _ = writeln!(out, "# The trace cannot tell {what}.");
     }
-    out + toml
+    out + toml + &super::text::validated(held_back.map_or(&[], core::slice::from_ref))
 }

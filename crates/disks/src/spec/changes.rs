@@ -29,7 +29,7 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
     let mut disk = parse_changed(name_or_path, &text, changes)?;
     disk.name = format!("{name_or_path} changed");
     // What is published is about the disk as it was.
-    disk.published = Vec::new();
+    (disk.published, disk.validated, disk.fits) = (Vec::new(), Vec::new(), Vec::new());
     Ok(disk)
 }
 
@@ -45,7 +45,16 @@ pub(crate) fn parse_changed(file: &str, text: &str, changes: &[(String, String)]
     }
     let (top, model, attached, middleware) = read_disk(source, document.get_ref(), 0..0)?;
     let (name, description) = (file.to_owned(), top.text("description")?.value);
-    Ok(DiskSpec { name, description, model, attached, middleware, published: Vec::new() })
+    Ok(DiskSpec {
+        name,
+        description,
+        model,
+        attached,
+        middleware,
+        published: Vec::new(),
+        validated: Vec::new(),
+        fits: Vec::new(),
+    })
 }
 
 /// `x = "8ms"`, or `x = 16` for what is a whole number.

@@ -223,6 +223,8 @@ pub(super) const KEYS: &[&str] = &[
     "caps",
     "tracer",
     "published",
+    "validated",
+    "fit",
 ];
 
 const WRITE_CACHE_KEYS: &[&str] =

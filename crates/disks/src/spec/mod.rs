@@ -4,7 +4,8 @@
 //! carries its unit in the value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional
 //! mechanisms may be left out.
 //! `[[fault]]`, `[delay]` and `[tracer]` stand around a disk of any kind.
-//! `[[published]]` quotes what others say of it, and changes nothing.
+//! `[[published]]` quotes what others say of it, `[[validated]]` what it was held against, `[fit]` how sure its fitted
+//! values are; they change nothing.
 //! `presets/` holds examples with the source of every number.
 
 use std::fs::File;
@@ -24,6 +25,7 @@ use crate::{Attached, Disk};
 mod bound;
 mod changes;
 mod error;
+mod fit;
 mod hdd;
 mod iocost;
 mod layout;
@@ -40,6 +42,7 @@ mod units;
 pub use changes::load_changed;
 pub(crate) use changes::parse_changed;
 pub use error::DiskError;
+pub use fit::{Fit, Validated};
 pub use hdd::{
     CacheOrder, DestageSpec, FlushMode, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder,
     SeekSpec, WriteCacheSpec, ZonesSpec,
@@ -72,6 +75,10 @@ pub struct DiskSpec {
     pub middleware: MiddlewareSpec,
     /// `[[published]]`: what others say of it, for its data sheet.
     pub published: Vec<Published>,
+    /// `[[validated]]`: what else it was held against.
+    pub validated: Vec<Validated>,
+    /// `[fit]`: what was fitted, and its plausible ranges.
+    pub fits: Vec<Fit>,
 }
 
 /// The kinds of disk.
@@ -277,7 +284,9 @@ pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
     let document = source.parse()?;
     let (top, model, attached, middleware) = read_disk(source, document.get_ref(), 0..0)?;
     let (name, description) = (file.to_owned(), top.text("description")?.value);
-    Ok(DiskSpec { name, description, model, attached, middleware, published: published::read(&top)? })
+    let (published, validated) = (published::read(&top)?, fit::validated(&top)?);
+    let fits = fit::read(source, document.get_ref())?;
+    Ok(DiskSpec { name, description, model, attached, middleware, published, validated, fits })
 }
 
 /// A disk from a table, which may be the document or a member's.
@@ -341,6 +350,8 @@ impl Kind {
                 "caps",
                 "tracer",
                 "published",
+                "validated",
+                "fit",
             ],
             Kind::Fixed => &[
                 "kind",
@@ -357,6 +368,8 @@ impl Kind {
                 "caps",
                 "tracer",
                 "published",
+                "validated",
+                "fit",
             ],
             Kind::Hdd => hdd::KEYS,
             Kind::Ssd => ssd::KEYS,

@@ -114,6 +114,8 @@ pub(super) const KEYS: &[&str] = &[
     "caps",
     "tracer",
     "published",
+    "validated",
+    "fit",
 ];
 
 pub(super) const LEVELS: [(&str, Level); 5] =
@@ -237,6 +239,8 @@ fn members(top: &Section<'_>) -> Result<Vec<DiskSpec>, DiskError> {
             attached,
             middleware,
             published: published::read(&section)?,
+            validated: super::fit::validated(&section)?,
+            fits: Vec::new(),
         });
     }
     Ok(members)

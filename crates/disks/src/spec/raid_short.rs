@@ -70,6 +70,8 @@ fn read(text: &str, level: &str, rest: &str) -> Result<DiskSpec, DiskError> {
         attached: Attached::Scsi,
         middleware: Default::default(),
         published: Vec::new(),
+        validated: Vec::new(),
+        fits: Vec::new(),
     })
 }
 

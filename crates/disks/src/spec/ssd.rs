@@ -194,6 +194,8 @@ pub(super) const KEYS: &[&str] = &[
     "caps",
     "tracer",
     "published",
+    "validated",
+    "fit",
 ];
 
 const OVERHEAD: &[&str] =

@@ -1,0 +1,23 @@
+//! The plainest listeners: one that does not listen, and one that keeps everything.
+
+use super::{Listener, Reason};
+use crate::time::Instant;
+
+/// Nobody listens.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silence;
+
+impl Listener for Silence {
+    fn hear(&mut self, _at: Instant, _reason: Reason) {}
+
+    fn is_listening(&self) -> bool {
+        false
+    }
+}
+
+/// Keeps everything; for tests and replays.
+impl Listener for Vec<(Instant, Reason)> {
+    fn hear(&mut self, at: Instant, reason: Reason) {
+        self.push((at, reason));
+    }
+}

@@ -1,0 +1,455 @@
+//! Does the verdict hang on what was fitted in the disk's model?
+//!
+//! **Rule** A disk's file gives each fitted value a plausible range (`[fit]`). All values of one table of the file are
+//! moved together to either end, and the verdict is made anew there; where it is another, each of them is moved alone.
+//! Most ends are looked at with one seed: if the scores there are on the same side of what is worth a change as before,
+//! by twice their spread over the seeds, the verdict stands. `--sensitivity` looks at each value alone, with all seeds.
+//! Without it so many requests are simulated at most, in all, so that it costs seconds; the answer says what was left.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use blksched::Catalogue;
+use blksched_disks::sheet::{self, SheetLine};
+use blksched_disks::{DiskSpec, Fit};
+use blksched_measure::Table;
+use blksched_simulate::{Findings, Grid};
+use serde_json::{Value, json};
+
+use super::action::{self, Action, WORTH_IT};
+use super::contrast::{self, times};
+use super::goal::Goal;
+use super::measured::Measured;
+use super::runs::Runs;
+use crate::args::CompareArguments;
+use crate::failure::Failure;
+use crate::input::{Stage, contenders};
+use crate::list::words;
+use crate::progress::Progress;
+use crate::scene::Scene;
+
+/// Requests that are simulated at most unless somebody asks for the whole: some seconds' worth.
+const MOST_REQUESTS: u64 = 1_500_000;
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// Table by table, as far as the budget goes.
+    Tables,
+    /// Each value alone, whatever it costs.
+    Each,
+}
+
+/// A verdict in two words, and how much better what is proposed, or the best of the rest, is.
+#[derive(Clone, Debug, PartialEq)]
+struct Said {
+    verdict: String,
+    ratio: Option<f64>,
+}
+
+/// The verdict with some values moved.
+#[derive(Clone, Debug)]
+struct Moved {
+    changes: Vec<(String, String)>,
+    /// None: such a disk was not run (it has another size, on which the load lies elsewhere).
+    said: Option<Said>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Sensitivity {
+    disk: String,
+    fits: Vec<Fit>,
+    /// How many of them were moved.
+    tried: usize,
+    base: Said,
+    how: How,
+    /// Those that turn the verdict; with [`How::Each`] all.
+    moved: Vec<Moved>,
+}
+
+/// What is compared, and how it came out.
+struct Base<'a> {
+    runs: &'a Runs<'a>,
+    measured: &'a [Measured],
+    goal: &'a Goal,
+}
+
+/// What stands below a verdict. Rows of samples, a file for the system and a search say nothing of it.
+pub(super) fn below(
+    runs: &Runs<'_>,
+    measured: &[Measured],
+    goal: &Goal,
+    action: Option<&Action<'_>>,
+) -> Result<Option<Sensitivity>, Failure> {
+    let arguments = runs.arguments;
+    let asked = !arguments.csv && arguments.emit.is_none() && arguments.tune.is_none();
+    let how = if arguments.sensitivity { How::Each } else { How::Tables };
+    action.filter(|_| asked).map_or(Ok(None), |action| of(&Base { runs, measured, goal }, action, how))
+}
+
+/// `None`: nothing was fitted, or there is no verdict to turn.
+fn of(base: &Base<'_>, action: &Action<'_>, how: How) -> Result<Option<Sensitivity>, Failure> {
+    let fits = base.runs.stage.disk.fitted();
+    let seeds = base.runs.findings[0].len();
+    if fits.is_empty() || action.candidates.is_empty() || seeds < 2 {
+        return Ok(None);
+    }
+    let mut search = Search { base, spent: 0, margin: margin(base, action), present: present(base) };
+    let mut found = Sensitivity {
+        disk: base.runs.stage.disk.name.clone(),
+        base: said(action),
+        tried: 0,
+        how,
+        moved: Vec::new(),
+        fits: fits.clone(),
+    };
+    match how {
+        How::Each => search.each(&fits, &mut found)?,
+        How::Tables => search.tables(&fits, &mut found)?,
+    }
+    Ok(Some(found))
+}
+
+/// Of a disk by itself: each fitted value at both ends of its range, the bare figures that move, and the verdict of the
+/// default load. `None`: nothing was fitted.
+pub(crate) fn of_disk(disk: &DiskSpec, catalogue: &Catalogue) -> Result<Option<Table>, Failure> {
+    let scene = Scene::of(QUESTION, &disk.name, 1);
+    let arguments = CompareArguments::of(scene, SEEDS, None);
+    let (stage, _) = Stage::load(&arguments.scene)?.without_logs();
+    let default = stage.kernel_default(&arguments.scene).to_owned();
+    let others = ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).into_iter().filter(|name| *name != default);
+    let names: Vec<String> = std::iter::once(default.clone()).chain(others).collect();
+    let contenders = contenders("--elevators", &names, &[], catalogue)?;
+    let length = stage.length(&arguments.scene, &contenders[0])?;
+    let stage = stage.cut(length);
+    let mut runs = Runs::new(&arguments, &stage, &contenders, length.limit, 1);
+    let goal = runs.more(SEEDS, None)?;
+    let measured = runs.measured();
+    let action = action::choose(&measured, &contrast::contrasts(&measured, 1), goal.clone(), 1);
+    let base = Base { runs: &runs, measured: &measured, goal: &goal };
+    let Some(found) = action.map(|action| of(&base, &action, How::Each)).transpose()?.flatten() else {
+        return Ok(None);
+    };
+    let before = sheet::data_sheet(disk);
+    let moves = |fit: &Fit, end: &str| match disk.changed(&[(fit.key.clone(), end.to_owned())]) {
+        Ok(changed) => figures_that_move(&before, &sheet::data_sheet(&changed)),
+        Err(error) => error.to_string(),
+    };
+    let mut table = found.table(Some(&moves));
+    table.note(format!(
+        "verdict: of `blksched compare {QUESTION} --disk {}` with {SEEDS} seeds; {}",
+        disk.name,
+        found.sentence()
+    ));
+    Ok(Some(table))
+}
+
+/// The load that is compared by default.
+const QUESTION: &str = crate::input::DEFAULT_LOAD;
+const SEEDS: u32 = 5;
+
+/// `sequential_read -6 %`, for those that move by one per cent at least.
+fn figures_that_move(before: &[SheetLine], after: &[SheetLine]) -> String {
+    let moved = |line: &SheetLine| {
+        let now = after.iter().find(|other| other.figure == line.figure)?.model;
+        let percent = 100.0 * (now / line.model - 1.0);
+        (percent.abs() >= 1.0).then(|| format!("{} {percent:+.0} %", line.figure.name()))
+    };
+    let moved: Vec<String> = before.iter().filter_map(moved).collect();
+    if moved.is_empty() { "none".to_owned() } else { moved.join(", ") }
+}
+
+/// How far each candidate's score is to be from what is worth a change for one seed to be enough.
+fn margin(base: &Base<'_>, action: &Action<'_>) -> f64 {
+    let widths = action.candidates.iter().map(|candidate| (candidate.score.high / candidate.score.low).ln() / 2.0);
+    let widest = widths.filter(|width| width.is_finite()).fold(0.0, f64::max);
+    // From the interval of the mean to the spread of one seed.
+    widest * (base.runs.findings[0].len() as f64).sqrt() / 2.0
+}
+
+/// The default and the candidates, by number.
+fn present(base: &Base<'_>) -> Vec<usize> {
+    std::iter::once(0).chain((1..base.runs.contenders.len()).filter(|&nth| base.measured[nth].is_present)).collect()
+}
+
+fn said(action: &Action<'_>) -> Said {
+    let best = action.chosen().or(action.candidates.first());
+    let ratio = best.map(|best| best.score.ratio).filter(|ratio| ratio.is_finite());
+    match action.chosen() {
+        Some(chosen) => Said { verdict: format!("use {}", chosen.scheduler.label()), ratio },
+        None => Said { verdict: format!("keep {}", action.default.label()), ratio },
+    }
+}
+
+struct Search<'a> {
+    base: &'a Base<'a>,
+    /// Requests simulated so far.
+    spent: u64,
+    margin: f64,
+    present: Vec<usize>,
+}
+
+impl Search<'_> {
+    fn each(&mut self, fits: &[Fit], found: &mut Sensitivity) -> Result<(), Failure> {
+        let progress = Progress::new(2 * fits.len() * self.present.len() * self.seeds());
+        for fit in fits {
+            for end in &fit.ends {
+                let changes = vec![(fit.key.clone(), end.clone())];
+                let said = self.verdict(&changes, &progress)?;
+                found.moved.push(Moved { changes, said });
+            }
+            if self.is_interrupted() {
+                break;
+            }
+            found.tried += 1;
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    fn tables(&mut self, fits: &[Fit], found: &mut Sensitivity) -> Result<(), Failure> {
+        let mut tables: Vec<Vec<&Fit>> = Vec::new();
+        for fit in fits {
+            match tables.iter_mut().find(|table| table[0].section() == fit.section()) {
+                Some(table) => table.push(fit),
+                None => tables.push(vec![fit]),
+            }
+        }
+        let progress = Progress::new(2 * tables.len() * self.present.len());
+        for table in tables {
+            if self.spent + 2 * self.cost_of_a_glance() > MOST_REQUESTS || self.is_interrupted() {
+                break;
+            }
+            for end in 0..2 {
+                let changes: Vec<_> = table.iter().map(|fit| (fit.key.clone(), fit.ends[end].clone())).collect();
+                self.table(changes, found, &progress)?;
+            }
+            found.tried += table.len();
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    /// All of a table at one end; if that turns the verdict, each alone.
+    fn table(
+        &mut self,
+        changes: Vec<(String, String)>,
+        found: &mut Sensitivity,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        if self.stands_at_a_glance(&changes, &found.base, progress)? {
+            return Ok(());
+        }
+        let said = self.verdict(&changes, progress)?;
+        if said.as_ref().is_none_or(|said| said.verdict == found.base.verdict) {
+            return Ok(());
+        }
+        let before = found.moved.len();
+        if changes.len() > 1 {
+            for change in &changes {
+                let changes = vec![change.clone()];
+                let said = self.verdict(&changes, progress)?;
+                if said.as_ref().is_some_and(|said| said.verdict != found.base.verdict) {
+                    found.moved.push(Moved { changes, said });
+                }
+            }
+        }
+        if found.moved.len() == before {
+            found.moved.push(Moved { changes, said });
+        }
+        Ok(())
+    }
+
+    fn seeds(&self) -> usize {
+        self.base.runs.findings[0].len()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.base.runs.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// What one seed of everybody costs \[requests\], as it did before.
+    fn cost_of_a_glance(&self) -> u64 {
+        self.present.iter().map(|&nth| self.base.runs.findings[nth][0].requests).sum()
+    }
+
+    /// With one seed: is everybody clearly on the side on which the verdict has it?
+    fn stands_at_a_glance(
+        &mut self,
+        changes: &[(String, String)],
+        base: &Said,
+        progress: &Progress,
+    ) -> Result<bool, Failure> {
+        // Of the others only one that was not proposed can turn the verdict by being better.
+        let proposed = |nth: &usize| base.verdict == format!("use {}", self.base.measured[*nth].label());
+        let mut concerned = self.present.clone();
+        if base.verdict.starts_with("use ") {
+            concerned.retain(|nth| *nth == 0 || proposed(nth));
+        }
+        let Some(measured) = self.run(&concerned, changes, 1, progress)? else { return Ok(true) };
+        let Some((default, others)) = measured.split_first() else { return Ok(true) };
+        let objectives = self.base.goal.objectives(default);
+        let clearly = |here: &Measured| {
+            let score = action::scores(&objectives, here, default).first().copied().unwrap_or(f64::NAN);
+            let forbidden = !action::forbidden(here, default, self.base.goal).is_empty();
+            let off = score - WORTH_IT.ln();
+            match base.verdict == format!("use {}", here.label()) {
+                true => off > self.margin && !forbidden,
+                false => off < -self.margin || forbidden,
+            }
+        };
+        Ok(others.iter().all(clearly))
+    }
+
+    /// The whole verdict with those values.
+    fn verdict(&mut self, changes: &[(String, String)], progress: &Progress) -> Result<Option<Said>, Failure> {
+        let everybody = self.present.clone();
+        let Some(measured) = self.run(&everybody, changes, self.seeds(), progress)? else { return Ok(None) };
+        let contrasts = contrast::contrasts(&measured, 1);
+        Ok(action::choose(&measured, &contrasts, self.base.goal.clone(), 1).map(|action| said(&action)))
+    }
+
+    /// So many seeds of those on a disk with those values; `None` if the load does not lie on it as before.
+    fn run(
+        &mut self,
+        who: &[usize],
+        changes: &[(String, String)],
+        seeds: usize,
+        progress: &Progress,
+    ) -> Result<Option<Vec<Measured>>, Failure> {
+        let Runs { arguments, stage, contenders, limit, first, .. } = self.base.runs;
+        let disk = stage.disk.changed(changes).map_err(|error| Failure::Input(format!("[fit]: {error}")))?;
+        let sectors = |disk: &blksched_disks::DiskSpec| disk.build(*first).facts().sectors;
+        if sectors(&disk) != sectors(&stage.disk) {
+            return Ok(None);
+        }
+        let disk = Arc::new(disk);
+        let trial = |nth: &usize| {
+            let mut trial = stage.trial(&arguments.scene, &contenders[*nth], *limit);
+            trial.disk = disk.clone();
+            trial
+        };
+        let all = (0..seeds as u64).map(|nth| first.wrapping_add(nth)).collect();
+        let grid = Grid::new(who.iter().map(trial).collect(), all);
+        let threads = arguments.threads.map_or(0, |threads| threads as usize);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failure::Outside(error.to_string()))?;
+        let runs = pool.install(|| grid.run(|| progress.step(), || self.is_interrupted())).map_err(Failure::input)?;
+        if runs.iter().any(Vec::is_empty) {
+            return Ok(None);
+        }
+        self.spent += runs.iter().flatten().map(|run| run.requests).sum::<u64>();
+        let of = |(&nth, runs): (&usize, &Vec<Findings>)| Measured::of(&contenders[nth], &stage.plan, runs);
+        Ok(Some(who.iter().zip(&runs).map(of).collect()))
+    }
+}
+
+impl Sensitivity {
+    fn turned(&self) -> impl Iterator<Item = &Moved> {
+        self.moved.iter().filter(|moved| moved.said.as_ref().is_some_and(|said| said.verdict != self.base.verdict))
+    }
+
+    /// In one paragraph: what the verdict hangs on.
+    pub(super) fn sentence(&self) -> String {
+        let (disk, of) = (&self.disk, self.fits.len());
+        let tried = match self.tried {
+            0 => return format!("Whether that hangs on {of} fitted values of {disk} takes long; --sensitivity tries."),
+            tried if tried == of => format!("all {of}"),
+            tried => format!("{tried} of the {of}"),
+        };
+        let rest = if self.tried < of { "; --sensitivity tries the rest" } else { "" };
+        let way = if self.how == How::Each { "one at a time" } else { "a table of its file at a time" };
+        let (alone, together): (Vec<&Moved>, Vec<&Moved>) = self.turned().partition(|moved| moved.changes.len() == 1);
+        let say = |moved: &[&Moved]| {
+            let mut said: Vec<String> = moved.iter().take(SAID).map(|moved| self.say(moved)).collect();
+            if moved.len() > SAID {
+                said.push(format!("and {} more (--sensitivity shows them)", moved.len() - SAID));
+            }
+            said.join("; ")
+        };
+        match (alone.is_empty(), together.is_empty()) {
+            (true, true) => {
+                format!(
+                    "At both ends of the plausible ranges of {tried} fitted values of {disk}, {way}, it stays{rest}."
+                )
+            }
+            (true, false) => format!(
+                "At both ends of the plausible ranges of {tried} fitted values of {disk} it stays, but for several at \
+                 once: {}{rest}.",
+                say(&together)
+            ),
+            (false, _) => format!("That hangs on fitted values of {disk}: {}{rest}.", say(&alone)),
+        }
+    }
+
+    /// `with write_cache.share = 10% (30%; plausible: 10% to 60%) keep mq-deadline`.
+    fn say(&self, moved: &Moved) -> String {
+        let one = |(key, value): &(String, String)| match self.fits.iter().find(|fit| fit.key == *key) {
+            Some(fit) => format!("{key} = {value} (here {}, plausible {} to {})", fit.value, fit.ends[0], fit.ends[1]),
+            None => format!("{key} = {value}"),
+        };
+        let with: Vec<String> = moved.changes.iter().map(one).collect();
+        format!("with {} {}", with.join(" and "), moved.said.as_ref().map_or_else(String::new, Said::in_words))
+    }
+
+    /// A row for each value and end.
+    pub(super) fn table(&self, figures: Option<&dyn Fn(&Fit, &str) -> String>) -> Table {
+        let mut columns = vec![("key", "fitted value"), ("value", "here"), ("end", "end of its range")];
+        columns.extend(figures.map(|_| ("figures", "bare figures that move")));
+        columns.push(("verdict", "verdict there"));
+        let title = format!(
+            "What hangs on the fitted values of {} (with them as they are: {})",
+            self.disk,
+            self.base.in_words()
+        );
+        let mut table = words(&title, &columns);
+        for moved in &self.moved {
+            let [(key, end)] = &moved.changes[..] else { continue };
+            let Some(fit) = self.fits.iter().find(|fit| fit.key == *key) else { continue };
+            let verdict = match &moved.said {
+                None => "- (a disk of another size)".to_owned(),
+                Some(said) if said.verdict == self.base.verdict => said.in_words(),
+                Some(said) => format!("{} (!)", said.in_words()),
+            };
+            let mut cells = vec![key.as_str().into(), fit.value.as_str().into(), end.as_str().into()];
+            cells.extend(figures.map(|figures| figures(fit, end).into()));
+            cells.push(verdict.into());
+            table.row(cells);
+        }
+        table.note("(!): another verdict; ranges stand under [fit] in the disk's file and are plausible, not measured");
+        table
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let change = |(key, value): &(String, String)| json!({ "key": key, "value": value });
+        let of = |moved: &Moved| {
+            json!({
+                "changes": moved.changes.iter().map(change).collect::<Vec<_>>(),
+                "verdict": moved.said.as_ref().map(|said| &said.verdict),
+                "times_better": moved.said.as_ref().and_then(|said| said.ratio),
+                "turns": moved.said.as_ref().is_some_and(|said| said.verdict != self.base.verdict),
+            })
+        };
+        json!({
+            "fitted": self.fits.len(),
+            "tried": self.tried,
+            "one_at_a_time": self.how == How::Each,
+            "verdict": self.base.verdict,
+            "moved": self.moved.iter().map(of).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// So many are said.
+const SAID: usize = 3;
+
+impl Said {
+    fn in_words(&self) -> String {
+        match self.ratio {
+            Some(ratio) if self.verdict.starts_with("use ") => format!("{} ({} better)", self.verdict, times(ratio)),
+            Some(ratio) if ratio > 1.0 => format!("{} (the best of the rest: {} better)", self.verdict, times(ratio)),
+            _ => self.verdict.clone(),
+        }
+    }
+}

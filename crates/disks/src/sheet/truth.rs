@@ -1,0 +1,52 @@
+//! How true a disk is: what of its data sheet the model keeps, and what else it was held against.
+
+use super::data_sheet;
+use crate::{DiskSpec, Model, Validated};
+
+/// What a disk was validated against.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// How many figures are published, and how far the model is from the worst of them (a part of it).
+    pub figures: Option<(usize, f64)>,
+    /// Response times that it was held against.
+    pub traces: Vec<Validated>,
+    /// Of how many members this is said; none of an array as such is known.
+    pub members: Option<usize>,
+}
+
+/// Works it out, by measuring the published figures on the model.
+pub fn truth(spec: &DiskSpec) -> Truth {
+    if let Model::Raid(raid) = &spec.model
+        && let Some(first) = raid.members.first()
+    {
+        return Truth { members: Some(raid.members.len()), ..truth(first) };
+    }
+    let ratios: Vec<f64> = match spec.published.is_empty() {
+        true => Vec::new(),
+        false => data_sheet(spec).iter().filter_map(|line| line.ratio()).collect(),
+    };
+    let worst = ratios.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);
+    let figures = (!ratios.is_empty()).then_some((ratios.len(), worst));
+    Truth { figures, traces: spec.validated.clone(), members: None }
+}
+
+impl Truth {
+    /// In one line: `bare figures within 6 % of its data sheet (3 of them); no response-time trace`.
+    pub fn sentence(&self) -> String {
+        let figures = match self.figures {
+            Some((1, off)) => format!("its one published figure within {:.0} %", (100.0 * off).ceil()),
+            Some((count, off)) => {
+                format!("bare figures within {:.0} % of its data sheet ({count})", (100.0 * off).ceil())
+            }
+            None => "no published figures".to_owned(),
+        };
+        let trace = |it: &Validated| format!("{}: {:.1} %", it.against, f64::from(it.error_permille) / 10.0);
+        let traces = match self.traces.is_empty() {
+            true => "no response-time trace".to_owned(),
+            false => format!("response times off by {}", self.traces.iter().map(trace).collect::<Vec<_>>().join(", ")),
+        };
+        let members = self.members.map(|_| "each member: ").unwrap_or_default();
+        let array = self.members.map(|_| "; the array as a whole against nothing").unwrap_or_default();
+        format!("{members}{figures}; {traces}{array}")
+    }
+}

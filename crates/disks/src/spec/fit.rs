@@ -1,0 +1,151 @@
+//! What stands in a disk's file because something comes out right with it, and within what it might as well stand.
+//!
+//! `[fit]` names each such key and its plausible range, as in `zones.inner = "115MB/s to 140MB/s"`. It changes nothing;
+//! a sensitivity run tries both ends.
+
+use core::ops::Range;
+
+use blksched::nearest;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::DiskError;
+use super::reader::{Section, Source};
+use super::{DiskSpec, Model, load_changed};
+
+/// A value that was fitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// The key, with its tables: `write_cache.share`.
+    pub key: String,
+    /// As it stands in the file.
+    pub value: String,
+    /// The ends of its plausible range.
+    pub ends: [String; 2],
+}
+
+impl Fit {
+    /// The table that it stands in; the key itself at the top of the file.
+    pub fn section(&self) -> &str {
+        self.key.split('.').next().unwrap_or(&self.key)
+    }
+}
+
+impl DiskSpec {
+    /// What was fitted; of an array what was of its members.
+    pub fn fitted(&self) -> Vec<Fit> {
+        let Model::Raid(raid) = &self.model else { return self.fits.clone() };
+        let mut fits = self.fits.clone();
+        for fit in raid.members.iter().flat_map(DiskSpec::fitted) {
+            if !fits.iter().any(|known| known.key == fit.key) {
+                fits.push(fit);
+            }
+        }
+        fits
+    }
+
+    /// The same disk with some keys of its file changed, as [`load_changed`] does; of an array, of every member that
+    /// has them.
+    ///
+    /// # Errors
+    /// As [`load_changed`].
+    pub fn changed(&self, changes: &[(String, String)]) -> Result<DiskSpec, DiskError> {
+        let Model::Raid(raid) = &self.model else { return load_changed(&self.name, changes) };
+        let mut raid = raid.clone();
+        for member in &mut raid.members {
+            let fits = member.fitted();
+            let own: Vec<_> =
+                changes.iter().filter(|(key, _)| fits.iter().any(|fit| fit.key == *key)).cloned().collect();
+            if !own.is_empty() {
+                *member = member.changed(&own)?;
+            }
+        }
+        Ok(DiskSpec { model: Model::Raid(raid), ..self.clone() })
+    }
+}
+
+/// The table `[fit]` of a document.
+pub(super) fn read(source: Source<'_>, document: &DeTable<'_>) -> Result<Vec<Fit>, DiskError> {
+    let Some(table) = document.get("fit") else { return Ok(Vec::new()) };
+    let DeValue::Table(fit) = table.get_ref() else {
+        return Err(source.invalid(table.span(), "`fit` is no table: expected [fit]".to_owned(), None));
+    };
+    let mut fits = Vec::new();
+    walk(source, document, fit, "", &mut fits)?;
+    Ok(fits)
+}
+
+/// `at` is what `table` of `[fit]` speaks of.
+fn walk(
+    source: Source<'_>,
+    at: &DeTable<'_>,
+    table: &DeTable<'_>,
+    prefix: &str,
+    fits: &mut Vec<Fit>,
+) -> Result<(), DiskError> {
+    for (word, range) in table {
+        let name: &str = word.get_ref();
+        let key = format!("{prefix}{name}");
+        let found = at.get(name).filter(|_| key != "fit").map(Spanned::get_ref);
+        match (found, range.get_ref()) {
+            (Some(DeValue::Table(inner)), DeValue::Table(ranges)) => {
+                walk(source, inner, ranges, &format!("{key}."), fits)?;
+            }
+            (Some(value), DeValue::String(text)) if shown(value).is_some() => {
+                let ends = ends(text).ok_or_else(|| unclear(source, range.span(), &key, text))?;
+                fits.push(Fit { value: shown(value).unwrap_or_default(), key, ends });
+            }
+            (Some(_), _) => return Err(unclear(source, range.span(), &key, "this")),
+            (None, _) => {
+                let known: Vec<&str> = at.keys().map(|key| key.get_ref().as_ref()).collect();
+                let problem = format!("`{key}` is not in this file: [fit] gives the range of a key that is");
+                return Err(source.invalid(word.span(), problem, nearest(name, known)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unclear(source: Source<'_>, at: Range<usize>, key: &str, text: &str) -> DiskError {
+    let problem = format!("\"{text}\" is no range of `{key}`: expected both ends, as in \"1ms to 4ms\"");
+    source.invalid(at, problem, None)
+}
+
+fn ends(text: &str) -> Option<[String; 2]> {
+    let (low, high) = text.split_once(" to ")?;
+    let ends = [low, high].map(|end| end.trim().to_owned());
+    (ends.iter().all(|end| !end.is_empty())).then_some(ends)
+}
+
+fn shown(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.as_str().to_owned()),
+        _ => None,
+    }
+}
+
+/// What a model was held against, besides published figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Validated {
+    /// Response times of what, and how many.
+    pub against: String,
+    /// The model's error: the demerit figure, or as `against` says \[thousandths\].
+    pub error_permille: u32,
+}
+
+const KEYS: &[&str] = &["against", "error"];
+
+/// The tables `[[validated]]`.
+pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, DiskError> {
+    let one = |section: &Section<'_>| {
+        let error = section.text("error")?;
+        let read = error.value.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let permille =
+            read.filter(|percent| (0.0..=100_000.0).contains(percent)).map(|percent| (percent * 10.0) as u32);
+        let problem = || format!("\"{}\" is no error: expected percents, as in \"2.8%\"", error.value);
+        let error_permille = permille.ok_or_else(|| section.invalid(error.at.clone(), problem()))?;
+        Ok(Validated { against: section.text("against")?.value, error_permille })
+    };
+    top.sections("validated", KEYS)?.iter().map(one).collect()
+}
