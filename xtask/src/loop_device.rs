@@ -42,6 +42,12 @@ impl LoopDevice {
         fs::write(self.queue.join("scheduler"), scheduler).with_context(|| format!("choosing {scheduler}"))
     }
 
+    /// A file of the queue's.
+    pub fn set(&self, name: &str, value: &str) -> Result<()> {
+        let path = self.queue.join(name);
+        fs::write(&path, value).with_context(|| format!("writing `{value}` to {}", path.display()))
+    }
+
     /// A knob's text, if this kernel has it.
     pub fn knob(&self, name: &str) -> Result<Option<String>> {
         let path = self.queue.join("iosched").join(name);

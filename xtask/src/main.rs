@@ -11,6 +11,7 @@
 //! * `demerit [FOLDER]`: our disk beside real drives, from DiskSim's files and measured response times
 //! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
 //! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, held to the models
+//! * `reality`: what the running kernel and fio do on a simulated disk in real time, beside what is predicted
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
 //! * `cpu-costs`: what an I/O costs this machine's processors under each scheduler, as a preset
 //! * `audit`: licences and advisories of the dependencies
@@ -29,6 +30,7 @@ mod loop_device;
 mod matrix;
 #[cfg(target_os = "linux")]
 mod measured_disk;
+mod reality;
 mod shell;
 mod test;
 mod tidy;
@@ -111,6 +113,9 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         write: Option<PathBuf>,
     },
+    /// What the running kernel and fio do on simulated disks in real time, beside what is predicted (needs root)
+    #[cfg(target_os = "linux")]
+    Reality(reality::Arguments),
     /// Run a command beside a file that takes as long as a disk model says, by the wall clock (needs root and FUSE)
     #[cfg(target_os = "linux")]
     TimedDisk {
@@ -152,6 +157,8 @@ fn main() -> ExitCode {
         Verb::LiveKernel => live_kernel::run(),
         #[cfg(target_os = "linux")]
         Verb::CpuCosts { repeats, write } => cpu_costs::run(repeats, write.as_deref()),
+        #[cfg(target_os = "linux")]
+        Verb::Reality(arguments) => reality::run(&arguments),
         #[cfg(target_os = "linux")]
         Verb::TimedDisk { disk, command } => timed_disk::run(&disk, &command),
         #[cfg(target_os = "linux")]

@@ -22,6 +22,7 @@ use crate::shell;
 use clock::Clock;
 pub use clock::Lateness;
 use file::{DiskFile, NAME, Reply};
+pub use thread::real_time;
 
 /// The mounted file; unmounted when dropped.
 pub struct TimedDisk {
@@ -36,7 +37,7 @@ impl TimedDisk {
         fs::create_dir_all(folder)?;
         let own = folder.to_owned();
         let spec = spec.clone();
-        // A thread gives its niceness to those it starts; fio's must stay as it is, as its I/O priority hangs on it.
+        // A thread gives its class to those it starts, and I/O priority may hang on it: only the disk's own are to have it.
         let mounting = std::thread::spawn(move || {
             thread::hurry();
             let clock = Arc::new(Clock::start(&spec)?);

@@ -190,6 +190,7 @@ fn bench(arguments: &ValidateArguments, plan: &Plan) -> Result<Bench, Failure> {
         tags: plan.target.tags().map(|tags| tags.min(disk.depth())),
         disk,
         nr_requests: None,
+        knobs: Vec::new(),
         kernel: disk::kernel(),
         seeds: 3,
         limit: plan.runtime * 4,

@@ -7,7 +7,9 @@
 mod judged;
 mod predict;
 mod row;
+mod set;
 
 pub use judged::{Cell, Judged, Miss, judge};
 pub use predict::{Bench, probe};
 pub use row::{Row, read, write};
+pub use set::{Set, Setting, Switched};

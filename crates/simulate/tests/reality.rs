@@ -5,13 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use blksched::Span;
-use blksched_disks::DiskSpec;
-use blksched_simulate::Surroundings;
-use blksched_simulate::reality::{Bench, Cell, Judged, Row, judge, probe, read};
-use blksched_workloads::fio::JobFile;
+use blksched_simulate::reality::{Cell, Judged, Row, Set, Setting, judge, read};
 
 fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -21,88 +16,52 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// One disk with its number of tags.
-struct Setting {
-    name: String,
-    bench: Bench,
-    /// The model does what it did when it was recorded.
-    is_current: bool,
-    model: String,
-    without: Vec<String>,
-    /// What the way to the disk adds \[us\], fitted on row 01.
-    chain_us: f64,
+/// The recorded sets, each a folder, and what a disk's name in it is called here.
+const SETS: [(&str, &str); 1] = [("testdata/reality/6.18", "")];
+
+/// A set with what was measured.
+struct Recorded {
+    folder: &'static str,
+    suffix: &'static str,
+    set: Set,
+    measured: Vec<Row>,
 }
 
-const FOLDER: &str = "testdata/reality/6.18";
-const CALIBRATES: &str = "01-syncrand";
-
-fn disk(file: &str, chain_us: f64) -> Arc<DiskSpec> {
-    let delay = format!("\n[delay]\ntime = \"{}us\"\n", chain_us.round().max(0.0));
-    let text = text(&format!("{FOLDER}/{file}")) + if chain_us > 0.5 { &delay } else { "" };
-    Arc::new(blksched_disks::parse(file, &text).expect("a disk"))
-}
-
-fn rows(bench: &Bench, job: &str, schedulers: &BTreeSet<String>) -> Vec<Row> {
-    let text = text(&format!("{FOLDER}/jobs/{job}.fio"));
-    let plan = JobFile::parse(&text, job).expect("a job file").plan(bench.disk.build(0).facts().sectors);
-    let plan = Arc::new(plan.expect("it fits"));
-    let predict = |scheduler: &String| bench.predict(&plan, (job, scheduler)).expect("it runs");
-    schedulers.iter().flat_map(predict).collect()
-}
-
-/// The chain's latency: what must be added for the one synchronous reader of row 01 to be as slow as it was.
-fn fitted(bench: &Bench, file: &str, measured: &[&Row]) -> f64 {
-    let real = measured.iter().filter(|row| row.job == CALIBRATES);
-    let real: Vec<f64> = real.map(|row| 4096e6 / row.bandwidth).collect();
-    let real = real.iter().sum::<f64>() / real.len() as f64;
-    let none = BTreeSet::from(["none".to_owned()]);
-    let each = |us: f64| {
-        let bench = Bench { disk: disk(file, us), ..bench.clone() };
-        let ours = rows(&bench, CALIBRATES, &none);
-        4096e6 / (ours.iter().map(|row| row.bandwidth).sum::<f64>() / ours.len() as f64)
-    };
-    // Of a disk that turns, an added wait may cost a whole turn less or more: two steps of a secant.
-    let first = (real - each(0.0)).max(0.0);
-    (first + real - each(first)).max(0.0)
-}
-
-fn settings(measured: &[Row]) -> Vec<Setting> {
-    let table: toml::Table = text(&format!("{FOLDER}/settings.toml")).parse().expect("TOML");
-    let number = |table: &toml::Table, key: &str| table[key].as_integer().expect("a number") as u32;
-    let setting = |(name, own): (&String, &toml::Table)| {
-        let file = own["disk"].as_str().expect("a file");
-        let tags = number(own, "tags");
-        let bench = Bench {
-            disk: disk(file, 0.0),
-            around: Surroundings { max_sectors: Some(2 * number(&table, "max_sectors_kb")), ..Surroundings::default() },
-            nr_requests: Some(number(&table, "nr_requests")),
-            tags: Some(tags),
-            kernel: table["kernel"].as_str().expect("a kernel").to_owned(),
-            seeds: 3,
-            limit: Span::from_secs(12),
-        };
-        let model = probe(&bench.disk).to_string();
-        let is_current = own["model"].as_str() == Some(&model);
-        let of_setting: Vec<&Row> = measured.iter().filter(|row| row.setting == *name).collect();
-        let chain_us = if is_current { fitted(&bench, file, &of_setting) } else { 0.0 };
-        let bench = Bench { disk: disk(file, chain_us), ..bench };
-        let without = own.get("without").and_then(toml::Value::as_array).into_iter().flatten();
-        let without = without.map(|job| job.as_str().expect("a job").to_owned()).collect();
-        Setting { name: name.clone(), bench, is_current, model, without, chain_us }
-    };
-    table.iter().filter_map(|(name, own)| Some((name, own.as_table()?))).map(setting).collect()
-}
-
-fn cells(setting: &Setting, measured: &[Row]) -> Vec<Cell> {
-    let own = |row: &&Row| row.setting == setting.name && !setting.without.contains(&row.job);
-    let own: Vec<Row> = measured.iter().filter(own).cloned().collect();
-    let mut jobs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for row in &own {
-        jobs.entry(&row.job).or_default().insert(row.scheduler.clone());
+impl Recorded {
+    fn load((folder, suffix): (&'static str, &'static str)) -> Recorded {
+        let file = |name: &str| Ok(text(&format!("{folder}/{name}")));
+        let set = Set::parse(&text(&format!("{folder}/settings.toml")), file).expect("a set");
+        let measured = read("measured.tsv", &text(&format!("{folder}/measured.tsv"))).expect("rows");
+        Recorded { folder, suffix, set, measured }
     }
-    let predicted = jobs.iter().flat_map(|(job, schedulers)| rows(&setting.bench, job, schedulers));
-    let predicted: Vec<Row> = predicted.map(|row| Row { setting: setting.name.clone(), ..row }).collect();
-    Cell::pair(&own, &predicted)
+
+    fn job(&self, name: &str) -> String {
+        text(&format!("{}/{}/{name}.fio", self.folder, self.set.jobs))
+    }
+
+    /// How this setting is called on the page and in the list.
+    fn name(&self, setting: &Setting) -> String {
+        format!("{}{}", setting.name, self.suffix)
+    }
+
+    /// What the way to the disk adds \[us\], and the cells.
+    fn cells(&self, setting: &Setting) -> (f64, Vec<Cell>) {
+        let own = |row: &&Row| row.setting == setting.name && !setting.without.contains(&row.job);
+        let named = |row: &Row| Row { setting: self.name(setting), ..row.clone() };
+        let own: Vec<Row> = self.measured.iter().filter(own).map(named).collect();
+        let chain = self.set.fitted(setting, &self.job(&self.set.calibrates), &self.measured).expect("it runs");
+        let bench = self.set.bench(setting, chain).expect("a disk");
+        let mut jobs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for row in &own {
+            jobs.entry(&row.job).or_default().insert(&row.scheduler);
+        }
+        let mut predicted = Vec::new();
+        for (job, schedulers) in jobs {
+            let rows = self.set.predict(&bench, (job, &self.job(job)), schedulers).expect("it runs");
+            predicted.extend(rows.iter().map(named));
+        }
+        (chain, Cell::pair(&own, &predicted))
+    }
 }
 
 const MISSES: &str = "testdata/reality/known-misses.tsv";
@@ -116,14 +75,12 @@ fn known() -> BTreeMap<String, String> {
     lines.lines().filter(|line| !line.starts_with('#')).filter_map(line).collect()
 }
 
-fn summary(page: &mut String, setting: &Setting, judged: &Judged) {
+fn summary(page: &mut String, (name, chain_us): (&str, f64), judged: &Judged) {
     let (near, all) = judged.within;
     let percent = |part: f64| format!("{:.0} %", part * 100.0);
     let _ = writeln!(
         page,
-        "| `{}` | {:.0} us | {near} of {all} | {} / {} | {} of {} | {} of {} |",
-        setting.name,
-        setting.chain_us,
+        "| `{name}` | {chain_us:.0} us | {near} of {all} | {} / {} | {} of {} | {} of {} |",
         percent(judged.error(0.5)),
         percent(judged.error(0.9)),
         judged.right(),
@@ -133,8 +90,8 @@ fn summary(page: &mut String, setting: &Setting, judged: &Judged) {
     );
 }
 
-fn table(page: &mut String, setting: &Setting, cells: &[Cell]) {
-    let _ = writeln!(page, "\n## {}\n", setting.name);
+fn table(page: &mut String, name: &str, cells: &[Cell]) {
+    let _ = writeln!(page, "\n## {name}\n");
     let head = "| job | process | scheduler | KiB/s measured | predicted | ratio | mean latency ms | predicted \
                 | p99 ms | predicted |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
     page.push_str(head);
@@ -178,24 +135,24 @@ recorded are not predicted again, and stand here as they last were.
 
 #[test]
 fn recorded_cells_are_predicted_within_their_tolerances() {
-    let measured = read("measured.tsv", &text(&format!("{FOLDER}/measured.tsv"))).expect("rows");
     let (mut page, mut tables, mut missed) = (INTRODUCTION.to_owned(), String::new(), BTreeMap::new());
     let mut skipped = Vec::new();
-    for setting in settings(&measured) {
-        if !setting.is_current {
-            println!("skipped: {}: its disk model is {} now; record it anew", setting.name, setting.model);
-            skipped.push(setting.name);
+    let recorded: Vec<Recorded> = SETS.into_iter().map(Recorded::load).collect();
+    let settings = recorded.iter().flat_map(|own| own.set.settings.iter().map(move |setting| (own, setting)));
+    for (own, setting) in settings {
+        let (name, now) = (own.name(setting), setting.model_now().expect("a disk"));
+        if setting.model != now {
+            println!("skipped: {name}: its disk model is {now} now; record it anew");
+            skipped.push(name);
             continue;
         }
-        let cells = cells(&setting, &measured);
+        let (chain, cells) = own.cells(setting);
         let judged = judge(&cells);
-        summary(&mut page, &setting, &judged);
-        table(&mut tables, &setting, &cells);
+        summary(&mut page, (&name, chain), &judged);
+        table(&mut tables, &name, &cells);
         for (job, ours, real, regret) in judged.verdicts.iter().filter(|verdict| verdict.3 > 0.05) {
-            missed.insert(
-                format!("{}\t*\t*\t*\tverdict", job.replace(' ', "\t")),
-                format!("{ours}, not {real}: {regret:.2}"),
-            );
+            let (setting, job) = job.rsplit_once(' ').expect("a disk and a job");
+            missed.insert(format!("{setting}\t{job}\t*\t*\t*\tverdict"), format!("{ours}, not {real}: {regret:.2}"));
         }
         for miss in judged.misses {
             missed.insert(

@@ -22,6 +22,8 @@ pub struct Bench {
     pub nr_requests: Option<u32>,
     /// The disk's.
     pub tags: Option<u32>,
+    /// Of the scheduler, where they differ from its kernel's: name and raw value.
+    pub knobs: Vec<(String, i64)>,
     /// The kernel, as `6.18`; of a scheduler that has none of that name its latest.
     pub kernel: String,
     /// Figures are means over so many seeds, from 1 on.
@@ -45,7 +47,7 @@ impl Bench {
         for seed in 1..=self.seeds {
             let trial = Trial {
                 elevator: elevator.clone(),
-                knobs: Vec::new(),
+                knobs: self.knobs.clone(),
                 surroundings,
                 disk: self.disk.clone(),
                 plan: plan.clone(),

@@ -1,0 +1,103 @@
+//! The way of one disk: its model behind FUSE, a loop device with direct I/O over it, the kernel's scheduler, fio.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use blksched_disks::DiskSpec;
+use blksched_simulate::reality::{Row, Set, Setting, Switched};
+
+use super::fio;
+use super::groups::Groups;
+use crate::loop_device::LoopDevice;
+use crate::timed_disk::TimedDisk;
+
+pub struct Chain<'a> {
+    set: &'a Set,
+    setting: &'a Setting,
+    disk: TimedDisk,
+    folder: PathBuf,
+    rotational: bool,
+    volatile_cache: bool,
+    /// For what only one may be called.
+    name: String,
+}
+
+/// What a run came to, and how late the disk was meanwhile, on average.
+pub struct Ran {
+    pub rows: Vec<Row>,
+    pub late: Duration,
+}
+
+impl<'a> Chain<'a> {
+    pub fn make(set: &'a Set, setting: &'a Setting, spec: &DiskSpec, folder: &Path, nth: usize) -> Result<Chain<'a>> {
+        let name = format!("blksched-{}-{nth}", std::process::id());
+        let folder = folder.join(&name);
+        let disk = TimedDisk::mount(spec, &folder.join("disk"))?;
+        let facts = spec.build(0).facts();
+        let (rotational, volatile_cache) = (facts.rotational, facts.volatile_cache);
+        Ok(Chain { set, setting, disk, folder, rotational, volatile_cache, name })
+    }
+
+    /// A new loop device for each run, so that nothing of the one before is left: tags stay limited for good, and
+    /// throttling and page cache remember.
+    fn device(&self, scheduler: &str, switched: &Switched) -> Result<LoopDevice> {
+        let device = LoopDevice::over(self.disk.path())?;
+        device.choose("none")?;
+        device.set("nr_requests", &self.setting.tags.to_string())?;
+        device.set("max_sectors_kb", &self.set.max_sectors_kb.to_string())?;
+        device.set("rotational", if self.rotational { "1" } else { "0" })?;
+        device.set("write_cache", if self.volatile_cache { "write back" } else { "write through" })?;
+        device.choose(scheduler)?;
+        if scheduler != "none" {
+            device.set("nr_requests", &self.set.nr_requests.to_string())?;
+        }
+        // On by default but for BFQ, for what the disk was when it was attached; -1: for what it is now.
+        match (switched.wbt_lat_usec, scheduler) {
+            (_, "bfq") => {}
+            (None, _) => device.set("wbt_lat_usec", "-1")?,
+            (Some(us), _) => device.set("wbt_lat_usec", &us.to_string())?,
+        }
+        for (of, knob, raw) in &switched.knobs {
+            if of == scheduler {
+                device.set(&format!("iosched/{knob}"), &raw.to_string())?;
+            }
+        }
+        Ok(device)
+    }
+
+    pub fn run(&self, job: &str, text: &str, scheduler: &str, repeat: u32) -> Result<Ran> {
+        let switched = self.set.switched.get(job).cloned().unwrap_or_default();
+        let device = self.device(scheduler, &switched)?;
+        let groups = Groups::make(&self.name, &fio::groups(text))?;
+        let file = self.folder.join(format!("{job}.fio"));
+        fs::write(&file, fio::text(text, device.path(), &groups))?;
+        let before = self.disk.late();
+        let output = fio::run(&file)?;
+        let after = self.disk.late();
+        let place = Row {
+            setting: self.setting.name.clone(),
+            job: job.to_owned(),
+            scheduler: scheduler.to_owned(),
+            repeat,
+            ..Row::default()
+        };
+        let rows = fio::rows(&output, &place);
+        if rows.is_empty() {
+            return Err(anyhow!("{job} under {scheduler} did nothing"));
+        }
+        let commands = (after.commands - before.commands).max(1);
+        Ok(Ran { rows, late: (after.sum - before.sum) / commands as u32 })
+    }
+}
+
+impl Drop for Chain<'_> {
+    fn drop(&mut self) {
+        for left in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if left.path().extension().is_some_and(|ending| ending == "fio" || ending == "txt") {
+                fs::remove_file(left.path()).ok();
+            }
+        }
+    }
+}
