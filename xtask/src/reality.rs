@@ -58,6 +58,9 @@ pub struct Arguments {
     /// Write what was measured to the set's folder, with the kernel and what the disks' models are now
     #[arg(long)]
     record: bool,
+    /// Measure nothing: hold the predictions to what the set has recorded (needs no root)
+    #[arg(long, conflicts_with_all = ["record", "guest", "at_a_time", "schedulers"])]
+    recorded: bool,
     /// Only measure, and print the rows
     #[arg(long, conflicts_with = "record")]
     rows: bool,
@@ -72,7 +75,7 @@ pub struct Job {
 /// # Errors
 /// If the set is wrong, or a device cannot be made or is not put back.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
-    if let Some(missing) = missing() {
+    if let Some(missing) = missing().filter(|_| !arguments.recorded) {
         println!("skipped: {missing}");
         return Ok(Verdict::Good);
     }
@@ -81,6 +84,11 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let mut set = load(&folder)?;
     set.settings.retain(|setting| setting.name.starts_with(&arguments.disk));
     let jobs = jobs(&folder.join(&set.jobs), &set, arguments)?;
+    if arguments.recorded {
+        let text = fs::read_to_string(folder.join("measured.tsv"))?;
+        let rows = blksched_simulate::reality::read("measured.tsv", &text).map_err(anyhow::Error::msg)?;
+        return judged::report(&set, &jobs, &rows.into_iter().filter(|row| has(&jobs, row)).collect::<Vec<_>>());
+    }
     let target = shell::target().join(format!("xtask/reality-{}", std::process::id()));
     let all = match arguments.guest {
         true => in_guest(&mut set, &jobs, arguments, &target),
@@ -192,6 +200,10 @@ fn schedulers(set: &Set, folder: &Path, arguments: &Arguments) -> Result<Vec<Str
     offered.retain(|name| arguments.schedulers.is_empty() || arguments.schedulers.contains(name));
     offered.sort();
     Ok(offered)
+}
+
+fn has(jobs: &[Job], row: &Row) -> bool {
+    jobs.iter().any(|job| job.name == row.job)
 }
 
 /// The rows of one setting.

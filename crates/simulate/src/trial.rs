@@ -254,6 +254,9 @@ impl Trial {
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(self.seed);
         }
+        if let Some(cpus) = self.surroundings.cpus {
+            world = world.with_processors(cpus.cpus);
+        }
         if let Some(cpus) = self.surroundings.cpus_under(&self.elevator.build()) {
             let allowed: Vec<_> = self.plan.jobs.iter().map(|job| job.cpus_allowed).collect();
             let places = place(cpus.cpus as usize, &allowed, self.seed);

@@ -24,11 +24,13 @@ mod memory;
 mod observer;
 mod races;
 mod work;
+mod workers;
 
 use mail::{Letter, Mail};
 pub use observer::Observer;
 use races::{Lap, Races};
 use work::{Labour, Work};
+use workers::Workers;
 
 /// So much may happen at one moment, and so much more for each source.
 const MOST_STEPS: u64 = 2_000_000;
@@ -77,6 +79,9 @@ pub struct World<L: Listener, O: Observer> {
     host: Host,
     /// Sources that sleep for a request slot.
     asleep: Vec<bool>,
+    /// Who sleeps in the place of each source that does not.
+    workers: Vec<Workers>,
+    processors: u32,
     wakes: Wakes,
     /// News and processors on their way, if processes have delays.
     mail: Mail,
@@ -126,6 +131,8 @@ impl<L: Listener, O: Observer> World<L, O> {
             disk,
             host: Host::new(HostKnobs::default(), unused, Limits::default().max_sectors),
             asleep: vec![false; sources.len()],
+            workers: sources.iter().map(|_| Workers::default()).collect(),
+            processors: HostCpus::USUAL,
             heard: vec![Instant::ZERO; sources.len()],
             sources,
             wakes,

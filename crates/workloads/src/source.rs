@@ -29,6 +29,12 @@ pub trait Source: Send {
     /// until [`Delivered::Awake`].
     fn asleep(&mut self);
 
+    /// False if others sleep in its place when there is no request slot, as the kernel's workers do for io_uring: it is
+    /// never told that it sleeps.
+    fn sleeps_for_slots(&self) -> bool {
+        true
+    }
+
     /// True once [`Emission::Exit`] has been emitted: nothing more will happen.
     fn is_finished(&self) -> bool;
 

@@ -13,6 +13,7 @@ use toml::{Table, Value};
 
 use super::predict::{Bench, probe};
 use super::row::Row;
+use crate::cpu::{CpuPreset, HostCpus};
 use crate::trial::Surroundings;
 
 /// What was recorded, and with what the simulator repeats it.
@@ -24,6 +25,8 @@ pub struct Set {
     pub max_sectors_kb: u32,
     /// With a scheduler; with `none` the number of tags.
     pub nr_requests: u32,
+    /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
+    pub cpus: u32,
     /// The job of one synchronous reader, on which the latency of the way to the disk is fitted.
     pub calibrates: String,
     /// Where the job files lie, from the set's folder.
@@ -60,7 +63,7 @@ pub struct Switched {
     pub knobs: Vec<(String, String, i64)>,
 }
 
-const HEAD: [&str; 7] = ["kernel", "max_sectors_kb", "nr_requests", "calibrates", "jobs", "only", "switched"];
+const HEAD: [&str; 8] = ["kernel", "cpus", "max_sectors_kb", "nr_requests", "calibrates", "jobs", "only", "switched"];
 
 impl Set {
     /// Reads `settings.toml`; `file` has the text of what it names.
@@ -76,6 +79,7 @@ impl Set {
             kernel: word(&table, "kernel")?,
             max_sectors_kb: number(&table, "max_sectors_kb")?,
             nr_requests: number(&table, "nr_requests")?,
+            cpus: if table.contains_key("cpus") { number(&table, "cpus")? } else { 0 },
             calibrates: word(&table, "calibrates")?,
             jobs: word(&table, "jobs")?,
             only: words(&table, "only"),
@@ -91,9 +95,12 @@ impl Set {
     /// # Errors
     /// If the disk's file is wrong.
     pub fn bench(&self, setting: &Setting, chain_us: f64) -> Result<Bench, String> {
+        let costs = || CpuPreset::usual().costs;
+        let cpus = (self.cpus > 0).then(|| HostCpus { cpus: self.cpus, costs: costs() });
+        let max_sectors = Some(2 * self.max_sectors_kb);
         Ok(Bench {
             disk: setting.spec(chain_us)?,
-            around: Surroundings { max_sectors: Some(2 * self.max_sectors_kb), ..Surroundings::default() },
+            around: Surroundings { max_sectors, cpus, ..Surroundings::default() },
             nr_requests: Some(self.nr_requests),
             tags: Some(setting.tags),
             knobs: Vec::new(),

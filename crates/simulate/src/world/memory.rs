@@ -38,6 +38,9 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// A source's own bio.
     pub(super) fn submit(&mut self, index: usize, bio: Bio) {
+        if !self.sources[index].sleeps_for_slots() {
+            return self.submit_offloaded(index, bio);
+        }
         if self.hand_in(bio) == Submitted::Asleep {
             self.host.fell_asleep(bio.submitter);
             self.asleep[index] = true;
@@ -70,6 +73,9 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.host.woke(self.now, submitter);
         let Ok(at) = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id) else { return };
         let index = self.submitters[at].1;
+        if !self.sources[index].sleeps_for_slots() {
+            return self.worker_woke(index);
+        }
         if core::mem::take(&mut self.asleep[index]) {
             match self.labour {
                 Some(_) => self.toil(Work::Wake { source: index }),

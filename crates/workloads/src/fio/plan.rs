@@ -423,6 +423,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         runtime: s.runtime.unwrap_or(Span::MAX),
         startdelay: s.startdelay,
         batch: batch(s),
+        offloads: s.engine == Engine::Asynchronous,
         durable: s.sync,
         flush_after: [s.fsync, s.fdatasync].into_iter().filter(|writes| *writes > 0).min(),
         flush_at_end: (s.end_fsync || s.fsync_on_close) && s.mix != Mix::Read,

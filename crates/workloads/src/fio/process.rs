@@ -78,6 +78,8 @@ pub(crate) struct Script {
     pub runtime: Span,
     pub startdelay: (Span, Span),
     pub batch: Batch,
+    /// The kernel's workers sleep for request slots in its place (io_uring, posixaio).
+    pub offloads: bool,
     pub durable: Durable,
     /// A flush after so many writes.
     pub flush_after: Option<u64>,
@@ -558,6 +560,10 @@ impl Source for Process {
 
     fn takes_completions(&self) -> bool {
         true
+    }
+
+    fn sleeps_for_slots(&self) -> bool {
+        !self.script.offloads
     }
 
     fn is_finished(&self) -> bool {
