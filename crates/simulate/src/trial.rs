@@ -38,6 +38,8 @@ pub struct Surroundings {
     pub host: HostKnobs,
     /// The host's processors; `None`: they cost nothing. Only since blk-mq.
     pub cpus: Option<HostCpus>,
+    /// Of a hundred completions that wake their owner and a sleeper for a slot, the owner runs first in so many.
+    pub owner_first: Option<u32>,
     /// When processes begin.
     pub starts: Starts,
 }
@@ -252,7 +254,7 @@ impl Trial {
         let world = world.with_work_told(L::works);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
-            world = world.with_races(self.seed);
+            world = world.with_races(self.seed, self.surroundings.owner_first);
         }
         if let Some(cpus) = self.surroundings.cpus {
             world = world.with_processors(cpus.cpus);

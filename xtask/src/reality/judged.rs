@@ -42,7 +42,10 @@ fn one(set: &Set, setting: &Setting, jobs: &[Job], rows: &[Row]) -> Result<bool,
     cells.iter().for_each(|cell| println!("{}", line(cell)));
     let (near, all) = judged.within;
     let (median, most) = (100.0 * judged.error(0.5), 100.0 * judged.error(0.9));
-    println!("within 20 %: {near} of {all}; error {median:.0} % / {most:.0} % (median / nine of ten)");
+    let (held, of) = judged.held;
+    println!(
+        "within 20 %: {near} of {all}, above 20 KiB/s {held} of {of}; error {median:.0} % / {most:.0} % (median / nine of ten)"
+    );
     for (job, ours, real, regret) in &judged.verdicts {
         let what = if *regret <= 0.05 { "right" } else { "WRONG" };
         println!("  {what}: {job}: {ours} predicted, {real} measured best, {:.0} % worse", 100.0 * regret);

@@ -39,8 +39,10 @@ pub struct Miss {
 /// What came of a set of jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judged {
-    /// Cells above the least bandwidth, and of these the ones within 20 %.
+    /// Cells whose bandwidth is predicted within 20 %, of all.
     pub within: (usize, usize),
+    /// The same of those that are held to a tolerance: above 20 KiB/s.
+    pub held: (usize, usize),
     /// The errors of all cells' bandwidths \[parts\], ascending.
     pub errors: Vec<f64>,
     /// Jobs with more than one scheduler: name, predicted best, measured best, regret \[parts\].
@@ -139,6 +141,10 @@ pub fn judge(cells: &[Cell]) -> Judged {
         judged.errors.push(cell.error());
         judged.within.1 += 1;
         judged.within.0 += usize::from(cell.error() <= 0.2);
+        if cell.measured.bandwidth > SLOW {
+            judged.held.1 += 1;
+            judged.held.0 += usize::from(cell.error() <= 0.2);
+        }
         judged.misses.extend(cell.misses());
     }
     judged.errors.sort_by(f64::total_cmp);

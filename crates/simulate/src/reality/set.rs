@@ -27,6 +27,8 @@ pub struct Set {
     pub nr_requests: u32,
     /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
     pub cpus: u32,
+    /// Of a hundred completions that wake their owner and a sleeper, the owner ran first in so many.
+    pub owner_first: Option<u32>,
     /// The job of one synchronous reader, on which the latency of the way to the disk is fitted.
     pub calibrates: String,
     /// Where the job files lie, from the set's folder.
@@ -63,7 +65,8 @@ pub struct Switched {
     pub knobs: Vec<(String, String, i64)>,
 }
 
-const HEAD: [&str; 8] = ["kernel", "cpus", "max_sectors_kb", "nr_requests", "calibrates", "jobs", "only", "switched"];
+const HEAD: [&str; 9] =
+    ["kernel", "cpus", "owner_first", "max_sectors_kb", "nr_requests", "calibrates", "jobs", "only", "switched"];
 
 impl Set {
     /// Reads `settings.toml`; `file` has the text of what it names.
@@ -79,6 +82,7 @@ impl Set {
             kernel: word(&table, "kernel")?,
             max_sectors_kb: number(&table, "max_sectors_kb")?,
             nr_requests: number(&table, "nr_requests")?,
+            owner_first: table.contains_key("owner_first").then(|| number(&table, "owner_first")).transpose()?,
             cpus: if table.contains_key("cpus") { number(&table, "cpus")? } else { 0 },
             calibrates: word(&table, "calibrates")?,
             jobs: word(&table, "jobs")?,
@@ -97,10 +101,11 @@ impl Set {
     pub fn bench(&self, setting: &Setting, chain_us: f64) -> Result<Bench, String> {
         let costs = || CpuPreset::usual().costs;
         let cpus = (self.cpus > 0).then(|| HostCpus { cpus: self.cpus, costs: costs() });
-        let max_sectors = Some(2 * self.max_sectors_kb);
+        let (max_sectors, owner_first) = (Some(2 * self.max_sectors_kb), self.owner_first);
         Ok(Bench {
             disk: setting.spec(chain_us)?,
-            around: Surroundings { max_sectors, cpus, ..Surroundings::default() },
+            // fio lets its processes begin together.
+            around: Surroundings { max_sectors, cpus, owner_first, ..Surroundings::default() },
             nr_requests: Some(self.nr_requests),
             tags: Some(setting.tags),
             knobs: Vec::new(),

@@ -13,7 +13,7 @@ use blksched::Span;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Of a hundred completions that wake a sleeper, the owner runs first in so many.
+/// Of a hundred completions that wake a sleeper, the owner runs first in so many, on a host that nobody described.
 const OWNER_FIRST: u32 = 60;
 /// Whoever runs first does so within this.
 const SOON: core::ops::Range<u64> = 200..2_000;
@@ -24,6 +24,7 @@ const LATER: core::ops::Range<u64> = 4_000..8_000;
 #[derive(Clone, Debug)]
 pub(super) struct Races {
     random: Pcg64Mcg,
+    owner_first: u32,
 }
 
 /// One completion's delays.
@@ -36,9 +37,11 @@ pub(super) struct Lap {
 }
 
 impl Races {
-    pub(super) fn of(seed: u64) -> Races {
+    /// `owner_first`: of a hundred, where the host is known.
+    pub(super) fn of(seed: u64, owner_first: Option<u32>) -> Races {
         // Other draws than the workloads' of the same seed.
-        Races { random: Pcg64Mcg::seed_from_u64(seed ^ 0x7261_6365) }
+        let random = Pcg64Mcg::seed_from_u64(seed ^ 0x7261_6365);
+        Races { random, owner_first: owner_first.unwrap_or(OWNER_FIRST) }
     }
 
     /// The delays of one completion; `contested` if it wakes both an owner and a sleeper.
@@ -48,7 +51,7 @@ impl Races {
             return Lap { owner: soon, sleeper: soon };
         }
         let later = Span::from_ns(self.random.random_range(LATER));
-        if self.random.random_range(0..100) < OWNER_FIRST {
+        if self.random.random_range(0..100) < self.owner_first {
             Lap { owner: soon, sleeper: later }
         } else {
             Lap { owner: later, sleeper: soon }
