@@ -61,7 +61,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// A bio enters the queue.
-    fn hand_in(&mut self, bio: Bio) -> Submitted {
+    pub(super) fn hand_in(&mut self, bio: Bio) -> Submitted {
         self.tells(|| Happening::Entered { bio });
         let became = self.queue.submit(self.now, bio);
         self.tells(|| Happening::Taken { io: IoId(bio.tag.0), became });
