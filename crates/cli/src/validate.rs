@@ -76,6 +76,10 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     if let Some(settings) = settings {
         settings.restore()?;
     }
+    let interrupted = || Failure::Outside("interrupted; scheduler and knobs are as they were".to_owned());
+    if measured.is_empty() && stop.load(Ordering::Relaxed) {
+        return Err(interrupted());
+    }
     let cells = Cell::pair(&measured, &predicted);
     let judged = judge(&cells);
     let remembered = history::remember(arguments, &cells, &judged);
@@ -88,7 +92,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     };
     output::print(&text)?;
     match stop.load(Ordering::Relaxed) {
-        true => Err(Failure::Outside("interrupted; scheduler and knobs are as they were".to_owned())),
+        true => Err(interrupted()),
         false => Ok(()),
     }
 }
