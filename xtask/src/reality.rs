@@ -3,8 +3,8 @@
 //!
 //! A set's folder (`testdata/reality/6.18-live`) says which disks with how many tags; its jobs lie beside it. Each disk
 //! is a model behind FUSE in this process, with a loop device over it ([`chain`]). Before anything is measured the way
-//! is held to the model alone ([`check`]); a run during which answers were late is repeated ([`work`]). `--record` writes
-//! the set anew; without it a run reports, and is good if it meets the figures that [`judged`] names.
+//! is held to the model alone ([`check`]); a run during which answers were late is repeated ([`work`]). `--record`
+//! writes the set anew; without it a run reports, and is good if it meets the figures that [`judged`] names.
 
 mod chain;
 mod check;

@@ -146,7 +146,7 @@ are not predicted again, and stand here as they last were.
 | 04, sata-2009 | w1 : w2 | 0.32 to 2.47 | 0.36 to 3.35 |
 | 09, sata-2009 | 300 : 100 | 1.35 to 1.60 (8), 2.91 (1) | 1.52 to 1.58 (4), 2.85 to 2.88 (5) |
 | 09, fixed | 300 : 100 | 0.94 to 0.96 (7), 1.46 to 1.49 (2) | 0.95 (4), 3.57 (5) |
-| 02, fixed | reader, KiB/s | 71 to 644 | **8 to 16: a reader that shares a writer's queue starves; the cause is not known** |
+| 02, fixed | reader, KiB/s | 71 to 644 | **8 to 16**: it shares the writer's queue; the cause is not known |
 
 | setting | added to each command | within 20 % | above 20 KiB/s | median / p90 error | verdict right | pairs |
 |---|--:|--:|--:|--:|--:|--:|

@@ -1,5 +1,5 @@
-//! Is this machine fast enough for a disk in real time? One reader, and as many as the disk has tags, without a scheduler:
-//! within 10 % of the model alone.
+//! Is this machine fast enough for a disk in real time? One reader, and as many as the disk has tags, without a
+//! scheduler: within 10 % of the model alone.
 
 use anyhow::Result;
 use blksched_simulate::reality::{Row, Set, Setting};

@@ -44,7 +44,7 @@ fn one(set: &Set, setting: &Setting, jobs: &[Job], rows: &[Row]) -> Result<bool,
     let (median, most) = (100.0 * judged.error(0.5), 100.0 * judged.error(0.9));
     let (held, of) = judged.held;
     println!(
-        "within 20 %: {near} of {all}, above 20 KiB/s {held} of {of}; error {median:.0} % / {most:.0} % (median / nine of ten)"
+        "within 20 %: {near} of {all}, above 20 KiB/s {held} of {of}; error {median:.0} % / {most:.0} % (median / p90)"
     );
     for (job, ours, real, regret) in &judged.verdicts {
         let what = if *regret <= 0.05 { "right" } else { "WRONG" };

@@ -242,7 +242,7 @@ mod tests {
 
     const DISK: &str = "kind = \"fixed\"\ndescription = \"d\"\ncapacity = \"1GiB\"\nmax_command = \"1MiB\"\ndepth = 8\n\
                         channels = 1\nservice = \"10ms\"\n";
-    const SET: &str = "kernel = \"6.18\"\nmax_sectors_kb = 128\nnr_requests = 64\ncalibrates = \"one\"\njobs = \"jobs\"\n\
+    const SET: &str = "kernel = \"6.18\"\nmax_sectors_kb = 8\nnr_requests = 64\ncalibrates = \"one\"\njobs = \"jobs\"\n\
                        [slow]\ndisk = \"d.toml\"\ntags = 4\n[switched.two]\nwbt_lat_usec = 0\nbfq.low_latency = 0\n";
 
     #[test]
