@@ -37,7 +37,7 @@ impl TimedDisk {
         fs::create_dir_all(folder)?;
         let own = folder.to_owned();
         let spec = spec.clone();
-        // A thread gives its class to those it starts, and I/O priority may hang on it: only the disk's own are to have it.
+        // A thread gives its class to those it starts, and I/O priority may hang on it: only the disk's own get it.
         let mounting = std::thread::spawn(move || {
             thread::hurry();
             let clock = Arc::new(Clock::start(&spec)?);
