@@ -171,7 +171,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The same with processes that do not run in lockstep: they hear of their I/O, and woken tasks run, after small
     /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`). Of a
-    /// hundred completions that wake their owner and a sleeper, the owner runs first in `owner_first`, if that is known.
+    /// hundred completions that wake their owner and a sleeper, the owner runs first in `owner_first`, if known.
     pub fn with_races(mut self, seed: u64, owner_first: Option<u32>) -> World<L, O> {
         self.races = Some(Races::of(seed, owner_first));
         self
