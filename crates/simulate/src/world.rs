@@ -132,7 +132,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             host: Host::new(HostKnobs::default(), unused, Limits::default().max_sectors),
             asleep: vec![false; sources.len()],
             workers: sources.iter().map(|_| Workers::default()).collect(),
-            processors: HostCpus::USUAL,
+            processors: crate::cpu::HostCpus::USUAL,
             heard: vec![Instant::ZERO; sources.len()],
             sources,
             wakes,
