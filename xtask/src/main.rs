@@ -30,6 +30,7 @@ mod loop_device;
 mod matrix;
 #[cfg(target_os = "linux")]
 mod measured_disk;
+#[cfg(target_os = "linux")]
 mod reality;
 mod shell;
 mod test;
