@@ -77,11 +77,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         return why::run(arguments, &stage, two, catalogue);
     }
     let default = stage.kernel_default(scene);
-    let elevators = match &arguments.tune {
-        Some(name) => vec![name.clone()],
-        None if arguments.elevators.is_empty() => usual(catalogue, default),
-        None => arguments.elevators.clone(),
-    };
+    let elevators = elevators(arguments, catalogue, default);
     let mut contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
         return parsed(scene, &stage, &contenders);
@@ -138,6 +134,15 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         sentences,
         notes,
     })
+}
+
+/// The schedulers' specifications: the one whose knobs are searched, those that were named, or the usual ones.
+fn elevators(arguments: &CompareArguments, catalogue: &Catalogue, default: &str) -> Vec<String> {
+    match &arguments.tune {
+        Some(name) => vec![name.clone()],
+        None if arguments.elevators.is_empty() => usual(catalogue, default),
+        None => arguments.elevators.clone(),
+    }
 }
 
 /// The verdict: what differs, and what to do; or why nothing can be ranked.

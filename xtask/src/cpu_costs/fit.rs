@@ -62,7 +62,8 @@ impl Fitted {
             sources.push(format!("{scheduler}, {}, {what}: {least:.2} (to {most:.2})", load.name));
             Ok(least)
         };
-        let (process, switches): (fn(&Measured) -> f64, fn(&Measured) -> f64) = (|one| one.process, |one| one.switches);
+        let process = |one: &Measured| one.process;
+        let switches = |one: &Measured| one.switches;
         let (one, deep) = (least(&ONE, "none", process, "us of fio")?, least(&DEEP, "none", process, "us of fio")?);
         let (rare, often) = (least(&DEEP, "none", switches, "switches")?, least(&ONE, "none", switches, "switches")?);
         let switch = ((one - deep) / (often - rare).max(0.1)).max(0.0);

@@ -28,6 +28,9 @@ use crate::list::words;
 use crate::progress::Progress;
 use crate::scene::Scene;
 
+/// What a fitted value, set to that, moves of the bare disk, in words.
+type Moves<'a> = &'a dyn Fn(&Fit, &str) -> String;
+
 /// Requests that are simulated at most unless somebody asks for the whole: some seconds' worth.
 const MOST_REQUESTS: u64 = 1_500_000;
 
@@ -394,7 +397,7 @@ impl Sensitivity {
     }
 
     /// A row for each value and end.
-    pub(super) fn table(&self, figures: Option<&dyn Fn(&Fit, &str) -> String>) -> Table {
+    pub(super) fn table(&self, figures: Option<Moves>) -> Table {
         let mut columns = vec![("key", "fitted value"), ("value", "here"), ("end", "end of its range")];
         columns.extend(figures.map(|_| ("figures", "bare figures that move")));
         columns.push(("verdict", "verdict there"));

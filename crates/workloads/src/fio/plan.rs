@@ -156,9 +156,9 @@ impl Succession {
             submitter,
             priority: priority(s),
             cgroup: GroupId::ROOT,
-            cpus_allowed: match s.cpus_policy {
-                CpuPolicy::Shared => s.cpus_allowed,
-                CpuPolicy::Split => s.cpus_allowed.split(clone.number as u64),
+            cpus_allowed: match s.cpus.policy {
+                CpuPolicy::Shared => s.cpus.allowed,
+                CpuPolicy::Split => s.cpus.allowed.split(clone.number),
             },
             files: Some(files),
             begins: None,

@@ -126,8 +126,7 @@ pub(crate) struct Settings {
     pub number_ios: Option<u64>,
     pub loops: u64,
     pub numjobs: u64,
-    pub cpus_allowed: CpuSet,
-    pub cpus_policy: CpuPolicy,
+    pub cpus: CpuSettings,
     pub group_reporting: bool,
     pub new_group: bool,
     pub stonewall: bool,
@@ -199,6 +198,19 @@ pub(crate) struct Settings {
     pub unreadable: BTreeSet<&'static str>,
 }
 
+/// Which processors a job's processes may run on: any, unless it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuSettings {
+    pub allowed: CpuSet,
+    pub policy: CpuPolicy,
+}
+
+impl Default for CpuSettings {
+    fn default() -> CpuSettings {
+        CpuSettings { allowed: CpuSet::ALL, policy: CpuPolicy::Shared }
+    }
+}
+
 impl Default for Settings {
     /// fio's defaults.
     fn default() -> Settings {
@@ -214,8 +226,7 @@ impl Default for Settings {
             number_ios: None,
             loops: 1,
             numjobs: 1,
-            cpus_allowed: CpuSet::ALL,
-            cpus_policy: CpuPolicy::Shared,
+            cpus: CpuSettings::default(),
             group_reporting: false,
             new_group: false,
             stonewall: false,

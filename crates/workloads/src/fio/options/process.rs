@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "cpumask",
         &[],
         Category::Host,
-        Kind::Int { min: 1, max: u64::MAX, set: |s, mask| s.cpus_allowed = CpuSet(mask) },
+        Kind::Int { min: 1, max: u64::MAX, set: |s, mask| s.cpus.allowed = CpuSet(mask) },
         "the same as a mask of bits",
     ),
     entry(
@@ -116,11 +116,11 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
 
 fn read_cpus(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let Some(set) = CpuSet::parse(text) else { return expected("processors from 0 to 63, as in 0-3,6") };
-    settings.cpus_allowed = set;
+    settings.cpus.allowed = set;
     Ok(())
 }
 
 fn set_policy(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
-    settings.cpus_policy = if word == "split" { CpuPolicy::Split } else { CpuPolicy::Shared };
+    settings.cpus.policy = if word == "split" { CpuPolicy::Split } else { CpuPolicy::Shared };
     Ok(())
 }
