@@ -6,8 +6,8 @@
 //! win, and whoever loses would starve.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t, traced on 6.18 (loop device): the owner was told 10 to 12 µs after the
 //! completion, the sleeper 20 to 22 µs, both on one processor; the owner had the tag in 98 of 129 cases. 0.5 to 0.75
-//! gave the measured shares; 0.6 FIT; it is the host's: on another 107 of 496 (testdata/reality). The delays are shorter
-//! than traced, because a real host's own cost is not a matter of chance: where processors cost something
+//! gave the measured shares; 0.6 FIT; it is the host's: on another 107 of 496 (testdata/reality). The delays are
+//! shorter than traced, because a real host's own cost is not a matter of chance: where processors cost something
 //! (`world/work.rs`), their work comes on top of the draws.
 
 use blksched::Span;

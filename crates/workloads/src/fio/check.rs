@@ -97,7 +97,7 @@ fn offset(job: &JobSection, s: &Settings) -> Option<Problem> {
         () if !extent(s.offset) => "offset",
         () if !extent(s.offset_increment) => "offset_increment",
         () if !good(s.offset_align) => "offset_align",
-        () if !good(s.stride.unsigned_abs()) => "rw",
+        () if !good(s.jumps.stride.unsigned_abs()) => "rw",
         () if !s.dirs().iter().all(aligned) => "blockalign",
         () => return None,
     };

@@ -164,10 +164,8 @@ pub(crate) struct Settings {
     pub bssplit: PerDdir<Vec<(u64, u64)>>,
     /// \[bytes\]
     pub blockalign: PerDdir<Option<u64>>,
-    /// The number behind `rw=` of a sequential job \[bytes\].
-    pub stride: i64,
-    /// That of a random job \[I/Os\].
-    pub every: u64,
+    /// What a number behind `rw=` says.
+    pub jumps: Jumps,
     pub rw_sequencer: Sequencer,
     /// \[%\]
     pub percentage_random: PerDdir<u64>,
@@ -196,6 +194,15 @@ pub(crate) struct Settings {
     pub said: BTreeMap<&'static str, Place>,
     /// Options whose value could not be read: what follows from their absence is no further problem.
     pub unreadable: BTreeSet<&'static str>,
+}
+
+/// The number behind `rw=`, as in `rw=read:12k` and `rw=randread:8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jumps {
+    /// The number behind `rw=` of a sequential job \[bytes\].
+    pub stride: i64,
+    /// That of a random job \[I/Os\].
+    pub every: u64,
 }
 
 /// Which processors a job's processes may run on: any, unless it says.
@@ -259,8 +266,7 @@ impl Default for Settings {
             bsrange: PerDdir::default(),
             bssplit: PerDdir::default(),
             blockalign: PerDdir::default(),
-            stride: 0,
-            every: 1,
+            jumps: Jumps { stride: 0, every: 1 },
             rw_sequencer: Sequencer::Sequential,
             percentage_random: PerDdir { read: 100, write: 100, trim: 100 },
             random_distribution: PerDdir::default(),

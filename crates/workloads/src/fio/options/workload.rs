@@ -2,7 +2,7 @@
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::ddir::PerDdir;
-use crate::fio::settings::{Hint, Mix, Order, Settings};
+use crate::fio::settings::{Hint, Jumps, Mix, Order, Settings};
 use crate::fio::values::{self, ValueError};
 
 const RW: &[&str] = &[
@@ -44,14 +44,14 @@ fn read_rw(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
         "trimwrite" => (Order::Sequential, Mix::TrimWrite),
         _ => (Order::Random, Mix::TrimWrite),
     };
-    (settings.stride, settings.every) = (0, 1);
+    settings.jumps = Jumps { stride: 0, every: 1 };
     let Some(number) = number.map(str::trim) else { return Ok(()) };
     match settings.order {
         Order::Sequential => {
             let (digits, sign) = number.strip_prefix('-').map_or((number, 1), |digits| (digits, -1));
-            settings.stride = sign * values::int(digits, 0, FARTHEST, settings.kb_base)? as i64;
+            settings.jumps.stride = sign * values::int(digits, 0, FARTHEST, settings.kb_base)? as i64;
         }
-        Order::Random => settings.every = values::int(number, 1, u64::MAX, settings.kb_base)?,
+        Order::Random => settings.jumps.every = values::int(number, 1, u64::MAX, settings.kb_base)?,
     }
     Ok(())
 }
