@@ -158,6 +158,11 @@ impl Choice {
         self.kernel() >= Kernel::new(5, 0, 0) && self.entry.home == Home::Mainline
     }
 
+    /// Has no mainline kernel ever had it?
+    pub fn is_out_of_tree(&self) -> bool {
+        self.entry.home == Home::OutOfTree
+    }
+
     /// Has this era such a mechanism?
     pub fn has(&self, mechanism: &str) -> bool {
         self.row.iter().any(|(name, _)| *name == mechanism)

@@ -395,6 +395,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let (mine, queued_at, issued_at) = request.unwrap_or((0, self.now, self.now));
         let mut deliveries = core::mem::take(&mut self.deliveries);
         let lap = self.lap(&deliveries);
+        let mut woken = false;
         for (nth, delivery) in deliveries.drain(..).enumerate() {
             match delivery {
                 Delivery::Done { tag, outcome } => {
@@ -410,8 +411,8 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
                 Delivery::Awake(submitter) => self.wake(submitter),
                 Delivery::Runnable(task) => {
-                    let lap = lap.expect("only a world with races leaves it to its driver when tasks run");
-                    self.mail.post(self.now + lap.sleeper, Letter::run(task));
+                    let delay = self.until_it_runs(lap, core::mem::replace(&mut woken, true));
+                    self.mail.post(self.now + delay, Letter::run(task));
                 }
             }
         }
@@ -424,11 +425,19 @@ impl<L: Listener, O: Observer> World<L, O> {
         let any = |wanted: fn(&Delivery) -> bool| deliveries.iter().any(wanted);
         let contested = any(|delivery| matches!(delivery, Delivery::Runnable(_)))
             && any(|delivery| matches!(delivery, Delivery::Done { .. }));
-        let mut lap = races.lap(contested);
-        if let Some(labour) = self.labour.as_ref().filter(|_| contested && lap.owner < lap.sleeper) {
-            lap.sleeper += labour.until_it_asks();
+        Some(races.lap(contested))
+    }
+
+    /// How long a task that was woken takes to run; `further` if the same completion woke another before it.
+    fn until_it_runs(&mut self, lap: Option<Lap>, further: bool) -> Span {
+        let (Some(lap), Some(races)) = (lap, self.races.as_mut()) else {
+            unreachable!("only a world with races leaves it to its driver when tasks run")
+        };
+        let drawn = if further { races.further_sleeper(lap) } else { lap.sleeper };
+        match &self.labour {
+            Some(labour) if lap.owner_first => drawn + labour.until_it_asks(),
+            _ => drawn,
         }
-        Some(lap)
     }
 
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {

@@ -54,3 +54,18 @@ fn a_disk_that_takes_no_time_and_processes_that_never_think_are_an_error() {
     let said = error.unwrap_err().to_string();
     assert!(said.starts_with("time stands still at 0.000000000s"), "{said}");
 }
+
+/// A completion of a throttled write wakes the next writer and a reader that sleeps for a tag: neither always wins. The
+/// reader had next to nothing as long as both ran in the order in which they were woken.
+#[test]
+fn a_reader_that_sleeps_for_a_tag_beside_throttled_writers_is_not_starved() {
+    let jobs = "[global]\nruntime=20\ntime_based\nbs=4k\nsize=1g\nfilename=/dev/x\n\
+                [writer]\nrw=write\nsize=7g\n[reader]\nrw=randread\ndirect=1\nsize=512m\noffset=7g\n";
+    let around = |wbt| Surroundings { depth: Some(1), wbt_latency: Some(wbt), ..Surroundings::default() };
+    let [with, without] = [Span::from_ms(75), Span::ZERO].map(|wbt| {
+        let disk = blksched_disks::load("sata-2009").unwrap();
+        let found = trial("mq-deadline", disk, jobs, around(wbt)).simulate().unwrap();
+        found.jobs[1].record.read.bytes
+    });
+    assert!(without > 0 && with * 2 > without, "{with} bytes with throttling, {without} without");
+}

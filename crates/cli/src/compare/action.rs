@@ -70,7 +70,7 @@ pub(super) fn choose<'a>(
 ) -> Option<Action<'a>> {
     let (default, others) = measured.split_first()?;
     let objectives = goal.objectives(default);
-    let present = || others.iter().zip(contrasts).filter(|(here, _)| here.is_present);
+    let present = || others.iter().zip(contrasts).filter(|(here, _)| here.is_present());
     let mut candidates: Vec<Candidate<'_>> = present()
         .filter_map(|(here, contrasts)| {
             let score = Paired::of_logarithms(&scores(&objectives, here, default))?;

@@ -179,7 +179,7 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
         "utilisation": sample(&measured.busy, Quantity::Fraction),
         "seeking": sample(&measured.seeking, Quantity::Fraction),
         "fairness": sample(&measured.jain, Quantity::Ratio),
-        "in_present_kernels": measured.is_present,
+        "in_present_kernels": measured.is_present(),
         "against_the_priorities": measured.misplaced.as_ref().map(|part| sample(part, Quantity::Fraction)),
         "page_cache": measured.memory.as_ref().map(MemoryMeasure::json),
         "two_modes": modes.collect::<Vec<_>>(),

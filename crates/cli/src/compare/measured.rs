@@ -11,13 +11,24 @@ use super::memory::{self, MemoryMeasure};
 use super::role::Role;
 use crate::input::{AROUND, Contender};
 
+/// Who can run a scheduler today.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Any present kernel.
+    Present,
+    /// A kernel with a patch.
+    OutOfTree,
+    /// Nobody: later kernels do not have it.
+    Historical,
+}
+
 /// One scheduler.
 pub(crate) struct Measured {
     pub(crate) name: String,
     /// What a user would write into the disk's `scheduler` file.
     pub(crate) scheduler: &'static str,
-    /// Can a present kernel run it?
-    pub(crate) is_present: bool,
+    /// Who can run it.
+    pub(crate) standing: Standing,
     /// Knobs as set, `fifo_batch=16`.
     pub(crate) knobs: Vec<String>,
     /// The same as a control file takes them: name, value, and the value before.
@@ -115,6 +126,11 @@ pub(crate) struct Total {
 }
 
 impl Measured {
+    /// Can a present kernel run it?
+    pub(crate) fn is_present(&self) -> bool {
+        self.standing == Standing::Present
+    }
+
     pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Findings]) -> Measured {
         let dues = asks_for_priorities(plan).then(|| runs.iter().map(|run| dues(plan, run)).collect::<Vec<_>>());
         let row = |row: u32| {
@@ -135,7 +151,11 @@ impl Measured {
         Measured {
             name: contender.name.clone(),
             scheduler: contender.choice.entry.name,
-            is_present: contender.choice.is_in_present_kernels(),
+            standing: match (contender.choice.is_in_present_kernels(), contender.choice.is_out_of_tree()) {
+                (true, _) => Standing::Present,
+                (false, true) => Standing::OutOfTree,
+                (false, false) => Standing::Historical,
+            },
             controls: controls(contender),
             kept: dues.as_ref().map(elsewhere).map(|part| Sample::of(part.values().iter().map(|v| 1.0 - v).collect())),
             misplaced: dues.as_ref().map(elsewhere),

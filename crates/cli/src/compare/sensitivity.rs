@@ -173,7 +173,7 @@ fn margin(base: &Base<'_>, action: &Action<'_>) -> f64 {
 
 /// The default and the candidates, by number.
 fn present(base: &Base<'_>) -> Vec<usize> {
-    std::iter::once(0).chain((1..base.runs.contenders.len()).filter(|&nth| base.measured[nth].is_present)).collect()
+    std::iter::once(0).chain((1..base.runs.contenders.len()).filter(|&nth| base.measured[nth].is_present())).collect()
 }
 
 fn said(action: &Action<'_>) -> Said {

@@ -2,7 +2,7 @@
 
 use blksched_measure::{Cell, Column, Quantity, Sample, Table, Work};
 
-use super::measured::{JobMeasure, Measured, WorkMeasure};
+use super::measured::{JobMeasure, Measured, Standing, WorkMeasure};
 use super::memory_table;
 
 /// All that there are.
@@ -127,13 +127,18 @@ fn rate(work: Work, measure: &WorkMeasure) -> Cell {
     Cell::Text(if work == Work::Sync { format!("{text}/s") } else { text })
 }
 
-/// A line before the first scheduler that no present kernel has, if those before are of present kernels.
+/// A line before the first scheduler that needs a patch, or that no present kernel has, unless it is the first of all.
 pub(super) fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize) {
-    if nth > 0 && measured[nth - 1].is_present && !measured[nth].is_present {
-        let mut cells = vec![Cell::Text(String::new()); table.columns.len()];
-        cells[0] = "── historical".into();
-        table.row(cells);
-    }
+    let Some(before) = nth.checked_sub(1).map(|before| measured[before].standing) else { return };
+    let title = match measured[nth].standing {
+        standing if standing == before => return,
+        Standing::Present => return,
+        Standing::OutOfTree => "── out of tree",
+        Standing::Historical => "── historical",
+    };
+    let mut cells = vec![Cell::Text(String::new()); table.columns.len()];
+    cells[0] = title.into();
+    table.row(cells);
 }
 
 /// One row per scheduler.

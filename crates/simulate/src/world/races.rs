@@ -35,6 +35,8 @@ pub(super) struct Lap {
     pub(super) owner: Span,
     /// Until a task that was woken runs.
     pub(super) sleeper: Span,
+    /// Whether the owner runs before any sleeper.
+    pub(super) owner_first: bool,
 }
 
 impl Races {
@@ -49,13 +51,19 @@ impl Races {
     pub(super) fn lap(&mut self, contested: bool) -> Lap {
         let soon = Span::from_ns(self.random.random_range(SOON));
         if !contested {
-            return Lap { owner: soon, sleeper: soon };
+            return Lap { owner: soon, sleeper: soon, owner_first: false };
         }
         let later = Span::from_ns(self.random.random_range(LATER));
         if self.random.random_range(0..100) < self.owner_first {
-            Lap { owner: soon, sleeper: later }
+            Lap { owner: soon, sleeper: later, owner_first: true }
         } else {
-            Lap { owner: later, sleeper: soon }
+            Lap { owner: later, sleeper: soon, owner_first: false }
         }
+    }
+
+    /// The delay of a further task that the same completion woke. Each has a draw of its own: otherwise a task that a
+    /// policy woke would always have the tag before one that slept for it, and a reader beside throttled writes starve.
+    pub(super) fn further_sleeper(&mut self, lap: Lap) -> Span {
+        Span::from_ns(self.random.random_range(if lap.owner_first { LATER } else { SOON }))
     }
 }
