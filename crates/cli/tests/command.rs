@@ -435,9 +435,9 @@ fn swapping_two_names_swaps_the_sentence() {
     let here = compare(&["reader-and-writer", "--elevators", "noop,deadline"]);
     let there = compare(&["reader-and-writer", "--elevators", "deadline,noop"]);
     let line = |text: &str| text.lines().find(|line| line.contains(" against ")).expect("a verdict").to_owned();
-    assert!(line(&here).starts_with("deadline@4.20 against noop: "), "{here}");
+    assert!(line(&here).starts_with("deadline@4.20 against noop@2.6.33: "), "{here}");
     assert!(line(&here).contains("mean read latency is") && line(&here).contains("times shorter"), "{here}");
-    assert!(line(&there).starts_with("noop against deadline@4.20: "), "{there}");
+    assert!(line(&there).starts_with("noop@2.6.33 against deadline@4.20: "), "{there}");
     assert!(line(&there).contains("mean read latency is") && line(&there).contains("times longer"), "{there}");
     assert!(line(&there).contains("Why: a read waits"), "{there}");
 }
@@ -471,7 +471,7 @@ fn json_starts_with_schema_version_command_seed_and_disk_and_keeps_its_schema() 
     assert_eq!((&reader["role"], &value["disk"]["rotational"]), (&"latency-bound".into(), &true.into()));
     assert_eq!(value["schedulers"][1]["settings"][0]["file"], "queue/iosched/fifo_batch");
     assert!(value["contrasts"][0]["ratio"]["ratio"].is_number() && value["warm_up_ns"] == 200_000_000, "{text}");
-    assert_eq!((&value["action"]["goal"], &value["action"]["default"]), (&"balance".into(), &"noop".into()));
+    assert_eq!((&value["action"]["goal"], &value["action"]["default"]), (&"balance".into(), &"noop@2.6.33".into()));
     assert!(value["action"]["use"].is_null(), "no present kernel has deadline");
     assert_eq!(value["schedulers"][1]["in_present_kernels"], false);
     assert!(value["schedulers"][1]["against_the_priorities"].is_null());
@@ -624,13 +624,8 @@ fn a_trace_that_does_not_fit_or_is_told_nonsense_is_refused() {
     let small = include_str!("../../disks/presets/fixed.toml");
     let small = job_file(
         "small.toml",
-        &small
-            .lines()
-            .map(|line| match line.strip_prefix("capacity") {
-                Some(_) => "capacity = \"16MB\"\n".to_owned(),
-                None => format!("{line}\n"),
-            })
-            .collect::<String>(),
+        // The first is the disk's; another, below, is its plausible range.
+        &small.replacen("capacity = \"1TB\"", "capacity = \"16MB\"", 1).replace("500GB to 2TB", "16MB to 32MB"),
     );
     let said = refused(&["compare", &name, "--disk", &small]);
     assert!(

@@ -242,6 +242,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (12, 17, 4, 3));
+        assert_eq!((steps.len(), plans.len(), plugs.len(), slots.len()), (12, 17, 5, 3));
     }
 }
