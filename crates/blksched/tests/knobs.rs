@@ -29,6 +29,9 @@ const BY_REQUEST: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.
 const BY_PLACE: &[&str] = &[MQ[1], MQ[2]];
 const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"];
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
+const LINUS: &[&str] = &["linus@2.4.18", "linus@2.4.21", "linus@2.5.38"];
+/// The knob exists with the patch alone.
+const READ_LATENCY2: &[&str] = &["linus@2.4.21+read-latency2=on"];
 const MS: i64 = 1_000_000;
 
 fn five_reads_and_two_writes(rig: &mut Rig) {
@@ -206,6 +209,44 @@ const SCENARIOS: &[Scenario] = &[
             rig.now = at_ms(10);
         },
         orders: [&[500, 150, 200, 700], &[500, 700, 150, 200]],
+    },
+    Scenario {
+        knob: "read_latency",
+        eras: LINUS,
+        // With 0, nothing may pass a read: the write does not get to its place before 900.
+        values: [2048, 0],
+        others: &[],
+        before: |rig| rig.reads([500]),
+        after: |rig| {
+            rig.reads([700, 900]);
+            rig.writes([800]);
+        },
+        orders: [&[500, 700, 800, 900], &[500, 700, 900, 800]],
+    },
+    Scenario {
+        knob: "write_latency",
+        eras: LINUS,
+        values: [8192, 0],
+        others: &[],
+        before: |rig| rig.reads([500]),
+        after: |rig| {
+            rig.writes([700, 900]);
+            rig.reads([800]);
+        },
+        orders: [&[500, 700, 800, 900], &[500, 700, 900, 800]],
+    },
+    Scenario {
+        knob: "max_bomb_segments",
+        eras: READ_LATENCY2,
+        // Each write costs 1. Four do not come to 6, and the read stays where it belongs.
+        values: [6, 2],
+        others: &[],
+        before: |rig| rig.reads([50]),
+        after: |rig| {
+            rig.writes([100, 200, 300, 400]);
+            rig.reads([1000]);
+        },
+        orders: [&[50, 100, 200, 300, 400, 1000], &[50, 100, 200, 1000, 300, 400]],
     },
 ];
 

@@ -4,7 +4,7 @@
 mod queue_kit;
 
 use blksched::{Bio, Catalogue, Class, Limits, Mechanism, Next, Priority, QueueConfig, Reason, Sector, Slots};
-use queue_kit::{Rig, YOU, at_ms};
+use queue_kit::{Rig, YOU, at_ms, joined};
 
 /// A load under which a mechanism matters: what an elevator of this name decides.
 struct Scenario {
@@ -21,6 +21,9 @@ const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"]
 const KYBER: &[&str] = &["kyber@6.1", "kyber@6.12", "kyber@6.18"];
 
 const SCENARIOS: &[Scenario] = &[
+    Scenario { mechanism: "read-latency2", eras: &["linus@2.4.21"], decide: a_lone_read_beyond_many_writes },
+    Scenario { mechanism: "rework", eras: &["linus@2.5.38"], decide: a_second_read_beyond_two_writes },
+    Scenario { mechanism: "joins", eras: &["linus@2.5.38"], decide: a_read_behind_one_that_grew },
     Scenario { mechanism: "order", eras: OLD, decide: requests_behind_the_arm },
     Scenario { mechanism: "cost", eras: OLD, decide: long_contiguous_reads_beside_a_write },
     Scenario { mechanism: "arm", eras: OLD, decide: a_request_between_the_issued_and_the_chosen },
@@ -39,6 +42,34 @@ const SCENARIOS: &[Scenario] = &[
 fn rig(spec: &str) -> Rig {
     let limits = Limits { max_sectors: 512, ..Limits::default() };
     Rig::new(spec, QueueConfig { limits, ..QueueConfig::default() })
+}
+
+/// By its sector it belongs behind them all.
+fn a_lone_read_beyond_many_writes(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.writes([100, 200, 300, 400, 500, 600, 700, 800]);
+    rig.new_read(1000, 8);
+    rig.drain()
+}
+
+/// The first one is there because the rework's reads cannot go before a write at the head.
+fn a_second_read_beyond_two_writes(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(50, 8);
+    rig.writes([100, 200]);
+    rig.new_read(300, 8);
+    rig.drain()
+}
+
+/// Of its 16, 900 has paid 2 for two searches when 700 comes; if it paid 8 for the growth of 500 too, it has fewer left
+/// than the 8 sectors of 700, which then does not get to its place before it.
+fn a_read_behind_one_that_grew(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.queue.set(rig.now, "read_latency", 16).unwrap();
+    rig.reads([100, 900, 500]);
+    joined(rig.read(508, 8));
+    rig.new_read(700, 8);
+    rig.drain()
 }
 
 /// A list goes on from the arm; a tree begins at the lowest sector.
@@ -212,6 +243,13 @@ fn every_mechanism_of_every_era_has_a_scenario_and_every_variant_a_place() {
 
 #[test]
 fn the_scenarios_decide_as_the_notes_say() {
+    let writes_before = |spec| a_lone_read_beyond_many_writes(spec).iter().position(|&start| start == 1000);
+    // Six, which cost 1 each.
+    assert_eq!(["linus@2.4.21", "linus@2.4.21+read-latency2=on"].map(writes_before), [Some(8), Some(6)]);
+    assert_eq!(a_second_read_beyond_two_writes("linus@2.5.38"), [50, 100, 200, 300]);
+    assert_eq!(a_second_read_beyond_two_writes("linus@2.5.38+rework=on"), [50, 300, 100, 200]);
+    assert_eq!(a_read_behind_one_that_grew("linus@2.5.38"), [100, 500, 900, 700]);
+    assert_eq!(a_read_behind_one_that_grew("linus@2.5.38+joins=free"), [100, 500, 700, 900]);
     let spec = "deadline@2.5.45";
     assert_eq!(requests_behind_the_arm(spec), [100, 300, 10]);
     assert_eq!(requests_behind_the_arm("deadline@2.5.45+order=tree"), [10, 100, 300]);

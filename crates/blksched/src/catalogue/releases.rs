@@ -35,27 +35,49 @@ const BFQ_6_6: &str = "6.6.87 replays every recording of 6.12, with groups and w
 const BEFORE_6_18: &str = "6.12.117 and 6.18.2 replay each other's recordings; between them nobody looked";
 const AFTER_6_18: &str = "7.2.12 replays the recordings of 6.12; between 6.18 and 7.2 nobody looked";
 
+const LINUS_2_4_18: &str = "2.4.18 was recorded; the others MEMORY";
 const LINUS_2_4: &str = "elevator.c of 2.4.37.10 is word for word that of 2.4.20, which was recorded";
 
 /// Every such release.
 pub const ALIKE: &[Alike] = &[
     Alike {
         elevator: "linus",
-        releases: Kernels::between(Kernel::new(2, 4, 0), Kernel::new(2, 4, 19)),
+        releases: Kernels::between(Kernel::new(2, 4, 0), Kernel::new(2, 4, 17)),
         preset: Kernel::new(2, 4, 18),
         switched: &[],
-        source: "2.4.18 was recorded; the others MEMORY",
+        source: LINUS_2_4_18,
     },
     Alike {
         elevator: "linus",
-        releases: Kernels::between(Kernel::new(2, 4, 20), Kernel::new(2, 4, 37)),
+        releases: Kernels::between(Kernel::new(2, 4, 19), Kernel::new(2, 4, 19)),
+        preset: Kernel::new(2, 4, 18),
+        switched: &[],
+        source: LINUS_2_4_18,
+    },
+    Alike {
+        elevator: "linus",
+        releases: Kernels::between(Kernel::new(2, 4, 20), Kernel::new(2, 4, 20)),
+        preset: Kernel::new(2, 4, 21),
+        switched: &[],
+        source: LINUS_2_4,
+    },
+    Alike {
+        elevator: "linus",
+        releases: Kernels::between(Kernel::new(2, 4, 22), Kernel::new(2, 4, 37)),
         preset: Kernel::new(2, 4, 21),
         switched: &[],
         source: LINUS_2_4,
     },
     Alike {
         elevator: "noop",
-        releases: Kernels::between(Kernel::new(2, 4, 20), Kernel::new(2, 4, 37)),
+        releases: Kernels::between(Kernel::new(2, 4, 20), Kernel::new(2, 4, 20)),
+        preset: Kernel::new(2, 4, 21),
+        switched: &[],
+        source: LINUS_2_4,
+    },
+    Alike {
+        elevator: "noop",
+        releases: Kernels::between(Kernel::new(2, 4, 22), Kernel::new(2, 4, 37)),
         preset: Kernel::new(2, 4, 21),
         switched: &[],
         source: LINUS_2_4,

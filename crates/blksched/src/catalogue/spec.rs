@@ -173,8 +173,8 @@ mod tests {
         for (text, expected) in [
             (
                 "deadlien",
-                "1: `deadlien` is no elevator; the nearest is `deadline` (known: noop, deadline, anticipatory, cfq, \
-                 none, mq-deadline, kyber, bfq, adios)",
+                "1: `deadlien` is no elevator; the nearest is `deadline` (known: linus, noop, deadline, anticipatory, \
+                 cfq, none, mq-deadline, kyber, bfq, adios)",
             ),
             ("deadline@2.6.30", "10: `2.6.30` is no kernel with a deadline of its own; the nearest is `2.6.33`"),
             ("deadline@2.5.45+ordr=tree", "17: `ordr` is no mechanism of deadline@2.5.45; the nearest is `order`"),
