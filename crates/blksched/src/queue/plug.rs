@@ -68,7 +68,7 @@ impl Plugging {
 
 /// The state of whichever plug the era has.
 pub(super) struct Plug {
-    kind: Plugging,
+    pub(super) kind: Plugging,
     /// When the closed queue plug opens by itself, if it does.
     closed_until: Option<Instant>,
     closed: bool,

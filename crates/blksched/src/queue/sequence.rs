@@ -11,7 +11,7 @@ use super::dispatch_list::From;
 use super::mq::MqEra;
 use super::{BlockQueue, Listener, Outcome, Submitted};
 use crate::elevator::Insert;
-use crate::explain::Reason;
+use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, Fragment, Op, Request, RequestId, Stage, SubmitterId, Table};
 use crate::time::{Instant, Span};
 
@@ -183,6 +183,8 @@ impl<L: Listener> BlockQueue<L> {
         }
         self.elevator.prepare(&mut self.core.cx(now), rq);
         self.hand_over(now, rq, Insert::First);
+        // Nobody is there any more to say that the burst is over.
+        self.open_plug(now, Unplug::Waiting);
     }
 
     fn list_data(&mut self, now: Instant, rq: RequestId, place: Place) {
