@@ -86,6 +86,9 @@ cmdprio_class=2
 cmdprio=3
 rate_process=poisson
 nice=-3
+cpus_allowed=0-3
+cpus_allowed_policy=split
+cpumask=15
 wait_for=c
 filename_format=$jobname.$jobnum
 [e]
