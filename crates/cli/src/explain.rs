@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
     if scene.parse_only {
         return Ok(output::print(&output::notes(&notes))?);
     }
-    let limit = stage.length(scene, &contender)?.limit;
+    let limit = stage.length_once(scene, &contender)?.limit;
     let trial = stage.trial(scene, &contender, limit);
     let (findings, teller) = watch(&trial, &names, &arguments.outputs, asked, Reasons::new())?;
     notes.extend(stage.gave_up(&findings));

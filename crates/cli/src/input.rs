@@ -46,11 +46,19 @@ impl Stage {
         known.unwrap_or_else(|| kernel_default(&self.disk.build(scene.seed).facts()))
     }
 
-    /// How long runs are: as said, or as long as this contender's pilots need.
+    /// How long runs are that are repeated: as said, or as long as this contender's pilots need.
     pub(crate) fn length(&self, scene: &Scene, contender: &Contender) -> Result<Length, Failure> {
         match scene.time {
             Some(time) => Ok(Length::of(time)),
             None => Length::fitting(&self.trial(scene, contender, Span::MAX)).map_err(Failure::input),
+        }
+    }
+
+    /// The same of a run that is not repeated: jobs that end by themselves are not cut.
+    pub(crate) fn length_once(&self, scene: &Scene, contender: &Contender) -> Result<Length, Failure> {
+        match scene.time {
+            Some(time) => Ok(Length::of(time)),
+            None => Length::fitting_once(&self.trial(scene, contender, Span::MAX)).map_err(Failure::input),
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     if scene.parse_only {
         return Ok(output::print(&output::notes(&notes))?);
     }
-    let limit = stage.length(scene, &contender)?.limit;
+    let limit = stage.length_once(scene, &contender)?.limit;
     let trial = stage.trial(scene, &contender, limit);
     let reasons = || match arguments.decisions {
         Some(_) => Reasons::new().with_decisions(),

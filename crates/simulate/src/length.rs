@@ -6,6 +6,9 @@
 //! that more would keep a person waiting; or for two minutes. What it costs is counted, not timed: requests (or I/Os,
 //! if memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs
 //! that only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
+//!
+//! A run that is not repeated may cost more, so jobs that all end by themselves are not cut in it: only two minutes, or
+//! twenty times that cost, end them.
 
 use std::sync::Arc;
 
@@ -19,6 +22,8 @@ use crate::trial::{Findings, Trial, TrialError};
 const ENOUGH: u64 = 100;
 /// A pilot that has cost as much as so many requests is not made longer.
 const MOST_REQUESTS: u64 = 100_000;
+/// Of jobs that all end by themselves, in a run that is not repeated.
+const MOST_REQUESTS_ONCE: u64 = 20 * MOST_REQUESTS;
 /// So much data costs as much as a request \[bytes\].
 const AS_A_REQUEST: u64 = 64 << 10;
 /// Nor one that has lasted so long.
@@ -37,24 +42,50 @@ pub struct Length {
     pub warm_up: Span,
 }
 
+/// What ends a run.
+#[derive(Clone, Copy)]
+enum Ends {
+    /// That enough has been seen.
+    Early,
+    /// Its jobs.
+    ByItself,
+}
+
 impl Length {
     /// Of runs of so much simulated time.
     pub fn of(limit: Span) -> Length {
         Length { limit, warm_up: limit / 10 }
     }
 
-    /// What fits this trial, by pilots.
+    /// What fits this trial, by pilots, if it is run again and again.
     ///
     /// # Errors
     /// If the elevator has no such knob.
     pub fn fitting(trial: &Trial) -> Result<Length, TrialError> {
+        Length::by_pilots(trial, Ends::Early)
+    }
+
+    /// What fits this trial, by pilots, if it is run once.
+    ///
+    /// # Errors
+    /// If the elevator has no such knob.
+    pub fn fitting_once(trial: &Trial) -> Result<Length, TrialError> {
+        let ends =
+            if trial.plan.jobs.iter().all(|job| job.manner.amount.is_some()) { Ends::ByItself } else { Ends::Early };
+        Length::by_pilots(trial, ends)
+    }
+
+    fn by_pilots(trial: &Trial, ends: Ends) -> Result<Length, TrialError> {
         let least = if trial.disk.build(trial.seed).facts().rotational { TURNING } else { FLASH };
         let mut limit = least / 8;
         loop {
             let length = Length::of(limit);
             let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
-            let enough = limit >= least && saw_enough(&pilot);
-            if enough || pilot.finished || limit >= LONGEST || cost(&pilot) >= MOST_REQUESTS {
+            let enough = match ends {
+                Ends::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= MOST_REQUESTS,
+                Ends::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
+            };
+            if enough || pilot.finished || limit >= LONGEST {
                 // Where jobs end before, their time is what counts; under another scheduler they may take longer.
                 return Ok(Length { warm_up: pilot.elapsed.min(limit) / 10, ..length });
             }

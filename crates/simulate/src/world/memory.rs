@@ -56,7 +56,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let bio = Bio { tag, ..bio };
         self.tells(|| Happening::Began(Begun::transfer(&bio)));
         if self.hand_in(bio) == Submitted::Asleep {
-            self.host.fell_asleep(bio.submitter);
+            self.host_fell_asleep(bio.submitter);
         }
     }
 
@@ -70,17 +70,23 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The submission of this submitter that slept went through.
     pub(super) fn wake(&mut self, submitter: SubmitterId) {
-        self.host.woke(self.now, submitter);
-        let Ok(at) = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id) else { return };
-        let index = self.submitters[at].1;
-        if !self.sources[index].sleeps_for_slots() {
-            return self.worker_woke(index);
+        let source = self.source_of(submitter);
+        if let Some(index) = source.filter(|&index| !self.sources[index].sleeps_for_slots()) {
+            return self.offloaded_woke(index, submitter);
         }
+        self.host.woke(self.now, submitter);
+        let Some(index) = source else { return };
         if core::mem::take(&mut self.asleep[index]) {
             match self.labour {
                 Some(_) => self.toil(Work::Wake { source: index }),
                 None => self.tell(index, Delivered::Awake),
             }
         }
+    }
+
+    /// Which source this is; none if it is the host's flusher.
+    pub(super) fn source_of(&self, submitter: SubmitterId) -> Option<usize> {
+        let at = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id).ok()?;
+        Some(self.submitters[at].1)
     }
 }

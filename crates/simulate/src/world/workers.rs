@@ -3,21 +3,34 @@
 //! **Rule** A request that finds no slot goes to a worker of the kernel, which sleeps for it; the process goes on. Each
 //! sleeping worker is one place in the wait queues, so a deep job has as many as it has requests beyond the slots, but
 //! at most four workers for each processor; what is beyond them waits in order for a worker to come free.
+//! What the host submits in such a process's name (its buffered and synchronous I/O, pages that its direct I/O has to
+//! have written first) sleeps by itself and is no worker. The queue says only whose submission went through, so who of
+//! the two fell asleep first is taken to have woken first.
 //! **Origin** docs/behaviour/fio-reaping.md#2, traced on 6.18.
 
 use std::collections::VecDeque;
 
-use blksched::{Bio, Listener, Submitted};
+use blksched::{Bio, Listener, Submitted, SubmitterId};
 
 use super::{Observer, World};
 
 /// How many may sleep, for each processor.
 const EACH: u32 = 4;
 
+/// Who sleeps in a process's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sleeper {
+    Worker,
+    Host,
+}
+
 /// One process's workers.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
+    /// How many of the sleepers are workers.
     asleep: u32,
+    /// In the order in which they fell asleep.
+    sleepers: VecDeque<Sleeper>,
     behind: VecDeque<Bio>,
 }
 
@@ -35,16 +48,35 @@ impl<L: Listener, O: Observer> World<L, O> {
         if workers.asleep >= most {
             workers.behind.push_back(bio);
         } else if self.hand_in(bio) == Submitted::Asleep {
-            self.workers[index].asleep += 1;
+            let workers = &mut self.workers[index];
+            workers.asleep += 1;
+            workers.sleepers.push_back(Sleeper::Worker);
         }
     }
 
-    /// The bio of a worker of this source went through: the worker takes the next.
-    pub(super) fn worker_woke(&mut self, index: usize) {
+    /// What the host submitted in the name of such a source sleeps.
+    pub(super) fn host_fell_asleep(&mut self, submitter: SubmitterId) {
+        self.host.fell_asleep(submitter);
+        if let Some(index) = self.source_of(submitter)
+            && !self.sources[index].sleeps_for_slots()
+        {
+            self.workers[index].sleepers.push_back(Sleeper::Host);
+        }
+    }
+
+    /// A bio of such a source went through. If it was a worker's, the worker takes the next.
+    pub(super) fn offloaded_woke(&mut self, index: usize, submitter: SubmitterId) {
         let workers = &mut self.workers[index];
-        workers.asleep -= 1;
-        if let Some(bio) = workers.behind.pop_front() {
-            self.submit_offloaded(index, bio);
+        match workers.sleepers.pop_front() {
+            Some(Sleeper::Host) if workers.sleepers.contains(&Sleeper::Host) => {}
+            Some(Sleeper::Host) => self.host.woke(self.now, submitter),
+            Some(Sleeper::Worker) => {
+                workers.asleep -= 1;
+                if let Some(bio) = workers.behind.pop_front() {
+                    self.submit_offloaded(index, bio);
+                }
+            }
+            None => unreachable!("who wakes has slept"),
         }
     }
 }
