@@ -563,10 +563,10 @@ fn programs_run_together_and_how_long_each_took_is_a_column() {
 
 #[test]
 fn programs_stand_beside_fio_jobs_built_in_workloads_and_each_other() {
-    let jobs = ["random-readers", "dd:size=4m", "--name=typed", "--rw=read", "--direct=1", "--size=1m", "dd:size=8m"];
+    let jobs = ["random-readers", "dd:size=1m", "--name=typed", "--rw=read", "--direct=1", "--size=1m", "dd:size=4m"];
     let text = compare(&[&jobs[..], &["--seeds", "1", "--elevators", "none", "--json"]].concat());
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(value["workload"], "random-readers dd:size=4m dd:size=8m command line");
+    assert_eq!(value["workload"], "random-readers dd:size=1m dd:size=4m command line");
     let jobs = value["schedulers"][0]["jobs"].as_array().expect("jobs");
     let names: Vec<&str> = jobs.iter().filter_map(|job| job["name"].as_str()).collect();
     assert_eq!(names[names.len() - 3..], ["typed", "dd", "dd (2)"]);
