@@ -17,7 +17,7 @@ use std::process::Command;
 use anyhow::Result;
 use blksched::{Catalogue, Choice};
 use blksched_conformance::live::{Agreement, Recorded, compare};
-use blksched_traces::tracefs::{self, Line};
+use blksched_traces::tracefs::{self, Event, Line};
 
 use crate::Verdict;
 use crate::loop_device::LoopDevice;
@@ -193,6 +193,7 @@ fn report(device: &LoopDevice, scene: &Scene, lines: &[Line]) -> Result<bool> {
     let Agreement { issued, agreed, caught_up, raced, held, unseen, ours } = &found;
     let ours_is = format!("{}@{}", choice.entry.name, choice.kernel());
     println!("{ours_is}, {}: {agreed} of {issued} issues agree, {caught_up} a moment later", scene.load);
+    println!("  at most {} of the device's {} tags in use", most_in_flight(lines), recorded.tags);
     println!("  not shown by the trace: {raced} races of two CPUs, {held} held for a tag, {unseen} without an insert");
     if let Shown::Not(what) = scene.shown
         && !ours.is_empty()
@@ -206,6 +207,19 @@ fn report(device: &LoopDevice, scene: &Scene, lines: &[Line]) -> Result<bool> {
     println!("  {} differ without an explanation", ours.len());
     // A race that the rules above miss may remain: one issue in two hundred.
     Ok(200 * ours.len() <= *issued as usize && *agreed > 500)
+}
+
+/// How many requests the device had at a time, at most. Far fewer than its tags while others wait: somebody cut them.
+fn most_in_flight(lines: &[Line]) -> u32 {
+    let flying = lines.iter().scan(0_u32, |flying, line| {
+        *flying = match line.event {
+            Event::Issue => *flying + 1,
+            Event::Complete | Event::Requeue => flying.saturating_sub(1),
+            Event::BioQueue | Event::Insert | Event::Merge => *flying,
+        };
+        Some(*flying)
+    });
+    flying.max().unwrap_or(0)
 }
 
 /// The knobs as sysfs has them.

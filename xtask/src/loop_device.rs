@@ -25,7 +25,22 @@ impl LoopDevice {
         }
         let path = PathBuf::from(made.output.lines().last().unwrap_or_default().trim());
         let name = path.file_name().context("losetup names the device")?.to_owned();
-        Ok(LoopDevice { path, queue: Path::new("/sys/block").join(name).join("queue") })
+        let device = LoopDevice { path, queue: Path::new("/sys/block").join(name).join("queue") };
+        device.all_tags()?;
+        Ok(device)
+    }
+
+    /// Give the driver all of its tags back. Writing `nr_requests` under `none` cuts the driver's own tags, and a loop
+    /// device keeps them cut when it is detached, attached anew, or given a scheduler, while `nr_tags` and, under
+    /// `none`, `nr_requests` tell the full number (seen on 6.18.44, in debugfs: `hctx0/tags` has `nr_tags=128` and
+    /// `depth=8`). Writing the number that it tells does nothing, hence two writes.
+    fn all_tags(&self) -> Result<()> {
+        self.choose("none")?;
+        let tags = self.tags()?;
+        for number in [tags.saturating_sub(1).max(1), tags] {
+            self.set("nr_requests", &number.to_string())?;
+        }
+        Ok(())
     }
 
     pub fn path(&self) -> &Path {
@@ -60,7 +75,7 @@ impl LoopDevice {
         text.trim().parse().with_context(|| format!("{name} is `{}`", text.trim()))
     }
 
-    /// How many requests the driver takes at a time.
+    /// How many requests the driver takes at a time, if nobody has cut them.
     pub fn tags(&self) -> Result<u32> {
         let path = self.queue.with_file_name("mq").join("0/nr_tags");
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -82,6 +97,9 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
+        if let Err(error) = self.all_tags() {
+            eprintln!("{} may keep fewer tags than it says: {error:#}", self.path.display());
+        }
         let mut losetup = Command::new("losetup");
         losetup.arg("--detach").arg(&self.path);
         if !shell::capture(losetup).is_ok_and(|done| done.good) {
