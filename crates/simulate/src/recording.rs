@@ -16,6 +16,7 @@ mod filter;
 mod format;
 mod info;
 mod ios;
+mod order;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ use std::io::{Cursor, Read};
 use blksched::Op;
 use blksched_measure::Work;
 use blksched_traces::machine::Device;
-use blksched_workloads::replay::Recording;
+use blksched_workloads::replay::{Builder, Recording};
 
 pub use events::Begins;
 pub use filter::{Devices, Filter, KEYS};
@@ -90,10 +91,10 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
 pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
-    let (mut events, mut info) = (Vec::new(), Info::default());
+    let (mut builder, mut info) = (Builder::default(), Info::default());
     while let Some(event) = stream.event()? {
         info.add(&event);
-        events.push(event);
+        builder.add(&event);
     }
     let counts: BTreeMap<_, u64> = info.devices.iter().map(|(&device, share)| (device, share.ios)).collect();
     if counts.len() > 1 && reading.filter.device == Devices::Only {
@@ -104,7 +105,7 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
             "{name}: no I/O of device {wanted} is left: `blksched trace info` shows which devices it has"
         ));
     }
-    let recording = Recording::of(events, stream.names()).map_err(|error| format!("{name}: {error}"))?;
+    let recording = builder.finish(stream.names()).map_err(|error| format!("{name}: {error}"))?;
     let fitness = info.fitness(stream.format(), stream.met());
     let device = info.devices.keys().next().filter(|_| counts.len() == 1);
     let machine = stream.machine().zip(device).and_then(|(machine, device)| machine.devices.get(device)).cloned();

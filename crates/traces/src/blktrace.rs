@@ -3,7 +3,7 @@
 //! Layout and codes: MEMORY of the format that blktrace writes and blkparse reads, checked event by event against
 //! blkparse's own text of a recorded trace. Both byte orders are read; the machine's little-endian order is written.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// Upper three bytes of the magic number; the lowest is the version.
 const MAGIC: u32 = 0x6561_7400;
@@ -94,6 +94,16 @@ const ACTIONS: [(Action, u16, u16, &str); 14] = [
     (Action::Remap, 15, Kind::QUEUE, "A"),
 ];
 
+/// The plain actions, each at its code: readers ask for every event.
+const BY_CODE: [Option<Action>; 16] = {
+    let (mut by_code, mut row) = ([None; 16], 0);
+    while row < ACTIONS.len() {
+        by_code[ACTIONS[row].1 as usize] = Some(ACTIONS[row].0);
+        row += 1;
+    }
+    by_code
+};
+
 impl Action {
     /// blkparse's letter.
     pub fn letter(self) -> &'static str {
@@ -112,7 +122,7 @@ impl Action {
         if kind.0 & Kind::NOTIFY != 0 {
             return Action::Note(code);
         }
-        ACTIONS.iter().find(|row| row.1 == code).map_or(Action::Other(code), |row| row.0)
+        BY_CODE.get(usize::from(code)).copied().flatten().unwrap_or(Action::Other(code))
     }
 
     /// Its code and the category bits it brings.
@@ -203,11 +213,11 @@ pub fn is_trace(bytes: &[u8]) -> bool {
 /// # Errors
 /// If `input` cannot be read, or something else than an event stands where one should.
 pub fn read(input: impl Read) -> Result<Vec<Event>, BlktraceError> {
-    events(input).collect()
+    events(BufReader::new(input)).collect()
 }
 
 /// The events of a trace, one after the other. One that ends inside an event is read up to there.
-pub fn events<I: Read>(input: I) -> Events<I> {
+pub fn events<I: BufRead>(input: I) -> Events<I> {
     Events { input, read: 0, ended: false }
 }
 
@@ -218,39 +228,49 @@ pub struct Events<I> {
     ended: bool,
 }
 
-impl<I: Read> Events<I> {
-    fn event(&mut self) -> Result<Option<Event>, BlktraceError> {
+impl<I: BufRead> Events<I> {
+    /// The next event, in place of the one before, whose memory is used again; false at the end.
+    ///
+    /// # Errors
+    /// If the input cannot be read, or something else than an event stands where one should.
+    pub fn next_into(&mut self, event: &mut Event) -> Result<bool, BlktraceError> {
+        let read = !self.ended && self.read_into(event).inspect_err(|_| self.ended = true)?;
+        self.ended = !read;
+        Ok(read)
+    }
+
+    fn read_into(&mut self, into: &mut Event) -> Result<bool, BlktraceError> {
         let event = self.read + 1;
         let failed = |source| BlktraceError::Io { event, source };
         let mut header = [0; HEADER];
-        if !filled(&mut self.input, &mut header).map_err(failed)? {
-            return Ok(None);
+        let ahead = self.input.fill_buf().ok().and_then(|buffer| buffer.first_chunk::<HEADER>());
+        if let Some(bytes) = ahead {
+            header = *bytes;
+            self.input.consume(HEADER);
+        } else if !filled(&mut self.input, &mut header).map_err(failed)? {
+            return Ok(false);
         }
         let magic = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-        let little = match (magic, magic.swap_bytes()) {
-            (magic, _) if magic == MAGIC | VERSION => true,
-            (_, swapped) if swapped == MAGIC | VERSION => false,
+        let order = match (magic, magic.swap_bytes()) {
+            (magic, _) if magic == MAGIC | VERSION => Order::Little,
+            (_, swapped) if swapped == MAGIC | VERSION => Order::Big,
             (found, _) => return Err(BlktraceError::Magic { event, found }),
         };
-        let mut read = decode(&header, little);
-        if !filled(&mut self.input, &mut read.payload).map_err(failed)? {
-            return Ok(None);
+        decode(&header, order, into);
+        if !into.payload.is_empty() && !filled(&mut self.input, &mut into.payload).map_err(failed)? {
+            return Ok(false);
         }
         self.read += 1;
-        Ok(Some(read))
+        Ok(true)
     }
 }
 
-impl<I: Read> Iterator for Events<I> {
+impl<I: BufRead> Iterator for Events<I> {
     type Item = Result<Event, BlktraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let event = self.event();
-        self.ended = !matches!(event, Ok(Some(_)));
-        event.transpose()
+        let mut event = Event::default();
+        self.next_into(&mut event).map(|read| read.then_some(event)).transpose()
     }
 }
 
@@ -263,28 +283,40 @@ fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// The event of these bytes; its payload has the right length and is not read yet.
-fn decode(bytes: &[u8; HEADER], little: bool) -> Event {
-    let number = |at: usize, length: usize| {
-        let digit = |sum: u64, &byte: &u8| sum << 8 | u64::from(byte);
-        let field = &bytes[at..at + length];
-        if little { field.iter().rev().fold(0, digit) } else { field.iter().fold(0, digit) }
-    };
-    let action = number(28, 4) as u32;
-    let kind = Kind((action >> 16) as u16);
-    Event {
-        sequence: number(4, 4) as u32,
-        time: number(8, 8),
-        sector: number(16, 8),
-        bytes: number(24, 4) as u32,
-        action: Action::of(action as u16, kind),
-        kind,
-        pid: number(32, 4) as u32,
-        device: number(36, 4) as u32,
-        cpu: number(40, 4) as u32,
-        error: number(44, 2) as u16,
-        payload: vec![0; number(46, 2) as usize],
+/// In which order a number's bytes stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Little,
+    Big,
+}
+
+/// The number of `N` bytes at a place of a header; all places are constants.
+fn bytes_at<const N: usize>(header: &[u8; HEADER], at: usize, order: Order) -> [u8; N] {
+    let mut bytes: [u8; N] = header[at..].first_chunk().copied().unwrap_or([0; N]);
+    if order == Order::Big {
+        bytes.reverse();
     }
+    bytes
+}
+
+/// The event of these bytes; its payload has the right length and is not read yet.
+fn decode(header: &[u8; HEADER], order: Order, event: &mut Event) {
+    let long = |at| u64::from_le_bytes(bytes_at(header, at, order));
+    let word = |at| u32::from_le_bytes(bytes_at(header, at, order));
+    let short = |at| u16::from_le_bytes(bytes_at(header, at, order));
+    let action = word(28);
+    event.kind = Kind((action >> 16) as u16);
+    event.action = Action::of(action as u16, event.kind);
+    event.sequence = word(4);
+    event.time = long(8);
+    event.sector = long(16);
+    event.bytes = word(24);
+    event.pid = word(32);
+    event.device = word(36);
+    event.cpu = word(40);
+    event.error = short(44);
+    event.payload.clear();
+    event.payload.resize(usize::from(short(46)), 0);
 }
 
 impl Event {

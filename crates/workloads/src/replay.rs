@@ -21,7 +21,7 @@ use std::sync::Arc;
 use blksched::{Class, Instant, Op, Priority, SubmitterId};
 
 pub(crate) use recording::Io;
-pub use recording::{Event, Recording, What};
+pub use recording::{Builder, Event, Recording, What};
 use source::Replayer;
 
 use crate::Source;

@@ -53,6 +53,7 @@ pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> 
         (scene.max_sectors_kb.is_some(), "--max-sectors-kb"),
         (scene.attached.is_some(), "--attached"),
         (scene.wbt_lat_usec.is_some(), "--wbt-lat-usec"),
+        (scene.host != usual.host, "--host"),
         (scene.parse_only, "--parse-only"),
     ];
     said.into_iter().find_map(|(said, option)| said.then_some(option))

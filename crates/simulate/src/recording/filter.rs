@@ -65,6 +65,13 @@ impl Filter {
         }
     }
 
+    /// Is nothing left out?
+    pub(super) fn keeps_all(&self) -> bool {
+        let Filter { device, process, from, to, op } = self;
+        let whole = process.is_none() && from.is_none() && to.is_none() && op.is_none();
+        whole && matches!(device, Devices::Only | Devices::Together)
+    }
+
     /// Is an event wanted that comes so long after the first, of a device and process of these names?
     pub(super) fn keeps(&self, event: &Event, since: Span, device: &str, process: Option<&str>) -> bool {
         let completes = event.what == What::Complete;

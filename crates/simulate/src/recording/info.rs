@@ -99,15 +99,18 @@ pub struct Info {
     before: Option<u64>,
     resolution: u64,
     ends: BTreeMap<(Device, u8), u64>,
-    open: BTreeMap<Key, Vec<u64>>,
+    /// When each was submitted, by where it ends and its number.
+    open: BTreeMap<(Key, u64), u64>,
 }
 
-const KINDS: [Op; 4] = [Op::Read, Op::Write, Op::Discard, Op::Flush];
-
+/// Its place in [`Info::asked`].
 fn kind(op: Op) -> usize {
-    // Zeroes are written, too.
-    let op = if op == Op::WriteZeroes { Op::Write } else { op };
-    KINDS.iter().position(|&kind| kind == op).expect("every kind has its place")
+    match op {
+        Op::Read => 0,
+        Op::Write | Op::WriteZeroes => 1,
+        Op::Discard => 2,
+        Op::Flush => 3,
+    }
 }
 
 impl Info {
@@ -153,11 +156,14 @@ impl Info {
         *self.sizes.entry(if known { event.sectors } else { 0 }).or_default() += 1;
         self.together += u64::from(self.before == Some(event.time));
         self.before = Some(event.time);
-        self.resolution = gcd(self.resolution, event.time);
+        // Most traces are exact to 1 ns soon.
+        if self.resolution != 1 {
+            self.resolution = gcd(self.resolution, event.time);
+        }
         // Where nothing ever completes, nobody need be waited for.
         let room = if self.completions == 0 { MOST_UNDER_WAY >> 6 } else { MOST_UNDER_WAY };
         if self.open.len() < room {
-            self.open.entry(key_of(event)).or_default().push(event.time);
+            self.open.insert((key_of(event), self.ios()), event.time);
             self.under_way += 1;
             self.deepest = self.deepest.max(self.under_way);
         }
@@ -166,8 +172,9 @@ impl Info {
     /// A request's completion is that of every bio that ends inside of it.
     fn completed(&mut self, event: &Event) {
         self.completions += 1;
-        let done: Vec<_> = self.open.range(inside(event)).map(|(key, _)| *key).collect();
-        for since in done.iter().filter_map(|key| self.open.remove(key)).flatten() {
+        let inside = inside(event);
+        while let Some((&key, &since)) = self.open.range((inside.start, 0)..(inside.end, 0)).next() {
+            self.open.remove(&key);
             self.under_way -= 1;
             let latency = self.asked[kind(event.op)].latency.get_or_insert_with(|| Box::new(Histogram::new()));
             latency.record(Span::from_ns(event.time - since));

@@ -3,8 +3,7 @@
 //! **Rule** Files are merged by time. What runs backward inside a file is put in order as far as [`WINDOW`] reaches and
 //! [`MOST_WAITING`] events do not wait; what comes later still is given the moment of the event before it, and counted.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::io::{BufRead, Cursor, Read};
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use blksched_workloads::replay::Event;
 use super::events::{Begins, Device, NAMED, Names, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi};
 use super::filter::Filter;
 use super::format::{self, Format};
+use super::order::Order;
 
 /// How far a trace may run backward and still be put in order.
 pub const WINDOW: Span = Span::from_secs(1);
@@ -73,7 +73,8 @@ struct File {
 }
 
 enum Kind {
-    Blktrace(blktrace::Events<Input>),
+    /// With the event last read, whose memory is used again.
+    Blktrace(blktrace::Events<Input>, Box<blktrace::Event>),
     Lines(Input, Begins, Text, usize),
     Vscsi(vscsi::Records<Input>),
     Rows(Box<Rows<Input>>),
@@ -86,28 +87,13 @@ enum Text {
     Tracefs,
 }
 
-/// An event that waits to be put in order: by its moment, then as it came.
-#[derive(PartialEq, Eq)]
-struct Waiting(u64, u64, Event);
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
-        (self.0, self.1).cmp(&(other.0, other.1))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// The events of a trace.
 pub struct Stream {
     files: Vec<File>,
     reading: Reading,
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    came: u64,
+    order: Order,
+    /// What waits and is not later than this can have nothing before it any more.
+    settled: Option<u64>,
     names: Names,
     devices: BTreeMap<Device, String>,
     first: Option<u64>,
@@ -133,10 +119,10 @@ impl Stream {
         }
         let format = shown.ok_or("the trace is empty")?;
         Ok(Stream {
+            order: Order::of(opened.len()),
             files: opened,
             reading,
-            waiting: BinaryHeap::new(),
-            came: 0,
+            settled: None,
             names: Names::new(),
             devices: BTreeMap::new(),
             first: None,
@@ -183,36 +169,61 @@ impl Stream {
     /// If a file cannot be read or is damaged, and damage is refused.
     pub fn event(&mut self) -> Result<Option<Event>, String> {
         loop {
-            while !self.is_ready() {
-                self.read_on()?;
+            if !self.is_ready() && self.read_on()? {
+                continue;
             }
-            let Some(Reverse(Waiting(_, _, mut event))) = self.waiting.pop() else { return Ok(None) };
+            let Some(mut event) = self.order.next() else { return Ok(None) };
             if event.time < self.last {
                 event.time = self.last;
                 self.met.late += 1;
             }
             self.last = event.time;
             let first = *self.first.get_or_insert(event.time);
-            let since = Span::from_ns(event.time - first);
-            let device = name_of(&self.devices, event.device);
-            let process = self.names.get(&event.pid).map(String::as_str);
-            if self.reading.filter.keeps(&event, since, &device, process) {
+            if self.keeps(&event, Span::from_ns(event.time - first)) {
                 return Ok(Some(event));
             }
         }
     }
 
-    /// Can nothing come any more that is earlier than the earliest that waits?
-    fn is_ready(&self) -> bool {
-        let Some(behind) = self.files.iter().filter_map(|file| file.reached).min() else { return true };
-        let Some(Reverse(Waiting(earliest, ..))) = self.waiting.peek() else { return false };
-        self.waiting.len() >= MOST_WAITING || earliest.saturating_add(WINDOW.as_ns()) <= behind
+    fn keeps(&self, event: &Event, since: Span) -> bool {
+        if self.reading.filter.keeps_all() {
+            return true;
+        }
+        let device = name_of(&self.devices, event.device);
+        let process = self.names.get(&event.pid).map(String::as_str);
+        self.reading.filter.keeps(event, since, &device, process)
     }
 
-    /// One more record of the file that is furthest behind.
-    fn read_on(&mut self) -> Result<(), String> {
-        let file = self.files.iter_mut().filter(|file| file.reached.is_some()).min_by_key(|file| file.reached);
-        let Some(file) = file else { return Ok(()) };
+    /// Can nothing come any more that is earlier than the earliest that waits?
+    fn is_ready(&self) -> bool {
+        let earliest = self.order.earliest();
+        earliest.is_some() && (earliest <= self.settled || self.order.len() >= MOST_WAITING)
+    }
+
+    /// Some records more of the file that is furthest behind; of files as far behind, the first. False if all have
+    /// ended.
+    fn read_on(&mut self) -> Result<bool, String> {
+        let behind = |at: &usize| self.files[*at].reached.map(|reached| (reached, *at));
+        let Some((_, at)) = (0..self.files.len()).filter_map(|at| behind(&at)).min() else { return Ok(false) };
+        let others = (0..self.files.len()).filter(|other| *other != at);
+        let next = others.filter_map(|other| behind(&other)).min();
+        loop {
+            self.read_one(at)?;
+            let Some(reached) = self.files[at].reached else { break };
+            let behind = next.map_or(reached, |(next, _)| next.min(reached));
+            self.settled = behind.checked_sub(WINDOW.as_ns());
+            if self.is_ready() || next.is_some_and(|next| (reached, at) > next) {
+                return Ok(true);
+            }
+        }
+        // It has ended; nothing comes behind the end of all files.
+        self.settled = next.map_or(Some(u64::MAX), |(next, _)| next.checked_sub(WINDOW.as_ns()));
+        Ok(true)
+    }
+
+    /// One more record of a file.
+    fn read_one(&mut self, at: usize) -> Result<(), String> {
+        let file = &mut self.files[at];
         let read = file.read(&mut self.buffer, &mut self.names, &mut self.devices);
         match (read, self.reading.damage) {
             (Ok(Step::Read), _) => {}
@@ -230,10 +241,7 @@ impl Stream {
         if let (Some(reached), Some(event)) = (file.reached.as_mut(), self.buffer.first()) {
             *reached = (*reached).max(event.time);
         }
-        for event in self.buffer.drain(..) {
-            self.waiting.push(Reverse(Waiting(event.time, self.came, event)));
-            self.came += 1;
-        }
+        self.buffer.drain(..).for_each(|event| self.order.add(at, event));
         Ok(())
     }
 }
@@ -284,7 +292,7 @@ impl File {
         let machine = Machine::read(&String::from_utf8_lossy(&beginning));
         let input: Input = Box::new(Cursor::new(beginning).chain(rest));
         let kind = match &format {
-            Format::Blktrace => Kind::Blktrace(blktrace::events(input)),
+            Format::Blktrace => Kind::Blktrace(blktrace::events(input), Box::default()),
             Format::Blkparse => Kind::Lines(input, Begins::Queue, Text::Blkparse, 0),
             Format::Tracefs(begins) => Kind::Lines(input, *begins, Text::Tracefs, 0),
             Format::Vscsi(version) => Kind::Vscsi(vscsi::Records::new(input, *version)),
@@ -302,14 +310,14 @@ impl File {
     ) -> Result<Step, Trouble> {
         let name = &self.name;
         match &mut self.kind {
-            Kind::Blktrace(reader) => match reader.next() {
-                None => Ok(Step::Ended),
-                Some(Ok(event)) => {
-                    of_blktrace(&event, events, names);
+            Kind::Blktrace(reader, event) => match reader.next_into(event) {
+                Ok(false) => Ok(Step::Ended),
+                Ok(true) => {
+                    of_blktrace(event, events, names);
                     Ok(Step::Read)
                 }
-                Some(Err(error @ blktrace::BlktraceError::Io { .. })) => Err(Trouble::Io(format!("{name}: {error}"))),
-                Some(Err(error)) => Err(Trouble::Damage(format!("{name}: {error}"), GoesOn::No)),
+                Err(error @ blktrace::BlktraceError::Io { .. }) => Err(Trouble::Io(format!("{name}: {error}"))),
+                Err(error) => Err(Trouble::Damage(format!("{name}: {error}"), GoesOn::No)),
             },
             Kind::Lines(input, begins, text, line) => read_line(name, input, (*begins, *text), line, events, names),
             Kind::Vscsi(records) => match records.next() {

@@ -87,8 +87,8 @@ pub(crate) struct Io {
 /// Where an I/O stands: process, and place among its I/Os.
 type Place = (usize, usize);
 
-/// What is under way while a trace is read, by device, kind and last sector.
-type UnderWay = BTreeMap<Key, Vec<Place>>;
+/// What is under way while a trace is read, by device, kind and last sector, then by its number.
+type UnderWay = BTreeMap<(Key, usize), Place>;
 
 /// What a process is at while the trace is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,9 +102,11 @@ struct State {
 }
 
 /// Reads a trace, event by event.
-struct Reader<'n> {
+#[derive(Default)]
+pub struct Builder {
     recording: Recording,
-    names: &'n BTreeMap<u32, String>,
+    /// The moment of the first event.
+    first: Option<u64>,
     /// Each process's place.
     places: BTreeMap<u32, usize>,
     states: Vec<State>,
@@ -120,27 +122,9 @@ impl Recording {
     /// If nobody submitted anything.
     pub fn of(mut events: Vec<Event>, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
         events.sort_by_key(|event| event.time);
-        let first = events.first().map_or(0, |event| event.time);
-        let (states, under_way) = (Vec::new(), UnderWay::new());
-        let (recording, places) = (Recording::default(), BTreeMap::new());
-        let mut reader = Reader { recording, names, places, states, under_way, queued: 0 };
-        for event in &events {
-            let since = event.time - first;
-            match event.what {
-                What::Queue => reader.queue(event, since),
-                What::Request(priority) => reader.tell_priority(event, priority),
-                What::Complete => reader.complete(event, since),
-                What::Plug | What::Unplug => reader.plug(event, since),
-            }
-            reader.recording.length = Span::from_ns(since);
-        }
-        let recording = reader.recording;
-        match recording.ios() {
-            0 => Err("the trace has no I/O that a process submitted: it needs queue events (`Q` of blktrace, \
-                      block_bio_queue of tracefs)"
-                .to_owned()),
-            _ => Ok(recording),
-        }
+        let mut builder = Builder::default();
+        events.iter().for_each(|event| builder.add(event));
+        builder.finish(names)
     }
 
     /// The same without I/Os of one kind.
@@ -226,12 +210,40 @@ impl Recording {
     }
 }
 
-impl Reader<'_> {
+impl Builder {
+    /// One more event; they come in the order of their moments.
+    pub fn add(&mut self, event: &Event) {
+        let first = *self.first.get_or_insert(event.time);
+        let since = event.time - first;
+        match event.what {
+            What::Queue => self.queue(event, since),
+            What::Request(priority) => self.tell_priority(event, priority),
+            What::Complete => self.complete(event, since),
+            What::Plug | What::Unplug => self.plug(event, since),
+        }
+        self.recording.length = Span::from_ns(since);
+    }
+
+    /// All of them; `names` are those of processes, as far as the trace tells.
+    ///
+    /// # Errors
+    /// If nobody submitted anything.
+    pub fn finish(mut self, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
+        for process in &mut self.recording.processes {
+            process.name = names.get(&process.pid).cloned().unwrap_or_else(|| "process".to_owned());
+        }
+        match self.recording.ios() {
+            0 => Err("the trace has no I/O that a process submitted: it needs queue events (`Q` of blktrace, \
+                      block_bio_queue of tracefs)"
+                .to_owned()),
+            _ => Ok(self.recording),
+        }
+    }
+
     fn queue(&mut self, event: &Event, since: u64) {
         let processes = &mut self.recording.processes;
         let process = *self.places.entry(event.pid).or_insert_with(|| {
-            let name = self.names.get(&event.pid).cloned().unwrap_or_else(|| "process".to_owned());
-            processes.push(Recorded { pid: event.pid, name, ios: Vec::new() });
+            processes.push(Recorded { pid: event.pid, name: String::new(), ios: Vec::new() });
             self.states.push(State { last: since, ..State::default() });
             processes.len() - 1
         });
@@ -251,16 +263,17 @@ impl Reader<'_> {
             pause: Span::from_ns(if ios.is_empty() { since } else { since - state.last }),
             goes_on: state.plugged,
         });
+        let number = self.queued;
         self.queued += 1;
         state.under_way += 1;
         state.last = since;
         let last_sector = event.start.saturating_add(u64::from(event.sectors).saturating_sub(1));
-        self.under_way.entry(key(event, last_sector)).or_default().push((process, ios.len() - 1));
+        self.under_way.insert((key(event, last_sector), number), (process, ios.len() - 1));
     }
 
     fn tell_priority(&mut self, event: &Event, priority: Priority) {
         self.recording.priorities = true;
-        for &(process, io) in self.under_way.range(inside(event)).flat_map(|(_, places)| places) {
+        for &(process, io) in self.under_way.range(inside(event)).map(|(_, place)| place) {
             self.recording.processes[process].ios[io].priority = priority;
         }
     }
@@ -268,8 +281,8 @@ impl Reader<'_> {
     /// A request's completion is that of every bio that ends inside of it.
     fn complete(&mut self, event: &Event, since: u64) {
         self.recording.completions += 1;
-        let done: Vec<_> = self.under_way.range(inside(event)).map(|(key, _)| *key).collect();
-        for (process, _) in done.iter().filter_map(|key| self.under_way.remove(key)).flatten() {
+        while let Some((&key, &(process, _))) = self.under_way.range(inside(event)).next() {
+            self.under_way.remove(&key);
             let state = &mut self.states[process];
             state.under_way -= 1;
             state.last = since;
@@ -318,8 +331,9 @@ fn key(event: &Event, sector: u64) -> Key {
 }
 
 /// Whatever ends inside a request.
-fn inside(event: &Event) -> Range<Key> {
-    key(event, event.start)..key(event, event.start.saturating_add(u64::from(event.sectors).max(1)))
+fn inside(event: &Event) -> Range<(Key, usize)> {
+    let end = event.start.saturating_add(u64::from(event.sectors).max(1));
+    (key(event, event.start), 0)..(key(event, end), 0)
 }
 
 #[cfg(test)]
