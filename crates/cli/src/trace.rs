@@ -2,6 +2,7 @@
 
 mod convert;
 mod info;
+mod parquet;
 mod write;
 
 use clap::{Args, Subcommand};
@@ -56,7 +57,7 @@ pub(crate) struct ConvertArguments {
     /// The file to write; it must not exist
     #[arg(value_name = "OUT")]
     pub(crate) out: std::path::PathBuf,
-    /// In which format [default: by the ending of OUT: .csv, .iolog, .blktrace.0]
+    /// In which format [default: by the ending of OUT: .csv, .iolog, .blktrace.0, .parquet]
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) to: Option<To>,
     /// Write over OUT if it exists
@@ -69,6 +70,7 @@ Submissions and completions are written; merges, plugs and messages are not.
 
 Examples:
   blksched trace convert week.csv.bz2:device=7 volume-7.blktrace.0
+  blksched trace convert sda.blktrace.0 sda.parquet
   blksched trace cut sda.blktrace.0:from=10s,to=20s,process=mysqld ten-seconds.csv
   blksched trace anonymise production.blktrace.0 to-mail.csv";
 

@@ -290,20 +290,20 @@ enum Order {
     Big,
 }
 
-/// The number of `N` bytes at a place of a header; all places are constants.
-fn bytes_at<const N: usize>(header: &[u8; HEADER], at: usize, order: Order) -> [u8; N] {
-    let mut bytes: [u8; N] = header[at..].first_chunk().copied().unwrap_or([0; N]);
-    if order == Order::Big {
-        bytes.reverse();
-    }
-    bytes
+/// The bytes at a place of a header; all places are constants.
+fn bytes_at<const N: usize>(header: &[u8; HEADER], at: usize) -> [u8; N] {
+    header[at..].first_chunk().copied().unwrap_or([0; N])
 }
 
 /// The event of these bytes; its payload has the right length and is not read yet.
 fn decode(header: &[u8; HEADER], order: Order, event: &mut Event) {
-    let long = |at| u64::from_le_bytes(bytes_at(header, at, order));
-    let word = |at| u32::from_le_bytes(bytes_at(header, at, order));
-    let short = |at| u16::from_le_bytes(bytes_at(header, at, order));
+    let little = order == Order::Little;
+    let long = |at| u64::from_le_bytes(bytes_at(header, at));
+    let word = |at| u32::from_le_bytes(bytes_at(header, at));
+    let short = |at| u16::from_le_bytes(bytes_at(header, at));
+    let long = |at| if little { long(at) } else { long(at).swap_bytes() };
+    let word = |at| if little { word(at) } else { word(at).swap_bytes() };
+    let short = |at| if little { short(at) } else { short(at).swap_bytes() };
     let action = word(28);
     event.kind = Kind((action >> 16) as u16);
     event.action = Action::of(action as u16, event.kind);
@@ -316,7 +316,9 @@ fn decode(header: &[u8; HEADER], order: Order, event: &mut Event) {
     event.cpu = word(40);
     event.error = short(44);
     event.payload.clear();
-    event.payload.resize(usize::from(short(46)), 0);
+    if let length @ 1.. = short(46) {
+        event.payload.resize(usize::from(length), 0);
+    }
 }
 
 impl Event {

@@ -8,7 +8,10 @@ use std::path::Path;
 use blksched::{Op, Waiter};
 use blksched_simulate::recording::{Io, Stream};
 use blksched_traces::blktrace::{Action, Event, Kind};
+use blksched_workloads::replay;
 use clap::ValueEnum;
+
+use super::parquet::Rows;
 
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -19,6 +22,8 @@ pub(crate) enum To {
     Iolog,
     /// blktrace's binary format, which blkparse and btt read.
     Blktrace,
+    /// The same columns as CSV's, packed with zstd.
+    Parquet,
 }
 
 impl To {
@@ -28,6 +33,7 @@ impl To {
         match () {
             () if name.ends_with(".csv") => Some(To::Csv),
             () if name.ends_with(".iolog") => Some(To::Iolog),
+            () if name.ends_with(".parquet") => Some(To::Parquet),
             () if name.contains(".blktrace.") || name.ends_with(".blktrace") => Some(To::Blktrace),
             () => None,
         }
@@ -47,10 +53,65 @@ impl Whose {
     }
 }
 
-/// Writes I/Os, in the order of their submissions.
-pub(super) struct Writer<W> {
+/// What it is, as the preset `blksched` reads it.
+pub(super) fn word(event: &replay::Event) -> &'static str {
+    match event.op {
+        Op::Read => "R",
+        Op::Write if event.waiter == Waiter::Sync => "WS",
+        Op::Write => "W",
+        Op::WriteZeroes => "WZ",
+        Op::Discard => "D",
+        Op::Flush => "F",
+    }
+}
+
+/// Writes I/Os, in the order of their submissions, in any format.
+pub(super) enum Writer<W: Write + Send> {
+    Plain(Box<Plain<W>>),
+    Parquet(Box<Rows<W>>),
+}
+
+impl<W: Write + Send> Writer<W> {
+    pub fn new(out: W, to: To) -> io::Result<Writer<W>> {
+        match to {
+            To::Parquet => Ok(Writer::Parquet(Box::new(Rows::new(out)?))),
+            To::Csv => Writer::plain(out, Lines::Csv),
+            To::Iolog => Writer::plain(out, Lines::Iolog),
+            To::Blktrace => Writer::plain(out, Lines::Blktrace),
+        }
+    }
+
+    fn plain(out: W, to: Lines) -> io::Result<Writer<W>> {
+        Ok(Writer::Plain(Box::new(Plain::new(out, to)?)))
+    }
+
+    pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+        match self {
+            Writer::Plain(plain) => plain.io(io, whose),
+            Writer::Parquet(rows) => rows.io(io, whose),
+        }
+    }
+
+    pub fn finish(self) -> io::Result<()> {
+        match self {
+            Writer::Plain(plain) => plain.finish(),
+            Writer::Parquet(rows) => rows.finish(),
+        }
+    }
+}
+
+/// A format whose I/Os are written one by one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Csv,
+    Iolog,
+    Blktrace,
+}
+
+/// Writes them one by one.
+pub(super) struct Plain<W> {
     out: W,
-    to: To,
+    to: Lines,
     /// Completions that are still to come, by their moment.
     coming: BinaryHeap<Reverse<(u64, u64)>>,
     /// Their events, by number.
@@ -65,14 +126,14 @@ pub(super) struct Writer<W> {
 /// The first line of our own columns; the preset `blksched` reads it.
 const CSV: &str = "time_ns,disk,process,op,offset_B,size_B,response_ns";
 
-impl<W: Write> Writer<W> {
-    pub fn new(mut out: W, to: To) -> io::Result<Writer<W>> {
+impl<W: Write> Plain<W> {
+    fn new(mut out: W, to: Lines) -> io::Result<Plain<W>> {
         match to {
-            To::Csv => writeln!(out, "{CSV}")?,
-            To::Iolog => writeln!(out, "fio version 3 iolog")?,
-            To::Blktrace => {}
+            Lines::Csv => writeln!(out, "{CSV}")?,
+            Lines::Iolog => writeln!(out, "fio version 3 iolog")?,
+            Lines::Blktrace => {}
         }
-        Ok(Writer {
+        Ok(Plain {
             out,
             to,
             coming: BinaryHeap::new(),
@@ -88,17 +149,17 @@ impl<W: Write> Writer<W> {
     pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
         self.written += 1;
         match self.to {
-            To::Csv => self.row(io, whose),
-            To::Iolog => self.iolog(io, whose),
-            To::Blktrace => self.events(io, whose),
+            Lines::Csv => self.row(io, whose),
+            Lines::Iolog => self.iolog(io, whose),
+            Lines::Blktrace => self.events(io, whose),
         }
     }
 
     pub fn finish(mut self) -> io::Result<()> {
-        if self.to == To::Blktrace {
+        if self.to == Lines::Blktrace {
             self.complete_until(u64::MAX)?;
         }
-        if self.to == To::Iolog {
+        if self.to == Lines::Iolog {
             let last = self.first.unwrap_or(0);
             for file in &self.files {
                 writeln!(self.out, "{last} {file} close")?;
@@ -109,14 +170,7 @@ impl<W: Write> Writer<W> {
 
     fn row(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
         let (event, response) = (&io.event, io.response.map_or(String::new(), |ns| ns.to_string()));
-        let word = match event.op {
-            Op::Read => "R",
-            Op::Write if event.waiter == Waiter::Sync => "WS",
-            Op::Write => "W",
-            Op::WriteZeroes => "WZ",
-            Op::Discard => "D",
-            Op::Flush => "F",
-        };
+        let word = word(event);
         let (offset, size) = (event.start * 512, u64::from(event.sectors) * 512);
         let plain = |name: &str| name.replace([',', '\n', '\r'], "_");
         let (disk, process) = (plain(&whose.device), plain(&whose.process));

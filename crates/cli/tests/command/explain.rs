@@ -271,6 +271,7 @@ fn a_servers_recording_is_explained_and_drawn() {
     assert_eq!(of("a batch of reads") + of("in the drive already when it came"), 3_000_000, "{slowest}");
     assert!(perfetto::read(std::fs::File::open(&picture).unwrap()).unwrap().packet.len() > 20);
     assert!(refused(&["explain", &file, "--elevator", "bfq"]).contains("as it was made"));
+    assert!(refused(&["explain", &file, "--host", "cpu=off"]).starts_with("error: --host: "));
     let damaged = std::fs::read_to_string(&file).unwrap().replacen("\"call\":\"next\"", "\"call\":\"nxt\"", 1);
     std::fs::write(&file, damaged).unwrap();
     assert!(refused(&["explain", &file]).contains("nxt"));
@@ -295,6 +296,29 @@ fn perfettos_own_classes_decode_the_picture() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/picture.py");
     let output = Command::new(&python).args([script, &file]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Its own query engine, where somebody installed it (it comes from no package registry).
+#[test]
+fn trace_processor_finds_no_open_slice_and_both_ends_of_every_flow() {
+    let query = "select (select count(*) from slice where dur >= 0), (select count(*) from slice where dur < 0), \
+                 (select count(*) from flow), (select count(*) from stats where severity = 'error' and value > 0)";
+    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let Some(program) = ["trace_processor_shell", "trace_processor"].into_iter().find(is_there) else {
+        println!("skipped: there is no trace_processor here (Perfetto's releases have it)");
+        return;
+    };
+    let (picture, _gone) = temporary("queried.pftrace");
+    let (asked, _gone_too) = temporary("query.sql");
+    std::fs::write(&asked, query).unwrap();
+    done(&["simulate", &direct(), "--elevator", "bfq", "--perfetto", &picture]);
+    let output = Command::new(program).args(["--query-file", &asked, &picture]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let row = text.lines().last().expect("a row of numbers");
+    let numbers: Vec<u64> = row.split(',').map(|number| number.trim_matches('"').parse().unwrap()).collect();
+    let [closed, open, flows, errors] = numbers[..] else { panic!("four numbers: {text}") };
+    assert!(closed > 100 && flows > 100 && open == 0 && errors == 0, "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{blksched, done, refused};
 
@@ -24,19 +25,24 @@ fn what_is_no_disk_is_refused_before_anything_is_done() {
     assert!(error.contains("`sdz9` is no disk of this machine: expected one of"), "{error}");
 }
 
+/// Of the tests that record, one at a time: each looks for what is left behind.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// Sets a loop device up and takes it down.
 struct Loop {
+    _alone: MutexGuard<'static, ()>,
     file: std::path::PathBuf,
     device: String,
 }
 
 impl Loop {
     fn new() -> Loop {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let file = std::env::temp_dir().join(format!("blksched-record-{}.img", std::process::id()));
         fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Loop { file, device: String::from_utf8(output.stdout).unwrap().trim().to_owned() }
+        Loop { _alone: alone, file, device: String::from_utf8(output.stdout).unwrap().trim().to_owned() }
     }
 }
 
@@ -47,26 +53,84 @@ impl Drop for Loop {
     }
 }
 
+/// What a loop device is asked for while it is recorded, into `out`.
+fn recorded(disk: &Loop, out: &str, load: &[&str]) {
+    let name = disk.device.strip_prefix("/dev/").unwrap().to_owned();
+    let recording = std::thread::spawn({
+        let out = out.to_owned();
+        move || blksched(&["record", &name, "--time", "3s", "--out", &out])
+    });
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let output = Command::new(load[0]).args(&load[1..]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = recording.join().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no event was lost"));
+}
+
+fn out_file(what: &str) -> String {
+    let name = format!("blksched-{what}-{}.trace.gz", std::process::id());
+    std::env::temp_dir().join(name).to_str().unwrap().to_owned()
+}
+
+/// Moment, first byte and length of each I/O, from its own trace's rows.
+fn rows(trace: &str) -> Vec<(u64, u64, u64)> {
+    let csv = format!("{trace}.csv");
+    done(&["trace", "convert", trace, &csv]);
+    let text = fs::read_to_string(&csv).unwrap();
+    fs::remove_file(&csv).unwrap();
+    let row = |line: &str| {
+        let columns: Vec<&str> = line.split(',').collect();
+        let number = |at: usize| columns[at].parse::<u64>().unwrap();
+        (number(0), number(4), number(5))
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+#[test]
+#[ignore = "root: a loop device and tracefs"]
+fn the_slowest_of_what_was_recorded_are_told_from_their_recorded_moments_and_their_pieces_add_up() {
+    let (disk, out) = (Loop::new(), out_file("explain"));
+    let filename = format!("--filename={}", disk.device);
+    let reader = ["fio", "--name=reader", "--rw=randread", "--bs=4k", "--iodepth=16", "--ioengine=libaio"];
+    let rest = ["--direct=1", "--runtime=1", "--time_based", "--rate_iops=300", "--output=/dev/null", &filename];
+    recorded(&disk, &out, &[&reader[..], &rest].concat());
+    let rows = rows(&out);
+    let story = ["--disk", "hdd-7200", "--slowest", "5", "--json"];
+    let explained: serde_json::Value =
+        serde_json::from_str(&done(&[&["explain", out.as_str()][..], &story].concat())).unwrap();
+    fs::remove_file(&out).unwrap();
+    let stories = explained["stories"].as_array().unwrap();
+    assert_eq!(stories.len(), 5, "{explained:#}");
+    for story in stories {
+        let number = |value: &serde_json::Value| value.as_u64().unwrap();
+        let place = (number(&story["sector"]) * 512, number(&story["sectors"]) * 512);
+        let asked = |&(time, offset, size): &(u64, u64, u64)| {
+            time - rows[0].0 == number(&story["begun_ns"]) && (offset, size) == place
+        };
+        assert!(rows.iter().any(asked), "no recorded I/O is this one: {story:#}");
+        let mut at = number(&story["begun_ns"]);
+        for piece in story["pieces"].as_array().unwrap() {
+            assert_eq!(number(&piece["from_ns"]), at, "a gap: {story:#}");
+            at += number(&piece["ns"]);
+        }
+        assert_eq!(at, number(&story["begun_ns"]) + number(&story["latency_ns"]), "{story:#}");
+        assert!(story["sentence"].as_str().unwrap().contains("its own service in the disk took"), "{story:#}");
+    }
+    let slowest = |story: &serde_json::Value| std::cmp::Reverse(story["latency_ns"].as_u64());
+    assert!(stories.is_sorted_by_key(slowest), "{explained:#}");
+}
+
 #[test]
 #[ignore = "root: a loop device and tracefs"]
 fn what_a_loop_device_is_asked_for_is_recorded_and_compared_with_its_defaults() {
     let disk = Loop::new();
-    let out = std::env::temp_dir().join(format!("blksched-record-{}.trace.gz", std::process::id()));
-    let (name, out_name) = (disk.device.strip_prefix("/dev/").unwrap().to_owned(), out.to_str().unwrap().to_owned());
-    let recording = std::thread::spawn({
-        let (name, out) = (name.clone(), out_name.clone());
-        move || blksched(&["record", &name, "--time", "3s", "--out", &out])
-    });
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    let (name, out_name) = (disk.device.strip_prefix("/dev/").unwrap().to_owned(), out_file("record"));
     let target = format!("of={}", disk.device);
-    let dd = Command::new("dd").args(["if=/dev/zero", &target, "bs=64k", "count=50", "oflag=direct"]).output().unwrap();
-    assert!(dd.status.success(), "{}", String::from_utf8_lossy(&dd.stderr));
-    let output = recording.join().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no event was lost"));
+    recorded(&disk, &out_name, &["dd", "if=/dev/zero", &target, "bs=64k", "count=50", "oflag=direct"]);
     let info = done(&["trace", "info", &out_name]);
     let compared = done(&["compare", &out_name, "--disk", "sata-ssd", "--parse-only"]);
-    fs::remove_file(&out).unwrap();
+    fs::remove_file(&out_name).unwrap();
     assert!(info.contains("can carry a verdict about queueing:") && info.contains("write: 50 "), "{info}");
     assert!(info.contains("dd ["), "{info}");
     assert!(compared.contains(&format!("name={name}")), "{compared}");

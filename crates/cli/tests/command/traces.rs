@@ -146,11 +146,15 @@ fn what_is_converted_says_the_same_in_every_format() {
     let iolog = folder.file("out.iolog");
     done(&["trace", "convert", &trace, &iolog]);
     assert_eq!(json(&iolog)["ios"], ours.0);
+    let parquet = folder.file("out.parquet");
+    done(&["trace", "convert", &trace, &parquet]);
+    let bytes = fs::read(&parquet).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() < fs::read(&csv).unwrap().len());
     let again = refused(&["trace", "convert", &trace, &csv]);
     assert!(again.contains("is there already"), "{again}");
     let ending = refused(&["trace", "convert", &trace, &folder.file("out.txt")]);
-    assert!(ending.contains("expected --to csv, iolog or blktrace"), "{ending}");
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 3, "nothing half-written is left");
+    assert!(ending.contains("expected --to csv, iolog, blktrace or parquet"), "{ending}");
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 4, "nothing half-written is left");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(super) fn of_blktrace(event: &blktrace::Event, events: &mut Vec<Event>, name
     };
     let device = (event.device >> 20, event.device & 0xf_ffff);
     let place = (event.sector, event.bytes.div_ceil(512));
-    events.extend(made(event.time, what, (device, event.pid), Flags::of_bits(event.kind), place));
+    events.extend(made(event.time, what, (device, event.pid), Letters::of_bits(event.kind), place));
 }
 
 pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut Vec<Event>, names: &mut Names) {
@@ -59,7 +59,7 @@ pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut Vec<Event>, names:
         names.entry(line.pid).or_insert_with(|| name.to_owned());
     }
     let (sector, sectors) = line.place().unwrap_or((0, 0));
-    events.extend(made(line.time, what, (line.device, line.pid), Flags::of_letters(&line.rwbs), (sector, sectors)));
+    events.extend(made(line.time, what, (line.device, line.pid), Letters::of_text(&line.rwbs), (sector, sectors)));
 }
 
 pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut Vec<Event>, names: &mut Names) {
@@ -78,9 +78,9 @@ pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut Vec<
             | (tracefs::Event::Insert, Begins::Insert)
             | (tracefs::Event::Issue, Begins::Issue)
     );
-    let (flags, place) = (Flags::of_letters(&line.rwbs), (line.sector, line.sectors));
+    let (letters, place) = (Letters::of_text(&line.rwbs), (line.sector, line.sectors));
     let mut add = |what: What| {
-        events.extend(made(line.time_us.saturating_mul(1000), what, (line.device, line.pid), flags, place));
+        events.extend(made(line.time_us.saturating_mul(1000), what, (line.device, line.pid), letters, place));
     };
     if is_submission {
         let name = if begins == Begins::Queue { &line.last } else { &line.task };
@@ -149,7 +149,7 @@ fn both(time: u64, response: Option<u64>, op: Op, place: (u64, u32), whose: (Dev
 /// What blkparse's letters say: `F` for a flush before it, the kind, then `F` (FUA), `A` (ahead), `S` (sync), `M`
 /// (metadata).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Flags {
+struct Letters {
     preflush: bool,
     /// None: neither of the others, which with a flush before it is the flush.
     op: Option<Op>,
@@ -158,12 +158,12 @@ struct Flags {
     meta: bool,
 }
 
-impl Flags {
-    fn of_letters(letters: &str) -> Flags {
+impl Letters {
+    fn of_text(letters: &str) -> Letters {
         let (preflush, rest) = match letters.strip_prefix('F') {
             Some(rest) if !rest.is_empty() => (true, rest),
             // A flush alone.
-            Some(_) => return Flags { preflush: true, ..Flags::default() },
+            Some(_) => return Letters { preflush: true, ..Letters::default() },
             None => (false, letters),
         };
         let (op, is_known) = match rest.chars().next() {
@@ -174,10 +174,10 @@ impl Flags {
             _ => (None, false),
         };
         let has = |letter| rest.get(1..).unwrap_or_default().contains(letter);
-        Flags { preflush: preflush && is_known, op, fua: has('F'), sync: has('S'), meta: has('M') }
+        Letters { preflush: preflush && is_known, op, fua: has('F'), sync: has('S'), meta: has('M') }
     }
 
-    fn of_bits(kind: blktrace::Kind) -> Flags {
+    fn of_bits(kind: blktrace::Kind) -> Letters {
         let has = |bit| kind.0 & bit != 0;
         let op = match () {
             () if has(blktrace::Kind::DISCARD) => Some(Op::Discard),
@@ -185,7 +185,7 @@ impl Flags {
             () if has(blktrace::Kind::READ) => Some(Op::Read),
             () => None,
         };
-        Flags {
+        Letters {
             preflush: has(blktrace::Kind::FLUSH),
             op,
             fua: has(blktrace::Kind::FUA),
@@ -196,14 +196,14 @@ impl Flags {
 }
 
 /// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
-fn made(time: u64, what: What, whose: (Device, u32), flags: Flags, (start, sectors): (u64, u32)) -> Option<Event> {
-    let op = match flags.op {
+fn made(time: u64, what: What, whose: (Device, u32), letters: Letters, (start, sectors): (u64, u32)) -> Option<Event> {
+    let op = match letters.op {
         _ if matches!(what, What::Plug | What::Unplug) => Op::Read,
-        None | Some(Op::Write) if sectors == 0 && flags.preflush => Op::Flush,
+        None | Some(Op::Write) if sectors == 0 && letters.preflush => Op::Flush,
         Some(op) if sectors > 0 => op,
         _ => return None,
     };
-    let waits = matches!(op, Op::Read | Op::Flush) || flags.sync;
+    let waits = matches!(op, Op::Read | Op::Flush) || letters.sync;
     let is_data = op == Op::Write;
     Some(Event {
         time,
@@ -214,8 +214,8 @@ fn made(time: u64, what: What, whose: (Device, u32), flags: Flags, (start, secto
         start,
         sectors,
         waiter: if waits { Waiter::Sync } else { Waiter::Async },
-        hints: Hints { meta: flags.meta, req_sync: flags.sync, ..Hints::default() },
-        durability: Durability { preflush: flags.preflush && is_data, fua: flags.fua && is_data },
+        hints: Hints { meta: letters.meta, req_sync: letters.sync, ..Hints::default() },
+        durability: Durability { preflush: letters.preflush && is_data, fua: letters.fua && is_data },
     })
 }
 
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn letters_say_what_kind_of_io_it_is() {
-        let of = |letters: &str, sectors| made(0, What::Queue, ((8, 0), 1), Flags::of_letters(letters), (0, sectors));
+        let of = |letters: &str, sectors| made(0, What::Queue, ((8, 0), 1), Letters::of_text(letters), (0, sectors));
         let kind = |letters: &str, sectors| of(letters, sectors).map(|event| (event.op, event.waiter));
         assert_eq!(kind("RA", 8), Some((Op::Read, Waiter::Sync)));
         assert_eq!((kind("W", 8), kind("WS", 8)), (Some((Op::Write, Waiter::Async)), Some((Op::Write, Waiter::Sync))));
@@ -240,7 +240,7 @@ mod tests {
     fn blktraces_bits_mean_what_blkparses_letters_of_them_mean() {
         for bits in 0..=u16::MAX {
             let kind = blktrace::Kind(bits);
-            assert_eq!(Flags::of_bits(kind), Flags::of_letters(&kind.letters()), "{bits:#x} {}", kind.letters());
+            assert_eq!(Letters::of_bits(kind), Letters::of_text(&kind.letters()), "{bits:#x} {}", kind.letters());
         }
     }
 }

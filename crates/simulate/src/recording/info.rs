@@ -173,7 +173,9 @@ impl Info {
     fn completed(&mut self, event: &Event) {
         self.completions += 1;
         let inside = inside(event);
-        while let Some((&key, &since)) = self.open.range((inside.start, 0)..(inside.end, 0)).next() {
+        while let Some((&key, &since)) = self.open.range((inside.start, 0)..).next()
+            && key.0 < inside.end
+        {
             self.open.remove(&key);
             self.under_way -= 1;
             let latency = self.asked[kind(event.op)].latency.get_or_insert_with(|| Box::new(Histogram::new()));

@@ -91,10 +91,13 @@ impl Order {
             Where::Strays => self.strays.pop().map(|Reverse(waiting)| waiting),
         };
         self.waiting -= 1;
-        let files = self.files.iter().enumerate();
-        let fronts = files.filter_map(|(file, run)| Some((run.front()?.key(), Where::File(file))));
-        let stray = self.strays.peek().map(|Reverse(waiting)| (waiting.key(), Where::Strays));
-        self.first = fronts.chain(stray).min_by_key(|(key, _)| *key);
+        self.first = self.strays.peek().map(|Reverse(waiting)| (waiting.key(), Where::Strays));
+        for (file, run) in self.files.iter().enumerate() {
+            let Some(key) = run.front().map(Waiting::key) else { continue };
+            if self.first.is_none_or(|(first, _)| key < first) {
+                self.first = Some((key, Where::File(file)));
+            }
+        }
         waiting.map(|Waiting(_, event)| event)
     }
 }

@@ -310,14 +310,19 @@ impl File {
     ) -> Result<Step, Trouble> {
         let name = &self.name;
         match &mut self.kind {
-            Kind::Blktrace(reader, event) => match reader.next_into(event) {
-                Ok(false) => Ok(Step::Ended),
-                Ok(true) => {
-                    of_blktrace(event, events, names);
-                    Ok(Step::Read)
+            Kind::Blktrace(reader, event) => loop {
+                match reader.next_into(event) {
+                    Ok(false) => return Ok(Step::Ended),
+                    Ok(true) => of_blktrace(event, events, names),
+                    Err(error @ blktrace::BlktraceError::Io { .. }) => {
+                        return Err(Trouble::Io(format!("{name}: {error}")));
+                    }
+                    Err(error) => return Err(Trouble::Damage(format!("{name}: {error}"), GoesOn::No)),
                 }
-                Err(error @ blktrace::BlktraceError::Io { .. }) => Err(Trouble::Io(format!("{name}: {error}"))),
-                Err(error) => Err(Trouble::Damage(format!("{name}: {error}"), GoesOn::No)),
+                // Most of its events are about what the simulation does itself.
+                if !events.is_empty() {
+                    return Ok(Step::Read);
+                }
             },
             Kind::Lines(input, begins, text, line) => read_line(name, input, (*begins, *text), line, events, names),
             Kind::Vscsi(records) => match records.next() {

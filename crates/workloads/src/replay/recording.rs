@@ -281,7 +281,10 @@ impl Builder {
     /// A request's completion is that of every bio that ends inside of it.
     fn complete(&mut self, event: &Event, since: u64) {
         self.recording.completions += 1;
-        while let Some((&key, &(process, _))) = self.under_way.range(inside(event)).next() {
+        let inside = inside(event);
+        while let Some((&key, &(process, _))) = self.under_way.range(inside.start..).next()
+            && key < inside.end
+        {
             self.under_way.remove(&key);
             let state = &mut self.states[process];
             state.under_way -= 1;
