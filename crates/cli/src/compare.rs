@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         return why::run(arguments, &stage, two, catalogue);
     }
     let default = stage.kernel_default(scene);
-    let elevators = elevators(arguments, catalogue, default);
+    let elevators = elevators(arguments, catalogue, default, &stage);
     let mut contenders = contenders("--elevators", &elevators, &scene.set, catalogue)?;
     if scene.parse_only {
         return parsed(scene, &stage, &contenders);
@@ -137,10 +137,16 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
 }
 
 /// The schedulers' specifications: the one whose knobs are searched, those that were named, or the usual ones.
-fn elevators(arguments: &CompareArguments, catalogue: &Catalogue, default: &str) -> Vec<String> {
+fn elevators(arguments: &CompareArguments, catalogue: &Catalogue, default: &str, stage: &Stage) -> Vec<String> {
     match &arguments.tune {
         Some(name) => vec![name.clone()],
-        None if arguments.elevators.is_empty() => usual(catalogue, default),
+        None if arguments.elevators.is_empty() => {
+            let mut names = usual(catalogue, default);
+            if !stage.plan.groups.is_empty() && names.iter().any(|name| name == "none") {
+                names.insert(1, matrix::BY_WEIGHT.to_owned());
+            }
+            names
+        }
         None => arguments.elevators.clone(),
     }
 }

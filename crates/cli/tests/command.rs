@@ -147,7 +147,7 @@ fn udev_gets_a_rule_with_what_applies_and_undoes_it_and_the_evidence_as_comments
     let profile = "[disk]\ndevices_udev_regex=(ID_PATH=pci-0-ata-1)\nelevator=mq-deadline\n";
     assert!(tuned.contains(profile), "{tuned}");
     let nowhere = refused(&[&["compare"], &SHORT[..], &PRIORITIES[..], &["--emit", "udev", "--on", "sdzz9"]].concat());
-    assert!(nowhere.contains("/sys/block/sdzz9/device/model") && nowhere.contains("say model:TEXT"), "{nowhere}");
+    assert!(nowhere.contains("/sys/block/sdzz9: there is no") && nowhere.contains("say model:TEXT"), "{nowhere}");
 }
 
 #[test]
@@ -352,6 +352,18 @@ fn a_search_for_knobs_says_what_each_is_worth_or_to_leave_them() {
 }
 
 #[test]
+fn a_search_finds_that_throttling_of_writes_was_switched_off() {
+    let jobs =
+        "[global]\nruntime=12\ntime_based\nsize=1g\n[reader]\nrw=randread\ndirect=1\n[writer]\nrw=write\nbs=64k\n";
+    let load = job_file("throttled.fio", jobs);
+    let tune = ["--wbt-lat-usec", "0", "--tune", "mq-deadline", "--budget", "90", "--goal", "reader: mean read"];
+    let text = done(&[&["compare", &load, "--disk", "sata-2009"][..], &tune[..]].concat());
+    let worth = text.split("what each knob is worth").nth(1).expect("a table of knobs");
+    assert!(worth.lines().any(|line| line.trim_start().starts_with("wbt_lat_usec")), "{text}");
+    assert!(text.contains("Use mq-deadline") && text.contains("wbt_lat_usec="), "{text}");
+}
+
+#[test]
 fn every_request_can_be_told_with_its_times_and_its_reason() {
     let path = std::env::temp_dir().join(format!("blksched-decisions-{}.csv", std::process::id()));
     let file = path.to_str().expect("UTF-8");
@@ -380,7 +392,21 @@ fn a_matrix_is_a_page_and_a_table() {
     assert!(page.contains("| workload | sata-ssd |") && page.contains("## backup"), "{page}");
     let csv = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(path).unwrap();
-    assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("backup,sata-ssd,mq-deadline,none,")), "{csv}");
+    assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("backup,sata-ssd,mq-deadline,none,false,")), "{csv}");
+}
+
+#[test]
+fn a_matrix_asks_who_keeps_weights_and_tells_what_needs_a_patch() {
+    let path = std::env::temp_dir().join(format!("blksched-weighed-{}.csv", std::process::id()));
+    let file = path.to_str().expect("UTF-8");
+    let page = done(&["matrix", "--csv", file, "--disks", "ide-2002", "--workloads", "vm-host", "--seeds", "2"]);
+    assert!(page.contains("none+io.cost is run as well"), "{page}");
+    let csv = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|row| row.split(',').collect()).collect();
+    assert!(rows.iter().any(|row| row[3..5] == ["none+io.cost", "false"]), "{csv}");
+    let patched: Vec<_> = rows.iter().filter(|row| row[4] == "true").collect();
+    assert!(patched.len() == 1 && patched[0][3] == "adios" && patched[0][9] == "false", "{csv}");
 }
 
 #[test]

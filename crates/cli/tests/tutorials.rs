@@ -38,11 +38,6 @@ fn folder() -> PathBuf {
     std::fs::create_dir_all(folder.join("docs")).expect("a temporary folder");
     std::fs::write(folder.join("pg.fio"), PG).expect("a file");
     std::fs::write(folder.join("docs/pg.fio"), PG).expect("a file");
-    let listed = run(&folder, &["list".to_owned(), "vm-host".to_owned()]);
-    let text = String::from_utf8(listed.stdout).expect("UTF-8");
-    assert!(text.contains("[web]"), "{text}");
-    let weighed = text.replace("[web]", "[web]\ncgroup=web\ncgroup_weight=300");
-    std::fs::write(folder.join("vm-host.fio"), weighed).expect("a file");
     folder
 }
 

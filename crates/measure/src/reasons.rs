@@ -1,8 +1,8 @@
 //! What the reasons amount to: where waiting went, what batches were like, what the disk did all the time.
 //!
-//! [`Reasons`] listens to the queue. It keeps one running integral of time per [`Cause`] (what the disk was doing, and
-//! why); a request's waiting splits over the causes as the differences of these integrals between the moments at which
-//! it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as many requests as ever wait
+//! [`Reasons`] listens to the queue. It keeps two running integrals of time per [`Cause`]: what the disk was doing, and
+//! what whoever is queued waits behind. A request's waiting splits over the causes as the differences of the latter
+//! between the moments at which it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as many requests as ever wait
 //! at a time have waited, and every submitter has come by. Whoever knows what the disk's medium does, and for whom,
 //! says so by [`Reasons::works`]; for a disk of which nothing is known, a moment belongs to what is in flight.
 
@@ -14,6 +14,7 @@ mod disk;
 mod effort;
 mod entered;
 mod report;
+mod shared;
 mod submitters;
 mod turns;
 mod waiting;
@@ -261,7 +262,7 @@ impl Reasons {
         let asker = self.submitters.of(subject.submitter);
         self.submitters.asks(at, asker);
         self.arrivals.inserted(at, subject.dir);
-        self.tables.enter(subject.rq, Entry::new(subject.dir, Some(asker)), at, self.disk.time().integrals());
+        self.tables.enter(subject.rq, Entry::new(subject.dir, Some(asker)), at, self.disk.behind());
     }
 
     fn issued(&mut self, at: Instant, subject: Subject) {
@@ -276,7 +277,7 @@ impl Reasons {
         };
         self.arrivals.issued(subject.rq, subject.dir);
         let given = self.disk.start(serving);
-        let (queued_at, waited) = self.tables.leave(subject.rq, at, serving, given, self.disk.time().integrals());
+        let (queued_at, waited) = self.tables.leave(subject.rq, at, serving, given, self.disk.behind());
         if let Some(decisions) = &mut self.decisions {
             let Subject { rq, dir, sectors, submitter } = subject;
             let completed_at = None;
@@ -316,7 +317,7 @@ impl Reasons {
         let entry = *self.tables.entry_mut(rq);
         entry.submitter.into_iter().for_each(|asker| self.submitters.gets_on(asker, given));
         let again = Entry { served_before: Some(serving), ..entry };
-        self.tables.enter(rq, again, at, self.disk.time().integrals());
+        self.tables.enter(rq, again, at, self.disk.behind());
     }
 
     /// The disk no longer works on `rq`: as what, and how much of its time it got. `None` if it never did.

@@ -75,7 +75,7 @@ fn an_experiment_is_rows_beside_what_was_published_and_why() {
     assert!(rows[0].ours_min <= rows[0].ours && rows[0].ours <= rows[0].ours_max);
     assert_eq!((rows[2].inside, rows[2].claimed, rows[2].label.as_str()), (None, false, "batch16"));
     // Most of the time the disk writes out what it was given, so few are behind the batch's own commands.
-    assert!(answer.why[0].starts_with("2 % of the reads' waiting, "), "{}", answer.why[0]);
+    assert!(answer.why[0].starts_with("100 % of the reads' waiting, "), "{}", answer.why[0]);
     assert_eq!(answer.broken().map(|row| row.label.as_str()).collect::<Vec<_>>(), ["one to the other"]);
 }
 

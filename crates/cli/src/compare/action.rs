@@ -13,7 +13,7 @@ use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 use super::contrast::{ALPHA, Contrast, between, times};
 use super::figure::{Figure, What};
 use super::goal::{Bound, Goal};
-use super::measured::{JobMeasure, Measured};
+use super::measured::{JobMeasure, Measured, Standing};
 use super::role::{FLOOR, Role};
 use crate::args::Goal as Named;
 
@@ -69,22 +69,33 @@ pub(super) fn choose<'a>(
     looks: u32,
 ) -> Option<Action<'a>> {
     let (default, others) = measured.split_first()?;
+    let candidates = candidates((default, others), contrasts, &goal, looks, Standing::Present);
+    let missed = misses(default, &goal);
+    Some(Action { goal, default, candidates, missed })
+}
+
+/// Those of the others who stand so, held against the default, the best first.
+pub(super) fn candidates<'a>(
+    (default, others): (&'a Measured, &'a [Measured]),
+    contrasts: &[Vec<Contrast>],
+    goal: &Goal,
+    looks: u32,
+    standing: Standing,
+) -> Vec<Candidate<'a>> {
     let objectives = goal.objectives(default);
-    let present = || others.iter().zip(contrasts).filter(|(here, _)| here.is_present());
-    let mut candidates: Vec<Candidate<'_>> = present()
-        .filter_map(|(here, contrasts)| {
-            let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
-            let (gains, costs) = both_sides(contrasts, default);
-            let forbidden = forbidden(here, default, &goal);
-            let stalls = stalls(here, default, |row| !goal.protects(row));
-            Some(Candidate { scheduler: here, score, p: score.p, gains, costs, forbidden, stalls })
-        })
-        .collect();
+    let wanted = others.iter().zip(contrasts).filter(|(here, _)| here.standing == standing);
+    let candidate = |(here, contrasts): (&'a Measured, &Vec<Contrast>)| {
+        let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
+        let (gains, costs) = both_sides(contrasts, default);
+        let forbidden = forbidden(here, default, goal);
+        let stalls = stalls(here, default, |row| !goal.protects(row));
+        Some(Candidate { scheduler: here, score, p: score.p, gains, costs, forbidden, stalls })
+    };
+    let mut candidates: Vec<Candidate<'_>> = wanted.filter_map(candidate).collect();
     let corrected = holm(&candidates.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
     candidates.iter_mut().zip(corrected).for_each(|(candidate, p)| candidate.p = (p * f64::from(looks)).min(1.0));
     candidates.sort_by(|a, b| b.score.ratio.total_cmp(&a.score.ratio));
-    let missed = misses(default, &goal);
-    Some(Action { goal, default, candidates, missed })
+    candidates
 }
 
 /// In each seed, the logarithm of how many times better: every group of figures alike, and in a group every figure.
@@ -280,8 +291,10 @@ impl<'a> Action<'a> {
         let default = self.default.label();
         if let Goal::Named(Named::Priorities) = self.goal {
             let part = |sample: &Option<Sample>| Quantity::Fraction.show(sample.as_ref().map_or(0.0, Sample::mean));
+            let keeps = chosen.scheduler.misplaced.as_ref().is_some_and(|part| part.mean() <= KEPT);
             return format!(
-                "it keeps the priorities: {} of the disk's time went to others than they ask for, not {}",
+                "it keeps the priorities{}: {} of the disk's time went to others than they ask for, not {}",
+                if keeps { "" } else { " better" },
                 part(&chosen.scheduler.misplaced),
                 part(&self.default.misplaced)
             );

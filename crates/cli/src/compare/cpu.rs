@@ -1,9 +1,10 @@
 //! What the processors did, and whether figures hang on it.
 
-use blksched_measure::{Quantity, Sample, Work};
+use blksched::Dir;
+use blksched_measure::{Quantity, Sample};
 use blksched_simulate::Findings;
 
-use super::measured::Measured;
+use super::measured::{Measured, Total};
 
 /// One scheduler's.
 pub(crate) struct CpuMeasure {
@@ -19,7 +20,7 @@ pub(crate) struct CpuMeasure {
 
 /// A processor that is busy for this part of the time limits rates.
 const BUSY: f64 = 0.5;
-/// Of a mean latency, so much may be the processor's before it is said.
+/// Of a mean request, so much may be the processor's before it is said.
 const PART: f64 = 0.05;
 
 impl CpuMeasure {
@@ -41,12 +42,12 @@ impl CpuMeasure {
         })
     }
 
-    /// The greatest part that it is of a job's mean latency, or none if there is no job.
-    fn part_of_latency(&self, measured: &Measured) -> f64 {
-        let works = measured.jobs.iter().flat_map(|job| &job.work).filter(|(work, _)| *work != Work::Sync);
-        let means = works.map(|(_, measure)| measure.clat[0].mean()).filter(|mean| *mean > 0.0);
-        // What takes less than an I/O costs is memory's, and no I/O.
-        means.map(|mean| self.per_io.mean() / mean).filter(|part| *part < 1.0).fold(0.0, f64::max)
+    /// The greatest part that it is of what a request of the disk takes on average; none if no I/O waited for one. What
+    /// ends in memory is shorter than that and hangs on the processor alone, whichever scheduler there is.
+    fn part_of_latency(&self, totals: &[(Dir, Total); 2]) -> f64 {
+        let served = totals.iter().map(|(_, total)| total).filter(|total| total.service > 0.0);
+        let way = |total: &Total| total.slept + total.service + total.waited.iter().map(|(_, ns)| ns).sum::<f64>();
+        served.map(|total| self.per_io.mean() / way(total)).fold(0.0, f64::max)
     }
 }
 
@@ -54,7 +55,7 @@ impl CpuMeasure {
 pub(super) fn note(measured: &[Measured], preset: &str) -> Option<String> {
     let all = || measured.iter().filter_map(|one| Some((one, one.cpu.as_ref()?)));
     let (busiest, cpu) = all().max_by(|(_, a), (_, b)| a.busiest.mean().total_cmp(&b.busiest.mean()))?;
-    let part = all().map(|(one, cpu)| cpu.part_of_latency(one)).fold(0.0, f64::max);
+    let part = all().map(|(one, cpu)| cpu.part_of_latency(&one.totals)).fold(0.0, f64::max);
     let hangs = cpu.busiest.mean() >= BUSY || part >= PART;
     hangs.then(|| {
         let percent = |part: f64| Quantity::Fraction.show(part.min(1.0));
@@ -70,4 +71,34 @@ pub(super) fn note(measured: &[Measured], preset: &str) -> Option<String> {
             Quantity::Time.show(cpu.per_io.mean()),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(service: f64, slept: f64) -> Total {
+        let sample = || Sample::of(vec![1300.0]);
+        Total {
+            bandwidth: sample(),
+            mean: sample(),
+            p99: sample(),
+            slept,
+            waited: Vec::new(),
+            service,
+            in_memory: None,
+        }
+    }
+
+    #[test]
+    fn what_an_io_costs_is_held_against_requests_of_the_disk_and_not_against_what_ends_in_memory() {
+        let sample = |value| Sample::of(vec![value]);
+        let cpu = CpuMeasure { busy: sample(0.0), busiest: sample(0.0), spun: sample(0.0), per_io: sample(1300.0) };
+        // Reads of 50 ms, and writes that the disk never had: their mean is 1.3 us.
+        let slow = [(Dir::Read, total(50e6, 0.0)), (Dir::Write, total(0.0, 0.0))];
+        assert!(cpu.part_of_latency(&slow) < 1e-4);
+        // Reads of 10 us.
+        let fast = [(Dir::Read, total(9_000.0, 1_000.0)), (Dir::Write, total(0.0, 0.0))];
+        assert!((cpu.part_of_latency(&fast) - 0.13).abs() < 1e-9);
+    }
 }

@@ -12,6 +12,7 @@ use clap::Args;
 use super::action::{self, Action, Candidate};
 use super::contrast::{self, times};
 use super::csv::quoted;
+use super::measured::Standing;
 use super::runs::Runs;
 use crate::args::CompareArguments;
 use crate::failure::Failure;
@@ -24,6 +25,8 @@ use crate::scene::{FileName, Scene};
 const DISKS: [&str; 6] = ["ide-2002", "sata-2009", "hdd-7200", "raid5:4xhdd-7200", "sata-ssd", "nvme-ssd"];
 /// What present kernels have, and what is built in besides.
 const SCHEDULERS: [&str; 5] = ["none", "mq-deadline", "kyber", "bfq", "adios"];
+/// What is asked besides where a load lies in control groups with weights: the controller that goes by them.
+pub(super) const BY_WEIGHT: &str = "none+io.cost";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -38,7 +41,8 @@ pub(crate) struct MatrixArguments {
     /// The workloads [default: those that people ask about]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = FileName)]
     workloads: Vec<String>,
-    /// The schedulers; each disk's default goes first [default: what present kernels have, and adios where built]
+    /// The schedulers; each disk's default goes first [default: what present kernels have, adios where built, and
+    /// none+io.cost where a workload has groups]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     elevators: Vec<String>,
     /// How many seeds each is run with
@@ -55,7 +59,8 @@ pub(crate) struct MatrixArguments {
     csv: Option<PathBuf>,
 }
 
-const HEADER: &str = "workload,disk,default,scheduler,times_better,low,high,p_corrected,recommended,forbidden,price\n";
+const HEADER: &str =
+    "workload,disk,default,scheduler,out_of_tree,times_better,low,high,p_corrected,recommended,forbidden,price\n";
 
 /// One field of the matrix.
 struct Field {
@@ -122,12 +127,24 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          hardware queue, `none` for many). `=`: nothing is proven to be 5 % better by what counts for the jobs (their\n\
          roles; Holm's correction over the candidates), or what is better is not to be recommended. Simulated, on\n\
          models of disks: [disks.md](disks.md) says what each was validated against. `blksched list WORKLOAD` prints\n\
-         a job file, `blksched compare WORKLOAD --disk DISK` the whole comparison behind a field.\n\n",
+         a job file, `blksched compare WORKLOAD --disk DISK --elevators A,B,…` the whole comparison behind a field.\n\
+         {besides}\n",
+        besides = besides(arguments),
         version = env!("CARGO_PKG_VERSION"),
         seeds = arguments.seeds,
         seed = arguments.seed,
         schedulers = schedulers.join(", "),
     )
+}
+
+/// What else the fields hold, unless the schedulers were named.
+fn besides(arguments: &MatrixArguments) -> String {
+    let told = format!(
+        "Where a workload lies in control groups with weights (vm-host), {BY_WEIGHT} is run as well: no scheduler, and\n\
+         the controller that keeps them. What needs a patched kernel (adios) is never recommended; where it would be\n\
+         better than the default, that stands behind the verdict, as *out of tree*.\n"
+    );
+    if arguments.elevators.is_empty() { told } else { String::new() }
 }
 
 fn field(
@@ -143,6 +160,8 @@ fn field(
     let default = stage.kernel_default(&compared.scene).to_owned();
     let mut names = vec![default.clone()];
     names.extend(schedulers.iter().filter(|name| **name != default).cloned());
+    let weighed = arguments.elevators.is_empty() && !stage.plan.groups.is_empty();
+    names.extend(weighed.then(|| BY_WEIGHT.to_owned()));
     let contenders = contenders("--elevators", &names, &[], catalogue)?;
     let length = stage.length(&compared.scene, &contenders[0])?;
     let stage = stage.cut(length);
@@ -150,15 +169,23 @@ fn field(
     let goal = runs.more(arguments.seeds, None)?;
     let measured = runs.measured();
     let contrasts = contrast::contrasts(&measured, 1);
+    let others = (&measured[0], &measured[1..]);
+    let out_of_tree = action::candidates(others, &contrasts, &goal, 1, Standing::OutOfTree);
     let action = action::choose(&measured, &contrasts, goal, 1).expect("the default was run");
-    for candidate in &action.candidates {
+    for candidate in action.candidates.iter().chain(&out_of_tree) {
         row(csv, (workload, disk), &action, candidate);
     }
-    let short = match action.chosen() {
+    let mut short = match action.chosen() {
         Some(chosen) => format!("**{}** {}", chosen.scheduler.label(), times(chosen.score.ratio)),
         None => "=".to_owned(),
     };
-    Ok(Field { short, long: action.sentences().join(" ") })
+    let mut long = action.sentences();
+    for better in out_of_tree.iter().filter(|candidate| candidate.is_better() && candidate.forbidden.is_empty()) {
+        let (name, how_much) = (better.scheduler.label(), action.how_much(better));
+        let _ = write!(short, " (*{name} {}*)", times(better.score.ratio));
+        long.push(format!("Out of tree: {name} is {how_much}."));
+    }
+    Ok(Field { short, long: long.join(" ") })
 }
 
 fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, candidate: &Candidate<'_>) {
@@ -166,11 +193,12 @@ fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, ca
     let price: Vec<String> = candidate.costs.iter().map(|cost| format!("{}: {}", cost.job, cost.say())).collect();
     let _ = writeln!(
         csv,
-        "{},{},{},{},{:.4},{:.4},{:.4},{:.5},{chosen},{},{}",
+        "{},{},{},{},{},{:.4},{:.4},{:.4},{:.5},{chosen},{},{}",
         quoted(workload),
         quoted(disk),
         quoted(&action.default.label()),
         quoted(&candidate.scheduler.label()),
+        candidate.scheduler.standing == Standing::OutOfTree,
         candidate.score.ratio,
         candidate.score.low,
         candidate.score.high,

@@ -185,6 +185,11 @@ fn said(action: &Action<'_>) -> Said {
     }
 }
 
+/// What a run takes us, in requests: four pages of the page cache as long as one.
+fn cost(run: &Findings) -> u64 {
+    run.requests + (run.host.delivered() + run.host.dirtied) / 4
+}
+
 struct Search<'a> {
     base: &'a Base<'a>,
     /// Requests simulated so far.
@@ -224,32 +229,36 @@ impl Search<'_> {
             if self.spent + 2 * self.cost_of_a_glance() > MOST_REQUESTS || self.is_interrupted() {
                 break;
             }
-            for end in 0..2 {
-                let changes: Vec<_> = table.iter().map(|fit| (fit.key.clone(), fit.ends[end].clone())).collect();
-                self.table(changes, found, &progress)?;
+            let ends =
+                |end: usize| table.iter().map(|fit| (fit.key.clone(), fit.ends[end].clone())).collect::<Vec<_>>();
+            if self.table(ends(0), found, &progress)? && self.table(ends(1), found, &progress)? {
+                found.tried += table.len();
             }
-            found.tried += table.len();
         }
         progress.finish();
         Ok(())
     }
 
-    /// All of a table at one end; if that turns the verdict, each alone.
+    /// All of a table at one end; if that turns the verdict, each alone, where that does not take long. `false`: whether
+    /// it does would take long to say.
     fn table(
         &mut self,
         changes: Vec<(String, String)>,
         found: &mut Sensitivity,
         progress: &Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         if self.stands_at_a_glance(&changes, &found.base, progress)? {
-            return Ok(());
+            return Ok(true);
+        }
+        if !self.affords(1) {
+            return Ok(false);
         }
         let said = self.verdict(&changes, progress)?;
         if said.as_ref().is_none_or(|said| said.verdict == found.base.verdict) {
-            return Ok(());
+            return Ok(true);
         }
         let before = found.moved.len();
-        if changes.len() > 1 {
+        if changes.len() > 1 && self.affords(changes.len()) {
             for change in &changes {
                 let changes = vec![change.clone()];
                 let said = self.verdict(&changes, progress)?;
@@ -261,7 +270,12 @@ impl Search<'_> {
         if found.moved.len() == before {
             found.moved.push(Moved { changes, said });
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// So many verdicts, each with all seeds.
+    fn affords(&self, verdicts: usize) -> bool {
+        self.spent + (verdicts * self.seeds()) as u64 * self.cost_of_a_glance() <= MOST_REQUESTS
     }
 
     fn seeds(&self) -> usize {
@@ -274,7 +288,7 @@ impl Search<'_> {
 
     /// What one seed of everybody costs \[requests\], as it did before.
     fn cost_of_a_glance(&self) -> u64 {
-        self.present.iter().map(|&nth| self.base.runs.findings[nth][0].requests).sum()
+        self.present.iter().map(|&nth| cost(&self.base.runs.findings[nth][0])).sum()
     }
 
     /// With one seed: is everybody clearly on the side on which the verdict has it?
@@ -342,7 +356,7 @@ impl Search<'_> {
         if runs.iter().any(Vec::is_empty) {
             return Ok(None);
         }
-        self.spent += runs.iter().flatten().map(|run| run.requests).sum::<u64>();
+        self.spent += runs.iter().flatten().map(cost).sum::<u64>();
         let of = |(&nth, runs): (&usize, &Vec<Findings>)| Measured::of(&contenders[nth], &stage.plan, runs);
         Ok(Some(who.iter().zip(&runs).map(of).collect()))
     }
@@ -356,13 +370,18 @@ impl Sensitivity {
     /// In one paragraph: what the verdict hangs on.
     pub(super) fn sentence(&self) -> String {
         let (disk, of) = (&self.disk, self.fits.len());
-        let tried = match self.tried {
-            0 => return format!("Whether that hangs on {of} fitted values of {disk} takes long; --sensitivity tries."),
-            tried if tried == of => format!("all {of}"),
-            tried => format!("{tried} of the {of}"),
+        let takes_long =
+            |values: String| format!("Whether that hangs on {disk}'s {values} takes long; --sensitivity tries.");
+        let (many, way) = (format!("{of} fitted values"), self.way());
+        let tried = match (self.tried, of) {
+            (0, 1) => return takes_long("one fitted value".to_owned()),
+            (0, _) => return takes_long(many),
+            (_, 1) => format!("the plausible range of {disk}'s one fitted value"),
+            (2, 2) => format!("the plausible ranges of both fitted values of {disk}, {way}"),
+            (tried, _) if tried == of => format!("the plausible ranges of all {many} of {disk}, {way}"),
+            (tried, _) => format!("the plausible ranges of {tried} of {disk}'s {many}, {way}"),
         };
         let rest = if self.tried < of { "; --sensitivity tries the rest" } else { "" };
-        let way = if self.how == How::Each { "one at a time" } else { "a table of its file at a time" };
         let (alone, together): (Vec<&Moved>, Vec<&Moved>) = self.turned().partition(|moved| moved.changes.len() == 1);
         let say = |moved: &[&Moved]| {
             let mut said: Vec<String> = moved.iter().take(SAID).map(|moved| self.say(moved)).collect();
@@ -372,18 +391,17 @@ impl Sensitivity {
             said.join("; ")
         };
         match (alone.is_empty(), together.is_empty()) {
-            (true, true) => {
-                format!(
-                    "At both ends of the plausible ranges of {tried} fitted values of {disk}, {way}, it stays{rest}."
-                )
+            (true, true) => format!("At both ends of {tried}, it stays{rest}."),
+            (true, false) => {
+                format!("At both ends of {tried}, it stays, but for several at once: {}{rest}.", say(&together))
             }
-            (true, false) => format!(
-                "At both ends of the plausible ranges of {tried} fitted values of {disk} it stays, but for several at \
-                 once: {}{rest}.",
-                say(&together)
-            ),
             (false, _) => format!("That hangs on fitted values of {disk}: {}{rest}.", say(&alone)),
         }
+    }
+
+    /// How they were moved.
+    fn way(&self) -> &'static str {
+        if self.how == How::Each { "one at a time" } else { "a table of its file at a time" }
     }
 
     /// `with write_cache.share = 10% (30%; plausible: 10% to 60%) keep mq-deadline`.

@@ -18,17 +18,10 @@ fn jobs(measured: &[Measured], timed: bool) -> Table {
         true => Column::numbers("ran", "ran", Quantity::Time),
         false => Column::numbers("ios", "I/Os", Quantity::Count),
     };
-    let columns = vec![
-        Column::words("elevator", "scheduler"),
-        Column::words("job", "job"),
-        Column::words("direction", "what"),
-        third,
-        Column::numbers("rate", "rate", Quantity::Plain),
-        Column::numbers("clat_mean", "mean", Quantity::Time),
-        Column::numbers("clat_p99", "p99", Quantity::Time),
-        Column::numbers("clat_max", "max", Quantity::Time),
-    ];
-    let mut table = Table::new("", columns);
+    let latencies = [("clat_mean", "mean"), ("clat_p99", "p99"), ("clat_max", "max")];
+    let latencies = latencies.map(|(key, name)| Column::numbers(key, name, Quantity::Time));
+    let columns = lead().into_iter().chain([third, Column::numbers("rate", "rate", Quantity::Plain)]);
+    let mut table = Table::new("", columns.chain(latencies).collect());
     each_work(measured, &mut table, |job, nth, work, measure| {
         let [mean, _, p99, _, max] = &measure.clat;
         let first = match (timed, nth) {
@@ -45,19 +38,22 @@ fn jobs(measured: &[Measured], timed: bool) -> Table {
     table
 }
 
+/// Whose row it is: what [`each_work`] fills in.
+fn lead() -> [Column; 3] {
+    [("elevator", "scheduler"), ("job", "job"), ("direction", "what")].map(|(key, name)| Column::words(key, name))
+}
+
 /// What else there is to know of each job; wide.
 fn details(measured: &[Measured]) -> Table {
-    let mut columns = vec![
-        Column::words("elevator", "scheduler"),
-        Column::words("job", "job"),
-        Column::words("direction", "what"),
+    let mut columns = lead().to_vec();
+    columns.extend([
         Column::numbers("iops", "IOPS", Quantity::Iops),
         Column::numbers("clat_p50", "p50", Quantity::Time),
         Column::numbers("clat_p99.9", "p99.9", Quantity::Time),
         Column::numbers("stall", "longest stall", Quantity::Time),
         Column::numbers("asked", "demand", Quantity::Fraction),
         Column::numbers("given", "service time share", Quantity::Fraction),
-    ];
+    ]);
     let asks = measured.iter().any(|elevator| elevator.misplaced.is_some());
     if asks {
         columns.push(Column::words("prio", "prio, weight"));

@@ -10,6 +10,8 @@ use super::measured::{JobMeasure, Measured, Total};
 
 /// At most so many differences are said of one job.
 const SAID: usize = 2;
+/// What is not proven and looks like less is not worth a word.
+const LOOKS: f64 = 1.5;
 
 /// What counts for each job; one paragraph per scheduler after the first, job by job; and what holds for all of them.
 pub(super) fn sentences(measured: &[Measured], contrasts: &[Vec<Contrast>]) -> Vec<String> {
@@ -62,7 +64,7 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
             true if base.jain.values().len() < 2 => {
                 format!("{pair}: one seed proves nothing; try --seeds 5.")
             }
-            true => format!("{pair}: no difference beyond chance."),
+            true => format!("{pair}: {}.", chance(contrasts.iter())),
         };
     }
     let mut said: Vec<&Contrast> = Vec::new();
@@ -82,7 +84,8 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
         .map(|row| base.jobs[row].label())
         .collect();
     if !same.is_empty() {
-        jobs.push(format!("{}: no difference beyond chance", same.join(", ")));
+        let of_none = |contrast: &&Contrast| beyond.iter().all(|other| other.figure.row != contrast.figure.row);
+        jobs.push(format!("{}: {}", same.join(", "), chance(contrasts.iter().filter(of_none))));
     }
     let mut text = format!("{pair}: {}.", jobs.join("; "));
     for dir in Dir::BOTH {
@@ -94,6 +97,13 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
         }
     }
     text
+}
+
+/// What looks like a difference and is not proven to be one is told: more seeds may prove it.
+fn chance<'a>(contrasts: impl Iterator<Item = &'a Contrast>) -> String {
+    let greatest = contrasts.max_by(|a, b| a.times().total_cmp(&b.times())).filter(|most| most.times() >= LOOKS);
+    let looks = greatest.map(|most| format!(", which explains as well that {}'s {}", most.job, most.say()));
+    format!("no difference beyond chance{}", looks.unwrap_or_default())
 }
 
 fn total(measured: &Measured, dir: Dir) -> &Total {

@@ -38,6 +38,9 @@ pub(super) fn remember(arguments: &ValidateArguments, cells: &[Cell], judged: &J
     kept().map_err(|error| format!("not remembered: {}: {error}", file.display()))
 }
 
+/// A prediction that is farther off says nothing.
+pub(super) const USABLE: f64 = 0.5;
+
 /// What is known of predictions on this disk.
 pub(crate) fn sentence(disk: &str) -> Option<String> {
     let lines = fs::read_to_string(file()?).ok()?;
@@ -51,15 +54,21 @@ fn said(lines: &str, disk: &str) -> Option<String> {
         own.iter().filter_map(|value| value["errors"].as_array()).flatten().filter_map(Value::as_f64).collect();
     errors.sort_by(f64::total_cmp);
     let nine = (errors.len() * 9).div_ceil(10);
-    let most = errors.get(nine.checked_sub(1)?)? * 100.0;
+    let most = *errors.get(nine.checked_sub(1)?)?;
+    let cases = errors.len();
     let sum = |what: &str| own.iter().filter_map(|value| value[what].as_u64()).sum::<u64>();
     let (right, verdicts) = (sum("right"), sum("verdicts"));
     let verdict =
         if verdicts > 0 { format!(", and the verdict right in {right} of {verdicts} jobs") } else { String::new() };
-    Some(format!(
-        "predictions on this disk have been within {most:.0} % in {nine} of {} cases{verdict} (blksched validate)",
-        errors.len()
-    ))
+    let figures = match errors.iter().filter(|error| **error <= USABLE).count() {
+        _ if most <= USABLE => format!("have been within {:.0} % in {nine} of {cases} cases", most * 100.0),
+        near => format!(
+            "were off by more than half in {} of {cases} cases: this model is not that disk, so measure it (blksched \
+             disk measure) before going by any figure here",
+            cases - near
+        ),
+    };
+    Some(format!("predictions on this disk {figures}{verdict} (blksched validate)"))
 }
 
 #[cfg(test)]
@@ -77,5 +86,7 @@ mod tests {
                         of 4 jobs (blksched validate)";
         assert_eq!(said(&lines, "a").as_deref(), Some(expected));
         assert_eq!(said(&lines, "c"), None);
+        let off = said(&line("a", "0.1,29.15,28"), "a").unwrap();
+        assert!(off.starts_with("predictions on this disk were off by more than half in 2 of 3 cases: "), "{off}");
     }
 }

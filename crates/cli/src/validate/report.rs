@@ -4,6 +4,7 @@ use blksched_simulate::reality::{Cell, Judged, Row};
 use serde_json::json;
 
 use super::Plan;
+use super::history::USABLE;
 
 fn kib(row: &Row) -> f64 {
     row.bandwidth / 1024.0
@@ -11,6 +12,18 @@ fn kib(row: &Row) -> f64 {
 
 fn ratio(cell: &Cell) -> f64 {
     cell.predicted.bandwidth / cell.measured.bandwidth.max(1.0)
+}
+
+/// How far off half of them are: in percent, or how many times, where percents say nothing any more.
+fn typical(cells: &[Cell], judged: &Judged) -> String {
+    let error = judged.error(0.5);
+    if error <= USABLE {
+        return format!("median error {:.0} %", error * 100.0);
+    }
+    let mut times: Vec<f64> = cells.iter().map(ratio).map(|ratio| ratio.max(1.0 / ratio)).collect();
+    times.sort_by(f64::total_cmp);
+    let times = times.get(times.len() / 2).copied().unwrap_or(f64::NAN);
+    format!("half of them {times:.1} times off or more: this model is not that disk (blksched disk measure makes one)")
 }
 
 pub(super) fn text(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
@@ -34,7 +47,7 @@ pub(super) fn text(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
         ));
     }
     let (near, all) = judged.within;
-    lines.push(format!("Bandwidth: {near} of {all} within 20 %, median error {:.0} %.", judged.error(0.5) * 100.0));
+    lines.push(format!("Bandwidth: {near} of {all} within 20 %, {}.", typical(cells, judged)));
     for (_, ours, real, regret) in &judged.verdicts {
         lines.push(match *regret <= 0.05 {
             true => format!("Verdict right: {ours} was predicted to be best, and is within 5 % of {real}, the best."),

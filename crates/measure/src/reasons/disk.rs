@@ -3,10 +3,15 @@
 //! **Rule** A moment belongs to those for whom the medium works: the command under the head, or whoever wrote what is
 //! being destaged. If the medium works for nobody, as far as one is told, it belongs to the requests in flight. Of
 //! several at once each has an even part, to the nanosecond: the parts of a stretch of time always add up to it.
+//!
+//! What a queued request waits behind is another question: while commands are in flight they keep the disk from it,
+//! whatever the medium is about meanwhile. It waits behind the command that the medium works for, if there is one, and
+//! else behind all that are in flight; only when none is does it wait for what the disk does by itself, or rests for.
 
 use blksched::{Instant, Span};
 
 use super::cause::{Cause, Serving};
+use super::shared::Shared;
 use super::submitters::Asker;
 use super::work::{Due, Pending, Working};
 
@@ -59,71 +64,14 @@ impl DiskTime {
     pub(super) fn now(&self) -> Instant {
         self.now
     }
-
-    pub(super) fn integrals(&self) -> &Integrals {
-        &self.ns
-    }
-}
-
-/// Binary places of [`Shared::given`]: fine enough that thousands at a time lose nothing that shows, coarse enough for
-/// a request that takes three days. (The sum itself may wrap: only differences count.)
-const GIVEN_BITS: u32 = 16;
-
-/// `ns · count / total`, rounded down.
-fn part(ns: u64, count: u32, total: u32) -> u64 {
-    match ns.checked_mul(u64::from(count)) {
-        Some(product) => product / u64::from(total),
-        None => (u128::from(ns) * u128::from(count) / u128::from(total)) as u64,
-    }
-}
-
-/// Those who share a moment evenly.
-#[derive(Clone, Debug, Default)]
-struct Shared {
-    count: [u32; Serving::COUNT],
-    total: u32,
-    /// What somebody who shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / how many share.
-    given: u64,
-}
-
-impl Shared {
-    /// They share `ns`.
-    fn pass(&mut self, ns: u64) {
-        self.given = self.given.wrapping_add((ns << GIVEN_BITS) / u64::from(self.total));
-    }
-
-    /// The same, by what it is for.
-    fn book(&self, ns: u64, integrals: &mut Integrals) {
-        let (mut counted, mut spent) = (0, 0);
-        for (slot, &count) in self.count.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            counted += count;
-            let upto = if counted == self.total { ns } else { part(ns, counted, self.total) };
-            integrals[slot] += upto - spent;
-            spent = upto;
-        }
-    }
-
-    fn start(&mut self, serving: Serving) -> u64 {
-        self.count[serving.index()] += 1;
-        self.total += 1;
-        self.given
-    }
-
-    fn stop(&mut self, serving: Serving, mark: u64) -> Span {
-        self.count[serving.index()] -= 1;
-        self.total -= 1;
-        self.since(mark)
-    }
-
-    fn since(&self, mark: u64) -> Span {
-        Span::from_ns(self.given.wrapping_sub(mark) >> GIVEN_BITS)
-    }
 }
 
 /// The integrals, what is in flight, and what the medium works on.
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     time: DiskTime,
+    /// What whoever waited in the queue all the time would have waited behind.
+    behind: Integrals,
     in_flight: Shared,
     working: Shared,
     pending: Pending,
@@ -136,6 +84,7 @@ impl Default for Disk {
         let (began, now) = (Instant::ZERO, Instant::ZERO);
         Disk {
             time: DiskTime { began, now, ns: [0; Cause::COUNT], busy: Span::ZERO, worked: Span::ZERO },
+            behind: [0; Cause::COUNT],
             in_flight: Shared::default(),
             working: Shared::default(),
             pending: Pending::default(),
@@ -151,6 +100,11 @@ impl Disk {
 
     pub(super) fn time(&self) -> &DiskTime {
         &self.time
+    }
+
+    /// What a queued request waits behind is what these have grown by.
+    pub(super) fn behind(&self) -> &Integrals {
+        &self.behind
     }
 
     /// Until `now` nothing was heard; `resting` is what the disk was about if nothing was in flight.
@@ -176,7 +130,7 @@ impl Disk {
         }
         let time = &mut self.time;
         time.now = now;
-        let (any_in_flight, works) = (self.in_flight.total > 0, self.working.total > 0);
+        let (any_in_flight, works) = (!self.in_flight.is_empty(), !self.working.is_empty());
         match (works, any_in_flight) {
             (true, _) => self.working.pass(ns),
             (false, true) => self.in_flight.pass(ns),
@@ -190,6 +144,13 @@ impl Disk {
             (true, in_flight) if in_flight || at_rest => self.working.book(ns, &mut time.ns),
             (_, true) => self.in_flight.book(ns, &mut time.ns),
             (_, false) => time.ns[resting.index()] += ns,
+        }
+        let behind = &mut self.behind;
+        match (any_in_flight, works && at_rest) {
+            (true, _) if self.working.book_commands(ns, behind) => {}
+            (true, _) => self.in_flight.book(ns, behind),
+            (false, true) => self.working.book(ns, behind),
+            (false, false) => behind[resting.index()] += ns,
         }
     }
 
@@ -206,12 +167,12 @@ impl Disk {
 
     /// Of that, what it was given by now; the mark for the rest.
     pub(super) fn so_far(&self, mark: u64) -> (Span, u64) {
-        (self.in_flight.since(mark), self.in_flight.given)
+        (self.in_flight.since(mark), self.in_flight.mark())
     }
 
     /// Is a flush in flight?
     pub(super) fn flushes(&self) -> bool {
-        self.in_flight.count[Serving::Flush.index()] > 0
+        self.in_flight.any(Serving::Flush)
     }
 
     /// The medium works from `from` to `until`.
@@ -234,7 +195,7 @@ impl Disk {
         let (working, worked) = (&self.working, &mut self.worked);
         self.pending.running(|who, mark| {
             worked.push((who.asker, working.since(*mark)));
-            *mark = working.given;
+            *mark = working.mark();
         });
     }
 
@@ -284,6 +245,27 @@ mod tests {
         assert_eq!(disk.stop(WRITE, second), Span::from_ns(150));
         disk.advance(at(400), Cause::Plugged);
         assert_eq!((disk.time().busy(), disk.time().on(Cause::Plugged)), (Span::from_ns(350), Span::from_ns(50)));
+    }
+
+    #[test]
+    fn who_waits_waits_behind_commands_whatever_the_medium_does_meanwhile() {
+        let mut disk = Disk::default();
+        let working = |serving, until| Working { serving, asker: None, until: at(until) };
+        let (read, write) = (disk.start(READ), disk.start(WRITE));
+        // The disk writes out its cache; the read is served from 40 on, beside it until 60.
+        disk.works(at(0), at(60), working(Serving::Destaging, 60));
+        disk.works(at(40), at(70), working(READ, 70));
+        disk.advance(at(100), Cause::Unserved);
+        let behind = |disk: &Disk, serving: Serving| disk.behind()[serving.index()];
+        assert_eq!((behind(&disk, READ), behind(&disk, WRITE)), (20 + 30 + 15, 20 + 15));
+        assert_eq!(disk.time().on(Cause::Serving(Serving::Destaging)).as_ns(), 40 + 10);
+        // With nothing in flight it is the disk's own writing that keeps it.
+        disk.stop(READ, read);
+        disk.stop(WRITE, write);
+        disk.works(at(100), at(130), working(Serving::Destaging, 130));
+        disk.advance(at(150), Cause::Unserved);
+        assert_eq!((behind(&disk, Serving::Destaging), disk.behind()[Cause::Unserved.index()]), (30, 20));
+        assert_eq!(disk.behind().iter().sum::<u64>(), 150);
     }
 
     #[test]

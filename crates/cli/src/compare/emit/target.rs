@@ -15,6 +15,8 @@ pub(crate) enum Known {
     Model(String),
     /// By where it is plugged in, as udev's `ID_PATH` has it.
     Path(String),
+    /// By its name alone, which the next start may give to another: it says neither model nor place.
+    Name(String),
 }
 
 pub(crate) struct Target {
@@ -34,16 +36,16 @@ impl Target {
         let kernel_default = stage.kernel_default(&arguments.scene);
         let (known, device) = match arguments.on.as_deref() {
             None => (Known::NotSaid, None),
-            Some(said) => known(said, Path::new("/sys/block")).map_err(Failure::Input)?,
+            Some(said) => known(said, Path::new("/sys/block"), Path::new("/run/udev/data")).map_err(Failure::Input)?,
         };
         let has_queue_depth = arguments.scene.attached.unwrap_or(stage.disk.attached).has_queue_depth();
         Ok(Target { known, device, rotational, has_queue_depth, kernel_default })
     }
 }
 
-/// `sda`, `/dev/sda`, `model:TEXT`, `path:TEXT`.
-fn known(said: &str, sys_block: &Path) -> Result<(Known, Option<String>), String> {
-    let plain = |text: &str| !text.is_empty() && !text.contains(['"', '\n', '\\']);
+/// `sda`, `/dev/sda`, `model:TEXT`, `path:TEXT`. A disk of this machine is known by its model, else by its place, else by
+/// its name.
+fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(Known, Option<String>), String> {
     let wrong =
         || format!("--on {said}: expected a disk's name, as in sda, or model:TEXT, or path:TEXT without quotes");
     if let Some(model) = said.strip_prefix("model:") {
@@ -56,11 +58,32 @@ fn known(said: &str, sys_block: &Path) -> Result<(Known, Option<String>), String
     if !plain(name) || name.contains('/') {
         return Err(wrong());
     }
-    let file = sys_block.join(name).join("device/model");
-    let model = std::fs::read_to_string(&file).map_err(|error| {
-        format!("--on {said}: {}: {error}; for a disk of another machine say model:TEXT", file.display())
-    })?;
-    Ok((Known::Model(model.trim().to_owned()), Some(name.to_owned())))
+    let disk = sys_block.join(name);
+    if !disk.is_dir() {
+        let what = "there is no such disk; for one of another machine say model:TEXT or path:TEXT";
+        return Err(format!("--on {said}: {}: {what}", disk.display()));
+    }
+    let known = model(&disk).map(Known::Model).or_else(|| place(&disk, udev).map(Known::Path));
+    Ok((known.unwrap_or_else(|| Known::Name(name.to_owned())), Some(name.to_owned())))
+}
+
+/// What a driver of SCSI or NVMe says; virtio and loop say nothing.
+fn model(disk: &Path) -> Option<String> {
+    let model = std::fs::read_to_string(disk.join("device/model")).ok()?;
+    Some(model.trim().to_owned()).filter(|model| plain(model))
+}
+
+/// What udev has found out.
+fn place(disk: &Path, udev: &Path) -> Option<String> {
+    let number = std::fs::read_to_string(disk.join("dev")).ok()?;
+    let found = std::fs::read_to_string(udev.join(format!("b{}", number.trim()))).ok()?;
+    let path = found.lines().find_map(|line| line.strip_prefix("E:ID_PATH="))?;
+    Some(path.to_owned()).filter(|path| plain(path))
+}
+
+/// Can it stand between a rule's quotes?
+fn plain(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['"', '\n', '\\'])
 }
 
 #[cfg(test)]
@@ -73,6 +96,8 @@ mod tests {
         std::fs::create_dir_all(root.join("sdx/device")).unwrap();
         std::fs::write(root.join("sdx/device/model"), "WDC WD40EFRX-68N\n").unwrap();
         let model = Known::Model("WDC WD40EFRX-68N".to_owned());
+        let udev = root.join("udev");
+        let known = |said: &str, root: &Path| super::known(said, root, &udev);
         assert_eq!(known("/dev/sdx", &root), Ok((model.clone(), Some("sdx".to_owned()))));
         assert_eq!(known("model:WDC WD40EFRX-68N", &root), Ok((model, None)));
         assert_eq!(
@@ -81,6 +106,14 @@ mod tests {
         );
         assert!(known("sdy", &root).unwrap_err().contains("say model:TEXT"));
         assert!(known("model:a\"b", &root).is_err() && known("../x", &root).is_err());
+        // A virtual disk says no model; udev knows its place, or nothing.
+        std::fs::create_dir_all(root.join("vdx")).unwrap();
+        std::fs::write(root.join("vdx/dev"), "254:16\n").unwrap();
+        let named = (Known::Name("vdx".to_owned()), Some("vdx".to_owned()));
+        assert_eq!(known("vdx", &root), Ok(named));
+        std::fs::create_dir_all(&udev).unwrap();
+        std::fs::write(udev.join("b254:16"), "S:disk/by-path/x\nE:ID_PATH=pci-0000:00:04.0\n").unwrap();
+        assert_eq!(known("vdx", &root).unwrap().0, Known::Path("pci-0000:00:04.0".to_owned()));
         std::fs::remove_dir_all(root).unwrap();
     }
 }

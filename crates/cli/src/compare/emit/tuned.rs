@@ -14,7 +14,7 @@ pub(super) fn profile(chosen: &Measured, target: &Target) -> String {
     text += "[main]\nsummary=Disk scheduler as blksched found it\n\n";
     let whose = match &target.known {
         Known::Path(path) => format!("devices_udev_regex=(ID_PATH={path})"),
-        Known::Model(_) | Known::NotSaid => format!("devices={device}"),
+        Known::Model(_) | Known::Name(_) | Known::NotSaid => format!("devices={device}"),
     };
     text += &format!("[disk]\n{whose}\nelevator={}\n", chosen.scheduler);
     let knobs: Vec<String> = writes(chosen, target)

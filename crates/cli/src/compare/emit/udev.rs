@@ -15,6 +15,11 @@ pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
     } else {
         text += "\n";
     }
+    if let Known::Name(name) = &target.known {
+        text += &format!(
+            "# {name} says neither its model nor its place, so the rule goes by that name: see that it stays its.\n"
+        );
+    }
     text += &format!("# Now, without a restart (DISK={device}, say), and first what is there, for the undo:\n");
     for (file, value) in writes(chosen, target) {
         text += &format!("#   cat /sys/block/$DISK/{file}; echo {value} > /sys/block/$DISK/{file}\n");
@@ -31,6 +36,7 @@ fn rule(chosen: &Measured, target: &Target) -> String {
         Known::NotSaid => "ATTRS{model}==\"MODEL OF YOUR DISK\"".to_owned(),
         Known::Model(model) => format!("ATTRS{{model}}==\"{model}\""),
         Known::Path(path) => format!("ENV{{ID_PATH}}==\"{path}\""),
+        Known::Name(name) => format!("KERNEL==\"{name}\""),
     };
     let matches = [
         "ACTION==\"add|change\"".to_owned(),

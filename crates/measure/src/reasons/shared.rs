@@ -1,0 +1,89 @@
+//! Those who share the disk's time: how much each is given, and what that is for.
+
+use blksched::Span;
+
+use super::cause::Serving;
+use super::disk::Integrals;
+
+/// Binary places of [`Shared::given`]: fine enough that thousands at a time lose nothing that shows, coarse enough for
+/// a request that takes three days. (The sum itself may wrap: only differences count.)
+const GIVEN_BITS: u32 = 16;
+
+/// `ns · count / total`, rounded down.
+fn part(ns: u64, count: u32, total: u32) -> u64 {
+    match ns.checked_mul(u64::from(count)) {
+        Some(product) => product / u64::from(total),
+        None => (u128::from(ns) * u128::from(count) / u128::from(total)) as u64,
+    }
+}
+
+/// Adds to each integral its part of `ns` by its count; the parts add up to `ns` if the counts add up to `total` > 0.
+fn split(ns: u64, counts: &[u32], total: u32, integrals: &mut Integrals) {
+    let (mut counted, mut spent) = (0, 0);
+    for (slot, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+        counted += count;
+        let upto = if counted == total { ns } else { part(ns, counted, total) };
+        integrals[slot] += upto - spent;
+        spent = upto;
+    }
+}
+
+/// Those who share a moment evenly.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shared {
+    count: [u32; Serving::COUNT],
+    total: u32,
+    /// What somebody who shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / how many share.
+    given: u64,
+}
+
+impl Shared {
+    /// They share `ns`.
+    pub(super) fn pass(&mut self, ns: u64) {
+        self.given = self.given.wrapping_add((ns << GIVEN_BITS) / u64::from(self.total));
+    }
+
+    /// The same, by what it is for.
+    pub(super) fn book(&self, ns: u64, integrals: &mut Integrals) {
+        split(ns, &self.count, self.total, integrals);
+    }
+
+    /// The same among those that are commands; `false` if none is.
+    pub(super) fn book_commands(&self, ns: u64, integrals: &mut Integrals) -> bool {
+        let commands = self.total - self.count[Serving::Destaging.index()];
+        // What the disk does for itself has the last place.
+        split(ns, &self.count[..Serving::Destaging.index()], commands, integrals);
+        commands > 0
+    }
+
+    /// Nobody shares.
+    pub(super) fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// Does somebody share for this?
+    pub(super) fn any(&self, serving: Serving) -> bool {
+        self.count[serving.index()] > 0
+    }
+
+    /// How far what is given has come: the mark of whoever starts now.
+    pub(super) fn mark(&self) -> u64 {
+        self.given
+    }
+
+    pub(super) fn start(&mut self, serving: Serving) -> u64 {
+        self.count[serving.index()] += 1;
+        self.total += 1;
+        self.given
+    }
+
+    pub(super) fn stop(&mut self, serving: Serving, mark: u64) -> Span {
+        self.count[serving.index()] -= 1;
+        self.total -= 1;
+        self.since(mark)
+    }
+
+    pub(super) fn since(&self, mark: u64) -> Span {
+        Span::from_ns(self.given.wrapping_sub(mark) >> GIVEN_BITS)
+    }
+}
