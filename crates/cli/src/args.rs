@@ -34,8 +34,8 @@ Examples:
   blksched list deadline                            its kernels, mechanisms and knobs
   blksched list hdd-7200                            a disk's data sheet: our model beside its source
 
-Exit codes: 0 done; 1 something outside failed (a file, a server), or a claim of an experiment does not hold; 2 the
-input was not understood. COLUMNS says how long lines are [default: the terminal's, 120 in a pipe]; PAGER shows what
+Exit codes: 0 done; 1 something outside failed (a file, a server), or a claim of an experiment does not hold; 2 the \
+input was not understood. COLUMNS says how long lines are [default: the terminal's, 120 in a pipe]; PAGER shows what \
 a terminal has no room for; --color auto, always or never [default: auto, a terminal without NO_COLOR].";
 
 #[derive(Debug, Subcommand)]

@@ -127,8 +127,10 @@ pub fn unknown(name: &str, beginning: &[u8], whole: bool) -> String {
 }
 
 fn names() -> String {
-    let text: Vec<String> = presets().into_iter().map(|preset| preset.name).collect();
-    format!("blktrace, blkparse, tracefs, vscsi, {}", text.join(", "))
+    // A line holds some twelve.
+    let own = ["blktrace", "blkparse", "tracefs", "vscsi"].map(str::to_owned);
+    let all: Vec<String> = own.into_iter().chain(presets().into_iter().map(|preset| preset.name)).collect();
+    all.chunks(12).map(|line| line.join(", ")).collect::<Vec<_>>().join(",\n  ")
 }
 
 /// A pattern with a place for every number, or columns for what separators part.
