@@ -352,18 +352,6 @@ fn a_search_for_knobs_says_what_each_is_worth_or_to_leave_them() {
 }
 
 #[test]
-fn a_search_finds_that_throttling_of_writes_was_switched_off() {
-    let jobs =
-        "[global]\nruntime=12\ntime_based\nsize=1g\n[reader]\nrw=randread\ndirect=1\n[writer]\nrw=write\nbs=64k\n";
-    let load = job_file("throttled.fio", jobs);
-    let tune = ["--wbt-lat-usec", "0", "--tune", "mq-deadline", "--budget", "90", "--goal", "reader: mean read"];
-    let text = done(&[&["compare", &load, "--disk", "sata-2009"][..], &tune[..]].concat());
-    let worth = text.split("what each knob is worth").nth(1).expect("a table of knobs");
-    assert!(worth.lines().any(|line| line.trim_start().starts_with("wbt_lat_usec")), "{text}");
-    assert!(text.contains("Use mq-deadline") && text.contains("wbt_lat_usec="), "{text}");
-}
-
-#[test]
 fn every_request_can_be_told_with_its_times_and_its_reason() {
     let path = std::env::temp_dir().join(format!("blksched-decisions-{}.csv", std::process::id()));
     let file = path.to_str().expect("UTF-8");

@@ -332,3 +332,26 @@ impl Tuned {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::Scene;
+
+    /// The targets of writeback throttling that a search tries.
+    fn targets(load: &str, said: Option<u64>) -> Option<Vec<i64>> {
+        let mut scene = Scene::of(load, "hdd-7200", 1);
+        scene.wbt_lat_usec = said;
+        let arguments = CompareArguments::of(scene, 1, None);
+        let (stage, _) = Stage::load(&arguments.scene).unwrap().without_logs();
+        let base = contenders("", &["mq-deadline".to_owned()], &[], &Catalogue::builtin()).unwrap().remove(0);
+        axes(&base, &stage, &arguments).into_iter().find(|axis| axis.name == "wbt_lat_usec").map(|axis| axis.values)
+    }
+
+    #[test]
+    fn throttling_of_writes_is_searched_where_something_is_buffered_and_from_where_it_stands() {
+        assert_eq!(targets("desktop-start", None), Some(vec![0, 18_750, 300_000]));
+        assert_eq!(targets("desktop-start", Some(0)), Some(vec![18_750, 75_000, 300_000]));
+        assert_eq!(targets("random-readers", None), None);
+    }
+}

@@ -5,7 +5,7 @@ use blksched::Dir;
 use blksched_measure::{Quantity, Work};
 
 use super::action::{say_modes, two_modes};
-use super::contrast::Contrast;
+use super::contrast::{ALPHA, Contrast};
 use super::measured::{JobMeasure, Measured, Total};
 
 /// At most so many differences are said of one job.
@@ -99,9 +99,10 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
     text
 }
 
-/// What looks like a difference and is not proven to be one is told: more seeds may prove it.
+/// What would be one if nothing else were compared is told: more seeds may prove it.
 fn chance<'a>(contrasts: impl Iterator<Item = &'a Contrast>) -> String {
-    let greatest = contrasts.max_by(|a, b| a.times().total_cmp(&b.times())).filter(|most| most.times() >= LOOKS);
+    let looks = |contrast: &&Contrast| contrast.paired.p <= ALPHA && contrast.times() >= LOOKS;
+    let greatest = contrasts.filter(looks).max_by(|a, b| a.times().total_cmp(&b.times()));
     let looks = greatest.map(|most| format!(", which explains as well that {}'s {}", most.job, most.say()));
     format!("no difference beyond chance{}", looks.unwrap_or_default())
 }
