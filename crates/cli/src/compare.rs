@@ -8,6 +8,8 @@ mod emit;
 mod figure;
 mod goal;
 pub(crate) mod json;
+#[cfg(feature = "sweep")]
+mod judge;
 mod matrix;
 pub(crate) mod measured;
 mod memory;
@@ -38,6 +40,8 @@ use crate::used;
 use action::Action;
 use contrast::Contrast;
 pub(crate) use csv::quoted;
+#[cfg(feature = "sweep")]
+pub(crate) use judge::Judge;
 pub(crate) use matrix::{MatrixArguments, run as matrix};
 use measured::Measured;
 pub(crate) use role::Role;
@@ -190,6 +194,11 @@ fn notes_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured
 
 fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
     let Comparison { arguments, stage, measured, sentences, action, .. } = comparison;
+    if output::is_kept() {
+        let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
+        let html = tables.iter().chain(&comparison.worth).map(Table::html).collect();
+        output::keep(json::text(comparison), html);
+    }
     let text = match (arguments.json, arguments.csv, arguments.emit, action) {
         (true, ..) => json::text(comparison),
         (_, true, ..) => csv::text(comparison),

@@ -28,17 +28,34 @@ impl Failure {
         Failure::Input(text.to_string())
     }
 
+    /// What it says, without colours.
+    #[cfg(feature = "sweep")]
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Failure::Input(text) | Failure::Excerpts(text) | Failure::Outside(text) => {
+                anstream::adapter::strip_str(text).to_string()
+            }
+            Failure::Command(code) => format!("a command ended with {code}"),
+            Failure::NobodyReads => "nobody reads the output".to_owned(),
+        }
+    }
+
     /// Say it, and end with its code.
     pub(crate) fn report(&self) -> ExitCode {
+        ExitCode::from(self.told())
+    }
+
+    /// Say it; with which code a program ends then.
+    pub(crate) fn told(&self) -> u8 {
         let (text, code) = match self {
             Failure::Input(text) => (format!("{} {text}", paint("error:", Paint::Red)), 2),
             Failure::Excerpts(text) => (text.clone(), 2),
             Failure::Outside(text) => (format!("{} {text}", paint("error:", Paint::Red)), 1),
-            Failure::Command(code) => return ExitCode::from(*code),
-            Failure::NobodyReads => return ExitCode::SUCCESS,
+            Failure::Command(code) => return *code,
+            Failure::NobodyReads => return 0,
         };
         anstream::eprintln!("{}", shown_name(&text));
-        ExitCode::from(code)
+        code
     }
 }
 

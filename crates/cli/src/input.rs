@@ -20,12 +20,13 @@ use crate::failure::Failure;
 use crate::scene::{Scene, When};
 pub(crate) use contender::{AROUND, Contender, contenders, notes_on, unthrottled};
 pub(crate) use groups::notes_on_files;
-pub(crate) use workload::DEFAULT_LOAD;
-use workload::Workload;
+pub(crate) use workload::{DEFAULT_LOAD, Workload};
+#[cfg(feature = "sweep")]
+pub(crate) use workload::{check_load, is_recorded};
 
 /// A workload laid out on a disk.
 pub(crate) struct Stage {
-    pub(crate) workload: Workload,
+    pub(crate) workload: Arc<Workload>,
     pub(crate) plan: Arc<Plan>,
     pub(crate) disk: Arc<DiskSpec>,
 }
@@ -33,8 +34,12 @@ pub(crate) struct Stage {
 impl Stage {
     /// Load and check workload and disk.
     pub(crate) fn load(scene: &Scene) -> Result<Stage, Failure> {
+        Stage::of(Arc::new(Workload::load(scene)?), scene)
+    }
+
+    /// A workload that is loaded already, on the scene's disk.
+    pub(crate) fn of(workload: Arc<Workload>, scene: &Scene) -> Result<Stage, Failure> {
         let disk = blksched_disks::load(&scene.disk).map_err(Failure::input)?;
-        let workload = Workload::load(scene)?;
         let plan = workload.plan(disk.build(scene.seed).facts().sectors)?;
         Ok(Stage { workload, plan: Arc::new(plan), disk: Arc::new(disk) })
     }

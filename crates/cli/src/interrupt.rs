@@ -1,10 +1,24 @@
 //! Ctrl-C: once, and what is done so far is printed; twice, and it is over.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+thread_local! {
+    static SAID: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Work of this thread is interrupted by whoever called us, and not by a signal.
+#[cfg(feature = "sweep")]
+pub(crate) fn by_caller(stop: Arc<AtomicBool>) {
+    SAID.set(Some(stop));
+}
+
 /// Becomes true at the first interrupt from now on; the second ends the program as it always did.
 pub(crate) fn noticed() -> Arc<AtomicBool> {
+    if let Some(said) = SAID.with_borrow(Clone::clone) {
+        return said;
+    }
     let flag = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
     {

@@ -15,6 +15,8 @@ mod generate;
 mod host;
 mod input;
 mod interrupt;
+#[cfg(feature = "sweep")]
+pub mod library;
 mod list;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod load;
@@ -28,6 +30,8 @@ mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;
 mod simulate;
+#[cfg(feature = "sweep")]
+mod sweep;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod top;
 mod trace;
@@ -36,6 +40,7 @@ mod used;
 #[cfg(target_os = "linux")]
 mod validate;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use blksched::{Catalogue, Entry};
@@ -50,6 +55,7 @@ use failure::Failure;
 pub fn fuzz_arguments(text: &str) {
     let words = std::iter::once("blksched").chain(text.split('\n')).map(std::ffi::OsString::from);
     let (rest, typed) = typed::split(words);
+    let typed = typed::job_file(typed);
     let Ok(mut arguments) = Arguments::try_parse_from(rest) else { return };
     let catalogue = Catalogue::builtin();
     match &mut arguments.verb {
@@ -74,7 +80,16 @@ pub fn fuzz_arguments(text: &str) {
 /// Run the command line with the built-in elevators and these.
 pub fn main_with(own: &[Entry]) -> ExitCode {
     let (rest, typed) = typed::split(std::env::args_os());
+    match main_of(rest, typed, own) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// The same of these words.
+fn main_of(rest: Vec<OsString>, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
     let mut arguments = Arguments::parse_from(rest);
+    let typed = typed::job_file(typed);
     arguments.color.apply();
     match &mut arguments.verb {
         Verb::Compare(compare) => compare.scene.typed = typed,
@@ -82,10 +97,7 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
         Verb::Explain(explain) => explain.scene.typed = typed,
         _ => {}
     }
-    match run(&arguments.verb, &Catalogue::builtin().with(own)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    run(&arguments.verb, &Catalogue::builtin().with(own))
 }
 
 fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
@@ -95,6 +107,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Simulate(arguments) => simulate::run(arguments, catalogue),
         Verb::Explain(arguments) => explain::run(arguments, catalogue),
         Verb::Experiment(arguments) => experiment::run(arguments, catalogue),
+        #[cfg(feature = "sweep")]
+        Verb::Sweep(arguments) => sweep::run(arguments, catalogue),
         Verb::Disk(arguments) => disk::run(arguments, catalogue),
         Verb::List(arguments) => list::run(arguments, catalogue),
         #[cfg(target_os = "linux")]

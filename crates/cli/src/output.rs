@@ -1,5 +1,6 @@
 //! The way out: tables that fit the terminal, colours only where they show.
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,9 +68,44 @@ pub(crate) fn paint(text: &str, paint: Paint) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
+/// What was said instead of printed, and what a notebook shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) text: String,
+    pub(crate) json: String,
+    pub(crate) html: String,
+}
+
+thread_local! {
+    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+}
+
+/// What `work` prints on this thread, instead of printing it.
+#[cfg(feature = "sweep")]
+pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, Kept) {
+    KEPT.set(Some(Kept::default()));
+    let result = work();
+    (result, KEPT.take().unwrap_or_default())
+}
+
+/// Does somebody keep what is printed? Then JSON and HTML are wanted, too.
+pub(crate) fn is_kept() -> bool {
+    KEPT.with_borrow(Option::is_some)
+}
+
+/// The same as JSON and HTML.
+pub(crate) fn keep(json: String, html: String) {
+    KEPT.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| (kept.json, kept.html) = (json.clone(), html.clone())));
+}
+
 /// Print `text`, without its colours where nobody wants them.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let text = &shown_name(text);
+    if is_kept() {
+        let plain = anstream::adapter::strip_str(text).to_string();
+        KEPT.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| kept.text += &plain));
+        return Ok(());
+    }
     if paged(text) {
         return Ok(());
     }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use blksched::{Knob, Span, Tunables, name_of_path, nearest};
 use blksched_disks::Attached;
+use blksched_workloads::fio::Text;
 use blksched_workloads::host::HostKnobs;
 use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Command, ValueEnum};
@@ -21,7 +22,7 @@ pub(crate) struct Scene {
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
     #[arg(skip)]
-    pub(crate) typed: Option<String>,
+    pub(crate) typed: Option<Text>,
     /// The disk: a preset's name or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
     pub(crate) disk: String,

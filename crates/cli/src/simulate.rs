@@ -7,6 +7,9 @@ mod json;
 mod logs;
 mod report;
 
+#[cfg(feature = "sweep")]
+pub(crate) use decisions::began;
+
 use blksched::Catalogue;
 use blksched_measure::Reasons;
 use blksched_simulate::story::Asked;

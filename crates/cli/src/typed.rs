@@ -2,10 +2,18 @@
 
 use std::ffi::OsString;
 
-use blksched_workloads::fio::is_option;
+use blksched_workloads::fio::{Text, is_option};
 use clap::CommandFactory;
 
 use crate::args::Arguments;
+
+/// What they are called in messages.
+const COMMAND_LINE: &str = "command line";
+
+/// The job file that they make, if there are any.
+pub(crate) fn job_file(typed: Option<String>) -> Option<Text> {
+    typed.map(|text| Text { name: COMMAND_LINE.to_owned(), text })
+}
 
 /// A word of blksched's own goes before fio's (`--threads`).
 fn is_own(name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! One value for every table: what it says is decided once, how it looks (text, Markdown, JSON) per use.
 
+mod html;
 mod json;
 mod markdown;
 mod text;

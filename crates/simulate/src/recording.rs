@@ -95,6 +95,9 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     while let Some(event) = stream.event()? {
         info.add(&event);
         builder.add(&event);
+        if let Some(most) = reading.most_ios.filter(|most| builder.ios() as u64 > *most) {
+            return Err(format!("{name}: more than {most} I/Os, which is all that there is memory for"));
+        }
     }
     let counts: BTreeMap<_, u64> = info.devices.iter().map(|(&device, share)| (device, share.ios)).collect();
     if counts.len() > 1 && reading.filter.device == Devices::Only {

@@ -130,12 +130,12 @@ fn reserve() -> usize {
 }
 
 /// A knob, and the values worth trying.
-struct Axis {
-    name: String,
-    values: Vec<i64>,
+pub(super) struct Axis {
+    pub(super) name: String,
+    pub(super) values: Vec<i64>,
 }
 
-fn axes(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<Axis> {
+pub(super) fn axes(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<Axis> {
     let built = base.choice.build();
     let tunables = built.elevator.tunables();
     let own = tunables.knobs().into_iter().filter(|knob| knob.same_as.is_none());

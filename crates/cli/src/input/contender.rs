@@ -138,6 +138,12 @@ fn variants(option: &str, text: &str, catalogue: &Catalogue) -> Result<Vec<Conte
 }
 
 impl Contender {
+    /// Is there such a knob, of the scheduler or of what stands around it?
+    #[cfg(feature = "sweep")]
+    pub(crate) fn knows(&self, knob: &str) -> bool {
+        AROUND.iter().any(|(name, _)| *name == knob) || self.choice.build().elevator.tunables().find(knob).is_ok()
+    }
+
     /// Turn a knob of the scheduler, or of what stands around it.
     pub(crate) fn turn(&mut self, knob: &str, value: &str) -> Result<(), String> {
         if knob == "wbt_lat_usec" && !self.can_be_throttled() {

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use blksched::{name_of_path, path_of_name};
 use blksched_measure::Work;
@@ -18,6 +19,15 @@ use crate::failure::Failure;
 
 /// What blktrace puts between a trace's name and the number of a CPU.
 const PER_CPU: &str = ".blktrace.";
+
+/// Of this process: no trace that is held in memory may have more I/Os; 0: any.
+static MOST_IOS: AtomicU64 = AtomicU64::new(0);
+
+/// From now on no trace that is held in memory has more I/Os.
+#[cfg(feature = "sweep")]
+pub(crate) fn at_most(ios: u64) {
+    MOST_IOS.store(ios.max(1), Ordering::Relaxed);
+}
 
 /// What can be said of how a trace is read, besides a filter's.
 const READING: [&str; 6] = ["format", "columns", "line", "separator", "skip_lines", "damage"];
@@ -186,6 +196,8 @@ fn reading(said: &str) -> Result<(Reading, String), String> {
         }
     }
     reading.format = told.format()?;
+    let most = MOST_IOS.load(Ordering::Relaxed);
+    reading.most_ios = (most > 0).then_some(most);
     Ok((reading, rest.join(",")))
 }
 

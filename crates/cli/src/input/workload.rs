@@ -21,8 +21,6 @@ use crate::scene::Scene;
 
 /// The workload that runs when none is named.
 pub(crate) const DEFAULT_LOAD: &str = "beside-a-backup";
-/// What the options typed as fio's are called in messages.
-const COMMAND_LINE: &str = "command line";
 
 /// A workload, read and checked.
 pub(crate) struct Workload {
@@ -74,9 +72,8 @@ impl Workload {
                 }
             }
         }
-        let typed = scene.typed.iter().map(|text| Text { name: COMMAND_LINE.to_owned(), text: text.clone() });
-        texts.extend(typed);
-        let said = names.iter().copied().chain(scene.typed.as_ref().map(|_| COMMAND_LINE));
+        texts.extend(scene.typed.clone());
+        let said = names.iter().copied().chain(scene.typed.as_ref().map(|typed| typed.name.as_str()));
         let name = said.map(|name| if name == "-" { STANDARD_INPUT } else { name }).collect::<Vec<_>>().join(" ");
         let file = if texts.is_empty() { None } else { Some(job_file(scene, &texts)?) };
         let loaded = traces.iter().map(Trace::load).collect::<Result<Vec<_>, _>>()?;
@@ -196,6 +193,27 @@ fn job_files_in(directory: &Path) -> String {
     }
 }
 
+/// Is this word a recorded trace?
+#[cfg(feature = "sweep")]
+pub(crate) fn is_recorded(name: &str) -> bool {
+    matches!(word(name, false), Ok(Word::Trace(_)))
+}
+
+/// Job files, programs and names that nobody knows are wrong before anything runs; what is in a trace is seen then.
+#[cfg(feature = "sweep")]
+pub(crate) fn check_load(scene: &Scene) -> Result<(), Failure> {
+    for name in &scene.jobs {
+        match word(name, false) {
+            Ok(Word::Trace(_)) => return Ok(()),
+            // A file is there, and is found to be none that can be run: its rows say so.
+            Err(_) if path_of_name(name).is_file() => return Ok(()),
+            other => drop(other?),
+        }
+    }
+    let sectors = blksched_disks::load(&scene.disk).map_err(Failure::input)?.build(scene.seed).facts().sectors;
+    Workload::load(scene)?.plan(sectors).map(drop)
+}
+
 fn unknown(name: &str, typed: bool) -> Failure {
     let plain = name.split(':').next().unwrap_or(name);
     let builtins: Vec<&str> = BUILTINS.iter().map(|known| known.name).collect();
@@ -220,8 +238,8 @@ pub(super) fn fuzz(scene: &Scene) {
     const SECTORS: u64 = 1 << 21;
     let mut plan = Plan::default();
     if let Some(typed) = &scene.typed {
-        let text = Text { name: COMMAND_LINE.to_owned(), text: typed.clone() };
-        let file = JobFile::read(&Host::default(), &[text], &mut |name| Err(format!("no file {name}")));
+        let file =
+            JobFile::read(&Host::default(), std::slice::from_ref(typed), &mut |name| Err(format!("no file {name}")));
         match file.and_then(|file| file.plan(SECTORS)) {
             Ok(jobs) => plan = jobs,
             Err(errors) => assert!(errors.render(Style::Plain).starts_with("error: ")),

@@ -44,7 +44,7 @@ pub(super) fn write(file: &Path, stage: &Stage, findings: &Findings) -> Result<(
 }
 
 /// Why the batch that it belongs to was begun.
-fn began(serving: Serving) -> &'static str {
+pub(crate) fn began(serving: Serving) -> &'static str {
     match serving {
         Serving::Flush => "flush",
         Serving::Destaging => "destaging",

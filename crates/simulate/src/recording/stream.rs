@@ -44,6 +44,8 @@ pub struct Reading {
     pub filter: Filter,
     /// What becomes of damaged lines.
     pub damage: Damage,
+    /// No recording of it may hold more I/Os; `None`: as many as memory takes.
+    pub most_ios: Option<u64>,
 }
 
 /// What was met on the way.

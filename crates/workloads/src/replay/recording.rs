@@ -211,6 +211,11 @@ impl Recording {
 }
 
 impl Builder {
+    /// How many I/Os there were so far.
+    pub fn ios(&self) -> usize {
+        self.queued
+    }
+
     /// One more event; they come in the order of their moments.
     pub fn add(&mut self, event: &Event) {
         let first = *self.first.get_or_insert(event.time);

@@ -1,0 +1,114 @@
+//! A search's objective and its check, for a search that somebody else drives: those of `--tune`.
+
+use blksched::{Catalogue, Span};
+use blksched_measure::Paired;
+use blksched_simulate::{Grid, Trial};
+
+use super::action::{WORTH_IT, forbidden, scores};
+use super::contrast::ALPHA;
+use super::goal::Goal;
+use super::measured::Measured;
+use super::tune::{HELD_BACK, HELD_BACK_SEEDS, axes};
+use crate::args::CompareArguments;
+use crate::failure::Failure;
+use crate::input::{Contender, Stage, contenders};
+
+/// What settings are held against, and by what.
+pub(crate) struct Judge {
+    base: Contender,
+    /// The untouched scheduler, seed by seed.
+    bases: Vec<Measured>,
+    goal: Goal,
+    limit: Span,
+}
+
+impl Judge {
+    /// Of one scheduler on a stage, whose warm-up is cut off here.
+    pub(crate) fn new(
+        arguments: &CompareArguments,
+        catalogue: &Catalogue,
+        stage: Stage,
+        name: &str,
+    ) -> Result<(Stage, Judge), Failure> {
+        let base = contenders("--tune", &[name.to_owned()], &arguments.scene.set, catalogue)?.remove(0);
+        let length = stage.length(&arguments.scene, &base)?;
+        let stage = stage.cut(length);
+        let mut judge = Judge { base, bases: Vec::new(), goal: Goal::Roles, limit: length.limit };
+        let first = judge.measure(arguments, &stage, &judge.base.clone(), arguments.scene.seed)?;
+        judge.goal = Goal::read(arguments.goal.as_deref(), &first.jobs).map_err(Failure::Input)?;
+        judge.bases.push(first);
+        Ok((stage, judge))
+    }
+
+    /// The knobs and the values worth trying.
+    pub(crate) fn knobs(&self, arguments: &CompareArguments, stage: &Stage) -> Vec<(String, Vec<i64>)> {
+        axes(&self.base, stage, arguments).into_iter().map(|axis| (axis.name, axis.values)).collect()
+    }
+
+    /// The logarithm of how many times better, with the nth seed; none: it must not be proposed.
+    pub(crate) fn score(
+        &mut self,
+        arguments: &CompareArguments,
+        stage: &Stage,
+        turned: &[(String, i64)],
+        nth: u32,
+    ) -> Result<Option<f64>, Failure> {
+        let seed = |nth: usize| arguments.scene.seed.wrapping_add(nth as u64);
+        while self.bases.len() <= nth as usize {
+            let next = self.measure(arguments, stage, &self.base, seed(self.bases.len()))?;
+            self.bases.push(next);
+        }
+        let base = &self.bases[nth as usize];
+        let here = self.measure(arguments, stage, &self.base.with(turned), seed(nth as usize))?;
+        if !forbidden(&here, base, &self.goal).is_empty() {
+            return Ok(None);
+        }
+        Ok(scores(&self.goal.objectives(base), &here, base).first().copied().filter(|score| score.is_finite()))
+    }
+
+    /// On seeds that the search has not seen: how many times better, and what forbids it.
+    pub(crate) fn check(
+        &self,
+        arguments: &CompareArguments,
+        stage: &Stage,
+        turned: &[(String, i64)],
+    ) -> Result<(Paired, Vec<String>), Failure> {
+        let rows = [self.base.clone(), self.base.with(turned)];
+        let trials: Vec<Trial> = rows.iter().map(|row| stage.trial(&arguments.scene, row, self.limit)).collect();
+        let first = arguments.scene.seed.wrapping_add(HELD_BACK);
+        let seeds = (0..u64::from(HELD_BACK_SEEDS)).map(|nth| first.wrapping_add(nth)).collect();
+        let runs = Grid::new(trials, seeds).run(|| {}, || false).map_err(Failure::input)?;
+        let measured = |nth: usize| Measured::of(&rows[nth], &stage.plan, &runs[nth]);
+        let (base, here) = (measured(0), measured(1));
+        let score = Paired::of_logarithms(&scores(&self.goal.objectives(&base), &here, &base));
+        let nothing = || Failure::Input("nothing of what counts was measured in these runs".to_owned());
+        Ok((score.ok_or_else(nothing)?, forbidden(&here, &base, &self.goal)))
+    }
+
+    /// Worth a change, and beyond chance.
+    pub(crate) fn is_better(score: &Paired) -> bool {
+        score.ratio >= WORTH_IT && score.p <= ALPHA
+    }
+
+    /// As one would type them.
+    pub(crate) fn show(&self, turned: &[(String, i64)]) -> Vec<String> {
+        let built = self.base.choice.build();
+        let show = |(name, raw): &(String, i64)| match built.elevator.tunables().find(name) {
+            Ok(knob) => format!("{name}={}", knob.unit.show(*raw)),
+            Err(_) => format!("{name}={raw}"),
+        };
+        turned.iter().map(show).collect()
+    }
+
+    fn measure(
+        &self,
+        arguments: &CompareArguments,
+        stage: &Stage,
+        row: &Contender,
+        seed: u64,
+    ) -> Result<Measured, Failure> {
+        let trial = Trial { seed, ..stage.trial(&arguments.scene, row, self.limit) };
+        let run = trial.simulate().map_err(Failure::input)?;
+        Ok(Measured::of(row, &stage.plan, std::slice::from_ref(&run)))
+    }
+}

@@ -1,0 +1,79 @@
+//! One load on one disk under many schedulers, knobs and seeds, as a table in memory: what `sweep` does with files.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use arrow_array::RecordBatch;
+use blksched::{Catalogue, Entry};
+use blksched_simulate::Trial;
+
+use super::{Error, Job, parse};
+use crate::args::Verb;
+use crate::input::{Contender, Stage, contenders};
+use crate::sweep::{Columns, RunRows};
+
+/// One of them: `bfq:slice_idle=0`, and a seed.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// As `--elevators` takes it.
+    pub elevator: String,
+    /// Of the random numbers.
+    pub seed: u64,
+}
+
+/// Every one of `specs`, on all cores; `options` are those of `blksched simulate`. The rows in the order of `specs`,
+/// whoever finishes first.
+///
+/// # Errors
+/// If the input is not understood, or `stop` came true.
+pub fn many(
+    job: &Job,
+    options: &[String],
+    specs: &[Spec],
+    own: &[Entry],
+    stop: &AtomicBool,
+) -> Result<RecordBatch, Error> {
+    let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
+        return Err(Error::said("expected the words of `simulate`", true));
+    };
+    let (scene, catalogue) = (&arguments.scene, Catalogue::builtin().with(own));
+    let one = |spec: &Spec| -> Result<Contender, Error> {
+        let mut found = contenders("elevator", std::slice::from_ref(&spec.elevator), &[], &catalogue)?;
+        Ok(found.remove(0))
+    };
+    let cells = specs.iter().map(|spec| Ok((one(spec)?, spec.seed))).collect::<Result<Vec<_>, Error>>()?;
+    let Some((first, _)) = cells.first() else {
+        return Err(Error::said("nothing to run: the grid is empty", true));
+    };
+    let stage = Stage::load(scene)?;
+    let length = stage.length(scene, first)?;
+    let (stage, _) = stage.cut(length).without_logs();
+    let (slots, next) = (Mutex::new(vec![None; cells.len()]), AtomicUsize::new(0));
+    let work = || {
+        loop {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            let Some((contender, seed)) = cells.get(nth).filter(|_| !stop.load(Ordering::Relaxed)) else { break };
+            let rows = RunRows::new(nth as u128, &stage.workload.name, &stage.disk.name, contender, *seed);
+            let trial = Trial { seed: *seed, ..stage.trial(scene, contender, length.limit) };
+            let rows = match trial.simulate() {
+                Ok(findings) => rows.found(&stage.plan, length.limit.as_ns(), &findings),
+                Err(error) => rows.failed(error.to_string()),
+            };
+            if let Ok(mut slots) = slots.lock() {
+                slots[nth] = Some(rows);
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(cells.len());
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        // What an elevator of somebody else's panics with is his to hear.
+        all.into_iter().filter_map(|thread| thread.join().err()).for_each(|panic| std::panic::resume_unwind(panic));
+    });
+    let rows: Option<Vec<RunRows>> = slots.into_inner().unwrap_or_default().into_iter().collect();
+    let rows = rows.ok_or_else(|| Error::said("interrupted", false))?;
+    let mut knobs: Vec<String> = rows.iter().flat_map(|run| run.knobs().map(str::to_owned)).collect();
+    knobs.sort_unstable();
+    knobs.dedup();
+    Columns::new(knobs).batch(&rows).map_err(|error| Error::said(&error.to_string(), false))
+}

@@ -1,0 +1,130 @@
+//! One simulation, and what can be asked of it afterwards. Rows per request are not kept by every run: who asks for them
+//! has the run made again, which comes out the same.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use blksched::{Catalogue, Entry, Instant};
+use blksched_measure::{Cause, Decision};
+use blksched_simulate::{Findings, Trial};
+
+use super::{Error, Job, parse};
+use crate::args::Verb;
+use crate::explain::one_contender;
+use crate::failure::Failure;
+use crate::input::{Contender, Stage};
+use crate::simulate::began;
+use crate::sweep::RunRows;
+
+/// One simulation that has been made.
+pub struct Simulation {
+    stage: Stage,
+    contender: Contender,
+    trial: Trial,
+    findings: Findings,
+}
+
+impl Simulation {
+    /// Makes it; `options` are those of `blksched simulate`.
+    ///
+    /// # Errors
+    /// What `blksched simulate` would complain about.
+    pub fn run(job: &Job, options: &[String], own: &[Entry]) -> Result<Simulation, Error> {
+        let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
+            return Err(Error::said("expected the words of `simulate`", true));
+        };
+        let scene = &arguments.scene;
+        let stage = Stage::load(scene)?;
+        let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, &Catalogue::builtin().with(own))?;
+        let limit = stage.length_once(scene, &contender)?.limit;
+        let trial = stage.trial(scene, &contender, limit);
+        let findings = trial.simulate().map_err(Failure::input)?;
+        Ok(Simulation { stage, contender, trial, findings })
+    }
+
+    /// What `sweep` would write of it, as JSON: the run as a whole, and a part per job and direction.
+    pub fn json(&self) -> String {
+        let (workload, disk) = (&self.stage.workload.name, &self.stage.disk.name);
+        let rows = RunRows::new(0, workload, disk, &self.contender, self.trial.seed);
+        let rows = rows.found(&self.stage.plan, self.trial.limit.as_ns(), &self.findings);
+        serde_json::to_string(&rows).unwrap_or_default()
+    }
+
+    /// A row per request that the disk got: whose, where, and its times.
+    ///
+    /// # Errors
+    /// If the run cannot be made again.
+    pub fn requests(&self) -> Result<RecordBatch, Error> {
+        let run = self.again()?;
+        let rows = run.reasons.decisions();
+        let ns = |at: Option<Instant>| at.map(Instant::as_ns);
+        let ops = run.issued.iter().map(|command| format!("{:?}", command.op).to_lowercase());
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("nth", Arc::new(UInt64Array::from_iter_values(0..rows.len() as u64))),
+            ("job", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| self.job(row))))),
+            ("process", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.submitter.0)))),
+            ("op", Arc::new(StringArray::from_iter_values(ops))),
+            ("sector", Arc::new(UInt64Array::from_iter_values(run.issued.iter().map(|c| c.start.0)))),
+            ("sectors", Arc::new(UInt32Array::from_iter_values(run.issued.iter().map(|c| c.sectors)))),
+            ("fua", Arc::new(run.issued.iter().map(|c| Some(c.fua)).collect::<BooleanArray>())),
+            ("queued_ns", Arc::new(rows.iter().map(|row| ns(row.queued_at)).collect::<UInt64Array>())),
+            ("issued_ns", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.issued_at.as_ns())))),
+            ("completed_ns", Arc::new(rows.iter().map(|row| ns(row.completed_at)).collect::<UInt64Array>())),
+        ];
+        batch(columns)
+    }
+
+    /// A row per request that the disk got: why then. What it waited for, cause by cause \[ns\], and why its batch began.
+    ///
+    /// # Errors
+    /// If the run cannot be made again.
+    pub fn decisions(&self) -> Result<RecordBatch, Error> {
+        let run = self.again()?;
+        let rows = run.reasons.decisions();
+        let waited = rows.iter().map(|row| row.queued_at.map(|queued| row.issued_at.since(queued).as_ns()));
+        let mut columns: Vec<(String, ArrayRef)> = vec![
+            ("nth".to_owned(), Arc::new(UInt64Array::from_iter_values(0..rows.len() as u64))),
+            ("at_ns".to_owned(), Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.issued_at.as_ns())))),
+            ("job".to_owned(), Arc::new(StringArray::from_iter_values(rows.iter().map(|row| self.job(row))))),
+            (
+                "batch_began".to_owned(),
+                Arc::new(StringArray::from_iter_values(rows.iter().map(|row| began(row.serving)))),
+            ),
+            ("waited_ns".to_owned(), Arc::new(waited.collect::<UInt64Array>())),
+        ];
+        for cause in Cause::all() {
+            let values = || rows.iter().map(|row| row.waited[cause.index()]);
+            if values().any(|value| value > 0) {
+                let dir = rows.iter().find(|row| row.waited[cause.index()] > 0).map(|row| row.dir);
+                let name = dir.map(|dir| cause.seen_by(dir).to_string()).unwrap_or_default();
+                let mut name = format!("waited_for_{}_ns", name.replace([' ', '\'', '-'], "_"));
+                if columns.iter().any(|(known, _)| *known == name) {
+                    name = format!("waited_for_{}_ns", cause.index());
+                }
+                columns.push((name, Arc::new(UInt64Array::from_iter_values(values()))));
+            }
+        }
+        batch(columns)
+    }
+
+    fn again(&self) -> Result<Findings, Error> {
+        Ok(self.trial.simulate_with_decisions().map_err(Failure::input)?)
+    }
+
+    /// Write-back is nobody's.
+    fn job(&self, row: &Decision) -> &str {
+        let job = self.stage.plan.jobs.iter().find(|job| job.submitter == row.submitter);
+        job.map_or("kernel", |job| job.name.as_str())
+    }
+}
+
+fn batch(columns: Vec<(impl Into<String>, ArrayRef)>) -> Result<RecordBatch, Error> {
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+    for (name, array) in columns {
+        let nullable = array.null_count() > 0 || *array.data_type() == DataType::UInt64;
+        fields.push(Field::new(name, array.data_type().clone(), nullable));
+        arrays.push(array);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| Error::said(&error.to_string(), false))
+}

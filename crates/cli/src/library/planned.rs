@@ -1,0 +1,35 @@
+//! A plan's runs as tables in memory: for engines that share work among machines by themselves.
+
+use std::sync::atomic::AtomicBool;
+
+use arrow_array::RecordBatch;
+
+use super::Error;
+use crate::sweep;
+
+/// How many runs a plan is, and how many of them one load is: those stand together.
+///
+/// # Errors
+/// What `blksched sweep` would complain about.
+pub fn plan_size(file: &str, text: &str) -> Result<(u64, u64), Error> {
+    Ok(sweep::size(file, text)?)
+}
+
+/// The runs from the one to before the other, on so many threads, in the plan's columns; sorted, so that the same runs
+/// are the same table.
+///
+/// # Errors
+/// If the plan is not understood, or `stop` came true.
+pub fn plan_rows(
+    file: &str,
+    text: &str,
+    stretch: (u64, u64),
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<RecordBatch, Error> {
+    let (columns, runs) = sweep::stretch_of(file, text, stretch, threads, stop)?;
+    if (runs.len() as u64) < stretch.1.saturating_sub(stretch.0) {
+        return Err(Error::said("interrupted", false));
+    }
+    columns.batch(&runs).map_err(|error| Error::said(&error.to_string(), false))
+}

@@ -1,0 +1,77 @@
+//! A search whose steps somebody else chooses (Optuna, say): the same objective, and the same check on seeds that the
+//! search has not seen, as `compare --tune`.
+
+use blksched::{Catalogue, Entry};
+
+use super::{Error, Job, parse};
+use crate::args::{CompareArguments, Verb};
+use crate::compare::Judge;
+use crate::input::Stage;
+
+/// A search.
+pub struct Tuning {
+    arguments: Box<CompareArguments>,
+    stage: Stage,
+    judge: Judge,
+}
+
+/// What settings came to on seeds that the search has not seen.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// How many times better than the untouched scheduler, and its 95 % interval.
+    pub ratio: (f64, f64, f64),
+    /// That of chance.
+    pub p: f64,
+    /// Proven better, and nothing forbids it.
+    pub is_better: bool,
+    /// Why it is not proposed, however good.
+    pub forbidden: Vec<String>,
+}
+
+impl Tuning {
+    /// Of one scheduler; `options` are those of `blksched compare`, with `--tune` and perhaps `--goal` among them.
+    ///
+    /// # Errors
+    /// What `blksched compare --tune` would complain about.
+    pub fn new(job: &Job, options: &[String], own: &[Entry]) -> Result<Tuning, Error> {
+        let Verb::Compare(arguments) = parse("compare", job, options)? else {
+            return Err(Error::said("expected the words of `compare`", true));
+        };
+        let Some(name) = arguments.tune.clone() else {
+            return Err(Error::said("expected --tune among the options", true));
+        };
+        let catalogue = Catalogue::builtin().with(own);
+        let (stage, _) = Stage::load(&arguments.scene)?.without_logs();
+        let (stage, judge) = Judge::new(&arguments, &catalogue, stage, &name)?;
+        Ok(Tuning { arguments: Box::new(arguments), stage, judge })
+    }
+
+    /// The knobs and the values worth trying; a knob's own default is not among them.
+    pub fn knobs(&self) -> Vec<(String, Vec<i64>)> {
+        self.judge.knobs(&self.arguments, &self.stage)
+    }
+
+    /// The logarithm of how many times better than the untouched scheduler it is, with the nth seed of the search; none:
+    /// a job stands still, or a bound is broken.
+    ///
+    /// # Errors
+    /// If a run stands still.
+    pub fn score(&mut self, turned: &[(String, i64)], nth: u32) -> Result<Option<f64>, Error> {
+        Ok(self.judge.score(&self.arguments, &self.stage, turned, nth)?)
+    }
+
+    /// The same settings, as one would type them.
+    pub fn show(&self, turned: &[(String, i64)]) -> Vec<String> {
+        self.judge.show(turned)
+    }
+
+    /// On seeds that the search has not seen.
+    ///
+    /// # Errors
+    /// If a run stands still.
+    pub fn check(&self, turned: &[(String, i64)]) -> Result<Checked, Error> {
+        let (score, forbidden) = self.judge.check(&self.arguments, &self.stage, turned)?;
+        let is_better = Judge::is_better(&score) && forbidden.is_empty();
+        Ok(Checked { ratio: (score.ratio, score.low, score.high), p: score.p, is_better, forbidden })
+    }
+}

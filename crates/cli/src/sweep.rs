@@ -1,0 +1,221 @@
+//! `blksched sweep`: a plan of many runs, as Parquet; resumed where it was left, and shared among machines.
+
+mod axis;
+mod columns;
+mod plan;
+mod reader;
+mod row;
+mod runner;
+mod shards;
+mod store;
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use blksched::Catalogue;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::input::{bytes_of, check_load, text_of, trace};
+use crate::output;
+use crate::progress::Progress;
+pub(crate) use columns::Columns;
+use plan::SweepPlan;
+pub(crate) use row::RunRows;
+use shards::Shard;
+use store::Store;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SweepArguments {
+    /// The plan: a TOML file with loads, disks, schedulers, knobs, seeds (docs/sweep.md)
+    #[arg(value_name = "PLAN.toml")]
+    plan: PathBuf,
+    /// The folder that gets the Parquet files; runs that are there already are not made again
+    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    out: Option<PathBuf>,
+    /// Make only this part of the runs, the Ith of N that cost alike
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse)]
+    shard: Option<Shard>,
+    /// Check the plan, say how many runs it is and how long they take, and run nothing but a few pilots
+    #[arg(long)]
+    dry_run: bool,
+    /// How much memory traces may take, as in 4g: one that does not fit marks its rows with an error
+    #[arg(long, value_name = "SIZE", value_parser = size_of_memory)]
+    max_memory: Option<u64>,
+    /// How many runs are made at a time [default: one per core]; the rows are the same on any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  blksched sweep plan.toml --dry-run
+  blksched sweep plan.toml --out results
+  blksched sweep plan.toml --out results --shard 3/16     on the third of sixteen machines
+  duckdb -c \"SELECT scheduler, avg(clat_p99_ns)/1e6 AS ms FROM 'results/*.parquet' WHERE what = 'read' GROUP BY 1\"";
+
+pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(), Failure> {
+    let plan = load(&arguments.plan, catalogue)?;
+    if let Some(bytes) = arguments.max_memory {
+        trace::at_most(bytes / TRACES_HELD / BYTES_PER_IO);
+    }
+    for (nth, words) in plan.loads.iter().enumerate() {
+        let group = nth as u64 * plan.disks.len() as u64;
+        check_load(&plan.scene(group)).map_err(|why| within(&arguments.plan, words, why))?;
+    }
+    let shard = arguments.shard.unwrap_or(Shard::WHOLE);
+    let whole = shard == Shard::WHOLE;
+    let stretch = if whole { (0, plan.len()) } else { shards::stretch(&plan, &shards::costs(&plan), shard) };
+    if arguments.dry_run {
+        return Ok(output::print(&forecast(&plan, shard, stretch, threads(arguments))?)?);
+    }
+    let Some(folder) = &arguments.out else {
+        return Err(Failure::Input("--out is missing: where do the rows go?".to_owned()));
+    };
+    let mut store = Store::open(folder, &shard.name(), Columns::new(plan.knobs()))?;
+    let interrupted = crate::interrupt::noticed();
+    let before = store.take_keys();
+    let progress = Progress::new((stretch.1 - stretch.0) as usize);
+    let (made, skipped, failed) = (Cell::new(0_u64), Cell::new(0_u64), Cell::new(0_u64));
+    let mut first = None;
+    let took = |run: Option<RunRows>| {
+        progress.step();
+        let Some(run) = run else {
+            skipped.set(skipped.get() + 1);
+            return Ok(());
+        };
+        made.set(made.get() + 1);
+        if let Some(why) = &run.error {
+            failed.set(failed.get() + 1);
+            first.get_or_insert_with(|| why.clone());
+        }
+        store.add(run)
+    };
+    let known = |key: u128| before.binary_search(&key).is_ok();
+    let outcome = runner::run(&plan, stretch, threads(arguments), known, &interrupted, took);
+    progress.finish();
+    outcome?;
+    store.finish()?;
+    let (made, skipped, failed) = (made.get(), skipped.get(), failed.get());
+    let mut text = format!("{made} runs made, {skipped} were there, in {}\n", folder.display());
+    if made + skipped < stretch.1 - stretch.0 && interrupted.load(Ordering::Relaxed) {
+        text +=
+            &format!("interrupted: {} are left; the same command goes on\n", stretch.1 - stretch.0 - made - skipped);
+    }
+    if let Some(why) = first {
+        text += &format!("{failed} of them failed (column error); the first: {}\n", why.trim());
+    }
+    Ok(output::print(&text)?)
+}
+
+/// A load that is let go, and the next.
+const TRACES_HELD: u64 = 2;
+/// An I/O of a recording, and of what it is made from.
+const BYTES_PER_IO: u64 = 200;
+
+/// Reads `512m`, `4g`, `4GiB`.
+fn size_of_memory(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let number = lower.trim_end_matches(['i', 'b']);
+    let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
+    let unit = units.into_iter().find(|(unit, _)| number.ends_with(*unit));
+    let digits = unit.map_or(number, |_| &number[..number.len() - 1]);
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << unit.map_or(0, |(_, shift)| shift)));
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size, as in 512m or 4g".to_owned())
+}
+
+/// How many runs a plan is, and how many of them one load is.
+pub(crate) fn size(file: &str, text: &str) -> Result<(u64, u64), Failure> {
+    let plan = SweepPlan::read(file, text, &Catalogue::builtin())?;
+    Ok((plan.len(), plan.per_group() * plan.disks.len() as u64))
+}
+
+/// The runs of a stretch of a plan, sorted.
+pub(crate) fn stretch_of(
+    file: &str,
+    text: &str,
+    (from, end): (u64, u64),
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<(Columns, Vec<RunRows>), Failure> {
+    let plan = SweepPlan::read(file, text, &Catalogue::builtin())?;
+    let mut runs = Vec::new();
+    let stretch = (from, end.min(plan.len()));
+    runner::run(
+        &plan,
+        stretch,
+        threads.max(1),
+        |_| false,
+        stop,
+        |run| {
+            runs.extend(run);
+            Ok(())
+        },
+    )?;
+    runs.sort_by_cached_key(RunRows::place);
+    Ok((Columns::new(plan.knobs()), runs))
+}
+
+fn load(path: &Path, catalogue: &Catalogue) -> Result<SweepPlan, Failure> {
+    let name = blksched::name_of_path(path.as_os_str());
+    let text = text_of(&name, std::fs::File::open(path).and_then(bytes_of))?;
+    SweepPlan::read(&name, &text, catalogue)
+}
+
+fn within(plan: &Path, words: &[String], why: Failure) -> Failure {
+    match why {
+        Failure::Input(text) => Failure::Input(format!("{}: load `{}`: {text}", plan.display(), words.join(" "))),
+        other => other,
+    }
+}
+
+fn threads(arguments: &SweepArguments) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.threads.map_or_else(cores, |threads| threads as usize)
+}
+
+/// Groups that are tried for a forecast.
+const PILOTS: u64 = 3;
+
+/// How many runs, and how long they take by some that are made for it.
+fn forecast(plan: &SweepPlan, shard: Shard, stretch: (u64, u64), threads: usize) -> Result<String, Failure> {
+    let runs = stretch.1 - stretch.0;
+    let mut text = format!(
+        "{} runs: {} loads × {} disks × {} schedulers with their knobs × {} seeds\n",
+        plan.len(),
+        plan.loads.len(),
+        plan.disks.len(),
+        plan.settings(),
+        plan.seeds()
+    );
+    if shard != Shard::WHOLE {
+        text += &format!("{runs} of them are shard {}/{}\n", shard.nth, shard.of);
+    }
+    let (mut spent, mut piloted) = (Duration::ZERO, 0_u64);
+    let stop = AtomicBool::new(false);
+    let step = (runs / PILOTS).max(1);
+    for nth in (0..PILOTS).map(|nth| stretch.0 + nth * step + step / 2).filter(|nth| *nth < stretch.1) {
+        let began = Instant::now();
+        runner::run(plan, (nth, nth + 1), 1, |_| false, &stop, |_| Ok(()))?;
+        spent += began.elapsed();
+        piloted += 1;
+    }
+    if piloted > 0 {
+        let each = spent / piloted as u32;
+        let all = each.as_secs_f64() * runs as f64 / threads as f64;
+        let each = each.as_secs_f64() * 1e3;
+        text += &format!("about {} on {threads} threads: a run takes {each:.1} ms, by {piloted} of them\n", clock(all));
+    }
+    Ok(text)
+}
+
+fn clock(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{s:.1} s"),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

@@ -1,0 +1,310 @@
+//! What a plan says, and which run is the nth of it. Nothing is laid out: a plan of a million runs is a few lists.
+//!
+//! **Order** load, disk, scheduler with its knobs, seed; the last changes fastest.
+
+use blksched::{Catalogue, Span, name_of_path, nearest, path_of_name};
+use toml::de::{DeTable, DeValue};
+
+use super::axis::{Axis, DRAWS, random};
+use super::reader::{Source, Value};
+use crate::failure::Failure;
+use crate::host::HostSettings;
+use crate::input::{Contender, contenders, trace::Trace};
+use crate::scene::{Scene, When, some_time};
+
+/// A plan.
+pub(crate) struct SweepPlan {
+    /// The words of each load, as `compare` takes them.
+    pub(super) loads: Vec<Vec<String>>,
+    pub(super) disks: Vec<String>,
+    families: Vec<Family>,
+    seeds: Seeds,
+    pub(super) time: Option<Span>,
+    host: HostSettings,
+    starts: When,
+}
+
+/// A scheduler and what is turned on it.
+struct Family {
+    base: Contender,
+    axes: Vec<Axis>,
+    /// So many draws of all knobs together, instead of every combination.
+    draws: Option<u64>,
+}
+
+enum Seeds {
+    From { first: u64, count: u64 },
+    These(Vec<u64>),
+}
+
+impl Seeds {
+    fn len(&self) -> u64 {
+        match self {
+            Seeds::From { count, .. } => *count,
+            Seeds::These(seeds) => seeds.len() as u64,
+        }
+    }
+
+    fn nth(&self, nth: u64) -> u64 {
+        match self {
+            Seeds::From { first, .. } => first.wrapping_add(nth),
+            Seeds::These(seeds) => seeds[nth as usize],
+        }
+    }
+}
+
+impl Family {
+    fn len(&self) -> Option<u64> {
+        match self.draws {
+            Some(draws) => Some(draws),
+            None => self.axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(axis.len())),
+        }
+    }
+
+    fn nth(&self, nth: u64) -> Contender {
+        let mut rest = nth;
+        let mut turned = Vec::with_capacity(self.axes.len());
+        // The last knob changes fastest.
+        for axis in self.axes.iter().rev() {
+            let raw = match self.draws {
+                Some(_) => axis.drawn(random(&axis.name, 1, nth)),
+                None => {
+                    let digit = rest % axis.len();
+                    rest /= axis.len();
+                    axis.nth(digit)
+                }
+            };
+            turned.push((axis.name.clone(), raw));
+        }
+        turned.reverse();
+        self.base.with(&turned)
+    }
+}
+
+/// Everything that a plan may say.
+const KEYS: [&str; 8] = ["loads", "disks", "schedulers", "knobs", "seeds", "time", "host", "starts"];
+/// No plan has more runs.
+const MOST_RUNS: u64 = 1 << 40;
+
+impl SweepPlan {
+    /// Read and check it; traces are looked at when they are run.
+    pub(super) fn read(file: &str, text: &str, catalogue: &Catalogue) -> Result<SweepPlan, Failure> {
+        let source = Source { file, text };
+        let document = source.parse()?;
+        let (table, at) = (document.get_ref(), 0..0);
+        source.only(table, &KEYS, "")?;
+        let mut loads = Vec::new();
+        for value in source.list(table, at.clone(), "loads", r#"["reader-and-writer", "my.fio", "traces/*.gz"]"#)? {
+            loads.extend(load(source, value)?);
+        }
+        let disks = source.list(table, at.clone(), "disks", r#"["hdd-7200", "my-disk.toml"]"#)?;
+        let disk = |value: &Value<'_>| {
+            let name = source.text("disks", value)?;
+            blksched_disks::load(&name).map_err(|error| source.wrong(value.span(), error.to_string()))?;
+            Ok(name)
+        };
+        let disks = disks.iter().map(disk).collect::<Result<_, Failure>>()?;
+        let mut families = Vec::new();
+        for value in source.list(table, at, "schedulers", r#"["mq-deadline", "bfq:slice_idle=0/8ms"]"#)? {
+            let text = source.text("schedulers", value)?;
+            let bases = contenders("schedulers", &[text], &[], catalogue).map_err(|why| located(source, value, why))?;
+            families.extend(bases.into_iter().map(|base| Family { base, axes: Vec::new(), draws: None }));
+        }
+        knobs(source, table, &mut families)?;
+        let told = |key: &str| table.get(key).map(|value| source.scalar(value).map(|text| (text, value))).transpose();
+        let time = told("time")?.map(|(text, value)| some_time(&text).map_err(|why| source.wrong(value.span(), why)));
+        let host = told("host")?
+            .map(|(text, value)| HostSettings::parse(&text).map_err(|why| source.wrong(value.span(), why)));
+        let starts = match told("starts")? {
+            None => When::Drawn,
+            Some((word, _)) if word == "drawn" => When::Drawn,
+            Some((word, _)) if word == "as-said" => When::AsSaid,
+            Some((word, value)) => {
+                return Err(source.wrong(value.span(), format!("starts = \"{word}\": expected drawn or as-said")));
+            }
+        };
+        let seeds = seeds(source, table)?;
+        let (time, host) = (time.transpose()?, host.transpose()?.unwrap_or_default());
+        let plan = SweepPlan { loads, disks, families, seeds, time, host, starts };
+        plan.checked_len().ok_or_else(|| source.wrong(0..0, format!("more than {MOST_RUNS} runs")))?;
+        Ok(plan)
+    }
+
+    fn checked_len(&self) -> Option<u64> {
+        let settings = self.families.iter().try_fold(0_u64, |sum, family| sum.checked_add(family.len()?))?;
+        let groups = (self.loads.len() as u64).checked_mul(self.disks.len() as u64)?;
+        let runs = settings.checked_mul(self.seeds.len())?.checked_mul(groups)?;
+        (runs <= MOST_RUNS).then_some(runs)
+    }
+
+    /// How many runs it is.
+    pub(super) fn len(&self) -> u64 {
+        self.groups() * self.per_group()
+    }
+
+    /// Loads times disks.
+    pub(super) fn groups(&self) -> u64 {
+        (self.loads.len() * self.disks.len()) as u64
+    }
+
+    /// Schedulers with their knobs.
+    pub(super) fn settings(&self) -> u64 {
+        self.families.iter().filter_map(Family::len).sum()
+    }
+
+    pub(super) fn seeds(&self) -> u64 {
+        self.seeds.len()
+    }
+
+    /// Runs of one load on one disk.
+    pub(super) fn per_group(&self) -> u64 {
+        self.settings() * self.seeds.len()
+    }
+
+    /// The load and the disk of a group.
+    pub(super) fn group(&self, group: u64) -> (usize, usize) {
+        let disks = self.disks.len() as u64;
+        ((group / disks) as usize, (group % disks) as usize)
+    }
+
+    /// The scheduler and the seed of the nth run of a group.
+    pub(super) fn cell(&self, nth: u64) -> (Contender, u64) {
+        let (mut setting, seed) = (nth / self.seeds.len(), nth % self.seeds.len());
+        for family in &self.families {
+            let len = family.len().unwrap_or(0);
+            if setting < len {
+                return (family.nth(setting), self.seeds.nth(seed));
+            }
+            setting -= len;
+        }
+        unreachable!("the run is one of the plan's")
+    }
+
+    /// What everything of a group has in common.
+    pub(super) fn scene(&self, group: u64) -> Scene {
+        let (load, disk) = self.group(group);
+        let mut scene = Scene::of("", &self.disks[disk], self.seeds.nth(0));
+        scene.jobs.clone_from(&self.loads[load]);
+        scene.time = self.time;
+        scene.host = self.host.clone();
+        scene.starts = self.starts;
+        scene
+    }
+
+    /// Every knob that it turns, sorted: each is a column.
+    pub(super) fn knobs(&self) -> Vec<String> {
+        let of = |family: &Family| {
+            let around = family.base.around.settings().into_iter().map(|(name, _)| name.to_owned());
+            let own = family.base.knobs.iter().map(|(name, _)| name.clone());
+            own.chain(around).chain(family.axes.iter().map(|axis| axis.name.clone())).collect::<Vec<_>>()
+        };
+        let mut names: Vec<String> = self.families.iter().flat_map(of).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// What `contenders` did not understand, with its place.
+fn located(source: Source<'_>, value: &Value<'_>, why: Failure) -> Failure {
+    match why {
+        Failure::Input(text) => source.wrong(value.span(), text),
+        other => other,
+    }
+}
+
+/// `[knobs.NAME]`: for every scheduler of that name, or of that very specification.
+fn knobs(source: Source<'_>, table: &DeTable<'_>, families: &mut [Family]) -> Result<(), Failure> {
+    let Some(value) = table.get("knobs") else { return Ok(()) };
+    let DeValue::Table(all) = value.get_ref() else {
+        return Err(source.wrong(value.span(), "`knobs` is no table: expected [knobs.SCHEDULER]"));
+    };
+    for (target, value) in all.iter() {
+        let name: &str = target.get_ref();
+        let DeValue::Table(table) = value.get_ref() else {
+            return Err(source.wrong(value.span(), format!("expected a table, as in [knobs.{name}]")));
+        };
+        let is_meant =
+            |family: &Family| name == family.base.choice.entry.name || name == family.base.choice.to_string();
+        if !families.iter().any(is_meant) {
+            let known: Vec<String> = families.iter().map(|family| family.base.choice.to_string()).collect();
+            let near = nearest(name, known.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+            let problem = format!("`{name}` is none of the plan's schedulers ({})", known.join(", "));
+            return Err(source.wrong(target.span(), problem + &near.unwrap_or_default()));
+        }
+        let draws = table.get(DRAWS).map(|value| source.count(DRAWS, value)).transpose()?;
+        if draws == Some(0) {
+            return Err(source.wrong(value.span(), "`draws` = 0: expected one at least"));
+        }
+        for family in families.iter_mut().filter(|family| is_meant(family)) {
+            for (knob, value) in table.iter().filter(|(knob, _)| knob.get_ref() != DRAWS) {
+                let name: &str = knob.get_ref();
+                if !family.base.knows(name) {
+                    // The complaint that names what there is.
+                    let problem = family.base.clone().turn(name, "0").err().unwrap_or_default();
+                    return Err(source.wrong(knob.span(), problem));
+                }
+                family.axes.push(Axis::read(source, &family.base, name, value, draws.is_some())?);
+            }
+            family.draws = draws;
+        }
+    }
+    Ok(())
+}
+
+/// `seeds = 50`, `seeds = [1, 7]`, `seeds = { first = 100, count = 50 }`; one if nothing is said.
+fn seeds(source: Source<'_>, table: &DeTable<'_>) -> Result<Seeds, Failure> {
+    let Some(value) = table.get("seeds") else { return Ok(Seeds::From { first: 1, count: 1 }) };
+    let seeds = match value.get_ref() {
+        DeValue::Array(items) => {
+            Seeds::These(items.iter().map(|item| source.count("seeds", item)).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => {
+            source.only(table, &["first", "count"], " in `seeds`")?;
+            let number = |key: &str| table.get(key).map_or(Ok(1), |value| source.count(key, value));
+            Seeds::From { first: number("first")?, count: number("count")? }
+        }
+        _ => Seeds::From { first: 1, count: source.count("seeds", value)? },
+    };
+    if seeds.len() == 0 { Err(source.wrong(value.span(), "no seed: expected one at least")) } else { Ok(seeds) }
+}
+
+/// The loads that one item names: a text of words, or a list of them; a pattern of files is a load for each.
+fn load(source: Source<'_>, value: &Value<'_>) -> Result<Vec<Vec<String>>, Failure> {
+    let words: Vec<String> = match value.get_ref() {
+        DeValue::Array(items) => items.iter().map(|item| source.text("loads", item)).collect::<Result<_, _>>()?,
+        _ => {
+            let text = source.text("loads", value)?;
+            let whole = path_of_name(&text).exists();
+            if whole { vec![text] } else { text.split_whitespace().map(str::to_owned).collect() }
+        }
+    };
+    match &words[..] {
+        [] => Err(source.wrong(value.span(), "a load without a word")),
+        [word] if is_pattern(word) => matches(word).map_err(|problem| source.wrong(value.span(), problem)),
+        _ => Ok(vec![words]),
+    }
+}
+
+fn is_pattern(word: &str) -> bool {
+    word.contains(['*', '?', '[']) && !path_of_name(word).exists() && !word.contains("://")
+}
+
+/// The files of a pattern, each with what is said of them all behind a colon; those of one trace are one load.
+fn matches(word: &str) -> Result<Vec<Vec<String>>, String> {
+    let (pattern, said) = match word.split_once(':') {
+        Some((pattern, said)) => (pattern, format!(":{said}")),
+        None => (word, String::new()),
+    };
+    let paths = glob::glob(pattern).map_err(|error| format!("`{pattern}`: {error}"))?;
+    let mut loads: Vec<Vec<String>> = Vec::new();
+    for path in paths {
+        let name = name_of_path(path.map_err(|error| error.to_string())?.as_os_str());
+        let stem = if Trace::is_one(&name) { Trace::of(&name, "").name().to_owned() } else { name };
+        let load = vec![stem + &said];
+        if !loads.contains(&load) {
+            loads.push(load);
+        }
+    }
+    if loads.is_empty() { Err(format!("`{pattern}` is no file's name")) } else { Ok(loads) }
+}

@@ -1,0 +1,178 @@
+//! What one run leaves behind: a row per job and direction, in base units.
+
+use blksched::{Tunables, Unit};
+use blksched_measure::{Direction, Share, Work, fairness};
+use blksched_simulate::Findings;
+use blksched_workloads::Plan;
+use blksched_workloads::host::HostKnobs;
+use serde::{Deserialize, Serialize};
+
+use crate::input::Contender;
+
+/// One run; its rows have all but `parts` in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunRows {
+    /// Of everything that decides it: 32 hexadecimal digits.
+    pub(super) key: String,
+    pub(super) workload: String,
+    pub(super) disk: String,
+    pub(super) scheduler: String,
+    /// The knobs that are turned, as they are typed.
+    pub(super) settings: String,
+    /// The same as numbers of their control files.
+    pub(super) knobs: Vec<(String, i64)>,
+    pub(super) seed: u64,
+    /// Why there is nothing else.
+    pub(super) error: Option<String>,
+    pub(super) run: Option<RunFacts>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// The run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RunFacts {
+    pub(super) time_limit_ns: u64,
+    pub(super) elapsed_ns: u64,
+    pub(super) finished: bool,
+    pub(super) requests: u64,
+    pub(super) utilisation: f64,
+    pub(super) seeking: f64,
+    pub(super) fairness: Option<f64>,
+    pub(super) trace_hash: String,
+}
+
+/// One job in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Part {
+    pub(super) job: String,
+    pub(super) processes: u32,
+    pub(super) stall_ns: u64,
+    /// None: it did nothing.
+    pub(super) done: Option<Done>,
+}
+
+/// What it did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Done {
+    pub(super) what: String,
+    pub(super) ios: u64,
+    pub(super) bytes: u64,
+    pub(super) bw: f64,
+    pub(super) iops: f64,
+    pub(super) mean_ns: Option<f64>,
+    /// p50, p90, p99, p99.9; none: too few I/Os for it.
+    pub(super) percentiles_ns: [Option<u64>; 4],
+    pub(super) max_ns: Option<u64>,
+}
+
+/// Which percentiles there are.
+pub(super) const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+impl RunRows {
+    /// Of a run that is still to be made.
+    pub(crate) fn new(key: u128, workload: &str, disk: &str, contender: &Contender, seed: u64) -> RunRows {
+        let built = contender.choice.build();
+        let tunables = built.elevator.tunables();
+        let unit = |name: &str| tunables.find(name).ok().map(|knob| knob.unit);
+        let show =
+            |(name, raw): &(String, i64)| format!("{name}={}", unit(name).map_or(raw.to_string(), |u| u.show(*raw)));
+        let around = contender.around.settings().into_iter();
+        let around = around.map(|(name, raw)| (name.to_owned(), in_sysfs(host_unit(name), raw)));
+        let own = contender.knobs.iter().map(|(name, raw)| (name.clone(), in_sysfs(unit(name), *raw)));
+        let shown: Vec<String> = contender.knobs.iter().map(show).chain(contender.around.shown()).collect();
+        RunRows {
+            key: format!("{key:032x}"),
+            workload: workload.to_owned(),
+            disk: disk.to_owned(),
+            scheduler: contender.choice.to_string(),
+            settings: shown.join(" "),
+            knobs: own.chain(around).collect(),
+            seed,
+            error: None,
+            run: None,
+            parts: Vec::new(),
+        }
+    }
+
+    /// What rows are sorted by: those that are alike stand together.
+    pub(super) fn place(&self) -> [String; 6] {
+        let RunRows { workload, disk, scheduler, settings, seed, key, .. } = self.clone();
+        [workload, disk, scheduler, settings, format!("{seed:020}"), key]
+    }
+
+    /// The knobs that are turned.
+    pub(crate) fn knobs(&self) -> impl Iterator<Item = &str> {
+        self.knobs.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// It came to nothing.
+    pub(crate) fn failed(mut self, why: String) -> RunRows {
+        self.error = Some(why);
+        self
+    }
+
+    /// It came to this.
+    pub(crate) fn found(mut self, plan: &Plan, time_limit_ns: u64, run: &Findings) -> RunRows {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        let shares: Vec<Share> = run.jobs.iter().map(|job| job.share).collect();
+        self.run = Some(RunFacts {
+            time_limit_ns,
+            elapsed_ns: run.elapsed.as_ns(),
+            finished: run.finished,
+            requests: run.requests,
+            utilisation: run.disk.busy,
+            seeking: run.disk.seeking,
+            fairness: finite(fairness(&shares)),
+            trace_hash: run.hash.to_string(),
+        });
+        let shown = |row: &u32| plan.jobs.iter().any(|job| job.row == *row && job.report.shown);
+        for row in (0..plan.rows()).filter(shown) {
+            let members = plan.members(row);
+            // One process is what it is; several are put together.
+            let merged = (members.len() > 1).then(|| run.merged(&members));
+            let record = merged.as_ref().unwrap_or(&run.jobs[members[0]].record);
+            let part = |done| Part {
+                job: record.job.name.clone(),
+                processes: members.len() as u32,
+                stall_ns: record.stall.as_ns(),
+                done,
+            };
+            let before = self.parts.len();
+            for work in Work::ALL.into_iter().filter(|work| record.work(*work).ios > 0) {
+                let (bw, iops) = (record.bandwidth(work), record.iops(work));
+                self.parts.push(part(Some(Done::of(work, record.work(work), bw, iops))));
+            }
+            if self.parts.len() == before {
+                self.parts.push(part(None));
+            }
+        }
+        self
+    }
+}
+
+impl Done {
+    fn of(work: Work, direction: &Direction, bw: f64, iops: f64) -> Done {
+        let clat = &direction.clat;
+        let any = !clat.is_empty();
+        // Too few are those of which less than one lies beyond, as in `compare`.
+        let enough = |percent: f64| clat.count() as f64 * (100.0 - percent) >= 99.999;
+        Done {
+            what: work.name().to_owned(),
+            ios: direction.ios,
+            bytes: direction.bytes,
+            bw,
+            iops,
+            mean_ns: any.then(|| clat.mean()),
+            percentiles_ns: PERCENTILES.map(|p| (any && enough(p)).then(|| clat.percentile(p).as_ns())),
+            max_ns: any.then(|| clat.max().as_ns()),
+        }
+    }
+}
+
+fn in_sysfs(unit: Option<Unit>, raw: i64) -> i64 {
+    unit.map_or(raw, |unit| unit.in_sysfs(raw))
+}
+
+fn host_unit(name: &str) -> Option<Unit> {
+    HostKnobs::default().find(name).ok().map(|knob| knob.unit)
+}

@@ -1,0 +1,208 @@
+//! The runs of a stretch of the plan, on several threads: one takes the next, which may mean to load the next workload.
+//!
+//! **Rule** A load is read once and laid out on each disk; it is let go when the last of its runs has ended. At most two
+//! are held. What fails marks its rows, and the rest goes on.
+
+use std::fmt::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use blksched::Span;
+use blksched_simulate::Trial;
+use twox_hash::xxhash3_128::Hasher;
+
+use super::plan::SweepPlan;
+use super::row::RunRows;
+use crate::failure::Failure;
+use crate::input::{Contender, Stage, Workload};
+use crate::scene::Scene;
+
+/// Results that wait to be written.
+const WAITING: usize = 64;
+
+/// One load on one disk.
+struct Group {
+    scene: Scene,
+    name: String,
+    disk: String,
+    /// What is to be run, or why nothing can be.
+    stage: Result<(Stage, Span), String>,
+    /// Of everything that its runs have in common.
+    digest: u128,
+}
+
+/// The next run, and what it needs.
+struct Task {
+    group: Arc<Group>,
+    contender: Contender,
+    seed: u64,
+    key: u128,
+}
+
+/// Where the plan has got to.
+struct Cursor<'p> {
+    plan: &'p SweepPlan,
+    next: u64,
+    end: u64,
+    load: Option<(usize, Result<Arc<Workload>, String>)>,
+    group: Option<(u64, Arc<Group>)>,
+}
+
+/// Makes the runs from `from` to before `end` that `known` does not know, on so many threads; `take` is given what came
+/// of each, in the order in which they end. Ends early if `stop` says so, or `take` fails.
+pub(super) fn run(
+    plan: &SweepPlan,
+    (from, end): (u64, u64),
+    threads: usize,
+    known: impl Fn(u128) -> bool + Sync,
+    stop: &AtomicBool,
+    mut take: impl FnMut(Option<RunRows>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let cursor = Mutex::new(Cursor { plan, next: from, end, load: None, group: None });
+    let (results, arrive) = sync_channel::<Option<RunRows>>(WAITING);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (results, cursor, known) = (results.clone(), &cursor, &known);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let next = cursor.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(task) = next else { break };
+                    let done = if known(task.key) { None } else { Some(task.run()) };
+                    if results.send(done).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(results);
+        let mut outcome = Ok(());
+        // Whoever is on the way when writing fails must still be able to hand over.
+        for result in arrive {
+            if outcome.is_ok() {
+                outcome = take(result);
+                if outcome.is_err() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        outcome
+    })
+}
+
+impl Cursor<'_> {
+    fn next(&mut self) -> Option<Task> {
+        if self.next >= self.end {
+            return None;
+        }
+        let (group, nth) = (self.next / self.plan.per_group(), self.next % self.plan.per_group());
+        self.next += 1;
+        let (contender, seed) = self.plan.cell(nth);
+        let group = self.group(group);
+        let key = group.key(&contender, seed);
+        Some(Task { group, contender, seed, key })
+    }
+
+    fn group(&mut self, nth: u64) -> Arc<Group> {
+        if let Some((_, group)) = self.group.as_ref().filter(|(known, _)| *known == nth) {
+            return group.clone();
+        }
+        let (load, disk) = self.plan.group(nth);
+        let scene = self.plan.scene(nth);
+        if self.load.as_ref().is_none_or(|(known, _)| *known != load) {
+            // The one before is let go first.
+            (self.group, self.load) = (None, None);
+            let loaded = guarded(|| Workload::load(&scene).map_err(|why| why.text()));
+            self.load = Some((load, loaded.map(Arc::new)));
+        }
+        let (_, loaded) = self.load.as_ref().expect("it was loaded just now");
+        let stage = loaded.clone().and_then(|load| guarded(|| self.plan.stage(load, &scene).map_err(|why| why.text())));
+        let name = scene.jobs.join(" ");
+        let digest = digest(&name, &stage);
+        let group = Arc::new(Group { scene, name, disk: self.plan.disks[disk].clone(), stage, digest });
+        self.group = Some((nth, group.clone()));
+        group
+    }
+}
+
+impl SweepPlan {
+    /// The load on the scene's disk, and how long its runs are.
+    pub(super) fn stage(&self, load: Arc<Workload>, scene: &Scene) -> Result<(Stage, Span), Failure> {
+        let stage = Stage::of(load, scene)?;
+        let length = stage.length(scene, &self.cell(0).0)?;
+        let (stage, _) = stage.cut(length).without_logs();
+        Ok((stage, length.limit))
+    }
+}
+
+impl Group {
+    fn trial(&self, stage: &Stage, limit: Span, contender: &Contender, seed: u64) -> Trial {
+        Trial { seed, ..stage.trial(&self.scene, contender, limit) }
+    }
+
+    /// A hash of everything that decides a run: version, load, disk, surroundings, scheduler, knobs, length, seed.
+    fn key(&self, contender: &Contender, seed: u64) -> u128 {
+        let mut hash = Hashed::new();
+        let around = match &self.stage {
+            Ok((stage, limit)) => format!("{:?} {limit:?}", self.trial(stage, *limit, contender, seed).surroundings),
+            Err(_) => format!("{:?}", contender.around),
+        };
+        let written = write!(hash, "{:032x} {} {:?} {around} {seed}", self.digest, contender.choice, contender.knobs);
+        written.expect("a hash takes any text");
+        hash.0.finish_128()
+    }
+}
+
+impl Task {
+    fn run(&self) -> RunRows {
+        let Task { group, contender, seed, key } = self;
+        let rows = RunRows::new(*key, &group.name, &group.disk, contender, *seed);
+        let (stage, limit) = match &group.stage {
+            Ok(stage) => stage,
+            Err(why) => return rows.failed(why.clone()),
+        };
+        let trial = group.trial(stage, *limit, contender, *seed);
+        match guarded(|| trial.simulate().map_err(|error| error.to_string())) {
+            Ok(findings) => rows.found(&stage.plan, limit.as_ns(), &findings),
+            Err(why) => rows.failed(why),
+        }
+    }
+}
+
+/// A mistake of ours in one run costs that run.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(format!("panicked: {}", said.unwrap_or_default()))
+    })
+}
+
+/// The load as it is laid out on the disk, and the disk; what cannot be run is known by its name and why.
+fn digest(name: &str, stage: &Result<(Stage, Span), String>) -> u128 {
+    let mut hash = Hashed::new();
+    let version = env!("CARGO_PKG_VERSION");
+    let written = match stage {
+        Ok((stage, _)) => write!(hash, "{version} {:?} {:?}", stage.plan, stage.disk),
+        Err(why) => write!(hash, "{version} {name} {why}"),
+    };
+    written.expect("a hash takes any text");
+    hash.0.finish_128()
+}
+
+/// A hash that text can be written to.
+struct Hashed(Hasher);
+
+impl Hashed {
+    fn new() -> Hashed {
+        Hashed(Hasher::new())
+    }
+}
+
+impl Write for Hashed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
+}
