@@ -1,22 +1,22 @@
 //! An embedder's loop: your clients' I/O in, an elevator's order out. Replace `device` by whatever really does the I/O
 //! and `now` by your clock, and this is a server's scheduler.
 
-use blksched::{Bio, BlockQueue, Catalogue, Delivery, Instant, Next, Outcome, QueueConfig, Sector, Span, SubmitterId};
+use blksched::{Bio, Catalogue, Delivery, Instant, Limits, Next, Outcome, Sector, Span, SubmitterId};
 
 fn main() {
+    // The elevator in the surroundings of its era; the device gets two commands at a time.
     let built = Catalogue::builtin().build("deadline").expect("a built-in elevator");
-    let config = QueueConfig { depth: 2, plugging: built.plugging, slots: built.slots, ..QueueConfig::default() };
-    let mut queue = BlockQueue::new(config, built.elevator);
+    let mut queue = built.queue(Limits::default(), 2);
     let mut now = Instant::ZERO;
     let mut device = std::collections::VecDeque::new();
 
     // Two clients submit a burst each; the tag is your own name for the I/O.
     for (client, first_sector) in [(1, 9_000_000), (2, 1_000)] {
-        for nth in 0..4 {
+        let read = |nth| {
             let start = Sector(first_sector + nth * 64);
-            queue.submit(now, Bio::read(u64::from(client) * 100 + nth, SubmitterId(client), start, 8));
-        }
-        queue.waits(now, SubmitterId(client));
+            Bio::read(u64::from(client) * 100 + nth, SubmitterId(client), start, 8)
+        };
+        queue.submit_burst(now, &[0, 1, 2, 3].map(read));
     }
 
     loop {
@@ -28,12 +28,13 @@ fn main() {
             }
         };
         // Sleep until the device is done, or until the queue wants to be told the time.
-        let done_at = device.front().map(|&(at, _)| at);
+        let done_at = device.front().map(|(at, _)| *at);
         let Some(then) = done_at.into_iter().chain(queue.deadline()).min() else { break };
         println!("{now}: {pause:?}, {} in flight", queue.in_flight());
         now = then;
-        while let Some((_, command)) = device.pop_front_if(|&mut (at, _)| at <= now) {
-            queue.complete(now, command.rq, Outcome::Ok);
+        // A command is a token: completing it uses it up, so nobody else's I/O can be acknowledged by mistake.
+        while let Some((_, command)) = device.pop_front_if(|(at, _)| *at <= now) {
+            queue.complete(now, command, Outcome::Ok);
         }
         for delivery in queue.deliveries() {
             if let Delivery::Done { tag, outcome } = delivery {

@@ -1,7 +1,7 @@
 //! What exists, by name: `name[@kernel][+mechanism=variant]…` becomes an elevator.
 
 use crate::elevator::Elevator;
-use crate::queue::{Plugging, Slots};
+use crate::queue::{BlockQueue, Limits, Plugging, QueueConfig, Slots};
 
 mod error;
 mod releases;
@@ -23,6 +23,27 @@ pub struct Built {
     pub slots: Slots,
     /// The largest request that kernel made by itself \[512-byte sectors\].
     pub max_sectors: u32,
+}
+
+impl Built {
+    /// The surroundings of its era on this device, `depth` requests of which are in it at a time.
+    pub fn config(&self, limits: Limits, depth: u32) -> QueueConfig {
+        QueueConfig {
+            limits: Limits { max_sectors: limits.max_sectors.min(self.max_sectors), ..limits },
+            depth,
+            plugging: self.plugging,
+            slots: self.slots,
+            ..QueueConfig::default()
+        }
+    }
+
+    /// A queue with this elevator, in the surroundings of its era ([`Built::config`]).
+    ///
+    /// # Panics
+    /// If the device takes nothing: a depth or limits of 0.
+    pub fn queue(self, limits: Limits, depth: u32) -> BlockQueue {
+        BlockQueue::new(self.config(limits, depth), self.elevator)
+    }
 }
 
 /// Every elevator that can be named.

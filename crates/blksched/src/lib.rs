@@ -20,18 +20,21 @@
 //! # A driver's loop
 //!
 //! ```
-//! use blksched::{BlockQueue, Catalogue, Bio, Instant, Next, Outcome, QueueConfig, Sector, SubmitterId};
+//! use blksched::{Bio, Catalogue, Instant, Limits, Next, Outcome, Sector, SubmitterId};
 //!
-//! let built = Catalogue::builtin().build("deadline@2.6.33").unwrap();
-//! let mut queue = BlockQueue::new(QueueConfig { depth: 1, ..QueueConfig::default() }, built.elevator);
+//! let mut queue = Catalogue::builtin().build("deadline@2.6.33").unwrap().queue(Limits::default(), 1);
 //! let now = Instant::ZERO;
-//! queue.submit(now, Bio::read(1, SubmitterId(7), Sector(4096), 8));
-//! queue.waits(now, SubmitterId(7));
-//! let Next::Issue(command) = queue.next(now) else { panic!("there is a request") };
-//! // … the device works …
-//! queue.complete(now, command.rq, Outcome::Ok);
+//! queue.submit_burst(now, &[Bio::read(1, SubmitterId(7), Sector(4096), 8)]);
+//! while let Next::Issue(command) = queue.next(now) {
+//!     // … the device works, and answers once for each command: the token goes with the answer …
+//!     queue.complete(now, command, Outcome::Ok);
+//! }
 //! assert_eq!(queue.deliveries().count(), 1);
 //! ```
+//!
+//! What one would do wrong does not compile, panics with the reason, or shows: a command is a token that is used up
+//! ([`InFlight`]), a burst ends by itself ([`Burst`]), and what a plug holds is said with the moment by which it goes
+//! ([`Next::Plugged`]).
 //!
 //! See `examples/embed.rs` for a whole embedder and `examples/your_own.rs` for an elevator of your own.
 
@@ -70,12 +73,12 @@ pub use group::{Group, GroupError, Groups};
 pub use kernel::{Kernel, KernelError, Kernels};
 pub use nearest::nearest;
 pub use queue::{
-    BlockQueue, Delivery, DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Limits, Next, Outcome, Plugging,
-    Pool, QueueConfig, Slots, Submitted, WakeRule, Wakes, merge, mq, rq_qos, wbt,
+    BlockQueue, Burst, Cancelled, Delivery, DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Limits, Next,
+    Outcome, Plugging, Pool, QueueConfig, Slots, Submitted, WakeRule, Wakes, merge, mq, rq_qos, wbt,
 };
 pub use request::{
-    Bio, Class, Command, Dir, Durability, GroupId, Hints, Op, PerDir, PerWaiter, Priority, Request, RequestId,
-    Requests, Sector, Stage, SubmitterId, Table, Tag, Waiter,
+    Bio, Class, Command, Dir, Durability, FlightKey, GroupId, Hints, InFlight, NotInFlight, Op, PerDir, PerWaiter,
+    Priority, Request, RequestId, Requests, Sector, Stage, SubmitterId, Table, Tag, Waiter,
 };
 pub use time::{Instant, Jiffies, Span, SpanError, Tick};
 pub use tunables::{Knob, KnobError, KnobValue, Setting, Tunables, Unit};

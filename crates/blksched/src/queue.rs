@@ -10,17 +10,19 @@
 use crate::elevator::{Books, Cx, DeviceFacts, Dispatch, Elevator, Insert, Run};
 use crate::explain::{Listener, Reason, Silence, Unplug};
 use crate::group::Groups;
-use crate::request::{Bio, Bios, Command, Dir, Fragment, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
+use crate::request::{Bio, Bios, Dir, Fragment, InFlight, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting};
 
 mod answers;
+mod burst;
 mod cancel;
 mod cgroup;
 mod config;
 mod dispatch_list;
 mod flush;
 mod groups;
+mod in_flight;
 pub mod merge;
 pub mod mq;
 mod plug;
@@ -36,7 +38,8 @@ mod tasks;
 mod waiters;
 pub mod wbt;
 
-pub use answers::{Delivery, Next, Outcome, Submitted};
+pub use answers::{Cancelled, Delivery, Next, Outcome, Submitted};
+pub use burst::Burst;
 pub use cgroup::GroupFileError;
 pub use config::{Limits, QueueConfig};
 pub use dispatch_list::{DispatchAhead, Driver, FlushCommand};
@@ -189,13 +192,13 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// The device is done with `rq`.
+    /// The device is done with a command.
     ///
     /// # Panics
-    /// If the device does not have it.
-    pub fn complete(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
+    /// If it is not in flight here: see [`NotInFlight`].
+    pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
         self.catch_up(now);
-        self.leave_device(rq);
+        let rq = self.leave_device(&command);
         self.core.explain(now, |requests| {
             let Request { submitter, sectors, .. } = requests[rq];
             Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
@@ -231,13 +234,13 @@ impl<L: Listener> BlockQueue<L> {
         self.core.books.requests.release(rq);
     }
 
-    /// The device handed `rq` back untried (busy, a reset): it goes again, before anything else.
+    /// The device handed a command back untried (busy, a reset): it goes again, before anything else.
     ///
     /// # Panics
-    /// If the device does not have it.
-    pub fn requeue(&mut self, now: Instant, rq: RequestId) {
+    /// If it is not in flight here: see [`NotInFlight`].
+    pub fn requeue(&mut self, now: Instant, command: InFlight) {
         self.catch_up(now);
-        self.leave_device(rq);
+        let rq = self.leave_device(&command);
         self.core.explain(now, |_| Reason::Requeued { rq });
         if self.core.books.requests[rq].op == Op::Flush {
             self.requeue_flush(rq);
@@ -437,7 +440,10 @@ impl<L: Listener> BlockQueue<L> {
         } else if self.gate.deadline().is_some_and(|deadline| deadline <= at) {
             self.elapse_gate(at);
         } else {
-            self.open_plug(at, Unplug::Timer);
+            self.end_long_bursts(at);
+            if self.plug.is_due(at) {
+                self.open_plug(at, Unplug::Timer);
+            }
         }
     }
 
@@ -466,7 +472,7 @@ impl<L: Listener> BlockQueue<L> {
             return Next::Issue(flush);
         }
         if self.plug.is_closed() {
-            return Next::Plugged;
+            return Next::Plugged { until: self.plug.deadline() };
         }
         let answer = self.choose(now);
         self.answer = (!matches!(answer, Dispatch::Issue(_))).then_some(answer);
@@ -475,6 +481,7 @@ impl<L: Listener> BlockQueue<L> {
             Dispatch::Reinsert(rq) => unreachable!("{rq:?} was inserted again"),
             Dispatch::Idle { until, why } => Next::Idle { until, why },
             Dispatch::Wait => Next::Wait,
+            Dispatch::Empty if self.plug.holds() => Next::Plugged { until: self.plug.deadline() },
             Dispatch::Empty => Next::Empty,
         }
     }
@@ -494,41 +501,12 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The elevator chose `rq`: it leaves the merge index and goes to the device.
-    fn issue(&mut self, now: Instant, rq: RequestId) -> Command {
+    fn issue(&mut self, now: Instant, rq: RequestId) -> InFlight {
         let stage = self.core.books.requests[rq].stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
         self.core.seal(rq);
         self.core.queued -= 1;
         self.start(now, rq)
-    }
-
-    fn start(&mut self, now: Instant, rq: RequestId) -> Command {
-        self.core.books.device.in_flight += 1;
-        self.core.books.requests.get_mut(rq).stage = Stage::InFlight;
-        let Request { op, start, sectors, durability, submitter, .. } = self.core.books.requests[rq];
-        self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
-        if op != Op::Flush {
-            self.tell_policies(now, |policy, cx| policy.issued(cx, rq));
-        }
-        let fua = durability.fua && self.core.config.limits.fua;
-        Command { rq, op, start, sectors, fua, submitter }
-    }
-
-    fn leave_device(&mut self, rq: RequestId) {
-        let stage = self.core.books.requests[rq].stage;
-        assert!(stage == Stage::InFlight, "the device returned {rq:?}, which is {stage:?}");
-        self.core.books.device.in_flight -= 1;
-        // What the elevator never met changes no answer of its.
-        let unknown = self.core.books.requests[rq].op == Op::Flush || self.passed_by(rq);
-        if self.core.config.slots.era().is_none() || !unknown {
-            self.changed();
-        }
-    }
-
-    /// Was `rq` issued by an elevator that has been replaced? Asked once per request.
-    fn is_orphan(&mut self, rq: RequestId) -> bool {
-        let at = self.orphans.iter().position(|&orphan| orphan == rq);
-        at.map(|at| self.orphans.swap_remove(at)).is_some()
     }
 
     /// Hand the bios of a finished request back, unless their data must still be flushed.

@@ -7,10 +7,12 @@
 use crate::time::Instant;
 
 mod arena;
+mod in_flight;
 mod vocabulary;
 
 pub(crate) use arena::{Bios, Fragment, SplitId};
 pub use arena::{Requests, Table};
+pub use in_flight::{FlightKey, InFlight, NotInFlight};
 pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Priority, Sector, Waiter};
 
 /// Who submits: a process, a thread, a connection. Never reused.
@@ -158,6 +160,8 @@ pub struct Request {
     pub group: GroupId,
     pub(crate) bios: Fragment,
     pub(crate) last_bio: u32,
+    /// How often this slot was used for something that went to the device: a token of an earlier use is stale.
+    pub(crate) generation: u32,
     /// Pieces of memory it gathers; one per bio.
     pub segments: u16,
     /// The priority of its first bio.
@@ -195,10 +199,10 @@ impl Request {
     }
 }
 
-/// What the device is asked to do.
+/// What the device is asked to do: the description that a token ([`InFlight`]) carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The request; name it on completion.
+    /// The request's slot, used again when the request is over.
     pub rq: RequestId,
     /// What to do.
     pub op: Op,

@@ -3,7 +3,7 @@
 
 use blksched::{
     Bio, BlockQueue, Catalogue, Class, Delivery, Group, GroupId, Instant, Limits, Next, Outcome, Priority, QueueConfig,
-    RequestId, Sector, Span, SubmitterId,
+    Sector, Span, SubmitterId,
 };
 
 const STEPS: u32 = 4000;
@@ -25,7 +25,7 @@ struct Use {
     queue: BlockQueue,
     now: Instant,
     random: u64,
-    flying: Vec<RequestId>,
+    flying: Vec<blksched::InFlight>,
     out: u64,
     tags: u64,
     /// Processes below this are gone.
@@ -68,7 +68,7 @@ impl Use {
         }
         self.queue.check();
         while let Next::Issue(command) = self.queue.next(self.now) {
-            self.flying.push(command.rq);
+            self.flying.push(command);
             self.queue.check();
         }
     }
@@ -95,11 +95,11 @@ impl Use {
             return;
         }
         let at = self.draw(self.flying.len() as u64) as usize;
-        let rq = self.flying.swap_remove(at);
+        let command = self.flying.swap_remove(at);
         if self.draw(20) == 0 {
-            self.queue.requeue(self.now, rq);
+            self.queue.requeue(self.now, command);
         } else {
-            self.queue.complete(self.now, rq, Outcome::Ok);
+            self.queue.complete(self.now, command, Outcome::Ok);
         }
         let done = |delivery: &Delivery| matches!(delivery, Delivery::Done { .. });
         self.out -= self.queue.deliveries().filter(done).count() as u64;
@@ -130,7 +130,7 @@ fn every_invariant_holds_under_random_use_and_every_request_comes_back() {
         while used.out > 0 {
             used.now += Span::from_ms(50);
             while let Next::Issue(command) = used.queue.next(used.now) {
-                used.flying.push(command.rq);
+                used.flying.push(command);
             }
             (0..8).for_each(|_| used.return_one());
             rounds += 1;
@@ -149,6 +149,6 @@ fn a_new_bfq_is_handed_what_a_group_that_is_gone_left_behind() {
     queue.switch(Instant::ZERO, build());
     queue.check();
     let Next::Issue(command) = queue.next(Instant::ZERO) else { panic!("there is a request") };
-    queue.complete(Instant::ZERO, command.rq, Outcome::Ok);
+    queue.complete(Instant::ZERO, command, Outcome::Ok);
     assert_eq!(queue.deliveries().count(), 1);
 }

@@ -41,11 +41,11 @@ fn parts(groups: &[(u32, u32, u32)], readers: &[Reader]) -> Vec<u64> {
     (0..4 * readers.len()).for_each(|n| submit(&mut rig, n % readers.len()));
     let mut served = vec![0u64; readers.len()];
     for _ in 0..SERVED {
-        let Next::Issue(command) = rig.queue.next(rig.now) else { panic!("everybody has requests") };
+        let Next::Issue(command) = rig.next() else { panic!("everybody has requests") };
         let who = (command.start.0 / FAR) as usize;
         served[who] += u64::from(command.sectors);
         rig.now += Span::from_us(u64::from(command.sectors) * 5);
-        rig.queue.complete(rig.now, command.rq, blksched::Outcome::Ok);
+        rig.complete(command.rq);
         submit(&mut rig, who);
     }
     let all: u64 = served.iter().sum();
@@ -142,7 +142,7 @@ fn timed(knobs: &[(&str, i64)], groups: &[(u32, u32)], processes: &[Process], ti
     let mut free = rig.now;
     let mut back = vec![Vec::new(); processes.len()];
     while rig.now < end {
-        while let Next::Issue(command) = rig.queue.next(rig.now) {
+        while let Next::Issue(command) = rig.next() {
             free = free.max(rig.now) + REQUEST;
             device.push_back((free, command));
         }
@@ -154,9 +154,9 @@ fn timed(knobs: &[(&str, i64)], groups: &[(u32, u32)], processes: &[Process], ti
             continue;
         }
         let (_, command) = device.pop_front().unwrap();
-        rig.queue.complete(next, command.rq, blksched::Outcome::Ok);
+        rig.queue.complete(next, command, blksched::Outcome::Ok);
         // The queue runs ahead of whoever waited.
-        while let Next::Issue(command) = rig.queue.next(rig.now) {
+        while let Next::Issue(command) = rig.next() {
             free = free.max(rig.now) + REQUEST;
             device.push_back((free, command));
         }

@@ -58,7 +58,7 @@ struct World {
     head: Sector,
     busy_until: Instant,
     /// When each is done, in that order.
-    at_disk: VecDeque<(Instant, blksched::RequestId, usize)>,
+    at_disk: VecDeque<(Instant, blksched::InFlight, usize)>,
     /// When a process goes on.
     thinking: VecDeque<(Instant, usize)>,
     outstanding: Vec<u32>,
@@ -125,7 +125,7 @@ impl World {
             self.head = command.start + command.sectors;
             self.busy_until = self.busy_until.max(self.now) + service;
             let latency = if self.load.disk == Disk::Ssd { Span::from_us(140) } else { Span::ZERO };
-            self.at_disk.push_back((self.busy_until + latency, command.rq, reader));
+            self.at_disk.push_back((self.busy_until + latency, command, reader));
         }
     }
 
@@ -137,8 +137,8 @@ impl World {
             let events = [self.at_disk.front().map(|e| e.0), self.thinking.front().map(|e| e.0), self.queue.deadline()];
             self.now = events.into_iter().flatten().min().expect("somebody reads or thinks").max(self.now);
             if self.at_disk.front().is_some_and(|e| e.0 <= self.now) {
-                let (_, rq, reader) = self.at_disk.pop_front().unwrap();
-                self.queue.complete(self.now, rq, Outcome::Ok);
+                let (_, command, reader) = self.at_disk.pop_front().unwrap();
+                self.queue.complete(self.now, command, Outcome::Ok);
                 self.queue.deliveries().for_each(drop);
                 self.done[reader] += 1;
                 self.outstanding[reader] -= 1;

@@ -56,7 +56,7 @@ fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
         rig.new_read(500, 8);
         rig.serve();
         rig.read_by(YOU, 10_000_000, 8);
-        rig.next();
+        let _ = rig.next();
         rig.now += Span::from_ms(ms);
         matches!(rig.next(), Next::Idle { .. })
     };

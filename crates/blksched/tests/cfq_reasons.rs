@@ -1,8 +1,8 @@
 //! CFQ says why: slices, idling, preemption, write-back held back, cooperators. And it shares by priority.
 
 use blksched::{
-    Bio, BlockQueue, Catalogue, Class, HeldBack, Instant, Next, NotIdled, Outcome, Preempt, Priority, QueueConfig,
-    Reason, RequestId, Sector, SliceEnd, Span, SubmitterId, Waiter,
+    Bio, BlockQueue, Catalogue, Class, HeldBack, InFlight, Instant, Next, NotIdled, Outcome, Preempt, Priority,
+    QueueConfig, Reason, Sector, SliceEnd, Span, SubmitterId, Waiter,
 };
 
 type Heard = Vec<(Instant, Reason)>;
@@ -33,9 +33,9 @@ impl Rig {
         self.queue.submit(self.now, Bio::write_back(self.tags, SubmitterId(process), Sector(start), 8));
     }
 
-    fn issue(&mut self) -> Option<RequestId> {
+    fn issue(&mut self) -> Option<InFlight> {
         match self.queue.next(self.now) {
-            Next::Issue(command) => Some(command.rq),
+            Next::Issue(command) => Some(command),
             _ => None,
         }
     }
@@ -45,9 +45,9 @@ impl Rig {
         self.queue.elapse(self.now);
     }
 
-    fn complete(&mut self, rq: RequestId) {
+    fn complete(&mut self, command: InFlight) {
         self.now += Span::from_ms(1);
-        self.queue.complete(self.now, rq, Outcome::Ok);
+        self.queue.complete(self.now, command, Outcome::Ok);
         self.queue.deliveries().for_each(drop);
     }
 
@@ -106,7 +106,7 @@ fn a_read_preempts_write_back_and_says_why() {
         // Since 2.6.33 the time of write-back as a kind of load goes on.
         if era < "cfq@2.6.33" {
             let read = rig.issue().unwrap();
-            assert_eq!(rig.queue.requests()[read].waiter, Waiter::Sync, "{era}");
+            assert_eq!(rig.queue.requests()[read.rq].waiter, Waiter::Sync, "{era}");
         }
     }
 }
@@ -138,7 +138,7 @@ fn shares(era: &str, levels: &[u8]) -> Vec<u32> {
             rig.wait(Span::from_ms(1));
             continue;
         };
-        let process = rig.queue.requests()[rq].submitter.0 as usize;
+        let process = rig.queue.requests()[rq.rq].submitter.0 as usize;
         rig.complete(rq);
         done[process] += 1;
         at[process] += 8;
@@ -182,7 +182,7 @@ fn a_priority_changed_while_running_counts_from_the_next_request_on() {
         // The disk idles for the second; the first becomes real time, and far away.
         class_of(1, 1 << 40, Class::RealTime);
         let first = rig.issue().unwrap_or_else(|| panic!("{era}: real time does not wait for best effort"));
-        assert_eq!(rig.queue.requests()[first].submitter, SubmitterId(1), "{era}");
+        assert_eq!(rig.queue.requests()[first.rq].submitter, SubmitterId(1), "{era}");
         let wanted = SliceEnd::Preempted(Preempt::RealTime);
         assert!(rig.said(|reason| matches!(reason, Reason::SliceEnded { why, .. } if *why == wanted)), "{era}");
     }
@@ -198,6 +198,6 @@ fn nobody_is_idled_for_who_exits() {
         rig.queue.forget(rig.now, SubmitterId(1));
         assert!(rig.said(|reason| matches!(reason, Reason::SliceEnded { why: SliceEnd::Gone, .. })), "{era}");
         let next = rig.issue().unwrap_or_else(|| panic!("{era}: the second may go"));
-        assert_eq!(rig.queue.requests()[next].submitter, SubmitterId(2), "{era}");
+        assert_eq!(rig.queue.requests()[next.rq].submitter, SubmitterId(2), "{era}");
     }
 }

@@ -53,7 +53,7 @@ fn a_submitter_that_sleeps_for_a_slot_opens_the_queues_plug() {
     for nth in 0..3 {
         queue.submit(ms(0), read(nth, nth * 100));
     }
-    assert_eq!(ask(&mut queue, ms(0)).1, Next::Plugged);
+    assert_eq!(ask(&mut queue, ms(0)).1, Next::Plugged { until: Some(ms(3)) });
     assert_eq!(queue.submit(ms(0), read(3, 900)), Submitted::Asleep);
     assert_eq!(starts(&ask(&mut queue, ms(0)).0), [0, 100, 200]);
 }
@@ -67,8 +67,8 @@ fn data_behind_a_flush_goes_past_the_plug_of_a_submitter_that_has_waited_or_gone
     queue.submit(ms(0), Bio { durability, ..Bio::write(2, B, Sector(100), 8) });
     queue.waits(ms(0), A);
     queue.forget(ms(0), B);
-    let (flush, _) = ask(&mut queue, ms(0));
-    queue.complete(ms(1), flush[0].rq, Outcome::Ok);
+    let (mut flush, _) = ask(&mut queue, ms(0));
+    queue.complete(ms(1), flush.remove(0), Outcome::Ok);
     assert_eq!(starts(&ask(&mut queue, ms(1)).0), [0, 100]);
 }
 
@@ -81,7 +81,7 @@ fn the_pieces_of_a_split_bio_do_not_collect_while_the_rest_of_them_sleeps() {
     for at in 1..=4 {
         for command in ask(&mut queue, ms(at)).0 {
             issued += 1;
-            queue.complete(ms(at), command.rq, Outcome::Ok);
+            queue.complete(ms(at), command, Outcome::Ok);
         }
     }
     assert_eq!(issued, 10);
@@ -97,7 +97,7 @@ fn a_split_bio_that_finds_no_slots_sleeps_once_and_wakes_once() {
     for _ in 0..4 {
         let (commands, _) = ask(&mut queue, ms(1));
         for command in commands {
-            queue.complete(ms(1), command.rq, Outcome::Ok);
+            queue.complete(ms(1), command, Outcome::Ok);
         }
     }
     let said = said(&mut queue);
@@ -138,7 +138,7 @@ fn a_flush_waiting_to_be_sent_is_no_change_for_the_elevator_but_one_in_flight_is
     queue.submit(ms(1), Bio::flush(1, A));
     let Next::Issue(flush) = queue.next(ms(1)) else { panic!("the flush goes first") };
     assert_eq!((queue.next(ms(1)), asked()), (Next::Full, 1));
-    queue.complete(ms(2), flush.rq, Outcome::Ok);
+    queue.complete(ms(2), flush, Outcome::Ok);
     assert_eq!(queue.next(ms(2)), Next::Empty);
 }
 
@@ -147,8 +147,8 @@ fn a_bio_that_joins_another_in_its_submitters_plug_is_no_change() {
     let plugging = Plugging::Submitter { requests: 16 };
     let (mut queue, asked) = settled(QueueConfig { plugging, ..QueueConfig::default() });
     queue.submit(ms(1), Bio::read(1, A, Sector(0), 8));
-    queue.next(ms(1));
+    let _ = queue.next(ms(1));
     let before = asked();
     queue.submit(ms(1), Bio::read(2, A, Sector(8), 8));
-    assert_eq!((queue.next(ms(1)), asked()), (Next::Empty, before));
+    assert_eq!((queue.next(ms(1)), asked()), (Next::Plugged { until: Some(ms(101)) }, before));
 }

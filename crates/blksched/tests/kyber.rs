@@ -201,6 +201,6 @@ fn a_request_handed_back_gives_its_token_back_and_goes_first_in_its_domain() {
     let flying: Vec<_> = (0..256).map(|_| rig.issue()).collect();
     rig.new_read(500_000, 8);
     assert_eq!(rig.next(), Next::Wait);
-    rig.queue.requeue(rig.now, flying[3].rq);
+    rig.requeue(flying[3].rq);
     assert_eq!((rig.issue().start, rig.next()), (flying[3].start, Next::Wait));
 }

@@ -95,7 +95,7 @@ fn an_idle_read_handed_back_and_a_real_time_read(spec: &str) -> Vec<u64> {
     let idle = Priority { class: Class::Idle, level: 7 };
     rig.submit(Bio { priority: idle, ..Bio::read(0, YOU, Sector(100), 8) });
     let handed_back = rig.issue();
-    rig.queue.requeue(rig.now, handed_back.rq);
+    rig.requeue(handed_back.rq);
     rig.real_time_reads([400]);
     rig.drain()
 }
@@ -167,7 +167,7 @@ fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
         rig.new_read(500, 8);
         rig.serve();
         rig.read_by(YOU, 10_000_000, 8);
-        rig.next();
+        let _ = rig.next();
         rig.now = at_ms(ms);
         matches!(rig.next(), Next::Idle { .. })
     };

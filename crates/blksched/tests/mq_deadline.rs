@@ -162,7 +162,7 @@ fn a_request_handed_back_goes_first_whatever_its_class() {
     read(&mut rig, IDLE, 100);
     let idle = rig.issue();
     read(&mut rig, REAL_TIME, 400);
-    rig.queue.requeue(rig.now, idle.rq);
+    rig.requeue(idle.rq);
     assert_eq!(rig.drain(), [100, 400]);
 }
 

@@ -16,7 +16,7 @@ fn issue_all(queue: &mut BlockQueue) -> Vec<u64> {
     let mut starts = Vec::new();
     while let Next::Issue(command) = queue.next(NOW) {
         starts.push(command.start.0);
-        queue.complete(NOW, command.rq, Outcome::Ok);
+        queue.complete(NOW, command, Outcome::Ok);
     }
     starts
 }
@@ -52,7 +52,7 @@ fn what_an_earlier_elevator_issued_goes_first_when_it_comes_back() {
         let Next::Issue(command) = queue.next(NOW) else { panic!("there is a request") };
         queue.submit(NOW, Bio::read(100, ME, Sector(100), 8));
         queue.switch(NOW, elevator(name));
-        queue.requeue(NOW, command.rq);
+        queue.requeue(NOW, command);
         assert_eq!(issue_all(&mut queue), [900, 100], "{name}");
     }
 }

@@ -224,7 +224,7 @@ fn a_flush_handed_back_is_sent_again_and_then_covers_what_came_meanwhile() {
     flush(&mut rig);
     let rq = flush_command(&mut rig);
     rig.submit(Bio::flush(0, YOU));
-    rig.queue.requeue(rig.now, rq);
+    rig.requeue(rq);
     rig.queue.check();
     assert_eq!(rig.queue.in_flight(), 0);
     let again = flush_command(&mut rig);

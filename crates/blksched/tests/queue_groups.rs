@@ -88,10 +88,10 @@ fn a_group_is_announced_ahead_of_its_first_bio_and_once() {
 fn a_flush_of_a_group_that_nobody_announced_is_no_reason_to_ask_again() {
     let (diary, log) = Diary::new();
     let mut queue = BlockQueue::new(QueueConfig::default(), diary);
-    queue.next(Instant::ZERO);
+    let _ = queue.next(Instant::ZERO);
     heard(&log);
     queue.submit(Instant::ZERO, Bio { group: GroupId(1), ..Bio::flush(1, SubmitterId(1)) });
-    queue.next(Instant::ZERO);
+    let _ = queue.next(Instant::ZERO);
     assert_eq!(heard(&log), ["group 1 under 0: 100"]);
 }
 

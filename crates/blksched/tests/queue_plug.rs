@@ -35,7 +35,7 @@ fn a_request_that_enters_an_empty_queue_closes_the_plug() {
     rig.now = at_ms(10);
     rig.read(0, 8);
     assert!(rig.heard().contains(&Reason::Plugged));
-    assert_eq!(rig.next(), Next::Plugged);
+    assert!(matches!(rig.next(), Next::Plugged { .. }));
     assert_eq!(rig.queue.deadline(), Some(at_ms(13)));
 }
 
@@ -55,7 +55,7 @@ fn the_plug_opens_with_the_request_that_reaches_the_threshold() {
     let mut rig = Rig::new("noop", queue_plug(4));
     for nth in 0..3 {
         rig.read(nth * 100, 8);
-        assert_eq!(rig.next(), Next::Plugged);
+        assert!(matches!(rig.next(), Next::Plugged { .. }));
     }
     rig.read(300, 8);
     assert_eq!(unplugs(&mut rig), [Unplug::Threshold]);
@@ -68,7 +68,7 @@ fn bios_that_merge_do_not_count_towards_the_threshold() {
     for nth in 0..10 {
         rig.read(nth * 8, 8);
     }
-    assert_eq!(rig.next(), Next::Plugged);
+    assert!(matches!(rig.next(), Next::Plugged { .. }));
     rig.queue.waits(rig.now, ME);
     assert_eq!(rig.drain_whole(), [(0, 80)]);
 }
@@ -78,7 +78,7 @@ fn the_plug_opens_after_its_delay_and_not_a_nanosecond_before() {
     let mut rig = Rig::new("noop", queue_plug(4));
     rig.read(0, 8);
     rig.now = blksched::Instant::from_ns(DELAY.as_ns() - 1);
-    assert_eq!(rig.next(), Next::Plugged);
+    assert!(matches!(rig.next(), Next::Plugged { .. }));
     rig.now = at_ms(3);
     assert!(matches!(rig.next(), Next::Issue(_)));
     assert_eq!(unplugs(&mut rig), [Unplug::Timer]);
@@ -123,7 +123,7 @@ fn the_plug_opens_when_the_elevator_wishes_a_run_now_or_soon() {
         let wished = rig.queue.listener().iter().any(|&(_, reason)| reason == Reason::WishedRun(wish));
         assert_eq!(wished, wish != Run::No);
         assert_eq!(unplugs(&mut rig), expected, "{wish:?}");
-        assert_eq!(rig.next() == Next::Plugged, wish == Run::No);
+        assert_eq!(matches!(rig.next(), Next::Plugged { .. }), wish == Run::No);
     }
 }
 
@@ -132,7 +132,7 @@ fn a_plugged_elevator_is_not_asked() {
     let plain = Plain::new(Merging::LINUX_2_6);
     let mut rig = Rig::with(plain.boxed(), queue_plug(4));
     rig.read(0, 8);
-    assert_eq!(rig.next(), Next::Plugged);
+    assert!(matches!(rig.next(), Next::Plugged { .. }));
     assert!(!plain.told.lock().unwrap().contains(&Told::Dispatch));
 }
 
@@ -149,7 +149,7 @@ fn an_open_plug_stays_open_until_the_elevator_is_empty_even_if_the_device_is_not
     rig.issue();
     rig.read(300, 8);
     assert!(rig.heard().contains(&Reason::Plugged), "three are in flight, none is queued");
-    assert_eq!(rig.next(), Next::Plugged);
+    assert!(matches!(rig.next(), Next::Plugged { .. }));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_flush_passes_a_closed_plug() {
     rig.write(0, 8);
     rig.submit(Bio::flush(0, ME));
     assert_eq!(rig.issue().op, blksched::Op::Flush);
-    assert_eq!(rig.next(), Next::Plugged);
+    assert!(matches!(rig.next(), Next::Plugged { .. }));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_submitters_requests_are_held_until_it_waits_and_then_enter_in_its_order() {
     for start in [500, 100, 300] {
         assert_eq!(rig.read(start, 8), Submitted::Held);
     }
-    assert_eq!((rig.next(), rig.queue.queued()), (Next::Empty, 0));
+    assert_eq!((rig.next(), rig.queue.queued()), (Next::Plugged { until: Some(at_ms(100)) }, 0));
     assert!(!rig.heard().iter().any(|reason| matches!(reason, Reason::Inserted { .. })));
     rig.queue.waits(rig.now, ME);
     assert_eq!(rig.queue.queued(), 3);

@@ -30,7 +30,7 @@ fn adios_sends_what_was_handed_back_behind_what_waits_while_it_learns() {
     }
     let commands = [rig.issue(), rig.issue(), rig.issue()];
     for command in commands.iter().rev() {
-        rig.queue.requeue(rig.now, command.rq);
+        rig.requeue(command.rq);
     }
     rig.new_read(10, 8);
     assert_eq!(rig.drain(), [10, 300, 200, 100], "new ones first, then in the order in which they came back");
@@ -49,7 +49,7 @@ fn a_request_handed_back_goes_before_anything_else() {
         }
         rig.new_write(50, 8);
         let command = rig.issue();
-        rig.queue.requeue(rig.now, command.rq);
+        rig.requeue(command.rq);
         rig.queue.check();
         assert!(rig.heard().contains(&Reason::Requeued { rq: command.rq }), "{spec}");
         assert_eq!((rig.queue.queued(), rig.queue.in_flight()), (4, 0), "{spec}");
@@ -71,7 +71,7 @@ fn of_several_the_one_handed_back_last_goes_first() {
         let commands = [rig.issue(), rig.issue(), rig.issue()];
         // A device that is busy hands back the newest first, so that they keep their order.
         for command in commands.iter().rev() {
-            rig.queue.requeue(rig.now, command.rq);
+            rig.requeue(command.rq);
         }
         assert_eq!([rig.issue(), rig.issue(), rig.issue()], commands, "{spec}");
     }
@@ -83,7 +83,7 @@ fn it_takes_nothing_while_it_waits_for_its_second_chance() {
         let mut rig = Rig::new(&spec, config(1));
         rig.new_read(100, 8);
         let command = rig.issue();
-        rig.queue.requeue(rig.now, command.rq);
+        rig.requeue(command.rq);
         rig.new_read(108, 8);
         rig.new_read(92, 8);
         assert_eq!(rig.drain_whole()[0], (100, 8), "{spec}");
@@ -97,7 +97,7 @@ fn it_completes_once_and_may_be_handed_back_often() {
         rig.new_read(100, 8);
         for _ in 0..5 {
             let command = rig.issue();
-            rig.queue.requeue(rig.now, command.rq);
+            rig.requeue(command.rq);
             assert_eq!(rig.done(), [], "{spec}");
         }
         assert_eq!(rig.drain(), [100], "{spec}");
@@ -115,7 +115,7 @@ fn it_does_not_count_towards_the_batch_again() {
     }
     rig.new_write(1000, 8);
     let first = rig.issue();
-    rig.queue.requeue(rig.now, first.rq);
+    rig.requeue(first.rq);
     let batches: Vec<u64> = rig.drain();
     assert_eq!(batches, [100, 200, 300, 1000, 50]);
     let began = rig.heard().into_iter().filter(|r| matches!(r, Reason::BatchBegan { .. })).count();
@@ -169,7 +169,7 @@ fn take_back_at_random(spec: &str, other: &str, seed: u64) {
             2 if submitted > 0 => {
                 let from = numbers.below(submitted);
                 let tags: Vec<Tag> = (from..submitted.min(from + 8)).map(Tag).collect();
-                let back = rig.queue.cancel(rig.now, &tags);
+                let back = rig.queue.cancel_all(rig.now, &tags);
                 rig.queue.check();
                 assert!(back.iter().all(|tag| tags.contains(tag) && !taken.contains(&tag.0)), "{spec}");
                 taken.extend(back.into_iter().map(|tag| tag.0));
@@ -205,6 +205,6 @@ fn what_the_device_has_and_what_somebody_else_has_a_part_in_stays() {
     rig.read(100, 8);
     rig.read(108, 8);
     rig.read(500, 8);
-    assert_eq!(rig.queue.cancel(rig.now, &[Tag(0), Tag(1), Tag(3)]), [Tag(3)], "0 is in the device, 1 goes with 2");
-    assert_eq!(rig.queue.cancel(rig.now, &[Tag(1), Tag(2), Tag(3)]), [Tag(1), Tag(2)], "once");
+    assert_eq!(rig.queue.cancel_all(rig.now, &[Tag(0), Tag(1), Tag(3)]), [Tag(3)], "0 is in the device, 1 goes with 2");
+    assert_eq!(rig.queue.cancel_all(rig.now, &[Tag(1), Tag(2), Tag(3)]), [Tag(1), Tag(2)], "once");
 }

@@ -21,7 +21,7 @@ fn a_burst_longer_than_the_slots_completes_whole() {
     queue.waits(now, me);
     let mut done = 0;
     while let Next::Issue(command) = queue.next(now) {
-        queue.complete(now, command.rq, Outcome::Ok);
+        queue.complete(now, command, Outcome::Ok);
         done += queue.deliveries().filter(|delivery| matches!(delivery, Delivery::Done { .. })).count();
     }
     assert_eq!(done, 5);

@@ -86,7 +86,7 @@ fn a_request_of_an_earlier_elevator_that_comes_back_is_prepared_and_inserted_fir
     let Next::Issue(command) = queue.next(now) else { panic!("there is a request") };
     let (diary, log) = Diary::new();
     queue.switch(now, diary);
-    queue.requeue(now, command.rq);
+    queue.requeue(now, command);
     assert_eq!(log.lock().unwrap()[1..], ["prepare 0", "insert 0 First"]);
     assert!(matches!(queue.next(now), Next::Issue(_)));
 }

@@ -8,6 +8,7 @@ mod convert;
 mod logged;
 mod play;
 mod replay;
+mod unanswered;
 
 pub use logged::LoggedQueue;
 pub use play::{Step, play};

@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use blksched::{
-    Bio, BlockQueue, Choice, Class, Durability, Instant, KnobError, Limits, Next, Op, Outcome, Priority, QueueConfig,
-    RequestId, Sector, Slots, Stage, Submitted, SubmitterId, Tag, Waiter,
+    Bio, BlockQueue, Choice, Class, Durability, InFlight, Instant, KnobError, Limits, Next, Op, Outcome, Priority,
+    QueueConfig, RequestId, Sector, Slots, Stage, Submitted, SubmitterId, Tag, Waiter,
 };
 use blksched_traces::tracefs::{Event, Line};
 
@@ -178,6 +178,8 @@ struct Player {
     tags: u32,
     /// Issued by the kernel and not completed.
     in_flight: u32,
+    /// Tokens of what we have issued.
+    tokens: BTreeMap<RequestId, InFlight>,
     /// What was answered before its time, by the line in which the kernel issued something.
     held: BTreeMap<usize, Next>,
     agreement: Agreement,
@@ -221,6 +223,7 @@ impl Player {
             behind: Vec::new(),
             tags: recorded.tags,
             in_flight: 0,
+            tokens: BTreeMap::new(),
             held: BTreeMap::new(),
             agreement: Agreement::default(),
             clock: born,
@@ -269,13 +272,18 @@ impl Player {
         loop {
             let answer = self.held.remove(&nth).unwrap_or_else(|| self.queue.next(self.clock));
             let ours = match answer {
-                Next::Issue(command) if command.rq == theirs => {
-                    self.agreement.agreed += 1;
-                    return;
+                Next::Issue(command) => {
+                    let rq = self.keep(command);
+                    if rq == theirs {
+                        self.agreement.agreed += 1;
+                        return;
+                    }
+                    // The kernel sent it before; now we are even and may be asked again.
+                    if take(&mut self.behind, rq) {
+                        continue;
+                    }
+                    Ok(rq)
                 }
-                // The kernel sent it before; now we are even and may be asked again.
-                Next::Issue(command) if take(&mut self.behind, command.rq) => continue,
-                Next::Issue(command) => Ok(command.rq),
                 answer => Err(answer),
             };
             self.behind.push(theirs);
@@ -331,13 +339,21 @@ impl Player {
         }
         while self.behind.contains(&rq) {
             let Next::Issue(command) = self.queue.next(self.clock) else { return };
-            if !take(&mut self.behind, command.rq) {
-                self.ahead.push(Ahead { rq: command.rq, line: 0, nth: 0, time_us: line.time_us, cpu: line.cpu });
+            let issued = self.keep(command);
+            if !take(&mut self.behind, issued) {
+                self.ahead.push(Ahead { rq: issued, line: 0, nth: 0, time_us: line.time_us, cpu: line.cpu });
             }
         }
-        self.queue.complete(self.clock, rq, Outcome::Ok);
+        let Some(token) = self.tokens.remove(&rq) else { return };
+        self.queue.complete(self.clock, token, Outcome::Ok);
         self.inserted.remove(&rq);
         self.by_sector.retain(|_, live| *live != rq);
+    }
+
+    fn keep(&mut self, command: InFlight) -> RequestId {
+        let rq = command.rq;
+        self.tokens.insert(rq, command);
+        rq
     }
 
     /// Ours of the kernel's request: it may have grown at its front by bios whose merges the trace does not show.

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use blksched::{
-    Bio, Catalogue, Class, Durability, Group, GroupId, Instant, Next, Outcome, Priority, QueueConfig, RequestId,
-    Sector, Silence, Slots, Span, SubmitterId,
+    Bio, Catalogue, Class, Durability, Group, GroupId, InFlight, Instant, Next, Outcome, Priority, QueueConfig, Sector,
+    Silence, Slots, Span, SubmitterId,
 };
 use blksched_conformance::calls::{LoggedQueue, replay};
 use blksched_traces::call_log::{Answer, Call, CallLog, Delivery, Record};
@@ -24,7 +24,7 @@ fn recorded(elevator: &str, seed: u64) -> CallLog {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) % below
     };
-    let (mut now, mut in_flight) = (Instant::ZERO, Vec::<RequestId>::new());
+    let (mut now, mut in_flight) = (Instant::ZERO, Vec::<InFlight>::new());
     for tag in 0..600 {
         now += Span::from_us(draw(3000));
         let who = SubmitterId(draw(4) as u32);
@@ -43,17 +43,17 @@ fn recorded(elevator: &str, seed: u64) -> CallLog {
             13 => _ = queue.set(now, "no_such_knob", 1),
             14 if draw(20) == 0 => queue.switch(now, &choice),
             15..18 if !in_flight.is_empty() => {
-                let rq = in_flight.swap_remove(draw(in_flight.len() as u64) as usize);
+                let command = in_flight.swap_remove(draw(in_flight.len() as u64) as usize);
                 match draw(10) {
-                    0 => queue.requeue(now, rq),
-                    1 => queue.complete(now, rq, Outcome::Failed),
-                    _ => queue.complete(now, rq, Outcome::Ok),
+                    0 => queue.requeue(now, command),
+                    1 => queue.complete(now, command, Outcome::Failed),
+                    _ => queue.complete(now, command, Outcome::Ok),
                 }
             }
             _ => {}
         }
         while let Next::Issue(command) = queue.next(now) {
-            in_flight.push(command.rq);
+            in_flight.push(command);
         }
         queue.deliveries(now).for_each(drop);
     }

@@ -48,7 +48,7 @@ fn others_at_a_pace(name: &str, dir: Dir, pace: Span, (stream, victim): (Priorit
         streamed += 1;
         queue.submit(now, Bio { priority: stream, ..bio(streamed, streamed * 64) });
     }
-    queue.complete(now, first.rq, Outcome::Ok);
+    queue.complete(now, first, Outcome::Ok);
     for issued in 0..ISSUES {
         while queue.queued() < AHEAD {
             streamed += 1;
@@ -59,7 +59,7 @@ fn others_at_a_pace(name: &str, dir: Dir, pace: Span, (stream, victim): (Priorit
             return Some(issued);
         }
         now += pace;
-        queue.complete(now, command.rq, Outcome::Ok);
+        queue.complete(now, command, Outcome::Ok);
         queue.deliveries().for_each(drop);
     }
     None

@@ -1,7 +1,7 @@
 //! The listener on a real queue: what it derives agrees with what a driver sees from outside.
 
 use blksched::{
-    Bio, BlockQueue, Catalogue, Delivery, Dir, Instant, Next, Op, Outcome, PerDir, Plugging, QueueConfig, RequestId,
+    Bio, BlockQueue, Catalogue, Delivery, Dir, InFlight, Instant, Next, Op, Outcome, PerDir, Plugging, QueueConfig,
     Sector, Slots, Span, SubmitterId,
 };
 use blksched_measure::{Cause, Reasons};
@@ -43,7 +43,7 @@ fn run(elevator: &str, config: QueueConfig) -> Seen {
         waited_ns: PerDir::default(),
         delivered: 0,
     };
-    let (mut now, mut device): (Instant, Vec<(Instant, RequestId)>) = (Instant::ZERO, Vec::new());
+    let (mut now, mut device): (Instant, Vec<(Instant, InFlight)>) = (Instant::ZERO, Vec::new());
     for step in 0..8000u64 {
         if step % 3 == 0 && step < 1200 {
             seen.queue.submit(now, bio(step / 3));
@@ -54,15 +54,15 @@ fn run(elevator: &str, config: QueueConfig) -> Seen {
                 seen.issued[rq.dir()] += 1;
                 seen.waited_ns[rq.dir()] += now.since(rq.queued_at).as_ns();
             }
-            device.push((now, command.rq));
+            device.push((now, command));
         }
         let next = now + Span::from_us(100);
         seen.busy_ns += if device.is_empty() { 0 } else { 100_000 };
         seen.in_device_ns += 100_000 * device.len() as u64;
         now = next;
         while let Some(at) = device.iter().position(|(since, _)| now.since(*since) >= Span::from_ms(1)) {
-            let (_, rq) = device.remove(at);
-            seen.queue.complete(now, rq, Outcome::Ok);
+            let (_, command) = device.remove(at);
+            seen.queue.complete(now, command, Outcome::Ok);
             seen.delivered += seen.queue.deliveries().filter(|d| matches!(d, Delivery::Done { .. })).count() as u64;
         }
         if seen.queue.deadline().is_some_and(|deadline| deadline <= now) {

@@ -7,7 +7,7 @@
 
 use blksched::mq::Task;
 use blksched::{
-    Bio, BlockQueue, Command, Delivery, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, RequestId,
+    Bio, BlockQueue, Delivery, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, RequestId,
     Sector, Span, SubmitterId, Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
@@ -98,8 +98,8 @@ pub struct World<L: Listener, O: Observer> {
     submitters: Vec<(SubmitterId, usize)>,
     flights: Vec<Flight>,
     free: Vec<u32>,
-    /// When each request in the device was issued, by its index.
-    issued: Vec<Instant>,
+    /// When each request in the device was issued, by its index, and the token for its end.
+    issued: Vec<(Instant, Option<InFlight>)>,
     /// Of each source, what is complete and what it has not taken.
     untaken: Vec<Vec<Completion>>,
     emissions: Vec<Emission>,
@@ -328,12 +328,13 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    fn start(&mut self, command: Command) {
+    fn start(&mut self, token: InFlight) {
+        let command = token.command();
         let index = command.rq.index();
         if index >= self.issued.len() {
-            self.issued.resize(index + 1, Instant::ZERO);
+            self.issued.resize_with(index + 1, || (Instant::ZERO, None));
         }
-        self.issued[index] = self.now;
+        self.issued[index] = (self.now, Some(token));
         if let Some(labour) = &mut self.labour {
             labour.issued(command.rq, command.submitter);
         }
@@ -361,7 +362,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         };
         self.hash.completed(self.now, rq.index());
         self.completions += 1;
-        self.in_disk += self.now.since(self.issued[rq.index()]);
+        self.in_disk += self.now.since(self.issued[rq.index()].0);
         self.tells(|| Happening::Served { rq, service: finished.service });
         match &self.labour {
             Some(_) => self.toil(Work::Complete { rq, outcome }),
@@ -372,8 +373,9 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// And the host has noticed.
     fn complete(&mut self, rq: RequestId, outcome: Outcome) {
         let Request { queued_at, .. } = self.queue.requests()[rq];
-        let issued_at = self.issued[rq.index()];
-        self.queue.complete(self.now, rq, outcome);
+        let (issued_at, ref mut token) = self.issued[rq.index()];
+        let token = token.take().unwrap_or_else(|| unreachable!("the disk has {rq:?}"));
+        self.queue.complete(self.now, token, outcome);
         // The submitters of this request hear of it after the queue has run.
         self.deliveries.extend(self.queue.deliveries());
         let mine = self.deliveries.len();

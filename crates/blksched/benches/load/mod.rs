@@ -78,7 +78,7 @@ impl Load {
                 }
             };
             assert_eq!(self.queue.next(self.now), Next::Full);
-            self.queue.complete(self.now, command.rq, Outcome::Ok);
+            self.queue.complete(self.now, command, Outcome::Ok);
             assert!(self.queue.deliveries().count() > 0);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::mq::Task;
 use crate::elevator::IdleFor;
-use crate::request::{Command, RequestId, SubmitterId, Tag};
+use crate::request::{InFlight, RequestId, SubmitterId, Tag};
 use crate::time::Instant;
 
 /// What became of a submitted bio.
@@ -57,10 +57,11 @@ pub enum Outcome {
 }
 
 /// The queue's answer to "what should the device do next?"
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "what is to be issued is issued by whoever asked"]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Start this.
-    Issue(Command),
+    /// Start this; the device's answer goes with it to `complete` or `requeue`.
+    Issue(InFlight),
     /// The elevator leaves the disk alone on purpose.
     Idle {
         /// When its answer may change by itself.
@@ -74,6 +75,22 @@ pub enum Next {
     Empty,
     /// The device has as much as it takes.
     Full,
-    /// The queue collects requests before it lets any go.
-    Plugged,
+    /// There are requests, but a plug holds them: the queue's (until 2.6.38), or that of submitters who have not said
+    /// that they wait.
+    Plugged {
+        /// When they go at the latest; `None`: only when somebody waits (2.4).
+        until: Option<Instant>,
+    },
+}
+
+/// What became of the wish to take a bio back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// It is taken back: nothing is heard of it any more, and the device never sees it.
+    TakenBack,
+    /// The device has it: its completion comes.
+    InDevice,
+    /// It goes on: merged with somebody else's, cut into pieces, or still in front of the elevator (asleep for a slot,
+    /// in its submitter's plug, behind a flush). Its completion comes, unless it came before this was asked.
+    Stays,
 }

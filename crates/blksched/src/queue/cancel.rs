@@ -5,13 +5,22 @@
 //! split, or it waits for a slot, for its submitter's plug or for a flush. No kernel's elevator can give up a request,
 //! so the elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
 
-use super::{BlockQueue, Listener, Outcome};
+use super::{BlockQueue, Cancelled, Listener, Outcome};
 use crate::request::{Fragment, RequestId, Stage, Tag};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
+    /// Take one bio back, and say what became of the wish. Looks at every request.
+    pub fn cancel(&mut self, now: Instant, bio: Tag) -> Cancelled {
+        if self.cancel_all(now, &[bio]) == [bio] {
+            return Cancelled::TakenBack;
+        }
+        let in_device = self.core.books.requests.at_stage(Stage::InFlight);
+        if in_device.into_iter().any(|rq| self.carries(rq, bio)) { Cancelled::InDevice } else { Cancelled::Stays }
+    }
+
     /// Take these bios back, as far as that is possible; answers those that were.
-    pub fn cancel(&mut self, now: Instant, bios: &[Tag]) -> Vec<Tag> {
+    pub fn cancel_all(&mut self, now: Instant, bios: &[Tag]) -> Vec<Tag> {
         self.catch_up(now);
         let mut taken = Vec::new();
         for rq in self.core.books.requests.at_stage(Stage::Queued) {
@@ -27,6 +36,10 @@ impl<L: Listener> BlockQueue<L> {
             taken.extend(tags);
         }
         taken
+    }
+
+    fn carries(&self, rq: RequestId, bio: Tag) -> bool {
+        self.tags(rq).any(|tag| tag == bio)
     }
 
     fn bios_of(&self, rq: RequestId) -> Fragment {

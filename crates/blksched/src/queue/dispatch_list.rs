@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::{BlockQueue, Listener};
 use crate::elevator::Dispatch;
-use crate::request::{Command, Op, RequestId, Requests, Stage};
+use crate::request::{InFlight, Op, RequestId, Requests, Stage};
 use crate::time::Instant;
 
 /// May a request leave the elevator although the device is full?
@@ -120,7 +120,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The list's first, to the device, which has room.
-    pub(super) fn next_listed(&mut self, now: Instant) -> Option<Command> {
+    pub(super) fn next_listed(&mut self, now: Instant) -> Option<InFlight> {
         let (rq, _) = self.list.waiting.pop_front()?;
         let is_flush = self.core.books.requests[rq].op == Op::Flush;
         self.list.flush_in_device |= is_flush;

@@ -9,7 +9,7 @@
 
 use super::{BlockQueue, Delivery, Listener, Outcome, Submitted};
 use crate::explain::Reason;
-use crate::request::{Bio, Command, Durability, Fragment, Op, RequestId, SubmitterId, Tag};
+use crate::request::{Bio, Durability, Fragment, InFlight, Op, RequestId, SubmitterId, Tag};
 use crate::time::Instant;
 
 /// What waits for a flush.
@@ -65,7 +65,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A flush goes ahead of everything the elevator holds, once the one before it is done.
-    pub(super) fn next_flush(&mut self, now: Instant) -> Option<Command> {
+    pub(super) fn next_flush(&mut self, now: Instant) -> Option<InFlight> {
         if self.flushes.wished.is_empty() || self.flushes.running.is_some() {
             return None;
         }

@@ -4,10 +4,12 @@
 //! are queued, when some milliseconds have passed, when a submitter waits, or when the elevator wishes a run. Since
 //! 2.6.39 each *submitter* collects its requests and hands them over together when it waits.
 //! In 2.4 it opens when somebody waits, and by nothing else.
+//! A submitter that never says that it waits is taken to wait after [`LONGEST_BURST`]: a task that collects runs, and
+//! none runs longer without the scheduler, which empties its plug.
 //! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the
 //! submitter. Thresholds: MEMORY of those kernels.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::dispatch_list::From;
 use super::mq::MqEra;
@@ -66,19 +68,34 @@ impl Plugging {
     pub const LINUX_6: Plugging = Plugging::Task { requests: 32, sectors: 256 };
 }
 
+/// How long a submitter may collect. MEMORY of the longest default timeslice of a task, 100 ms (2.6); ours: kernels
+/// bound a burst by the task that runs it, an embedder by its own word.
+const LONGEST_BURST: Span = Span::from_ms(100);
+
+/// What one submitter has collected, oldest first, and since when.
+#[derive(Debug)]
+struct Collected {
+    began: Instant,
+    requests: Vec<RequestId>,
+}
+
 /// The state of whichever plug the era has.
 pub(super) struct Plug {
     pub(super) kind: Plugging,
     /// When the closed queue plug opens by itself, if it does.
     closed_until: Option<Instant>,
     closed: bool,
-    /// What each submitter has collected, oldest first.
-    collected: BTreeMap<SubmitterId, Vec<RequestId>>,
+    /// What each submitter has collected.
+    collected: BTreeMap<SubmitterId, Collected>,
+    /// How many requests all of them hold.
+    held: u32,
+    /// Bursts by their beginnings, those that are over among them until they come to the front.
+    bursts: VecDeque<(Instant, SubmitterId)>,
 }
 
 impl Plug {
     pub(super) fn new(kind: Plugging) -> Plug {
-        Plug { kind, closed_until: None, closed: false, collected: BTreeMap::new() }
+        Plug { kind, closed_until: None, closed: false, collected: BTreeMap::new(), held: 0, bursts: VecDeque::new() }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -86,7 +103,19 @@ impl Plug {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.closed_until
+        let burst = self.bursts.front().map(|&(began, _)| began + LONGEST_BURST);
+        // An era has one of the two.
+        burst.or(self.closed_until)
+    }
+
+    /// Does a closed queue plug open by itself now?
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.closed_until.is_some_and(|until| until <= now)
+    }
+
+    /// Have submitters collected anything?
+    pub(super) fn holds(&self) -> bool {
+        self.held > 0
     }
 
     /// Are enough requests queued to open it?
@@ -106,7 +135,22 @@ impl Plug {
 
     /// What `submitter` has collected, newest first.
     pub(super) fn collected(&self, submitter: SubmitterId) -> impl Iterator<Item = RequestId> + '_ {
-        self.collected.get(&submitter).into_iter().flat_map(|list| list.iter().rev().copied())
+        self.collected.get(&submitter).into_iter().flat_map(|burst| burst.requests.iter().rev().copied())
+    }
+
+    /// A burst of so many requests is handed over: bursts that are over leave the front.
+    fn burst_is_over(&mut self, requests: usize) {
+        self.held -= requests as u32;
+        if self.held == 0 {
+            return self.bursts.clear();
+        }
+        while let Some((began, submitter)) = self.bursts.front() {
+            let burst = self.collected.get(submitter);
+            if burst.is_some_and(|burst| burst.began == *began && !burst.requests.is_empty()) {
+                break;
+            }
+            self.bursts.pop_front();
+        }
     }
 }
 
@@ -146,10 +190,19 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
+    /// Whoever has collected too long is taken to wait.
+    pub(super) fn end_long_bursts(&mut self, now: Instant) {
+        while let Some(&(began, submitter)) = self.plug.bursts.front()
+            && began + LONGEST_BURST <= now
+        {
+            self.flush_plug_of(now, submitter, Handover::Finish);
+        }
+    }
+
     /// A new request joins its submitter's collection, which is handed over once it is large enough.
     pub(super) fn collect(&mut self, now: Instant, rq: RequestId) {
         let submitter = self.core.books.requests[rq].submitter;
-        let held = self.plug.collected.get(&submitter).map_or(0, Vec::len);
+        let held = self.plug.collected.get(&submitter).map_or(0, |burst| burst.requests.len());
         let full_before = match self.plug.kind {
             Plugging::Task { requests, sectors } => {
                 let last = self.plug.collected(submitter).next();
@@ -160,7 +213,14 @@ impl<L: Listener> BlockQueue<L> {
         if full_before {
             self.flush_plug_of(now, submitter, Handover::Finish);
         }
-        self.plug.collected.entry(submitter).or_default().push(rq);
+        let empty = || Collected { began: now, requests: Vec::new() };
+        let burst = self.plug.collected.entry(submitter).or_insert_with(empty);
+        if burst.requests.is_empty() {
+            burst.began = now;
+            self.plug.bursts.push_back((now, submitter));
+        }
+        burst.requests.push(rq);
+        self.plug.held += 1;
         if matches!(self.plug.kind, Plugging::Submitter { requests } if held + 1 >= requests as usize) {
             self.flush_plug_of(now, submitter, Handover::Finish);
         }
@@ -168,8 +228,15 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Hand what `submitter` has collected to the elevator, in order of submission.
     pub(super) fn flush_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
-        let Some(list) = self.plug.collected.get_mut(&submitter) else { return };
-        let mut collected = core::mem::take(list);
+        if !self.plug.holds() {
+            return;
+        }
+        let Some(Collected { requests, .. }) = self.plug.collected.get_mut(&submitter) else { return };
+        if requests.is_empty() {
+            return;
+        }
+        let mut collected = core::mem::take(requests);
+        self.plug.burst_is_over(collected.len());
         if how == Handover::Finish && self.sends_newest_first() {
             self.send_newest_first(now, &mut collected);
         }
@@ -180,8 +247,8 @@ impl<L: Listener> BlockQueue<L> {
             }
         }
         // Keep the allocation for the next burst.
-        if let Some(list) = self.plug.collected.get_mut(&submitter) {
-            *list = collected;
+        if let Some(burst) = self.plug.collected.get_mut(&submitter) {
+            burst.requests = collected;
         }
     }
 }

@@ -39,7 +39,7 @@ impl Requests {
     pub(crate) fn make(&mut self, now: Instant, bio: &Bio, bios: Fragment) -> RequestId {
         let serial = self.next_serial;
         // Made where it stays: a copy of sixteen small fields costs more than they do.
-        let request = || Request {
+        let request = |generation| Request {
             start: bio.start,
             queued_at: now,
             serial,
@@ -48,6 +48,7 @@ impl Requests {
             group: bio.group,
             bios,
             last_bio: bios.0,
+            generation,
             segments: 1,
             priority: bio.priority,
             op: bio.op,
@@ -60,11 +61,12 @@ impl Requests {
         self.next_serial += 1;
         match self.free.pop() {
             Some(slot) => {
-                self.slots[slot as usize] = request();
+                let slot_was = &mut self.slots[slot as usize];
+                *slot_was = request(slot_was.generation);
                 RequestId(slot)
             }
             None => {
-                self.slots.push(request());
+                self.slots.push(request(0));
                 RequestId((self.slots.len() - 1) as u32)
             }
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use blksched::merge::Merging;
 use blksched::{
-    BlockQueue, Catalogue, Command, Cx, Delivery, Dispatch, Elevator, Insert, Instant, Next, Outcome, QueueConfig,
+    BlockQueue, Catalogue, Cx, Delivery, Dispatch, Elevator, InFlight, Insert, Instant, Next, Outcome, QueueConfig,
     Reason, RequestId, Run, Span, SubmitterId,
 };
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ pub fn said(queue: &mut Queue) -> Vec<Reason> {
 }
 
 /// Everything the queue lets go at this moment, and its last answer.
-pub fn ask(queue: &mut Queue, now: Instant) -> (Vec<Command>, Next) {
+pub fn ask(queue: &mut Queue, now: Instant) -> (Vec<InFlight>, Next) {
     let mut commands = Vec::new();
     loop {
         match queue.next(now) {
@@ -46,7 +46,7 @@ pub fn ask(queue: &mut Queue, now: Instant) -> (Vec<Command>, Next) {
 }
 
 /// The sectors at which those commands start.
-pub fn starts(commands: &[Command]) -> Vec<u64> {
+pub fn starts(commands: &[InFlight]) -> Vec<u64> {
     commands.iter().map(|command| command.start.0).collect()
 }
 

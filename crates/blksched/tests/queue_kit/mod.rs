@@ -2,13 +2,14 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use blksched::merge::Merging;
 use blksched::{
     Admission, Bio, BlockQueue, Catalogue, Class, Command, Cx, Delivery, DeviceFacts, Dir, Dispatch, Durability,
-    Elevator, End, Insert, Instant, Lookup, Neighbours, Next, Outcome, Priority, QueueConfig, Reason, RequestId,
-    Requests, Run, Sector, Span, Submitted, SubmitterId, Tag,
+    Elevator, End, FlightKey, InFlight, Insert, Instant, Lookup, Neighbours, Next, Outcome, Priority, QueueConfig,
+    Reason, RequestId, Requests, Run, Sector, Span, Submitted, SubmitterId, Tag,
 };
 
 pub const ME: SubmitterId = SubmitterId(1);
@@ -47,6 +48,8 @@ pub struct Rig {
     pub queue: BlockQueue<Vec<(Instant, Reason)>>,
     pub now: Instant,
     next_tag: u64,
+    /// What the device has, for tests that name requests.
+    in_flight: BTreeMap<RequestId, FlightKey>,
 }
 
 impl Rig {
@@ -56,7 +59,8 @@ impl Rig {
     }
 
     pub fn with(elevator: Box<dyn Elevator>, config: QueueConfig) -> Rig {
-        Rig { queue: BlockQueue::with_listener(config, elevator, Vec::new()), now: Instant::ZERO, next_tag: 0 }
+        let queue = BlockQueue::with_listener(config, elevator, Vec::new());
+        Rig { queue, now: Instant::ZERO, next_tag: 0, in_flight: BTreeMap::new() }
     }
 
     pub fn submit(&mut self, bio: Bio) -> Submitted {
@@ -117,6 +121,9 @@ impl Rig {
 
     pub fn next(&mut self) -> Next {
         let next = self.queue.next(self.now);
+        if let Next::Issue(command) = &next {
+            self.in_flight.insert(command.rq, command.key());
+        }
         self.queue.check();
         next
     }
@@ -124,7 +131,7 @@ impl Rig {
     /// The next command, which there must be.
     pub fn issue(&mut self) -> Command {
         match self.next() {
-            Next::Issue(command) => command,
+            Next::Issue(command) => command.command(),
             other => panic!("expected a command, not {other:?}"),
         }
     }
@@ -134,8 +141,19 @@ impl Rig {
     }
 
     pub fn end(&mut self, rq: RequestId, outcome: Outcome) {
-        self.queue.complete(self.now, rq, outcome);
+        let command = self.taken_from_device(rq);
+        self.queue.complete(self.now, command, outcome);
         self.queue.check();
+    }
+
+    pub fn requeue(&mut self, rq: RequestId) {
+        let command = self.taken_from_device(rq);
+        self.queue.requeue(self.now, command);
+    }
+
+    fn taken_from_device(&mut self, rq: RequestId) -> InFlight {
+        let key = self.in_flight.remove(&rq).expect("the device has it");
+        self.queue.in_flight_as(key).expect("it is in flight")
     }
 
     /// Issue and complete one request: its first sector and length.

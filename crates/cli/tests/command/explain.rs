@@ -244,7 +244,7 @@ fn server_recording(name: &str) -> (String, Gone) {
     let mut now = 10;
     while let Next::Issue(command) = queue.next(at(now)) {
         now += 1000;
-        queue.complete(at(now), command.rq, Outcome::Ok);
+        queue.complete(at(now), command, Outcome::Ok);
         queue.deliveries(at(now)).for_each(drop);
     }
     let header = serde_json::to_string(queue.header()).unwrap();

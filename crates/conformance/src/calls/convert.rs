@@ -188,7 +188,7 @@ pub(super) fn submitted(submitted: Submitted) -> file::Answer {
     }
 }
 
-pub(super) fn next(next: Next) -> file::Answer {
+pub(super) fn next(next: &Next) -> file::Answer {
     match next {
         Next::Issue(command) => file::Answer::Issue {
             rq: command.rq.index() as u32,
@@ -200,7 +200,7 @@ pub(super) fn next(next: Next) -> file::Answer {
         Next::Wait => file::Answer::Wait,
         Next::Empty => file::Answer::Empty,
         Next::Full => file::Answer::Full,
-        Next::Plugged => file::Answer::Plugged,
+        Next::Plugged { .. } => file::Answer::Plugged,
     }
 }
 

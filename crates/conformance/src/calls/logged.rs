@@ -1,8 +1,8 @@
 //! A block queue that writes down every call and its answer, if somebody wants to know; else just a block queue.
 
 use blksched::{
-    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupFileError, GroupId, Instant, KnobError, Listener, Next,
-    Outcome, QueueConfig, RequestId, Silence, Submitted, SubmitterId,
+    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupFileError, GroupId, InFlight, Instant, KnobError,
+    Listener, Next, Outcome, QueueConfig, Silence, Submitted, SubmitterId,
 };
 use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
 
@@ -54,21 +54,23 @@ impl<L: Listener> LoggedQueue<L> {
     /// As [`BlockQueue::next`].
     pub fn next(&mut self, now: Instant) -> Next {
         let next = self.queue.next(now);
-        self.log(now, || Call::Next {}, || convert::next(next));
+        self.log(now, || Call::Next {}, || convert::next(&next));
         next
     }
 
     /// As [`BlockQueue::complete`].
-    pub fn complete(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
-        self.queue.complete(now, rq, outcome);
-        let call = || Call::Complete { rq: rq.index() as u32, ok: outcome == Outcome::Ok };
+    pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
+        let rq = command.rq.index() as u32;
+        self.queue.complete(now, command, outcome);
+        let call = || Call::Complete { rq, ok: outcome == Outcome::Ok };
         self.log(now, call, || Answer::Nothing);
     }
 
     /// As [`BlockQueue::requeue`].
-    pub fn requeue(&mut self, now: Instant, rq: RequestId) {
-        self.queue.requeue(now, rq);
-        self.log(now, || Call::Requeue { rq: rq.index() as u32 }, || Answer::Nothing);
+    pub fn requeue(&mut self, now: Instant, command: InFlight) {
+        let rq = command.rq.index() as u32;
+        self.queue.requeue(now, command);
+        self.log(now, || Call::Requeue { rq }, || Answer::Nothing);
     }
 
     /// As [`BlockQueue::waits`].

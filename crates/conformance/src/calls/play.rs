@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use blksched::{
-    Bio, BlockQueue, Catalogue, Command, Delivery, Group, GroupId, Instant, Listener, Next, Outcome, RequestId,
-    Submitted, SubmitterId, Tag,
+    Bio, Catalogue, Command, Delivery, InFlight, Instant, Listener, Next, Outcome, RequestId, Submitted, Tag,
 };
 use blksched_traces::call_log::{Call, CallLog};
 
-use super::convert;
+use super::{LoggedQueue, convert, unanswered};
 
 /// One thing that the log's driver did or heard.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +40,7 @@ pub fn play<L: Listener>(
     }
     let choice = catalogue.parse(&log.header.elevator).map_err(|error| format!("1: {error}"))?;
     let config = convert::queue_from_file(header);
-    let queue = BlockQueue::with_listener(config, choice.build().elevator, listener);
+    let queue = LoggedQueue::new(config, &choice, listener, None);
     let mut player = Player { queue, catalogue, see, in_flight: BTreeMap::new() };
     let mut last = config.born;
     for (nth, record) in log.records.iter().enumerate() {
@@ -57,10 +56,10 @@ pub fn play<L: Listener>(
 
 /// A log on its way through a queue.
 struct Player<'a, L: Listener, S> {
-    queue: BlockQueue<L>,
+    queue: LoggedQueue<L>,
     catalogue: &'a Catalogue,
     see: S,
-    in_flight: BTreeMap<u32, RequestId>,
+    in_flight: BTreeMap<u32, InFlight>,
 }
 
 impl<L: Listener, S: FnMut(Instant, Step)> Player<'_, L, S> {
@@ -75,48 +74,39 @@ impl<L: Listener, S: FnMut(Instant, Step)> Player<'_, L, S> {
             }
             Call::Next {} => {
                 if let Next::Issue(command) = queue.next(now) {
-                    self.in_flight.insert(command.rq.index() as u32, command.rq);
-                    let tags = queue.tags(command.rq).collect();
-                    (self.see)(now, Step::Issued(command, tags));
+                    let tags = queue.queue().tags(command.rq).collect();
+                    (self.see)(now, Step::Issued(command.command(), tags));
+                    self.in_flight.insert(command.rq.index() as u32, command);
                 }
             }
             Call::Complete { rq, ok } => {
-                let rq = self.back(*rq)?;
-                (self.see)(now, Step::Completes(rq));
-                self.queue.complete(now, rq, if *ok { Outcome::Ok } else { Outcome::Failed });
+                let command = self.back(*rq)?;
+                (self.see)(now, Step::Completes(command.rq));
+                self.queue.complete(now, command, if *ok { Outcome::Ok } else { Outcome::Failed });
             }
             Call::Requeue { rq } => {
-                let rq = self.back(*rq)?;
-                self.queue.requeue(now, rq);
+                let command = self.back(*rq)?;
+                self.queue.requeue(now, command);
             }
-            Call::Waits { submitter } => queue.waits(now, SubmitterId(*submitter)),
-            Call::Forget { submitter } => queue.forget(now, SubmitterId(*submitter)),
-            Call::Set { knob, raw } => _ = queue.set(now, knob, *raw),
-            Call::Group { id, parent, weight, leaf_weight } => {
-                let group = Group { parent: GroupId(*parent), weight: *weight, leaf_weight: *leaf_weight };
-                _ = queue.set_group(now, GroupId(*id), group);
-            }
-            Call::File { id, file, text } => _ = queue.write_group_file(now, GroupId(*id), file, text),
-            Call::Ungroup { id } => _ = queue.remove_group(now, GroupId(*id)),
-            Call::Elapse {} => queue.elapse(now),
             Call::Switch { elevator } => {
                 let choice = self.catalogue.parse(elevator).map_err(|error| error.to_string())?;
-                drop(queue.switch(now, choice.build().elevator));
+                queue.switch(now, &choice);
             }
             Call::Deliveries {} => {
-                let delivered: Vec<Delivery> = queue.deliveries().collect();
+                let delivered: Vec<Delivery> = queue.deliveries(now).collect();
                 for delivery in delivered {
                     if let Delivery::Done { tag, .. } = delivery {
                         (self.see)(now, Step::Delivered(tag));
                     }
                 }
             }
+            other => unanswered::make(queue, now, other),
         }
         Ok(())
     }
 
-    /// The request that comes back, if the device has it here too.
-    fn back(&mut self, rq: u32) -> Result<RequestId, String> {
+    /// The command that comes back, if the device has it here too.
+    fn back(&mut self, rq: u32) -> Result<InFlight, String> {
         let known = self.in_flight.remove(&rq);
         known.ok_or_else(|| format!("request {rq} comes back from the device, but the device does not have it"))
     }

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use blksched::{
-    Catalogue, Choice, Group, GroupId, Instant, Next, Outcome, QueueConfig, RequestId, Silence, SpecError, SubmitterId,
-};
+use blksched::{Catalogue, Choice, InFlight, Instant, Next, Outcome, QueueConfig, Silence, SpecError};
 use blksched_traces::call_log::{Call, CallLog, Record};
 
-use super::{LoggedQueue, convert};
+use super::{LoggedQueue, convert, unanswered};
 use crate::replay::Divergence;
 
 /// Why a log cannot be replayed at all.
@@ -71,7 +69,7 @@ pub fn replay(log: &CallLog, catalogue: &Catalogue) -> Result<LogReport, LogErro
 struct Replayer {
     queue: LoggedQueue,
     heard: Heard,
-    in_flight: BTreeMap<u32, RequestId>,
+    in_flight: BTreeMap<u32, InFlight>,
     last: Instant,
 }
 
@@ -109,7 +107,7 @@ impl Replayer {
             }
             Call::Next {} => {
                 if let Next::Issue(command) = queue.next(now) {
-                    self.in_flight.insert(command.rq.index() as u32, command.rq);
+                    self.in_flight.insert(command.rq.index() as u32, command);
                 }
             }
             Call::Complete { rq, ok } => {
@@ -117,25 +115,16 @@ impl Replayer {
                 queue.complete(now, back(&mut self.in_flight, *rq)?, outcome);
             }
             Call::Requeue { rq } => queue.requeue(now, back(&mut self.in_flight, *rq)?),
-            Call::Waits { submitter } => queue.waits(now, SubmitterId(*submitter)),
-            Call::Forget { submitter } => queue.forget(now, SubmitterId(*submitter)),
-            Call::Set { knob, raw } => _ = queue.set(now, knob, *raw),
-            Call::Group { id, parent, weight, leaf_weight } => {
-                let group = Group { parent: GroupId(*parent), weight: *weight, leaf_weight: *leaf_weight };
-                _ = queue.set_group(now, GroupId(*id), group);
-            }
-            Call::File { id, file, text } => _ = queue.write_group_file(now, GroupId(*id), file, text),
-            Call::Ungroup { id } => _ = queue.remove_group(now, GroupId(*id)),
-            Call::Elapse {} => queue.elapse(now),
             Call::Deliveries {} => queue.deliveries(now).for_each(drop),
             Call::Switch { .. } => unreachable!("a switch comes with its elevator"),
+            other => unanswered::make(queue, now, other),
         }
         Ok(())
     }
 }
 
-/// The request that comes back, if the device has it here too.
-fn back(in_flight: &mut BTreeMap<u32, RequestId>, rq: u32) -> Result<RequestId, String> {
+/// The command that comes back, if the device has it here too.
+fn back(in_flight: &mut BTreeMap<u32, InFlight>, rq: u32) -> Result<InFlight, String> {
     let known = in_flight.remove(&rq);
     known.ok_or_else(|| format!("request {rq} comes back from the device, but here the device does not have it"))
 }

@@ -1,7 +1,7 @@
 //! Plays a script: the device, the submitters and the clock around one queue.
 
 use blksched::{
-    Bio, BlockQueue, Command, Delivery, Durability, Elevator, GroupError, Instant, Next, Op, Outcome, Sector, Span,
+    Bio, BlockQueue, Delivery, Durability, Elevator, GroupError, InFlight, Instant, Next, Op, Outcome, Sector, Span,
     Submitted, SubmitterId, Tag, Waiter,
 };
 
@@ -23,7 +23,7 @@ pub struct Run<'a, L: Ears> {
     audience: &'a mut dyn Audience,
     now: Instant,
     /// What the device has, in the order in which it got it.
-    flying: Vec<Command>,
+    flying: Vec<InFlight>,
     /// The submitters of the moment; numbers are never reused.
     submitters: [SubmitterId; SUBMITTERS],
     newest_submitter: u32,
@@ -204,7 +204,7 @@ impl<'a, L: Ears> Run<'a, L> {
             let due = self.queue.deadline().is_some_and(|at| at <= self.now);
             if !matches!(answer, Next::Issue(_)) && !due {
                 let view = self.view();
-                return self.see(&Seen::Settled { answer, view });
+                return self.see(&Seen::Settled { answer: &answer, view });
             }
         }
         Err(Violation::new("settles", format!("asked {ROUNDS} times, and a deadline is still due")))
@@ -220,8 +220,8 @@ impl<'a, L: Ears> Run<'a, L> {
                 self.over()?;
                 return Ok(next);
             };
+            self.see(&Seen::Issued(command.command()))?;
             self.flying.push(command);
-            self.see(&Seen::Issued(command))?;
             self.over()?;
         }
     }
@@ -229,20 +229,20 @@ impl<'a, L: Ears> Run<'a, L> {
     fn complete(&mut self, nth: u8, outcome: Outcome) -> Result<(), Violation> {
         let Some(command) = self.land(nth) else { return Ok(()) };
         self.begin()?;
-        self.see(&Seen::Ended(command, outcome))?;
-        self.queue.complete(self.now, command.rq, outcome);
+        self.see(&Seen::Ended(command.command(), outcome))?;
+        self.queue.complete(self.now, command, outcome);
         self.over()
     }
 
     fn requeue(&mut self, nth: u8) -> Result<(), Violation> {
         let Some(command) = self.land(nth) else { return Ok(()) };
         self.begin()?;
-        self.see(&Seen::Requeued(command))?;
-        self.queue.requeue(self.now, command.rq);
+        self.see(&Seen::Requeued(command.command()))?;
+        self.queue.requeue(self.now, command);
         self.over()
     }
 
-    fn land(&mut self, nth: u8) -> Option<Command> {
+    fn land(&mut self, nth: u8) -> Option<InFlight> {
         let nth = usize::from(nth).checked_rem(self.flying.len())?;
         Some(self.flying.remove(nth))
     }

@@ -35,7 +35,7 @@ pub enum Seen<'a> {
     /// The queue was asked until it had nothing more to issue.
     Settled {
         /// Its last answer.
-        answer: Next,
+        answer: &'a Next,
         /// How things stand.
         view: View,
     },

@@ -32,7 +32,7 @@ impl TraceHash {
             Next::Wait => self.put(2),
             Next::Empty => self.put(3),
             Next::Full => self.put(4),
-            Next::Plugged => self.put(5),
+            Next::Plugged { .. } => self.put(5),
         }
     }
 

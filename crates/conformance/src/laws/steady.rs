@@ -1,7 +1,7 @@
 //! Nothing is allocated once as many requests exist as ever will.
 
 use blksched::{
-    Bio, BlockQueue, Delivery, Elevator, Instant, Limits, Next, Outcome, Plugging, QueueConfig, RequestId, Sector,
+    Bio, BlockQueue, Delivery, Elevator, InFlight, Instant, Limits, Next, Outcome, Plugging, QueueConfig, Sector,
     Slots, Span, Submitted, SubmitterId,
 };
 
@@ -38,7 +38,7 @@ struct Load {
     round: u64,
     tags: u64,
     /// What the device has; room for all that it takes.
-    flying: Vec<RequestId>,
+    flying: Vec<InFlight>,
     asleep: [bool; STREAMS],
 }
 
@@ -109,19 +109,19 @@ impl Load {
     fn serve(&mut self) {
         loop {
             while let Next::Issue(command) = self.queue.next(self.now) {
-                self.flying.push(command.rq);
+                self.flying.push(command);
             }
             self.wake();
             if self.queue.queued() <= STAY_QUEUED && self.flying.len() < DEPTH as usize {
                 break;
             }
-            let Some(rq) = self.flying.pop() else { break };
+            let Some(command) = self.flying.pop() else { break };
             self.now += Span::from_us(50);
-            if self.tags.is_multiple_of(37) && rq.index().is_multiple_of(8) {
-                self.queue.requeue(self.now, rq);
+            if self.tags.is_multiple_of(37) && command.rq.index().is_multiple_of(8) {
+                self.queue.requeue(self.now, command);
                 self.tags += 1;
             } else {
-                self.queue.complete(self.now, rq, Outcome::Ok);
+                self.queue.complete(self.now, command, Outcome::Ok);
             }
         }
     }

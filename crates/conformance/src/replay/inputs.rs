@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use blksched::{
-    Bio, BlockQueue, Class, Durability, Group, GroupId, Hints, Instant, Next, Op, Outcome, Priority, Reason, RequestId,
-    Sector, Stage, Submitted, SubmitterId, Tag, Waiter,
+    Bio, BlockQueue, Class, Durability, Group, GroupId, Hints, InFlight, Instant, Next, Op, Outcome, Priority, Reason,
+    RequestId, Sector, Submitted, SubmitterId, Tag, Waiter,
 };
 use blksched_traces::elevator_transcript::{Add, AddResult, Event, Got, OpLetter, What, Written};
 
@@ -21,6 +21,8 @@ pub(super) struct Replayer {
     timers: Timers,
     /// Recorded names of live requests.
     pub(super) ids: BTreeMap<u64, RequestId>,
+    /// Tokens of those in flight.
+    in_flight: BTreeMap<RequestId, InFlight>,
     /// Absorbed requests whose `coalesce` lines must come next: survivor, victim.
     pub(super) coalesced: Vec<(RequestId, RequestId)>,
     last: Instant,
@@ -37,6 +39,7 @@ impl Replayer {
             sync: setup.sync,
             timers: setup.timers,
             ids: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             coalesced: Vec::new(),
             last: Instant::ZERO,
             waiters: Waiters::default(),
@@ -111,11 +114,10 @@ impl Replayer {
             What::Retry { id, result } => self.retry(now, *id, result),
             What::Dispatch(got) => self.dispatch(now, got),
             What::Complete { id } => {
-                let in_flight = |rq: &RequestId| self.queue.requests()[*rq].stage == Stage::InFlight;
-                let rq = self.ids.get(id).copied().filter(in_flight);
-                let rq = rq.ok_or_else(|| format!("{id} completed, but is not in flight here"))?;
+                let command = self.ids.get(id).and_then(|rq| self.in_flight.remove(rq));
+                let command = command.ok_or_else(|| format!("{id} completed, but is not in flight here"))?;
                 self.ids.remove(id);
-                self.queue.complete(now, rq, Outcome::Ok);
+                self.queue.complete(now, command, Outcome::Ok);
                 Ok(self.said())
             }
             What::Timer { model } => {
@@ -184,7 +186,7 @@ impl Replayer {
         self.queue.run();
         let next = self.queue.next(now);
         let said = self.said();
-        match (next, got.got) {
+        match (&next, got.got) {
             (Next::Issue(command), Some(id)) => {
                 let here = (self.ids.get(&id) == Some(&command.rq), command.start.0, command.sectors);
                 if here != (true, got.sector.unwrap_or(command.start.0), got.sectors.unwrap_or(command.sectors)) {
@@ -201,7 +203,10 @@ impl Replayer {
             (answer, Some(id)) => return Err(format!("the driver got {id}, but here the answer is {answer:?}")),
             (_, None) => {}
         }
-        self.check_answer(now, next)?;
+        self.check_answer(now, &next)?;
+        if let Next::Issue(command) = next {
+            self.in_flight.insert(command.rq, command);
+        }
         self.check_absorbed(&got.merged, &said.coalesced)?;
         if got.token.is_some() && got.token != said.token {
             return Err(format!("token {:?} was taken, but here {:?}", got.token, said.token));
@@ -213,12 +218,12 @@ impl Replayer {
     }
 
     /// Rule 3: what `Empty`, `Idle` and `Wait` mean.
-    fn check_answer(&self, now: Instant, next: Next) -> Result<(), String> {
+    fn check_answer(&self, now: Instant, next: &Next) -> Result<(), String> {
         let (queued, in_flight) = (self.queue.queued(), self.queue.in_flight());
         let kept = match next {
             Next::Empty => queued == 0,
             Next::Wait => queued > 0 && in_flight > 0,
-            Next::Idle { until, .. } => queued > 0 && until > now,
+            Next::Idle { until, .. } => queued > 0 && *until > now,
             _ => true,
         };
         if kept {

@@ -6,7 +6,6 @@
 
 use blksched::{Command, Op, RequestId};
 
-use super::issue::Flight;
 use super::{Piece, Shard};
 
 /// How much of a command is tried at a time.
@@ -63,7 +62,7 @@ impl Shard {
 
     /// Try one piece of a command by itself.
     fn try_piece(&mut self, rq: RequestId, number: u32) {
-        let Some(Flight { command, .. }) = self.flights[rq.index()] else { return };
+        let Some(command) = self.flights[rq.index()].as_ref().map(|flight| flight.command.command()) else { return };
         let Piece { start, sectors, .. } = self.pieces[number as usize];
         let part = Command { start, sectors, ..command };
         let modelled = self.give_model(part);

@@ -107,8 +107,8 @@ impl Shard {
             }
             (true, Asked::WriteZeroes { speed: Speed::Fast, .. }, _) => self.fail(rq, Some(Errno::NotSup)),
             _ => {
-                if let Some(Flight { command, .. }) = self.flights[rq.index()] {
-                    self.write_zeroes(command);
+                if let Some(flight) = &self.flights[rq.index()] {
+                    self.write_zeroes(flight.command.command());
                 }
             }
         }
@@ -195,7 +195,7 @@ impl Shard {
             let error = flight.error.map_or(0, |errno| errno.code() as u16);
             trace.completed(self.now, &self.queue.queue().requests()[rq], error);
         }
-        self.queue.complete(self.now, rq, outcome);
+        self.queue.complete(self.now, flight.command, outcome);
     }
 
     /// A bio is complete.

@@ -1,6 +1,6 @@
 //! The way to the device: a command of the queue becomes I/O on a back end.
 
-use blksched::{Command, Instant, Op, RequestId};
+use blksched::{Command, InFlight, Instant, Op, RequestId};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
 use super::apart::Tries;
@@ -14,8 +14,8 @@ use crate::tenant::Tenant;
 
 /// A command that the device has.
 pub struct Flight {
-    /// What it is.
-    pub command: Command,
+    /// What it is, and the queue's token for its end.
+    pub command: InFlight,
     /// When the device got it.
     pub since: Instant,
     /// The same, in the device's own time.
@@ -47,7 +47,8 @@ pub enum Modelled {
 
 impl Shard {
     /// Send a command to the device.
-    pub(super) fn start(&mut self, command: Command) {
+    pub(super) fn start(&mut self, token: InFlight) {
+        let command = token.command();
         if let Some(trace) = &mut self.trace {
             trace.issued(self.now, &command);
         }
@@ -59,8 +60,18 @@ impl Shard {
         let flushes = if command.op == Op::Flush { core::mem::take(&mut self.wished) } else { Vec::new() };
         let (since, mark) = (self.now, self.device_time.begin(self.now));
         let (tries, payers) = (Tries::Whole, if flushes.is_empty() { Vec::new() } else { self.flush_payers(&flushes) });
-        self.flights[at] =
-            Some(Flight { command, since, mark, left: 0, modelled, error: None, tried: 0, tries, flushes, payers });
+        self.flights[at] = Some(Flight {
+            command: token,
+            since,
+            mark,
+            left: 0,
+            modelled,
+            error: None,
+            tried: 0,
+            tries,
+            flushes,
+            payers,
+        });
         match command.op {
             Op::Read | Op::Write => self.transfer(command, None),
             // Zeroes to write come as data, so that they merge; see `receive`.

@@ -1,0 +1,58 @@
+//! Bursts: bios that one submitter sends together, whose end is not forgotten.
+//!
+//! **Rule** When a burst ends its submitter waits: plugs open, as by [`BlockQueue::waits`]. A submitter that falls
+//! asleep for a request slot sends no more until it is awake.
+
+use super::{BlockQueue, Listener, Silence, Submitted};
+use crate::request::{Bio, SubmitterId};
+use crate::time::Instant;
+
+/// A submitter's burst: it ends, and the submitter waits, when this is dropped.
+#[must_use = "a burst that is dropped at once is empty"]
+pub struct Burst<'q, L: Listener = Silence> {
+    queue: &'q mut BlockQueue<L>,
+    now: Instant,
+    submitter: SubmitterId,
+}
+
+impl<L: Listener> Burst<'_, L> {
+    /// As [`BlockQueue::submit`].
+    ///
+    /// # Panics
+    /// As there, or if the bio is another submitter's.
+    pub fn submit(&mut self, bio: Bio) -> Submitted {
+        let Bio { submitter, .. } = bio;
+        assert_eq!(submitter, self.submitter, "a bio of {submitter:?} in a burst of {:?}", self.submitter);
+        self.queue.submit(self.now, bio)
+    }
+}
+
+impl<L: Listener> Drop for Burst<'_, L> {
+    fn drop(&mut self) {
+        self.queue.waits(self.now, self.submitter);
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// `submitter` begins a burst, which ends when the guard is dropped.
+    pub fn burst(&mut self, now: Instant, submitter: SubmitterId) -> Burst<'_, L> {
+        Burst { queue: self, now, submitter }
+    }
+
+    /// Submit these bios in one call, after which their submitters wait. Answers how many were taken: all, unless
+    /// one's submitter fell asleep for a request slot (that one counts); offer the rest when it is awake.
+    ///
+    /// # Panics
+    /// As [`BlockQueue::submit`].
+    pub fn submit_burst(&mut self, now: Instant, bios: &[Bio]) -> usize {
+        let asleep = bios.iter().position(|&bio| self.submit(now, bio) == Submitted::Asleep);
+        let taken = asleep.map_or(bios.len(), |at| at + 1);
+        let mut last = None;
+        for &Bio { submitter, .. } in &bios[..taken] {
+            if last.replace(submitter) != Some(submitter) {
+                self.waits(now, submitter);
+            }
+        }
+        taken
+    }
+}

@@ -1,0 +1,65 @@
+//! What the device has: a request goes to it as a token, and its end takes the token back.
+//!
+//! **Rule** Each use of a slot for something that goes to the device has a generation of its own. A token, or the
+//! number that it was carried as, is good for the generation in which it was made.
+
+use super::{BlockQueue, Listener};
+use crate::explain::Reason;
+use crate::request::{Command, FlightKey, InFlight, NotInFlight, Op, Request, RequestId, Stage};
+use crate::time::Instant;
+
+impl<L: Listener> BlockQueue<L> {
+    /// The token of a command that somebody carried as a number ([`InFlight::key`]). One number is good for one
+    /// answer of the device.
+    ///
+    /// # Errors
+    /// If that command is not in flight, however often its slot was used since.
+    pub fn in_flight_as(&self, key: FlightKey) -> Result<InFlight, NotInFlight> {
+        let (rq, requests) = (key.slot(), &self.core.books.requests);
+        let has = requests.is_live(rq) && requests[rq].stage == Stage::InFlight;
+        if !has || requests[rq].generation != key.generation() {
+            return Err(NotInFlight(key));
+        }
+        Ok(self.token(rq))
+    }
+
+    pub(super) fn start(&mut self, now: Instant, rq: RequestId) -> InFlight {
+        self.core.books.device.in_flight += 1;
+        self.core.books.requests.get_mut(rq).stage = Stage::InFlight;
+        let Request { op, sectors, submitter, .. } = self.core.books.requests[rq];
+        self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
+        if op != Op::Flush {
+            self.tell_policies(now, |policy, cx| policy.issued(cx, rq));
+        }
+        self.token(rq)
+    }
+
+    fn token(&self, rq: RequestId) -> InFlight {
+        let Request { op, start, sectors, durability, submitter, generation, .. } = self.core.books.requests[rq];
+        let fua = durability.fua && self.core.config.limits.fua;
+        InFlight::new(Command { rq, op, start, sectors, fua, submitter }, generation)
+    }
+
+    pub(super) fn leave_device(&mut self, command: &InFlight) -> RequestId {
+        let rq = command.rq;
+        let requests = &mut self.core.books.requests;
+        let ours = requests.is_live(rq) && requests[rq].stage == Stage::InFlight && command.is_of(&requests[rq]);
+        assert!(ours, "{}", NotInFlight(command.key()));
+        let request = requests.get_mut(rq);
+        // Keys of this flight are stale from now on.
+        request.generation = request.generation.wrapping_add(1);
+        self.core.books.device.in_flight -= 1;
+        // What the elevator never met changes no answer of its.
+        let unknown = self.core.books.requests[rq].op == Op::Flush || self.passed_by(rq);
+        if self.core.config.slots.era().is_none() || !unknown {
+            self.changed();
+        }
+        rq
+    }
+
+    /// Was `rq` issued by an elevator that has been replaced? Asked once per request.
+    pub(super) fn is_orphan(&mut self, rq: RequestId) -> bool {
+        let at = self.orphans.iter().position(|&orphan| orphan == rq);
+        at.map(|at| self.orphans.swap_remove(at)).is_some()
+    }
+}

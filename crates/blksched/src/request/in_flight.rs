@@ -1,0 +1,104 @@
+//! A command that the device has: the token that stands for it until it is completed or handed back.
+//!
+//! **Rule** One token, one end. [`BlockQueue::next`](crate::BlockQueue::next) makes it; `complete` or `requeue`
+//! consumes it. It cannot be copied, so no I/O ends twice: a second answer of the device for a slot that was used again
+//! would acknowledge somebody else's I/O.
+
+use core::ops::Deref;
+
+use super::{Command, Request, RequestId};
+
+/// A command in flight. It reads as the [`Command`] that it is (`token.start`); the device's answer goes to
+/// [`BlockQueue::complete`](crate::BlockQueue::complete) or [`BlockQueue::requeue`](crate::BlockQueue::requeue), which
+/// consume it.
+///
+/// ```compile_fail,E0382
+/// # use blksched::*;
+/// # let mut queue = Catalogue::builtin().build("noop").unwrap().queue(Limits::default(), 1);
+/// # let now = Instant::ZERO;
+/// let Next::Issue(command) = queue.next(now) else { return };
+/// queue.complete(now, command, Outcome::Ok);
+/// queue.complete(now, command, Outcome::Ok); // a command ends once
+/// ```
+///
+/// ```compile_fail,E0599
+/// # use blksched::*;
+/// # let mut queue = Catalogue::builtin().build("noop").unwrap().queue(Limits::default(), 1);
+/// # let now = Instant::ZERO;
+/// let Next::Issue(command) = queue.next(now) else { return };
+/// let another: InFlight = command.clone(); // nor are there two of one
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use blksched::*;
+/// # let mut queue = Catalogue::builtin().build("noop").unwrap().queue(Limits::default(), 1);
+/// # let now = Instant::ZERO;
+/// let Next::Issue(command) = queue.next(now) else { return };
+/// queue.complete(now, command.rq, Outcome::Ok); // the number of a slot ends nothing: slots are used again
+/// ```
+#[must_use = "the device owes an answer: give it to `complete` or to `requeue`"]
+#[derive(Debug, PartialEq, Eq)]
+pub struct InFlight {
+    command: Command,
+    generation: u32,
+}
+
+/// A token as a number, for what carries numbers only (the user data of a ring, a wire, a device's tag): the slot in
+/// the lower half, the generation of its use in the upper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlightKey(pub u64);
+
+/// There is no such command in flight: it was completed or handed back before, or another queue issued it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotInFlight(pub FlightKey);
+
+impl core::fmt::Display for NotInFlight {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let (slot, generation) = (self.0.slot().index(), self.0.generation());
+        write!(
+            f,
+            "slot {slot}, generation {generation}, is not in flight: that command was completed or handed back before, \
+             or another queue issued it"
+        )
+    }
+}
+
+impl core::error::Error for NotInFlight {}
+
+impl InFlight {
+    pub(crate) fn new(command: Command, generation: u32) -> InFlight {
+        InFlight { command, generation }
+    }
+
+    /// What the device is to do.
+    pub fn command(&self) -> Command {
+        self.command
+    }
+
+    /// Was it made for this use of this request's slot? Requests in flight do not change.
+    pub(crate) fn is_of(&self, request: &Request) -> bool {
+        (self.generation, self.command.start) == (request.generation, request.start)
+    }
+
+    /// The token as a number; [`BlockQueue::in_flight_as`](crate::BlockQueue::in_flight_as) makes it a token again.
+    pub fn key(&self) -> FlightKey {
+        FlightKey(u64::from(self.generation) << 32 | u64::from(self.command.rq.0))
+    }
+}
+
+impl Deref for InFlight {
+    type Target = Command;
+    fn deref(&self) -> &Command {
+        &self.command
+    }
+}
+
+impl FlightKey {
+    pub(crate) fn slot(self) -> RequestId {
+        RequestId(self.0 as u32)
+    }
+
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
