@@ -67,8 +67,8 @@ fn elevators(catalogue: &Catalogue) -> Table {
 
 fn disks() -> Table {
     let mut table = words("disks", &[("name", "disk"), ("description", "what it is")]);
-    for disk in blksched_disks::presets() {
-        table.row([disk.name.into(), disk.description.into()]);
+    for (name, description) in blksched_disks::preset_descriptions() {
+        table.row([name.into(), description.into()]);
     }
     table.note(
         "`blksched list NAME` prints a data sheet; a TOML file of your own works too, and so do raid5:4xhdd-7200 \

@@ -57,6 +57,6 @@ pub use spec::{
     LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec,
     OverheadSpec, Overwritten, PageMapSpec, PowerLoss, QueueOrder, RaidSpec, Rate, Reach, RebuildSpec, SeekSpec,
     SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermarks, WriteCacheSpec, Written,
-    ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse, presets,
+    ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse, preset_descriptions, presets,
 };
 pub use stint::{Stint, Work};

@@ -13,6 +13,9 @@ fn complaint(from: &str, to: &str) -> String {
 #[test]
 fn every_preset_loads_and_builds() {
     let presets = presets();
+    let short: Vec<(&str, &str)> = blksched_disks::preset_descriptions().collect();
+    let whole: Vec<(&str, &str)> = presets.iter().map(|preset| (&*preset.name, &*preset.description)).collect();
+    assert_eq!(short, whole, "a list reads what a whole preset says");
     let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
     assert_eq!(
         names,

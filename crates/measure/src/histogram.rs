@@ -1,57 +1,49 @@
 //! Latencies \[ns\], with percentiles to three digits and exact mean, deviation and extremes.
 //!
-//! Counts sit in an HDR histogram (a value is known to one part in a thousand at any size); mean, standard deviation,
-//! least and greatest come from exact sums beside it.
+//! Counts sit in the buckets of an HDR histogram (a value is known to one part in a thousand at any size); mean,
+//! standard deviation, least and greatest come from exact sums beside them.
 
 use blksched::Span;
 
 use crate::moments::Moments;
 
+mod counts;
+
+use counts::Counts;
+
 /// fio's own list of completion percentiles \[%\] (the default of its `percentile_list`).
 pub const FIO_PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
-/// Significant digits of a percentile.
-const DIGITS: u8 = 3;
-
 /// Latencies, by size.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
-    counts: hdrhistogram::Histogram<u32>,
+    counts: Counts,
     moments: Moments,
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram::new()
-    }
-}
-
 impl Histogram {
-    /// An empty one that grows with the latencies it meets (a bounded number of times: the table is logarithmic).
+    /// An empty one, which takes no memory; it grows with the latencies it meets, to what lies between the least and
+    /// the greatest (logarithmic).
     pub fn new() -> Histogram {
-        let counts = hdrhistogram::Histogram::new(DIGITS).expect("three digits are within an HDR histogram's range");
-        Histogram { counts, moments: Moments::default() }
-    }
-
-    /// An empty one that does not allocate for latencies up to `longest`.
-    pub fn with_room_for(longest: Span) -> Histogram {
-        let mut counts = hdrhistogram::Histogram::new_with_bounds(1, longest.as_ns().max(2), DIGITS)
-            .expect("three digits and a bound of at least 2 are within an HDR histogram's range");
-        counts.auto(true);
-        Histogram { counts, moments: Moments::default() }
+        Histogram::default()
     }
 
     /// Count a latency in.
     pub fn record(&mut self, latency: Span) {
         self.moments.record(latency.as_ns());
-        self.counts.record(latency.as_ns()).expect("a histogram that resizes itself takes any value");
+        self.counts.record(latency.as_ns());
     }
 
     /// Count in everything that `other` counted.
     pub fn merge(&mut self, other: &Histogram) {
         self.moments.merge(&other.moments);
-        self.counts.add(&other.counts).expect("a histogram that resizes itself takes any other");
+        self.counts.merge(&other.counts);
+    }
+
+    /// What it takes beyond itself \[bytes\].
+    pub fn bytes(&self) -> usize {
+        self.counts.bytes()
     }
 
     /// How many latencies.
@@ -95,7 +87,9 @@ impl Histogram {
         if self.is_empty() {
             return Span::ZERO;
         }
-        let ns = self.counts.value_at_quantile(percent / 100.0);
+        // As HDR histograms round: up to the next rank.
+        let rank = (percent / 100.0 * self.count() as f64).ceil() as u64;
+        let ns = self.counts.of_rank(rank.max(1));
         Span::from_ns(ns.clamp(self.moments.min(), self.moments.max()))
     }
 }
@@ -150,7 +144,7 @@ mod tests {
 
     #[test]
     fn one_latency_is_every_percentile_and_none_is_zero() {
-        let mut histogram = Histogram::with_room_for(Span::from_secs(1));
+        let mut histogram = Histogram::new();
         assert_eq!(histogram.percentile(99.0), Span::ZERO);
         histogram.record(Span::from_ns(123_456_789));
         assert_eq!(histogram.percentile(1.0), Span::from_ns(123_456_789));

@@ -139,8 +139,8 @@ impl JobRecord {
             log: None,
             read: Direction::default(),
             write: Direction::default(),
-            trim: Direction::rare(),
-            sync: Direction::rare(),
+            trim: Direction::default(),
+            sync: Direction::default(),
             depths: DepthLevels::default(),
             latencies: LatencyBuckets::default(),
         }

@@ -1,9 +1,13 @@
-//! When each source wants to be called: a heap of moments, first in first out among equals.
+//! When each source wants to be called: a heap of moments, first in first out among equals. A few sources need no heap:
+//! all of them are looked at.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use blksched::Instant;
+
+/// So many sources are looked at faster than a heap is kept.
+const FEW: usize = 4;
 
 /// The next moment of every source that has one.
 #[derive(Debug, Default)]
@@ -26,12 +30,14 @@ impl Wakes {
         if self.current[source].is_some_and(same) || self.current[source].is_none() && at.is_none() {
             return;
         }
-        self.current[source] = at.map(|at| {
+        let entry = at.map(|at| {
             self.asked = self.asked.wrapping_add(1);
-            let entry = u128::from(at.as_ns()) << 64 | u128::from(self.asked) << 32 | source as u128;
-            self.heap.push(Reverse(entry));
-            entry
+            u128::from(at.as_ns()) << 64 | u128::from(self.asked) << 32 | source as u128
         });
+        self.current[source] = entry;
+        if self.current.len() > FEW {
+            self.heap.extend(entry.map(Reverse));
+        }
     }
 
     /// The earliest moment.
@@ -43,12 +49,18 @@ impl Wakes {
     pub(crate) fn take(&mut self, now: Instant) -> Option<usize> {
         let entry = self.settle().filter(|&entry| moment(entry) <= now)?;
         let source = entry as u32 as usize;
-        self.heap.pop();
+        if self.current.len() > FEW {
+            self.heap.pop();
+        }
         self.current[source] = None;
         Some(source)
     }
 
+    #[inline]
     fn settle(&mut self) -> Option<u128> {
+        if self.current.len() <= FEW {
+            return self.current.iter().flatten().min().copied();
+        }
         while let Some(&Reverse(entry)) = self.heap.peek() {
             if self.current[entry as u32 as usize] == Some(entry) {
                 return Some(entry);
@@ -69,8 +81,14 @@ mod tests {
 
     #[test]
     fn equal_moments_are_first_come_first_served_and_a_changed_mind_counts_once() {
+        for sources in [3, FEW, FEW + 1, 100] {
+            first_come_first_served(sources);
+        }
+    }
+
+    fn first_come_first_served(sources: usize) {
         let at = Instant::from_ns;
-        let mut wakes = Wakes::new(3);
+        let mut wakes = Wakes::new(sources);
         wakes.set(2, Some(at(5)));
         wakes.set(0, Some(at(5)));
         wakes.set(1, Some(at(3)));

@@ -104,18 +104,18 @@ impl LookAhead {
     /// Of the segments that `start..end` begins in or goes on behind, one that holds all of it, or else the one that
     /// reaches furthest.
     pub(super) fn segment_of(&self, start: u64, end: u64) -> Option<usize> {
-        let mut furthest: Option<usize> = None;
+        let mut furthest: Option<(usize, u64)> = None;
         for (index, segment) in self.segments.iter().enumerate() {
             if segment.continues_at(start) {
                 if end <= segment.end {
                     return Some(index);
                 }
-                if furthest.is_none_or(|other| self.segments[other].end < segment.end) {
-                    furthest = Some(index);
+                if furthest.is_none_or(|(_, reached)| reached < segment.end) {
+                    furthest = Some((index, segment.end));
                 }
             }
         }
-        furthest
+        furthest.map(|(index, _)| index)
     }
 
     /// Is all of a read up to `end` that begins in `segment` in the buffer?
@@ -292,7 +292,8 @@ impl LookAhead {
 
     /// The segment that has not been used for longest.
     fn oldest(&self) -> usize {
-        (0..self.segments.len()).min_by_key(|&index| self.segments[index].used).expect("at least one segment")
+        let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.used);
+        oldest.expect("at least one segment").0
     }
 
     /// Where the look-ahead for a read of `start..end` stops.

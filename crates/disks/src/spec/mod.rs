@@ -223,6 +223,15 @@ pub fn presets() -> Vec<DiskSpec> {
     PRESETS.iter().map(|(name, text)| parse(name, text).expect("a test loads every preset")).collect()
 }
 
+/// Every preset's name and description, without reading the rest of it: what a list needs.
+pub fn preset_descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PRESETS.iter().map(|(name, text)| {
+        let line = text.lines().find_map(|line| line.strip_prefix("description = \""));
+        let description = line.and_then(|rest| rest.strip_suffix('"'));
+        (*name, description.expect("a test reads every description"))
+    })
+}
+
 fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|(name, _)| *name)
 }

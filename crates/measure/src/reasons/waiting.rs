@@ -8,7 +8,7 @@ use super::submitters::Asker;
 use crate::histogram::Histogram;
 
 /// How the requests of one direction waited.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waiting {
     /// How long each waited.
     pub histogram: Histogram,
@@ -36,12 +36,6 @@ impl Longest {
     /// How much of that was for this cause.
     pub fn on(&self, cause: Cause) -> Span {
         Span::from_ns(self.ns[cause.index()])
-    }
-}
-
-impl Default for Waiting {
-    fn default() -> Waiting {
-        Waiting { histogram: Histogram::with_room_for(Span::from_secs(60)), ns: [0; Cause::COUNT], longest: None }
     }
 }
 

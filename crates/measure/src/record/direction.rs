@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Priority, Span};
+use blksched::Priority;
 
 use super::rate::Rate;
 use crate::histogram::Histogram;
 use crate::moments::Moments;
 
-/// Latencies up to this are counted without allocating.
-const ROOM: Span = Span::from_secs(60);
-
 /// What came of one job's reads, writes, discards or flushes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Direction {
     /// I/Os completed.
     pub ios: u64,
@@ -38,34 +35,7 @@ pub struct Direction {
     pub by_priority: BTreeMap<Priority, Histogram>,
 }
 
-impl Default for Direction {
-    fn default() -> Direction {
-        Direction::with(Histogram::with_room_for(ROOM))
-    }
-}
-
 impl Direction {
-    /// One that is seldom used, and so reserves no room.
-    pub(super) fn rare() -> Direction {
-        Direction::with(Histogram::new())
-    }
-
-    fn with(clat: Histogram) -> Direction {
-        Direction {
-            ios: 0,
-            bytes: 0,
-            slat: Moments::default(),
-            clat,
-            lat: Moments::default(),
-            waiting: Moments::default(),
-            service: Moments::default(),
-            rate: Rate::default(),
-            slats: None,
-            lats: None,
-            by_priority: BTreeMap::new(),
-        }
-    }
-
     pub(crate) fn merge(&mut self, other: &Direction) {
         self.ios += other.ios;
         self.bytes += other.bytes;

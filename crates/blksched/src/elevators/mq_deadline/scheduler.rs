@@ -67,6 +67,10 @@ impl MqDeadline {
         }
         let any = Age::any(self.jiffies.tick(cx.now));
         for rank in Rank::ALL {
+            // A class with nothing queued or in flight has no answer, and asking changes nothing.
+            if !self.classes[rank].is_busy() {
+                continue;
+            }
             match self.pick(cx, rank, any) {
                 Pick::Taken { rq, .. } => {
                     if several {
@@ -77,10 +81,8 @@ impl MqDeadline {
                 Pick::TooYoung { queued } => self.ahead_of_time = Some(queued as Tick),
                 Pick::Nothing => {}
             }
-            if self.classes[rank].is_busy() {
-                cx.explain(Reason::ClassBlocks { class: rank.class() });
-                return None;
-            }
+            cx.explain(Reason::ClassBlocks { class: rank.class() });
+            return None;
         }
         None
     }
