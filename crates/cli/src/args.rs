@@ -276,6 +276,9 @@ pub(crate) struct ExperimentArguments {
     /// Run every experiment that comes with the program
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
+    /// The first seed [default: as the experiment says, mostly 1]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
     /// How many seeds each is run with [default: as the experiment says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
@@ -308,7 +311,7 @@ Examples:
   blksched experiment horror
   blksched experiment readers-vs-dd --vmstat
   blksched experiment --all
-  blksched experiment my/experiment.toml --seeds 20 --json
+  blksched experiment my/experiment.toml --seed 21 --seeds 20 --json
 
 Exit code 1 says that a row which is claimed lies outside of its bound.";
 

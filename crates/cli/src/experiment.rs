@@ -20,7 +20,10 @@ use crate::output;
 use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Result<(), Failure> {
-    let experiments = chosen(arguments, catalogue)?;
+    let mut experiments = chosen(arguments, catalogue)?;
+    if let Some(seed) = arguments.seed {
+        experiments.iter_mut().for_each(|experiment| experiment.first_seed = seed);
+    }
     if experiments.is_empty() {
         return Ok(output::print(&page::list(&load_all(catalogue)?))?);
     }

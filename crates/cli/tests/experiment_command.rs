@@ -94,3 +94,17 @@ fn what_is_no_experiment_is_refused_with_the_nearest() {
     let (_, complaint) = texts(&blksched(&["experiment", &path]));
     assert!(complaint.contains(".toml:18:9: ") && complaint.ends_with("did you mean `finish`?\n"), "{complaint}");
 }
+
+#[test]
+fn another_first_seed_gives_other_numbers_and_the_same_one_the_same() {
+    let run = |seed: &str| output_of(&["experiment", "rbtree-scores", "--seeds", "1", "--seed", seed, "--csv"]);
+    let (one, again, other) = (run("1"), run("1"), run("8"));
+    assert_eq!(one, again);
+    assert!(one != other && other.contains(",8,"), "{other}");
+}
+
+fn output_of(arguments: &[&str]) -> String {
+    let output = blksched(arguments);
+    assert!(output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stdout).expect("text")
+}

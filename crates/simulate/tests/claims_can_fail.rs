@@ -1,10 +1,13 @@
 //! Negative controls: every claimed row of every experiment falls outside of its bound when something that it is about
 //! is taken away or exchanged. A row that everything fits into would prove nothing.
 //!
-//! A control says what is changed and which rows break; together they name every claimed row. One seed is enough: a row
-//! that only the mean over seeds can break is claimed too narrowly to be shown here.
+//! A control says what is changed and which rows break; together they name every claimed row. What is changed is a
+//! scheduler, a knob, a disk or a load that is wrong for what the row says, never two results exchanged. Each is run with
+//! two seeds (or two groups of seeds, where a row speaks of a distribution), and without the change the row is inside
+//! at those very seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use blksched::Catalogue;
 use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome, Row};
@@ -17,6 +20,12 @@ mod claims {
     pub mod nvme;
 }
 
+/// An experiment, how many seeds its rows take together, and its controls.
+pub type Controls = (&'static str, u64, &'static [Control]);
+
+const CONTROLS: [&[Controls]; 5] =
+    [claims::deadline::ALL, claims::cfq::ALL, claims::bfq::ALL, claims::controllers::ALL, claims::nvme::ALL];
+
 /// What is changed. Runs go by patterns: one `*` stands for anything.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
@@ -26,8 +35,8 @@ pub enum Change {
     Knob(&'static str, &'static str, i64),
     /// The experiment's file says this instead.
     Text(&'static str, &'static str),
-    /// The second run's outcome stands in for the first one's.
-    Run(&'static str, &'static str),
+    /// The `[[run]]` that is called so in the file also sets this address to this value.
+    Set(&'static str, &'static str, &'static str),
 }
 
 /// Changes and the rows that they break, by their table's place and the labels; `*` stands for anything.
@@ -38,13 +47,17 @@ pub struct Control {
     pub breaks: &'static [(usize, &'static [&'static str])],
 }
 
-/// The controls of one experiment, which name every row that it claims.
-pub fn every_claim_fails_under(name: &str, controls: &[Control]) {
+/// The controls of one experiment break every row that it claims.
+pub fn every_claim_fails(name: &str) {
+    let of_all = CONTROLS.iter().flat_map(|all| all.iter());
+    let (_, together, controls) = of_all.into_iter().find(|(of, ..)| *of == name).expect("it has controls");
     let mut simulated = BTreeMap::new();
     let mut broken = BTreeSet::new();
-    for control in controls {
-        let breaks = rows_that_break(name, control, &mut simulated);
-        broken.extend(breaks);
+    for control in *controls {
+        for group in 0..2 {
+            let seeds = 1 + group * together..1 + (group + 1) * together;
+            broken.extend(rows_that_break(name, control, seeds, &mut simulated));
+        }
     }
     let experiment = load(name, &[]);
     let rows = claimed(&experiment).map(|(place, row)| (place, row.label.clone()));
@@ -53,51 +66,61 @@ pub fn every_claim_fails_under(name: &str, controls: &[Control]) {
 }
 
 type RowName = (usize, String);
+/// What runs without a change came to, by name and seed.
+type Simulated = BTreeMap<(String, u64), Outcome>;
 
-fn rows_that_break(name: &str, control: &Control, simulated: &mut BTreeMap<String, Outcome>) -> Vec<RowName> {
-    let mut experiment = load(name, control.changes);
+fn rows_that_break(name: &str, control: &Control, seeds: Range<u64>, simulated: &mut Simulated) -> Vec<RowName> {
     let meant = |place: usize, label: &str| {
         let labels = control.breaks.iter().filter(|(table, _)| *table == place).flat_map(|(_, labels)| *labels);
         labels.into_iter().any(|wanted| fits(wanted, label))
     };
-    for (place, table) in experiment.tables.iter_mut().enumerate() {
-        table.rows.retain(|row| row.claimed && meant(place, &row.label));
-    }
+    let with = |changes: &[Change]| {
+        let mut experiment = load(name, changes);
+        for (place, table) in experiment.tables.iter_mut().enumerate() {
+            table.rows.retain(|row| row.claimed && meant(place, &row.label));
+        }
+        (experiment.shows, experiment.whys) = (Vec::new(), Vec::new());
+        experiment
+    };
+    let mut usual = with(&[]);
     let named: usize = control.breaks.iter().map(|(_, labels)| labels.len()).sum();
-    let rows: Vec<RowName> = claimed(&experiment).map(|(place, row)| (place, row.label.clone())).collect();
+    let rows: Vec<RowName> = claimed(&usual).map(|(place, row)| (place, row.label.clone())).collect();
     assert!(rows.len() >= named, "{name}: a control names a row that is not claimed: {:?}", control.breaks);
-    (experiment.shows, experiment.whys) = (Vec::new(), Vec::new());
-    let outcomes = outcomes(&mut experiment, control.changes, simulated);
-    let answer = experiment.answer(&outcomes);
-    let still = answer.rows().zip(&rows).filter(|(row, _)| row.inside == Some(true));
-    let still: Vec<String> = still.map(|(row, (place, label))| format!("{place} `{label}`: {}", row.ours)).collect();
-    assert!(still.is_empty(), "{name}: still inside under {:?}:\n{}", control.changes, still.join("\n"));
+    let mut judge = |experiment: &mut Experiment, changes: &[Change], expected: bool, how: &str| {
+        let outcomes = outcomes(experiment, changes, seeds.clone(), simulated);
+        let answer = experiment.answer(&outcomes);
+        let wrong = answer.rows().zip(&rows).filter(|(row, _)| (row.inside == Some(true)) != expected);
+        let wrong: Vec<String> =
+            wrong.map(|(row, (place, label))| format!("{place} `{label}`: {}", row.ours)).collect();
+        assert!(wrong.is_empty(), "{name}, seeds {seeds:?}: {how} {changes:?}:\n{}", wrong.join("\n"));
+    };
+    judge(&mut usual, &[], true, "outside without any change");
+    judge(&mut with(control.changes), control.changes, false, "still inside under");
     rows
 }
 
-/// One outcome per run that its rows need; the others are dropped.
+/// One outcome per seed and run that its rows need; the other runs are dropped.
 fn outcomes(
     experiment: &mut Experiment,
     changes: &[Change],
-    simulated: &mut BTreeMap<String, Outcome>,
+    seeds: Range<u64>,
+    simulated: &mut Simulated,
 ) -> Vec<Outcome> {
-    let all = experiment.runs.clone();
     let needed = needed(experiment);
     experiment.runs.retain(|run| needed.iter().any(|pattern| fits(pattern, &run.name)));
-    let mut of = |name: &str| {
-        let stands_in = changes.iter().find_map(|change| match change {
-            Change::Run(instead_of, wrong) if *instead_of == name => Some(*wrong),
-            _ => None,
-        });
-        let name = stands_in.unwrap_or(name);
-        let mut run = all.iter().find(|run| run.name == name).unwrap_or_else(|| panic!("no run {name}")).clone();
-        if !changed(&mut run, changes) && !changes.iter().any(|change| matches!(change, Change::Text(..))) {
-            let outcome = simulated.entry(name.to_owned()).or_insert_with(|| run.simulate(1).expect("it runs"));
-            return outcome.clone();
-        }
-        run.simulate(1).expect("it runs")
+    let is_new_text = changes.iter().any(|change| matches!(change, Change::Text(..) | Change::Set(..)));
+    let of = |run: &mut blksched_simulate::experiment::Run| {
+        let is_usual = !changed(run, changes) && !is_new_text;
+        let of_seed = |seed: u64| match is_usual {
+            true => {
+                let usual = || run.simulate(seed).expect("it runs");
+                simulated.entry((run.name.clone(), seed)).or_insert_with(usual).clone()
+            }
+            false => run.simulate(seed).expect("it runs"),
+        };
+        seeds.clone().map(of_seed).collect::<Vec<_>>()
     };
-    experiment.runs.iter().map(|run| of(&run.name)).collect()
+    experiment.runs.iter_mut().flat_map(of).collect()
 }
 
 /// Sets what `changes` say of this run; is it another one then?
@@ -129,6 +152,11 @@ fn load(name: &str, changes: &[Change]) -> Experiment {
             assert!(text.contains(from), "{name}: {from}");
             text = text.replace(from, to);
         }
+        if let Change::Set(run, address, value) = change {
+            let head = format!("name = \"{run}\"\n");
+            assert!(text.contains(&head), "{name}: {run}");
+            text = text.replace(&head, &format!("{head}set.{address} = \"{value}\"\n"));
+        }
     }
     let beside = |file: &str| {
         let found = builtin.files.iter().find(|(name, _)| *name == file);
@@ -159,16 +187,21 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 #[test]
 fn there_are_controls_for_every_experiment_that_claims_something() {
-    let of_all = [
-        claims::deadline::NAMES,
-        claims::cfq::NAMES,
-        claims::bfq::NAMES,
-        claims::controllers::NAMES,
-        claims::nvme::NAMES,
-    ];
-    let known: BTreeSet<&str> = of_all.concat().into_iter().collect();
+    let known: BTreeSet<&str> = CONTROLS.concat().into_iter().map(|(name, ..)| name).collect();
     for builtin in BUILTINS {
         let claims = claimed(&load(builtin.name, &[])).next().is_some();
         assert_eq!(claims, known.contains(builtin.name), "{}", builtin.name);
+    }
+}
+
+#[test]
+fn every_value_that_a_row_hangs_on_is_fitted_given_or_assumed_in_so_many_words() {
+    for builtin in BUILTINS {
+        let silent = load(builtin.name, &[]).undeclared();
+        assert!(
+            silent.is_empty(),
+            "{}: say of {silent:?} why it is so: [[fit]], [[given]] or [[assumed]]",
+            builtin.name
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 use blksched::Dir;
 use blksched_measure::{Cause, Sample};
-use blksched_simulate::experiment::{Outcome, RowAnswer, Run};
+use blksched_simulate::experiment::{Fit, Outcome, RowAnswer, Run};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,9 +16,14 @@ struct Report<'a> {
     version: &'static str,
     experiment: &'a str,
     source: &'a str,
+    machine: Option<&'a str>,
     seed: u64,
     seeds: u32,
     rows: Vec<Row<'a>>,
+    /// Values that were chosen because they fit, that the source gives, that nobody says.
+    fitted: Vec<Reason<'a>>,
+    given: Vec<Reason<'a>>,
+    assumed: Vec<Reason<'a>>,
     /// What is printed in its source's own layout; left out if there is nothing.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     show: &'a [String],
@@ -26,9 +31,24 @@ struct Report<'a> {
     runs: Vec<Value>,
 }
 
+/// A value, and why it is this one.
+#[derive(Serialize)]
+struct Reason<'a> {
+    what: &'a str,
+    value: &'a str,
+    why: &'a str,
+}
+
+fn reasons(all: &[Fit]) -> Vec<Reason<'_>> {
+    all.iter().map(|Fit { what, value, why }| Reason { what, value, why }).collect()
+}
+
 /// A number that is none (a run that did not end) is `null`.
 #[derive(Serialize)]
 struct Row<'a> {
+    /// No other row of the program has this one: experiment, table and row, counted from 1.
+    id: String,
+    table: &'a str,
     label: &'a str,
     unit: &'a str,
     mail: Option<f64>,
@@ -38,6 +58,9 @@ struct Row<'a> {
     n: usize,
     ci95: Option<[f64; 2]>,
     values: &'a [f64],
+    /// What is made of the seeds' values, and how the bound is meant.
+    statistic: &'static str,
+    bound: Option<&'static str>,
     low: Option<f64>,
     high: Option<f64>,
     inside: Option<bool>,
@@ -61,9 +84,13 @@ fn report(answered: &Answered) -> Report<'_> {
         version: env!("CARGO_PKG_VERSION"),
         experiment: &experiment.name,
         source: &experiment.source,
+        machine: experiment.machine.as_deref(),
         seed: experiment.first_seed,
         seeds: *seeds,
-        rows: answered.answer.rows().map(row).collect(),
+        rows: rows(answered),
+        fitted: reasons(&experiment.fits),
+        given: reasons(&experiment.given),
+        assumed: reasons(&experiment.assumed),
         show: &answered.answer.shows,
         why: &answered.answer.why,
         runs: runs.map(|(run, outcomes)| run_of(run, outcomes)).collect(),
@@ -118,8 +145,34 @@ fn waits(dir: Dir, outcomes: &[Outcome]) -> Value {
     json!({ "direction": dir.to_string(), "requests": requests, "queued_ns": queued.collect::<Vec<_>>() })
 }
 
-fn row(row: &RowAnswer) -> Row<'_> {
+fn rows(answered: &Answered) -> Vec<Row<'_>> {
+    let mut all = Vec::new();
+    for (nth, table) in answered.answer.tables.iter().enumerate() {
+        for (place, one) in table.rows.iter().enumerate() {
+            let id = format!("{}/{}/{}", answered.experiment.name, nth + 1, place + 1);
+            all.push(row(id, &table.title, one));
+        }
+    }
+    all
+}
+
+/// How a row's bound is meant; `None` if there is none.
+fn bound(row: &RowAnswer) -> Option<&'static str> {
+    let has_ends = row.low.is_some() || row.high.is_some();
+    match (row.covers_mail, row.each_seed, has_ends) {
+        (true, ..) => Some("the seeds' range holds the published value"),
+        (false, true, true) => Some("each seed"),
+        (false, false, true) => Some("statistic"),
+        (false, _, false) => None,
+    }
+}
+
+fn row<'a>(id: String, table: &'a str, row: &'a RowAnswer) -> Row<'a> {
     Row {
+        id,
+        table,
+        statistic: row.statistic.name(),
+        bound: bound(row),
         label: &row.label,
         unit: &row.unit,
         mail: row.mail,

@@ -39,7 +39,9 @@ fn page(answered: &Answered, vmstat: Vmstat) -> String {
     let Answered { experiment, answer, seeds, outcomes } = answered;
     let plural = if *seeds == 1 { "" } else { "s" };
     let Experiment { name, title, source, .. } = experiment;
-    let mut text = format!("{name}: {title}\n{source}; {seeds} seed{plural} from {}\n\n", experiment.first_seed);
+    let machine = experiment.machine.as_ref().map_or(String::new(), |machine| format!("; on {machine}"));
+    let mut text =
+        format!("{name}: {title}\n{source}; {seeds} seed{plural} from {}{machine}\n\n", experiment.first_seed);
     if vmstat == Vmstat::Running {
         text += &vmstat::text(experiment, outcomes, *seeds as usize);
     }

@@ -2,9 +2,6 @@
 
 use blksched_simulate::experiment::{Experiment, Outcome, Second};
 
-/// The timer of 2.5 on a PC interrupts so often a second; vmstat counts it in.
-const TIMER: u64 = 1000;
-
 const HEAD: &str = concat!(
     "   procs                      memory      swap          io     system         cpu\n",
     " r  b  w   swpd   free   buff  cache   si   so    bi    bo   in    cs  us  sy  id\n",
@@ -13,14 +10,16 @@ const HEAD: &str = concat!(
 /// The first seed's runs.
 pub(super) fn text(experiment: &Experiment, outcomes: &[Outcome], seeds: usize) -> String {
     let run = |(nth, run): (usize, &blksched_simulate::experiment::Run)| {
-        let lines: String = outcomes[nth * seeds].timeline.seconds().iter().map(line).collect();
+        let lines: String =
+            outcomes[nth * seeds].timeline.seconds().iter().map(|second| line(second, experiment.timer)).collect();
         format!("{}, seed {}\n{HEAD}{lines}\n", run.name, experiment.first_seed)
     };
     experiment.runs.iter().enumerate().map(run).collect()
 }
 
-fn line(second: &Second) -> String {
+/// `timer`: so often a second the machine's timer interrupts; vmstat counts it in.
+fn line(second: &Second, timer: u32) -> String {
     let Second { read, written, interrupts } = second;
-    let (bi, bo, irqs) = (read / 2, written / 2, TIMER + interrupts);
+    let (bi, bo, irqs) = (read / 2, written / 2, u64::from(timer) + interrupts);
     format!(" -  -  -      -      -      -      -    -    - {bi:>5} {bo:>5} {irqs:>4}     -   -   -   -\n")
 }

@@ -28,11 +28,12 @@ macro_rules! builtins {
 
 /// All of them, in the order in which they are listed.
 pub const BUILTINS: &[Builtin] = builtins![
-    "horror",
+    "horror" with "../machines/morton-2002.toml",
     "horror-scsi",
-    "readers-vs-dd",
+    "readers-vs-dd" with "../machines/morton-2002.toml",
     "rbtree-scores",
     "morton-2003",
+    "axboe-2004" with "load.fio" with "../machines/axboe-2004.toml",
     "dump",
     "nfs",
     "four-dd",

@@ -8,6 +8,8 @@ use super::scene::Setting;
 pub(super) struct RunSpec {
     pub(super) name: Located<String>,
     pub(super) settings: Vec<Setting>,
+    /// The addresses of its sweeps, and those that the machine explains.
+    pub(super) explained: Vec<String>,
 }
 
 /// Every run of a `[[run]]` table on top of what is set for all.
@@ -25,7 +27,7 @@ pub(super) fn runs(section: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpe
     if let Some((address, _)) = sweeps.iter().find(|(_, values)| values.is_empty()) {
         return Err(section.source.complain(&address.at, format!("`{}` takes no value at all", address.value)));
     }
-    let mut runs = vec![RunSpec { name: name.clone(), settings }];
+    let mut runs = vec![RunSpec { name: name.clone(), settings, explained: Vec::new() }];
     for sweep in &sweeps {
         runs = runs.iter().flat_map(|run| vary(run, sweep)).collect();
     }
@@ -38,7 +40,8 @@ fn vary(run: &RunSpec, (address, values): &Leaf) -> Vec<RunSpec> {
         let mut settings = run.settings.clone();
         replace(&mut settings, address, value);
         let name = run.name.value.replace(&format!("{{{}}}", address.value), &value.value);
-        RunSpec { name: Located { value: name, at: run.name.at.clone() }, settings }
+        let explained = run.explained.iter().chain([&address.value]).cloned().collect();
+        RunSpec { name: Located { value: name, at: run.name.at.clone() }, settings, explained }
     };
     values.iter().map(with).collect()
 }

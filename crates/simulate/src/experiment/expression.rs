@@ -46,18 +46,22 @@ enum Reducer {
     Mean,
     Median,
     Sum,
-    Second,
-    Third,
+    /// So many values are less, or as much and before it.
+    Nth(usize),
 }
 
-const REDUCERS: [(&str, Reducer); 7] = [
+const REDUCERS: [(&str, Reducer); 11] = [
     ("min", Reducer::Min),
     ("max", Reducer::Max),
     ("mean", Reducer::Mean),
     ("median", Reducer::Median),
     ("sum", Reducer::Sum),
-    ("second", Reducer::Second),
-    ("third", Reducer::Third),
+    ("second", Reducer::Nth(1)),
+    ("third", Reducer::Nth(2)),
+    ("fourth", Reducer::Nth(3)),
+    ("fifth", Reducer::Nth(4)),
+    ("sixth", Reducer::Nth(5)),
+    ("seventh", Reducer::Nth(6)),
 ];
 
 /// What is wrong with an expression: the message, the word, the words that would be right.
@@ -182,8 +186,7 @@ impl Reducer {
             Reducer::Max => values[values.len() - 1],
             Reducer::Mean => sum / values.len() as f64,
             Reducer::Sum => sum,
-            Reducer::Second => values.get(1).copied().unwrap_or(f64::NAN),
-            Reducer::Third => values.get(2).copied().unwrap_or(f64::NAN),
+            Reducer::Nth(nth) => values.get(nth).copied().unwrap_or(f64::NAN),
             Reducer::Median if values.len() % 2 == 1 => values[middle],
             Reducer::Median => (values[middle - 1] + values[middle]) / 2.0,
         }
@@ -368,8 +371,8 @@ mod tests {
         let of = |reducer: Reducer| reducer.of(vec![3.0, 1.0, 2.0, 10.0]);
         let all = [of(Reducer::Min), of(Reducer::Max), of(Reducer::Mean), of(Reducer::Median), of(Reducer::Sum)];
         assert_eq!(all, [1.0, 10.0, 4.0, 2.5, 16.0]);
-        assert_eq!((of(Reducer::Second), of(Reducer::Third)), (2.0, 3.0));
-        assert!(Reducer::Third.of(vec![1.0, 2.0]).is_nan(), "there is none");
+        assert_eq!((of(Reducer::Nth(1)), of(Reducer::Nth(2))), (2.0, 3.0));
+        assert!(Reducer::Nth(2).of(vec![1.0, 2.0]).is_nan(), "there is none");
         assert!(Reducer::Max.of(vec![1.0, f64::NAN]).is_nan() && Reducer::Sum.of(Vec::new()).is_nan());
         assert_eq!(Operator::Divide.of(vec![2.0, 4.0], vec![2.0]), [1.0, 2.0]);
     }

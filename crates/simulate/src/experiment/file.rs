@@ -3,14 +3,17 @@
 use blksched::{Catalogue, Span};
 
 use super::expand::{self, RunSpec};
-use super::expression::{Expression, Misunderstood, fits};
-use super::reader::{ExperimentError, Located, Place, Section, Source};
+use super::expression::fits;
+use super::machine::Machine;
+use super::reader::{ExperimentError, Located, Section, Source};
+use super::rows::{Rows, TABLE};
 use super::scene::{Director, RESERVED, Setting, WorkloadSpec, kind};
-use super::spec::{Experiment, Fit, Part, Row, Run, Sentence, Statistic, TableSpec};
+use super::spec::{Experiment, Fit, Run};
 
-const TOP: [&str; 16] = [
+const TOP: [&str; 19] = [
     "title",
     "source",
+    "machine",
     "seeds",
     "first_seed",
     "until",
@@ -20,6 +23,8 @@ const TOP: [&str; 16] = [
     "show",
     "why",
     "fit",
+    "given",
+    "assumed",
     "elevator",
     "knob",
     "disk",
@@ -27,12 +32,12 @@ const TOP: [&str; 16] = [
     "host",
 ];
 const RUN: [&str; 3] = ["name", "set", "sweep"];
-const TABLE: [&str; 6] = ["title", "value", "unit", "statistic", "claimed", "rows"];
-const ROW: [&str; 11] =
-    ["label", "run", "value", "unit", "mail", "low", "high", "covers_mail", "each_seed", "claimed", "statistic"];
 
 /// How long a run lasts if nothing is said.
 const TIME: Span = Span::from_secs(60);
+
+/// So often a second a machine's timer interrupts of which nothing is said: 2.5's on a PC.
+const TIMER: u32 = 1000;
 
 /// Reads the text of a file that the experiment names, or says why it cannot.
 pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -54,9 +59,11 @@ impl Experiment {
         let document = source.parse()?;
         let keys: Vec<&str> = TOP.iter().copied().chain(["time"]).collect();
         let top = Section::open(source, "", document.get_ref(), 0..0, Some(&keys))?;
-        let (workloads, base) = workloads(&top, files)?;
+        let machine = Machine::of(&top, files)?;
+        let (workloads, base) = workloads(&top, &machine, files)?;
         let director = Director { source, catalogue, workloads: &workloads, time: TIME, read: files };
-        let specs = run_specs(&top, &base)?;
+        let mut specs = run_specs(&top, &base)?;
+        specs.iter_mut().try_for_each(|spec| machine.settle(source, spec))?;
         let until = top.texts("until")?;
         let runs = specs.iter().map(|spec| run(&director, spec, &until)).collect::<Result<Vec<_>, _>>()?;
         let reader = Rows { source, runs: &runs };
@@ -66,7 +73,11 @@ impl Experiment {
             source: top.needs_text("source")?.value,
             seeds: count(&top, "seeds", 7, 1..=10_000)? as u32,
             first_seed: count(&top, "first_seed", 1, 0..=u64::MAX)?,
-            fits: fits_of(&top, &specs)?,
+            timer: machine.hz.unwrap_or(TIMER),
+            machine: machine.title.clone(),
+            fits: reasons(&top, "fit", &specs, machine.fits)?,
+            given: reasons(&top, "given", &specs, machine.given)?,
+            assumed: reasons(&top, "assumed", &specs, machine.assumed)?,
             tables: top.tables("table", Some(&TABLE))?.iter().map(|t| reader.table(t)).collect::<Result<_, _>>()?,
             shows: reader.sentences(&top, "show")?,
             whys: reader.sentences(&top, "why")?,
@@ -92,10 +103,14 @@ fn count(
 }
 
 /// The workloads, and everything that is set for all runs.
-fn workloads(top: &Section<'_>, files: Files<'_>) -> Result<(Vec<WorkloadSpec>, Vec<Setting>), ExperimentError> {
+fn workloads(
+    top: &Section<'_>,
+    machine: &Machine,
+    files: Files<'_>,
+) -> Result<(Vec<WorkloadSpec>, Vec<Setting>), ExperimentError> {
     const FROM: [&str; 3] = ["program", "builtin", "job"];
     let mut specs: Vec<WorkloadSpec> = Vec::new();
-    let mut base = Vec::new();
+    let mut base = machine.settings.clone();
     for key in RESERVED {
         for (address, values) in top.leaves(key)? {
             set(top.source, &mut base, &address, &values)?;
@@ -177,147 +192,43 @@ fn run(director: &Director<'_>, spec: &RunSpec, until: &[Located<String>]) -> Re
             ));
         }
     }
-    Ok(Run { name: spec.name.value.clone(), scene, until: awaited, processes })
+    let setting = |setting: &Setting| (setting.address.clone(), setting.value.clone());
+    let settings = spec.settings.iter().map(setting).collect();
+    Ok(Run {
+        name: spec.name.value.clone(),
+        scene,
+        until: awaited,
+        processes,
+        settings,
+        explained: spec.explained.clone(),
+    })
 }
 
-/// The fitted values; one that names a setting shows that setting's value.
-fn fits_of(top: &Section<'_>, specs: &[RunSpec]) -> Result<Vec<Fit>, ExperimentError> {
-    let fit = |section: &Section<'_>| {
+/// Values and why they are these: the machine's, then those of the list `name`. One that names a setting shows that
+/// setting's value.
+fn reasons(
+    top: &Section<'_>,
+    name: &'static str,
+    specs: &[RunSpec],
+    of_machine: Vec<Fit>,
+) -> Result<Vec<Fit>, ExperimentError> {
+    let settings = || specs.iter().flat_map(|spec| &spec.settings);
+    let value_of = |what: &str| settings().find(|setting| setting.address == what).map(|setting| setting.value.clone());
+    let reason = |section: &Section<'_>| {
         let (what, why) = (section.needs_text("what")?, section.needs_text("why")?);
-        let settings = || specs.iter().flat_map(|spec| &spec.settings);
         let value = match section.text("value")? {
             Some(value) => value.value,
-            None => match settings().find(|setting| setting.address == what.value) {
-                Some(setting) => setting.value.clone(),
-                None => {
-                    let problem = format!("`{}` is set nowhere, and no `value` is given", what.value);
-                    return Err(top.source.unknown(
-                        &what.at,
-                        &problem,
-                        &what.value,
-                        settings().map(|s| s.address.as_str()),
-                    ));
-                }
-            },
+            None => value_of(&what.value).ok_or_else(|| {
+                let problem = format!("`{}` is set nowhere, and no `value` is given", what.value);
+                let known: std::collections::BTreeSet<&str> = settings().map(|s| s.address.as_str()).collect();
+                top.source.unknown(&what.at, &problem, &what.value, known)
+            })?,
         };
         Ok(Fit { what: what.value, value, why: why.value })
     };
-    top.tables("fit", Some(&["what", "value", "why"]))?.iter().map(fit).collect()
-}
-
-/// Reads tables, rows and sentences, which name runs and processes.
-struct Rows<'t> {
-    source: Source<'t>,
-    runs: &'t [Run],
-}
-
-impl Rows<'_> {
-    fn table(&self, section: &Section<'_>) -> Result<TableSpec, ExperimentError> {
-        let title = section.needs_text("title")?.value;
-        let rows = section.tables("rows", Some(&ROW))?;
-        if rows.is_empty() {
-            return Err(section.missing("rows"));
-        }
-        let rows = rows.iter().map(|row| self.row(section, row)).collect::<Result<_, _>>()?;
-        Ok(TableSpec { title, rows })
-    }
-
-    fn row(&self, table: &Section<'_>, row: &Section<'_>) -> Result<Row, ExperimentError> {
-        let text =
-            |key: &str| -> Result<Option<Located<String>>, ExperimentError> { Ok(row.text(key)?.or(table.text(key)?)) };
-        let number = |key: &str| -> Result<Option<f64>, ExperimentError> { Ok(row.number(key)?.map(|n| n.value)) };
-        let truth = |key: &str| -> Result<Option<bool>, ExperimentError> { Ok(row.truth(key)?.map(|t| t.value)) };
-        let value = text("value")?.ok_or_else(|| row.missing("value"))?;
-        let run = row.text("run")?;
-        let expression = self.expression(&value.value, &value.at, run.as_ref())?;
-        let label = row.text("label")?.or_else(|| run.clone()).ok_or_else(|| row.missing("label"))?.value;
-        let covers_mail = truth("covers_mail")?.unwrap_or(false);
-        let (mail, low, high) = (number("mail")?, number("low")?, number("high")?);
-        if low.zip(high).is_some_and(|(low, high)| low > high) {
-            return Err(self.source.complain(row.at(), "`low` is more than `high`"));
-        }
-        if covers_mail && mail.is_none() {
-            return Err(self.source.complain(row.at(), "`covers_mail` needs the mail's number, `mail = …`"));
-        }
-        let bounded = low.is_some() || high.is_some() || covers_mail;
-        let of_table = table.truth("claimed")?.map(|claimed| claimed.value);
-        let claimed = truth("claimed")?.or(of_table).unwrap_or(bounded);
-        if claimed && !bounded {
-            return Err(self.source.complain(row.at(), "a row that is claimed needs `low`, `high` or `covers_mail`"));
-        }
-        let statistic = match text("statistic")? {
-            None => Statistic::Mean,
-            Some(word) => Statistic::ALL.into_iter().find(|known| known.name() == word.value).ok_or_else(|| {
-                let problem = format!("`{}` is no statistic", word.value);
-                self.source.unknown(&word.at, &problem, &word.value, Statistic::ALL.map(Statistic::name))
-            })?,
-        };
-        let each_seed = truth("each_seed")?.unwrap_or(false);
-        let run = run.map(|run| run.value).unwrap_or_default();
-        let unit = text("unit")?.map(|unit| unit.value).unwrap_or_default();
-        Ok(Row { label, run, expression, unit, mail, low, high, covers_mail, each_seed, claimed, statistic })
-    }
-
-    /// Every `[[why]]`, or every `[[show]]`.
-    fn sentences(&self, top: &Section<'_>, name: &'static str) -> Result<Vec<Sentence>, ExperimentError> {
-        top.tables(name, Some(&["run", "say"]))?.iter().map(|section| self.sentence(section)).collect()
-    }
-
-    fn sentence(&self, section: &Section<'_>) -> Result<Sentence, ExperimentError> {
-        let (run, say) = (section.text("run")?, section.needs_text("say")?);
-        let mut sentence =
-            Sentence { run: run.as_ref().map(|run| run.value.clone()).unwrap_or_default(), parts: Vec::new() };
-        let mut rest = say.value.as_str();
-        while let Some((before, behind)) = rest.split_once('{') {
-            let Some((inside, after)) = behind.split_once('}') else {
-                return Err(self.source.complain(&say.at, format!("`{{{behind}` is never closed with `}}`")));
-            };
-            let (expression, places) = match inside.rsplit_once(":.") {
-                Some((expression, digits)) => {
-                    let places = digits.parse::<usize>().ok().filter(|&places| places <= 9);
-                    let problem = || format!("`:.{digits}` in `{{{inside}}}` is no number of places: expected 0 to 9");
-                    (expression, Some(places.ok_or_else(|| self.source.complain(&say.at, problem()))?))
-                }
-                None => (inside, None),
-            };
-            let expression = self.expression(expression, &say.at, run.as_ref())?;
-            sentence.parts.extend([Part::Words(before.to_owned()), Part::Number(expression, places)]);
-            rest = after;
-        }
-        sentence.parts.push(Part::Words(rest.to_owned()));
-        Ok(sentence)
-    }
-
-    /// An expression whose every run and process exists.
-    fn expression(&self, text: &str, at: &Place, run: Option<&Located<String>>) -> Result<Expression, ExperimentError> {
-        let expression = Expression::parse(text).map_err(|error| self.misunderstood(text, at, error))?;
-        let named = expression.runs().into_iter().map(|name| (name, at));
-        for (pattern, at) in named.chain(run.map(|run| (run.value.as_str(), &run.at))) {
-            if !self.runs.iter().any(|run| fits(pattern, &run.name)) {
-                let known = self.runs.iter().map(|run| run.name.as_str());
-                return Err(self.source.unknown(at, &format!("`{pattern}` is no run"), pattern, known));
-            }
-        }
-        if run.is_none() && !expression.names_every_run() {
-            return Err(self.source.complain(at, format!("`{text}` does not say of which run: `run = …` or `…@run`")));
-        }
-        for pattern in expression.processes() {
-            let processes = || self.runs.iter().flat_map(|run| &run.processes);
-            if !processes().any(|name| fits(pattern, name)) {
-                let mut known: Vec<&str> = processes().map(String::as_str).collect();
-                known.sort_unstable();
-                known.dedup();
-                return Err(self.source.unknown(at, &format!("`{pattern}` is no process"), pattern, known));
-            }
-        }
-        Ok(expression)
-    }
-
-    fn misunderstood(&self, text: &str, at: &Place, error: Misunderstood) -> ExperimentError {
-        let problem = format!("in `{text}`: {}", error.problem);
-        if error.known.is_empty() {
-            return self.source.complain(at, problem);
-        }
-        self.source.unknown(at, &problem, &error.word, error.known)
-    }
+    of_machine
+        .into_iter()
+        .map(Ok)
+        .chain(top.tables(name, Some(&["what", "value", "why"]))?.iter().map(reason))
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use super::expression::Expression;
 use super::outcome::Outcome;
-use super::spec::{Experiment, Part, Row, Sentence, TableSpec};
+use super::spec::{Experiment, Part, Row, Sentence, Statistic, TableSpec};
 
 /// What an experiment came to.
 #[derive(Clone, Debug)]
@@ -47,6 +47,10 @@ pub struct RowAnswer {
     pub high: Option<f64>,
     /// The published value must lie between our least and our greatest.
     pub covers_mail: bool,
+    /// Every seed must lie inside, not only their statistic.
+    pub each_seed: bool,
+    /// What is made of the seeds' values.
+    pub statistic: Statistic,
     /// Is ours inside? `None` if there is no bound.
     pub inside: Option<bool>,
     /// Is it an error if it is not?
@@ -110,6 +114,8 @@ impl Seen<'_> {
             low: row.low,
             high: row.high,
             covers_mail: row.covers_mail,
+            each_seed: row.each_seed,
+            statistic: row.statistic,
             claimed: row.claimed,
             values,
         }
@@ -160,7 +166,6 @@ pub fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::Statistic;
     use super::*;
 
     fn row(low: Option<f64>, high: Option<f64>) -> Row {
@@ -176,6 +181,8 @@ mod tests {
             each_seed: false,
             claimed: true,
             statistic: Statistic::Mean,
+            again: false,
+            largest: false,
         }
     }
 

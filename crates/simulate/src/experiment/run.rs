@@ -70,6 +70,10 @@ fn outcome(mut world: World<Ear, Clerk>) -> Outcome {
             process.share = time.share;
         }
     }
+    // Under a scheduler without turns, what a process was given of the disk's time.
+    if ear.reasons.turns().began == 0 {
+        processes.iter_mut().for_each(|process| process.served = process.share.given);
+    }
     let Ear { reasons, tally, timeline } = ear;
     Outcome { processes, timeline, reasons, tally, elapsed: now.since(Instant::ZERO), hash: world.hash() }
 }

@@ -1,6 +1,8 @@
 //! An experiment: what is run, what is measured, what somebody published, and what is claimed.
 
-use super::expression::Expression;
+use std::collections::BTreeSet;
+
+use super::expression::{Expression, fits};
 use super::scene::Scene;
 
 /// An experiment, read and checked.
@@ -16,8 +18,16 @@ pub struct Experiment {
     pub seeds: u32,
     /// The first of them.
     pub first_seed: u64,
+    /// What the machine is called that it shares with others.
+    pub machine: Option<String>,
+    /// How often a second the machine's timer interrupts.
+    pub timer: u32,
     /// Values chosen because they fit.
     pub fits: Vec<Fit>,
+    /// Values that the source says.
+    pub given: Vec<Fit>,
+    /// Values that nobody says, chosen before a result had been seen or without regard to it.
+    pub assumed: Vec<Fit>,
     /// What is run.
     pub runs: Vec<Run>,
     /// What is printed.
@@ -28,15 +38,37 @@ pub struct Experiment {
     pub whys: Vec<Sentence>,
 }
 
-/// A value that was chosen, or changed, after a result had been seen.
+/// A value that differs from its default, and why it is this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fit {
-    /// What was fitted, by its address.
+    /// Whose value, by its address.
     pub what: String,
-    /// To what.
+    /// The value.
     pub value: String,
-    /// Within which limits, and what other values do.
+    /// Who says so; or within which limits it was chosen, and what other values do.
     pub why: String,
+}
+
+impl Experiment {
+    /// Settings of runs that a row reads, a row that is claimed or has a published value beside it, of which nothing
+    /// is said: neither fitted, nor given by the source, nor assumed. Schedulers, their knobs, times, and what a run's
+    /// name says are what is tried; everything else must be owned up to.
+    pub fn undeclared(&self) -> BTreeSet<String> {
+        let rows = self.tables.iter().flat_map(|table| &table.rows).filter(|row| row.claimed || row.mail.is_some());
+        let patterns: Vec<&str> = rows.flat_map(|row| row.expression.runs().into_iter().chain([&*row.run])).collect();
+        let said = |address: &str| {
+            let all = self.fits.iter().chain(&self.given).chain(&self.assumed);
+            all.into_iter().any(|reason| fits(&reason.what, address))
+        };
+        let is_tried = |address: &str| {
+            let (head, tail) = address.split_once('.').unwrap_or((address, ""));
+            matches!(head, "elevator" | "time" | "knob") || tail == "start"
+        };
+        let read = self.runs.iter().filter(|run| patterns.iter().any(|pattern| fits(pattern, &run.name)));
+        let settings = read.flat_map(|run| run.settings.iter().filter(|(address, _)| !run.explained.contains(address)));
+        let open = settings.filter(|(address, _)| !is_tried(address) && !said(address));
+        open.map(|(address, _)| address.clone()).collect()
+    }
 }
 
 /// One run.
@@ -50,6 +82,11 @@ pub struct Run {
     pub until: Vec<usize>,
     /// The names of its processes.
     pub processes: Vec<String>,
+    /// Everything that was set for it: address and value.
+    pub settings: Vec<(String, String)>,
+    /// Which of these addresses need no reason here: its name says them, because it is one of a sweep, or the machine
+    /// has it.
+    pub explained: Vec<String>,
 }
 
 /// A table.
@@ -86,6 +123,10 @@ pub struct Row {
     pub claimed: bool,
     /// What is made of the seeds' values.
     pub statistic: Statistic,
+    /// Its published number is another row's as well, or made of others', and counts there.
+    pub again: bool,
+    /// It is the largest of many, which no two runs have alike.
+    pub largest: bool,
 }
 
 /// What is made of the seeds' values.

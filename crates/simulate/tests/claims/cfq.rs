@@ -1,170 +1,180 @@
 //! Controls of the experiments about CFQ.
 
-use crate::Change::{Elevator, Knob, Run, Text};
-use crate::{Control, every_claim_fails_under};
+use crate::Change::{Elevator, Knob, Set, Text};
+use crate::{Control, Controls, every_claim_fails};
 
-pub const NAMES: &[&str] = &["dump", "nfs", "four-dd", "fairness-fio", "async-ramp-up", "cfq-on-ssd"];
+/// Experiment, seeds that its rows take together, controls.
+pub const ALL: &[Controls] = &[
+    ("dump", 1, DUMP),
+    ("nfs", 1, NFS),
+    ("four-dd", 10, FOUR_DD),
+    ("fairness-fio", 7, FAIRNESS_FIO),
+    ("async-ramp-up", 1, ASYNC_RAMP_UP),
+    ("cfq-on-ssd", 1, CFQ_ON_SSD),
+];
+
+const DUMP: &[Control] = &[
+    // Without idling.
+    Control {
+        changes: &[Knob("jump", "slice_idle", 0)],
+        breaks: &[(0, &["vanilla: a cooperator is served next, once", "patched / vanilla"])],
+    },
+    // Without merging.
+    Control {
+        changes: &[Elevator("merge", "cfq@2.6.32")],
+        breaks: &[
+            (0, &["patched: cooperators share a queue", "patched / vanilla", "patched / deadline"]),
+            (3, &["in order: readers that changed to a shared queue"]),
+        ],
+    },
+    // Without jumping.
+    Control {
+        changes: &[Elevator("jump", "cfq@2.6.32+cooperation=none")],
+        breaks: &[(0, &["no cooperators / vanilla"])],
+    },
+    // Access turns random where it should not, and does not where it should.
+    Control {
+        changes: &[Set("merge", "dump.random_chunks", "250")],
+        breaks: &[(3, &["in order: readers that got one of their own again"])],
+    },
+    Control {
+        changes: &[Text("random_chunks = 250", "random_chunks = 0")],
+        breaks: &[(3, &["then at random: readers that got one of their own again"])],
+    },
+];
 
 #[test]
 fn dump() {
-    let controls = [
-        // Without idling.
-        Control {
-            changes: &[Run("jump", "jump, slice_idle 0ms")],
-            breaks: &[(0, &["vanilla: a cooperator is served next, once", "patched / vanilla"])],
-        },
-        // Without merging.
-        Control {
-            changes: &[Run("merge", "jump")],
-            breaks: &[
-                (0, &["patched: cooperators share a queue", "patched / vanilla", "patched / deadline"]),
-                (1, &["in order: readers that changed to a shared queue"]),
-            ],
-        },
-        // Without jumping.
-        Control { changes: &[Run("jump", "none")], breaks: &[(0, &["no cooperators / vanilla"])] },
-        // Access turns random, and where it should it does not.
-        Control {
-            changes: &[Run("merge", "random"), Run("random", "merge")],
-            breaks: &[
-                (1, &["in order: readers that got one of their own again"]),
-                (1, &["then at random: readers that got one of their own again"]),
-            ],
-        },
-    ];
-    every_claim_fails_under("dump", &controls);
+    every_claim_fails("dump");
 }
+
+const NFS: &[Control] = &[
+    // Without idling for the wrong thread.
+    Control { changes: &[Elevator("jump*", "cfq@2.6.33")], breaks: &[(0, &["4 nfsds", "4 / 2 nfsds"])] },
+];
 
 #[test]
 fn nfs() {
-    let controls = [
-        // Without idling for the wrong thread.
-        Control { changes: &[Elevator("jump*", "cfq@2.6.33")], breaks: &[(0, &["4 nfsds", "4 / 2 nfsds"])] },
-    ];
-    every_claim_fails_under("nfs", &controls);
+    every_claim_fails("nfs");
 }
+
+const FOUR_DD: &[Control] = &[
+    // Nobody's readers are kept together.
+    Control { changes: &[Elevator("*", "noop")], breaks: &[(0, &["*"]), (1, &["10 seeky reads first"]), (2, &["*"])] },
+    // The tunable does nothing.
+    Control { changes: &[Knob("vivek, fairness", "fairness", 0)], breaks: &[(1, &["the same, fairness = 1: median"])] },
+    // A seeky start where there should be none, and none where there should be one.
+    Control {
+        changes: &[Text("set.dd.metadata = 0", "set.dd.metadata = 10")],
+        breaks: &[(2, &["last / first", "last, fairness 1 / fairness 0"])],
+    },
+    // A process's first request is a seek, but for the one whose file begins where the disk does.
+    Control {
+        changes: &[Elevator("vivek, 0 seeky reads", "cfq@2.6.31+first_seek=from_zero")],
+        breaks: &[(1, &["no seeky reads"])],
+    },
+    Control { changes: &[Text("metadata = 10\n\n", "metadata = 0\n\n")], breaks: &[(1, &["10 seeky reads first"])] },
+    Control {
+        changes: &[Text("outer = \"104MB/s\"", "outer = \"90MB/s\"")],
+        breaks: &[(2, &["first", "second", "third", "last"])],
+    },
+];
 
 #[test]
 fn four_dd() {
-    let controls = [
-        // Nobody's readers are kept together.
-        Control {
-            changes: &[Elevator("*", "noop")],
-            breaks: &[(0, &["*"]), (1, &["10 seeky reads first"]), (2, &["*"])],
-        },
-        // A seeky start where there should be none, and the tunable off.
-        Control {
-            changes: &[Run("vivek, fairness", "vivek"), Run("vivek, 0 seeky reads", "vivek"), Run("jeff", "vivek")],
-            breaks: &[
-                (1, &["the same, fairness = 1: median", "no seeky reads"]),
-                (2, &["last / first", "last, fairness 1 / fairness 0"]),
-            ],
-        },
-        Control { changes: &[Run("vivek", "vivek, 0 seeky reads")], breaks: &[(1, &["10 seeky reads first"])] },
-        Control {
-            changes: &[Text("outer = \"104MB/s\"", "outer = \"90MB/s\"")],
-            breaks: &[(2, &["first", "second", "third", "last"])],
-        },
-    ];
-    every_claim_fails_under("four-dd", &controls);
+    every_claim_fails("four-dd");
 }
+
+const FAIRNESS_FIO: &[Control] = &[
+    // A disk that is equally fast everywhere.
+    Control {
+        changes: &[Text("inner = \"56.5MB/s\"", "inner = \"113MB/s\"")],
+        breaks: &[(0, &["from the least to the most"])],
+    },
+    // Turns of another length.
+    Control { changes: &[Knob("*", "slice_sync", 40)], breaks: &[(2, &["a turn, mean"])] },
+    // Readers that seek first, so that idling is lost.
+    Control {
+        changes: &[Text("runtime = \"10s\"", "runtime = \"10s\"\nmetadata = 8")],
+        breaks: &[(0, &["total transferred", "what fairness = 1 changes*"]), (2, &["the furthest from the mean*"])],
+    },
+];
 
 #[test]
 fn fairness_fio() {
-    let controls = [
-        // A disk that is equally fast everywhere.
-        Control {
-            changes: &[Text("inner = \"56.5MB/s\"", "inner = \"113MB/s\"")],
-            breaks: &[
-                (0, &["job 1", "job 2", "job 6", "job 7"]),
-                (1, &["job 7"]),
-                (4, &["from the least to the most"]),
-            ],
-        },
-        // Nobody's readers are kept together.
-        Control { changes: &[Elevator("*", "noop")], breaks: &[(2, &["*"]), (3, &["*"]), (4, &["total transferred"])] },
-        // Readers that seek first, so that idling is lost.
-        Control {
-            changes: &[Text("runtime = \"10s\"", "runtime = \"10s\"\nmetadata = 8")],
-            breaks: &[(0, &["job 2", "job 3", "job 8"]), (1, &["job 1", "job 2", "job 4"]), (4, &["*"])],
-        },
-        Control { changes: &[Run("vanilla", "seeky")], breaks: &[(0, &["job 4", "job 8"])] },
-        Control { changes: &[Run("fairness", "seeky")], breaks: &[(1, &["job 1", "job 3", "job 4", "job 8"])] },
-    ];
-    every_claim_fails_under("fairness-fio", &controls);
+    every_claim_fails("fairness-fio");
 }
 
 /// Write-back's depth is not limited, though it should be.
 const UNLIMITED: &[crate::Change] = &[Knob("*, old", "low_latency", 0), Knob("*, new", "low_latency", 0)];
 
+const ASYNC_RAMP_UP: &[Control] = &[
+    // The drive's write cache makes depth worthless.
+    Control {
+        changes: &[Text("disk.write_cache.order = \"off\"", "disk.write_cache.order = \"position\"")],
+        breaks: &[(0, &["new / old", "off / old", "new is faster than old, with every seed: new / old"])],
+    },
+    Control {
+        changes: &[
+            Elevator("gitk, off", "cfq@2.6.32+async_depth=remaining_slice"),
+            Knob("gitk, off", "low_latency", 1),
+        ],
+        breaks: &[(0, &["off is faster than new, with every seed: off / new"])],
+    },
+    // Nor is it limited with the patch.
+    Control {
+        changes: &[Knob("*, new", "low_latency", 0)],
+        breaks: &[
+            (2, &["2, 4, 6, 8, 12, 16 threads, mean: new / old"]),
+            (3, &["new, last read < 100 ms ago: writes"]),
+            (3, &["new, last read 100-200 ms ago: writes"]),
+        ],
+    },
+    Control {
+        changes: UNLIMITED,
+        breaks: &[
+            (2, &["2, 4, 6, 8, 12, 16 threads, mean: off / old"]),
+            (3, &["old, last read < 100 ms ago: writes", "old, last read < 100 ms ago: until they are done"]),
+            (3, &["old, last read 100-200 ms ago: writes", "old, last read 100-200 ms ago: until they are done"]),
+        ],
+    },
+    // The old formula where the new one should be.
+    Control {
+        changes: &[Elevator("*, new", "cfq@2.6.32")],
+        breaks: &[(3, &["new, last read 100-200 ms ago: until they are done"])],
+    },
+    // No scheduler that knows of write-back.
+    Control {
+        changes: &[Elevator("*, off", "noop")],
+        breaks: &[(3, &["off: writes", "off: the longest that a read took"])],
+    },
+    Control { changes: &[Knob("*, new", "low_latency", 0)], breaks: &[(4, &["*off / new"])] },
+    // A disk that takes many requests at a time after all; a kernel that limits depth.
+    Control {
+        changes: &[Text("set.queue.depth = 1\n", "set.queue.depth = 31\n")],
+        breaks: &[(5, &["depth 1: new / old", "depth 1: off / old"])],
+    },
+    Control { changes: &[Elevator("gitk, 2.6.31", "cfq@2.6.32")], breaks: &[(5, &["2.6.31 / off"])] },
+];
+
 #[test]
 fn async_ramp_up() {
-    let controls = [
-        // The drive's write cache makes depth worthless.
-        Control {
-            changes: &[
-                Run("gitk, old", "gitk, cache, old"),
-                Run("gitk, new", "gitk, cache, new"),
-                Run("gitk, off", "gitk, cache, off"),
-            ],
-            breaks: &[(0, &["new / old", "off / old", "new is faster than old, with every seed: new / old"])],
-        },
-        Control {
-            changes: &[Run("gitk, off", "gitk, new")],
-            breaks: &[(0, &["off is faster than new, with every seed: off / new"])],
-        },
-        // Nor is it limited with the patch.
-        Control {
-            changes: &[Knob("*, new", "low_latency", 0)],
-            breaks: &[
-                (2, &["2, 4, 6, 8, 12, 16 threads, mean: new / old"]),
-                (3, &["new, last read < 100 ms ago: writes", "new, last read < 100 ms ago: until they are done"]),
-                (3, &["new, last read 100-200 ms ago: writes"]),
-            ],
-        },
-        Control {
-            changes: UNLIMITED,
-            breaks: &[
-                (2, &["2, 4, 6, 8, 12, 16 threads, mean: off / old"]),
-                (3, &["old, last read < 100 ms ago: writes", "old, last read < 100 ms ago: until they are done"]),
-                (3, &["old, last read 100-200 ms ago: writes", "old, last read 100-200 ms ago: until they are done"]),
-            ],
-        },
-        // The old formula where the new one should be.
-        Control {
-            changes: &[Elevator("*, new", "cfq@2.6.32")],
-            breaks: &[(3, &["new, last read 100-200 ms ago: until they are done"])],
-        },
-        // No scheduler that knows of write-back.
-        Control {
-            changes: &[Elevator("*, off", "noop")],
-            breaks: &[(3, &["off: writes", "off: the longest that a read took"])],
-        },
-        Control { changes: &[Knob("*, new", "low_latency", 0)], breaks: &[(4, &["*off / new"])] },
-        // Another thread: nothing that a scheduler does moves the one's figure.
-        Control { changes: &[Run("sysbench 1, off", "sysbench 2, off")], breaks: &[(2, &["1 threads: off / old"])] },
-    ];
-    every_claim_fails_under("async-ramp-up", &controls);
+    every_claim_fails("async-ramp-up");
 }
+
+const CFQ_ON_SSD: &[Control] = &[
+    Control {
+        changes: &[Knob("* 8ms", "slice_idle", 0)],
+        breaks: &[(0, &["off / on"]), (1, &["off / on, at least twice"])],
+    },
+    // One process fills the disk.
+    Control {
+        changes: &[Set("local, slice_idle {knob.slice_idle}", "queue.nr_requests", "64")],
+        breaks: &[(0, &["off / on"])],
+    },
+];
 
 #[test]
 fn cfq_on_ssd() {
-    let controls = [
-        Control {
-            changes: &[
-                Run("local, slice_idle 8ms", "local, slice_idle 0ms"),
-                Run("cloud, slice_idle 8ms", "cloud, slice_idle 0ms"),
-            ],
-            breaks: &[(0, &["off / on"]), (1, &["off / on, at least twice"])],
-        },
-        // One process fills the disk.
-        Control {
-            changes: &[
-                Run("local, slice_idle 0ms", "local, 64 requests, slice_idle 0ms"),
-                Run("local, slice_idle 8ms", "local, 64 requests, slice_idle 8ms"),
-            ],
-            breaks: &[(0, &["off / on"])],
-        },
-    ];
-    every_claim_fails_under("cfq-on-ssd", &controls);
+    every_claim_fails("cfq-on-ssd");
 }

@@ -1,16 +1,23 @@
 //! Controls of the experiments about cgroup controllers.
 
-use crate::Change::Run;
-use crate::{Control, every_claim_fails_under};
+use crate::Change::Text;
+use crate::{Control, Controls, every_claim_fails};
 
-pub const NAMES: &[&str] = &["isol-bench"];
+/// Experiment, seeds that its rows take together, controls.
+pub const ALL: &[Controls] = &[("isol-bench", 1, ISOL_BENCH)];
+
+const ISOL_BENCH: &[Control] = &[Control {
+    // All weights are equal.
+    changes: &[
+        Text("io.weight: 100\"", "io.weight: 250\""),
+        Text("io.weight: 200\"", "io.weight: 250\""),
+        Text("io.weight: 300\"", "io.weight: 250\""),
+        Text("io.weight: 400\"", "io.weight: 250\""),
+    ],
+    breaks: &[(2, &["io.cost: a*", "io.cost: b*", "io.cost: c*", "io.cost: d*"])],
+}];
 
 #[test]
 fn isol_bench() {
-    // Nobody keeps the shares.
-    let controls = [Control {
-        changes: &[Run("io.cost: weights", "none: weights")],
-        breaks: &[(2, &["io.cost: a*", "io.cost: b*", "io.cost: c*", "io.cost: d*"])],
-    }];
-    every_claim_fails_under("isol-bench", &controls);
+    every_claim_fails("isol-bench");
 }

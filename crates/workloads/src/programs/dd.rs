@@ -3,10 +3,13 @@
 //! **Model** Memory is filled faster than any disk writes, so there is always more to write back: bios of `bio` bytes
 //! in order, held back by nothing but request slots. The file system breaks the stream: after each `run` bytes of
 //! data lies a block of its own (ext2's indirect block, one per 4 MiB), so that the next request does not continue
-//! the one before.
+//! the one before. With `runs = "drawn"` each run's length is drawn evenly between nothing and twice `run`, as the
+//! free stretches of a file system in use come.
 //! **Left out** the dirty limit, its threads, and the writing of the indirect blocks themselves.
 
 use blksched::Instant;
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
 
 use super::parameter::{Kind, Parameter};
 use super::stepper::{Io, Step, Stepper, Steps};
@@ -24,6 +27,12 @@ pub(super) const PROGRAM: Program = Program {
         Parameter { name: "at", kind: Kind::Place, default: "5%", doc: "where its file lies" },
         Parameter { name: "bio", kind: Kind::Bytes, default: "64KiB", doc: "what is submitted at a time" },
         Parameter { name: "run", kind: Kind::Bytes, default: "4MiB", doc: "after so much data its file has a break" },
+        Parameter {
+            name: "runs",
+            kind: Kind::Word(&["even", "drawn"]),
+            default: "even",
+            doc: "whether every run is as long as `run` says, or drawn between nothing and twice as much",
+        },
         Parameter { name: "gap", kind: Kind::Bytes, default: "4KiB", doc: "how long a break is" },
     ],
     processes,
@@ -32,12 +41,33 @@ pub(super) const PROGRAM: Program = Program {
 fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let sectors = |name| launch.settings.sectors(name);
     let (size, run) = (sectors("size"), launch.settings.sectors_within("run", 8..=LARGEST_RUN)?);
-    let breaks = size / run;
+    let drawn = launch.settings.word("runs") == "drawn";
+    // Twice as many breaks as their mean length makes never come.
+    let breaks = if drawn { (size / run).saturating_mul(2).saturating_add(16) } else { size / run };
     let at = launch.room("at", size.saturating_add(breaks.saturating_mul(sectors("gap"))))?;
     let bio = launch.settings.sectors_within("bio", 8..=run)? as u32;
-    let steps = Backlog { at, left: size, bio, run, left_of_run: run, gap: sectors("gap") };
+    let mut runs = if drawn { Runs::Drawn(run, launch.random(0, 0)) } else { Runs::Even(run) };
+    let left_of_run = runs.next();
+    let steps = Backlog { at, left: size, bio, runs, left_of_run, gap: sectors("gap") };
     let source = Stepper::new(launch.submitter(0), launch.at, steps);
     Ok(vec![Process::new(launch.name.to_owned(), Box::new(source))])
+}
+
+/// How long each stretch without a break is \[sectors\].
+enum Runs {
+    Even(u64),
+    /// Their mean.
+    Drawn(u64, Pcg64Mcg),
+}
+
+impl Runs {
+    fn next(&mut self) -> u64 {
+        match self {
+            Runs::Even(run) => *run,
+            // Whole blocks of 4 KiB, at least one.
+            Runs::Drawn(mean, random) => random.random_range(1..=(*mean / 8).max(1) * 2) * 8,
+        }
+    }
 }
 
 /// What is still to be written. All in sectors.
@@ -45,7 +75,7 @@ struct Backlog {
     at: u64,
     left: u64,
     bio: u32,
-    run: u64,
+    runs: Runs,
     left_of_run: u64,
     gap: u64,
 }
@@ -58,7 +88,7 @@ impl Steps for Backlog {
         }
         if self.left_of_run == 0 {
             self.at += self.gap;
-            self.left_of_run = self.run;
+            self.left_of_run = self.runs.next();
         }
         let sectors = u64::from(self.bio).min(self.left_of_run).min(self.left);
         let io = Io::write(self.at, sectors as u32);
@@ -77,12 +107,24 @@ mod tests {
 
     #[test]
     fn the_stream_is_contiguous_but_for_a_block_after_each_run() {
-        let mut backlog = Backlog { at: 800, left: 40, bio: 16, run: 24, left_of_run: 24, gap: 8 };
+        let mut backlog = Backlog { at: 800, left: 40, bio: 16, runs: Runs::Even(24), left_of_run: 24, gap: 8 };
         let mut ios = Vec::new();
         while let Step::Start(io) = backlog.step(Instant::ZERO) {
             ios.push((io.start, io.sectors));
         }
         assert_eq!(ios, [(Sector(800), 16), (Sector(816), 8), (Sector(832), 16)]);
         assert_eq!(backlog.step(Instant::ZERO), Step::Exit);
+    }
+
+    #[test]
+    fn drawn_runs_differ_and_have_the_mean_that_was_asked_for() {
+        let settings = super::super::Settings::of(&PROGRAM, [("runs", "drawn")]).unwrap();
+        let launch = Launch::new("dd", &settings, 1 << 30);
+        let mut runs = Runs::Drawn(8192, launch.random(0, 0));
+        let drawn: Vec<u64> = (0..4000).map(|_| runs.next()).collect();
+        let mean = drawn.iter().sum::<u64>() / 4000;
+        assert!((7900..8500).contains(&mean), "{mean}");
+        assert!(drawn.iter().any(|&run| run < 1000) && drawn.iter().any(|&run| run > 15_000));
+        assert!(drawn.iter().all(|run| run % 8 == 0 && (8..=16_384).contains(run)));
     }
 }
