@@ -143,6 +143,8 @@ pub(crate) struct CompareArguments {
     /// hang on it? (Without this, a table of the file at a time, as far as some seconds go.)
     #[arg(long, conflicts_with_all = ["tune", "csv", "emit"])]
     pub(crate) sensitivity: bool,
+    #[command(flatten)]
+    pub(crate) pictures: crate::report::Pictures,
     /// The disk that --emit is for: its name on this machine, as in sda, or model:TEXT, or path:TEXT
     #[arg(long, value_name = "DISK", requires = "emit")]
     pub(crate) on: Option<String>,
@@ -175,6 +177,7 @@ impl CompareArguments {
             emit: None,
             sensitivity: false,
             on: None,
+            pictures: crate::report::Pictures::default(),
         }
     }
 }
@@ -253,6 +256,8 @@ pub(crate) struct SimulateArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) outputs: crate::explain::Outputs,
+    #[command(flatten)]
+    pub(crate) pictures: crate::report::Pictures,
     /// How to print what the jobs did
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
     pub(crate) output_format: OutputFormat,
@@ -288,6 +293,9 @@ pub(crate) struct ExperimentArguments {
     /// Print CSV: a row per row and seed (docs/schema.md)
     #[arg(long, conflicts_with_all = ["json", "vmstat"])]
     pub(crate) csv: bool,
+    /// Write published values beside ours as one HTML file that needs no network (docs/report.md)
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Also print each run of the first seed second by second, in vmstat's layout
     #[arg(long, conflicts_with = "json", num_args = 0, default_value = "off", default_missing_value = "running")]
     pub(crate) vmstat: Vmstat,

@@ -35,6 +35,7 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders, notes_on, notes_on_files, unthrottled};
 use crate::output::{self, Look, Paint};
+use crate::report::{self, Compared};
 use crate::scene::Scene;
 use crate::used;
 use action::Action;
@@ -123,7 +124,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     notes.extend(notes_around(scene, &stage, &contenders, &measured));
     let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
     let (measured, contrasts, action) = (&measured[..], &contrasts[..], action.as_ref());
-    print(&Comparison {
+    let comparison = Comparison {
         arguments,
         stage: &stage,
         length,
@@ -137,7 +138,40 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
         sensitivity,
         sentences,
         notes,
-    })
+    };
+    finish(comparison, &contenders)
+}
+
+/// Everything that was asked for.
+fn finish(mut comparison: Comparison<'_>, contenders: &[Contender]) -> Result<(), Failure> {
+    let written = pictures(&comparison, contenders)?;
+    comparison.notes.extend(written);
+    print(&comparison)
+}
+
+/// The report and the picture that were asked for.
+fn pictures(comparison: &Comparison<'_>, contenders: &[Contender]) -> Result<Vec<String>, Failure> {
+    let Comparison { arguments, stage, length, first, measured, sentences, notes, action, .. } = comparison;
+    if !arguments.pictures.any() {
+        return Ok(Vec::new());
+    }
+    let of = Compared {
+        stage,
+        scene: &arguments.scene,
+        contenders,
+        measured,
+        heading: heading(comparison),
+        proposed: action.and_then(|action| action.chosen()).map(|chosen| chosen.scheduler.name.clone()),
+        used: used::line(&comparison.used, arguments.scene.host.cpu_name()),
+        sentences,
+        tables: comparison.worth.iter().chain(&comparison.beside).cloned().collect(),
+        notes,
+        json: json::text(comparison),
+        csv: csv::text(comparison),
+        first: *first,
+        limit: length.limit,
+    };
+    report::compared(&arguments.pictures, &of)
 }
 
 /// The schedulers' specifications: the one whose knobs are searched, those that were named, or the usual ones.

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use blksched::{Catalogue, path_of_name};
-use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome};
+use blksched_report::{Published, PublishedRow};
+use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome, RowAnswer};
 use rayon::prelude::*;
 
 use crate::args::ExperimentArguments;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use crate::input::{bytes_of, text_beside, text_of};
 use crate::output;
 use crate::progress::Progress;
+use crate::report::{self, Pictures};
 
 pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let mut experiments = chosen(arguments, catalogue)?;
@@ -31,11 +33,16 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
         return Ok(());
     }
     let answered = simulate(arguments, experiments)?;
+    let mut notes = Vec::new();
+    if let Some(file) = &arguments.report {
+        let pictures = Pictures { report: Some(file.clone()), ..Pictures::default() };
+        notes = report::experiments(&pictures, &answered, json::text(&answered))?;
+    }
     let broken: Vec<String> = answered.iter().flat_map(Answered::broken).collect();
     output::print(&match arguments {
         ExperimentArguments { json: true, .. } => json::text(&answered),
         ExperimentArguments { csv: true, .. } => csv::text(&answered),
-        ExperimentArguments { vmstat, .. } => page::text(&answered, *vmstat),
+        ExperimentArguments { vmstat, .. } => page::text(&answered, *vmstat) + &output::notes(&notes),
     })?;
     if broken.is_empty() {
         return Ok(());
@@ -54,6 +61,28 @@ pub(crate) struct Answered {
 impl Answered {
     fn broken(&self) -> Vec<String> {
         self.answer.broken().map(|row| format!("{}: {}", self.experiment.name, row.label)).collect()
+    }
+
+    /// For a report.
+    pub(crate) fn published(&self) -> Published {
+        let number = |value: f64| value.is_finite().then_some(value);
+        let row = |table: &str, row: &RowAnswer| PublishedRow {
+            label: if table.is_empty() { row.label.clone() } else { format!("{table}: {}", row.label) },
+            unit: row.unit.clone(),
+            published: row.mail,
+            ours: number(row.ours),
+            spread: number(row.ours_min).zip(number(row.ours_max)),
+            bound: row.low.zip(row.high),
+            inside: row.inside,
+            claimed: row.claimed,
+        };
+        let tables = self.answer.tables.iter();
+        Published {
+            name: self.experiment.name.clone(),
+            source: self.experiment.source.clone(),
+            rows: tables.flat_map(|table| table.rows.iter().map(|one| row(&table.title, one))).collect(),
+            why: self.answer.why.clone(),
+        }
     }
 }
 

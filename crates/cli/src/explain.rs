@@ -20,10 +20,14 @@ use blksched_workloads::Plan;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders, notes_on, unthrottled};
 use crate::output;
+use crate::report;
 use crate::scene::Scene;
 pub(crate) use arguments::ExplainArguments;
+pub(crate) use blame::Rows as BlameRows;
 pub(crate) use names::Names;
+pub(crate) use phrase::{rule, sentence};
 pub(crate) use reason::reason;
+pub(crate) use server::{replay, unknown_disk};
 pub(crate) use watch::{Outputs, watch};
 
 /// A run that was looked at.
@@ -60,7 +64,7 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
     let (findings, teller) = watch(&trial, &names, &arguments.outputs, asked, Reasons::new())?;
     notes.extend(stage.gave_up(&findings));
     notes.extend(nothing_found(arguments, &teller));
-    print(&Explained {
+    let explained = Explained {
         arguments,
         workload: stage.workload.name.clone(),
         scheduler: contender.name.clone(),
@@ -70,7 +74,15 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
         plan: Some(&stage.plan),
         teller: &teller,
         notes,
-    })
+    };
+    if arguments.pictures.any() {
+        let told = text::told(&explained);
+        let (told, json) = ((told.0, &told.1), json::text(&explained));
+        let of = (&stage, scene, &contender);
+        let written = report::explained(&arguments.pictures, of, &trial, told, json)?;
+        output::print(&output::notes(&written))?;
+    }
+    print(&explained)
 }
 
 /// A server's recording.
@@ -82,7 +94,7 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
     let (log, names) = server::read(file)?;
     let asked = asked(arguments, &names)?;
     let (recorded, teller) = server::explain(file, &log, &names, &arguments.outputs, asked, catalogue)?;
-    print(&Explained {
+    let explained = Explained {
         arguments,
         workload: file.to_owned(),
         scheduler: recorded.elevator,
@@ -92,7 +104,15 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
         plan: None,
         teller: &teller,
         notes: nothing_found(arguments, &teller).into_iter().collect(),
-    })
+    };
+    if arguments.pictures.any() {
+        let told = text::told(&explained);
+        let (told, json) = ((told.0, &told.1), json::text(&explained));
+        let of = (file, &log, &explained.names);
+        let written = report::recorded(&arguments.pictures, of, told, json, catalogue)?;
+        output::print(&output::notes(&written))?;
+    }
+    print(&explained)
 }
 
 fn print(explained: &Explained<'_>) -> Result<(), Failure> {

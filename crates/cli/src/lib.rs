@@ -26,6 +26,7 @@ mod private;
 mod progress;
 #[cfg(target_os = "linux")]
 mod record;
+mod report;
 mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;

@@ -15,10 +15,12 @@ use blksched_measure::Reasons;
 use blksched_simulate::story::Asked;
 
 use crate::args::{OutputFormat, SimulateArguments};
+use crate::compare::measured::Measured;
 use crate::explain::{Names, one_contender, watch};
 use crate::failure::Failure;
 use crate::input::{Stage, notes_on, notes_on_files, unthrottled};
 use crate::output;
+use crate::report as pictures;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
@@ -52,6 +54,11 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         Err(failure) => (Vec::new(), Err(failure)),
     };
     notes.extend(logged.into_iter().chain(stage.gave_up(&findings)));
+    if arguments.pictures.any() {
+        let told = json::text((&contender, &stage, scene), &trial, &findings, &notes);
+        let measured = Measured::of(&contender, &stage.plan, std::slice::from_ref(&findings));
+        notes.extend(pictures::simulated(&arguments.pictures, (&stage, scene, &contender), &trial, &measured, told)?);
+    }
     let text = match arguments.output_format {
         _ if arguments.json => json::text((&contender, &stage, scene), &trial, &findings, &notes),
         OutputFormat::Normal => report::text(&trial, &contender, &stage, scene, &findings) + &output::notes(&notes),

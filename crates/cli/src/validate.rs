@@ -21,6 +21,7 @@ use blksched_simulate::reality::{Bench, Cell, judge};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::report::{Pictures, validated};
 pub(crate) use arguments::ValidateArguments;
 use disk::{Target, Use};
 pub(crate) use history::sentence;
@@ -91,6 +92,11 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         }
     };
     output::print(&text)?;
+    if let Some(file) = &arguments.report {
+        let pictures = Pictures { report: Some(file.clone()), ..Pictures::default() };
+        let json = report::json(&plan, &cells, &judged);
+        validated(&pictures, report::said(&plan, &judged), report::pictured(&cells), json)?;
+    }
     match stop.load(Ordering::Relaxed) {
         true => Err(interrupted()),
         false => Ok(()),

@@ -96,6 +96,18 @@ pub const PACKAGES: &[Package] = &[
         variable: Some("BLKSCHED_REQUIRE_GUESTS"),
     },
     Package {
+        name: "chromium",
+        shows: Shows::Program("chromium"),
+        needed_for: "the slow tests that open reports in a browser",
+        variable: None,
+    },
+    Package {
+        name: "node-typescript",
+        shows: Shows::Program("tsc"),
+        needed_for: "the types of the report's page",
+        variable: None,
+    },
+    Package {
         name: "valgrind",
         shows: Shows::Program("valgrind"),
         needed_for: "instruction counts (cargo xtask bench --gate)",

@@ -1,4 +1,5 @@
-//! Arrows between crates: `blksched` ← {conformance, traces, disks, workloads, measure} ← {simulate, serve} ← cli. What
+//! Arrows between crates: `blksched` ← {conformance, traces, disks, workloads, measure,
+//! report} ← {simulate, serve} ← cli. What
 //! stands on one level does not know its neighbours. Dev-dependencies draw no arrow, as nobody who uses a crate gets
 //! them: the library's own tests ask conformance for its laws.
 
@@ -8,7 +9,7 @@ use super::tree::{TextFile, Tree};
 /// Levels from the ground up; a crate may use those of lower levels.
 const LEVELS: &[&[&str]] = &[
     &["blksched", "nbd"],
-    &["conformance", "traces", "disks", "workloads", "measure"],
+    &["conformance", "traces", "disks", "workloads", "measure", "report"],
     &["simulate", "serve"],
     &["cli"],
 ];

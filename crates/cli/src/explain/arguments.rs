@@ -4,6 +4,7 @@ use blksched::Span;
 use clap::Args;
 
 use super::watch::Outputs;
+use crate::report::Pictures;
 use crate::scene::Scene;
 
 const EXAMPLES: &str = "\
@@ -42,6 +43,8 @@ pub(crate) struct ExplainArguments {
     pub(crate) blame: bool,
     #[command(flatten)]
     pub(crate) outputs: Outputs,
+    #[command(flatten)]
+    pub(crate) pictures: Pictures,
     /// Print JSON (docs/schema.md)
     #[arg(long)]
     pub(crate) json: bool,

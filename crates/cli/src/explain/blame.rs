@@ -13,23 +13,23 @@ use crate::compare::Role;
 
 /// A row: all processes of one name, those of another, and a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub(super) who: String,
-    pub(super) leg: Leg,
+pub(crate) struct Key {
+    pub(crate) who: String,
+    pub(crate) leg: Leg,
     /// None: nobody is to blame.
-    pub(super) whom: Option<String>,
-    pub(super) rule: &'static str,
+    pub(crate) whom: Option<String>,
+    pub(crate) rule: &'static str,
 }
 
 /// Everything, rolled up by name.
-pub(super) struct Rows {
-    pub(super) rows: Vec<(Key, Span, u64)>,
-    pub(super) totals: BTreeMap<String, (Span, u64)>,
+pub(crate) struct Rows {
+    pub(crate) rows: Vec<(Key, Span, u64)>,
+    pub(crate) totals: BTreeMap<String, (Span, u64)>,
 }
 
 impl Rows {
     /// Of all who waited, or of these alone.
-    pub(super) fn of(blame: &Blame, names: &Names, only: &BTreeSet<SubmitterId>) -> Rows {
+    pub(crate) fn of(blame: &Blame, names: &Names, only: &BTreeSet<SubmitterId>) -> Rows {
         let counts = |by: SubmitterId| only.is_empty() || only.contains(&by);
         let mut rows: BTreeMap<Key, (Span, u64)> = BTreeMap::new();
         for (by, part, cell) in blame.cells().filter(|&(by, ..)| counts(by)) {

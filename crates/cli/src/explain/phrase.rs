@@ -34,7 +34,7 @@ pub(super) fn what(story: &Story, names: &Names) -> String {
 }
 
 /// The whole story.
-pub(super) fn sentence(story: &Story, names: &Names) -> String {
+pub(crate) fn sentence(story: &Story, names: &Names) -> String {
     let shares = shares(story);
     let (served, waits): (Vec<&Share>, Vec<&Share>) = shares.iter().partition(|share| share.part.is_service());
     let sum = |shares: &[&Share]| shares.iter().fold(Span::ZERO, |sum, share| sum + share.time);
@@ -170,7 +170,7 @@ fn held(why: HeldBack) -> &'static str {
 }
 
 /// What a row of the blame table says, and JSON.
-pub(super) fn rule(part: Part) -> &'static str {
+pub(crate) fn rule(part: Part) -> &'static str {
     match part {
         Part::Cpu => "the host's processors",
         Part::Memory => "in the host's memory",

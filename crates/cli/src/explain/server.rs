@@ -80,15 +80,23 @@ pub(super) fn explain(
     asked: Asked,
     catalogue: &Catalogue,
 ) -> Result<(Recorded, Storyteller), Failure> {
-    // Whoever writes back is the server's client. Nothing is known of the device's inside.
-    let teller = Storyteller::new(asked, blksched::SubmitterId(u32::MAX), u32::MAX);
-    look_on(teller, names, outputs, |onlooker| {
-        let driver = RefCell::new(Driver::new(onlooker.clone()));
-        let played = play(log, catalogue, Ear(onlooker), |at, step| driver.borrow_mut().step(at, step));
-        played.map_err(|error| Failure::Input(format!("{file}:{error}")))?;
-        let end = Instant::from_ns(log.records.last().map_or(0, |record| record.t));
+    look_on(unknown_disk(asked), names, outputs, |onlooker| {
+        let end = replay(file, log, onlooker, catalogue)?;
         Ok((Recorded { elevator: log.header.elevator.clone(), end }, end))
     })
+}
+
+/// Whoever writes back is the server's client. Nothing is known of the device's inside.
+pub(crate) fn unknown_disk(asked: Asked) -> Storyteller {
+    Storyteller::new(asked, blksched::SubmitterId(u32::MAX), u32::MAX)
+}
+
+/// The calls of a log, before an onlooker; when they ended.
+pub(crate) fn replay(file: &str, log: &CallLog, onlooker: Shared, catalogue: &Catalogue) -> Result<Instant, Failure> {
+    let driver = RefCell::new(Driver::new(onlooker.clone()));
+    let played = play(log, catalogue, Ear(onlooker), |at, step| driver.borrow_mut().step(at, step));
+    played.map_err(|error| Failure::Input(format!("{file}:{error}")))?;
+    Ok(Instant::from_ns(log.records.last().map_or(0, |record| record.t)))
 }
 
 /// Tells the queue's reasons.

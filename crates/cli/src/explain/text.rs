@@ -12,6 +12,8 @@ use crate::output::{Look, paragraph, render};
 /// So many rows of the blame table are printed beside stories, and so many without them.
 const ROWS: usize = 12;
 const ALL_ROWS: usize = 60;
+/// So many stories stand first in a report.
+const STORIES: usize = 10;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let Explained { arguments, workload, scheduler, disk, elapsed, names, plan, teller, notes } = explained;
@@ -46,6 +48,18 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         text += &rows.culprit(*plan).map(|culprit| paragraph(&culprit)).unwrap_or_default();
     }
     text + &crate::output::notes(notes)
+}
+
+/// The stories, a sentence each, and the blame table: what stands first in a report.
+pub(super) fn told(explained: &Explained<'_>) -> (Vec<String>, Table) {
+    let Explained { names, teller, plan, .. } = explained;
+    let tell = |story: &Story| {
+        let (begun, took) = (moment(story.begun_at), time(story.latency()));
+        format!("I/O {} at {begun}: {} took {took}. It {}.", story.nth, what(story, names), sentence(story, names))
+    };
+    let rows = Rows::of(teller.blame(), names, &teller.asked().by);
+    let stories = teller.stories().iter().take(STORIES).map(tell);
+    (rows.culprit(*plan).into_iter().chain(stories).collect(), rows.table(ROWS))
 }
 
 /// A moment of the run, to the microsecond.

@@ -44,6 +44,9 @@ pub(crate) struct ValidateArguments {
     /// Do not ask
     #[arg(long, requires = "switch")]
     pub(crate) yes: bool,
+    /// Write measured beside predicted as one HTML file that needs no network (docs/report.md)
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,7 @@
 //! Predicted, measured, and how far apart.
 
+use blksched_measure::Quantity;
+use blksched_report::{Grid, PublishedRow};
 use blksched_simulate::reality::{Cell, Judged, Row};
 use serde_json::json;
 
@@ -46,6 +48,13 @@ pub(super) fn text(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
             ours.p99_us / 1e3
         ));
     }
+    lines.extend(sentences(plan, judged));
+    lines.join("\n") + "\n"
+}
+
+/// How far predictions were right, and the verdict.
+fn sentences(plan: &Plan, judged: &Judged) -> Vec<String> {
+    let mut lines = Vec::new();
     let (near, all) = judged.within;
     lines.push(format!("Bandwidth: {near} of {all} within 20 %, {}.", typical(cells, judged)));
     for (_, ours, real, regret) in &judged.verdicts {
@@ -60,7 +69,43 @@ pub(super) fn text(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
     if plan.schedulers.len() == 1 {
         lines.push("One scheduler was measured: there is no verdict to be right or wrong.".to_owned());
     }
-    lines.join("\n") + "\n"
+    lines
+}
+
+/// What stands first in a report: its title, what was done, and the sentences.
+pub(super) fn said(plan: &Plan, judged: &Judged) -> (String, String, Vec<String>) {
+    let title = format!("{} on {}: predicted and measured", plan.job.name, plan.target.path.display());
+    (title, plan.told().lines().next().unwrap_or_default().to_owned(), sentences(plan, judged))
+}
+
+/// All figures as a table, and the bandwidths as a picture.
+pub(super) fn pictured(cells: &[Cell]) -> (Grid, Vec<PublishedRow>) {
+    let names =
+        ["scheduler", "job", "rate measured", "predicted", "mean measured", "predicted", "p99 measured", "predicted"];
+    let columns = names.iter().enumerate().map(|(nth, name)| ((*name).to_owned(), nth > 1)).collect();
+    let figures = |cell: &Cell| {
+        let (real, ours) = (&cell.measured, &cell.predicted);
+        let times =
+            [real.latency_us, ours.latency_us, real.p99_us, ours.p99_us].map(|us| Quantity::Time.show(us * 1e3));
+        let rates = [real.bandwidth, ours.bandwidth].map(|rate| Quantity::Bandwidth.show(rate));
+        let names = [real.scheduler.clone(), format!("{} {}", real.process, real.dir)];
+        names.into_iter().chain(rates).chain(times).collect()
+    };
+    let row = |cell: &Cell| {
+        let (real, ours) = (kib(&cell.measured), kib(&cell.predicted));
+        PublishedRow {
+            label: format!("{}: {} {}", cell.measured.scheduler, cell.measured.process, cell.measured.dir),
+            unit: "KiB/s".to_owned(),
+            published: Some(real),
+            ours: Some(ours),
+            spread: None,
+            bound: Some((real * 0.8, real * 1.2)),
+            inside: Some((real * 0.8..=real * 1.2).contains(&ours)),
+            claimed: false,
+        }
+    };
+    let grid = Grid { columns, rows: cells.iter().map(figures).collect(), ..Grid::default() };
+    (grid, cells.iter().map(row).collect())
 }
 
 pub(super) fn json(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {

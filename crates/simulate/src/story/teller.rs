@@ -146,12 +146,12 @@ impl Storyteller {
     }
 
     /// From now on each story can be taken.
-    pub(super) fn keep_latest(&mut self) {
+    pub fn keep_latest(&mut self) {
         self.keeps_latest = true;
     }
 
     /// The story that the last happening ended.
-    pub(super) fn latest(&mut self) -> Option<Story> {
+    pub fn latest(&mut self) -> Option<Story> {
         self.latest.take()
     }
 

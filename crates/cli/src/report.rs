@@ -1,0 +1,202 @@
+//! `--report FILE.html` and `--plot KIND --out FILE.svg`: what a run was like, as pictures.
+//!
+//! The pictures are of one seed, the first: a run of its own for each scheduler, before an onlooker that keeps
+//! everything
+//! (`collect.rs`, `decisions.rs`). The figures of the answer are those of all seeds.
+
+mod answer;
+mod collect;
+mod decisions;
+mod verbs;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use blksched::{Instant, Span};
+use blksched_measure::{Cause, Reasons};
+use blksched_report::{Blame, Detail, Report, Run, html, plot};
+use blksched_simulate::story::{Asked, Shared, Storyteller};
+use blksched_simulate::{Findings, Trial};
+use clap::{Args, ValueEnum};
+
+use crate::explain::{BlameRows, Names};
+use crate::failure::Failure;
+use collect::Collector;
+pub(crate) use verbs::{Compared, compared, experiments, explained, recorded, simulated, validated};
+
+/// Pictures that a verb can make.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Pictures {
+    /// Write what happened, why and what to do as one HTML file that needs no network (docs/report.md)
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Draw one picture as SVG, into --out: lba, latency, timeline, blame, shares
+    #[arg(long, value_name = "KIND", value_enum, requires = "out", hide_possible_values = true)]
+    pub(crate) plot: Option<Plot>,
+    /// The file that --plot writes
+    #[arg(long, value_name = "FILE.svg", requires = "plot")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// A picture for documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plot {
+    /// Where on the disk, over time.
+    Lba,
+    /// Latency by percentile.
+    Latency,
+    /// What the scheduler decided.
+    Timeline,
+    /// Who waited for whom.
+    Blame,
+    /// What each job got.
+    Shares,
+}
+
+impl Plot {
+    fn kind(self) -> plot::Kind {
+        match self {
+            Plot::Lba => plot::Kind::Lba,
+            Plot::Latency => plot::Kind::Latency,
+            Plot::Timeline => plot::Kind::Timeline,
+            Plot::Blame => plot::Kind::Blame,
+            Plot::Shares => plot::Kind::Shares,
+        }
+    }
+}
+
+impl Pictures {
+    /// Is any asked for?
+    pub(crate) fn any(&self) -> bool {
+        self.report.is_some() || self.plot.is_some()
+    }
+
+    /// Writes them; what a user should know of it.
+    fn write(&self, report: &Report) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
+        if let (Some(kind), Some(file)) = (self.plot, &self.out) {
+            let text = plot::svg(&report.runs, kind.kind()).map_err(Failure::Outside)?;
+            save(file, &text)?;
+        }
+        if let Some(file) = &self.report {
+            let page = html(report, None).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))?;
+            save(file, &page.text)?;
+            notes.extend(shortened(page.detail, file));
+        }
+        Ok(notes)
+    }
+}
+
+/// What is not in the file.
+fn shortened(detail: Detail, file: &Path) -> Option<String> {
+    let what = match detail {
+        Detail::Everything => return None,
+        Detail::Points => "every I/O, but where its time went of the slowest hundredth only",
+        Detail::Slowest => "densities, and the slowest hundredth of the I/Os",
+        Detail::FewSlowest => "densities, and the slowest thousandth of the I/Os",
+        Detail::Sums => "densities and sums",
+    };
+    Some(format!("{} has room for {what}; --time makes the run shorter", file.display()))
+}
+
+fn save(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
+}
+
+/// A run of `trial` before the collector.
+fn watched(trial: &Trial, name: &str, names: &Names) -> Result<Run, Failure> {
+    let teller = trial.storyteller(slowest());
+    let mut findings = None;
+    let (mut run, teller) = collected(teller, names, |onlooker| {
+        let found = trial.simulate_before(onlooker, Reasons::new()).map_err(Failure::input)?;
+        let end = Instant::ZERO + found.elapsed;
+        findings = Some(found);
+        Ok(end)
+    })?;
+    run.name = name.to_owned();
+    run.disk_sectors = trial.disk.build(trial.seed).facts().sectors;
+    fill(&mut run, &teller, names);
+    if let Some(found) = &findings {
+        run.disk_time = disk_time(found);
+        run.shares = shares(found, trial);
+    }
+    Ok(run)
+}
+
+/// The stories that are told in a sentence.
+fn slowest() -> Asked {
+    Asked { slowest: collect::SENTENCES, ..Asked::nothing() }
+}
+
+/// Lets `run` happen before the collector; it answers its end.
+fn collected(
+    teller: Storyteller,
+    names: &Names,
+    run: impl FnOnce(Shared) -> Result<Instant, Failure>,
+) -> Result<(Run, Storyteller), Failure> {
+    let collector = Rc::new(RefCell::new(Collector::new(teller, names.clone())));
+    let end = run(collector.clone())?;
+    let collector = Rc::into_inner(collector).ok_or_else(|| Failure::Outside("the run is not over".to_owned()))?;
+    Ok(collector.into_inner().finish(end))
+}
+
+/// Who waited for whom, by job.
+fn fill(run: &mut Run, teller: &Storyteller, names: &Names) {
+    let rows = BlameRows::of(teller.blame(), names, &BTreeSet::new());
+    let blame = rows.rows.iter().map(|(key, time, ios)| Blame {
+        who: key.who.clone(),
+        whom: key.whom.clone().unwrap_or_default(),
+        rule: key.rule.to_owned(),
+        leg: collect::number(key.leg),
+        ns: time.as_ns(),
+        ios: *ios,
+    });
+    run.blame = blame.collect();
+    run.totals = rows.totals.iter().map(|(who, (time, ios))| (who.clone(), (*ios, time.as_ns()))).collect();
+}
+
+/// What the disk did with its time; the parts add up to the run.
+fn disk_time(findings: &Findings) -> Vec<(String, u64)> {
+    let disk = findings.reasons.disk();
+    let activity = &findings.disk.activity;
+    let elapsed = findings.elapsed.as_ns();
+    let worked = disk.worked().as_ns().min(elapsed);
+    let parts = [
+        ("transfer", activity.transfer),
+        ("seek", activity.seek + activity.settle),
+        ("rotation", activity.rotation),
+        ("reading ahead", activity.look_ahead),
+        ("overhead", activity.overhead + activity.interface),
+    ];
+    let sum: u64 = parts.iter().map(|(_, span)| span.as_ns()).sum();
+    // Where several parts of a disk work at once, each has its part of the time.
+    let scaled = |ns: u64| match sum > worked {
+        true => (u128::from(ns) * u128::from(worked) / u128::from(sum)) as u64,
+        false => ns,
+    };
+    let mut all: Vec<(String, u64)> =
+        parts.iter().map(|(name, span)| ((*name).to_owned(), scaled(span.as_ns()))).collect();
+    all.push(("other work in the drive".to_owned(), worked.saturating_sub(sum)));
+    let of = |wanted: &dyn Fn(Cause) -> bool| {
+        disk.iter().filter(|(cause, _)| wanted(*cause)).fold(Span::ZERO, |sum, (_, span)| sum + span).as_ns()
+    };
+    let idle = of(&|cause| matches!(cause, Cause::Idle(_) | Cause::Plugged)).min(elapsed - worked);
+    all.push(("idle on purpose".to_owned(), idle));
+    all.push(("nothing to do".to_owned(), elapsed - worked - idle));
+    all.retain(|(_, ns)| *ns > 0);
+    all
+}
+
+/// Each job's part of the disk's time: asked for, and given.
+fn shares(findings: &Findings, trial: &Trial) -> Vec<(String, f64, f64)> {
+    let elapsed = findings.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (outcome, job) in findings.jobs.iter().zip(&trial.plan.jobs) {
+        let sum = sums.entry(&job.name).or_default();
+        sum.0 += outcome.share.asked.as_secs_f64() / elapsed;
+        sum.1 += outcome.share.given.as_secs_f64() / elapsed;
+    }
+    sums.into_iter().map(|(name, (asked, given))| (name.to_owned(), asked, given)).collect()
+}

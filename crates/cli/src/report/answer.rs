@@ -1,0 +1,185 @@
+//! What stands first in a report: sentences, tables as they print, and how it was made.
+
+use blksched_measure::{Align, Cell, Quantity, Sample, Table, Work};
+use blksched_report::{Answer, Grid};
+
+use crate::compare::measured::{JobMeasure, Measured};
+use crate::input::Stage;
+use crate::scene::Scene;
+
+/// A table of ours, as it prints.
+pub(super) fn grid(table: &Table) -> Grid {
+    let row = |row: &Vec<Cell>| row.iter().zip(&table.columns).map(|(cell, column)| show(cell, column.unit)).collect();
+    Grid {
+        title: table.title.clone(),
+        columns: table.columns.iter().map(|column| (column.header.clone(), column.align == Align::Right)).collect(),
+        rows: table.rows.iter().map(row).collect(),
+        notes: table.notes.clone(),
+    }
+}
+
+fn show(cell: &Cell, unit: Quantity) -> String {
+    match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Number(value) => unit.show(*value),
+        Cell::Spread(spread) if spread.count == 0 => "–".to_owned(),
+        Cell::Spread(spread) if spread.stddev == 0.0 => unit.show(spread.mean),
+        Cell::Spread(spread) => unit.show_varying(spread.mean, spread.stddev),
+        Cell::Missing => "–".to_owned(),
+    }
+}
+
+/// Job by job, a row per scheduler: what it got, how long it waited, what it asked for and was given.
+pub(super) fn jobs(measured: &[Measured]) -> Grid {
+    let header = ["job", "scheduler", "throughput", "p50", "p99", "fsync p99", "disk time asked", "given"];
+    let columns = header.iter().enumerate().map(|(nth, name)| ((*name).to_owned(), nth > 1)).collect();
+    let mut rows = Vec::new();
+    for nth in 0..measured.first().map_or(0, |first| first.jobs.len()) {
+        for (scheduler, one) in measured.iter().enumerate() {
+            let Some(job) = one.jobs.get(nth) else { continue };
+            let name = if scheduler == 0 { job.label() } else { String::new() };
+            rows.push([vec![name, one.label()], figures(job)].concat());
+        }
+    }
+    let note = "Means over the seeds, ± the standard deviation. p50 and p99: of reads, where a job reads, else of \
+                writes, from submission to completion; disk time: the part of the run in which the job wanted the disk \
+                (more than 100 % for several processes), and in which the disk worked for it. –: too few I/Os for it.";
+    Grid { title: "Each job under each scheduler".to_owned(), columns, rows, notes: vec![note.to_owned()] }
+}
+
+fn figures(job: &JobMeasure) -> Vec<String> {
+    let of = |wanted: Work| job.work.iter().find(|(work, _)| *work == wanted).map(|(_, measure)| measure);
+    let moves = of(Work::Read).or_else(|| of(Work::Write));
+    let said = |sample: Option<&Sample>, unit: Quantity| {
+        let spread = sample.map(Sample::spread).filter(|spread| spread.count > 0);
+        spread.map_or("–".to_owned(), |spread| show(&Cell::Spread(spread), unit))
+    };
+    let rates: Vec<String> = [(Work::Read, ""), (Work::Write, " written")]
+        .into_iter()
+        .filter_map(|(work, word)| of(work).map(|m| said(Some(&m.bandwidth), Quantity::Bandwidth) + word))
+        .collect();
+    vec![
+        if rates.is_empty() { "–".to_owned() } else { rates.join(", ") },
+        said(moves.map(|m| &m.clat[1]), Quantity::Time),
+        said(moves.map(|m| &m.clat[2]), Quantity::Time),
+        said(of(Work::Sync).map(|m| &m.clat[2]), Quantity::Time),
+        said(Some(&job.asked), Quantity::Fraction),
+        said(Some(&job.given), Quantity::Fraction),
+    ]
+}
+
+/// The sentences of a verdict: what to do stands apart.
+pub(super) fn verdict(answer: &mut Answer, sentences: &[String]) {
+    let is_action = |sentence: &&String| {
+        matches!(sentence.split(' ').next(), Some("Use" | "Keep" | "Nothing" | "One")) || sentence.contains(": keep ")
+    };
+    answer.action = sentences.iter().rev().find(is_action).cloned();
+    let others = sentences.iter().filter(|sentence| Some(*sentence) != answer.action.as_ref());
+    answer.sentences = others.flat_map(|sentence| per_job(sentence)).collect();
+}
+
+/// `A against B: reader: …; log: …; backup: ….` is a sentence for each job.
+fn per_job(sentence: &str) -> Vec<String> {
+    let Some((pair, rest)) = sentence.split_once(": ").filter(|(pair, _)| pair.contains(" against ")) else {
+        return vec![sentence.to_owned()];
+    };
+    let (figures, why) = rest.split_once(" Why: ").map_or((rest, None), |(figures, why)| (figures, Some(why)));
+    let jobs = parted(figures.trim_end_matches('.'));
+    if jobs.len() < 2 {
+        return vec![sentence.to_owned()];
+    }
+    let mut said: Vec<String> = jobs.iter().map(|job| format!("{pair}: {job}.")).collect();
+    said.extend(why.map(|why| format!("{pair}: why: {why}")));
+    said
+}
+
+/// What stands between `; `, but for those within brackets.
+fn parted(text: &str) -> Vec<&str> {
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_i32);
+    for (at, c) in text.char_indices() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        if depth == 0 && text[at..].starts_with("; ") {
+            parts.push(&text[from..at]);
+            from = at + 2;
+        }
+    }
+    parts.push(&text[from..]);
+    parts
+}
+
+/// How it was made, by name.
+pub(super) fn facts(stage: &Stage, scene: &Scene, seeds: (u64, usize)) -> Vec<(String, String)> {
+    let mut facts = made();
+    let (first, count) = seeds;
+    let said =
+        if count == 1 { format!("{first}") } else { format!("{count} from {first}; the pictures are of {first}") };
+    facts.push(("seeds".to_owned(), said));
+    let size = Quantity::Bytes.show((stage.disk.build(scene.seed).facts().sectors * 512) as f64);
+    facts.push(("disk".to_owned(), format!("{} ({size}): {}", stage.disk.name, stage.disk.description)));
+    facts.push(("the disk's model".to_owned(), blksched_disks::sheet::truth(&stage.disk).sentence()));
+    #[cfg(target_os = "linux")]
+    facts.push((
+        "predictions so far".to_owned(),
+        crate::validate::sentence(&scene.disk).unwrap_or_else(|| {
+            "none on this disk; docs/reality.md has what recorded runs of other disks came to".to_owned()
+        }),
+    ));
+    facts
+}
+
+/// The program and its words.
+pub(super) fn made() -> Vec<(String, String)> {
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    let command = std::iter::once("blksched".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+    vec![("command".to_owned(), command), ("version".to_owned(), format!("blksched {}", env!("CARGO_PKG_VERSION")))]
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_job_has_a_sentence_of_its_own() {
+        let said = per_job(
+            "bfq against mq-deadline: reader: a 2.0 times (1; 1 to 2), b; log: c. Why: a read waits 3ms for d.",
+        );
+        assert_eq!(
+            said,
+            [
+                "bfq against mq-deadline: reader: a 2.0 times (1; 1 to 2), b.",
+                "bfq against mq-deadline: log: c.",
+                "bfq against mq-deadline: why: a read waits 3ms for d.",
+            ]
+        );
+        let one = "Taken for: a is b (c); d is e; --goal says it otherwise.";
+        assert_eq!(per_job(one), [one]);
+    }
+
+    #[test]
+    fn what_to_do_stands_apart() {
+        let mut answer = Answer::default();
+        let said =
+            ["Taken for: a.", "Not bfq, although it is better.", "Use kyber: 2 times better.", "Checked on 3 seeds."];
+        verdict(&mut answer, &said.map(str::to_owned));
+        assert_eq!(answer.action.as_deref(), Some("Use kyber: 2 times better."));
+        assert_eq!(answer.sentences.len(), 3);
+    }
+
+    #[test]
+    fn a_word_with_blanks_or_quotes_is_quoted_for_a_shell() {
+        assert_eq!(quoted("my.fio"), "my.fio");
+        assert_eq!(quoted("db: p99"), "'db: p99'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

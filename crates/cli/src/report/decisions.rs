@@ -1,0 +1,199 @@
+//! What the scheduler decides, as stretches and marks on lanes: a lane per process that has turns, per direction that
+//! has batches, per domain that has tokens.
+
+use std::collections::BTreeMap;
+
+use blksched::{BatchStart, Dir, Domain, IdleFor, Instant, Reason, SliceEnd, SubmitterId, Waiter};
+use blksched_report::{Mark, MarkKind, Run, Stretch, StretchKind};
+
+use crate::explain::{Names, reason};
+
+/// Something that lasts still.
+#[derive(Clone, Copy)]
+struct Open {
+    lane: u32,
+    from: Instant,
+    why: u32,
+}
+
+pub(super) struct Decisions {
+    names: Names,
+    lanes: Vec<String>,
+    words: BTreeMap<String, u32>,
+    stretches: Vec<Stretch>,
+    marks: Vec<Mark>,
+    turn: Option<Open>,
+    batch: Option<Open>,
+    idle: Option<Open>,
+    throttled: BTreeMap<Domain, Open>,
+}
+
+impl Decisions {
+    pub(super) fn new(names: Names) -> Decisions {
+        Decisions {
+            names,
+            lanes: Vec::new(),
+            words: BTreeMap::new(),
+            stretches: Vec::new(),
+            marks: Vec::new(),
+            turn: None,
+            batch: None,
+            idle: None,
+            throttled: BTreeMap::new(),
+        }
+    }
+
+    /// `works`: the disk has a command.
+    pub(super) fn hear(&mut self, at: Instant, what: Reason, works: bool) {
+        match what {
+            Reason::SliceBegan { owner, waiter, .. } => {
+                self.close(at, Kind::Turn);
+                let lane = self.queue(owner, waiter);
+                self.turn = Some(Open { lane, from: at, why: self.said(what) });
+            }
+            Reason::SliceEnded { owner, waiter, why } => {
+                let lane = self.queue(owner, waiter);
+                let said = self.said(what);
+                self.turn.iter_mut().for_each(|open| open.why = said);
+                self.close(at, Kind::Turn);
+                if matches!(why, SliceEnd::Preempted(_)) {
+                    self.mark(at, lane, MarkKind::Preempted, what);
+                }
+            }
+            Reason::BatchBegan { dir, why, .. } => {
+                self.close(at, Kind::Batch);
+                let lane = self.lane(direction(dir));
+                self.batch = Some(Open { lane, from: at, why: self.said(what) });
+                if matches!(why, BatchStart::Expired { .. }) {
+                    self.mark(at, lane, MarkKind::Expired, what);
+                }
+            }
+            Reason::TookOldest { .. } | Reason::WritesStarved { .. } => {
+                let lane = self.turn.or(self.batch).map_or_else(|| self.lane("writes"), |open| open.lane);
+                self.mark(at, lane, MarkKind::Expired, what);
+            }
+            Reason::Completed { .. } if !works => self.close(at, Kind::Batch),
+            _ => self.waiting(at, what),
+        }
+    }
+
+    /// What is left idle, held back, and done besides.
+    fn waiting(&mut self, at: Instant, what: Reason) {
+        match what {
+            Reason::Armed { why, .. } => {
+                self.close(at, Kind::Idle);
+                let lane = match why {
+                    IdleFor::Submitter(owner) => self.queue(owner, Waiter::Sync),
+                    IdleFor::Group(_) => self.lane("a group"),
+                    // A look at the time, or at statistics: nobody is waited for.
+                    _ => return,
+                };
+                let why =
+                    self.word(&format!("The disk is left idle for the next request of {}.", self.lanes[lane as usize]));
+                self.idle = Some(Open { lane, from: at, why });
+            }
+            Reason::Cancelled | Reason::Elapsed | Reason::Issued { .. } => self.close(at, Kind::Idle),
+            Reason::Injected { into, .. } => self.mark_of(at, into, MarkKind::Injected, what),
+            Reason::QueueMerged { submitter, .. } | Reason::QueueSplit { submitter } => {
+                self.mark_of(at, submitter, MarkKind::Merged, what);
+            }
+            Reason::WeightRaised { owner, .. } => self.mark_of(at, owner, MarkKind::Raised, what),
+            Reason::Throttled { domain } => {
+                let lane = self.lane(&format!("{domain}s"));
+                let why = self.said(what);
+                self.throttled.entry(domain).or_insert(Open { lane, from: at, why });
+            }
+            Reason::TokenTaken { domain, .. } => {
+                if let Some(open) = self.throttled.remove(&domain) {
+                    self.push(open, at, StretchKind::NoToken);
+                }
+            }
+            Reason::TokensChanged { domain, from, to, .. } => {
+                let lane = self.lane(&format!("{domain}s"));
+                let why = self.word(&format!("{domain}s may have {to} tokens, not {from}"));
+                self.marks.push(Mark { lane, kind: MarkKind::Tokens, at_ns: at.as_ns(), why });
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self, end: Instant, run: &mut Run) {
+        for kind in [Kind::Turn, Kind::Batch, Kind::Idle] {
+            self.close(end, kind);
+        }
+        for open in std::mem::take(&mut self.throttled).into_values() {
+            self.push(open, end, StretchKind::NoToken);
+        }
+        let mut words: Vec<(String, u32)> = self.words.into_iter().collect();
+        words.sort_by_key(|(_, nth)| *nth);
+        run.words = words.into_iter().map(|(text, _)| text).collect();
+        self.stretches.sort_by_key(|stretch| stretch.from_ns);
+        (run.lanes, run.stretches, run.marks) = (self.lanes, self.stretches, self.marks);
+    }
+
+    fn close(&mut self, at: Instant, kind: Kind) {
+        let (open, kind) = match kind {
+            Kind::Turn => (&mut self.turn, StretchKind::Turn),
+            Kind::Batch => (&mut self.batch, StretchKind::Batch),
+            Kind::Idle => (&mut self.idle, StretchKind::Idle),
+        };
+        if let Some(open) = open.take() {
+            self.push(open, at, kind);
+        }
+    }
+
+    fn push(&mut self, open: Open, to: Instant, kind: StretchKind) {
+        let Open { lane, from, why } = open;
+        self.stretches.push(Stretch { lane, kind, from_ns: from.as_ns(), to_ns: to.as_ns(), why });
+    }
+
+    fn mark(&mut self, at: Instant, lane: u32, kind: MarkKind, what: Reason) {
+        let why = self.said(what);
+        self.marks.push(Mark { lane, kind, at_ns: at.as_ns(), why });
+    }
+
+    fn mark_of(&mut self, at: Instant, owner: SubmitterId, kind: MarkKind, what: Reason) {
+        let lane = self.queue(owner, Waiter::Sync);
+        self.mark(at, lane, kind, what);
+    }
+
+    fn queue(&mut self, owner: SubmitterId, waiter: Waiter) -> u32 {
+        match waiter {
+            Waiter::Sync => self.lane(&self.names.process(owner)),
+            Waiter::Async => self.lane("write-back"),
+        }
+    }
+
+    fn lane(&mut self, name: &str) -> u32 {
+        if let Some(known) = self.lanes.iter().position(|lane| lane == name) {
+            return known as u32;
+        }
+        self.lanes.push(name.to_owned());
+        (self.lanes.len() - 1) as u32
+    }
+
+    fn said(&mut self, what: Reason) -> u32 {
+        let text = reason(what, &self.names);
+        self.word(&text)
+    }
+
+    fn word(&mut self, text: &str) -> u32 {
+        let next = self.words.len() as u32;
+        *self.words.entry(text.to_owned()).or_insert(next)
+    }
+}
+
+/// What can last.
+#[derive(Clone, Copy)]
+enum Kind {
+    Turn,
+    Batch,
+    Idle,
+}
+
+fn direction(dir: Dir) -> &'static str {
+    match dir {
+        Dir::Read => "reads",
+        Dir::Write => "writes",
+    }
+}

@@ -1,0 +1,68 @@
+/** The blame matrix: who waited, for whom, and how long; a table, darker where it was longer. */
+
+import { element, time, percent } from './format.js';
+import { rgb, theme } from './palette.js';
+
+const NOBODY = 'nobody';
+
+/** @param {import('./data.js').Run} run @returns {{who: string[], whom: string[], cells: Map<string, import('./data.js').Blame[]>}} */
+function summed(run) {
+  const cells = new Map();
+  const [waiters, blamed] = [new Map(), new Map()];
+  for (const row of run.blame) {
+    if (row.leg === 3) continue;
+    const whom = row.whom || NOBODY;
+    const key = `${row.who}\n${whom}`;
+    cells.set(key, [...(cells.get(key) ?? []), row]);
+    waiters.set(row.who, (waiters.get(row.who) ?? 0) + row.ns);
+    blamed.set(whom, (blamed.get(whom) ?? 0) + row.ns);
+  }
+  const order = (/** @type {Map<string, number>} */ sums) => [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  return { who: order(waiters).slice(0, 12), whom: order(blamed).slice(0, 12), cells };
+}
+
+/** @param {import('./data.js').Run} run */
+export function matrix(run) {
+  const { who, whom, cells } = summed(run);
+  const total = (/** @type {import('./data.js').Blame[] | undefined} */ rows) => (rows ?? []).reduce((all, row) => all + row.ns, 0);
+  const per = (/** @type {string} */ waiter, /** @type {number} */ ns) => ns / Math.max(1, run.totals[waiter]?.[0] ?? 1);
+  let most = 1;
+  for (const [key, rows] of cells) most = Math.max(most, per(key.split('\n')[0], total(rows)));
+  const [red, green, blue] = rgb(theme().series[1]);
+  const head = element('tr', {}, element('th', { scope: 'col' }, 'waited ↓ for →'));
+  for (const name of whom) head.append(element('th', { scope: 'col', class: 'number' }, name));
+  const body = element('tbody', {});
+  for (const waiter of who) {
+    const row = element('tr', {}, element('th', { scope: 'row' }, waiter));
+    for (const name of whom) {
+      const rows = (cells.get(`${waiter}\n${name}`) ?? []).sort((a, b) => b.ns - a.ns);
+      const mean = per(waiter, total(rows));
+      const part = mean / most;
+      const why = rows.slice(0, 4).map((one) => `${one.rule}: ${time(one.ns)} in ${one.ios} I/Os`).join('\n');
+      const cell = element('td', {
+        class: 'number', title: why, style: `background:rgba(${red},${green},${blue},${(0.75 * Math.sqrt(part)).toFixed(3)})`,
+      });
+      if (mean > 0) {
+        cell.append(time(mean));
+        if (rows[0] && part > 0.2) cell.append(element('small', {}, rows[0].rule));
+      }
+      row.append(cell);
+    }
+    body.append(row);
+  }
+  return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `who waited for whom under ${run.name}` },
+    element('table', { class: 'matrix' }, element('thead', {}, head), body));
+}
+
+/**
+ * In a sentence.
+ * @param {import('./data.js').Run} run
+ */
+export function matrixAlternative(run) {
+  const rows = run.blame.filter((row) => row.leg !== 3 && row.whom && row.whom !== 'itself').sort((a, b) => b.ns - a.ns);
+  const all = Object.values(run.totals).reduce((sum, [, ns]) => sum + ns, 0) || 1;
+  if (rows.length === 0) return `Under ${run.name} nobody waited for anybody else.`;
+  const [worst] = rows;
+  return `Under ${run.name} the longest wait of all was ${worst.who}'s for ${worst.whom} (${worst.rule}): `
+    + `${percent(worst.ns / all)} of the time that all I/Os took.`;
+}

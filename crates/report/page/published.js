@@ -1,0 +1,66 @@
+/** Published values beside ours: a row each, the bound as a bar, both values as marks. */
+
+import { element } from './format.js';
+import { colour, theme } from './palette.js';
+
+const SPACE = 'http' + '://www.w3.org/2000/svg';
+
+/** @param {string} tag @param {Record<string, string | number>} attributes */
+function svg(tag, attributes) {
+  const made = document.createElementNS(SPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  return made;
+}
+
+/**
+ * Three digits at most.
+ * @param {number | null} value
+ */
+function short(value) {
+  if (value === null) return '–';
+  return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}
+
+/** @param {import('./data.js').PublishedRow} row */
+function picture(row) {
+  const all = [row.published, row.ours, ...(row.bound ?? []), ...(row.spread ?? [])]
+    .filter((value) => value !== null && Number.isFinite(value)).map(Number);
+  const most = Math.max(...all, 1e-9) * 1.1;
+  const least = Math.min(0, ...all);
+  const x = (/** @type {number} */ value) => 4 + (292 * (value - least)) / (most - least);
+  const drawn = svg('svg', { viewBox: '0 0 300 22', class: 'dots', 'aria-hidden': 'true' });
+  if (row.bound) {
+    const [low, high] = row.bound.map((value) => x(Math.min(Math.max(value, least), most)));
+    drawn.append(svg('rect', { x: low, y: 6, width: Math.max(1, high - low), height: 10, rx: 2, fill: theme().grid }));
+  }
+  if (row.spread) {
+    drawn.append(svg('line', { x1: x(row.spread[0]), x2: x(row.spread[1]), y1: 11, y2: 11, stroke: colour(0), 'stroke-width': 2 }));
+  }
+  if (row.published !== null) {
+    const at = x(row.published);
+    drawn.append(svg('path', { d: `M${at} 4 l6 7 l-6 7 l-6 -7 z`, fill: 'none', stroke: colour(1), 'stroke-width': 2 }));
+  }
+  if (row.ours !== null) drawn.append(svg('circle', { cx: x(row.ours), cy: 11, r: 4.5, fill: colour(0) }));
+  return drawn;
+}
+
+/** @param {import('./data.js').Published} published */
+export function publishedTable(published) {
+  const body = element('tbody', {});
+  for (const row of published.rows) {
+    const said = row.inside === null ? 'no bound' : row.inside ? 'inside' : row.claimed ? 'OUTSIDE' : 'outside, not claimed';
+    body.append(element('tr', row.inside === false ? { class: 'outside' } : {},
+      element('th', { scope: 'row' }, row.label),
+      element('td', { class: 'number' }, `${short(row.published)} ${row.unit}`),
+      element('td', { class: 'number' }, `${short(row.ours)} ${row.unit}`),
+      element('td', {}, picture(row)),
+      element('td', { class: 'number' }, row.bound ? `${short(row.bound[0])} to ${short(row.bound[1])}` : '–'),
+      element('td', {}, said)));
+  }
+  const head = element('tr', {});
+  for (const name of ['', 'published ◇', 'ours ●', 'both, and the bound', 'bound', '']) {
+    head.append(element('th', { scope: 'col' }, name));
+  }
+  return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': published.name },
+    element('table', { class: 'published' }, element('thead', {}, head), body));
+}

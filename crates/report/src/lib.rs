@@ -1,0 +1,24 @@
+//! What a disk scheduler did, as pictures: one HTML file for people ([`html`]), and SVGs for documents ([`plot`]).
+//!
+//! The file needs no network and no other file. What stands first, the answer, is plain HTML ([`Answer`]); below it the
+//! page draws what happened ([`Run`]) from packed columns ([`columns`]). Whatever a run's size, the file stays below
+//! [`MOST_BYTES`]: what does not fit in full is told by densities and by its slowest part ([`Detail`]).
+//!
+//! Nothing here knows a scheduler or a simulator.
+
+mod answer;
+pub mod columns;
+mod density;
+mod fit;
+mod page;
+mod percentiles;
+pub mod plot;
+mod recorded;
+mod series;
+
+pub use fit::{Detail, MOST_BYTES};
+pub use page::{Html, html, modules};
+pub use recorded::{
+    Answer, Blame, Download, Grid, Io, Mark, MarkKind, Part, Piece, Published, PublishedRow, Report, Run, Sent,
+    Stretch, StretchKind, Way,
+};

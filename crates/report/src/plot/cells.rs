@@ -1,0 +1,135 @@
+//! Pictures over time: commands by place, and decisions by lane.
+
+use plotters::prelude::*;
+
+use super::{Area, FAINT, INK, Trouble, colour_of, text_style};
+use crate::recorded::{Run, StretchKind};
+
+/// Cells across and down.
+const ACROSS: usize = 230;
+const DOWN: usize = 110;
+
+/// The part of the disk that any run touches \[sectors\].
+pub(super) fn ends(runs: &[Run]) -> (f64, f64) {
+    let all = || runs.iter().flat_map(|run| &run.sent).filter(|sent| sent.sectors > 0);
+    let low = all().map(|sent| sent.sector).min().unwrap_or(0);
+    let high = all().map(|sent| sent.sector + u64::from(sent.sectors)).max().unwrap_or(1);
+    (low as f64, high as f64)
+}
+
+pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], (low, high): (f64, f64)) -> Result<(), Trouble> {
+    let gib = |sector: f64| sector * 512.0 / f64::from(1 << 30);
+    let seconds = (run.elapsed_ns as f64 / 1e9).max(1e-9);
+    let mut chart = ChartBuilder::on(area)
+        .caption(&run.name, text_style(16))
+        .margin(8)
+        .x_label_area_size(34)
+        .y_label_area_size(62)
+        .build_cartesian_2d(0.0..seconds, gib(low)..gib(high))?;
+    let places = if gib(high - low) < 0.1 {
+        4
+    } else if gib(high - low) < 5.0 {
+        2
+    } else {
+        0
+    };
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(FAINT)
+        .axis_style(INK)
+        .label_style(text_style(12))
+        .x_desc("seconds")
+        .y_desc("place, GiB")
+        .y_label_formatter(&|value| format!("{value:.places$}"))
+        .draw()?;
+    // A cell is whoever's has most commands in it; equal neighbours are one rectangle.
+    let mut counts = vec![0_u32; ACROSS * DOWN * names.len().max(1)];
+    let part = |value: f64, cells: usize| ((value * cells as f64) as usize).min(cells - 1);
+    for sent in run.sent.iter().filter(|sent| sent.sectors > 0) {
+        let job = run.jobs_of.get(sent.process as usize).and_then(|&job| run.jobs.get(job as usize));
+        let Some(nth) = job.and_then(|job| names.iter().position(|name| name == job)) else { continue };
+        let x = part(sent.issued_ns as f64 / run.elapsed_ns.max(1) as f64, ACROSS);
+        let y = part((sent.sector as f64 - low) / (high - low).max(1.0), DOWN);
+        counts[(nth * DOWN + y) * ACROSS + x] += 1;
+    }
+    let leader = |x: usize, y: usize| {
+        let count = |nth: &usize| counts[(nth * DOWN + y) * ACROSS + x];
+        (0..names.len()).max_by_key(|nth| (count(nth), usize::MAX - nth)).filter(|nth| count(nth) > 0)
+    };
+    let step = (seconds / ACROSS as f64, gib(high - low) / DOWN as f64);
+    for y in 0..DOWN {
+        let mut x = 0;
+        while x < ACROSS {
+            let who = leader(x, y);
+            let end = (x..ACROSS).find(|&next| leader(next, y) != who).unwrap_or(ACROSS);
+            if let Some(nth) = who {
+                let from = (x as f64 * step.0, gib(low) + y as f64 * step.1);
+                let to = (end as f64 * step.0, from.1 + step.1);
+                let style = colour_of(&names[nth], names).filled();
+                chart.draw_series([Rectangle::new([from, to], style)])?;
+            }
+            x = end;
+        }
+    }
+    Ok(())
+}
+
+/// At most so many bars a lane; the first so much of the run that has no more.
+const BARS: usize = 60;
+
+pub(super) fn timeline(area: &Area<'_>, run: &Run, names: &[String]) -> Result<(), Trouble> {
+    let lanes = run.lanes.len().max(1);
+    // The window: all of the run, or the middle part with so many bars.
+    let most = BARS * lanes;
+    let (from, to) = match run.stretches.len() > most {
+        true => {
+            let first = run.stretches.len() / 2 - most / 2;
+            (run.stretches[first].from_ns, run.stretches[first + most - 1].to_ns)
+        }
+        false => (0, run.elapsed_ns),
+    };
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mut chart = ChartBuilder::on(area)
+        .caption(&run.name, text_style(16))
+        .margin(8)
+        .x_label_area_size(34)
+        .y_label_area_size(78)
+        .build_cartesian_2d(seconds(from)..seconds(to.max(from + 1)), 0.0..lanes as f64)?;
+    let label = |value: &f64| {
+        let lane = (lanes as f64 - value).floor() as usize;
+        if value.fract() == 0.5 { run.lanes.get(lane).cloned().unwrap_or_default() } else { String::new() }
+    };
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(FAINT)
+        .axis_style(INK)
+        .label_style(text_style(12))
+        .x_desc("seconds; hatched: the disk is left idle on purpose")
+        .y_labels(2 * lanes + 1)
+        .y_label_formatter(&label)
+        .draw()?;
+    let seen = |stretch: &&crate::recorded::Stretch| stretch.to_ns >= from && stretch.from_ns <= to;
+    for stretch in run.stretches.iter().filter(seen) {
+        let top = (lanes - 1 - stretch.lane as usize) as f64;
+        let (low, high) = (top + 0.15, top + 0.85);
+        let (begin, end) = (seconds(stretch.from_ns.max(from)), seconds(stretch.to_ns.min(to)));
+        let lane = &run.lanes[stretch.lane as usize];
+        let colour = colour_of(lane.split('/').next().unwrap_or(lane), names);
+        if stretch.kind != StretchKind::Idle {
+            chart.draw_series([Rectangle::new([(begin, low), (end, high)], colour.mix(0.8).filled())])?;
+            continue;
+        }
+        chart.draw_series([Rectangle::new([(begin, low), (end, high)], colour.stroke_width(1))])?;
+        let gap = seconds(to - from) / 120.0;
+        let lines = (0..).map(|nth| begin + f64::from(nth) * gap).take_while(|at| *at < end).take(200);
+        for at in lines {
+            let until = (at + gap).min(end);
+            let part = (until - at) / gap;
+            chart.draw_series([PathElement::new([(at, low), (until, low + (high - low) * part)], colour)])?;
+        }
+    }
+    Ok(())
+}
