@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.report {
         let pictures = Pictures { report: Some(file.clone()), ..Pictures::default() };
         let json = report::json(&plan, &cells, &judged);
-        validated(&pictures, report::said(&plan, &judged), report::pictured(&cells), json)?;
+        validated(&pictures, report::said(&plan, &cells, &judged), report::pictured(&cells), json)?;
     }
     match stop.load(Ordering::Relaxed) {
         true => Err(interrupted()),

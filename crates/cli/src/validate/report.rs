@@ -48,12 +48,12 @@ pub(super) fn text(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
             ours.p99_us / 1e3
         ));
     }
-    lines.extend(sentences(plan, judged));
+    lines.extend(sentences(plan, cells, judged));
     lines.join("\n") + "\n"
 }
 
 /// How far predictions were right, and the verdict.
-fn sentences(plan: &Plan, judged: &Judged) -> Vec<String> {
+fn sentences(plan: &Plan, cells: &[Cell], judged: &Judged) -> Vec<String> {
     let mut lines = Vec::new();
     let (near, all) = judged.within;
     lines.push(format!("Bandwidth: {near} of {all} within 20 %, {}.", typical(cells, judged)));
@@ -73,9 +73,9 @@ fn sentences(plan: &Plan, judged: &Judged) -> Vec<String> {
 }
 
 /// What stands first in a report: its title, what was done, and the sentences.
-pub(super) fn said(plan: &Plan, judged: &Judged) -> (String, String, Vec<String>) {
+pub(super) fn said(plan: &Plan, cells: &[Cell], judged: &Judged) -> (String, String, Vec<String>) {
     let title = format!("{} on {}: predicted and measured", plan.job.name, plan.target.path.display());
-    (title, plan.told().lines().next().unwrap_or_default().to_owned(), sentences(plan, judged))
+    (title, plan.told().lines().next().unwrap_or_default().to_owned(), sentences(plan, cells, judged))
 }
 
 /// All figures as a table, and the bandwidths as a picture.
