@@ -7,6 +7,7 @@
 //! at those very seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::Range;
 
 use blksched::Catalogue;
@@ -18,6 +19,7 @@ mod claims {
     pub mod controllers;
     pub mod deadline;
     pub mod nvme;
+    pub mod page;
 }
 
 /// An experiment, how many seeds its rows take together, and its controls.
@@ -37,6 +39,30 @@ pub enum Change {
     Text(&'static str, &'static str),
     /// The `[[run]]` that is called so in the file also sets this address to this value.
     Set(&'static str, &'static str, &'static str),
+}
+
+/// The lines of a text that say something.
+fn lines(text: &str) -> Vec<&str> {
+    text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect()
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Elevator("*", elevator) => write!(f, "{elevator}"),
+            Change::Elevator(runs, elevator) => write!(f, "`{runs}` under {elevator}"),
+            Change::Knob(runs, knob, value) => write!(f, "{knob} {value} in `{runs}`"),
+            Change::Set(run, address, value) => write!(f, "{address} {value} in `{run}`"),
+            Change::Text(from, to) => {
+                let old = lines(from);
+                let new: Vec<&str> = lines(to).into_iter().filter(|part| !old.contains(part)).collect();
+                match new.is_empty() {
+                    true => write!(f, "without `{}`", from.trim()),
+                    false => write!(f, "`{}`", new.join(", ").replace('`', "")),
+                }
+            }
+        }
+    }
 }
 
 /// Changes and the rows that they break, by their table's place and the labels; `*` stands for anything.
@@ -144,7 +170,7 @@ fn changed(run: &mut blksched_simulate::experiment::Run, changes: &[Change]) -> 
     is_changed
 }
 
-fn load(name: &str, changes: &[Change]) -> Experiment {
+pub fn load(name: &str, changes: &[Change]) -> Experiment {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name).expect("built in");
     let mut text = builtin.text.to_owned();
     for change in changes {
@@ -179,7 +205,7 @@ fn needed(experiment: &Experiment) -> Vec<String> {
     claimed(experiment).flat_map(of).collect()
 }
 
-fn fits(pattern: &str, name: &str) -> bool {
+pub fn fits(pattern: &str, name: &str) -> bool {
     pattern.split_once('*').map_or(pattern == name, |(before, behind)| {
         name.len() >= before.len() + behind.len() && name.starts_with(before) && name.ends_with(behind)
     })
@@ -204,4 +230,15 @@ fn every_value_that_a_row_hangs_on_is_fitted_given_or_assumed_in_so_many_words()
             builtin.name
         );
     }
+}
+
+#[test]
+fn the_page_of_the_mails_is_what_comes_out_of_their_experiments() {
+    let page = claims::page::text(CONTROLS.concat().as_slice());
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mails.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &page).expect("docs/ can be written");
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(there, page, "BLESS=1 writes docs/mails.md anew");
 }
