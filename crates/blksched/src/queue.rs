@@ -315,9 +315,19 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// When the queue next wants to be told the time, by any call.
+    #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        let parts = [self.elevator.deadline(), self.plug.deadline(), self.policies.deadline(), self.gate.deadline()];
-        parts.into_iter().flatten().min()
+        let elevator = self.elevator.deadline();
+        if !self.has_timers() {
+            return elevator;
+        }
+        [elevator, self.plug.deadline(), self.policies.deadline(), self.gate.deadline()].into_iter().flatten().min()
+    }
+
+    /// May anything but the elevator have a deadline? Mostly nothing has.
+    #[inline]
+    fn has_timers(&self) -> bool {
+        self.plug.is_closed() || self.plug.holds() || !self.policies.is_empty() || self.gate.has_limits()
     }
 
     /// Let what is due by `now` happen. Every other call does this first.
@@ -401,12 +411,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
-        let due = |deadline: Option<Instant>| deadline.is_some_and(|at| at <= now);
-        if due(self.elevator.deadline())
-            || due(self.plug.deadline())
-            || due(self.policies.deadline())
-            || due(self.gate.deadline())
-        {
+        if self.deadline().is_some_and(|at| at <= now) {
             self.pass_all(now);
         }
         self.core.clock = now;

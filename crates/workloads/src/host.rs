@@ -141,6 +141,12 @@ impl Host {
         }
     }
 
+    /// Is there anything to be done, unless whoever wishes it sleeps?
+    #[inline]
+    pub fn has_wishes(&self) -> bool {
+        !self.out.is_empty()
+    }
+
     /// The next thing to be done. Ask until there is none, after every other call.
     pub fn wish(&mut self) -> Option<Wish> {
         self.out.next()

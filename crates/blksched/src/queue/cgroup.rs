@@ -78,6 +78,11 @@ impl Default for BioGate {
 }
 
 impl BioGate {
+    #[inline]
+    pub(super) fn has_limits(&self) -> bool {
+        self.limits
+    }
+
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.limits { self.max.deadline() } else { None }
     }

@@ -125,6 +125,11 @@ pub(super) struct Policies {
 }
 
 impl Policies {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.policies.is_empty()
+    }
+
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.policies.iter().filter_map(|policy| policy.deadline()).min()
     }
@@ -170,6 +175,9 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The first policy, from this one on, that holds the bio back.
     pub(super) fn held_back(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Option<usize> {
+        if self.policies.is_empty() {
+            return None;
+        }
         let mut woke = core::mem::take(&mut self.woke);
         let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
         let policies = self.policies.policies.iter_mut().enumerate().skip(from);

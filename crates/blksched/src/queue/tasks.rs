@@ -273,12 +273,15 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A request's tag comes free, if it has one.
     pub(super) fn return_tag(&mut self, rq: RequestId) {
-        let mut woke = core::mem::take(&mut self.woke);
         let tasks = self.core.tasks();
         if let Some(tag) = tasks.tags.row(rq).take() {
-            tasks.set.free(tag, &mut woke);
+            tasks.set.free(tag, &mut self.woke);
         }
-        self.woken(woke);
+        // Mostly nobody sleeps.
+        if !self.woke.is_empty() {
+            let woke = core::mem::take(&mut self.woke);
+            self.woken(woke);
+        }
     }
 
     fn tasks(&mut self) -> Option<&mut Tasks> {

@@ -9,8 +9,13 @@ use super::{Flight, Observer, Owner, World};
 use crate::story::{Begun, Happening, IoId};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// Does what the host wishes. True if the queue was given anything.
+    /// Does what the host wishes, which mostly is nothing. True if the queue was given anything.
+    #[inline]
     pub(super) fn obey_host(&mut self) -> bool {
+        self.host.has_wishes() && self.carry_out_wishes()
+    }
+
+    fn carry_out_wishes(&mut self) -> bool {
         let mut any = false;
         while let Some(wish) = self.host.wish() {
             any |= !matches!(wish, Wish::Return { .. } | Wish::WaitedForMemory(_));

@@ -56,6 +56,11 @@ impl Outbox {
         self.asleep.contains_key(&submitter)
     }
 
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.wishes.is_empty()
+    }
+
     /// The next wish of somebody who is awake.
     pub fn next(&mut self) -> Option<Wish> {
         while let Some(wish) = self.wishes.pop_front() {
