@@ -20,6 +20,8 @@ pub mod library;
 mod list;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod load;
+#[cfg(all(feature = "serve", target_os = "linux"))]
+mod mount;
 mod output;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod private;
@@ -125,6 +127,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Top(arguments) => top::run(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Load(arguments) => load::run(arguments, catalogue),
+        #[cfg(all(feature = "serve", target_os = "linux"))]
+        Verb::Mount(arguments) => mount::run(arguments),
         Verb::Completions { shell } => generate::completions(*shell),
         Verb::Man { directory } => generate::man_pages(directory),
     }

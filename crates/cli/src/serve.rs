@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use blksched::Catalogue;
 use blksched_serve::{
-    AskError, Caching, EngineKind, Files, Listen, Question, Reload, ServeError, ServerConfig, Shares, check_policies,
-    serve, sizes,
+    AskError, Caching, EngineKind, Files, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares, TlsFiles,
+    check_policies, check_tls, serve, sizes,
 };
 
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::input::contenders;
 use crate::output;
 use crate::private::private_directory;
 use arguments::Keeper;
-pub(crate) use arguments::{CtlArguments, CtlVerb, Engine, ServeArguments};
+pub(crate) use arguments::{CtlArguments, CtlVerb, Engine, ExportVerb, ServeArguments};
 
 /// The least memory of an export: the longest request and some clients \[bytes\].
 const LEAST_MEMORY: u64 = 40 << 20;
@@ -111,6 +111,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         memory: memory as usize,
         model,
         listen,
+        tls: tls(arguments)?,
         control,
         metrics: arguments.metrics.as_deref().map(metrics).transpose()?,
         rules,
@@ -138,6 +139,14 @@ fn disk_files(arguments: &ServeArguments) -> Result<Files, Failure> {
     Ok(files)
 }
 
+/// The files of TLS.
+fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
+    let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else { return Ok(None) };
+    let files = TlsFiles { certificate: certificate.clone(), key: key.clone(), clients: arguments.tls_clients.clone() };
+    check_tls(&files).map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(Some(files))
+}
+
 /// Figures are for this machine: whoever is elsewhere asks through a proxy that says who may.
 fn metrics(text: &str) -> Result<Listen, Failure> {
     match text.parse::<std::net::SocketAddr>() {
@@ -155,10 +164,10 @@ fn metrics(text: &str) -> Result<Listen, Failure> {
 fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
     let mut listen: Vec<Listen> = arguments.unix.iter().cloned().map(Listen::Unix).collect();
     for address in &arguments.tcp {
-        if !address.ip().is_loopback() && !arguments.plain_tcp_beyond_loopback {
+        if !address.ip().is_loopback() && arguments.tls_cert.is_none() && !arguments.plain_tcp_beyond_loopback {
             return Err(Failure::Input(format!(
-                "--tcp {address}: NBD without TLS is neither secret nor safe beyond this machine; if that network is \
-                 trusted, say --plain-tcp-beyond-loopback"
+                "--tcp {address}: NBD without TLS is neither secret nor safe beyond this machine: expected --tls-cert \
+                 and --tls-key, or, if that network is trusted, --plain-tcp-beyond-loopback"
             )));
         }
         listen.push(Listen::Tcp(*address));
@@ -169,12 +178,38 @@ fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
     Ok(listen)
 }
 
+/// An export whose path is the same from wherever the server runs.
+fn absolute(export: &str) -> String {
+    let Some((name, rest)) = export.split_once('=').filter(|(_, rest)| !rest.starts_with("mem:")) else {
+        return export.to_owned();
+    };
+    let (path, options) = rest.split_once(',').map_or((rest, String::new()), |(path, more)| (path, format!(",{more}")));
+    let path = std::path::absolute(path).map_or(path.to_owned(), |path| path.display().to_string());
+    format!("{name}={path}{options}")
+}
+
 /// Ask a server that runs.
 pub(crate) fn ctl(arguments: &CtlArguments) -> Result<(), Failure> {
     let question = match &arguments.verb {
         CtlVerb::Get { name } => Question::Get(name.clone()),
         CtlVerb::Set { name, value } => Question::Set(name.clone(), value.clone()),
         CtlVerb::List { prefix } => Question::List(prefix.clone().unwrap_or_default()),
+        CtlVerb::Export { verb: ExportVerb::Add { export } } => {
+            // What is misspelt is told here, with its column.
+            let text = export.parse::<blksched_serve::ExportConfig>();
+            text.map_err(|error| Failure::Input(error.to_string()))?;
+            Question::Add(absolute(export))
+        }
+        CtlVerb::Export { verb: ExportVerb::Remove { name, hard } } => {
+            Question::Remove(name.clone(), if *hard { Leave::Hard } else { Leave::IfUnused })
+        }
+        CtlVerb::Export { verb: ExportVerb::Resize { name, size } } => {
+            let bytes = |text: &String| {
+                let expected = || Failure::Input(format!("{text}: expected a size, as in 8G"));
+                sizes::parse(text).ok_or_else(expected)
+            };
+            Question::Resize(name.clone(), size.as_ref().map(bytes).transpose()?)
+        }
     };
     let answer = blksched_serve::ask(&arguments.socket, &question).map_err(|error| match error {
         AskError::NoServer(why) => Failure::Outside(why),

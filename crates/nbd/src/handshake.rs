@@ -3,6 +3,8 @@
 //! **Rule** One option at a time, each answered before the next is read, so that whoever owns the socket can wait until
 //! an answer is sent. An export that this client may not open does not exist for it. What cannot be answered (a wrong
 //! magic number, unknown client flags, a refused `EXPORT_NAME`) closes the connection.
+//! Where TLS is required nothing is answered before it; once it begins, all that was agreed on is forgotten, and what a
+//! client has sent in plain behind its wish for it closes the connection (it could be anybody's).
 //! **Bounds** An option of more than [`LONGEST_OPTION`] bytes and a handshake of more than `MOST_OPTIONS` options close
 //! the connection too.
 
@@ -27,6 +29,8 @@ pub enum Step {
     More,
     /// The client has opened an export.
     Enter(Session),
+    /// Send what there is to send; then TLS begins, and the handshake goes on inside it.
+    Secure,
     /// Send what there is to send, and close.
     Close,
 }
@@ -42,6 +46,20 @@ pub struct Session {
     pub allocation: bool,
 }
 
+/// What of TLS is there for a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tls {
+    /// Nothing.
+    #[default]
+    Absent,
+    /// It may ask for it.
+    Offered,
+    /// It gets nothing without it.
+    Required,
+    /// It has it.
+    Present,
+}
+
 /// A server's handshake with one client.
 #[derive(Clone, Debug)]
 pub struct Handshake {
@@ -52,6 +70,7 @@ pub struct Handshake {
     /// Does the client take the answer to `EXPORT_NAME` without its zeroes?
     zeroes: Zeroes,
     options: u32,
+    tls: Tls,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,12 +119,18 @@ impl Default for Handshake {
 impl Handshake {
     /// A handshake at its beginning.
     pub fn new() -> Handshake {
+        Handshake::with(Tls::Absent)
+    }
+
+    /// The same, with TLS or without.
+    pub fn with(tls: Tls) -> Handshake {
         Handshake {
             state: State::Greeted,
             framing: Framing::Simple,
             allocation: None,
             zeroes: Zeroes::Sent,
             options: 0,
+            tls,
         }
     }
 
@@ -155,11 +180,18 @@ impl Handshake {
         }
         let Some(data) = cursor.bytes(length as usize) else { return (0, Step::More) };
         self.options += 1;
+        let used = HEADER + length as usize;
         let step = self.answer(code, data, offer, out);
-        if step != Step::More {
+        if step == Step::Secure {
+            if input.len() > used {
+                return self.close(used);
+            }
+            // Flags stay, and the number of options.
+            (self.framing, self.allocation, self.tls) = (Framing::Simple, None, Tls::Present);
+        } else if step != Step::More {
             self.state = State::Over;
         }
-        (HEADER + length as usize, step)
+        (used, step)
     }
 
     fn close(&mut self, used: usize) -> (usize, Step) {
@@ -168,6 +200,16 @@ impl Handshake {
     }
 
     fn answer(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> Step {
+        match code {
+            option::STARTTLS => return self.secure(data, out),
+            option::EXPORT_NAME if self.tls == Tls::Required => return Step::Close,
+            option::ABORT => {}
+            _ if self.tls == Tls::Required => {
+                put_refusal(out, code, answer::TLS_REQUIRED, "this server takes TLS only");
+                return Step::More;
+            }
+            _ => {}
+        }
         match code {
             option::EXPORT_NAME => return self.open_unanswered(data, offer, out),
             option::ABORT => {
@@ -182,6 +224,22 @@ impl Handshake {
             _ => put_refusal(out, code, answer::UNSUPPORTED, "this server does not know that option"),
         }
         Step::More
+    }
+
+    /// `STARTTLS`.
+    fn secure(&mut self, data: &[u8], out: &mut Vec<u8>) -> Step {
+        let refusal = match self.tls {
+            Tls::Absent => Some((answer::UNSUPPORTED, "this server has no TLS here")),
+            Tls::Present => Some((answer::INVALID, "TLS is there already")),
+            _ if !data.is_empty() => Some((answer::INVALID, "this option carries no data")),
+            Tls::Offered | Tls::Required => None,
+        };
+        if let Some((kind, why)) = refusal {
+            put_refusal(out, option::STARTTLS, kind, why);
+            return Step::More;
+        }
+        put_answer(out, option::STARTTLS, answer::ACK, &[]);
+        Step::Secure
     }
 
     /// `EXPORT_NAME`: an answer without a way to refuse.

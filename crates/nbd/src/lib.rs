@@ -46,7 +46,7 @@ mod wire;
 pub use client::{ClientError, ClientHandshake, ClientStep, Opened, Wish};
 pub use errno::Errno;
 pub use export::{BlockSize, Export, Features};
-pub use handshake::{Handshake, LONGEST_OPTION, Session, Step};
+pub use handshake::{Handshake, LONGEST_OPTION, Session, Step, Tls};
 pub use reply_reader::{Chunk, ReplyError, ReplyReader};
 pub use request::{
     Command, Extents, Framing, Holes, Limits, Parsed, Persist, Request, RequestReader, Speed, Violation,

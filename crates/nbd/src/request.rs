@@ -171,6 +171,11 @@ impl RequestReader {
         self.framing
     }
 
+    /// The export has another size from now on.
+    pub fn resize(&mut self, size: u64) {
+        self.limits.size = size;
+    }
+
     /// Read the request header at the front of `input`; answers how many bytes that took (data not included).
     ///
     /// # Errors

@@ -16,6 +16,13 @@ pub enum Address {
         /// The port.
         port: u16,
     },
+    /// TCP with TLS in it.
+    Tls {
+        /// A name or an address; of IPv6 without its brackets.
+        host: String,
+        /// The port.
+        port: u16,
+    },
     /// A socket in the file system.
     Unix {
         /// Its path.
@@ -89,6 +96,8 @@ impl fmt::Display for Uri {
         match &self.address {
             Address::Tcp { host, port } if host.contains(':') => write!(f, "nbd://[{host}]:{port}/{export}"),
             Address::Tcp { host, port } => write!(f, "nbd://{host}:{port}/{export}"),
+            Address::Tls { host, port } if host.contains(':') => write!(f, "nbds://[{host}]:{port}/{export}"),
+            Address::Tls { host, port } => write!(f, "nbds://{host}:{port}/{export}"),
             Address::Unix { path } => write!(f, "nbd+unix:///{export}?socket={}", encode(path)),
         }
     }

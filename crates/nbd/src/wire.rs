@@ -30,6 +30,7 @@ pub mod option {
     pub const EXPORT_NAME: u32 = 1;
     pub const ABORT: u32 = 2;
     pub const LIST: u32 = 3;
+    pub const STARTTLS: u32 = 5;
     pub const INFO: u32 = 6;
     pub const GO: u32 = 7;
     pub const STRUCTURED_REPLY: u32 = 8;
@@ -48,6 +49,7 @@ pub mod answer {
     pub const ERROR: u32 = 1 << 31;
     pub const UNSUPPORTED: u32 = ERROR | 1;
     pub const INVALID: u32 = ERROR | 3;
+    pub const TLS_REQUIRED: u32 = ERROR | 5;
     pub const UNKNOWN: u32 = ERROR | 6;
     pub const EXT_HEADER_REQUIRED: u32 = ERROR | 10;
 }

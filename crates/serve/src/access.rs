@@ -1,11 +1,11 @@
-//! Who may open what: a list of rules, by the client's user.
+//! Who may open what: a list of rules, by the client's user or its certificate.
 //!
 //! **Rule** Without a rule everybody may open everything. With one, whatever no rule allows is denied, and a client
-//! whose user is unknown (TCP) is only allowed what is allowed to `any`.
+//! whose user is unknown (TCP) is only allowed what is allowed to `any`, or to a name of its certificate.
 
 use core::str::FromStr;
 
-/// `USER:EXPORT`: this user may open this export.
+/// `WHO:EXPORT`: this user, or whoever has a certificate with this name, may open this export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     who: Who,
@@ -13,15 +13,17 @@ pub struct Rule {
     export: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Who {
     Uid(u32),
+    /// A DNS name of its certificate.
+    Certificate(String),
     Any,
 }
 
 /// Why a text is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rule: expected UID:EXPORT, as in 1000:disk, any:disk or 0:*")]
+#[error("`{0}` is no rule: expected UID:EXPORT, as in 1000:disk, any:disk or 0:*, or cert=NAME:EXPORT")]
 pub struct RuleError(String);
 
 impl FromStr for Rule {
@@ -32,6 +34,9 @@ impl FromStr for Rule {
         let (who, export) = text.split_once(':').ok_or_else(error)?;
         let who = match who {
             "any" => Who::Any,
+            name if name.strip_prefix("cert=").is_some_and(|name| !name.is_empty()) => {
+                Who::Certificate(name.trim_start_matches("cert=").to_ascii_lowercase())
+            }
             uid => Who::Uid(uid.parse().map_err(|_| error())?),
         };
         if export.is_empty() {
@@ -48,12 +53,13 @@ impl Rule {
     }
 }
 
-/// May a client of this user (if it is known) open this export?
-pub fn may_open(rules: &[Rule], uid: Option<u32>, export: &str) -> bool {
+/// May a client of this user (if it is known), with these names in its certificate, open this export?
+pub fn may_open(rules: &[Rule], uid: Option<u32>, names: &[String], export: &str) -> bool {
     let allows = |rule: &Rule| {
-        let who = match rule.who {
+        let who = match &rule.who {
             Who::Any => true,
-            Who::Uid(allowed) => uid == Some(allowed),
+            Who::Uid(allowed) => uid == Some(*allowed),
+            Who::Certificate(allowed) => names.iter().any(|name| name.eq_ignore_ascii_case(allowed)),
         };
         who && rule.export().is_none_or(|name| name == export)
     };
@@ -70,26 +76,35 @@ mod tests {
 
     #[test]
     fn without_a_rule_everybody_may_open_everything() {
-        assert!(may_open(&[], None, "a") && may_open(&[], Some(1000), "a"));
+        assert!(may_open(&[], None, &[], "a") && may_open(&[], Some(1000), &[], "a"));
     }
 
     #[test]
     fn with_a_rule_what_none_allows_is_denied() {
         let rules = rules(&["1000:a", "0:*", "any:public"]);
-        assert!(may_open(&rules, Some(1000), "a") && !may_open(&rules, Some(1000), "b"));
-        assert!(may_open(&rules, Some(0), "b"));
-        assert!(!may_open(&rules, Some(1001), "a"));
+        assert!(may_open(&rules, Some(1000), &[], "a") && !may_open(&rules, Some(1000), &[], "b"));
+        assert!(may_open(&rules, Some(0), &[], "b"));
+        assert!(!may_open(&rules, Some(1001), &[], "a"));
     }
 
     #[test]
     fn a_client_of_unknown_user_gets_what_anybody_gets() {
         let rules = rules(&["1000:a", "any:public"]);
-        assert!(!may_open(&rules, None, "a") && may_open(&rules, None, "public"));
+        assert!(!may_open(&rules, None, &[], "a") && may_open(&rules, None, &[], "public"));
+    }
+
+    #[test]
+    fn a_certificate_is_known_by_its_names_and_by_nothing_else() {
+        let rules = rules(&["cert=Alice.example:a", "0:*"]);
+        let shown = |name: &str| vec!["other".to_owned(), name.to_owned()];
+        assert!(may_open(&rules, None, &shown("alice.example"), "a"));
+        assert!(!may_open(&rules, None, &shown("alice.example"), "b"));
+        assert!(!may_open(&rules, None, &shown("malice.example"), "a") && !may_open(&rules, None, &[], "a"));
     }
 
     #[test]
     fn what_is_no_rule_says_what_one_is() {
-        for text in ["", "a", "a:b", "1000:", ":a"] {
+        for text in ["", "a", "a:b", "1000:", ":a", "cert=:a", "cert=x:"] {
             assert!(text.parse::<Rule>().unwrap_err().to_string().contains("UID:EXPORT"), "{text}");
         }
     }

@@ -1,27 +1,26 @@
 //! From a configuration to running shards: back ends are opened, disks found, threads started.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use blksched::{Catalogue, Choice, GroupId, Limits, Plugging, QueueConfig, Sector, Silence};
 use blksched_conformance::calls::LoggedQueue;
+use blksched_disks::Disk;
 use blksched_nbd::Export;
 
 use crate::ServeError;
-use crate::backend::{Backend, Identity, SECTOR, Store};
+use crate::backend::{Backend, SECTOR, Store};
 use crate::buffer::{LARGEST, Pool};
 use crate::claims::Claims;
 use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::engine;
+use crate::layout::Layout;
 use crate::orders::Desk;
 use crate::policies::{self, Setting};
 use crate::record::{self, Log, Trace};
 use crate::shard::{Parts, Shard};
 use crate::tenant::Tenant;
 
-/// Between two back ends on one disk, so that nothing merges across them \[sectors\].
-const GAP: u64 = 2048;
 /// Requests of at least so much: a reply of 32 MiB then has few enough pieces for one send \[sectors\].
 const LEAST_MAX_SECTORS: u32 = 256;
 
@@ -33,6 +32,10 @@ pub struct Running {
     pub desk: Desk,
     /// Its thread.
     pub thread: JoinHandle<Result<(), ServeError>>,
+    /// What lies where on it.
+    pub layout: Layout,
+    /// How many tenants it has ever had.
+    pub tenants: usize,
 }
 
 /// Where an export is served.
@@ -52,19 +55,20 @@ pub struct House {
     pub places: Vec<Place>,
     /// The shards.
     pub shards: Vec<Running>,
+    /// Which of them are there still.
+    pub open: Vec<bool>,
     /// The locks on their files.
-    #[expect(dead_code, reason = "kept for its locks alone")]
     pub claims: Claims,
+    /// For disks that come later.
+    pub catalogue: Catalogue,
 }
 
 /// A disk before it runs.
-struct Plan {
+pub struct Plan {
     name: String,
     tenants: Vec<Tenant>,
-    /// Where the next back end begins.
-    next: u64,
-    /// Where each file begins.
-    files: BTreeMap<Identity, Sector>,
+    layout: Layout,
+    model: Option<Box<dyn Disk>>,
 }
 
 /// Open everything and start the shards.
@@ -86,7 +90,7 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, S
             claimed.map_err(failed)?;
         }
         let shard = plans.iter().position(|plan| plan.name == disk).unwrap_or_else(|| {
-            plans.push(Plan { name: disk, tenants: Vec::new(), next: 0, files: BTreeMap::new() });
+            plans.push(Plan::of(&disk, config));
             plans.len() - 1
         });
         let tenant = plans[shard].add(export, backend, config.memory).map_err(failed)?;
@@ -94,7 +98,8 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, S
         places.push(Place { shard, tenant });
     }
     let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
-    Ok(House { exports, places, shards, claims })
+    let open = vec![true; exports.len()];
+    Ok(House { exports, places, shards, open, claims, catalogue: catalogue.clone() })
 }
 
 fn check(config: &ServerConfig) -> Result<(), ServeError> {
@@ -113,40 +118,38 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
 }
 
 impl Plan {
-    /// Another tenant of this disk; answers its number. Ranges of one file lie as in the file, all of which has its
-    /// place from its first range on.
-    fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> Result<usize, String> {
+    /// A disk without tenants.
+    pub fn of(name: &str, config: &ServerConfig) -> Plan {
+        let model = config.model.as_ref().map(|spec| spec.build(1));
+        let layout = Layout::new(model.as_ref().map(|model| model.facts().sectors));
+        Plan { name: name.to_owned(), tenants: Vec::new(), layout, model }
+    }
+
+    /// Another tenant of this disk; answers its number.
+    ///
+    /// # Errors
+    /// If there is no place for it.
+    pub fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> Result<usize, String> {
         let number = self.tenants.len();
-        let (first, offset) = match &export.source {
-            Source::File { offset, .. } => {
-                let identity = backend.identity.expect("a file has one");
-                (self.files.entry(identity).or_insert(Sector(self.next)).0, *offset)
-            }
-            Source::Memory(_) => (self.next, 0),
-        };
-        self.next = self.next.max(first + backend.whole.div_ceil(SECTOR) + GAP).next_multiple_of(GAP);
-        let tenant = Tenant::new(export, backend, Sector(first + offset / SECTOR), GroupId(number as u32 + 1), memory);
-        if let Some(other) = self
-            .tenants
-            .iter()
-            .find(|other| other.overlaps(&tenant) && !(other.is_read_only() || tenant.is_read_only()))
-        {
-            let other = &other.export.name;
-            return Err(format!("it overlaps export {other}, and both may be written: one of them must be `ro`"));
-        }
-        self.tenants.push(tenant);
+        let base = self.layout.add(export, &backend)?;
+        self.tenants.push(tenant(export, backend, base, number, memory));
         Ok(number)
     }
 
-    fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
-        let Plan { name, tenants, next, .. } = self;
-        let model = config.model.as_ref().map(|spec| spec.build(1));
+    /// A tenant's export, as clients see it.
+    pub fn export(&self, tenant: usize) -> &Export {
+        &self.tenants[tenant].export
+    }
+
+    /// Its thread begins.
+    ///
+    /// # Errors
+    /// If it cannot, or the disk's model does not fit.
+    pub fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
+        let Plan { name, tenants, layout, model } = self;
+        let count = tenants.len();
         let mut queue = queue_config(config, &tenants);
         if let Some(facts) = model.as_ref().map(|model| model.facts()) {
-            if facts.sectors < next {
-                let why = format!("disk {name}: the model has {} sectors, and {next} are served", facts.sectors);
-                return Err(ServeError::Config(why));
-            }
             if facts.max_sectors < LEAST_MAX_SECTORS {
                 let (has, least) = (facts.max_sectors / 2, LEAST_MAX_SECTORS / 2);
                 let why =
@@ -201,13 +204,18 @@ impl Plan {
         let thread = std::thread::Builder::new().name(format!("shard-{name}")).spawn(life);
         let thread = thread.map_err(ServeError::system("starting a thread"))?;
         if started.recv().is_ok() {
-            return Ok(Running { name, desk, thread });
+            return Ok(Running { name, desk, thread, layout, tenants: count });
         }
         match thread.join() {
             Ok(Err(error)) => Err(error),
             _ => Err(ServeError::Config(format!("disk {name} did not start"))),
         }
     }
+}
+
+/// A disk's tenant with this number.
+pub fn tenant(export: &ExportConfig, backend: Backend, base: Sector, number: usize, memory: usize) -> Tenant {
+    Tenant::new(export, backend, base, GroupId(number as u32 + 1), memory)
 }
 
 /// The largest piece of a request \[bytes\]. The memory must hold the largest request in such pieces.
@@ -252,60 +260,4 @@ fn logged_queue(config: QueueConfig, elevator: &Choice, log: Option<Log>) -> Log
     let unlogged = LoggedQueue::new(config, elevator, Silence, None);
     log.line(&record::header(&unlogged));
     LoggedQueue::new(config, elevator, Silence, Some(Box::new(move |record| log.line(&record.to_json()))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Access, Locking, Share};
-
-    /// An export of a file of this size.
-    fn export(name: &str, path: &std::path::Path, offset: u64, size: u64, access: Access) -> ExportConfig {
-        let source = Source::File { path: path.to_owned(), offset, size: Some(size) };
-        ExportConfig {
-            name: name.to_owned(),
-            source,
-            disk: None,
-            description: String::new(),
-            access,
-            locking: Locking::On,
-            share: Share::default(),
-            files: crate::policies::Files::default(),
-        }
-    }
-
-    /// Plans with these exports of files of 64 MiB; the first that is refused says why.
-    fn plan(exports: &[(&str, u64, u64, Access)]) -> Result<Plan, String> {
-        let folder = std::env::temp_dir().join(format!("blksched-plan-{:?}", std::thread::current().id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let mut plan = Plan { name: "disk".to_owned(), tenants: Vec::new(), next: 0, files: BTreeMap::new() };
-        let added = exports.iter().enumerate().try_for_each(|(at, &(file, offset, size, access))| {
-            let path = folder.join(file);
-            std::fs::File::create(&path).unwrap().set_len(64 << 20).unwrap();
-            let export = export(&at.to_string(), &path, offset, size, access);
-            let backend = Backend::open(&export, crate::config::Caching::PageCache).unwrap();
-            plan.add(&export, backend, 40 << 20).map(drop)
-        });
-        std::fs::remove_dir_all(&folder).unwrap();
-        added.map(|()| plan)
-    }
-
-    #[test]
-    fn a_later_range_of_a_file_does_not_lie_where_another_file_is() {
-        let write = Access::ReadWrite;
-        let plan =
-            plan(&[("f", 0, 1 << 20, write), ("g", 0, 64 << 20, write), ("f", 8 << 20, 1 << 20, write)]).unwrap();
-        let [first, other, later] = &plan.tenants[..] else { panic!("three exports are three tenants") };
-        assert!(!later.overlaps(other) && !later.overlaps(first));
-        assert_eq!(later.base.0 - first.base.0, (8 << 20) / SECTOR, "ranges of one file lie as in the file");
-    }
-
-    #[test]
-    fn ranges_that_overlap_may_not_both_be_written() {
-        let (write, read) = (Access::ReadWrite, Access::ReadOnly);
-        let refused = |other: Access| plan(&[("f", 0, 2 << 20, write), ("f", 1 << 20, 2 << 20, other)]).err();
-        assert_eq!(refused(read), None);
-        assert!(refused(write).is_some_and(|why| why.contains("overlaps export 0")));
-        assert!(plan(&[("f", 0, 1 << 20, write), ("f", 1 << 20, 1 << 20, write)]).is_ok(), "neighbours do not overlap");
-    }
 }

@@ -82,18 +82,10 @@ impl Backend {
     /// If it cannot be opened, or its range is not within the file or not of whole sectors.
     pub fn open(export: &ExportConfig, caching: Caching) -> Result<Backend, String> {
         match &export.source {
-            Source::Memory(size) => Ok(Backend {
-                store: Store::Memory(Memory::new(whole(*size, "its size")?)),
-                size: *size,
-                whole: *size,
-                block: SECTOR as u32,
-                rotational: false,
-                kind: Kind::Memory,
-                caching: Caching::Direct,
-                identity: None,
-                through: Through::Flag,
-                disk: "memory".to_owned(),
-            }),
+            Source::Memory(size) => {
+                let store = Store::Memory(Memory::new(whole(*size, "its size")?));
+                Ok(Backend { size: *size, whole: *size, ..Backend::nothing(store) })
+            }
             Source::File { path, offset, size } => {
                 let said = |error: io::Error| format!("{}: {error}", path.display());
                 let (file, caching) = open(path, export.access, caching).map_err(said)?;
@@ -119,6 +111,22 @@ impl Backend {
                     disk,
                 })
             }
+        }
+    }
+
+    /// With nothing behind it but this.
+    pub fn nothing(store: Store) -> Backend {
+        Backend {
+            store,
+            size: 0,
+            whole: 0,
+            block: SECTOR as u32,
+            rotational: false,
+            kind: Kind::Memory,
+            caching: Caching::Direct,
+            identity: None,
+            through: Through::Flag,
+            disk: "memory".to_owned(),
         }
     }
 
@@ -174,6 +182,23 @@ fn kind(file: &File) -> Result<(Kind, Identity), String> {
 /// The size of a file, or of the device behind it.
 fn length(file: &File) -> io::Result<u64> {
     Ok(seek(file, SeekFrom::End(0))?)
+}
+
+/// The size that an export has from now on: of memory what was asked for, of a file what is there, or less.
+///
+/// # Errors
+/// If the file has not so much, or it is no size for an export.
+pub fn new_size(source: &Source, wished: Option<u64>) -> Result<u64, String> {
+    match (source, wished) {
+        (Source::Memory(_), Some(size)) if size <= crate::memory::LARGEST => whole(size, "its size"),
+        (Source::Memory(_), Some(_)) => Err(format!("memory is of at most {}G", crate::memory::LARGEST >> 30)),
+        (Source::Memory(_), None) => Err("expected its new size: memory has none of its own".to_owned()),
+        (Source::File { path, offset, .. }, wished) => {
+            let end = File::open(path).and_then(|file| length(&file));
+            let end = end.map_err(|error| format!("{}: {error}", path.display()))?;
+            range(end, *offset, wished).map_err(|why| format!("{}: {why}", path.display()))
+        }
+    }
 }
 
 /// The size of the export.

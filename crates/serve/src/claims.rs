@@ -76,6 +76,13 @@ impl Claims {
     }
 }
 
+impl Claims {
+    /// This export has its file no more.
+    pub fn release(&mut self, export: &str) {
+        self.0.retain(|claim| claim.export != export);
+    }
+}
+
 fn lock(file: &File, access: Access) -> Result<(), String> {
     let (used, foreign): (&[i64], &[i64]) = match access {
         Access::ReadWrite => (&[READ, WRITE], &[READ, WRITE]),

@@ -38,6 +38,8 @@ pub struct ServerConfig {
     pub model: Option<DiskSpec>,
     /// Where clients connect.
     pub listen: Vec<Listen>,
+    /// Who the server is to clients with TLS, and who they must be; none: there is no TLS.
+    pub tls: Option<TlsFiles>,
     /// Where `blksched ctl` connects.
     pub control: Option<PathBuf>,
     /// Where Prometheus asks.
@@ -52,6 +54,17 @@ pub struct ServerConfig {
     pub reload: Option<Reload>,
     /// A command to run, and to end with.
     pub run: Option<String>,
+}
+
+/// Files of TLS, each as PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's certificate, and those between it and its authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// Who signs clients' certificates; none: clients need no certificate.
+    pub clients: Option<PathBuf>,
 }
 
 /// One export: a tenant.

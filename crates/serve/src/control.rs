@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use crate::assemble::Running;
-use crate::orders::{Order, Question};
+use crate::assemble::{House, Running};
+use crate::config::ServerConfig;
+use crate::orders::{Change, Leave, Order, Question};
 
 /// How long a shard may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -19,6 +20,13 @@ pub fn write(question: &Question) -> String {
         Question::Set(name, value) => format!("set {name} {value}\n"),
         Question::List(prefix) => format!("list {prefix}\n"),
         Question::Figures(_) => "figures\n".to_owned(),
+        Question::Add(export) => format!("export add {export}\n"),
+        Question::Remove(name, Leave::IfUnused) => format!("export remove {name}\n"),
+        Question::Remove(name, Leave::Hard) => format!("export cut {name}\n"),
+        Question::Resize(name, size) => {
+            let size = size.map_or_else(|| "file".to_owned(), |size| size.to_string());
+            format!("export resize {size} {name}\n")
+        }
     }
 }
 
@@ -33,20 +41,41 @@ fn read(line: &str) -> Result<Question, String> {
         }
         ("list", _) => Ok(Question::List(rest.to_owned())),
         ("figures", true) => Ok(Question::Figures(String::new())),
-        _ => Err("expected get NAME, set NAME VALUE or list [PREFIX]".to_owned()),
+        ("export", false) => export(rest),
+        _ => Err("expected get NAME, set NAME VALUE, list [PREFIX] or export …".to_owned()),
+    }
+}
+
+fn export(rest: &str) -> Result<Question, String> {
+    match rest.split_once(' ') {
+        Some(("add", export)) => Ok(Question::Add(export.to_owned())),
+        Some(("remove", name)) => Ok(Question::Remove(name.to_owned(), Leave::IfUnused)),
+        Some(("cut", name)) => Ok(Question::Remove(name.to_owned(), Leave::Hard)),
+        Some(("resize", rest)) => {
+            let (size, name) = rest.split_once(' ').ok_or("expected export resize SIZE NAME")?;
+            let bytes = if size == "file" { None } else { Some(size.parse().map_err(|_| "expected a size in bytes")?) };
+            Ok(Question::Resize(name.to_owned(), bytes))
+        }
+        _ => Err("expected export add, remove, cut or resize".to_owned()),
     }
 }
 
 /// The answer to a line: with one disk its names stand as they are, with several each begins with its disk's.
-pub fn answer(line: &str, shards: &[Running]) -> String {
-    let answer = read(line).and_then(|question| match shards {
-        _ if matches!(question, Question::Figures(_)) => figures(shards),
-        [only] => of_shard(only, question),
-        _ => of_many(shards, question),
-    });
+pub fn answer(line: &str, house: &mut House, config: &mut ServerConfig) -> String {
+    let question = read(line);
+    let change = question.as_ref().ok().and_then(|question| house.change(question, config));
+    let answer = change.unwrap_or_else(|| question.and_then(|question| look(&house.shards, question)));
     match answer {
         Ok(text) => format!("ok\n{text}"),
         Err(why) => format!("error\n{why}"),
+    }
+}
+
+fn look(shards: &[Running], question: Question) -> Result<String, String> {
+    match shards {
+        _ if matches!(question, Question::Figures(_)) => figures(shards),
+        [only] => of_shard(only, question),
+        _ => of_many(shards, question),
     }
 }
 
@@ -61,7 +90,9 @@ fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
     match question {
         Question::Get(name) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Get(rest))),
         Question::Set(name, value) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Set(rest, value))),
-        Question::Figures(_) => figures(shards),
+        other @ (Question::Figures(_) | Question::Add(_) | Question::Remove(..) | Question::Resize(..)) => {
+            unreachable!("{other:?} is of no disk")
+        }
         Question::List(prefix) => {
             let each = shards.iter().map(|shard| {
                 let listed = of_shard(shard, Question::List(String::new()))?;
@@ -81,6 +112,16 @@ pub fn figures(shards: &[Running]) -> Result<String, String> {
 pub fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
     let (sender, answer) = channel();
     shard.desk.order(Order::Ask(question, sender));
+    answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
+}
+
+/// A disk has other tenants than before.
+///
+/// # Errors
+/// If that cannot be.
+pub fn make(shard: &Running, change: Change) -> Result<String, String> {
+    let (sender, answer) = channel();
+    shard.desk.order(Order::Change(change, sender));
     answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
 }
 

@@ -23,8 +23,9 @@ use crate::handshaking::{End, Guest, Next};
 use crate::listen::{Door, Knock, bind_unix};
 use crate::metrics;
 use crate::notify::{State, notify};
-use crate::orders::{Client, Order};
+use crate::orders::{Client, Leave, Order, Question};
 use crate::reload::{Changes, Reload, changes};
+use crate::tls::{self, Tls};
 
 /// Clients that may be in their handshakes at a time.
 const MOST_GUESTS: usize = 256;
@@ -46,6 +47,7 @@ pub struct Front {
     /// Something is to be read when a signal has come or the command has ended.
     bell: UnixStream,
     captive: Option<Captive>,
+    tls: Option<Tls>,
     /// Something is to be read when a SIGHUP has come.
     reload: UnixStream,
 }
@@ -95,7 +97,9 @@ impl Front {
         let control = config.control.clone().map(open_control).transpose()?;
         let metrics = config.metrics.as_ref().map_or(Ok(Vec::new()), Door::open)?;
         let names = || house.exports.iter().map(|export| export.name.as_str());
-        let uris: Vec<Uri> = names().filter_map(|name| doors.first()?.uri(name)).collect();
+        let tls = config.tls.as_ref().map(Tls::open).transpose()?;
+        let first = || doors.first().map(|door| (door, door.tls(tls.is_some())));
+        let uris: Vec<Uri> = names().filter_map(|name| first().and_then(|(door, tls)| door.uri(name, tls))).collect();
         for (export, uri) in house.exports.iter().zip(&uris) {
             say(&format!("{uri}  ({} bytes)", export.size));
         }
@@ -112,6 +116,7 @@ impl Front {
             came: 0,
             bell,
             captive,
+            tls,
             reload,
         })
     }
@@ -131,7 +136,7 @@ impl Front {
                     Ready::Control => self.open_control(&config),
                     Ready::Metrics(at) => self.open_metrics(at, &config),
                     Ready::Guest(at) => self.serve_guest(at, &config),
-                    Ready::Asker(at) => self.serve_asker(at),
+                    Ready::Asker(at) => self.serve_asker(at, &mut config),
                 }
             }
             let now = Instant::now();
@@ -186,7 +191,8 @@ impl Front {
             match self.doors[at].accept() {
                 Ok(Some(knock)) => {
                     make_room(&mut self.guests, MOST_GUESTS);
-                    let guest = self.guests.insert(Guest::nbd(knock, by));
+                    let tls = self.doors[at].tls(self.tls.is_some());
+                    let guest = self.guests.insert(Guest::nbd(knock, by, tls));
                     self.serve_guest(guest, config);
                 }
                 Ok(None) => return,
@@ -237,9 +243,19 @@ impl Front {
 
     /// What can be changed is; the rest is told.
     fn change(&mut self, config: &mut ServerConfig, new: ServerConfig) {
-        let Changes { now, later } = changes(config, &new);
+        let Changes { now, come, go, later } = changes(config, &new);
+        for name in &go {
+            let question = Question::Remove(name.clone(), Leave::IfUnused);
+            self.house.change(&question, config);
+        }
+        for export in &come {
+            match self.house.add(export.clone(), config) {
+                Ok(said) => tracing::info!(export = export.name, said, "reload: added"),
+                Err(why) => tracing::error!(export = export.name, why, "reload: not added"),
+            }
+        }
         for (export, question) in &now {
-            let place = self.house.exports.iter().position(|one| one.name == *export).map(|at| self.house.places[at]);
+            let place = self.house.find(export).map(|at| self.house.places[at]);
             let Some(shard) = place.map(|place| &self.house.shards[place.shard]) else { continue };
             match control::of_shard(shard, question.clone()) {
                 Ok(_) => tracing::info!(?question, "reload: changed"),
@@ -249,7 +265,8 @@ impl Front {
         for what in &later {
             tracing::warn!(what, "reload: takes a restart");
         }
-        tracing::info!(changed = now.len(), after_restart = later.len(), "reload: done");
+        let (changed, came, went) = (now.len(), come.len(), go.len());
+        tracing::info!(changed, came, went, after_restart = later.len(), "reload: done");
         for export in &mut config.exports {
             if let Some(again) = new.exports.iter().find(|again| again.name == export.name) {
                 export.share = again.share;
@@ -257,16 +274,16 @@ impl Front {
         }
     }
 
-    fn serve_asker(&mut self, at: usize) {
+    fn serve_asker(&mut self, at: usize, config: &mut ServerConfig) {
         let Some(asker) = self.askers.get_mut(at) else { return };
-        let mut next = asker.go_on(&[], &|_| false);
+        let mut next = asker.go_on(&[], &|_| false, None);
         if let Next::Asks(question) = &next {
-            let shards = &self.house.shards;
+            let house = &mut self.house;
             asker.answer(&match asker.wants_figures() {
-                true => metrics::http(question, || control::figures(shards)),
-                false => control::answer(question, shards),
+                true => metrics::http(question, || control::figures(&house.shards)),
+                false => control::answer(question, house, config),
             });
-            next = asker.go_on(&[], &|_| false);
+            next = asker.go_on(&[], &|_| false, None);
         }
         if let Next::Ends(_) = next {
             self.askers.remove(at);
@@ -275,10 +292,10 @@ impl Front {
 
     fn serve_guest(&mut self, at: usize, config: &ServerConfig) {
         let Some(guest) = self.guests.get_mut(at) else { return };
-        let exports = &self.house.exports;
-        let (rules, uid) = (&config.rules, guest.uid);
-        let may = |export: usize| may_open(rules, uid, &exports[export].name);
-        match guest.go_on(exports, &may) {
+        let (exports, open) = (&self.house.exports, &self.house.open);
+        let (rules, uid, names) = (&config.rules, guest.uid, guest.names());
+        let may = |export: usize| open[export] && may_open(rules, uid, &names, &exports[export].name);
+        match guest.go_on(exports, &may, self.tls.as_ref()) {
             Next::Wait | Next::Asks(_) => {}
             Next::Ends(End::Close) => drop(self.guests.remove(at)),
             Next::Ends(End::Enter(session)) => self.hand_over(at, session),
@@ -289,10 +306,21 @@ impl Front {
     fn hand_over(&mut self, at: usize, session: Session) {
         let guest = self.guests.remove(at);
         self.came += 1;
-        let who = Who { number: self.came, peer: guest.peer.clone() };
-        let (socket, ahead) = guest.into_rest();
+        let names = guest.names();
+        let peer = match names.first() {
+            Some(name) => format!("{},cert={name}", guest.peer).into(),
+            None => guest.peer.clone(),
+        };
+        let who = Who { number: self.came, peer };
+        let (socket, ahead, secure) = guest.into_rest();
+        let socket = match secure {
+            None => Ok(socket),
+            Some(session) => tls::carry(*session, socket, self.came),
+        };
         let place = self.house.places[session.export];
-        if rustix::io::ioctl_fionbio(&socket, false).is_ok() {
+        if let Ok(socket) = socket
+            && rustix::io::ioctl_fionbio(&socket, false).is_ok()
+        {
             let session = Session { export: place.tenant, ..session };
             self.house.shards[place.shard].desk.order(Order::Attach(Client { who, socket, session, ahead }));
         }

@@ -1,14 +1,17 @@
 //! A client on the front thread: in its handshake, or with a question for `blksched ctl`. What it sends is read only
 //! once what it was answered is sent, so that no client can make the server keep more than one answer.
 
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
 use blksched_nbd::{Export, Handshake, Session, Step};
 use rustix::io::Errno;
+use rustls::ServerConnection;
 
 use crate::listen::Knock;
+use crate::tls::{self, Received, Tls};
 
 /// How much is read at a time \[bytes\].
 const CHUNK: usize = 16 << 10;
@@ -29,10 +32,21 @@ pub struct Guest {
     pub came_at: Instant,
     /// When it must be done.
     pub by: Instant,
+    secure: Secure,
     role: Role,
     input: Vec<u8>,
     output: Vec<u8>,
     end: Option<End>,
+}
+
+/// TLS of one client.
+enum Secure {
+    /// None, or none yet.
+    Plain,
+    /// As soon as everything is sent.
+    Soon,
+    /// It is there.
+    Tls(Box<ServerConnection>),
 }
 
 enum Role {
@@ -64,8 +78,8 @@ pub enum Next {
 
 impl Guest {
     /// An NBD client: it is greeted first.
-    pub fn nbd(knock: Knock, by: Instant) -> Guest {
-        let handshake = Handshake::new();
+    pub fn nbd(knock: Knock, by: Instant, tls: blksched_nbd::Tls) -> Guest {
+        let handshake = Handshake::with(tls);
         let mut output = Vec::new();
         handshake.greet(&mut output);
         Guest::of(knock, by, Role::Nbd(handshake), output)
@@ -89,17 +103,50 @@ impl Guest {
     fn of(knock: Knock, by: Instant, role: Role, output: Vec<u8>) -> Guest {
         let Knock { socket, uid, peer } = knock;
         let came_at = Instant::now();
-        Guest { socket, uid, peer, heard_at: None, came_at, by, role, input: Vec::new(), output, end: None }
+        Guest {
+            socket,
+            uid,
+            peer,
+            heard_at: None,
+            came_at,
+            by,
+            secure: Secure::Plain,
+            role,
+            input: Vec::new(),
+            output,
+            end: None,
+        }
     }
 
     /// Does it wait to send?
     pub fn sends(&self) -> bool {
-        !self.output.is_empty()
+        !self.output.is_empty() || matches!(&self.secure, Secure::Tls(session) if session.wants_write())
     }
 
-    /// What it has sent beyond its handshake.
-    pub fn into_rest(self) -> (OwnedFd, Vec<u8>) {
-        (self.socket, self.input)
+    /// What it has sent beyond its handshake, and its TLS.
+    pub fn into_rest(self) -> (OwnedFd, Vec<u8>, Option<Box<ServerConnection>>) {
+        let session = match self.secure {
+            Secure::Tls(session) => Some(session),
+            Secure::Plain | Secure::Soon => None,
+        };
+        (self.socket, self.input, session)
+    }
+
+    /// The names of its certificate.
+    pub fn names(&self) -> Vec<String> {
+        match &self.secure {
+            Secure::Tls(session) if !session.is_handshaking() => tls::names(session),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Everything that was to be said in plain is sent: does TLS begin?
+    fn begins_tls(&mut self, tls: Option<&Tls>) -> Result<(), ()> {
+        if matches!(self.secure, Secure::Soon) {
+            let session = tls.and_then(|tls| tls.session().ok()).ok_or(())?;
+            self.secure = Secure::Tls(Box::new(session));
+        }
+        Ok(())
     }
 
     /// The answer to its question.
@@ -109,22 +156,25 @@ impl Guest {
     }
 
     /// Its socket is ready: go on.
-    pub fn go_on(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool) -> Next {
+    pub fn go_on(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool, tls: Option<&Tls>) -> Next {
         if !self.flush() {
             return if self.end == Some(End::Close) { Next::Ends(End::Close) } else { Next::Wait };
         }
         if let Some(end) = &self.end {
             return Next::Ends(end.clone());
         }
+        if self.begins_tls(tls).is_err() {
+            return Next::Ends(End::Close);
+        }
         match self.read() {
-            Ok(true) => self.understand(exports, may_open),
+            Ok(true) => self.understand(exports, may_open, tls),
             Ok(false) => Next::Wait,
             Err(()) => Next::Ends(End::Close),
         }
     }
 
     /// Understand what is there, as long as there is nothing to send.
-    pub fn understand(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool) -> Next {
+    fn understand(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool, tls: Option<&Tls>) -> Next {
         loop {
             let Role::Nbd(handshake) = &mut self.role else { return self.question() };
             let (used, step) = handshake.receive(&self.input, exports, may_open, &mut self.output);
@@ -133,9 +183,16 @@ impl Guest {
                 Step::More => None,
                 Step::Enter(session) => Some(End::Enter(session)),
                 Step::Close => Some(End::Close),
+                Step::Secure => {
+                    self.secure = Secure::Soon;
+                    None
+                }
             };
             if !self.flush() {
                 return Next::Wait;
+            }
+            if self.begins_tls(tls).is_err() {
+                return Next::Ends(End::Close);
             }
             match &self.end {
                 Some(end) => return Next::Ends(end.clone()),
@@ -157,6 +214,18 @@ impl Guest {
 
     /// Send what there is; true if nothing is left.
     fn flush(&mut self) -> bool {
+        if let Secure::Tls(session) = &mut self.secure {
+            session.set_buffer_limit(None);
+            let written = session.writer().write_all(&self.output);
+            self.output.clear();
+            return match written.and_then(|()| tls::send(session, &self.socket)) {
+                Ok(all) => all,
+                Err(_) => {
+                    self.end = Some(End::Close);
+                    true
+                }
+            };
+        }
         while !self.output.is_empty() {
             match rustix::net::send(&self.socket, &self.output, rustix::net::SendFlags::NOSIGNAL) {
                 Ok(count) => drop(self.output.drain(..count)),
@@ -173,6 +242,9 @@ impl Guest {
 
     /// Read once; false if nothing is there yet.
     fn read(&mut self) -> Result<bool, ()> {
+        if matches!(self.secure, Secure::Tls(_)) {
+            return self.read_tls();
+        }
         let mut chunk = [0; CHUNK];
         match rustix::io::read(&self.socket, &mut chunk) {
             Ok(0) => Err(()),
@@ -184,5 +256,25 @@ impl Guest {
             Err(Errno::AGAIN | Errno::INTR) => Ok(false),
             Err(_) => Err(()),
         }
+    }
+
+    /// The same through TLS, whose own handshake it may be.
+    fn read_tls(&mut self) -> Result<bool, ()> {
+        let Secure::Tls(session) = &mut self.secure else { return Ok(false) };
+        let received = tls::receive(session, &self.socket).map_err(|error| {
+            tracing::warn!(peer = %self.peer, %error, "no TLS with this client");
+        })?;
+        let mut chunk = [0; CHUNK];
+        let before = self.input.len();
+        while let Ok(count @ 1..) = session.reader().read(&mut chunk) {
+            self.input.extend_from_slice(&chunk[..count]);
+        }
+        tls::send(session, &self.socket).map_err(drop)?;
+        match received {
+            Received::Nothing => {}
+            Received::Some => self.heard_at = Some(Instant::now()),
+            Received::Last | Received::End => return Err(()),
+        }
+        Ok(self.input.len() > before)
     }
 }

@@ -21,14 +21,17 @@ mod connection;
 mod control;
 mod engine;
 mod export_spec;
+mod exports;
 mod front;
 mod handshaking;
 mod latency;
+mod layout;
 mod listen;
 pub mod load;
 mod mail;
 mod memory;
 mod metrics;
+pub mod mount;
 mod notify;
 mod orders;
 pub mod peers;
@@ -38,15 +41,16 @@ mod reload;
 mod shard;
 pub mod sizes;
 mod tenant;
+mod tls;
 mod turns;
 
 pub use access::{Rule, RuleError, may_open};
 pub use caps::Limit;
-pub use config::{Access, Caching, ExportConfig, Listen, Locking, ServerConfig, Share, Shares, Source};
+pub use config::{Access, Caching, ExportConfig, Listen, Locking, ServerConfig, Share, Shares, Source, TlsFiles};
 pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;
-pub use orders::Question;
+pub use orders::{Leave, Question};
 pub use policies::{Files, check as check_policies};
 pub use reload::Reload;
 pub use shard::Shard;
@@ -74,6 +78,14 @@ impl ServeError {
         let what = what.into();
         move |source| ServeError::System { what, source }
     }
+}
+
+/// Are these files of TLS what they should be?
+///
+/// # Errors
+/// Which is not, and why.
+pub fn check_tls(files: &TlsFiles) -> Result<(), ServeError> {
+    tls::Tls::open(files).map(drop)
 }
 
 /// Serve until told to stop (SIGTERM, SIGINT, the end of the captive command); answers the exit code. What a person

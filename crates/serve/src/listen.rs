@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blksched_nbd::{Address, Uri};
+use blksched_nbd::{Address, Tls, Uri};
 
 use crate::ServeError;
 use crate::config::Listen;
@@ -67,8 +67,17 @@ impl Door {
         }
     }
 
+    /// What of TLS clients at this door get, if the server has it: TCP without it is nobody's wish.
+    pub fn tls(&self, there: bool) -> Tls {
+        match self {
+            _ if !there => Tls::Absent,
+            Door::Unix(..) => Tls::Offered,
+            Door::Tcp(_) => Tls::Required,
+        }
+    }
+
     /// The URI of an export behind this door.
-    pub fn uri(&self, export: &str) -> Option<Uri> {
+    pub fn uri(&self, export: &str, tls: Tls) -> Option<Uri> {
         let address = match self {
             Door::Unix(listener, path) => {
                 let local = listener.local_addr().ok();
@@ -78,7 +87,11 @@ impl Door {
             }
             Door::Tcp(listener) => {
                 let local = listener.local_addr().ok()?;
-                Address::Tcp { host: local.ip().to_string(), port: local.port() }
+                let (host, port) = (local.ip().to_string(), local.port());
+                match tls {
+                    Tls::Required => Address::Tls { host, port },
+                    _ => Address::Tcp { host, port },
+                }
             }
         };
         Some(Uri { address, export: export.to_owned() })

@@ -275,9 +275,10 @@ impl Client {
     }
 }
 
-fn connect(address: &Address) -> io::Result<OwnedFd> {
+pub(crate) fn connect(address: &Address) -> io::Result<OwnedFd> {
     match address {
         Address::Unix { path } => UnixStream::connect(path).map(OwnedFd::from),
+        Address::Tls { .. } => Err(io::Error::new(io::ErrorKind::Unsupported, "this client has no TLS")),
         Address::Tcp { host, port } => {
             let stream = TcpStream::connect((host.as_str(), *port))?;
             stream.set_nodelay(true)?;
@@ -287,7 +288,7 @@ fn connect(address: &Address) -> io::Result<OwnedFd> {
 }
 
 /// Open the export; answers also what the server has sent beyond the handshake.
-fn shake_hands(socket: &OwnedFd, export: &str) -> Result<(Opened, Vec<u8>), String> {
+pub(crate) fn shake_hands(socket: &OwnedFd, export: &str) -> Result<(Opened, Vec<u8>), String> {
     let mut handshake = ClientHandshake::new(Wish { framing: Framing::Structured, ..Wish::open(export) });
     let (mut input, mut output) = (Vec::new(), Vec::new());
     loop {

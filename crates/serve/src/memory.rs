@@ -28,6 +28,18 @@ impl Memory {
         Memory { chunks: (0..size.div_ceil(CHUNK as u64)).map(|_| None).collect() }
     }
 
+    /// From now on it has another size; what is beyond is forgotten.
+    pub fn resize(&mut self, size: u64) {
+        self.chunks.resize_with(size.div_ceil(CHUNK as u64) as usize, || None);
+        // A part of the last one may come back into use.
+        let kept = size % CHUNK as u64;
+        if kept > 0
+            && let Some(Some(last)) = self.chunks.last_mut()
+        {
+            last[kept as usize..].fill(0);
+        }
+    }
+
     /// Read at `offset`.
     pub fn read(&self, offset: u64, into: &mut [u8]) {
         let mut done = 0;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::connection::Who;
+use crate::tenant::Tenant;
 use blksched_nbd::Session;
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -15,8 +16,39 @@ pub enum Order {
     Attach(Client),
     /// Answer this question.
     Ask(Question, Sender<Result<String, String>>),
+    /// Have other tenants than before.
+    Change(Change, Sender<Result<String, String>>),
     /// Serve what is under way, and end.
     Stop,
+}
+
+/// Another tenant, one less, or one of another size; tenants by their numbers.
+pub enum Change {
+    /// Another one; its number is the next.
+    Add(Box<Tenant>),
+    /// One less.
+    Remove {
+        /// Which.
+        tenant: usize,
+        /// What if it has clients?
+        how: Leave,
+    },
+    /// Another size.
+    Resize {
+        /// Which.
+        tenant: usize,
+        /// Its size from now on \[bytes\].
+        size: u64,
+    },
+}
+
+/// May an export go that has clients?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// No.
+    IfUnused,
+    /// They are cut off.
+    Hard,
 }
 
 /// A client whose handshake is over.
@@ -42,6 +74,12 @@ pub enum Question {
     List(String),
     /// Everything that is counted, for this disk's name.
     Figures(String),
+    /// Another export, as `--export` has it.
+    Add(String),
+    /// One export less.
+    Remove(String, Leave),
+    /// Another size of an export; none: its file's \[bytes\].
+    Resize(String, Option<u64>),
 }
 
 /// The other threads' end.

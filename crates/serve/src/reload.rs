@@ -16,10 +16,14 @@ impl fmt::Debug for Reload {
 }
 
 /// What differs.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Changes {
     /// To be set now, by the export's name; what is asked is of that export's disk.
     pub now: Vec<(String, Question)>,
+    /// Exports that come.
+    pub come: Vec<ExportConfig>,
+    /// Exports that go, by name.
+    pub go: Vec<String>,
     /// What takes a restart.
     pub later: Vec<String>,
 }
@@ -32,7 +36,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     };
     for export in &new.exports {
         let Some(before) = named(old, &export.name) else {
-            changes.later.push(format!("export {} is new", export.name));
+            changes.come.push(export.clone());
             continue;
         };
         let settings = settings(&before.share).into_iter().zip(settings(&export.share));
@@ -50,7 +54,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
         }
     }
     let gone = old.exports.iter().filter(|export| named(new, &export.name).is_none());
-    changes.later.extend(gone.map(|export| format!("export {} is gone", export.name)));
+    changes.go.extend(gone.map(|export| export.name.clone()));
     let others = [
         ("elevator", old.elevator.to_string() != new.elevator.to_string() || old.knobs != new.knobs),
         ("shares", old.shares != new.shares),

@@ -29,6 +29,7 @@ mod apart;
 mod cancel;
 mod clock;
 mod device_time;
+mod exports;
 mod extents;
 mod eyes;
 mod fair;
@@ -96,6 +97,8 @@ pub struct Shard {
     room: Room,
     /// Who writes down what happens.
     trace: Option<Trace>,
+    /// Tenants that leave, and who waits for it.
+    removals: Vec<(usize, std::sync::mpsc::Sender<Result<String, String>>)>,
     orders: Receiver<Order>,
     bell: Arc<OwnedFd>,
     ending: Option<Ending>,
@@ -198,6 +201,7 @@ impl Shard {
             largest_piece,
             room: Room::default(),
             trace,
+            removals: Vec::new(),
             orders,
             bell,
             ending: None,
@@ -240,6 +244,9 @@ impl Shard {
         self.look_after_connections();
         // Room that came free lets requests in that waited for it.
         self.run_queue();
+        if !self.removals.is_empty() {
+            self.end_removals();
+        }
         Ok(())
     }
 
@@ -312,6 +319,7 @@ impl Shard {
                     // The caller has gone: drop the answer.
                     let _ = answer.send(self.answer(&question));
                 }
+                Order::Change(change, answer) => self.change(change, answer),
                 Order::Stop => self.stop(),
             }
         }

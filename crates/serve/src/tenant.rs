@@ -12,8 +12,21 @@ use crate::config::{Access, ExportConfig, Share};
 use crate::latency::Latencies;
 use crate::policies::Files;
 
+/// Is a tenant still there?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It is served.
+    Here,
+    /// It takes no more clients.
+    Leaving,
+    /// Only its number is left.
+    Gone,
+}
+
 /// One tenant of a disk.
 pub struct Tenant {
+    /// Is it still there?
+    pub life: Life,
     /// Its export, as clients see it.
     pub export: Export,
     /// Where its data are.
@@ -105,6 +118,7 @@ impl Tenant {
         caps.set_bytes(Instant::ZERO, config.share.bytes);
         caps.set_ops(Instant::ZERO, config.share.ops);
         Tenant {
+            life: Life::Here,
             export: export(config, &backend),
             backend,
             base,
@@ -136,12 +150,6 @@ impl Tenant {
         let gate = (!self.gate.is_empty()).then(|| self.caps.opens(now).unwrap_or(now));
         let flush = (!self.held_flushes.is_empty()).then_some(self.flushes_from);
         [gate, flush].into_iter().flatten().min()
-    }
-
-    /// Do two tenants of one disk have sectors in common?
-    pub fn overlaps(&self, other: &Tenant) -> bool {
-        let end = |tenant: &Tenant| tenant.base.0 + tenant.backend.size.div_ceil(SECTOR);
-        self.base.0 < end(other) && other.base.0 < end(self)
     }
 
     /// May it only be read?

@@ -53,10 +53,19 @@ pub(crate) struct ServeArguments {
     /// Serve addresses beyond this machine without TLS
     #[arg(long)]
     pub(crate) plain_tcp_beyond_loopback: bool,
+    /// Offer TLS: the server's certificate and those behind it, as PEM; TCP then takes nothing else, Unix sockets both
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Clients with TLS must show a certificate that one of these authorities signed, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_clients: Option<PathBuf>,
     /// Listen at the sockets that systemd passes
     #[arg(long)]
     pub(crate) systemd: bool,
-    /// Who may open what, as UID:EXPORT, any:EXPORT or UID:*; once there is a rule, the rest is denied
+    /// Who may open what, as UID:EXPORT, any:EXPORT, UID:* or cert=NAME:EXPORT (a DNS name of its certificate); once there is a rule, the rest is denied
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
     /// Answer `blksched ctl` at this Unix socket
@@ -160,10 +169,40 @@ pub(crate) enum CtlVerb {
         /// What it becomes.
         value: String,
     },
+    /// Serve more exports, fewer, or larger ones.
+    Export {
+        #[command(subcommand)]
+        verb: ExportVerb,
+    },
     /// Show all names and their values.
     List {
         /// Only those that begin like this.
         prefix: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExportVerb {
+    /// Serve another one, on a disk that is there or on its own.
+    Add {
+        /// As `serve --export` takes it.
+        #[arg(value_name = "NAME=PATH[,OPTION]…")]
+        export: String,
+    },
+    /// Serve one no more; what it has written is stable when this returns.
+    Remove {
+        /// Its name.
+        name: String,
+        /// Cut its clients off; otherwise one that has clients stays
+        #[arg(long)]
+        hard: bool,
+    },
+    /// Give one another size: clients see it when they come again, the longer end is served at once.
+    Resize {
+        /// Its name.
+        name: String,
+        /// Its size [default: what its file has now]
+        size: Option<String>,
     },
 }
 
@@ -172,4 +211,6 @@ Examples:
   blksched ctl /run/disk.ctl list
   blksched ctl /run/disk.ctl set queue/iosched/fifo_batch 8
   blksched ctl /run/disk.ctl set tenants/a/weight 300
-  blksched ctl /run/disk.ctl set tenants/a/iops 500";
+  blksched ctl /run/disk.ctl set tenants/a/iops 500
+  blksched ctl /run/disk.ctl export add c=c.img,weight=50
+  blksched ctl /run/disk.ctl export resize c";

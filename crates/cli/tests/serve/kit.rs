@@ -111,6 +111,10 @@ impl Server {
         Client::open(self.raw(), wish)
     }
 
+    pub fn uri(&self, export: &str) -> String {
+        format!("nbd+unix:///{export}?socket={}", self.socket.display())
+    }
+
     pub fn ctl(&self, words: &[&str]) -> Result<String, String> {
         let output = Command::new(BLKSCHED).arg("ctl").arg(&self.control).args(words).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();

@@ -5,12 +5,15 @@
 mod activation;
 mod control;
 mod crash;
+mod exports;
 mod full_disk;
 mod hostile;
 mod interop;
 mod kit;
+mod mount;
 mod operations;
 mod power;
 mod promises;
 mod record;
 mod stable;
+mod tls;

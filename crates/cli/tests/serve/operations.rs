@@ -206,11 +206,18 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     assert_eq!(hear(), "READY=1\n");
     let now = ["tenants/a/weight", "tenants/b/bps", "tenants/b/iops"].map(get);
     assert_eq!(now, ["700", "max", "50"].map(str::to_owned));
+    // An export that is not in the file any more goes, a new one comes.
+    let others = config.replace("name = \"b\"\npath = \"mem:1M\"", "name = \"new\"\npath = \"mem:2M\"");
+    std::fs::write(folder.path("c.toml"), others).unwrap();
+    signal("-HUP");
+    assert!(hear().starts_with("RELOADING=1\n"));
+    assert_eq!(hear(), "READY=1\n");
+    assert_eq!((get("tenants/new/bps").as_str(), get("tenants/b/bps").as_str()), ("10485760", ""));
     std::fs::write(folder.path("c.toml"), "nonsense").unwrap();
     signal("-HUP");
     assert!(hear().starts_with("RELOADING=1\n"));
     assert_eq!(hear(), "READY=1\n");
-    assert_eq!(get("tenants/a/weight"), "700", "what is not understood changes nothing");
+    assert_eq!(get("tenants/a/weight"), "200", "what is not understood changes nothing");
     signal("-TERM");
     assert_eq!(hear(), "STOPPING=1\n");
     let mut log = String::new();

@@ -55,7 +55,7 @@ fn serve_medium(mut stream: UnixStream, medium: &Mutex<Medium>) -> std::io::Resu
         input.drain(..used);
         match step {
             Step::Enter(session) => break session,
-            Step::Close => return Ok(()),
+            Step::Close | Step::Secure => return Ok(()),
             Step::More if used == 0 && output.is_empty() => read_more(&mut stream, &mut input)?,
             Step::More => {}
         }

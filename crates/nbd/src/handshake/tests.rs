@@ -153,3 +153,38 @@ fn zeroes_behind_an_unanswerable_open_are_left_out_on_request() {
         assert_eq!(out.len(), length);
     }
 }
+
+#[test]
+fn where_tls_is_required_nothing_is_answered_before_it_and_nothing_agreed_on_before_it_counts() {
+    let required = |tls: Tls| {
+        let mut handshake = Handshake::with(tls);
+        handshake.receive(&3u32.to_be_bytes(), &[], &|_| true, &mut Vec::new());
+        handshake
+    };
+    let mut handshake = required(Tls::Required);
+    for code in [option::LIST, option::STRUCTURED_REPLY, option::EXTENDED_HEADERS, 99] {
+        assert_eq!(ask(&mut handshake, code, &[], &|_| true), (vec![answer::TLS_REQUIRED], Step::More));
+    }
+    assert_eq!(ask(&mut handshake, option::GO, &go("a"), &|_| true).0, [answer::TLS_REQUIRED]);
+    assert_eq!(ask(&mut handshake, option::STARTTLS, &[1], &|_| true).0, [answer::INVALID]);
+    assert_eq!(ask(&mut handshake, option::STARTTLS, &[], &|_| true), (vec![answer::ACK], Step::Secure));
+    assert_eq!(ask(&mut handshake, option::STARTTLS, &[], &|_| true).0, [answer::INVALID], "it is there already");
+    let (_, step) = ask(&mut handshake, option::GO, &go("a"), &|_| true);
+    assert!(matches!(step, Step::Enter(Session { framing: Framing::Simple, .. })), "{step:?}");
+    assert_eq!(ask(&mut required(Tls::Required), option::EXPORT_NAME, b"a", &|_| true).1, Step::Close);
+
+    let mut handshake = required(Tls::Offered);
+    assert_eq!(ask(&mut handshake, option::EXTENDED_HEADERS, &[], &|_| true).0, [answer::ACK]);
+    assert_eq!(ask(&mut handshake, option::STARTTLS, &[], &|_| true).1, Step::Secure);
+    let (_, step) = ask(&mut handshake, option::GO, &go("a"), &|_| true);
+    assert!(matches!(step, Step::Enter(Session { framing: Framing::Simple, .. })), "it is forgotten: {step:?}");
+    assert_eq!(ask(&mut required(Tls::Absent), option::STARTTLS, &[], &|_| true).0, [answer::UNSUPPORTED]);
+}
+
+#[test]
+fn what_is_sent_in_plain_behind_the_wish_for_tls_closes_the_connection() {
+    let mut handshake = Handshake::with(Tls::Offered);
+    handshake.receive(&3u32.to_be_bytes(), &[], &|_| true, &mut Vec::new());
+    let injected = [option(option::STARTTLS, &[]), option(option::LIST, &[])].concat();
+    assert_eq!(handshake.receive(&injected, &exports(), &|_| true, &mut Vec::new()).1, Step::Close);
+}

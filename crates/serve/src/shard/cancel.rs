@@ -31,7 +31,7 @@ impl Shard {
     }
 
     /// Take back what waits here.
-    fn cancel(&mut self, at: usize) {
+    pub(super) fn cancel(&mut self, at: usize) {
         let tenant = self.connections[at].tenant;
         let (works, pieces) = (&self.works, &self.pieces);
         let is_its_own = |piece: u32| works[pieces[piece as usize].work as usize].connection == at;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::Shard;
 use crate::latency::{BOUNDS_US, Histogram, KINDS};
 use crate::metrics::quoted;
-use crate::tenant::{Tenant, Used};
+use crate::tenant::{Life, Tenant, Used};
 
 impl Shard {
     /// Everything that is counted.
@@ -15,7 +15,8 @@ impl Shard {
         let in_flight = self.queue.queue().in_flight();
         let _ = writeln!(out, "disk_requests_in_flight{{disk={disk}}} {in_flight}");
         let _ = writeln!(out, "disk_depth{{disk={disk}}} {}", self.depth);
-        for (at, tenant) in self.tenants.iter().enumerate() {
+        let here = |(_, tenant): &(usize, &Tenant)| tenant.life != Life::Gone;
+        for (at, tenant) in self.tenants.iter().enumerate().filter(here) {
             let labels = format!("disk={disk},export={}", quoted(&tenant.export.name));
             self.of_tenant(at, tenant, &labels, &mut out);
         }

@@ -8,7 +8,7 @@ use crate::config::Shares;
 use crate::latency::{BOUNDS_US, KINDS};
 use crate::orders::Question;
 use crate::policies::{OF_DISK, OF_TENANT as FILES_OF_TENANT};
-use crate::tenant::{Tenant, Used};
+use crate::tenant::{Life, Tenant, Used};
 
 /// What a tenant has.
 const OF_TENANT: [&str; 10] =
@@ -21,6 +21,9 @@ impl Shard {
             Question::Get(name) => self.get(name),
             Question::Set(name, value) => self.set(name, value.trim()).map(|()| String::new()),
             Question::Figures(disk) => Ok(self.figures(disk)),
+            Question::Add(_) | Question::Remove(..) | Question::Resize(..) => {
+                unreachable!("the front makes a change of it")
+            }
             Question::List(prefix) => {
                 let names = self.names().into_iter().filter(|name| name.starts_with(prefix.as_str()));
                 names.map(|name| Ok(format!("{name}\t{}\n", self.get(&name)?))).collect()
@@ -37,7 +40,7 @@ impl Shard {
                 .collect();
         names.extend(OF_DISK.iter().map(|file| format!("queue/{file}")));
         names.extend(self.knobs().iter().map(|knob| format!("queue/iosched/{}", knob.name)));
-        for tenant in &self.tenants {
+        for tenant in self.tenants.iter().filter(|tenant| tenant.life != Life::Gone) {
             let own = OF_TENANT.iter().chain(&FILES_OF_TENANT);
             names.extend(own.map(|name| format!("tenants/{}/{name}", tenant.export.name)));
         }
@@ -206,7 +209,7 @@ impl Shard {
     }
 
     fn tenant_called(&self, name: &str) -> Option<usize> {
-        self.tenants.iter().position(|tenant| tenant.export.name == name)
+        self.tenants.iter().position(|tenant| tenant.life != Life::Gone && tenant.export.name == name)
     }
 }
 

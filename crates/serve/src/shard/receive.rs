@@ -15,7 +15,7 @@ use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, Wai
 use crate::engine::{Event, Fill, HURRIED, Io, Until};
 use crate::mail::Mail;
 use crate::orders::Client;
-use crate::tenant::Tenant;
+use crate::tenant::{Life, Tenant};
 
 /// So much of a piece's data is received straight into its buffer, without a copy \[bytes\].
 const STRAIGHT: usize = 16 << 10;
@@ -28,6 +28,9 @@ impl Shard {
         let Client { who, socket, session, ahead } = client;
         let submitter = self.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
+        if tenant.life != Life::Here {
+            return;
+        }
         let inboxes = (tenant.connections as usize + 1) * INBOX;
         if ahead.len() > INBOX || inboxes > tenant.pool.ceiling() / INBOXES {
             // Its socket closes; the client may come again.

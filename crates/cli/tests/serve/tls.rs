@@ -1,0 +1,143 @@
+//! TLS from outside: Debian's clients with certificates that are right, expired, foreign or absent.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use crate::kit::{BLKSCHED, ENGINES, Folder, Server, works};
+
+/// Run it in a folder; answers whether it succeeded, and what was printed.
+fn run(folder: &Path, command: &str) -> (bool, String) {
+    let output = Command::new("bash").args(["-c", command]).current_dir(folder).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (output.status.success(), text)
+}
+
+fn must(folder: &Path, command: &str) {
+    let (good, text) = run(folder, command);
+    assert!(good, "{command}: {text}");
+}
+
+const NEW: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+
+/// An authority that calls itself so; a client of GnuTLS shows a certificate only to who names its authority.
+fn authority(folder: &Path, name: &str, called: &str) {
+    must(folder, &format!("openssl req -x509 {NEW} -keyout {name}.key -out {name}.crt -subj /CN={called} -days 30"));
+}
+
+/// A folder as libnbd and QEMU take it, for a client of this authority; what it trusts is `ca`.
+fn client(folder: &Path, name: &str, authority: &str, days: i32) {
+    must(folder, &format!("mkdir {name} && cp ca.crt {name}/ca-cert.pem"));
+    must(folder, &format!("openssl req -new {NEW} -keyout {name}/client-key.pem -out {name}.csr -subj /CN={name}"));
+    must(folder, &format!("printf 'subjectAltName=DNS:{name}.example' > {name}.ext"));
+    let sign = format!(
+        "openssl x509 -req -in {name}.csr -CA {authority}.crt -CAkey {authority}.key -CAcreateserial \
+         -extfile {name}.ext -days {days} -out {name}/client-cert.pem"
+    );
+    must(folder, &sign);
+}
+
+/// The server's own, for this machine.
+fn certificates(folder: &Path) {
+    authority(folder, "ca", "ca");
+    authority(folder, "foreign", "ca");
+    must(folder, &format!("openssl req -new {NEW} -keyout server.key -out server.csr -subj /CN=localhost"));
+    must(folder, "printf 'subjectAltName=DNS:localhost,IP:127.0.0.1' > server.ext");
+    let sign = "openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -extfile server.ext -days 30";
+    must(folder, &format!("{sign} -out server.crt"));
+    client(folder, "alice", "ca", 30);
+    client(folder, "bob", "ca", 30);
+    client(folder, "mallory", "foreign", 30);
+    client(folder, "late", "ca", -1);
+    must(folder, "mkdir nobody && cp ca.crt nobody/ca-cert.pem");
+}
+
+fn have_all() -> bool {
+    let missing = ["openssl", "nbdinfo", "nbdcopy", "qemu-img"].into_iter().find(|program| {
+        let found = Command::new("bash").args(["-c", &format!("command -v {program}")]).output();
+        !found.is_ok_and(|output| output.status.success())
+    });
+    if let Some(program) = missing {
+        println!("skipped: there is no {program} here");
+    }
+    missing.is_none()
+}
+
+/// A server with TLS on a TCP port, and the port.
+fn start(folder: &Folder, engine: &str, more: &[&str]) -> (Server, u16) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (tcp, key) = (format!("127.0.0.1:{port}"), folder.text("server.key"));
+    let (certificate, clients) = (folder.text("server.crt"), folder.text("ca.crt"));
+    let tls = ["--tls-cert", &certificate, "--tls-key", &key, "--tls-clients", &clients];
+    let exports = ["--export", "a=mem:64M", "--export", "b=mem:64M", "--engine", engine, "--tcp", &tcp];
+    (Server::start(&[&exports[..], &tls, more].concat()), port)
+}
+
+#[test]
+fn clients_come_in_with_a_certificate_and_only_with_one_that_is_right() {
+    if !have_all() {
+        return;
+    }
+    let folder = Folder::new();
+    let place = folder.path("");
+    certificates(&place);
+    let rules = ["--allow", "cert=alice.example:*", "--allow", "cert=bob.example:b", "--allow", "0:*"];
+    for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
+        let (server, port) = start(&folder, engine, &rules);
+        let uri = |who: &str, export: &str| format!("'nbds://127.0.0.1:{port}/{export}?tls-certificates={who}'");
+        // What goes in comes out, over several connections.
+        must(&place, "head -c 64M /dev/urandom > data");
+        must(&place, &format!("nbdcopy --connections=4 data {}", uri("alice", "a")));
+        must(&place, &format!("nbdcopy --connections=4 {} back && cmp data back", uri("alice", "a")));
+        let object = "--object tls-creds-x509,id=t,endpoint=client,dir=alice";
+        let image = format!("driver=nbd,host=127.0.0.1,port={port},export=a,tls-creds=t");
+        must(&place, &format!("qemu-img convert {object} --image-opts {image} -O raw back2 && cmp data back2"));
+        let (good, text) = run(&place, &format!("nbdinfo {}", uri("alice", "b")));
+        assert!(good && text.contains("export-size: 67108864"), "{text}");
+        // Who may open what.
+        must(&place, &format!("nbdinfo {}", uri("bob", "b")));
+        let (good, text) = run(&place, &format!("nbdinfo {}", uri("bob", "a")));
+        assert!(!good && text.contains("No such file or directory for export: a"), "{text}");
+        let (_, list) = run(&place, &format!("nbdinfo --list {}", uri("bob", "")));
+        assert!(list.contains("export=\"b\"") && !list.contains("export=\"a\""), "{list}");
+        // Who may not come in at all.
+        for who in ["mallory", "late", "nobody"] {
+            let (good, text) = run(&place, &format!("timeout 20 nbdinfo {}", uri(who, "b")));
+            assert!(!good, "{who} came in: {text}");
+        }
+        let (good, text) = run(&place, &format!("nbdinfo nbd://127.0.0.1:{port}/b"));
+        assert!(!good && text.to_uppercase().contains("TLS"), "{text}");
+        // A Unix socket is its file's matter: TLS is offered there and not required.
+        assert_eq!(server.open("a").read(0, 4096).unwrap(), std::fs::read(folder.path("data")).unwrap()[..4096]);
+        assert!(server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients="));
+    }
+}
+
+#[test]
+fn files_that_are_no_certificates_or_keys_are_named() {
+    if !have_all() {
+        return;
+    }
+    let folder = Folder::new();
+    authority(&folder.path(""), "ca", "ca");
+    authority(&folder.path(""), "other", "other");
+    std::fs::write(folder.path("empty"), "nothing").unwrap();
+    let check = |certificate: &str, key: &str, clients: &str| {
+        let files = [certificate, key, clients].map(|name| folder.text(name));
+        let tls = ["--tls-cert", &files[0], "--tls-key", &files[1], "--tls-clients", &files[2]];
+        let output = Command::new(BLKSCHED).args(["serve", "--check", "--export", "a=mem:1M"]).args(tls).output();
+        let output = output.unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(check("ca.crt", "ca.key", "ca.crt").0, Some(0));
+    for (certificate, key, clients, named) in [
+        ("empty", "ca.key", "ca.crt", "empty: there is no certificate"),
+        ("absent", "ca.key", "ca.crt", "absent: expected certificates"),
+        ("ca.crt", "empty", "ca.crt", "empty: expected a private key"),
+        ("ca.crt", "other.key", "ca.crt", "ca.crt: "),
+        ("ca.crt", "ca.key", "empty", "empty: there is no certificate"),
+    ] {
+        let (code, text) = check(certificate, key, clients);
+        assert!(code == Some(2) && text.contains(named), "{named}: {text}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Exports that come, go and change their size while the server runs: the front's part of it.
+//!
+//! **Rule** An export's number is its own for ever, as clients in their handshakes may have been told it. One that is
+//! removed is closed: no client sees it.
+
+use crate::assemble::{House, Place, Plan, Running};
+use crate::backend::{Backend, new_size};
+use crate::config::{ExportConfig, ServerConfig, Source};
+use crate::control;
+use crate::orders::{Change, Leave, Question};
+use crate::policies::{Files, Setting};
+use blksched::nearest;
+
+impl House {
+    /// The export with this name, if it is open.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.exports.iter().enumerate().position(|(at, export)| self.open[at] && export.name == name)
+    }
+
+    fn expect(&self, name: &str) -> Result<usize, String> {
+        let names =
+            || self.exports.iter().enumerate().filter(|(at, _)| self.open[*at]).map(|(_, one)| one.name.as_str());
+        self.find(name).ok_or_else(|| {
+            let near = nearest(name, names()).map(|near| format!("; the nearest is `{near}`"));
+            format!("no export is called `{name}`{}", near.unwrap_or_default())
+        })
+    }
+
+    /// A question that is a change of the exports is made; none: it is another one.
+    pub fn change(&mut self, question: &Question, config: &mut ServerConfig) -> Option<Result<String, String>> {
+        let done = match question {
+            Question::Add(text) => {
+                let export = text.parse().map_err(|error: crate::SpecError| error.to_string());
+                export.and_then(|export| self.add(export, config))
+            }
+            Question::Remove(name, how) => self.remove(name, *how, config),
+            Question::Resize(name, size) => self.resize(name, *size, config),
+            _ => return None,
+        };
+        match &done {
+            Ok(said) => tracing::info!(?question, said, "exports: changed"),
+            Err(why) => tracing::warn!(?question, why, "exports: not changed"),
+        }
+        Some(done)
+    }
+
+    /// Another export, on a disk that is there or on one of its own.
+    ///
+    /// # Errors
+    /// If it cannot be served.
+    pub fn add(&mut self, export: ExportConfig, config: &mut ServerConfig) -> Result<String, String> {
+        if self.find(&export.name).is_some() {
+            return Err(format!("an export is called `{}` already", export.name));
+        }
+        let setting = Setting::of(config);
+        for (file, text) in export.files.written() {
+            Files::check(file, text).and_then(|()| setting.allows(file))?;
+        }
+        let backend = Backend::open(&export, config.caching)?;
+        let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
+        if let (Source::File { path, .. }, Some(identity)) = (&export.source, backend.identity) {
+            self.claims.claim((&export.name, &disk), (path, identity), export.access, export.locking)?;
+        }
+        let added = self.place(&export, backend, &disk, config);
+        if added.is_err() {
+            self.claims.release(&export.name);
+        }
+        let size = added?;
+        config.exports.push(export);
+        Ok(format!("{size} bytes on disk {disk}"))
+    }
+
+    fn place(
+        &mut self,
+        export: &ExportConfig,
+        backend: Backend,
+        disk: &str,
+        config: &ServerConfig,
+    ) -> Result<u64, String> {
+        let known = self.shards.iter().position(|shard| shard.name == disk);
+        let (shown, place) = match known {
+            Some(shard) => {
+                let Running { layout, tenants, .. } = &mut self.shards[shard];
+                let (number, base) = (*tenants, layout.add(export, &backend)?);
+                let tenant = crate::assemble::tenant(export, backend, base, number, config.memory);
+                let shown = tenant.export.clone();
+                let changed = control::make(&self.shards[shard], Change::Add(Box::new(tenant)));
+                let running = &mut self.shards[shard];
+                if changed.is_err() {
+                    running.layout.remove(&export.name);
+                }
+                changed?;
+                running.tenants += 1;
+                (shown, Place { shard, tenant: number })
+            }
+            None => {
+                let mut plan = Plan::of(disk, config);
+                plan.add(export, backend, config.memory)?;
+                let shown = plan.export(0).clone();
+                self.shards.push(plan.start(config, &self.catalogue).map_err(|error| error.to_string())?);
+                (shown, Place { shard: self.shards.len() - 1, tenant: 0 })
+            }
+        };
+        let size = shown.size;
+        self.exports.push(shown);
+        self.places.push(place);
+        self.open.push(true);
+        Ok(size)
+    }
+
+    /// One export less.
+    ///
+    /// # Errors
+    /// If it has clients and is not to be removed nevertheless, or what it has written could not be made stable.
+    pub fn remove(&mut self, name: &str, how: Leave, config: &mut ServerConfig) -> Result<String, String> {
+        let at = self.expect(name)?;
+        let Place { shard, tenant } = self.places[at];
+        self.open[at] = how == Leave::IfUnused;
+        let removed = control::make(&self.shards[shard], Change::Remove { tenant, how });
+        if removed.is_err() && self.open[at] {
+            return removed;
+        }
+        self.open[at] = false;
+        self.shards[shard].layout.remove(name);
+        self.claims.release(name);
+        config.exports.retain(|export| export.name != name);
+        removed
+    }
+
+    /// Another size of an export; none: what its file has.
+    ///
+    /// # Errors
+    /// If there is no room for it, or it is in use and would become smaller.
+    pub fn resize(&mut self, name: &str, wished: Option<u64>, config: &mut ServerConfig) -> Result<String, String> {
+        let at = self.expect(name)?;
+        let export = config.exports.iter_mut().find(|export| export.name == name);
+        let source = &mut export.ok_or("it is no export of the configuration")?.source;
+        let size = new_size(source, wished)?;
+        let block = u64::from(self.exports[at].block_size.minimum);
+        if !size.is_multiple_of(block) {
+            return Err(format!("its size must be a multiple of {block} here, not {size}"));
+        }
+        let Place { shard, tenant } = self.places[at];
+        let (layout, before) = (&mut self.shards[shard].layout, self.exports[at].size);
+        layout.resize(name, size)?;
+        if let Err(why) = control::make(&self.shards[shard], Change::Resize { tenant, size }) {
+            let _ = self.shards[shard].layout.resize(name, before);
+            return Err(why);
+        }
+        self.exports[at].size = size;
+        match source {
+            Source::Memory(own) => *own = size,
+            Source::File { size: own, .. } => *own = wished.map(|_| size),
+        }
+        Ok(format!("{before} bytes become {size}: clients that are in see it when they come again"))
+    }
+}

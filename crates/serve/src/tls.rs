@@ -1,0 +1,295 @@
+//! TLS (rustls): who the server is, who clients are, and how their bytes get to a shard.
+//!
+//! A shard talks plain NBD over a socket. Of a client with TLS that is one end of a pair; a thread of its own carries
+//! bytes between the other end and the client. That costs two copies and a thread, which encryption dwarfs.
+//!
+//! **Rule** What the thread has taken from one side and not given to the other is bounded: it reads no more of a side
+//! while what it read last is not gone. If the client says no more, neither does the pair; if the shard has gone, the
+//! client hears TLS's goodbye and the socket closes.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConnection};
+
+use crate::ServeError;
+use crate::config::TlsFiles;
+
+/// How much is carried at a time \[bytes\].
+const CHUNK: usize = 128 << 10;
+
+/// What every client's TLS begins with.
+#[derive(Clone)]
+pub struct Tls(Arc<rustls::ServerConfig>);
+
+impl Tls {
+    /// From files.
+    ///
+    /// # Errors
+    /// If they are not what they should be.
+    pub fn open(files: &TlsFiles) -> Result<Tls, ServeError> {
+        let said = |path: &Path, why: &dyn std::fmt::Display| ServeError::Config(format!("{}: {why}", path.display()));
+        let chain = certificates(&files.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&files.key);
+        let key = key.map_err(|why| said(&files.key, &format!("expected a private key as PEM: {why}")))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let versions =
+            rustls::ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+        let builder = versions.map_err(|why| ServeError::Config(format!("TLS: {why}")))?;
+        let builder = match &files.clients {
+            None => builder.with_no_client_auth(),
+            Some(path) => {
+                let mut roots = RootCertStore::empty();
+                for one in certificates(path)? {
+                    roots.add(one).map_err(|why| said(path, &why))?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                builder.with_client_cert_verifier(verifier.map_err(|why| said(path, &why))?)
+            }
+        };
+        let config = builder.with_single_cert(chain, key).map_err(|why| said(&files.certificate, &why))?;
+        Ok(Tls(Arc::new(config)))
+    }
+
+    /// For one client.
+    ///
+    /// # Errors
+    /// If there can be none.
+    pub fn session(&self) -> Result<ServerConnection, rustls::Error> {
+        ServerConnection::new(self.0.clone())
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError> {
+    let said = |why: String| ServeError::Config(format!("{}: {why}", path.display()));
+    let found = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found = found.map_err(|why| said(format!("expected certificates as PEM: {why}")))?;
+    if found.is_empty() { Err(said("there is no certificate in it".to_owned())) } else { Ok(found) }
+}
+
+/// The names (DNS names of its subjectAltName) of the certificate that a client has shown, and that was verified.
+pub fn names(session: &ServerConnection) -> Vec<String> {
+    let Some(shown) = session.peer_certificates().and_then(|chain| chain.first()) else { return Vec::new() };
+    match webpki::EndEntityCert::try_from(shown) {
+        Ok(certificate) => certificate.valid_dns_names().map(str::to_owned).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// From now on a thread carries this client's bytes; answers the socket for the shard.
+///
+/// # Errors
+/// If there can be no more sockets or threads.
+pub fn carry(session: ServerConnection, outside: OwnedFd, number: u64) -> io::Result<OwnedFd> {
+    let (inside, shards) = UnixStream::pair()?;
+    inside.set_nonblocking(true)?;
+    let mut carrier = Carrier { session, outside, inside, inward: Vec::new(), hears: Hears::More };
+    std::thread::Builder::new().name(format!("tls-{number}")).spawn(move || {
+        if let Err(error) = carrier.run() {
+            tracing::debug!(client = number, %error, "its TLS ended");
+        }
+    })?;
+    Ok(shards.into())
+}
+
+/// Receive once, and understand it.
+///
+/// # Errors
+/// If the client broke TLS, or has gone without a goodbye.
+pub fn receive(session: &mut ServerConnection, socket: &OwnedFd) -> io::Result<Received> {
+    struct Borrowed<'s>(&'s OwnedFd);
+    impl Read for Borrowed<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            Ok(rustix::io::read(self.0, into)?)
+        }
+    }
+    match session.read_tls(&mut Borrowed(socket)) {
+        Ok(0) => return Ok(Received::End),
+        Ok(_) => {}
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            return Ok(Received::Nothing);
+        }
+        Err(error) => return Err(error),
+    }
+    let state = session.process_new_packets().map_err(io::Error::other);
+    if state.is_err() {
+        // The alert that says why.
+        let _ = send(session, socket);
+    }
+    Ok(if state?.peer_has_closed() { Received::Last } else { Received::Some })
+}
+
+/// What a receive came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// There is nothing yet.
+    Nothing,
+    /// Something.
+    Some,
+    /// Something maybe, and nothing comes after it.
+    Last,
+    /// Nothing comes any more.
+    End,
+}
+
+/// Send what there is to send; true if nothing is left.
+///
+/// # Errors
+/// If the client has gone.
+pub fn send(session: &mut ServerConnection, socket: &OwnedFd) -> io::Result<bool> {
+    struct Borrowed<'s>(&'s OwnedFd);
+    impl Write for Borrowed<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(rustix::net::send(self.0, bytes, rustix::net::SendFlags::NOSIGNAL)?)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    while session.wants_write() {
+        match session.write_tls(&mut Borrowed(socket)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// Does the client say more?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hears {
+    More,
+    /// No; what it said is still to be told.
+    Last,
+    /// No, and the shard knows.
+    Nothing,
+}
+
+/// One client's bytes, both ways.
+struct Carrier {
+    session: ServerConnection,
+    outside: OwnedFd,
+    inside: UnixStream,
+    /// Read of the client, and not yet told to the shard.
+    inward: Vec<u8>,
+    hears: Hears,
+}
+
+impl Carrier {
+    fn run(&mut self) -> io::Result<()> {
+        let mut chunk = vec![0; CHUNK];
+        // What came with the last of the handshake.
+        self.decrypt(&mut chunk)?;
+        loop {
+            self.tell_the_shard()?;
+            let sent = send(&mut self.session, &self.outside)?;
+            if sent && !self.session.wants_write() && self.answer(&mut chunk)? {
+                self.session.send_close_notify();
+                let _ = send(&mut self.session, &self.outside);
+                let _ = rustix::net::shutdown(&self.outside, rustix::net::Shutdown::Both);
+                return Ok(());
+            }
+            if self.hears == Hears::More && self.inward.is_empty() {
+                match receive(&mut self.session, &self.outside)? {
+                    Received::Nothing | Received::Some => {}
+                    Received::Last | Received::End => self.hears = Hears::Last,
+                }
+                self.decrypt(&mut chunk)?;
+                if !self.inward.is_empty() {
+                    continue;
+                }
+            }
+            self.wait()?;
+        }
+    }
+
+    /// What has come from the client, as far as it is whole.
+    fn decrypt(&mut self, chunk: &mut [u8]) -> io::Result<()> {
+        loop {
+            match self.session.reader().read(chunk) {
+                Ok(0) => return Ok(()),
+                Ok(count) => self.inward.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                // It went without a goodbye: half a request is no request.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn tell_the_shard(&mut self) -> io::Result<()> {
+        while !self.inward.is_empty() {
+            match (&self.inside).write(&self.inward) {
+                Ok(count) => drop(self.inward.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // It takes no more; what it has said last goes out still.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                    self.inward.clear();
+                    self.hears = Hears::Nothing;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if self.hears == Hears::Last {
+            self.inside.shutdown(Shutdown::Write)?;
+            self.hears = Hears::Nothing;
+        }
+        Ok(())
+    }
+
+    /// What the shard says goes to the client; true if it says no more.
+    fn answer(&mut self, chunk: &mut [u8]) -> io::Result<bool> {
+        match (&self.inside).read(chunk) {
+            Ok(0) => return Ok(true),
+            Ok(count) => {
+                // Nothing waits to be sent, so that all of it fits.
+                self.session.set_buffer_limit(None);
+                self.session.writer().write_all(&chunk[..count])?;
+                send(&mut self.session, &self.outside)?;
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(false)
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let (mut out, mut within) = (PollFlags::empty(), PollFlags::empty());
+        if self.session.wants_write() {
+            out |= PollFlags::OUT;
+        } else {
+            within |= PollFlags::IN;
+        }
+        if !self.inward.is_empty() {
+            within |= PollFlags::OUT;
+        } else if self.hears == Hears::More {
+            out |= PollFlags::IN;
+        }
+        let mut fds = vec![PollFd::new(&self.outside, out)];
+        // A shard that has gone is heard of once its last words can be passed on.
+        if !within.is_empty() {
+            fds.push(PollFd::new(&self.inside, within));
+        }
+        match poll(&mut fds, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        match fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+            true => Err(io::Error::new(ErrorKind::ConnectionAborted, "the client has gone")),
+            false => Ok(()),
+        }
+    }
+}
