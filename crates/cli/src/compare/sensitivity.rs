@@ -239,8 +239,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// All of a table at one end; if that turns the verdict, each alone, where that does not take long. `false`: whether
-    /// it does would take long to say.
+    /// All of a table at one end; if that turns the verdict, each alone, where that does not take long. `false`: to say
+    /// whether it does would take long.
     fn table(
         &mut self,
         changes: Vec<(String, String)>,

@@ -43,8 +43,8 @@ impl Target {
     }
 }
 
-/// `sda`, `/dev/sda`, `model:TEXT`, `path:TEXT`. A disk of this machine is known by its model, else by its place, else by
-/// its name.
+/// `sda`, `/dev/sda`, `model:TEXT`, `path:TEXT`. A disk of this machine is known by its model, else by its place, else
+/// by its name.
 fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(Known, Option<String>), String> {
     let wrong =
         || format!("--on {said}: expected a disk's name, as in sda, or model:TEXT, or path:TEXT without quotes");
