@@ -2,9 +2,9 @@
 //! is taken away or exchanged. A row that everything fits into would prove nothing.
 //!
 //! A control says what is changed and which rows break; together they name every claimed row. What is changed is a
-//! scheduler, a knob, a disk or a load that is wrong for what the row says, never two results exchanged. Each is run with
-//! two seeds (or two groups of seeds, where a row speaks of a distribution), and without the change the row is inside
-//! at those very seeds.
+//! scheduler, a knob, a disk or a load that is wrong for what the row says, never two results exchanged. Each is run
+//! with two seeds (or two groups of seeds, where a row speaks of a distribution), and without the change the row is
+//! inside at those very seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -170,6 +170,7 @@ fn changed(run: &mut blksched_simulate::experiment::Run, changes: &[Change]) -> 
     is_changed
 }
 
+/// The experiment of this name, its file changed.
 pub fn load(name: &str, changes: &[Change]) -> Experiment {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name).expect("built in");
     let mut text = builtin.text.to_owned();
@@ -205,6 +206,7 @@ fn needed(experiment: &Experiment) -> Vec<String> {
     claimed(experiment).flat_map(of).collect()
 }
 
+/// Does the pattern, with at most one `*`, stand for this name?
 pub fn fits(pattern: &str, name: &str) -> bool {
     pattern.split_once('*').map_or(pattern == name, |(before, behind)| {
         name.len() >= before.len() + behind.len() && name.starts_with(before) && name.ends_with(behind)

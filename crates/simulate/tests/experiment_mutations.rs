@@ -5,7 +5,11 @@ use blksched::Catalogue;
 use blksched_simulate::experiment::{BUILTINS, Experiment, ExperimentError};
 
 fn parse(text: &str) -> Result<Experiment, ExperimentError> {
-    Experiment::parse("x", "x.toml", text, &Catalogue::builtin(), &|name| Err(format!("no file {name}")))
+    let known = |name: &str| {
+        let mut files = BUILTINS.iter().flat_map(|builtin| builtin.files).filter(|(file, _)| *file == name);
+        files.next().map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("no file {name}"))
+    };
+    Experiment::parse("x", "x.toml", text, &Catalogue::builtin(), &known)
 }
 
 /// A complaint has a place within the text.

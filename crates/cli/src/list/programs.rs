@@ -58,7 +58,10 @@ pub(super) fn measures() -> Table {
     for measure in all_measures() {
         table.row([measure.form().into(), measure.unit.into(), measure.doc.into()]);
     }
-    table.note("min, second to seventh, max, mean, median and sum make one value of many; + - * / and parentheses combine them");
+    table.note(
+        "min, second to seventh, max, mean, median and sum make one value of many; + - * / and parentheses combine \
+         them",
+    );
     table.note("`measure(…)@run` is that of another run, and * in a name stands for anything");
     table
 }

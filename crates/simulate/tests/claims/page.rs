@@ -111,10 +111,12 @@ pub fn text(controls: &[Controls]) -> String {
     format!(
         "# The mails, number by number\n\n\
          What was published, what comes out here, whether it is claimed and which change breaks it. Generated from\n\
-         `experiments/`; a test keeps it true. A ratio in bold is more than 25 % off (a largest value: a factor of 2).\n\
+         `experiments/`; a test keeps it true. A ratio in bold is more than 25 % off (a largest value: a factor of \
+         2).\n\
          Rows that repeat a number, or are made of others, are not here.\n\n\
-         **{near} of {all} published numbers ({percent} %) are within 25 %**, and {largest_near} of {largest} largest ones \
-         within a\nfactor of 2; {fitted} values are fitted, {claimed} rows are claimed.\n\n{shares}\n{body}"
+         **{near} of {all} published numbers ({percent} %) are within 25 %**, and {largest_near} of {largest} \
+         largest ones within a\nfactor of 2; {fitted} values are fitted, {claimed} rows are claimed.\n\n\
+         {shares}\n{body}"
     )
     .trim_end()
     .to_owned()
