@@ -1,6 +1,8 @@
 //! `docs`: generates `docs/knobs.md`, `docs/programs.md` and `docs/which-kernel.md` from the descriptions that
-//! elevators and programs themselves read, so that they cannot be wrong.
+//! elevators and programs themselves read, so that they cannot be wrong; and makes the pictures of
+//! `docs/report.md` anew.
 
+mod pictures;
 mod which_kernel;
 
 use std::fmt::Write;
@@ -36,6 +38,9 @@ pub enum Mode {
 /// # Errors
 /// If the file cannot be read or written.
 pub fn run(mode: Mode) -> Result<Verdict> {
+    if mode == Mode::Write {
+        pictures::write()?;
+    }
     let mut fresh = true;
     for (file, text) in DOCUMENTS {
         let text = text();

@@ -3,6 +3,7 @@
 //! Points are counted into cells first, so that a picture's size does not hang on the run's.
 
 mod cells;
+mod regions;
 mod shapes;
 
 use plotters::prelude::*;
@@ -96,9 +97,9 @@ fn draw(
         }
         Kind::Shares => shapes::shares(&areas[0], runs, &jobs(runs))?,
         Kind::Lba => {
-            let ends = cells::ends(runs);
+            let used = regions::regions(runs);
             for (area, run) in areas.iter().zip(runs) {
-                cells::lba(area, run, names, ends)?;
+                cells::lba(area, run, names, &used)?;
             }
         }
         Kind::Timeline => {

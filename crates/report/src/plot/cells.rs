@@ -1,48 +1,45 @@
 //! Pictures over time: commands by place, and decisions by lane.
 
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::{Area, FAINT, INK, Trouble, colour_of, text_style};
+use super::regions::{Region, place};
+use super::{Area, FAINT, INK, Trouble, colour, colour_of, text_style};
 use crate::recorded::{Run, StretchKind};
 
 /// Cells across and down.
 const ACROSS: usize = 230;
 const DOWN: usize = 110;
 
-/// The part of the disk that any run touches \[sectors\].
-pub(super) fn ends(runs: &[Run]) -> (f64, f64) {
-    let all = || runs.iter().flat_map(|run| &run.sent).filter(|sent| sent.sectors > 0);
-    let low = all().map(|sent| sent.sector).min().unwrap_or(0);
-    let high = all().map(|sent| sent.sector + u64::from(sent.sectors)).max().unwrap_or(1);
-    (low as f64, high as f64)
-}
-
-pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], (low, high): (f64, f64)) -> Result<(), Trouble> {
-    let gib = |sector: f64| sector * 512.0 / f64::from(1 << 30);
+/// Commands by place and time; what nobody uses of the disk is cut short.
+pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], used: &[Region]) -> Result<(), Trouble> {
     let seconds = (run.elapsed_ns as f64 / 1e9).max(1e-9);
     let mut chart = ChartBuilder::on(area)
         .caption(&run.name, text_style(16))
         .margin(8)
         .x_label_area_size(34)
         .y_label_area_size(62)
-        .build_cartesian_2d(0.0..seconds, gib(low)..gib(high))?;
-    let places = if gib(high - low) < 0.1 {
-        4
-    } else if gib(high - low) < 5.0 {
-        2
-    } else {
-        0
-    };
+        .build_cartesian_2d(0.0..seconds, 0.0..1.0)?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(FAINT)
         .axis_style(INK)
         .label_style(text_style(12))
+        .disable_y_mesh()
+        .y_labels(0)
         .x_desc("seconds")
-        .y_desc("place, GiB")
-        .y_label_formatter(&|value| format!("{value:.places$}"))
         .draw()?;
+    let right = text_style(12).pos(Pos::new(HPos::Right, VPos::Center));
+    for region in used {
+        let size = format!("+{}", bytes(region.to - region.from));
+        for (label, height) in [(bytes(region.from), region.low), (size, region.high)] {
+            chart.draw_series([PathElement::new([(0.0, height), (seconds, height)], FAINT)])?;
+            let (x, y) = chart.backend_coord(&(0.0, height));
+            let (left, top) = area.get_base_pixel();
+            area.draw(&Text::new(label, (x - left - 6, y - top), right.clone()))?;
+        }
+    }
     // A cell is whoever's has most commands in it; equal neighbours are one rectangle.
     let mut counts = vec![0_u32; ACROSS * DOWN * names.len().max(1)];
     let part = |value: f64, cells: usize| ((value * cells as f64) as usize).min(cells - 1);
@@ -50,21 +47,21 @@ pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], (low, high): (f6
         let job = run.jobs_of.get(sent.process as usize).and_then(|&job| run.jobs.get(job as usize));
         let Some(nth) = job.and_then(|job| names.iter().position(|name| name == job)) else { continue };
         let x = part(sent.issued_ns as f64 / run.elapsed_ns.max(1) as f64, ACROSS);
-        let y = part((sent.sector as f64 - low) / (high - low).max(1.0), DOWN);
+        let y = part(place(used, sent.sector), DOWN);
         counts[(nth * DOWN + y) * ACROSS + x] += 1;
     }
     let leader = |x: usize, y: usize| {
         let count = |nth: &usize| counts[(nth * DOWN + y) * ACROSS + x];
         (0..names.len()).max_by_key(|nth| (count(nth), usize::MAX - nth)).filter(|nth| count(nth) > 0)
     };
-    let step = (seconds / ACROSS as f64, gib(high - low) / DOWN as f64);
+    let step = (seconds / ACROSS as f64, 1.0 / DOWN as f64);
     for y in 0..DOWN {
         let mut x = 0;
         while x < ACROSS {
             let who = leader(x, y);
             let end = (x..ACROSS).find(|&next| leader(next, y) != who).unwrap_or(ACROSS);
             if let Some(nth) = who {
-                let from = (x as f64 * step.0, gib(low) + y as f64 * step.1);
+                let from = (x as f64 * step.0, y as f64 * step.1);
                 let to = (end as f64 * step.0, from.1 + step.1);
                 let style = colour_of(&names[nth], names).filled();
                 chart.draw_series([Rectangle::new([from, to], style)])?;
@@ -73,6 +70,16 @@ pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], (low, high): (f6
         }
     }
     Ok(())
+}
+
+/// So many sectors, short.
+fn bytes(sectors: u64) -> String {
+    let (mut size, mut unit) = (sectors as f64 * 512.0, 0);
+    while size >= 1024.0 && unit < 4 {
+        (size, unit) = (size / 1024.0, unit + 1);
+    }
+    let name = ["B", "KiB", "MiB", "GiB", "TiB"][unit];
+    if size >= 10.0 || size.fract() == 0.0 { format!("{size:.0} {name}") } else { format!("{size:.1} {name}") }
 }
 
 /// At most so many bars a lane; the first so much of the run that has no more.
@@ -117,7 +124,9 @@ pub(super) fn timeline(area: &Area<'_>, run: &Run, names: &[String]) -> Result<(
         let (low, high) = (top + 0.15, top + 0.85);
         let (begin, end) = (seconds(stretch.from_ns.max(from)), seconds(stretch.to_ns.min(to)));
         let lane = &run.lanes[stretch.lane as usize];
-        let colour = colour_of(lane.split('/').next().unwrap_or(lane), names);
+        let name = lane.split('/').next().unwrap_or(lane);
+        let known = names.iter().any(|job| job == name);
+        let colour = if known { colour_of(name, names) } else { colour(stretch.lane as usize) };
         if stretch.kind != StretchKind::Idle {
             chart.draw_series([Rectangle::new([(begin, low), (end, high)], colour.mix(0.8).filled())])?;
             continue;
