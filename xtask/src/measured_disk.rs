@@ -1,8 +1,10 @@
 //! `measured-disk`: the prober by the wall clock, on disks that turn, each as a file behind FUSE.
 //!
-//! Held to a tenth: rotation, the outer and the inner rate, the average and the longest seek. Angles (heads, skews, the
-//! shortest seek), overheads and the buffer's size are finer than what answers late by tens of microseconds can show;
-//! they are held in virtual time, by the disks' own tests. A disk whose answers were too late is skipped by name.
+//! Held to a tenth: rotation, the outer and the inner rate, the average and the longest seek, and what the model that
+//! comes out says to the loads that were held back. The number of heads is printed, and held in virtual time like skews,
+//! the shortest seek, overheads and the buffer's size: the way through FUSE adds a tenth of a millisecond to a command,
+//! which the prober cannot tell from the drive's own. A disk whose answers were too late is skipped by name. The prober
+//! runs before other processes, as the disk does: a busy machine otherwise hears of answers milliseconds late.
 
 use std::fs;
 use std::process::Command;
@@ -48,7 +50,9 @@ fn measured(disk: &str) -> Result<bool> {
     let mounted = TimedDisk::mount(&spec, &folder)?;
     let program = shell::target().join("release/blksched");
     let (path, quick) = (mounted.path(), ["--quick", "--out"]);
-    let status = Command::new(program).args(["disk", "measure"]).arg(&path).args(quick).arg(&out).status()?;
+    let mut prober = Command::new("chrt");
+    prober.args(["-f", "40"]).arg(program).args(["disk", "measure"]).arg(&path).args(quick).arg(&out);
+    let status = prober.status()?;
     let late = mounted.late();
     drop(mounted);
     fs::remove_dir(&folder).ok();
@@ -63,7 +67,25 @@ fn measured(disk: &str) -> Result<bool> {
     }
     let found = load(&out.display().to_string()).map_err(|error| anyhow!("{error}"))?;
     fs::remove_file(&out).ok();
-    Ok(compare(disk, &values(&spec)?, &values(&found)?))
+    let heads = [&spec, &found].map(heads);
+    println!("{disk}: heads: {} measured, {} in the model (not held)", heads[1], heads[0]);
+    Ok(compare(disk, &values(&spec)?, &values(&found)?) & predicts(disk, &found))
+}
+
+fn heads(spec: &DiskSpec) -> u32 {
+    match &spec.model {
+        Model::Hdd(hdd) => hdd.geometry.heads,
+        _ => 0,
+    }
+}
+
+/// Does what was measured predict what was held back, on average?
+fn predicts(disk: &str, found: &DiskSpec) -> bool {
+    let errors = || found.validated.iter().map(|part| f64::from(part.error_permille) / 1e3);
+    let mean = errors().sum::<f64>() / errors().count().max(1) as f64;
+    let holds = errors().count() > 0 && mean <= WITHIN;
+    println!("{disk}: held back: {:.1} % off{}", mean * 100.0, if holds { "" } else { "  OFF" });
+    holds
 }
 
 fn mean(late: Lateness) -> Duration {

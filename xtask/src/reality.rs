@@ -40,6 +40,9 @@ pub struct Arguments {
     /// In a guest of an older kernel, emulated [set: testdata/reality/6.1-guest]
     #[arg(long, conflicts_with_all = ["at_a_time", "schedulers"])]
     guest: bool,
+    /// With --guest: its disk is an export of `blksched serve` instead of a file behind FUSE
+    #[arg(long, requires = "guest", conflicts_with = "record")]
+    served: bool,
     /// Only disks whose name begins so
     #[arg(long, default_value = "")]
     disk: String,
@@ -114,7 +117,8 @@ fn in_guest(set: &mut Set, jobs: &[Job], arguments: &Arguments, target: &Path) -
     }
     let mut all = Found::default();
     for setting in set.settings.clone() {
-        let (kernel, found) = guest::run(set, &setting, jobs, arguments.repeats, target)?;
+        let how = guest::How { repeats: arguments.repeats, folder: target, served: arguments.served };
+        let (kernel, found) = guest::run(set, &setting, jobs, &how)?;
         set.kernel = kernel;
         all.rows.extend(found.rows);
         all.refused.extend(found.refused);

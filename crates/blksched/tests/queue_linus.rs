@@ -70,3 +70,33 @@ fn somebody_who_finds_a_request_takes_it_even_while_another_waits() {
     assert!(matches!(queue.submit(Instant::ZERO, other), Submitted::Inserted(_)));
     assert_eq!(queue.free(blksched::Dir::Write), Some(0));
 }
+
+/// 2.5.38's counters are spent by sectors: a write of 1024 sectors beyond the read's patience of 1024 makes a wall of it.
+#[test]
+fn a_request_that_grows_costs_those_behind_it_by_whichever_way_its_partner_was_found() {
+    let order = |name: &str| {
+        let built = Catalogue::builtin().build(name).unwrap();
+        let limits = Limits { max_sectors: 2048, ..Limits::default() };
+        let (plugging, slots) = (built.plugging, built.slots);
+        let mut queue =
+            BlockQueue::new(QueueConfig { plugging, slots, limits, ..QueueConfig::default() }, built.elevator);
+        queue.submit(Instant::ZERO, write(1, 0, 8));
+        queue.submit(Instant::ZERO, Bio::read(2, ME, Sector(100_000), 8));
+        // Each joins the write that was merged last, which is tried before any walk: 125 times 8 sectors and one of 40.
+        (0..125).for_each(|nth| {
+            assert!(matches!(queue.submit(Instant::ZERO, write(3 + nth, 8 + 8 * nth, 8)), Submitted::Merged { .. }));
+        });
+        queue.submit(Instant::ZERO, write(200, 1008, 40));
+        // Lies before the read: in front of it, unless the read is a wall.
+        queue.submit(Instant::ZERO, write(201, 50_000, 8));
+        queue.waits(Instant::ZERO, ME);
+        let mut starts = Vec::new();
+        while let Next::Issue(command) = queue.next(Instant::ZERO) {
+            starts.push(command.start.0);
+            queue.complete(Instant::ZERO, command.rq, Outcome::Ok);
+        }
+        starts
+    };
+    assert_eq!(order("linus@2.5.38+joins=free"), [0, 50_000, 100_000]);
+    assert_eq!(order("linus@2.5.38+joins=charged"), [0, 100_000, 50_000]);
+}

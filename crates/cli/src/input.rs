@@ -154,7 +154,7 @@ impl Stage {
 }
 
 /// The schedulers of a present kernel.
-const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+pub(crate) const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// A kernel's choice where nobody chooses: `none` for a disk with more than one hardware queue, else `mq-deadline`.
 /// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; who takes more is taken for NVMe,

@@ -1,11 +1,10 @@
 //! `blksched list`: what there is, from the same descriptions that everything else reads.
 
+mod disk;
 mod iocost;
 mod programs;
 
 use blksched::{Catalogue, Entry, Preset, nearest, path_of_name};
-use blksched_disks::DiskSpec;
-use blksched_disks::sheet::{self, FigureUnit};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset};
 use blksched_workloads::fio::options::all_options;
@@ -20,7 +19,7 @@ use crate::output::{self, Look, render};
 
 pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let tables = match arguments.what.as_deref() {
-        Some(name) if arguments.sensitivity => sensitivity(name, catalogue)?,
+        Some(name) if arguments.sensitivity => disk::sensitivity(name, catalogue)?,
         None => vec![elevators(catalogue), disks(), workloads()],
         Some("elevators") => vec![elevators(catalogue)],
         Some("disks") => vec![disks()],
@@ -166,7 +165,8 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let disks: Vec<String> = blksched_disks::presets().into_iter().map(|disk| disk.name).collect();
     let is_file = name.contains(['/', '\\', ':']) || name.ends_with(".toml") || path_of_name(name).exists();
     if is_file || disks.iter().any(|disk| disk == name) {
-        return Ok(vec![data_sheet(&blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?)]);
+        let disk = blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?;
+        return Ok(vec![disk::data_sheet(&disk, catalogue)]);
     }
     let topics = ["elevators", "disks", "workloads", "fio", "host", "cpu", "programs", "replay", "measures", "iocost"];
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
@@ -191,59 +191,6 @@ fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<(Entry, Option<Str
     let presets = choice.entry.presets;
     let at = presets.iter().position(|preset| preset.kernel == choice.preset.kernel).expect("it is one of them");
     Ok((Entry { presets: &presets[at..=at], ..choice.entry }, choice.note()))
-}
-
-/// A disk's data sheet, and what hangs on its fitted values.
-fn sensitivity(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
-    let disk = blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?;
-    let mut tables = vec![data_sheet(&disk)];
-    match crate::compare::of_disk(&disk, catalogue)? {
-        Some(table) => tables.push(table),
-        None => {
-            tables[0]
-                .note("its file names no fitted values with plausible ranges under [fit], so there is nothing to try");
-        }
-    }
-    Ok(tables)
-}
-
-/// What a disk does by itself, beside what its source says.
-fn data_sheet(disk: &DiskSpec) -> Table {
-    let columns = [
-        Column::words("figure", "figure"),
-        Column::words("meaning", "what it is"),
-        Column::words("model", "our model"),
-        Column::words("published", "its source says"),
-        Column::numbers("ratio", "ours/source", Quantity::Ratio),
-        Column::words("source", "source"),
-    ];
-    let mut table = Table::new(format!("{}: {}", disk.name, disk.description), columns.to_vec());
-    for line in sheet::data_sheet(disk) {
-        let show = |value| match line.figure.unit() {
-            FigureUnit::Rate => format!("{:.1}MB/s", value / 1e6),
-            FigureUnit::PerSecond => format!("{value:.0}/s"),
-            FigureUnit::Time => Quantity::Time.show(value),
-        };
-        let published = line.published.as_ref().map(|published| show(published.value as f64));
-        table.row([
-            line.figure.name().into(),
-            line.figure.meaning().into(),
-            show(line.model).into(),
-            published.into(),
-            line.ratio().into(),
-            line.published.as_ref().map(|published| published.source.clone()).into(),
-        ]);
-    }
-    table.note(
-        "measured on the bare model at rest, without scheduler or host; rates in powers of 1000 as on data sheets",
-    );
-    table.note(format!("validated: {}", sheet::truth(disk).sentence()));
-    let fitted = disk.fitted();
-    if !fitted.is_empty() {
-        let keys: Vec<&str> = fitted.iter().map(|fit| fit.key.as_str()).collect();
-        table.note(format!("fitted: {}; --sensitivity shows what hangs on each", keys.join(", ")));
-    }
-    table
 }
 
 fn eras(entry: &Entry) -> Table {

@@ -308,6 +308,11 @@ fn list_says_how_true_a_disk_is_and_what_hangs_on_what_was_fitted() {
     let sheet = list(&["sata-2009"]);
     assert!(sheet.contains("validated: ") && sheet.contains("no response-time trace"), "{sheet}");
     assert!(sheet.contains("fitted: "), "{sheet}");
+    assert!(sheet.contains("attached sata, hardware queues 1, tags 32"), "{sheet}");
+    assert!(list(&["nvme-ssd"]).contains("attached nvme, hardware queues 4, tags 1023"), "{}", list(&["nvme-ssd"]));
+    assert!(list(&["nvme-ssd"]).contains("write cache full, flash fresh"), "{}", list(&["nvme-ssd"]));
+    let aged = list(&["nvme-ssd-aged"]);
+    assert!(aged.contains("flash full, as long random writes leave it") && !aged.contains("fresh"), "{aged}");
     let array = list(&["raid5:3xhdd-7200"]);
     assert!(
         array.contains("each member: bare figures within") && array.contains("as a whole against nothing"),

@@ -272,3 +272,40 @@ fn a_seek_curve_of_another_shape_is_written_point_by_point() {
     let usual = probed(&load("hdd-7200").unwrap(), ProbeAccess::ReadOnly);
     assert!(hdd(&usual.spec).seek_curve.is_empty(), "{}", usual.toml);
 }
+
+/// Two thirds of its cylinders as fast as the outermost, then half as fast: no straight line.
+const KNEE: [(u32, u32, u32); 2] = [(0, 100_000, 3_600), (100_001, 150_000, 1_800)];
+
+#[test]
+fn rates_of_another_shape_are_written_zone_by_zone() {
+    let preset = include_str!("../presets/hdd-7200.toml");
+    let without = |text: &str, heading: &str| {
+        let (before, behind) = text.split_once(heading).expect("it has it");
+        let (_, behind) = behind.split_once("\n[").expect("more follows");
+        format!("{before}[{behind}")
+    };
+    let mut text = without(&without(preset, "[zones]"), "[geometry]");
+    text = text.lines().filter(|line| !line.starts_with("zones.") && !line.starts_with("geometry.")).fold(
+        String::new(),
+        |text, line| match line.starts_with("capacity") {
+            true => text + "capacity = \"1.8TB\"\n",
+            false => text + line + "\n",
+        },
+    );
+    text += "\n[geometry]\nheads = 8\n";
+    for (first, last, per_track) in KNEE {
+        text += &format!(
+            "\n[[zone]]\nfirst_cylinder = {first}\nlast_cylinder = {last}\nsectors_per_track = {per_track}\n\
+             track_skew = \"0.12rev\"\ncylinder_skew = \"0.12rev\"\n"
+        );
+    }
+    let real = blksched_disks::parse("knee", &text).unwrap();
+    let outcome = probed(&real, ProbeAccess::ReadOnly);
+    let found = hdd(&outcome.spec).layout.as_ref().unwrap_or_else(|| panic!("{}", outcome.toml));
+    assert_eq!(found.zones.len(), 20);
+    for figure in [Figure::SequentialRead, Figure::SequentialReadMiddle, Figure::SequentialReadInner] {
+        let of = |spec: &DiskSpec| data_sheet(spec).iter().find(|line| line.figure == figure).unwrap().model;
+        let (ours, theirs) = (of(&outcome.spec), of(&real));
+        assert!((ours / theirs - 1.0).abs() < 0.05, "{figure:?}: {ours} for {theirs}\n{}", outcome.toml);
+    }
+}

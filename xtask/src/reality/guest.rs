@@ -1,5 +1,6 @@
 //! The same in a guest of an older kernel: Debian's kernel for clouds under emulation, with fio in its memory, on a
-//! virtio disk that is a model's file ([`TimedDisk`]). `docs/two-guests.sh --fetch` gets the kernel.
+//! virtio disk that is a model's file ([`TimedDisk`]), or, with `--served`, an export of `blksched serve` with the model
+//! behind it and nothing that schedules. `docs/two-guests.sh --fetch` gets the kernel.
 //!
 //! An emulated processor takes a millisecond where a real one takes some microseconds, so the set has a slow disk and
 //! few tags, the disk's own check is repeated in the guest, and rows are taken one guest after another.
@@ -12,12 +13,16 @@ use anyhow::{Context, Result, anyhow, bail};
 use blksched_simulate::reality::{Row, Set, Setting};
 
 use super::work::Found;
-use super::{Job, fio};
+use super::{Job, check, fio};
 use crate::shell;
 use crate::timed_disk::TimedDisk;
 
 const INIT: &str = include_str!("guest/init.sh");
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+/// The disk's bytes that the server needs for itself, generously.
+const OWN_BYTES: u64 = 16 << 20;
+/// How the jobs of the check are called, before their depth.
+const CHECK: &str = "self-check-";
 const PROGRAMS: [&str; 3] = ["qemu-system-x86_64", "busybox", "fio"];
 
 /// What this machine lacks.
@@ -26,18 +31,42 @@ pub fn missing() -> Option<String> {
     program.map(|name| format!("no {name} (Debian packages qemu-system-x86, busybox-static, fio)"))
 }
 
+/// How it is done.
+pub struct How<'a> {
+    pub repeats: u32,
+    pub folder: &'a Path,
+    /// Is the guest's disk an export of our server?
+    pub served: bool,
+}
+
+/// What the guest has as its disk.
+enum Drive {
+    File(TimedDisk),
+    Served { model: PathBuf, bytes: u64 },
+}
+
 /// All runs of one disk in one guest, and the guest's kernel.
 ///
 /// # Errors
 /// If the guest cannot be made, or does not come to its end.
-pub fn run(set: &Set, setting: &Setting, jobs: &[Job], repeats: u32, folder: &Path) -> Result<(String, Found)> {
+pub fn run(set: &Set, setting: &Setting, jobs: &[Job], how: &How<'_>) -> Result<(String, Found)> {
     let spec = setting.spec(0.0).map_err(anyhow::Error::msg)?;
-    let folder = folder.join("guest");
-    let disk = TimedDisk::mount(&spec, &folder.join("disk"))?;
+    let (folder, repeats) = (how.folder.join("guest"), how.repeats);
+    fs::create_dir_all(&folder)?;
+    let disk = match how.served {
+        true => {
+            let model = folder.join("model.toml");
+            fs::write(&model, &setting.disk.1)?;
+            // The server keeps a label and a table of its own.
+            Drive::Served { model, bytes: spec.build(0).facts().sectors * 512 - OWN_BYTES }
+        }
+        false => Drive::File(TimedDisk::mount(&spec, &folder.join("disk"))?),
+    };
     let root = folder.join("root");
     pack(&root)?;
     fs::create_dir_all(root.join("jobs"))?;
-    for job in jobs {
+    let checks = [1, setting.tags].map(|depth| Job { name: format!("{CHECK}{depth}"), text: check::job(depth) });
+    for job in jobs.iter().chain(&checks) {
         let text = job.text.replace("filename=/dev/sda", "filename=/dev/vda");
         fs::write(root.join(format!("jobs/{}.fio", job.name)), text)?;
     }
@@ -55,10 +84,28 @@ pub fn run(set: &Set, setting: &Setting, jobs: &[Job], repeats: u32, folder: &Pa
         let of = move |job| SCHEDULERS.map(move |name: &str| (job, name));
         jobs.iter().flat_map(of).map(move |(job, scheduler)| format!("{} {scheduler} {repeat}\n", job.name))
     });
-    fs::write(root.join("work"), lines.collect::<String>())?;
-    let console = boot(&folder, &root, &disk.path(), jobs.len() as u64 * 4 * u64::from(repeats))?;
+    let first: String = checks.iter().map(|check| format!("{} none 0\n", check.name)).collect();
+    fs::write(root.join("work"), first + &lines.collect::<String>())?;
+    let console = boot(&folder, &root, &disk, 2 + jobs.len() as u64 * 4 * u64::from(repeats))?;
     drop(disk);
-    read(&console, setting)
+    let (kernel, found) = read(&console, setting)?;
+    Ok((kernel, checked(set, setting, found)?))
+}
+
+/// The rows without those of the check, or none if the guest was too slow.
+fn checked(set: &Set, setting: &Setting, found: Found) -> Result<Found> {
+    let Found { rows, mut refused } = found;
+    let (checks, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.job.starts_with(CHECK));
+    let at = |depth: u32| checks.iter().filter(|row| row.job == format!("{CHECK}{depth}")).cloned().collect();
+    let (wrong, seen) = check::held(set, setting, &[1, setting.tags].map(|depth| (depth, at(depth))))?;
+    println!("{}: in the guest: {seen}", setting.name);
+    match wrong {
+        None => Ok(Found { rows, refused }),
+        Some(wrong) => {
+            refused.push(format!("{}: {wrong}", setting.name));
+            Ok(Found { rows: Vec::new(), refused })
+        }
+    }
 }
 
 /// The guest's files: busybox, fio and its libraries, the modules.
@@ -109,7 +156,7 @@ fn modules(folder: &Path, root: &Path) -> Result<()> {
 }
 
 /// From power on to power off; what was on the console.
-fn boot(folder: &Path, root: &Path, disk: &Path, runs: u64) -> Result<String> {
+fn boot(folder: &Path, root: &Path, disk: &Drive, runs: u64) -> Result<String> {
     let image = folder.join("image");
     let pack = format!("find . | busybox cpio -o -H newc > '{}' 2>/dev/null", image.display());
     let mut cpio = Command::new("sh");
@@ -119,21 +166,40 @@ fn boot(folder: &Path, root: &Path, disk: &Path, runs: u64) -> Result<String> {
     let entries = fs::read_dir(&boot)?.flatten().map(|entry| entry.path());
     let is_kernel = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz"));
     let kernel = entries.into_iter().find(is_kernel).ok_or_else(|| anyhow!("no kernel in {}", boot.display()))?;
-    let mut qemu = Command::new("timeout");
-    qemu.arg((300 + 60 * runs).to_string()).args(["chrt", "-f", "30", "qemu-system-x86_64"]);
-    qemu.args(["-accel", "tcg", "-m", "768M", "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio"]);
-    qemu.arg("-kernel").arg(kernel).arg("-initrd").arg(&image);
-    qemu.args(["-append", "console=ttyS0 quiet panic=-1"]);
-    let drive = format!("file={},format=raw,if=none,id=d,cache=none,aio=threads", disk.display());
-    qemu.args(["-drive", &drive, "-device", "virtio-blk-pci,drive=d,num-queues=1"]);
+    let file = match disk {
+        Drive::File(mounted) => mounted.path().display().to_string(),
+        Drive::Served { .. } => "$uri".to_owned(),
+    };
+    let qemu = format!(
+        "timeout {} chrt -f 30 qemu-system-x86_64 -accel tcg -m 768M -nodefaults -display none -no-reboot -serial stdio \
+         -kernel '{}' -initrd '{}' -append 'console=ttyS0 quiet panic=-1' \
+         -drive \"file={file},format=raw,if=none,id=d,cache=none\" -device virtio-blk-pci,drive=d,num-queues=1",
+        300 + 60 * runs,
+        kernel.display(),
+        image.display()
+    );
+    let mut host = match disk {
+        Drive::File(_) => Command::new("sh"),
+        Drive::Served { model, bytes } => serve(model, *bytes)?,
+    };
+    host.arg(if matches!(disk, Drive::File(_)) { "-c" } else { "--run" }).arg(qemu);
     println!("a guest with {runs} runs, some {} minutes", 2 + runs / 4);
-    let done = shell::capture(qemu)?;
+    let done = shell::capture(host)?;
     let console = shell::target().join("xtask/guest-console");
     fs::write(&console, &done.output)?;
     if !done.output.contains("\nDONE") {
         bail!("the guest did not come to its end: {}", console.display());
     }
     Ok(done.output.replace('\r', ""))
+}
+
+/// Our server with nothing but the model, before other processes.
+fn serve(model: &Path, bytes: u64) -> Result<Command> {
+    shell::attached(shell::cargo(&["build", "--quiet", "--release", "--package", "blksched-cli"]))?;
+    let mut serve = Command::new("chrt");
+    serve.args(["-f", "40"]).arg(shell::target().join("release/blksched")).arg("serve").arg("--model").arg(model);
+    serve.args(["--elevator", "noop", "--depth", "31", "--export"]).arg(format!("a=mem:{bytes}"));
+    Ok(serve)
 }
 
 fn read(console: &str, setting: &Setting) -> Result<(String, Found)> {
@@ -164,6 +230,26 @@ fn read(console: &str, setting: &Setting) -> Result<(String, Found)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guest_whose_disk_is_not_the_models_gives_no_rows() {
+        let folder = shell::root().join(super::super::GUEST);
+        let set = super::super::load(&folder).unwrap();
+        let setting = set.settings[0].clone();
+        let row = |job: &str, bandwidth| Row { job: job.to_owned(), bandwidth, ..Row::default() };
+        let of = |alone: f64, full: f64| {
+            let rows = vec![row("self-check-1", alone), row("self-check-4", full), row("01-one-reader", 1.0)];
+            checked(&set, &setting, Found { rows, refused: Vec::new() }).unwrap()
+        };
+        // 20 ms a block, one at a time.
+        let bare = 4096.0 * 50.0;
+        let good = of(0.95 * bare, 0.99 * bare);
+        assert_eq!((good.rows.len(), good.refused.len()), (1, 0), "{:?}", good.refused);
+        let slow = of(0.85 * bare, 0.99 * bare);
+        assert!(slow.rows.is_empty() && slow.refused[0].contains("too slow a machine"), "{:?}", slow.refused);
+        let missing = checked(&set, &setting, Found { rows: vec![row("self-check-1", bare)], refused: Vec::new() });
+        assert!(missing.unwrap().rows.is_empty());
+    }
 
     #[test]
     fn what_stands_on_the_console_becomes_rows_and_what_failed_is_named() {

@@ -3,7 +3,8 @@
 //! **Rule** A disk's file gives each fitted value a plausible range (`[fit]`). All values of one table of the file are
 //! moved together to either end, and the verdict is made anew there; where it is another, each of them is moved alone.
 //! Most ends are looked at with one seed: if the scores there are on the same side of what is worth a change as before,
-//! by twice their spread over the seeds, the verdict stands. `--sensitivity` looks at each value alone, with all seeds.
+//! by twice their spread over the seeds, the verdict stands. `--sensitivity` looks at each value alone, with all seeds,
+//! and then at all values of all tables together, each at one of its ends: so many draws, and for each its mirror image.
 //! Without it so many requests are simulated at most, in all, so that it costs seconds; the answer says what was left.
 
 use std::sync::Arc;
@@ -27,6 +28,29 @@ use crate::input::{Stage, contenders};
 use crate::list::words;
 use crate::progress::Progress;
 use crate::scene::Scene;
+
+/// So many draws of ends for all values at once.
+const CORNERS: usize = 4;
+
+/// Every value at one of its ends, drawn, and the same with every end exchanged; always the same draws.
+fn corners(fits: &[Fit]) -> Vec<Vec<(String, String)>> {
+    let mut state = 0x636f_726e_6572_u64;
+    let mut all = Vec::new();
+    for _ in 0..CORNERS {
+        let mut draw = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as usize & 1
+        };
+        let ends: Vec<usize> = fits.iter().map(|_| draw()).collect();
+        for mirrored in [0, 1] {
+            let at = |(fit, end): (&Fit, &usize)| (fit.key.clone(), fit.ends[end ^ mirrored].clone());
+            all.push(fits.iter().zip(&ends).map(at).collect());
+        }
+    }
+    all
+}
 
 /// What a fitted value, set to that, moves of the bare disk, in words.
 type Moves<'a> = &'a dyn Fn(&Fit, &str) -> String;
@@ -200,7 +224,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn each(&mut self, fits: &[Fit], found: &mut Sensitivity) -> Result<(), Failure> {
-        let progress = Progress::new(2 * fits.len() * self.present.len() * self.seeds());
+        let progress = Progress::new((2 * fits.len() + 2 * CORNERS) * self.present.len() * self.seeds());
         for fit in fits {
             for end in &fit.ends {
                 let changes = vec![(fit.key.clone(), end.clone())];
@@ -211,6 +235,16 @@ impl Search<'_> {
                 break;
             }
             found.tried += 1;
+        }
+        for changes in corners(fits) {
+            if fits.len() < 2 || self.is_interrupted() {
+                break;
+            }
+            // Ends of different tables may contradict each other (a skew that no longer covers its switch).
+            if self.base.runs.stage.disk.changed(&changes).is_ok() {
+                let said = self.verdict(&changes, &progress)?;
+                found.moved.push(Moved { changes, said });
+            }
         }
         progress.finish();
         Ok(())
@@ -400,8 +434,16 @@ impl Sensitivity {
     }
 
     /// How they were moved.
-    fn way(&self) -> &'static str {
-        if self.how == How::Each { "one at a time" } else { "a table of its file at a time" }
+    fn way(&self) -> String {
+        match self.how {
+            How::Each => format!("one at a time, and at {} drawn corners of all together", self.corners().count()),
+            How::Tables => "a table of its file at a time".to_owned(),
+        }
+    }
+
+    /// All values moved at once, each to one of its ends.
+    fn corners(&self) -> impl Iterator<Item = &Moved> {
+        self.moved.iter().filter(|moved| self.how == How::Each && moved.changes.len() > 1)
     }
 
     /// `with write_cache.share = 10% (30%; plausible: 10% to 60%) keep mq-deadline`.
@@ -410,7 +452,10 @@ impl Sensitivity {
             Some(fit) => format!("{key} = {value} (here {}, plausible {} to {})", fit.value, fit.ends[0], fit.ends[1]),
             None => format!("{key} = {value}"),
         };
-        let with: Vec<String> = moved.changes.iter().map(one).collect();
+        let with: Vec<String> = match moved.changes.len() == self.fits.len() && moved.changes.len() > 1 {
+            true => vec![format!("all {} at drawn ends (--json: which)", moved.changes.len())],
+            false => moved.changes.iter().map(one).collect(),
+        };
         format!("with {} {}", with.join(" and "), moved.said.as_ref().map_or_else(String::new, Said::in_words))
     }
 
@@ -425,17 +470,23 @@ impl Sensitivity {
             self.base.in_words()
         );
         let mut table = words(&title, &columns);
+        let verdict = |moved: &Moved| match &moved.said {
+            None => "- (a disk of another size)".to_owned(),
+            Some(said) if said.verdict == self.base.verdict => said.in_words(),
+            Some(said) => format!("{} (!)", said.in_words()),
+        };
         for moved in &self.moved {
             let [(key, end)] = &moved.changes[..] else { continue };
             let Some(fit) = self.fits.iter().find(|fit| fit.key == *key) else { continue };
-            let verdict = match &moved.said {
-                None => "- (a disk of another size)".to_owned(),
-                Some(said) if said.verdict == self.base.verdict => said.in_words(),
-                Some(said) => format!("{} (!)", said.in_words()),
-            };
             let mut cells = vec![key.as_str().into(), fit.value.as_str().into(), end.as_str().into()];
             cells.extend(figures.map(|figures| figures(fit, end).into()));
-            cells.push(verdict.into());
+            cells.push(verdict(moved).into());
+            table.row(cells);
+        }
+        for (nth, moved) in self.corners().enumerate() {
+            let mut cells = vec!["all together".into(), "".into(), format!("drawn, {}", nth + 1).into()];
+            cells.extend(figures.map(|_| "".into()));
+            cells.push(verdict(moved).into());
             table.row(cells);
         }
         table.note("(!): another verdict; ranges stand under [fit] in the disk's file and are plausible, not measured");

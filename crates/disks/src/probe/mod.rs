@@ -106,9 +106,17 @@ pub fn measure(
 /// revolution (a busy virtual disk, a card), is measured as flash, and the file says so.
 fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), ProbeError> {
     let mut note = String::new();
-    if turns(session)? {
+    let usual = random_read(session)?;
+    if usual > TURNS_NS {
         match turning::probe(session) {
             Ok((mut found, stopped)) => return Ok((found.toml(session, stopped.as_ref()), stopped)),
+            Err(ProbeError::Unclear(why)) if usual > FLASH_NS => {
+                let ms = usual / 1e6;
+                return Err(ProbeError::Unclear(format!(
+                    "its random reads take {ms:.1} ms, as those of a disk that turns, but {why} On a host that is busy, answers \
+                     come late by more than that shows: try again at rest, or before all others (chrt -f 40)"
+                )));
+            }
             Err(ProbeError::Unclear(why)) => {
                 note =
                     format!("# Its reads take as long as those of a disk that turns, but {why} Measured as flash.\n");
@@ -120,15 +128,15 @@ fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), Prob
     Ok((note + &found.toml(session, stopped.as_ref()), stopped))
 }
 
-/// Does it take as long to get anywhere as a disk that turns?
-fn turns(session: &mut Session<'_>) -> Result<bool, ProbeError> {
+/// What a random read takes in the median \[ns\].
+fn random_read(session: &mut Session<'_>) -> Result<f64, ProbeError> {
     session.stage("what it is")?;
     let mut times = Vec::new();
     for _ in 0..40 {
         let place = session.place(8);
         times.push(session.read(place, 8)?.latency());
     }
-    Ok(value::median(&mut times) > TURNS_NS)
+    Ok(value::median(&mut times))
 }
 
 fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
@@ -138,3 +146,5 @@ fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
 
 /// A random read of a disk that turns takes longer in the median \[ns\].
 const TURNS_NS: f64 = 1_500_000.0;
+/// No model of flash is slower \[ns\].
+const FLASH_NS: f64 = 10_000_000.0;

@@ -1,6 +1,6 @@
 //! The figures of a data sheet: their names in a disk's file, what they count, and for which disks they mean anything.
 
-use crate::Facts;
+use crate::{Before, DiskSpec, Facts, Model, SsdSpec};
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +123,17 @@ impl Figure {
             Figure::DeepSequentialWrite => "sequential write 4KiB, iodepth 256, sustained",
             Figure::DeepRandomWrite => "random write 4KiB, iodepth 256, sustained",
         }
+    }
+
+    /// The same, with what the flash of this disk holds when it is measured.
+    pub fn meaning_on(self, disk: &DiskSpec) -> String {
+        let Model::Ssd(SsdSpec { page_map: Some(map), .. }) = &disk.model else { return self.meaning().to_owned() };
+        let flash = match map.before {
+            Before::Empty => "flash fresh",
+            Before::Sequential => "flash full, written in order",
+            Before::Random => "flash full, as long random writes leave it",
+        };
+        self.meaning().replace("flash fresh", flash)
     }
 
     /// What it counts.

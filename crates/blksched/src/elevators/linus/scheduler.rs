@@ -3,7 +3,7 @@
 //! **Rule** The disk takes the head; nothing moves once it has its place. The elevator searches the list itself,
 //! charges whoever is passed, and tells the queue whom to join, or behind whom to stand. A partner that is too large
 //! takes nothing: the new request stands right beside it, and in 2.5 nothing joins that partner any more.
-//! **Origin** docs/behaviour/elevator-linus.md#k6, #k7, #w1 and #w5.
+//! **Origin** docs/behaviour/elevator-linus.md#k6, #k7, #w1, #w5, #b1 and #b3.
 //! **In the kernel** `elevator_linus_merge_req`, `elevator_linus_add_request`.
 
 #![doc(alias = "elevator_linus_merge_req")]
@@ -124,7 +124,7 @@ impl Linus {
         }
     }
 
-    /// 2.5: the request merged last is tried before any walk.
+    /// 2.5: the request merged last is tried before any walk. Who stands behind it pays for that as for any merge.
     fn joins_last(&mut self, cx: &Cx<'_>, wanted: &Wanted) -> Option<Found> {
         let last = self.last.filter(|_| wanted.joins && self.rule.is_2_5())?;
         if !cx.rq(last).is_mergeable() {
@@ -132,6 +132,9 @@ impl Linus {
             return None;
         }
         let end = self.view(cx).adjoins(last, wanted)?;
+        if let Rule::Linux2_5 { joins } = self.rule {
+            self.charge_grown(cx, last, wanted, joins);
+        }
         Some(Found { partner: Some((last, end)), ..Found::NOTHING })
     }
 
@@ -157,7 +160,13 @@ impl Linus {
         if end == End::Front {
             self.counters.lower(rq, length);
         }
+        self.charge_grown(cx, rq, wanted, joins);
+    }
+
+    /// The length by which `rq` grows, to those behind it; one that is full does not grow.
+    fn charge_grown(&mut self, cx: &Cx<'_>, rq: RequestId, wanted: &Wanted, joins: Joins) {
         if joins == Joins::Charged && self.fits(cx, rq, wanted) {
+            let length = i32::try_from(wanted.sectors).unwrap_or(i32::MAX);
             self.counters.lower_behind(&self.list, rq, length);
         }
     }

@@ -8,6 +8,7 @@ use super::value::Measured;
 
 mod buffer;
 mod hop;
+mod layout;
 mod queue;
 mod rotation;
 mod spot;

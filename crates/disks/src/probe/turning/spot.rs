@@ -3,7 +3,8 @@
 //! **Rule**: the moment at which a read ends is its last sector's angle. A stretch of some tracks is read backwards, so
 //! that the look-ahead never has what comes next; from one place to the next the angle moves by their distance over the
 //! sectors per track, and by a skew more where a track begins. Where one track begins is found by halving, each time a
-//! track further back, since all tracks of a zone are alike.
+//! track further back, since all tracks of a zone are alike. A host is late now and then, so the stretch is read
+//! several times and the median of each step counts; so does the median of several looks when a half is chosen.
 
 use super::super::ProbeError;
 use super::super::session::Session;
@@ -31,6 +32,12 @@ pub(super) struct Spot {
 const SAME: f64 = 0.006;
 /// How many steps a track is read in, about.
 const STEPS: f64 = 9.3;
+/// How often the stretch is read.
+const ROUNDS: usize = 5;
+/// How often it is looked in which half a track begins.
+const LOOKS: usize = 3;
+/// Below this a read came out of the buffer, and says nothing of an angle \[ns\].
+const HIT_NS: f64 = 700_000.0;
 
 /// Looks at the tracks below `top`, of which one turn moves about `rate` bytes per second.
 pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) -> Result<Spot, ProbeError> {
@@ -38,11 +45,16 @@ pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) 
     let block = u64::from(session.block());
     let guess = rate * period / 1e9 / 512.0;
     let step = ((guess / STEPS) as u64).max(block) / block * block;
-    let mut angles = Vec::new();
-    for nth in 0..220 {
-        angles.push(angle(session, period, top - nth * step)?);
+    let mut rounds = vec![Vec::new(); 219];
+    for _ in 0..ROUNDS {
+        let mut last = angle_again(session, period, top)?;
+        for (nth, moved) in (1..).zip(&mut rounds) {
+            let next = angle_again(session, period, top - nth * step)?;
+            moved.extend(last.zip(next).map(|(last, next)| fraction(last - next)));
+            last = next;
+        }
     }
-    let mut moved: Vec<f64> = angles.windows(2).map(|pair| fraction(pair[0] - pair[1])).collect();
+    let mut moved: Vec<f64> = rounds.iter().map(|moved| usual(moved)).collect();
     let middle = median(&mut moved.clone());
     let base = median(&mut moved.iter().copied().filter(|by| (by - middle).abs() < SAME).collect::<Vec<_>>());
     if base <= 0.0 {
@@ -66,6 +78,20 @@ fn angle(session: &mut Session<'_>, period: f64, sector: u64) -> Result<f64, Pro
     let block = session.block();
     let read = session.read(sector, block)?;
     Ok(fraction(read.ended.as_ns() as f64 / period))
+}
+
+/// The same of one that may have been read before; `None` if it came out of the buffer.
+fn angle_again(session: &mut Session<'_>, period: f64, sector: u64) -> Result<Option<f64>, ProbeError> {
+    let block = session.block();
+    let read = session.read(sector, block)?;
+    Ok((read.latency() > HIT_NS).then(|| fraction(read.ended.as_ns() as f64 / period)))
+}
+
+/// The median of angles that may lie on both sides of zero.
+fn usual(angles: &[f64]) -> f64 {
+    let first = angles.first().copied().unwrap_or(0.0);
+    let mut beside: Vec<f64> = angles.iter().map(|angle| fraction(angle - first + 0.5) - 0.5).collect();
+    fraction(first + median(&mut beside))
 }
 
 /// Track skew, cylinder skew, heads and where cylinders begin, from what was gained at each boundary.
@@ -103,17 +129,16 @@ impl Spot {
             if middle <= low {
                 break;
             }
-            let shift = (down as f64 * self.per_track).round() as u64;
-            let above = angle(session, self.period, middle - shift)?;
-            let below = angle(session, self.period, low - shift)?;
             let expected = (middle - low) as f64 / self.per_track;
-            let surplus = fraction(above - below - expected + 0.5) - 0.5;
-            if surplus.abs() < SAME {
-                low = middle
-            } else {
-                high = middle
+            let mut looks = Vec::new();
+            for _ in 0..LOOKS {
+                let shift = (down as f64 * self.per_track).round() as u64;
+                let above = angle(session, self.period, middle - shift)?;
+                let below = angle(session, self.period, low - shift)?;
+                looks.push(fraction(above - below - expected + 0.5) - 0.5);
+                down += heads;
             }
-            down += heads;
+            if median(&mut looks).abs() < SAME { low = middle } else { high = middle }
         }
         let shift = (down as f64 * self.per_track).round() as u64;
         self.origin = high - shift;

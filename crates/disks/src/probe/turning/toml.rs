@@ -8,11 +8,14 @@ use super::super::session::Session;
 use super::super::text::{NOT_SEEN, rate, time};
 use super::super::value::Measured;
 use super::Findings;
+use super::layout::Tracks;
 
 /// By so much of it a seek may miss the usual shape.
 const MISSED: f64 = 0.05;
 /// What spreads further is no point of a curve.
 const ROUGH: f64 = 0.03;
+/// Of a class of such disks \[revolutions\].
+const USUAL_SKEW: f64 = 0.12;
 
 impl Findings {
     pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
@@ -34,7 +37,7 @@ impl Findings {
         let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
         let rpm_spread = self.period.spread / self.period.value * rpm;
         let _ = writeln!(out, "speed = \"{rpm}rpm\"   # MEASURED ±{rpm_spread:.1}rpm");
-        self.places(&mut out);
+        self.places(&mut out, facts.sectors);
         self.times(&mut out);
         self.buffer(&mut out);
         self.write_cache(&mut out);
@@ -42,12 +45,8 @@ impl Findings {
         out
     }
 
-    fn places(&self, out: &mut String) {
-        let (outer, inner) = (self.rates.outer(), self.rates.inner());
-        let inner = if inner.value > outer.value { outer } else { inner };
-        let _ = writeln!(out, "\n[zones]\ncount = 20   # FIT: 16 to 30 make no difference");
-        let _ = writeln!(out, "outer = {}", rate(outer));
-        let _ = writeln!(out, "inner = {}", rate(inner));
+    fn places(&self, out: &mut String, sectors: u64) {
+        self.zones(out);
         let heads = self.neighbours.and_then(|neighbours| neighbours.heads);
         let turn = |skew: Measured| format!("\"{:.6}rev\"   # MEASURED ±{:.6}", skew.value, skew.spread);
         let _ = writeln!(out, "\n[geometry]");
@@ -61,18 +60,24 @@ impl Findings {
             Measured::new(skew.value.max(needed), skew.spread)
         };
         let (head, shortest) = (self.head_switch(), self.shortest());
-        match &self.spot {
+        let usual = Measured::new(USUAL_SKEW, 0.0);
+        let (track_skew, cylinder_skew) = match &self.spot {
             Some(spot) => {
                 let track = floor(spot.track_skew, head);
                 let cylinder = floor(spot.cylinder_skew, shortest);
-                let cylinder = Measured::new(cylinder.value.max(track.value), cylinder.spread);
-                let _ = writeln!(out, "track_skew = {}\ncylinder_skew = {}", turn(track), turn(cylinder));
+                (track, Measured::new(cylinder.value.max(track.value), cylinder.spread))
             }
-            None => {
-                let _ = writeln!(out, "track_skew = \"0.12rev\"   # {NOT_SEEN}");
-                let _ = writeln!(out, "cylinder_skew = \"0.12rev\"   # {NOT_SEEN}");
-            }
+            None => (usual, usual),
+        };
+        if self.rates.are_straight() {
+            let said = |skew| match self.spot {
+                Some(_) => turn(skew),
+                None => format!("\"{USUAL_SKEW}rev\"   # {NOT_SEEN}"),
+            };
+            let _ = writeln!(out, "track_skew = {}\ncylinder_skew = {}", said(track_skew), said(cylinder_skew));
         }
+        let tracks = Tracks { heads: heads.unwrap_or(4), track_skew, cylinder_skew };
+        self.zone_by_zone(out, &tracks, sectors);
     }
 
     /// Cylinders from the first to the last, by the rates.

@@ -67,6 +67,11 @@ impl Rates {
         self.at[self.at.len() - 1].1
     }
 
+    /// The part of the stroke before each of `at`.
+    pub(super) fn strokes(&self) -> &[f64] {
+        &self.stroke
+    }
+
     /// Tracks of the whole disk, each of which moves for `track_ns`.
     pub(super) fn tracks(&self, track_ns: f64) -> f64 {
         let each = self.at.windows(2).map(|pair| {
