@@ -13,6 +13,9 @@ use super::zones::Rates;
 /// By so much of it a rate may miss the straight line, beyond its own spread.
 const MISSED: f64 = 0.05;
 
+/// So many neighbouring places must miss it.
+const IN_A_ROW: usize = 3;
+
 /// What a zone's tracks need to be known.
 pub(super) struct Tracks {
     pub(super) heads: u32,
@@ -36,7 +39,9 @@ impl Rates {
             let line = outer + (inner - outer) * part;
             (rate.value - line).abs() > MISSED * rate.value + rate.spread
         };
-        inner <= outer && !self.at.iter().zip(self.strokes()).any(misses)
+        let missed: Vec<bool> = self.at.iter().zip(self.strokes()).map(misses).collect();
+        // A host that was busy for a moment makes one place slow, not its neighbours.
+        !missed.windows(IN_A_ROW).any(|places| places.iter().all(|missed| *missed))
     }
 
     /// First and last cylinder and sectors per track of the stretch between any two neighbouring places.
