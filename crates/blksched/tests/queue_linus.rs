@@ -93,7 +93,7 @@ fn a_request_that_grows_costs_those_behind_it_by_whichever_way_its_partner_was_f
         let mut starts = Vec::new();
         while let Next::Issue(command) = queue.next(Instant::ZERO) {
             starts.push(command.start.0);
-            queue.complete(Instant::ZERO, command.rq, Outcome::Ok);
+            queue.complete(Instant::ZERO, command, Outcome::Ok);
         }
         starts
     };
