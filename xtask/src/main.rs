@@ -14,6 +14,7 @@
 //! * `reality`: what the running kernel and fio do on a simulated disk in real time, beside what is predicted
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
 //! * `cpu-costs`: what an I/O costs this machine's processors under each scheduler, as a preset
+//! * `wheel [--everywhere]`: Python's package, for systems like this one, or for all of Linux
 //! * `audit`: licences and advisories of the dependencies
 
 mod audit;
@@ -30,6 +31,7 @@ mod loop_device;
 mod matrix;
 #[cfg(target_os = "linux")]
 mod measured_disk;
+mod python;
 #[cfg(target_os = "linux")]
 mod reality;
 mod shell;
@@ -86,6 +88,12 @@ enum Verb {
         /// Files and folders, searched recursively
         #[arg(required = true)]
         paths: Vec<PathBuf>,
+    },
+    /// Build Python's package into target/wheels, with tools from PyPI
+    Wheel {
+        /// Not only for systems like this one: glibc 2.17 and musl, linked with zig from PyPI
+        #[arg(long)]
+        everywhere: bool,
     },
     /// Run the benchmarks
     Bench {
@@ -164,6 +172,10 @@ fn main() -> ExitCode {
         Verb::TimedDisk { disk, command } => timed_disk::run(&disk, &command),
         #[cfg(target_os = "linux")]
         Verb::MeasuredDisk { disks } => measured_disk::run(&disks),
+        Verb::Wheel { everywhere } => {
+            let what = if everywhere { python::Wheel::Everywhere } else { python::Wheel::Here };
+            python::wheel(what).map(|()| Verdict::Good)
+        }
         Verb::Audit => audit::run(),
     };
     match result {

@@ -5,7 +5,7 @@
 pub mod libtest;
 pub mod packages;
 mod publish;
-mod report;
+pub mod report;
 mod tier;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{Verdict, docs, shell, tidy, transcripts};
+use crate::{Verdict, docs, python, shell, tidy, transcripts};
 use libtest::Skip;
 use packages::{Installed, PACKAGES, Package};
 use report::{Outcome, Report};
@@ -75,6 +75,8 @@ pub fn run(machine: Machine, tiers: &[Tier]) -> Result<Verdict> {
         report.step(tier.step(), || tier.run(&mut ran.skipped));
     }
     report.skipped_tests(ran.skipped);
+    let suite = if tiers.contains(&Tier::Slow) { python::Suite::Slow } else { python::Suite::Usual };
+    report.step("python", || python::step(machine == Machine::Install, suite));
     report.step("documentation", || command(documentation()));
     report.step("transcripts", || safely(replayed));
     let build = ["build", "--quiet", "--workspace", "--examples", "--benches"];

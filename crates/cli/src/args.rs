@@ -53,7 +53,7 @@ pub(crate) enum Verb {
     Validate(crate::validate::ValidateArguments),
     /// Run experiments: tables that somebody published, beside ours, and why; without a name, list them.
     Experiment(ExperimentArguments),
-    /// Make every run of a plan (loads, disks, schedulers, knobs, seeds) as Parquet files, over again where it was left.
+    /// Make every run of a plan (loads, disks, schedulers, knobs, seeds) as Parquet files; go on where it was left.
     #[cfg(feature = "sweep")]
     Sweep(crate::sweep::SweepArguments),
     /// Show elevators, disks, workloads, fio options; or one elevator with its knobs.

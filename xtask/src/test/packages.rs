@@ -108,6 +108,12 @@ pub const PACKAGES: &[Package] = &[
         variable: None,
     },
     Package {
+        name: "python3-venv",
+        shows: Shows::File("/usr/share/doc/python3-venv/copyright"),
+        needed_for: "the environment in which Python's package is tested",
+        variable: None,
+    },
+    Package {
         name: "valgrind",
         shows: Shows::Program("valgrind"),
         needed_for: "instruction counts (cargo xtask bench --gate)",

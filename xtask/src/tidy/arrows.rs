@@ -1,5 +1,5 @@
 //! Arrows between crates: `blksched` ← {conformance, traces, disks, workloads, measure,
-//! report} ← {simulate, serve} ← cli. What
+//! report} ← {simulate, serve} ← cli ← python. What
 //! stands on one level does not know its neighbours. Dev-dependencies draw no arrow, as nobody who uses a crate gets
 //! them: the library's own tests ask conformance for its laws.
 
@@ -12,6 +12,7 @@ const LEVELS: &[&[&str]] = &[
     &["conformance", "traces", "disks", "workloads", "measure", "report"],
     &["simulate", "serve"],
     &["cli"],
+    &["python"],
 ];
 
 /// Arrows along one level that the design has: (who, uses). The replayer reads transcripts through `traces`.
@@ -117,6 +118,6 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_level_is_found() {
-        assert!(found("python", "[dependencies]\n")[0].1.contains("no level"));
+        assert!(found("perl", "[dependencies]\n")[0].1.contains("no level"));
     }
 }

@@ -1,11 +1,11 @@
-//! No clock: time is an argument. Only the command line, the server, this package and benchmarks may ask
+//! No clock: time is an argument. Only the command line, the server, Python's package, this one and benchmarks may ask
 //! what time it is.
 
 use super::Finding;
 use super::tokens::{Token, lines_with};
 use super::tree::{RustFile, Tree};
 
-const MAY_ASK: &[&str] = &["cli", "serve", "xtask", "benches"];
+const MAY_ASK: &[&str] = &["cli", "serve", "python", "xtask", "benches"];
 const INSTEAD: &str = "time is an argument: take blksched::Instant from the driver";
 
 /// Every use of a clock where there must be none.

@@ -68,7 +68,11 @@ pub fn many(
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         // What an elevator of somebody else's panics with is his to hear.
-        all.into_iter().filter_map(|thread| thread.join().err()).for_each(|panic| std::panic::resume_unwind(panic));
+        for thread in all {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
     });
     let rows: Option<Vec<RunRows>> = slots.into_inner().unwrap_or_default().into_iter().collect();
     let rows = rows.ok_or_else(|| Error::said("interrupted", false))?;

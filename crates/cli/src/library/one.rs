@@ -1,5 +1,5 @@
-//! One simulation, and what can be asked of it afterwards. Rows per request are not kept by every run: who asks for them
-//! has the run made again, which comes out the same.
+//! One simulation, and what can be asked of it afterwards. Rows per request are not kept by every run: who asks for
+//! them has the run made again, which comes out the same.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ impl Simulation {
         batch(columns)
     }
 
-    /// A row per request that the disk got: why then. What it waited for, cause by cause \[ns\], and why its batch began.
+    /// A row per request that the disk got: why then. What it waited for, cause by cause \[ns\], why its batch began.
     ///
     /// # Errors
     /// If the run cannot be made again.

@@ -51,8 +51,8 @@ impl Tuning {
         self.judge.knobs(&self.arguments, &self.stage)
     }
 
-    /// The logarithm of how many times better than the untouched scheduler it is, with the nth seed of the search; none:
-    /// a job stands still, or a bound is broken.
+    /// The logarithm of how many times better than the untouched scheduler it is, with the nth seed of the search;
+    /// none: a job stands still, or a bound is broken.
     ///
     /// # Errors
     /// If a run stands still.

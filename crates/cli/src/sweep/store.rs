@@ -1,5 +1,5 @@
-//! The folder that a sweep fills: Parquet files, each whole or not there, and a journal per shard of the runs that are in
-//! none yet.
+//! The folder that a sweep fills: Parquet files, each whole or not there, and a journal per shard of the runs that are
+//! in none yet.
 //!
 //! **Rule** A run's rows are a line of the journal as soon as it ends. When there are enough, they become a file under
 //! another name, which is given its own name when it is on the disk; then the journal is emptied. Who dies in between

@@ -1,0 +1,30 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Something could not be done.
+
+    `file`, `line` and `column` say where, as far as that is known; lines and columns count from 1.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+        self.column = column
+
+
+class InputError(Error, ValueError):
+    """The input was not understood; the message says what was expected."""
+
+
+class LawBroken(Error, AssertionError):
+    """An elevator does what none may do; the message names the law, and the seed that shows it."""

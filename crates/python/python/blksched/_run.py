@@ -1,0 +1,221 @@
+"""One load under one scheduler, or under several."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Mapping, Sequence, Union
+
+from ._blksched import Simulation, Table, answer
+from ._blksched import simulate as _simulate
+from ._elevator import Elevator, named
+from ._input import Disk, Job, _job, _options
+
+Scheduler = Union[str, "type[Elevator]"]
+Knob = Union[int, str]
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Completion latencies in ns; None: nothing completed, or too few for that percentile."""
+
+    mean: float | None
+    p50: int | None
+    p90: int | None
+    p99: int | None
+    p99_9: int | None
+    max: int | None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a job did in one direction; bytes, bytes/s, 1/s."""
+
+    ios: int
+    bytes: int
+    bw: float
+    iops: float
+    clat: Latency
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """One job; a direction in which it did nothing is None."""
+
+    name: str
+    processes: int
+    stall_ns: int
+    directions: Mapping[str, Done]
+
+    def _of(self, what: str) -> Done:
+        if what not in self.directions:
+            does = ", ".join(self.directions) or "nothing"
+            raise AttributeError(f"{self.name} does no {what} (it does: {does})")
+        return self.directions[what]
+
+    @property
+    def read(self) -> Done:
+        return self._of("read")
+
+    @property
+    def write(self) -> Done:
+        return self._of("write")
+
+    @property
+    def trim(self) -> Done:
+        return self._of("trim")
+
+    @property
+    def sync(self) -> Done:
+        return self._of("sync")
+
+
+class Explanation:
+    """Where the slowest I/Os' time went, and who waited for whom; `data` is the document of docs/schema.md."""
+
+    def __init__(self, text: str, data: dict[str, Any]) -> None:
+        self.text = text
+        self.data = data
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Result:
+    """What a simulation came to."""
+
+    def __init__(self, inner: Simulation, asked: tuple[Job, list[str]]) -> None:
+        self._inner, self._asked = inner, asked
+        found = json.loads(inner.json())
+        run = found["run"]
+        self.scheduler: str = found["scheduler"]
+        self.settings: str = found["settings"]
+        self.seed: int = found["seed"]
+        self.elapsed_ns: int = run["elapsed_ns"]
+        self.requests_done: int = run["requests"]
+        self.utilisation: float = run["utilisation"]
+        self.seeking: float = run["seeking"]
+        self.fairness: float | None = run["fairness"]
+        self.trace_hash: str = run["trace_hash"]
+        self.jobs: dict[str, JobResult] = _jobs(found["parts"])
+
+    @property
+    def requests(self) -> Table:
+        """A row per request that the disk got: whose, where, and its times in ns. (The run is made again for it.)"""
+        return self._inner.requests()
+
+    @property
+    def decisions(self) -> Table:
+        """A row per request that the disk got: what it waited for in ns, and why its batch began."""
+        return self._inner.decisions()
+
+    def explain(self, slowest: int = 5) -> Explanation:
+        """Why were the slowest I/Os slow, and who is to blame?"""
+        job, options = self._asked
+        wanted = [*options, "--slowest", str(slowest)]
+        data = json.loads(answer("explain", job._said(), [*wanted, "--json"])[0])
+        return Explanation(answer("explain", job._said(), wanted)[0], data)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.scheduler} {self.settings}".strip() + f", seed {self.seed}, {self.elapsed_ns / 1e9:.3f} s"]
+        for job in self.jobs.values():
+            for what, done in job.directions.items():
+                mean = "-" if done.clat.mean is None else f"{done.clat.mean / 1e6:.3f}"
+                p99 = "-" if done.clat.p99 is None else f"{done.clat.p99 / 1e6:.3f}"
+                rate = f"{done.ios} I/Os, {done.bw / 2**20:.2f} MiB/s"
+                lines.append(f"{job.name} {what}: {rate}, mean {mean} ms, p99 {p99} ms")
+        return "\n".join(lines)
+
+
+def _jobs(parts: list[dict[str, Any]]) -> dict[str, JobResult]:
+    jobs: dict[str, JobResult] = {}
+    for part in parts:
+        before = jobs.get(part["job"])
+        directions = dict(before.directions) if before else {}
+        done = part["done"]
+        if done:
+            p50, p90, p99, p99_9 = done["percentiles_ns"]
+            clat = Latency(done["mean_ns"], p50, p90, p99, p99_9, done["max_ns"])
+            directions[done["what"]] = Done(done["ios"], done["bytes"], done["bw"], done["iops"], clat)
+        jobs[part["job"]] = JobResult(part["job"], part["processes"], part["stall_ns"], directions)
+    return jobs
+
+
+def spec(elevator: Scheduler, knobs: Mapping[str, Knob] | None = None) -> str:
+    """`bfq:slice_idle=0`, of a name or a class and its knobs."""
+    turned = "".join(f":{name}={value}" for name, value in (knobs or {}).items())
+    return named(elevator) + turned
+
+
+def simulate(
+    job: Job | str,
+    disk: Disk | str,
+    elevator: Scheduler,
+    *,
+    knobs: Mapping[str, Knob] | None = None,
+    seed: int = 1,
+    time: str | float | None = None,
+    host: str | None = None,
+    starts: str | None = None,
+) -> Result:
+    """One load under one scheduler; the same arguments give the same result, everywhere.
+
+    >>> r = simulate("reader-and-writer", "hdd-7200", "none", time="500ms")
+    >>> sorted(r.jobs)
+    ['reader', 'writer']
+    """
+    job = _job(job)
+    options = _options(disk, time=time, seed=seed, host=host, starts=starts)
+    options += ["--elevator", spec(elevator, knobs)]
+    return Result(_simulate(job._said(), options), (job, options))
+
+
+class Comparison:
+    """What differs beyond chance, and what to do; `data` is the document of docs/schema.md."""
+
+    def __init__(self, text: str, document: str, html: str) -> None:
+        self.text = text
+        self.data: dict[str, Any] = json.loads(document)
+        self._html = html
+
+    @property
+    def verdict(self) -> str:
+        return "\n".join(self.data["verdict"])
+
+    @property
+    def use(self) -> str | None:
+        """The scheduler to be used instead of the first; None: keep it."""
+        action = self.data.get("action")
+        return action["use"] if action else None
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+def compare(
+    job: Job | str,
+    disk: Disk | str,
+    elevators: Sequence[Scheduler] | None = None,
+    *,
+    seeds: int = 5,
+    seed: int = 1,
+    goal: str | None = None,
+    time: str | float | None = None,
+    host: str | None = None,
+    starts: str | None = None,
+) -> Comparison:
+    """One load under several schedulers; the first is your default, which the others are held against.
+
+    >>> c = compare("reader-and-writer", "null", ["none", "mq-deadline"], seeds=2, time="10ms")
+    >>> bool(c.verdict)
+    True
+    """
+    options = [*_options(disk, time=time, seed=seed, host=host, starts=starts), "--seeds", str(seeds)]
+    if elevators is not None:
+        options += ["--elevators", ",".join(spec(elevator) for elevator in elevators)]
+    if goal is not None:
+        options += ["--goal", goal]
+    return Comparison(*answer("compare", _job(job)._said(), options))

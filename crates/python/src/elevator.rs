@@ -1,0 +1,206 @@
+//! An elevator that is a Python class. The queue's bookkeeping stays here: what is queued, and what has merged away, so
+//! that a class is an order and nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use blksched::merge::Merging;
+use blksched::{
+    Bound, Choice, Cx, Dispatch, Elevator, Entry, Home, IdleFor, Insert, Instant, Kernel, Plugging, Preset, RequestId,
+    Run, Slots, Wait,
+};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use crate::run::Raised;
+
+/// The classes, by the elevators' names.
+static CLASSES: Mutex<BTreeMap<String, (&'static str, Py<PyAny>)>> = Mutex::new(BTreeMap::new());
+
+/// From now on this class is an elevator of that name; a later class of the same name takes its place.
+pub(crate) fn register(name: String, class: Py<PyAny>) {
+    let mut classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
+    // Entries have names for ever: one for each name, not for each class.
+    let known = classes.get(&name).map(|(known, _)| *known);
+    let known = known.unwrap_or_else(|| &*Box::leak(name.clone().into_boxed_str()));
+    classes.insert(name, (known, class));
+}
+
+/// Every one of them, for the catalogue.
+pub(crate) fn entries() -> Vec<Entry> {
+    let classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
+    classes.values().map(|(name, _)| Entry { name: *name, ..ENTRY }).collect()
+}
+
+const ENTRY: Entry = Entry {
+    name: "python",
+    summary: "a Python class",
+    presets: &[Preset {
+        kernel: Kernel::new(6, 1, 0),
+        source: "a Python class; no kernel has it",
+        row: &[],
+        plugging: Plugging::LINUX_6,
+        slots: Slots::LINUX_6_1,
+        max_sectors: 2560,
+    }],
+    home: Home::OutOfTree,
+    mechanisms: &[],
+    knobs: &[],
+    bound: |_| Bound { reads: Wait::None("the class promises nothing"), writes: Wait::None("the same") },
+    build,
+};
+
+fn build(choice: &Choice) -> Box<dyn Elevator> {
+    let made = Python::attach(|py| {
+        let classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
+        let class = classes.get(choice.entry.name).map(|(_, class)| class.clone_ref(py));
+        // A class may ask for other elevators as it is made.
+        drop(classes);
+        class.map(|class| class.call0(py)).expect("only registered names have this entry")
+    });
+    Box::new(PyElevator { object: raise(made), queued: BTreeMap::new(), gone: Vec::new(), until: None })
+}
+
+/// What Python raised ends the simulation, and is raised by whoever began it.
+fn raise<T>(result: PyResult<T>) -> T {
+    result.unwrap_or_else(|error| std::panic::resume_unwind(Box::new(Raised(error))))
+}
+
+/// A request, as a class sees it.
+#[pyclass(frozen, get_all, module = "blksched")]
+pub(crate) struct Request {
+    /// Never used again.
+    id: u64,
+    /// `read`, `write`, `discard`, `flush`, `writezeroes`
+    op: String,
+    /// The first, of 512 bytes.
+    sector: u64,
+    /// How many, when it was inserted: what merges with it later makes it longer.
+    sectors: u32,
+    /// The process.
+    process: u32,
+    /// Does a process wait for it?
+    sync: bool,
+    /// When it was made.
+    queued_ns: u64,
+}
+
+#[pymethods]
+impl Request {
+    fn __repr__(&self) -> String {
+        let Request { id, op, sector, sectors, process, .. } = self;
+        format!("Request(id={id}, op='{op}', sector={sector}, sectors={sectors}, process={process})")
+    }
+}
+
+/// The class's object, and what it need not keep itself.
+struct PyElevator {
+    object: Py<PyAny>,
+    /// By serial number.
+    queued: BTreeMap<u64, RequestId>,
+    /// Merged away; the object may still name them.
+    gone: Vec<u64>,
+    /// When the disk is no longer left idle.
+    until: Option<Instant>,
+}
+
+/// What `dispatch` may return besides a request: None, or a moment until which the disk is left idle.
+#[derive(FromPyObject)]
+enum Chosen {
+    Idle { until_ns: u64 },
+    Request { id: u64 },
+}
+
+impl PyElevator {
+    fn told(&self, cx: &Cx<'_>, method: &str, rq: RequestId) {
+        let request = cx.rq(rq);
+        let told = Request {
+            id: request.serial,
+            op: format!("{:?}", request.op).to_lowercase(),
+            sector: request.start.0,
+            sectors: request.sectors,
+            process: request.submitter.0,
+            sync: request.waiter == blksched::Waiter::Sync,
+            queued_ns: request.queued_at.as_ns(),
+        };
+        let now = cx.now.as_ns();
+        raise(Python::attach(|py| self.object.call_method1(py, method, (now, told)).map(drop)));
+    }
+
+    fn ask(&self, now: Instant) -> Option<Chosen> {
+        raise(Python::attach(|py| {
+            let answer = self.object.bind(py).call_method1(intern!(py, "dispatch"), (now.as_ns(),))?;
+            if answer.is_none() { Ok(None) } else { answer.extract::<Chosen>().map(Some) }
+        }))
+    }
+
+    fn wrong(&self, what: String) -> ! {
+        let error = Python::attach(|py| crate::errors::input(py, &what));
+        std::panic::resume_unwind(Box::new(Raised(error)))
+    }
+}
+
+impl Elevator for PyElevator {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+        self.queued.insert(cx.rq(rq).serial, rq);
+        self.told(cx, "insert", rq);
+        Run::No
+    }
+
+    fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        self.until = None;
+        while !self.queued.is_empty() {
+            match self.ask(cx.now) {
+                None => return Dispatch::Wait,
+                Some(Chosen::Idle { until_ns }) if until_ns > cx.now.as_ns() => {
+                    let until = Instant::from_ns(until_ns);
+                    self.until = Some(until);
+                    return Dispatch::Idle { until, why: IdleFor::Company };
+                }
+                Some(Chosen::Idle { until_ns }) => {
+                    self.wrong(format!("dispatch: idle until {until_ns} ns, and it is {} ns now", cx.now.as_ns()))
+                }
+                Some(Chosen::Request { id }) => match self.queued.remove(&id) {
+                    Some(rq) => return Dispatch::Issue(rq),
+                    None if self.gone.contains(&id) => self.gone.retain(|gone| *gone != id),
+                    None => self.wrong(format!("dispatch: request {id} is not queued")),
+                },
+            }
+        }
+        self.gone.clear();
+        Dispatch::Empty
+    }
+
+    fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        self.told(cx, "complete", rq);
+        Run::No
+    }
+
+    fn has_work(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.until
+    }
+
+    fn elapse(&mut self, _cx: &mut Cx<'_>) -> Run {
+        self.until = None;
+        Run::Now
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::LINUX_4_20
+    }
+
+    fn absorbed(&mut self, cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
+        let serial = cx.rq(victim).serial;
+        self.queued.remove(&serial);
+        self.gone.push(serial);
+    }
+
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.queued.insert(cx.rq(rq).serial, rq);
+        self.told(cx, "requeue", rq);
+    }
+}

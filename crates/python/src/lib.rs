@@ -1,0 +1,125 @@
+//! The compiled half of Python's package `blksched`: jobs, disks and settings come as the words of the command line,
+//! tables go as Arrow, and Python's interpreter is let go of while something is simulated.
+
+mod elevator;
+mod errors;
+mod run;
+mod table;
+mod tuning;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use blksched_cli::library::{self, Job, Simulation, Spec};
+use pyo3::prelude::*;
+
+use errors::raised;
+use table::Table;
+
+/// What is to be run, as Python has it: words, and the name and text of a job file.
+type Said = (Vec<String>, Option<(String, String)>);
+
+fn job((words, text): Said) -> Job {
+    Job { words, text }
+}
+
+/// A simulation that has been made.
+#[pyclass(name = "Simulation", frozen)]
+struct PySimulation(Arc<Simulation>);
+
+#[pymethods]
+impl PySimulation {
+    /// The run as a whole and a part per job and direction, as JSON.
+    fn json(&self) -> String {
+        self.0.json()
+    }
+
+    /// A row per request: times and place.
+    fn requests(&self, py: Python<'_>) -> PyResult<Table> {
+        let simulation = self.0.clone();
+        run::detached(py, move |_| simulation.requests()).map(Table)
+    }
+
+    /// A row per request: why then.
+    fn decisions(&self, py: Python<'_>) -> PyResult<Table> {
+        let simulation = self.0.clone();
+        run::detached(py, move |_| simulation.decisions()).map(Table)
+    }
+}
+
+/// One load under one scheduler.
+#[pyfunction]
+fn simulate(py: Python<'_>, said: Said, options: Vec<String>) -> PyResult<PySimulation> {
+    let (job, own) = (job(said), elevator::entries());
+    let made = run::detached(py, move |_| Simulation::run(&job, &options, &own))?;
+    Ok(PySimulation(Arc::new(made)))
+}
+
+/// A verb's text, JSON and HTML.
+#[pyfunction]
+fn answer(py: Python<'_>, verb: String, said: Said, options: Vec<String>) -> PyResult<(String, String, String)> {
+    let (job, own) = (job(said), elevator::entries());
+    let made = run::detached(py, move |stop| library::answer(&verb, &job, &options, &own, stop))?;
+    Ok((made.text, made.json, made.html))
+}
+
+/// One load under many schedulers, knobs and seeds.
+#[pyfunction]
+fn many(py: Python<'_>, said: Said, options: Vec<String>, specs: Vec<(String, u64)>) -> PyResult<Table> {
+    let (job, own) = (job(said), elevator::entries());
+    let specs: Vec<Spec> = specs.into_iter().map(|(elevator, seed)| Spec { elevator, seed }).collect();
+    run::detached(py, move |stop| library::many(&job, &options, &specs, &own, stop)).map(Table)
+}
+
+/// How many runs a plan is, and how many of them one load is.
+#[pyfunction]
+fn plan_size(py: Python<'_>, file: String, text: String) -> PyResult<(u64, u64)> {
+    run::detached(py, move |_| library::plan_size(&file, &text))
+}
+
+/// The runs of a plan from the one to before the other.
+#[pyfunction]
+fn plan_rows(py: Python<'_>, file: String, text: String, from: u64, end: u64, threads: usize) -> PyResult<Table> {
+    run::detached(py, move |stop| library::plan_rows(&file, &text, (from, end), threads, stop)).map(Table)
+}
+
+/// The command line; the code to exit with.
+#[pyfunction]
+fn main(py: Python<'_>, words: Vec<String>) -> u8 {
+    py.detach(move || library::main(&words))
+}
+
+/// Makes an elevator of a Python class known under this name.
+#[pyfunction]
+fn register(name: String, class: Py<PyAny>) {
+    elevator::register(name, class);
+}
+
+/// Holds an elevator that was registered to the laws.
+#[pyfunction]
+fn laws(py: Python<'_>, name: String) -> PyResult<()> {
+    let Some(entry) = elevator::entries().into_iter().find(|entry| entry.name == name) else {
+        return Err(errors::input(py, &format!("no elevator `{name}` was registered")));
+    };
+    let outcome = run::detached(py, move |_: &Arc<AtomicBool>| {
+        Ok(blksched_conformance::laws::check_entry(&entry).map_err(|violation| violation.to_string()))
+    })?;
+    outcome.map_err(|what| errors::of(py, "LawBroken", &what))
+}
+
+#[pymodule]
+fn _blksched(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<PySimulation>()?;
+    module.add_class::<Table>()?;
+    module.add_class::<tuning::Search>()?;
+    module.add_class::<elevator::Request>()?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(answer, module)?)?;
+    module.add_function(wrap_pyfunction!(many, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_size, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(register, module)?)?;
+    module.add_function(wrap_pyfunction!(laws, module)?)
+}

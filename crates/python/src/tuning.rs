@@ -1,0 +1,59 @@
+//! A search's objective and its check, for Optuna or whoever chooses what is tried.
+
+use std::sync::Mutex;
+
+use blksched_cli::library::Tuning;
+use pyo3::prelude::*;
+
+use crate::{Said, elevator, errors, job, run};
+
+/// What settings of one scheduler are worth.
+#[pyclass(frozen)]
+pub(crate) struct Search(Mutex<Tuning>);
+
+/// Knobs and their raw values.
+type Turned = Vec<(String, i64)>;
+/// Times better with its 95 % interval, p, whether it is proven, what forbids it.
+type Checked = ((f64, f64, f64), f64, bool, Vec<String>);
+
+#[pymethods]
+impl Search {
+    #[new]
+    fn new(py: Python<'_>, said: Said, options: Vec<String>) -> PyResult<Search> {
+        let (job, own) = (job(said), elevator::entries());
+        let tuning = run::detached(py, move |_| Tuning::new(&job, &options, &own))?;
+        Ok(Search(Mutex::new(tuning)))
+    }
+
+    /// The knobs, and the values worth trying.
+    fn knobs(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<i64>)>> {
+        Ok(self.locked(py)?.knobs())
+    }
+
+    /// The logarithm of how many times better than the untouched scheduler, with the nth seed; None: out.
+    fn score(&self, py: Python<'_>, turned: Turned, nth: u32) -> PyResult<Option<f64>> {
+        let mut guard = self.locked(py)?;
+        let tuning = &mut *guard;
+        run::detached(py, |_| tuning.score(&turned, nth))
+    }
+
+    /// On seeds that the search has not seen.
+    fn check(&self, py: Python<'_>, turned: Turned) -> PyResult<Checked> {
+        let guard = self.locked(py)?;
+        let tuning = &*guard;
+        let checked = run::detached(py, |_| tuning.check(&turned))?;
+        Ok((checked.ratio, checked.p, checked.is_better, checked.forbidden))
+    }
+
+    /// As one would type them.
+    fn show(&self, py: Python<'_>, turned: Turned) -> PyResult<Vec<String>> {
+        Ok(self.locked(py)?.show(&turned))
+    }
+}
+
+impl Search {
+    fn locked(&self, py: Python<'_>) -> PyResult<std::sync::MutexGuard<'_, Tuning>> {
+        // Not to be waited for with the interpreter held: whoever has it needs the interpreter to give it back.
+        self.0.try_lock().map_err(|_| errors::of(py, "Error", "another thread searches with this one"))
+    }
+}

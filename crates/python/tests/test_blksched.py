@@ -1,0 +1,237 @@
+"""The package as its users see it: what it gives, how it refuses, and that it is the same program."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyarrow
+import pytest
+
+import blksched as bs
+
+JOB = """
+[app]
+rw=randread
+bs=4k
+size=64m
+direct=1
+time_based
+runtime=100
+[log]
+rw=write
+bs=64k
+size=64m
+direct=1
+time_based
+runtime=100
+"""
+
+
+def test_the_examples_of_the_documentation_hold(doctests) -> None:
+    tried = 0
+    for name, result in doctests:
+        assert result.failed == 0, name
+        tried += result.attempted
+    assert tried >= 15
+
+
+def test_a_result_has_its_jobs_and_integers_in_ns() -> None:
+    r = bs.simulate(bs.fio(JOB), bs.disk("hdd-7200", depth=31), "bfq", knobs={"slice_idle": 0}, seed=1, time="2s")
+    assert set(r.jobs) == {"app", "log"}
+    clat = r.jobs["app"].read.clat
+    assert isinstance(clat.p50, int) and 0 < clat.p50 <= clat.p90 <= clat.max
+    assert r.settings.startswith("slice_idle=0") and r.scheduler == "bfq"
+    with pytest.raises(AttributeError, match="app does no write"):
+        r.jobs["app"].write
+    again = bs.simulate(bs.fio(JOB), bs.disk("hdd-7200", depth=31), "bfq", knobs={"slice_idle": 0}, seed=1, time="2s")
+    other = bs.simulate(bs.fio(JOB), bs.disk("hdd-7200", depth=31), "bfq", knobs={"slice_idle": 0}, seed=2, time="2s")
+    assert r.trace_hash == again.trace_hash != other.trace_hash
+
+
+def test_tables_go_to_arrow_as_they_are() -> None:
+    r = bs.simulate(bs.fio(JOB), "hdd-7200", "mq-deadline", time="1s")
+    requests, decisions = pyarrow.table(r.requests), pyarrow.table(r.decisions)
+    assert requests.num_rows == decisions.num_rows >= r.requests_done > 10
+    row = requests.slice(0, 1).to_pylist()[0]
+    assert row["queued_ns"] <= row["issued_ns"] < row["completed_ns"] and row["job"] in ("app", "log")
+    causes = [name for name in decisions.column_names if name.startswith("waited_for_")]
+    for row in decisions.to_pylist()[:50]:
+        if row["waited_ns"] is not None:
+            assert sum(row[name] for name in causes) == row["waited_ns"], row
+    assert len(r.requests) == requests.num_rows and r.requests.rows(1)[0] == requests.slice(0, 1).to_pylist()[0]
+    assert pyarrow.schema(r.requests) == requests.schema
+
+
+def test_the_slowest_are_explained() -> None:
+    story = bs.simulate(bs.fio(JOB), "hdd-7200", "mq-deadline", time="1s").explain(slowest=3)
+    assert len(story.data["stories"]) == 3
+    for told in story.data["stories"]:
+        assert sum(piece["ns"] for piece in told["pieces"]) == told["latency_ns"]
+    assert "app" in repr(story)
+
+
+def test_a_comparison_is_a_verdict_a_text_and_a_page() -> None:
+    c = bs.compare(bs.fio(JOB), "hdd-7200", ["none", "mq-deadline"], seeds=2, time="2s")
+    assert c.verdict and c.verdict.splitlines()[0] in " ".join(repr(c).split())
+    assert c.data["schema"].startswith("blksched/compare/") and "<td" in c._repr_html_()
+
+
+def test_a_sweep_is_a_row_per_run_job_and_direction() -> None:
+    cells = bs.grid(elevator=["mq-deadline", "none:nr_requests=16"], seed=range(3))
+    table = pyarrow.table(bs.sweep(bs.fio(JOB), "hdd-7200", cells, time="500ms"))
+    assert table.num_rows == len(cells) * 2
+    one = bs.simulate(bs.fio(JOB), "hdd-7200", "mq-deadline", seed=2, time="500ms")
+    rows = [row for row in table.to_pylist() if row["scheduler"] == "mq-deadline" and row["seed"] == 2]
+    same = [row for row in rows if row["job"] == "log"]
+    assert len(same) == 1 and same[0]["time_limit_ns"] == 500_000_000 and one.jobs["log"].write.ios > 0
+    assert len(set(table.column("trace_hash").to_pylist())) > 3
+
+
+def test_a_mistake_says_where(tmp_path: Path) -> None:
+    with pytest.raises(bs.InputError) as caught:
+        bs.simulate(bs.fio("[app]\nrw=raedrand\n", name="my.fio"), "hdd-7200", "bfq")
+    assert (caught.value.file, caught.value.line, caught.value.column) == ("my.fio", 2, 4)
+    assert isinstance(caught.value, ValueError) and "\x1b" not in str(caught.value)
+    with pytest.raises(bs.InputError, match="slice_idle"):
+        bs.simulate(bs.fio(JOB), "hdd-7200", "bfq", knobs={"slice_idel": 0})
+    with pytest.raises(bs.InputError, match="hdd-7200"):
+        bs.simulate(bs.fio(JOB), "hdd-7201", "bfq")
+    path = tmp_path / "my.toml"
+    path.write_text("model = 7\n")
+    with pytest.raises(bs.InputError) as caught:
+        bs.simulate(bs.fio(JOB), bs.disk.toml(path), "bfq")
+    assert caught.value.file and caught.value.file.endswith("my.toml") and caught.value.line
+
+
+def test_other_threads_run_meanwhile() -> None:
+    done: list[int] = []
+
+    def work() -> None:
+        done.append(bs.simulate(bs.fio(JOB), "nvme-ssd", "none", time="2s").requests_done)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    turns = 0
+    while worker.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    assert done and turns > 20
+
+
+def test_an_interrupt_ends_a_comparison() -> None:
+    text = (
+        "import blksched as bs, sys\nprint('begun', flush=True)\n"
+        "try: bs.compare('reader-and-writer', 'nvme-ssd', seeds=5000, time='10s')\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "begun\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert "interrupted" in said
+
+
+def test_what_there_is() -> None:
+    assert {"bfq", "mq-deadline"} <= {row["name"] for row in bs.elevators()}
+    assert "hdd-7200" in [row["name"] for row in bs.disks()]
+    assert "fifo_batch" in repr(bs.knobs("mq-deadline")) and "<table>" in bs.knobs("bfq")._repr_html_()
+
+
+class Fifo(bs.Elevator):
+    """First in, first out."""
+
+    def __init__(self) -> None:
+        self.queued: list[bs.Request] = []
+
+    def insert(self, now: int, rq: bs.Request) -> None:
+        self.queued.append(rq)
+
+    def dispatch(self, now: int) -> bs.Request:
+        return self.queued.pop(0)
+
+    def requeue(self, now: int, rq: bs.Request) -> None:
+        self.queued.insert(0, rq)
+
+
+class Loses(Fifo):
+    """Forgets every fourth request."""
+
+    def insert(self, now: int, rq: bs.Request) -> None:
+        if rq.id % 4:
+            super().insert(now, rq)
+
+    def dispatch(self, now: int) -> bs.Request | None:
+        return self.queued.pop(0) if self.queued else None
+
+
+def test_a_class_is_a_scheduler_and_keeps_the_laws() -> None:
+    bs.laws(Fifo)
+    own = bs.simulate(bs.fio(JOB), "hdd-7200", Fifo, time="1s")
+    c = bs.compare(bs.fio(JOB), "hdd-7200", ["mq-deadline", Fifo], seeds=2, time="500ms")
+    assert own.requests_done > 10 and "fifo-py" in repr(c)
+
+
+def test_who_loses_requests_is_told_which_law() -> None:
+    with pytest.raises(bs.LawBroken, match="fifo|loses-py"):
+        bs.laws(Loses)
+
+
+def test_what_a_class_raises_reaches_its_caller() -> None:
+    class Breaks(Fifo):
+        def dispatch(self, now: int) -> bs.Request:
+            raise ZeroDivisionError("on purpose")
+
+    class Invents(Fifo):
+        def dispatch(self, now: int) -> bs.Request:
+            super().dispatch(now)
+            return type("Made", (), {"id": 10**9})()  # type: ignore[return-value]
+
+    with pytest.raises(ZeroDivisionError, match="on purpose"):
+        bs.simulate(bs.fio(JOB), "hdd-7200", Breaks, time="1s")
+    with pytest.raises(bs.InputError, match="request 1000000000 is not queued"):
+        bs.simulate(bs.fio(JOB), "hdd-7200", Invents, time="1s")
+
+
+def test_a_world_asks_and_comes_to_what_a_class_comes_to() -> None:
+    world = bs.World(bs.fio(JOB), "hdd-7200", time="300ms")
+    seen = world.reset()
+    steps = 0
+    while seen is not None:
+        assert seen.queued and seen.in_flight >= 0
+        steps += 1
+        seen = world.step(seen.queued[0])
+    assert world.result is not None and steps > 5
+    assert world.result.trace_hash == bs.simulate(bs.fio(JOB), "hdd-7200", Fifo, time="300ms").trace_hash
+    assert world.reset(seed=2) is not None
+    world.close()
+    with pytest.raises(bs.InputError, match="reset"):
+        world.step(None)
+
+
+def test_a_plan_is_made_in_memory_stretch_by_stretch() -> None:
+    from blksched._blksched import plan_rows, plan_size
+
+    text = 'loads = ["reader-and-writer", "beside-a-backup"]\ndisks = ["null"]\nschedulers = ["none"]\n'
+    text += 'seeds = 4\ntime = "5ms"\n'
+    assert plan_size("plan.toml", text) == (8, 4)
+    whole = pyarrow.table(plan_rows("plan.toml", text, 0, 8, 2)).to_pylist()
+    parts = [pyarrow.table(plan_rows("plan.toml", text, at, at + 4, 1)).to_pylist() for at in (0, 4)]
+    key = lambda row: json.dumps(row, sort_keys=True)  # noqa: E731
+    assert sorted(whole, key=key) == sorted(parts[0] + parts[1], key=key)
+    with pytest.raises(bs.InputError) as caught:
+        plan_size("plan.toml", "loads = 3\n")
+    assert caught.value.line == 1
+
+
+def test_the_command_line_comes_along() -> None:
+    said = subprocess.run([sys.executable, "-m", "blksched", "list", "elevators"], capture_output=True, text=True)
+    assert said.returncode == 0 and "mq-deadline" in said.stdout
+    wrong = subprocess.run([sys.executable, "-m", "blksched", "compare", "no-such"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "neither a file nor a workload" in wrong.stderr

@@ -1,0 +1,162 @@
+//! Python's package: `wheel` builds it, `test` installs it into a virtual environment below the target folder and runs
+//! its suite there. Tools come from PyPI, into that environment alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell;
+use crate::test::libtest::Skip;
+use crate::test::report::Outcome;
+
+const PACKAGE: &str = "crates/python";
+/// What building and testing take; the suite's own wants are among them.
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "pyarrow"];
+/// What the slow tier takes besides.
+const SLOW_TOOLS: &[&str] =
+    &["mypy", "optuna", "polars", "duckdb", "datafusion", "nbclient", "ipykernel", "ray", "setuptools<81"];
+
+/// For which systems a wheel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wheel {
+    /// Like this one.
+    Here,
+    /// glibc 2.17 or later, and musl 1.2 or later; linked with zig.
+    Everywhere,
+}
+
+/// Which tests run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Those that take seconds.
+    Usual,
+    /// Types, notebooks, Optuna, DuckDB, Polars, Ray, too.
+    Slow,
+}
+
+/// Builds the wheels into target/wheels, and says where they are.
+///
+/// # Errors
+/// If Python or a tool is not to be had, or the build fails.
+pub fn wheel(what: Wheel) -> Result<()> {
+    std::env::set_current_dir(shell::root())?;
+    let environment = Environment::make()?;
+    environment.pip(TOOLS)?;
+    let built = match what {
+        Wheel::Here => vec![environment.build(&[])?],
+        Wheel::Everywhere => {
+            environment.pip(&["ziglang"])?;
+            let of =
+                |target: &str, tag: &str| environment.build(&["--zig", "--target", target, "--compatibility", tag]);
+            vec![of("x86_64-unknown-linux-gnu", "manylinux_2_17")?, of("x86_64-unknown-linux-musl", "musllinux_1_2")?]
+        }
+    };
+    for path in built {
+        let size = fs::metadata(&path)?.len();
+        println!("{} ({:.1} MB)", path.display(), size as f64 / 1e6);
+    }
+    Ok(())
+}
+
+/// The step of `test`.
+pub fn step(install: bool, suite: Suite) -> Outcome {
+    let skipped = |reason: String| Outcome::Skipped(Skip { what: "python".to_owned(), reason, packages: vec![] });
+    if shell::find_program("python3").is_none() {
+        return skipped("there is no python3".to_owned());
+    }
+    let known = Environment::here().is_some_and(|environment| environment.has_tools());
+    if !install && !known {
+        return skipped("its tools are not installed; --install gets them from PyPI".to_owned());
+    }
+    match tested(install, suite) {
+        Ok(note) => Outcome::Passed(note),
+        // What cannot be fetched is no fault of ours.
+        Err(error) if format!("{error:#}").contains("Could not fetch URL") => {
+            skipped("PyPI cannot be reached".to_owned())
+        }
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
+}
+
+fn tested(install: bool, suite: Suite) -> Result<String> {
+    let environment = Environment::make()?;
+    if install {
+        environment.pip(TOOLS)?;
+        if suite == Suite::Slow {
+            environment.pip(SLOW_TOOLS)?;
+        }
+    }
+    let wheel = environment.build(&[])?;
+    let size = fs::metadata(&wheel)?.len();
+    let wheel = wheel.display().to_string();
+    environment.run(&["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", &wheel], Path::new("."))?;
+    let marked: &[&str] = if suite == Suite::Slow { &[] } else { &["-m", "not slow"] };
+    let words = [&["-m", "pytest", "--quiet", "--color=no", "-p", "no:cacheprovider"], marked].concat();
+    let said = environment.run(&words, Path::new(PACKAGE))?;
+    let summary = said.lines().rev().find(|line| line.contains("passed")).unwrap_or("").trim();
+    Ok(format!("{summary}; the wheel has {:.1} MB", size as f64 / 1e6))
+}
+
+/// The virtual environment.
+struct Environment {
+    folder: PathBuf,
+}
+
+impl Environment {
+    fn here() -> Option<Environment> {
+        let folder = shell::target().join("python");
+        folder.join("bin/python").exists().then_some(Environment { folder })
+    }
+
+    fn make() -> Result<Environment> {
+        if let Some(here) = Environment::here() {
+            return Ok(here);
+        }
+        let folder = shell::target().join("python");
+        let mut made = shell::command("python3", &["-m", "venv"]);
+        made.arg(&folder);
+        let finished = shell::capture(made)?;
+        if !finished.good {
+            bail!("python3 -m venv failed (Debian: python3-venv):\n{}", finished.output);
+        }
+        Ok(Environment { folder })
+    }
+
+    fn has_tools(&self) -> bool {
+        ["maturin", "pytest"].iter().all(|tool| self.folder.join("bin").join(tool).exists())
+    }
+
+    fn pip(&self, packages: &[&str]) -> Result<()> {
+        let words = [&["-m", "pip", "install", "--quiet", "--disable-pip-version-check"], packages].concat();
+        self.run(&words, Path::new(".")).map(drop)
+    }
+
+    /// The wheel that maturin makes; with cargo's target folder, so that what is compiled already stays.
+    fn build(&self, more: &[&str]) -> Result<PathBuf> {
+        let (target, wheels) = (shell::target(), shell::target().join("wheels"));
+        let _ = fs::remove_dir_all(&wheels);
+        let manifest = format!("{PACKAGE}/Cargo.toml");
+        let mut maturin = shell::command(self.folder.join("bin/maturin"), &["build", "--release", "--quiet"]);
+        maturin.args(["--manifest-path", &manifest]).args(more).arg("--out").arg(&wheels);
+        maturin.env("CARGO_TARGET_DIR", &target).env("VIRTUAL_ENV", &self.folder);
+        let finished = shell::capture(maturin)?;
+        if !finished.good {
+            bail!("maturin build failed:\n{}", finished.output);
+        }
+        let first = fs::read_dir(&wheels)?.next().context("maturin left no wheel")??;
+        Ok(first.path())
+    }
+
+    /// What Python prints, in that folder.
+    fn run(&self, words: &[&str], folder: &Path) -> Result<String> {
+        let mut python = shell::command(self.folder.join("bin/python"), words);
+        python.current_dir(shell::root().join(folder)).env("PYTHONDONTWRITEBYTECODE", "1");
+        let shown = shell::shown(&python);
+        let finished = shell::capture(python)?;
+        if !finished.good {
+            bail!("{shown} failed:\n{}", finished.output);
+        }
+        Ok(finished.output)
+    }
+}
