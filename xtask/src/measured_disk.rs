@@ -1,10 +1,10 @@
 //! `measured-disk`: the prober by the wall clock, on disks that turn, each as a file behind FUSE.
 //!
 //! Held to a tenth: rotation, the outer and the inner rate, the average and the longest seek, and what the model that
-//! comes out says to the loads that were held back. The number of heads is printed, and held in virtual time like skews,
-//! the shortest seek, overheads and the buffer's size: the way through FUSE adds a tenth of a millisecond to a command,
-//! which the prober cannot tell from the drive's own. A disk whose answers were too late is skipped by name. The prober
-//! runs before other processes, as the disk does: a busy machine otherwise hears of answers milliseconds late.
+//! comes out says to the loads that were held back. The number of heads is printed; it is held in virtual time, as
+//! skews, the shortest seek, overheads and the buffer's size are: the way through FUSE adds a tenth of a millisecond to
+//! a command, which the prober cannot tell from the drive's own. A disk whose answers were too late is skipped by name.
+//! The prober runs before other processes, as the disk does: a busy machine hears of answers milliseconds late.
 
 use std::fs;
 use std::process::Command;

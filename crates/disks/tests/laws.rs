@@ -59,7 +59,8 @@ impl Readers<'_> {
     }
 }
 
-/// How long a command takes beside endless reads, at most as long as the model states, once `before` cached writes are dirty.
+/// How long a command takes beside endless reads, at most as long as the model states, once `before` cached writes are
+/// dirty.
 fn beside_reads(spec: &DiskSpec, depth: u32, sequential: bool, before: u64, victim: Command) -> Option<Span> {
     let mut disk = spec.build(1);
     let sectors = disk.facts().sectors - 1_000_000;

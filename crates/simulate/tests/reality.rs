@@ -148,13 +148,14 @@ are not predicted again, and stand here as they last were.
 | 09, fixed | 300 : 100 | 0.94 to 0.96 (7), 1.46 to 1.49 (2) | 0.95 (4), 3.57 (5) |
 | 02, fixed | reader, KiB/s | 71 to 644 | **8 to 16** |
 
-In 02 under BFQ reader and writer share a queue, and a read comes to its turn only if no write is queued between the one
-that is dispatched and the next. So it hangs on who comes first after a completion, the kernel's worker who asks the
-scheduler or the writer who submits again. Traced: with fio at ordinary priority the worker came first in 1143 of 1504
-cases, and the real reader got 721 and 741 KiB/s; with fio at real-time priority, as `live` was recorded, in 45 of 2178, and
-it got 81 to 106 in five runs (537 to 667 when the set was recorded, which was not traced). Here the worker always comes
-first, at once, in lockstep with the disk. Tried and not in yet: with it first in 2 of 100 cases mq-deadline's reader of
-02 is predicted as 634 (real 648), kyber's as 806 (778), BFQ's as 790, and 156 of 164 cells of that disk are within 20 %.
+In 02 under BFQ reader and writer share a queue, and a read comes to its turn only if no write is queued between the
+one that is dispatched and the next. So it hangs on who comes first after a completion, the kernel's worker who asks
+the scheduler or the writer who submits again. Traced: with fio at ordinary priority the worker came first in 1143
+of 1504 cases, and the real reader got 721 and 741 KiB/s; with fio at real-time priority, as `live` was recorded, in
+45 of 2178, and it got 81 to 106 in five runs (537 to 667 when the set was recorded, which was not traced). Here the
+worker always comes first, at once, in lockstep with the disk. Tried and not in yet: with it first in 2 of 100 cases
+mq-deadline's reader of 02 is predicted as 634 (real 648), kyber's as 806 (778), BFQ's as 790, and 156 of 164 cells
+of that disk are within 20 %.
 
 | setting | added to each command | within 20 % | above 20 KiB/s | median / p90 error | verdict right | pairs |
 |---|--:|--:|--:|--:|--:|--:|

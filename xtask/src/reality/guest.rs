@@ -1,6 +1,6 @@
 //! The same in a guest of an older kernel: Debian's kernel for clouds under emulation, with fio in its memory, on a
-//! virtio disk that is a model's file ([`TimedDisk`]), or, with `--served`, an export of `blksched serve` with the model
-//! behind it and nothing that schedules. `docs/two-guests.sh --fetch` gets the kernel.
+//! virtio disk that is a model's file ([`TimedDisk`]), or, with `--served`, an export of `blksched serve` with
+//! the model behind it and nothing that schedules. `docs/two-guests.sh --fetch` gets the kernel.
 //!
 //! An emulated processor takes a millisecond where a real one takes some microseconds, so the set has a slow disk and
 //! few tags, the disk's own check is repeated in the guest, and rows are taken one guest after another.
@@ -171,8 +171,8 @@ fn boot(folder: &Path, root: &Path, disk: &Drive, runs: u64) -> Result<String> {
         Drive::Served { .. } => "$uri".to_owned(),
     };
     let qemu = format!(
-        "timeout {} chrt -f 30 qemu-system-x86_64 -accel tcg -m 768M -nodefaults -display none -no-reboot -serial stdio \
-         -kernel '{}' -initrd '{}' -append 'console=ttyS0 quiet panic=-1' \
+        "timeout {} chrt -f 30 qemu-system-x86_64 -accel tcg -m 768M -nodefaults -display none -no-reboot \
+         -serial stdio -kernel '{}' -initrd '{}' -append 'console=ttyS0 quiet panic=-1' \
          -drive \"file={file},format=raw,if=none,id=d,cache=none\" -device virtio-blk-pci,drive=d,num-queues=1",
         300 + 60 * runs,
         kernel.display(),

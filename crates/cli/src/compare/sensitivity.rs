@@ -4,7 +4,7 @@
 //! moved together to either end, and the verdict is made anew there; where it is another, each of them is moved alone.
 //! Most ends are looked at with one seed: if the scores there are on the same side of what is worth a change as before,
 //! by twice their spread over the seeds, the verdict stands. `--sensitivity` looks at each value alone, with all seeds,
-//! and then at all values of all tables together, each at one of its ends: so many draws, and for each its mirror image.
+//! and then at all values of all tables together, each at one of its ends: some draws, and for each its mirror image.
 //! Without it so many requests are simulated at most, in all, so that it costs seconds; the answer says what was left.
 
 use std::sync::Arc;

@@ -113,7 +113,7 @@ fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), Prob
             Err(ProbeError::Unclear(why)) if usual > FLASH_NS => {
                 let ms = usual / 1e6;
                 return Err(ProbeError::Unclear(format!(
-                    "its random reads take {ms:.1} ms, as those of a disk that turns, but {why} On a host that is busy, answers \
+                    "its random reads take {ms:.1} ms, as those of a disk that turns, but {why} On a busy host answers \
                      come late by more than that shows: try again at rest, or before all others (chrt -f 40)"
                 )));
             }
