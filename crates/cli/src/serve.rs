@@ -141,7 +141,14 @@ fn disk_files(arguments: &ServeArguments) -> Result<Files, Failure> {
 
 /// The files of TLS.
 fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
-    let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else { return Ok(None) };
+    // A key of a configuration file is tried alone, so clap cannot ask for what belongs to it.
+    let (certificate, key) = match (&arguments.tls_cert, &arguments.tls_key) {
+        (Some(certificate), Some(key)) => (certificate, key),
+        (None, None) if arguments.tls_clients.is_none() => return Ok(None),
+        _ => {
+            return Err(Failure::Input("TLS takes a certificate and its key: expected --tls-cert and --tls-key".into()));
+        }
+    };
     let files = TlsFiles { certificate: certificate.clone(), key: key.clone(), clients: arguments.tls_clients.clone() };
     check_tls(&files).map_err(|error| Failure::Input(error.to_string()))?;
     Ok(Some(files))

@@ -1,8 +1,8 @@
-//! Where back ends lie among a disk's sectors: each file and each memory has its place, ranges of one file lie as in the
-//! file.
+//! Where back ends lie among a disk's sectors: each file and each memory has its place, ranges of one file lie as in
+//! the file.
 //!
 //! **Rule** Without a disk model a place has room to grow ([`ROOM`]), so that an export can be resized while it is
-//! served. A model has a size of its own: places then lie close together, with a [`GAP`], so that nothing merges across.
+//! served. A model has a size of its own: places then lie close together, with a [`GAP`] so that nothing merges across.
 
 use std::collections::BTreeMap;
 

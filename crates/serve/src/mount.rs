@@ -4,8 +4,8 @@
 //! export does and what is written is the server's when the call returns. Any number of requests are under way, up to
 //! the number of threads.
 //!
-//! **Rule** The server takes whole blocks. Reads that are not are read larger. A write that is not reads what is around
-//! it first, and is alone on its file meanwhile, so that of two writes to one block neither is lost. `fsync` is a FLUSH.
+//! **Rule** The server takes whole blocks. Reads that are not are read larger. A write that is not reads what is
+//! around it first, and is alone on its file meanwhile, so that of two writes to one block neither is lost. `fsync` is a FLUSH.
 
 use std::ffi::OsStr;
 use std::io;

@@ -54,18 +54,19 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     pub(crate) plain_tcp_beyond_loopback: bool,
     /// Offer TLS: the server's certificate and those behind it, as PEM; TCP then takes nothing else, Unix sockets both
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) tls_cert: Option<PathBuf>,
     /// Its private key, as PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
     /// Clients with TLS must show a certificate that one of these authorities signed, as PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) tls_clients: Option<PathBuf>,
     /// Listen at the sockets that systemd passes
     #[arg(long)]
     pub(crate) systemd: bool,
-    /// Who may open what, as UID:EXPORT, any:EXPORT, UID:* or cert=NAME:EXPORT (a DNS name of its certificate); once there is a rule, the rest is denied
+    /// Who may open what, as UID:EXPORT, any:EXPORT, UID:* or cert=NAME:EXPORT (a DNS name of its certificate); once
+    /// there is a rule, the rest is denied
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
     /// Answer `blksched ctl` at this Unix socket

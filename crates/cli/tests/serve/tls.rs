@@ -130,6 +130,16 @@ fn files_that_are_no_certificates_or_keys_are_named() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     assert_eq!(check("ca.crt", "ca.key", "ca.crt").0, Some(0));
+    let alone = Command::new(BLKSCHED).args(["serve", "--check", "--export", "a=mem:1M", "--tls-key", "k"]).output();
+    let alone = alone.unwrap();
+    assert!(!alone.status.success() && String::from_utf8_lossy(&alone.stderr).contains("expected --tls-cert"));
+    // The same in a configuration file.
+    let [certificate, key, clients] = ["ca.crt", "ca.key", "ca.crt"].map(|name| folder.text(name));
+    let keys = format!("tls_cert = {certificate:?}\ntls_key = {key:?}\ntls_clients = {clients:?}\n");
+    let export = "[[export]]\nname = \"a\"\npath = \"mem:1M\"\n";
+    std::fs::write(folder.path("c.toml"), keys + export).unwrap();
+    let file = Command::new(BLKSCHED).args(["serve", "--check", "--config", &folder.text("c.toml")]).output().unwrap();
+    assert!(file.status.success(), "{}", String::from_utf8_lossy(&file.stderr));
     for (certificate, key, clients, named) in [
         ("empty", "ca.key", "ca.crt", "empty: there is no certificate"),
         ("absent", "ca.key", "ca.crt", "absent: expected certificates"),
