@@ -146,7 +146,9 @@ fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
         (Some(certificate), Some(key)) => (certificate, key),
         (None, None) if arguments.tls_clients.is_none() => return Ok(None),
         _ => {
-            return Err(Failure::Input("TLS takes a certificate and its key: expected --tls-cert and --tls-key".into()));
+            return Err(Failure::Input(
+                "TLS takes a certificate and its key: expected --tls-cert and --tls-key".into(),
+            ));
         }
     };
     let files = TlsFiles { certificate: certificate.clone(), key: key.clone(), clients: arguments.tls_clients.clone() };
