@@ -1,4 +1,4 @@
-//! The pictures of the documentation, made by the commands that stand beside them. That they are current is a test of the
+//! The pictures of the documentation, made by the commands beside them. That they are current is a test of the
 //! command line's (`crates/cli/tests/pictures.rs`).
 
 use anyhow::{Context, Result, bail};

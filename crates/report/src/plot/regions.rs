@@ -1,4 +1,4 @@
-//! The parts of the disk that are used, with the gaps between them cut short: two files far apart would be two flat lines.
+//! The parts of the disk that are used, with the gaps between them cut short: else two files are two flat lines.
 
 use crate::recorded::Run;
 
