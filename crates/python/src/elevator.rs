@@ -29,7 +29,7 @@ pub(crate) fn register(name: String, class: Py<PyAny>) {
 /// Every one of them, for the catalogue.
 pub(crate) fn entries() -> Vec<Entry> {
     let classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
-    classes.values().map(|(name, _)| Entry { name: *name, ..ENTRY }).collect()
+    classes.values().map(|(name, _)| Entry { name, ..ENTRY }).collect()
 }
 
 const ENTRY: Entry = Entry {
