@@ -122,8 +122,8 @@ fn explain(
     let Some(inserted) = (1..line).rev().find(is_theirs) else { return Ok(false) };
     let before = (1..line).rev().find(|nth| lines[nth - 1].event == Event::Issue).unwrap_or(1);
     let decided = taken.get(&before).copied().unwrap_or(before);
-    // Only an insert can have changed what was chosen: asked right before one, or at once, as the run that sent what was
-    // decided last went on until no tag was left.
+    // Only an insert can have changed what was chosen: asked right before one, or at once, as the run that sent what
+    // was decided last went on until no tag was left.
     let went_on = |nth: usize| nth == decided || nth == before;
     let changes =
         |&nth: &usize| flying[nth - 1] >= recorded.tags && (went_on(nth) || lines[nth].event == Event::Insert);
