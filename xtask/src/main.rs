@@ -15,6 +15,7 @@
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
 //! * `cpu-costs`: what an I/O costs this machine's processors under each scheduler, as a preset
 //! * `wheel [--everywhere]`: Python's package, for systems like this one, or for all of Linux
+//! * `dist [--install]`: the program for any Linux, with man pages and completions, as an archive and a Debian package
 //! * `audit`: licences and advisories of the dependencies
 
 mod audit;
@@ -23,6 +24,7 @@ mod bless;
 #[cfg(target_os = "linux")]
 mod cpu_costs;
 mod demerit;
+mod dist;
 mod docs;
 #[cfg(target_os = "linux")]
 mod live_kernel;
@@ -139,6 +141,12 @@ enum Verb {
         /// Presets or TOML files of disks that turn; by default every preset's kind of them
         disks: Vec<String>,
     },
+    /// Build what a person downloads: a static program with man pages and completions, as an archive and as a .deb
+    Dist {
+        /// First get what is missing: Rust's library for musl, and cargo-deb
+        #[arg(long)]
+        install: bool,
+    },
     /// Check the dependencies' licences and advisories with cargo deny
     Audit,
 }
@@ -176,6 +184,7 @@ fn main() -> ExitCode {
             let what = if everywhere { python::Wheel::Everywhere } else { python::Wheel::Here };
             python::wheel(what).map(|()| Verdict::Good)
         }
+        Verb::Dist { install } => dist::run(if install { dist::Missing::Install } else { dist::Missing::Say }),
         Verb::Audit => audit::run(),
     };
     match result {
