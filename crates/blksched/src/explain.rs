@@ -127,7 +127,7 @@ pub enum Reason {
     Plugged,
     /// The plug opened.
     Unplugged(Unplug),
-    /// The elevator lets the next request use so many tags only: of each word of the tag map, or of all
+    /// The elevator lets the next request use this many tags only: of each word of the tag map, or of all
     /// ([`Admission`](crate::elevator::Admission)).
     Limited {
         /// Tags.
@@ -281,7 +281,7 @@ pub enum Reason {
         /// What is still on its way.
         in_flight: u32,
     },
-    /// So many requests are as long as a batch of writes may take, as far as the last one showed.
+    /// This many requests are as long as a batch of writes may take, as far as the last one showed.
     BatchFitted {
         /// Requests of the next batch of writes.
         requests: u32,
@@ -413,7 +413,7 @@ pub enum Reason {
         waiter: Waiter,
         /// As what.
         why: Raised,
-        /// To so many times its own.
+        /// To this many times its own.
         times: u32,
     },
     /// A queue has its own weight again.
@@ -525,7 +525,7 @@ pub enum Reason {
         domain: Domain,
         /// Which latency.
         latency: Latency,
-        /// Nearly all were within so many quarters of the domain's target; 8 and more count as 8.
+        /// Nearly all were within this many quarters of the domain's target; 8 and more count as 8.
         quarters: u32,
     },
     /// A domain may have more or fewer requests in flight from now on.
@@ -543,7 +543,7 @@ pub enum Reason {
     // ---- decisions: predicted batches (ADIOS)
     /// A batch was filled.
     BatchFilled {
-        /// With so many requests.
+        /// With this many requests.
         requests: u32,
         /// The sum of what they are predicted to take.
         predicted: Span,

@@ -60,7 +60,7 @@ use sequence::Sequences;
 use slots::SlotBook;
 use tasks::Tasks;
 
-/// So many deadlines at one moment are no accident.
+/// This many deadlines at one moment are no accident.
 const ROUNDS: u32 = 10_000;
 
 /// An elevator, its requests, and the rules around them.

@@ -206,7 +206,7 @@ impl fmt::Display for KnobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KnobError::Unknown { name, nearest: Some(nearest) } => {
-                write!(f, "no knob is called `{name}`; the nearest is `{nearest}`")
+                write!(f, "no knob is called `{name}`; did you mean `{nearest}`?")
             }
             KnobError::Unknown { name, nearest: None } => write!(f, "no knob is called `{name}`"),
             KnobError::Malformed { knob, text } => {

@@ -24,7 +24,7 @@ enum Reads {
     Anywhere,
 }
 
-/// One process in each group sends so many reads, waits for all of them, and sends as many again.
+/// One process in each group sends this many reads, waits for all of them, and sends as many again.
 #[derive(Clone, Copy)]
 struct Load {
     spec: &'static str,

@@ -406,7 +406,7 @@ fn mine_of_forty(rig: &mut Rig, weights: [u32; 2], takes_ms: [u64; 2]) -> u64 {
     mine
 }
 
-/// So many reads all over the disk, one after the other, each after a thought.
+/// This many reads all over the disk, one after the other, each after a thought.
 fn seek_around(rig: &mut Rig, times: u64, think: Span) {
     for nth in 1..=times {
         rig.now += think;

@@ -17,7 +17,7 @@ fn discard(rig: &mut Rig, start: u64) {
     inserted(rig.submit(Bio { op: Op::Discard, ..Bio::read(0, ME, Sector(start), 8) }));
 }
 
-/// So many requests of `op`, one after the other, each with the device for so long.
+/// This many requests of `op`, one after the other, each with the device for so long.
 fn run(rig: &mut Rig, op: Op, requests: u64, took: Span) {
     for nth in 0..requests {
         inserted(rig.submit(Bio { op, ..Bio::read(0, ME, Sector(nth * 100), 8) }));

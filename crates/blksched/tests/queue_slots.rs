@@ -26,7 +26,7 @@ fn rig(config: QueueConfig) -> Rig {
     Rig::new("noop", config)
 }
 
-/// So many reads of others, far apart, all sent to the device.
+/// This many reads of others, far apart, all sent to the device.
 fn fill(rig: &mut Rig, reads: u64) -> Vec<blksched::RequestId> {
     for nth in 0..reads {
         rig.read_by(WHO, 1_000_000 + nth * 100, 8);

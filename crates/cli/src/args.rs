@@ -161,7 +161,7 @@ pub(crate) struct TraceArguments {
 }
 
 impl CompareArguments {
-    /// This scene with so many seeds, all else as usual.
+    /// This scene with this many seeds, all else as usual.
     pub(crate) fn of(scene: Scene, seeds: u32, threads: Option<u32>) -> CompareArguments {
         CompareArguments {
             scene,

@@ -136,7 +136,7 @@ pub(crate) fn one_contender(
     Ok(contenders.remove(0))
 }
 
-/// So many are told of one moment, unless somebody says how many.
+/// This many are told of one moment, unless somebody says how many.
 const AT_A_MOMENT: usize = 20;
 
 fn asked(arguments: &ExplainArguments, names: &Names) -> Result<Asked, Failure> {

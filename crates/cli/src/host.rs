@@ -41,7 +41,7 @@ impl HostSettings {
                     let known = HostKnobs::KNOBS.iter().map(|knob| knob.name).chain(OWN);
                     let is_known = HostKnobs::KNOBS.iter().any(|knob| knob.name == name);
                     if let Some(near) = nearest(name, known).filter(|near| !is_known && OWN.contains(near)) {
-                        return Err(format!("the host has no `{name}`; the nearest is `{near}`"));
+                        return Err(format!("the host has no `{name}`; did you mean `{near}`?"));
                     }
                     host.memory.set_text(name, value).map_err(|error| error.to_string())?;
                 }
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn wrong_words_are_told_with_the_nearest() {
         let error = |text: &str| HostSettings::parse(text).unwrap_err();
-        assert!(error("cpuss=4").contains("the nearest is `cpus`"), "{}", error("cpuss=4"));
-        assert!(error("dirty_ration=4").contains("the nearest is `dirty_ratio`"));
+        assert!(error("cpuss=4").contains("did you mean `cpus`?"), "{}", error("cpuss=4"));
+        assert!(error("dirty_ration=4").contains("did you mean `dirty_ratio`?"));
         assert!(error("cpus=0").contains("expected a number from 1 to 64"));
         assert!(error("cpu=epyc").contains("expected off, epyc-6.18"), "{}", error("cpu=epyc"));
         assert!(error("cpu=gone.toml").starts_with("gone.toml: "), "{}", error("cpu=gone.toml"));

@@ -175,7 +175,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let known =
         topics.into_iter().chain(elevators).chain(workloads).chain(disks.iter().map(String::as_str)).chain(programs);
     let known: Vec<&str> = known.collect();
-    let near = nearest(name, known.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+    let near = nearest(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
     let near = near.unwrap_or_default();
     Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))
 }

@@ -30,7 +30,7 @@ pub(crate) struct LoadArguments {
     /// The order of the requests
     #[arg(long, value_name = "ORDER", value_enum, default_value_t = Pattern::Random)]
     order: Pattern,
-    /// Of 100 requests so many read; the others write, with whatever content
+    /// Of 100 requests this many read; the others write, with whatever content
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100))]
     reads: u32,
     /// How large a request is

@@ -28,7 +28,7 @@ pub(crate) struct RecordArguments {
     /// For how long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::scene::some_time)]
     pub(crate) time: Span,
-    /// Stop when the trace has so many MiB, before it is packed
+    /// Stop when the trace has this many MiB, before it is packed
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_size: u64,
     /// The buffer of each CPU in MiB: a larger one loses fewer events

@@ -205,11 +205,11 @@ fn a_goal_names_jobs_and_figures_and_bounds() {
     let never = compare(&[&path, "--seeds", "2", "--elevators", "mq-deadline,none", "--goal", "dump: finish < 1ms"]);
     assert!(never.contains("keep mq-deadline (dump: finish < 1ms is not kept: "), "{never}");
     for (goal, expected) in [
-        ("dbb: p99 read", "no job is called `dbb`; the nearest is `db` (jobs: db, wal, dump)"),
-        ("db: p98 read", "`p98` is no figure and no direction; the nearest is `p99`"),
+        ("dbb: p99 read", "no job is called `dbb`; did you mean `db`? (jobs: db, wal, dump)"),
+        ("db: p98 read", "`p98` is neither a figure nor a direction; did you mean `p99`?"),
         ("db: p99 fsync", "db does no sync (it does: read)"),
         ("db: read", "expected a figure, one of mean, "),
-        ("db: p99 read < soon", "`soon` is no bound: expected a time, as in 10ms or 2h"),
+        ("db: p99 read < soon", "`soon` is not a bound: expected a time, as in 10ms or 2h"),
         ("speed", "expected one of balance, read-latency"),
     ] {
         let said = refused(&[&["compare"], &SHORT[..], &[&path, "--seeds", "1", "--goal", goal]].concat());
@@ -335,8 +335,8 @@ fn variants_of_one_scheduler_stand_in_one_table() {
         assert!(text.contains(label), "{label}: {text}");
     }
     for (elevators, expected) in [
-        ("bfq:slice_idel=0", "the nearest is `slice_idle`"),
-        ("bfq:nr_request=4", "the nearest is `nr_requests`"),
+        ("bfq:slice_idel=0", "did you mean `slice_idle`?"),
+        ("bfq:nr_request=4", "did you mean `nr_requests`?"),
         ("bfq:slice_idle", "`slice_idle` sets nothing: expected KNOB=VALUE"),
         ("bfq:nr_requests=0", "expected a number from 1 to"),
     ] {
@@ -512,10 +512,10 @@ fn a_knob_set_for_an_elevator_by_name_and_kernel_turns_that_one_only() {
 #[test]
 fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
     for (arguments, expected) in [
-        (&["compare", "--elevators", "deadlin"][..], "`deadlin` is no elevator; the nearest is `deadline`"),
-        (&["compare", "--elevators", "deadline@2.6.3"], "the nearest is `2.6.33`"),
+        (&["compare", "--elevators", "deadlin"][..], "unknown elevator `deadlin`; did you mean `deadline`?"),
+        (&["compare", "--elevators", "deadline@2.6.3"], "did you mean `2.6.33`?"),
         (&["compare", "--disk", "hdd-7201"], "hdd-7200"),
-        (&["compare", "--set", "deadline.fifo_bacth=1"], "the nearest is `fifo_batch`"),
+        (&["compare", "--set", "deadline.fifo_bacth=1"], "did you mean `fifo_batch`?"),
         (&["compare", "--set", "deadline.fifo_batch=-1"], "out of range"),
         (&["compare", "--set", "deadline.read_expire=fast"], "`fast` is not a value for read_expire"),
         (&["compare", "--set", "cfq@2.6.31.quantum=1"], "no elevator `cfq@2.6.31` is being run"),
@@ -524,9 +524,9 @@ fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
         (&["compare", "tree-raeders:trees=2"], "the nearest workload is `tree-readers`"),
         (&["compare", "dd", "cat:flies=3"], "cat:flies=3: the program `cat` has no parameter `flies`"),
         (&["simulate", "--disk", "ide-2002", "dd:at=99%"], "dd: `at` leaves "),
-        (&["list", "tree-reader"], "the nearest is `tree-readers`"),
-        (&["simulate", "--elevator", "deadline@2.6.33+alias=forced"], "the nearest is `force`"),
-        (&["list", "deadlines"], "the nearest is `deadline`"),
+        (&["list", "tree-reader"], "did you mean `tree-readers`?"),
+        (&["simulate", "--elevator", "deadline@2.6.33+alias=forced"], "did you mean `force`?"),
+        (&["list", "deadlines"], "did you mean `deadline`?"),
     ] {
         let said = refused(arguments);
         assert!(said.contains(expected), "{arguments:?}: {said}");
@@ -652,7 +652,7 @@ fn a_trace_that_does_not_fit_or_is_told_nonsense_is_refused() {
         "{said}"
     );
     let said = refused(&["compare", &format!("{name}:timing=close")]);
-    assert!(said.contains("`close` is no value of `timing`") && said.contains("did you mean `closed`?"), "{said}");
+    assert!(said.contains("`close` is not a value of `timing`") && said.contains("did you mean `closed`?"), "{said}");
     let broken = job_file("broken.blktrace.0", "nothing of the kind");
     let said = refused(&["compare", &broken]);
     assert!(said.contains("no trace in a known format") && said.contains("nothing of the kind"), "{said}");
@@ -776,7 +776,7 @@ fn the_hosts_parameters_are_listed_and_wrong_ones_told() {
         assert!(list.contains(name), "{name}\n{list}");
     }
     let wrong = refused(&["compare", "--host", "dirty_ration=4"]);
-    assert!(wrong.contains("the nearest is `dirty_ratio`"), "{wrong}");
+    assert!(wrong.contains("did you mean `dirty_ratio`?"), "{wrong}");
     let large = refused(&["compare", "--host", "dirty_ratio=400"]);
     assert!(large.contains("expected 0%..=100%"), "{large}");
 }

@@ -49,7 +49,7 @@ fn what_is_claimed_holds_with_seven_disjoint_groups_of_seeds() {
     for name in experiments() {
         let json = released(&["experiment", &name, "--json"]);
         let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
-        let seeds = json["seeds"].as_u64().expect("so many");
+        let seeds = json["seeds"].as_u64().expect("this many");
         for group in 1..7 {
             let output = released(&["experiment", &name, "--seed", &(1 + group * seeds).to_string()]);
             let complaint = String::from_utf8_lossy(&output.stderr);

@@ -84,11 +84,14 @@ fn every_complaint_says_first_that_it_is_one_and_once() {
 
 #[test]
 fn the_option_that_was_used_is_the_one_that_is_named() {
-    refused(&["simulate", "--elevator", "bfq@9.1"], &["--elevator bfq@9.1:5: `9.1`", "the nearest is `6.1`"]);
-    refused(&["compare", "--elevators", "none,BFQ"], &["--elevators BFQ:1:", "the nearest is `bfq`"]);
-    refused(&["list", "bfq@9"], &["bfq@9:5: `9` is no kernel"]);
+    refused(
+        &["simulate", "--elevator", "bfq@9.1"],
+        &["--elevator bfq@9.1:5: unknown kernel version for bfq `9.1`", "did you mean `6.1`?"],
+    );
+    refused(&["compare", "--elevators", "none,BFQ"], &["--elevators BFQ:1:", "did you mean `bfq`?"]);
+    refused(&["list", "bfq@9"], &["bfq@9:5: unknown kernel version for bfq `9`"]);
     // One that nobody looked at is not guessed.
-    refused(&["list", "bfq@6.3"], &["bfq@6.3:5: `6.3` is no kernel with a bfq of its own"]);
+    refused(&["list", "bfq@6.3"], &["bfq@6.3:5: unknown kernel version for bfq `6.3`"]);
     refused(&["list", "cfq@4.20+groups"], &["cfq@4.20+groups:9: `+groups`"]);
 }
 
@@ -260,10 +263,10 @@ fn serve_ctl_and_load_complain_alike() {
         refused(&[&["serve", "--export", &export, "--run", "true"], more].concat(), words);
     };
     serve(&["--export", &format!("b={missing}")], &["export b: ", "missing"]);
-    serve(&["--export", &format!("b={image},wieght=2")], &["--export b=", "the nearest is `weight`"]);
+    serve(&["--export", &format!("b={image},wieght=2")], &["--export b=", "did you mean `weight`?"]);
     serve(&["--export", &format!("b={image},weight=2,weight=3")], &["--export b=", "said before"]);
     serve(&["--memory", "x"], &["--memory x: expected a size from 40M on"]);
-    serve(&["--elevator", "bfqq"], &["--elevator bfqq:1:", "the nearest is `bfq`"]);
+    serve(&["--elevator", "bfqq"], &["--elevator bfqq:1:", "did you mean `bfq`?"]);
     serve(&["--tcp", "localhost:1"], &["as in 127.0.0.1:10809"]);
     serve(&["--size=5"], &["unexpected argument '--size'"]);
     refused(&["load", "--peers", missing], &["--peers ", "missing"]);

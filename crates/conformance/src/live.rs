@@ -66,7 +66,7 @@ pub struct Difference {
 
 /// Two CPUs' events closer than this may stand in the other order than they happened \[us\].
 pub const RACE_US: u64 = 50;
-/// So many requests may wait for a tag at a time, one per queue run that found none.
+/// This many requests may wait for a tag at a time, one per queue run that found none.
 const SWAPPED: u32 = 4;
 
 impl Agreement {
@@ -101,7 +101,7 @@ pub fn compare(lines: &[Line], elevator: &Choice, recorded: &Recorded) -> Result
 /// Issues by their line, and the line behind which each was taken from the elevator.
 type Taken = BTreeMap<usize, usize>;
 
-/// After so many differences without an explanation the others are left alone: they follow from these.
+/// After this many differences without an explanation the others are left alone: they follow from these.
 const ENOUGH: usize = 10;
 /// How many moments are tried for one issue: from the request's own insert on, when it is most likely taken.
 const MOMENTS: usize = 24;

@@ -13,7 +13,7 @@ const IDLE: Priority = Priority { class: Class::Idle, level: 7 };
 /// Of the stream and of the victim: which class is neglected differs.
 const PRIORITIES: [(Priority, Priority); 2] = [(Priority::NORMAL, IDLE), (REAL_TIME, Priority::NORMAL)];
 const ISSUES: u32 = 20_000;
-/// The stream keeps so many requests queued, all on the near side of the victim.
+/// The stream keeps this many requests queued, all on the near side of the victim.
 const AHEAD: u32 = 200;
 
 /// How long a request takes \[ms\]: at the slower pace whatever waits behind [`AHEAD`] others has waited for 12 s, and

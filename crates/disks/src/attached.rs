@@ -54,7 +54,7 @@ impl Attached {
         }
     }
 
-    /// Hardware queues on a host of so many processors.
+    /// Hardware queues on a host of this many processors.
     pub fn hardware_queues(self, cpus: u32) -> u32 {
         if self == Attached::Nvme { cpus } else { 1 }
     }

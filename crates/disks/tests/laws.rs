@@ -91,7 +91,7 @@ fn a_flush_beside_a_reader_that_never_thinks_takes_the_time_of_draining() {
 #[test]
 fn a_write_beside_readers_that_never_think_ends() {
     for spec in disks().iter().filter(|spec| spec.depth() > 4) {
-        // So many that a write cache of the presets is full.
+        // This many that a write cache of the presets is full.
         for (depth, sequential, before) in [(1, false, 1_024), (1, true, 1_024), (3, false, 1_024), (2, true, 0)] {
             let took = beside_reads(spec, depth, sequential, before, write(500_000, 8));
             let most = Span::from_secs(1);
@@ -131,7 +131,7 @@ fn a_random_read_beside_a_stream_at_depth_one_waits_for_seconds_on_the_drive_tha
     assert!(Span::from_secs(1) < starves && starves < Span::from_ms(4_200), "{starves}");
 }
 
-/// Reads per second of a reader at depth 1 that never thinks, beside cached writes at so many per second.
+/// Reads per second of a reader at depth 1 that never thinks, beside cached writes at this many per second.
 fn reads_beside(spec: &DiskSpec, writes_per_s: u64) -> f64 {
     let mut disk = spec.build(1);
     let sectors = disk.facts().sectors - 1_000_000;

@@ -251,7 +251,7 @@ fn what_is_wrong_with_an_array_is_told_with_its_place() {
     assert!(with("failed = 1").starts_with("my.toml:5:10: 1 failed members: 2 of this level can do without 0"));
     assert!(with("stripe_cache_siz = 99").ends_with("did you mean `stripe_cache_size`?"));
     let unit = with("chunk = \"64\"");
-    assert!(unit.starts_with("my.toml:5:9: \"64\" is no value for `chunk`"), "{unit}");
+    assert!(unit.starts_with("my.toml:5:9: \"64\" is not a value for `chunk`"), "{unit}");
 }
 
 /// The same array with its last members gone.
@@ -309,7 +309,7 @@ fn the_short_name_says_how_many_have_failed() {
         ("raid0:2xnull,failed=1", "can do without 0 at most"),
         ("raid5:4xhdd-7200,fail=1", "200,fail=1:1:18: `fail` is nothing that an array has"),
         ("raid5:4xhdd-7200,fail=1", "did you mean `failed`?"),
-        ("raid5:4xhdd-7200,failed=one", "`one` is no value for `failed`: expected a whole number from 0 to 64"),
+        ("raid5:4xhdd-7200,failed=one", "`one` is not a value for `failed`: expected a whole number from 0 to 64"),
         ("raid5:4xhdd-7200,failed=0,failed=0", ":1:27: `failed` is said twice"),
         ("raid5:4xhdd-7200,rebuild=10", "from 0% to 99%"),
         ("raid5:4xhdd-7200,rebuild=100%", "from 0% to 99%"),

@@ -135,7 +135,7 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
 fn a_bad_unit_is_told_its_place_and_what_was_expected() {
     assert_eq!(
         complaint("\"8.9ms\"", "\"8.9 millis\""),
-        "my.toml:22:11: \"8.9 millis\" is no value for `average`: expected a time from 0s to 500ms, as in \"8.9ms\""
+        "my.toml:22:11: \"8.9 millis\" is not a value for `average`: expected a time from 0s to 500ms, as in \"8.9ms\""
     );
     assert_eq!(
         complaint("outer = \"40MB/s\"", "outer = 40"),
@@ -143,7 +143,7 @@ fn a_bad_unit_is_told_its_place_and_what_was_expected() {
     );
     assert_eq!(
         complaint("\"7200rpm\"", "\"7200\""),
-        "my.toml:8:9: \"7200\" is no value for `speed`: expected a speed from 1000rpm to 30000rpm, as in \"7200rpm\""
+        "my.toml:8:9: \"7200\" is not a value for `speed`: expected a speed from 1000rpm to 30000rpm, as in \"7200rpm\""
     );
 }
 
@@ -155,7 +155,7 @@ fn a_value_out_of_range_is_told_the_range() {
     );
     assert_eq!(
         complaint("segment = \"512KiB\"", "segment = \"1B\""),
-        "my.toml:36:11: \"1B\" is no value for `segment`: \
+        "my.toml:36:11: \"1B\" is not a value for `segment`: \
          expected a size in whole sectors of 512 bytes, from 4KiB to 2097152KiB, as in \"512KiB\""
     );
 }
@@ -281,9 +281,9 @@ fn a_wrong_range_is_told_where_and_why() {
     let text = wrong("zones.inner = \"20MB/s to", "zones.iner = \"20MB/s to");
     assert!(text.contains("`zones.iner` is not in this file") && text.ends_with("did you mean `inner`?"), "{text}");
     let text = wrong("\"20MB/s to 26MB/s\"", "\"20MB/s\"");
-    assert!(text.contains("\"20MB/s\" is no range of `zones.inner`: expected both ends"), "{text}");
+    assert!(text.contains("\"20MB/s\" is not a range of `zones.inner`: expected both ends"), "{text}");
     let text = wrong("[fit]", "[fits]");
     assert!(text.contains("unknown key `fits`") && text.ends_with("did you mean `fit`?"), "{text}");
     let text = wrong("[[published]]", "[[validated]]\nagainst = \"a trace\"\nerror = \"3\"\n[[published]]");
-    assert!(text.contains("\"3\" is no error: expected percents"), "{text}");
+    assert!(text.contains("\"3\" is not an error: expected percents"), "{text}");
 }

@@ -37,7 +37,7 @@ fn moved(disk: &dyn Disk) -> u64 {
     disk.ledger().total().sum().as_ns() * RATE / 1_000_000_000 / 512
 }
 
-/// How many sectors the members move for these writes, so many at a time.
+/// How many sectors the members move for these writes, this many at a time.
 fn moved_by(spec: &DiskSpec, depth: u32, commands: impl IntoIterator<Item = Command>) -> u64 {
     let mut disk = spec.build(1);
     run_on(&mut *disk, depth, commands);

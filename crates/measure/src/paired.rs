@@ -11,7 +11,7 @@ mod student;
 
 /// What a ratio is known to lie in is a 95 % interval.
 const LEVEL: f64 = 0.05;
-/// From so many seeds on the bootstrap.
+/// From this many seeds on the bootstrap.
 const BOOTSTRAP_FROM: usize = 8;
 /// How often it draws.
 const DRAWS: usize = 9_999;

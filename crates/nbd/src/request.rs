@@ -126,9 +126,9 @@ impl Limits {
 pub enum Parsed {
     /// Not yet a whole request header.
     More,
-    /// A request; so many bytes of data follow it.
+    /// A request; this many bytes of data follow it.
     Request(Request, u32),
-    /// A request that must be answered with an error, after so many bytes of data are skipped.
+    /// A request that must be answered with an error, after this many bytes of data are skipped.
     Refused(Request, u32, Errno),
 }
 

@@ -41,7 +41,7 @@ pub struct Uri {
 
 /// Why a text is no NBD URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no NBD URI: {why} (as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock)")]
+#[error("`{text}` is not an NBD URI: {why} (as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock)")]
 pub struct UriError {
     /// The text as given.
     pub text: String,

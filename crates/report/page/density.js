@@ -7,7 +7,7 @@ const ROWS = 128;
 const NARROWEST_LEVEL = 256;
 
 /**
- * A picture of the whole run, so many cells wide.
+ * A picture of the whole run, this many cells wide.
  * @typedef {{columns: number, canvas: HTMLCanvasElement}} Level
  */
 

@@ -5,7 +5,7 @@ import { drawAxes } from './axes.js';
 import { colour, theme } from './palette.js';
 import { Panel, frames } from './panel.js';
 
-/** So many of the 2048 parts of a run make one point of a line. */
+/** This many of the 2048 parts of a run make one point of a line. */
 export const SMOOTH = 24;
 
 /**

@@ -8,7 +8,7 @@ import { commandStory, ioStory } from './story.js';
 import { Density, highlight } from './density.js';
 import { MOST_TOUCHED, Panel, frames } from './panel.js';
 
-/** So many points around the pointer are looked at. */
+/** This many points around the pointer are looked at. */
 const LOOKED_AT = 2000;
 /** No point is picked from further away, in pixels. */
 const REACH = 14;

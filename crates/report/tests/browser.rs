@@ -1,6 +1,6 @@
 //! The page in a real browser: without a complaint, every picture drawn as its data says, by wheel, pointer and keys,
 //! and
-//! with a million I/Os without touching more than so many points in a frame.
+//! with a million I/Os without touching more than this many points in a frame.
 
 #[path = "browser/mod.rs"]
 mod driver;

@@ -23,7 +23,7 @@ enum Who {
 
 /// Why a text is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rule: expected UID:EXPORT, as in 1000:disk, any:disk or 0:*, or cert=NAME:EXPORT")]
+#[error("`{0}` is not a rule: expected UID:EXPORT, as in 1000:disk, any:disk or 0:*, or cert=NAME:EXPORT")]
 pub struct RuleError(String);
 
 impl FromStr for Rule {

@@ -110,7 +110,7 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
     }
     for rule in &config.rules {
         if let Some(name) = rule.export().filter(|name| !names.contains(name)) {
-            let near = blksched::nearest(name, names.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+            let near = blksched::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
             return Err(ServeError::Config(format!("no export is called `{name}`{}", near.unwrap_or_default())));
         }
     }

@@ -153,7 +153,7 @@ pub enum Source {
         /// The export's size; none: up to the end \[bytes\].
         size: Option<u64>,
     },
-    /// Memory, so many bytes of it.
+    /// Memory, this many bytes of it.
     Memory(u64),
 }
 

@@ -129,7 +129,7 @@ pub enum WaitsFor {
 pub enum Reading {
     /// A request.
     Header,
-    /// Data of this work: this piece of it, of which so many bytes are here.
+    /// Data of this work: this piece of it, of which this many bytes are here.
     Data {
         /// The work.
         work: u32,
@@ -138,7 +138,7 @@ pub enum Reading {
         /// How much of the piece is here \[bytes\].
         filled: usize,
     },
-    /// Data of a request that is refused: so many bytes more.
+    /// Data of a request that is refused: this many bytes more.
     Refused(Request, u32, Errno),
 }
 

@@ -92,7 +92,7 @@ pub struct Question {
     pub start: u64,
     /// So far \[bytes\].
     pub length: u64,
-    /// At most so many.
+    /// At most this many.
     pub most: usize,
 }
 

@@ -141,7 +141,7 @@ impl Said {
                 self.files.write(file, value);
             }
             _ => {
-                let near = nearest(key, OPTIONS).map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+                let near = nearest(key, OPTIONS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 return Err(format!("no option is called `{key}`{near} (known: {})", OPTIONS.join(", ")));
             }
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_column() {
-        assert!(error("a=/x,wieght=3").contains(":6: no option is called `wieght`; the nearest is `weight`"));
+        assert!(error("a=/x,wieght=3").contains(":6: no option is called `wieght`; did you mean `weight`?"));
         assert!(error("a=/x,ro,weight=0").contains(":9: weight: expected 1..=10000"));
         assert!(error("a").contains("NAME=PATH"));
         assert!(error("a=mem:").contains("mem:1G"));
@@ -219,7 +219,7 @@ mod tests {
         assert!(error("=x").contains("a name"));
         assert!(error("a=/x,weight=2,weight=3").contains(":15: `weight=3`: this was said before"));
         assert!(error("a=/x,io.max=rbsp=5").contains(":6: io.max: column 1: `rbsp`"));
-        assert!(error("a=/x,io.mux=rbps=5").contains("the nearest is `io.max`"));
+        assert!(error("a=/x,io.mux=rbps=5").contains("did you mean `io.max`?"));
         assert!(error("a=/x,ro,rw").contains(":9: `rw`: this was said before"));
     }
 }

@@ -21,7 +21,7 @@ impl House {
         let names =
             || self.exports.iter().enumerate().filter(|(at, _)| self.open[*at]).map(|(_, one)| one.name.as_str());
         self.find(name).ok_or_else(|| {
-            let near = nearest(name, names()).map(|near| format!("; the nearest is `{near}`"));
+            let near = nearest(name, names()).map(|near| format!("; did you mean `{near}`?"));
             format!("no export is called `{name}`{}", near.unwrap_or_default())
         })
     }

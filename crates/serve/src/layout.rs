@@ -49,7 +49,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of a disk whose model, if it has one, has so many sectors.
+    /// Of a disk whose model, if it has one, has this many sectors.
     pub fn new(most: Option<u64>) -> Layout {
         let grain = if most.is_some() { GAP } else { ROOM };
         Layout { grain, next: 0, files: BTreeMap::new(), stretches: Vec::new(), most }

@@ -28,7 +28,7 @@ pub struct LoadPlan {
     pub uri: Uri,
     /// In which order.
     pub order: Order,
-    /// Of 100 requests so many read, the others write.
+    /// Of 100 requests this many read, the others write.
     pub reads: u32,
     /// How large a request is \[bytes\].
     pub block: u32,

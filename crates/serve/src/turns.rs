@@ -31,9 +31,9 @@ const THINK: Span = Span::from_ms(8);
 const ALONE: usize = 32;
 /// How far behind the others a tenant may be that comes back.
 const CREDIT: Span = Span::from_ms(60);
-/// Of old and new cost, the new one counts for one in so many.
+/// Of old and new cost, the new one counts for one in N.
 const MEMORY: u64 = 8;
-/// A virtual time is so many times the device's time at weight 1.
+/// A virtual time is this many times the device's time at weight 1.
 const SCALE: u128 = 10_000;
 
 /// Where a piece of data lies, in sectors.
@@ -166,7 +166,7 @@ impl Turns {
         }
     }
 
-    /// Who goes next, if so many requests are under way and the device takes `depth`.
+    /// Who goes next, if this many requests are under way and the device takes `depth`.
     pub fn choose(&mut self, now: Instant, under_way: usize, depth: usize) -> Choice {
         if under_way >= depth && !self.current_sends_more(under_way, depth) {
             return Choice::Nobody;
@@ -243,7 +243,7 @@ impl Turns {
         }
     }
 
-    /// So many pieces of a tenant are over, and took so much of the device's time.
+    /// This many pieces of a tenant are over, and took so much of the device's time.
     pub fn end(&mut self, now: Instant, tenant: usize, kind: Kind, pieces: u32, took: Span) {
         let entity = &mut self.entities[tenant];
         entity.virtual_time += entity.scaled(took);
@@ -293,7 +293,7 @@ mod tests {
     const MS: Span = Span::from_ms(1);
     const HERE: Place = Place { start: 8, sectors: 8 };
 
-    /// A device that does one piece at a time; tenants always want more. What each gets of so many.
+    /// A device that does one piece at a time; tenants always want more. What each gets of this many.
     fn served(turns: &mut Turns, costs: &[Span], pieces: u32) -> Vec<Span> {
         let mut got = vec![Span::ZERO; costs.len()];
         let mut now = Instant::ZERO;

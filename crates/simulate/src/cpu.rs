@@ -37,7 +37,7 @@ impl HostCpus {
     /// If it is no number that a host may have.
     pub fn count(text: &str) -> Result<u32, String> {
         let number = text.trim().parse().ok().filter(|number| (1..=HostCpus::MOST).contains(number));
-        number.ok_or_else(|| format!("`{text}` is no value of cpus: expected a number from 1 to {}", HostCpus::MOST))
+        number.ok_or_else(|| format!("`{text}` is not a value of cpus: expected a number from 1 to {}", HostCpus::MOST))
     }
 }
 

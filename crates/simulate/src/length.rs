@@ -20,7 +20,7 @@ use crate::trial::{Findings, Trial, TrialError};
 
 /// What happened less often says little about its tail.
 const ENOUGH: u64 = 100;
-/// A pilot that has cost as much as so many requests is not made longer.
+/// A pilot that has cost as much as this many requests is not made longer.
 const MOST_REQUESTS: u64 = 100_000;
 /// Of jobs that all end by themselves, in a run that is not repeated.
 const MOST_REQUESTS_ONCE: u64 = 20 * MOST_REQUESTS;

@@ -21,9 +21,9 @@ use crate::trial::{Surroundings, Trial};
 
 /// Rates that are tried \[% of the model\]; what the first takes is what is held against the others.
 const RATES: [u64; 12] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120];
-/// The device queues where it takes more than so many times as long.
+/// The device queues where it takes more than this many times as long.
 const KNEE: u64 = 2;
-/// So many I/Os at full speed say what a rate is like …
+/// This many I/Os at full speed say what a rate is like …
 const ENOUGH: u64 = 4_000;
 /// … but no run is shorter than that.
 const SHORTEST: Span = Span::from_ms(100);

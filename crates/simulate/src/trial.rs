@@ -38,7 +38,7 @@ pub struct Surroundings {
     pub host: HostKnobs,
     /// The host's processors; `None`: they cost nothing. Only since blk-mq.
     pub cpus: Option<HostCpus>,
-    /// Of a hundred completions that wake their owner and a sleeper for a slot, the owner runs first in so many.
+    /// Of a hundred completions that wake their owner and a sleeper for a slot, the owner runs first in this many.
     pub owner_first: Option<u32>,
     /// When processes begin.
     pub starts: Starts,
@@ -136,7 +136,7 @@ pub struct Trial {
     pub plan: Arc<Plan>,
     /// Where random numbers start.
     pub seed: u64,
-    /// The run ends after so much simulated time, if its jobs have not.
+    /// The run ends after this much simulated time, if its jobs have not.
     pub limit: Span,
 }
 

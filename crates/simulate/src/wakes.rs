@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use blksched::Instant;
 
-/// So many sources are looked at faster than a heap is kept.
+/// This many sources are looked at faster than a heap is kept.
 const FEW: usize = 4;
 
 /// The next moment of every source that has one.

@@ -129,7 +129,7 @@ fn what_makes_no_sense_is_refused_in_words() {
         ("name = \"batch{knob.fifo_batch}\"", "name = \"batch{knob.x}\"", "is nothing that it sweeps over"),
         ("low = 0.2, high = 2.0", "low = 2.0, high = 0.2", "`low` is more than `high`"),
         ("{ run = \"batch16\" }", "{ run = \"batch16\", claimed = true }", "a row that is claimed needs"),
-        ("time = \"60s\"", "time = \"60 parsecs\"", "is no value of `time`"),
+        ("time = \"60s\"", "time = \"60 parsecs\"", " is not a value of `time`"),
         ("title = \"a cat beside a dd\"", "", "lacks the key `title`"),
         ("[[workload]]\nprogram = \"cat\"", "[[workload]]\nprogram = \"cat\"\njob = \"x\"", "needs one of"),
         ("start = \"1s\"", "start = \"1s\"\nat = \"100%\"", "leaves 0.0 GiB of the disk"),

@@ -193,7 +193,9 @@ pub enum BlktraceError {
         source: io::Error,
     },
     /// These bytes begin no event.
-    #[error("event {event}: {found:#010x} is no blktrace magic number: expected {MAGIC:#010x} and version {VERSION}")]
+    #[error(
+        "event {event}: {found:#010x} is not a blktrace magic number: expected {MAGIC:#010x} and version {VERSION}"
+    )]
     Magic {
         /// Which event, from 1.
         event: usize,

@@ -61,7 +61,7 @@ pub enum Plugging {
     Never,
     /// Behind the elevator.
     Queue {
-        /// Opens at so many requests.
+        /// Opens at this many requests.
         threshold: u32,
         /// Opens after so long \[ns\].
         delay: u64,
@@ -70,14 +70,14 @@ pub enum Plugging {
     TaskQueue,
     /// Before the elevator.
     Submitter {
-        /// Handed over at so many requests.
+        /// Handed over at this many requests.
         requests: u32,
     },
     /// The same since blk-mq.
     Task {
-        /// Handed over before a request beyond so many,
+        /// Handed over before a request beyond this many,
         requests: u32,
-        /// or behind one of so many sectors.
+        /// or behind one of this many sectors.
         sectors: u32,
     },
 }
@@ -151,11 +151,11 @@ pub enum Driver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wake {
-    /// Once so many are free.
+    /// Once this many are free.
     AtFree(u32),
-    /// One for each that comes back while so many are free (2.4.20).
+    /// One for each that comes back while this many are free (2.4.20).
     One(u32),
-    /// All for each that comes back while so many are free (2.4.18).
+    /// All for each that comes back while this many are free (2.4.18).
     All(u32),
     /// At the first, with a batch of its own.
     Batcher {

@@ -322,7 +322,7 @@ pub struct Got {
     /// Its length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sectors: Option<u32>,
-    /// 2.5: so many requests were moved first.
+    /// 2.5: this many requests were moved first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
     /// What a released barrier let merge: absorbed, absorbing (ADIOS).

@@ -142,7 +142,7 @@ impl Replay {
         let recording = class.map_or(recording.clone(), |class| Arc::new(recording.of_class(class)));
         let loops = settings.count("loops");
         if !(1..=MOST_LOOPS).contains(&loops) {
-            return Err(format!("`{loops}` is no value of `loops`: expected a number from 1 to {MOST_LOOPS}"));
+            return Err(format!("`{loops}` is not a value of `loops`: expected a number from 1 to {MOST_LOOPS}"));
         }
         let recording = if loops == 1 { recording } else { Arc::new(recording.repeated(loops)) };
         let replay = Replay { name, at, settings, recording };
@@ -150,7 +150,7 @@ impl Replay {
             return Err("`skip` leaves nothing of the trace".to_owned());
         }
         if !replay.sectors_per_step().is_power_of_two() {
-            return Err("`align` is no power of two, or less than 512 bytes".to_owned());
+            return Err("`align` is not a power of two, or less than 512 bytes".to_owned());
         }
         if settings_say_zero(&replay.settings) {
             return Err("`time_scale` and `scale` are at least 1".to_owned());

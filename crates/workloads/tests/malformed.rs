@@ -8,10 +8,10 @@ use common::DISK_SECTORS;
 
 /// A line put into a good job file (it becomes line 4), where the error is, and words that it must say.
 const LINES: &[(&str, &str, &[&str])] = &[
-    ("runtme=1", "4:1", &["`runtme` is no option known here", "did you mean `runtime`?"]),
-    ("RW=read", "4:1", &["`RW` is no option known here", "did you mean `rw`?"]),
+    ("runtme=1", "4:1", &["`runtme` is not an option known here", "did you mean `runtime`?"]),
+    ("RW=read", "4:1", &["`RW` is not an option known here", "did you mean `rw`?"]),
     ("  iodpeth = 3", "4:3", &["`iodpeth`", "`iodepth`"]),
-    ("xyzzy", "4:1", &["`xyzzy` is no option known here"]),
+    ("xyzzy", "4:1", &["`xyzzy` is not an option known here"]),
     ("rw=randraed", "4:4", &["`randraed` is not a value for `rw`", "did you mean `randread`?"]),
     ("rw=READ", "4:4", &["`READ`", "expected one of read, write", "did you mean `read`?"]),
     ("rw=", "4:1", &["`rw` needs a value"]),

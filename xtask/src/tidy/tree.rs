@@ -125,7 +125,7 @@ impl Tree {
     pub fn planted(files: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();
         for (path, text) in files {
-            assert!(wanted(path), "{path} is no file that tidy reads");
+            assert!(wanted(path), "{path} is not a file that tidy reads");
             let ends = path.char_indices().filter(|&(_, c)| c == '/').map(|(at, _)| at).chain([path.len()]);
             tree.names.extend(ends.map(|end| path[..end].to_owned()));
             tree.add((*path).to_owned(), (*text).to_owned());

@@ -21,7 +21,7 @@ pub enum Keys {
     Sequential,
 }
 
-/// A queue that holds so many requests between two steps.
+/// A queue that holds this many requests between two steps.
 pub struct Load {
     queue: BlockQueue,
     queued: u32,
@@ -29,7 +29,7 @@ pub struct Load {
     now: Instant,
     random: u64,
     position: u64,
-    /// So many submit, in turn.
+    /// This many submit, in turn.
     processes: u32,
     submitted: u32,
 }

@@ -19,9 +19,9 @@ pub struct SpecError {
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: `{}` is no {}", self.column, self.word, self.what)?;
+        write!(f, "{}: unknown {} `{}`", self.column, self.what, self.word)?;
         if let Some(nearest) = &self.nearest {
-            write!(f, "; the nearest is `{nearest}`")?;
+            write!(f, "; did you mean `{nearest}`?")?;
         }
         write!(f, " (known: {})", self.known.join(", "))
     }

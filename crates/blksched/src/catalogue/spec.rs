@@ -46,7 +46,7 @@ fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecE
     choice.ok_or_else(|| SpecError {
         word: kernel.to_owned(),
         column,
-        what: format!("kernel with a {} of its own", entry.name),
+        what: format!("kernel version for {}", entry.name),
         nearest: nearest(kernel, known.iter().map(String::as_str)).map(str::to_owned),
         known,
     })
@@ -131,9 +131,9 @@ mod tests {
             assert_eq!(catalogue.parse(cost).unwrap().to_string(), cost);
         }
         let old = catalogue.parse("cfq@2.6.33+io.cost").unwrap_err().to_string();
-        assert!(old.starts_with("12: `io.cost` is no mechanism"), "{old}");
+        assert!(old.starts_with("12: `io.cost` is not a mechanism"), "{old}");
         let wide = catalogue.parse("none+io.cost=wied").unwrap_err().to_string();
-        assert!(wide.contains("the nearest is `wide`"), "{wide}");
+        assert!(wide.contains("did you mean `wide`?"), "{wide}");
         let tree = "deadline@2.5.45+order=tree";
         assert_eq!(catalogue.parse(tree).unwrap().to_string(), tree);
     }
@@ -173,12 +173,12 @@ mod tests {
         for (text, expected) in [
             (
                 "deadlien",
-                "1: `deadlien` is no elevator; the nearest is `deadline` (known: linus, noop, deadline, anticipatory, \
+                "1: unknown elevator `deadlien`; did you mean `deadline`? (known: linus, noop, deadline, anticipatory, \
                  cfq, none, mq-deadline, kyber, bfq, adios)",
             ),
-            ("deadline@2.6.30", "10: `2.6.30` is no kernel with a deadline of its own; the nearest is `2.6.33`"),
-            ("deadline@2.5.45+ordr=tree", "17: `ordr` is no mechanism of deadline@2.5.45; the nearest is `order`"),
-            ("deadline@2.5.45+order=tre", "23: `tre` is no variant of order; the nearest is `tree`"),
+            ("deadline@2.6.30", "10: unknown kernel version for deadline `2.6.30`; did you mean `2.6.33`?"),
+            ("deadline@2.5.45+ordr=tree", "17: unknown mechanism of deadline@2.5.45 `ordr`; did you mean `order`?"),
+            ("deadline@2.5.45+order=tre", "23: unknown variant of order `tre`; did you mean `tree`?"),
         ] {
             let error = Catalogue::builtin().parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

@@ -1,6 +1,6 @@
 //! io.latency: a group that misses its target makes its siblings with longer targets, or none, send less.
 //!
-//! **Rule** Each group may have so many bios on their way. Siblings share a *cookie*: whoever misses its target lowers
+//! **Rule** Each group may have this many bios on their way. Siblings share a *cookie*: whoever misses its target lowers
 //! it, and whoever then sends with another cookie than it last saw halves its depth (or raises it by a sixteenth, when
 //! the cookie has risen). At a depth of one, tasks are delayed besides.
 //! **Origin** docs/behaviour/cgroup-io.md#l: read, not recorded.
@@ -22,7 +22,7 @@ const TIMER: Span = Span::from_secs(1);
 const FORGET_AFTER: Span = Span::from_secs(5);
 /// Two changes of a cookie are so far apart.
 const BETWEEN_CHANGES: Span = Span::from_ms(500);
-/// A cookie rises on at least so many samples.
+/// A cookie rises on at least this many samples.
 const GOOD_SAMPLES: u64 = 5;
 /// A delayed task sleeps no longer.
 const LONGEST_DELAY: Span = Span::from_ms(250);

@@ -1,4 +1,4 @@
-//! io.max: no group gets more than so many bytes and I/Os per second.
+//! io.max: no group gets more than this many bytes and I/Os per second.
 //!
 //! **Rule** A bio passes its group and every group above it, one after the other; where one has no room for it, it is
 //! queued there, and its submitter goes on. Time is cut into slices of 100 ms; what a slice allows may be sent at once,
@@ -23,7 +23,7 @@ const READS_AT_ONCE: u32 = 6;
 const WRITES_AT_ONCE: u32 = 2;
 /// A timer looks no farther ahead \[slices\].
 const FARTHEST: Tick = 8;
-/// A discard counts as a write of so many bytes.
+/// A discard counts as a write of this many bytes.
 const DISCARD_BYTES: u64 = 512;
 
 /// What becomes of a bio.

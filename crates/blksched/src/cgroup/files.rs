@@ -141,7 +141,7 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FileError { file, word, column, expected, nearest } = self;
         write!(f, "{file}: column {column}: `{word}`: expected {expected}")?;
-        nearest.map_or(Ok(()), |nearest| write!(f, "; the nearest is `{nearest}`"))
+        nearest.map_or(Ok(()), |nearest| write!(f, "; did you mean `{nearest}`?"))
     }
 }
 
@@ -373,7 +373,7 @@ mod tests {
             (
                 "io.max",
                 "8:0 rpbs=1",
-                "io.max: column 5: `rpbs`: expected rbps, wbps, riops or wiops; the nearest is `rbps`",
+                "io.max: column 5: `rpbs`: expected rbps, wbps, riops or wiops; did you mean `rbps`?",
             ),
             ("io.max", "rbps=fast", "io.max: column 6: `fast`: expected a number above 0, or max"),
             ("io.max", "rbps", "io.max: column 1: `rbps`: expected KEY=VALUE"),

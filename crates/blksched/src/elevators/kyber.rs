@@ -1,4 +1,4 @@
-//! Kyber of 6.1: so many tokens for each kind of operation, and depths that follow from latencies.
+//! Kyber of 6.1: this many tokens for each kind of operation, and depths that follow from latencies.
 //!
 //! Where is the rule that…
 //!

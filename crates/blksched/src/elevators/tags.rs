@@ -40,7 +40,7 @@ impl Tags {
         }
     }
 
-    /// So many of them.
+    /// This many of them.
     pub(super) fn admission(self, tags: u32) -> Admission {
         match self {
             Tags::PerWord => Admission::Shallow(tags),

@@ -24,7 +24,7 @@ pub struct SeekHistory {
 }
 
 impl SeekHistory {
-    /// It sent a request that starts here and has so many sectors.
+    /// It sent a request that starts here and has this many sectors.
     pub fn add(&mut self, start: Sector, sectors: u32, rotational: bool) {
         let far = self.last.is_some_and(|last| start.distance(last) > FAR);
         let seek = if rotational { far } else { sectors < SHORT };

@@ -1,4 +1,4 @@
-//! Words for reasons of a scheduler that gives each kind of operation so many tokens.
+//! Words for reasons of a scheduler that gives each kind of operation this many tokens.
 
 use core::fmt;
 
@@ -49,12 +49,12 @@ pub enum Latency {
 pub enum DepthChange {
     /// Its own requests take too long in all: more of them at a time.
     OwnTargetMissed {
-        /// 99 of 100 were within so many quarters of its target (8 and more count as 8).
+        /// 99 of 100 were within this many quarters of its target (8 and more count as 8).
         quarters: u32,
     },
     /// Some domain's requests take too long in the device, and this one's are quick: fewer of them at a time.
     DeviceTooSlow {
-        /// 99 of 100 were within so many quarters of its target.
+        /// 99 of 100 were within this many quarters of its target.
         quarters: u32,
     },
 }

@@ -28,7 +28,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Room for so many numbers, so that they are put in without an allocation.
+    /// Room for this many numbers, so that they are put in without an allocation.
     pub fn reserve(&mut self, numbers: usize) {
         let wanted = (2 * numbers).next_power_of_two();
         if wanted > self.slots.len() {

@@ -26,7 +26,7 @@ pub enum Plugging {
     Never,
     /// Behind the elevator: dispatch is held back.
     Queue {
-        /// Opens when so many requests are queued.
+        /// Opens when this many requests are queued.
         threshold: u32,
         /// Opens after so long.
         delay: Span,
@@ -36,10 +36,10 @@ pub enum Plugging {
     TaskQueue,
     /// Before the elevator: a submitter's requests wait for its burst to end.
     Submitter {
-        /// Handed over when so many are collected.
+        /// Handed over when this many are collected.
         requests: u32,
     },
-    /// The same since blk-mq: handed over before a request is added to so many, or behind one so large.
+    /// The same since blk-mq: handed over before a request is added to this many, or behind one so large.
     Task {
         /// Requests.
         requests: u32,
@@ -138,7 +138,7 @@ impl Plug {
         self.collected.get(&submitter).into_iter().flat_map(|burst| burst.requests.iter().rev().copied())
     }
 
-    /// A burst of so many requests is handed over: bursts that are over leave the front.
+    /// A burst of this many requests is handed over: bursts that are over leave the front.
     fn burst_is_over(&mut self, requests: usize) {
         self.held -= requests as u32;
         if self.held == 0 {

@@ -77,7 +77,7 @@ impl Slots {
         }
     }
 
-    /// As many as blk-mq makes on a device of so many tags: those, or for an elevator twice as many, at most 256.
+    /// As many as blk-mq makes on a device of this many tags: those, or for an elevator twice as many, at most 256.
     /// Earlier eras do not ask the device.
     pub fn on_device(self, tags: u32, order: TagOrder, pool: Pool) -> Slots {
         match (self, pool) {
@@ -120,9 +120,9 @@ impl Slots {
 /// When a sleeper wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeRule {
-    /// Once so many slots are free (or all of them, if there are fewer).
+    /// Once this many slots are free (or all of them, if there are fewer).
     AtFree(u32),
-    /// Each slot that comes back while so many are free wakes the next sleeper of its direction. Whoever finds a slot
+    /// Each slot that comes back while this many are free wakes the next sleeper of its direction. Whoever finds a slot
     /// takes it, even while others sleep; a sleeper runs the whole search again with its slot in hand (2.4.20).
     One {
         /// Of half as many as there are in a direction, if that is less.
@@ -133,7 +133,7 @@ pub enum WakeRule {
         /// As above.
         free: u32,
     },
-    /// At the first free slot; it may then take so many requests within so long, even while others sleep and up to one
+    /// At the first free slot; it may then take this many requests within so long, even while others sleep and up to one
     /// and a half times `nr_requests`.
     Batcher {
         /// Requests, the one that slept included.

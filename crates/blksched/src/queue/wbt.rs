@@ -1,6 +1,6 @@
 //! Writeback throttling (blk-wbt): buffered writes are held back while reads take too long.
 //!
-//! **Rule** Writes that nobody's next step hangs on are counted, and only so many may be under way: few while reads are
+//! **Rule** Writes that nobody's next step hangs on are counted, and only this many may be under way: few while reads are
 //! near, more for who syncs or while somebody had to wait for dirty memory. Ten times a second the fastest read of the
 //! window is held against a target; too slow, and all limits are halved; else they grow back. Reads and direct writes
 //! are never held.

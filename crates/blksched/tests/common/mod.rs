@@ -19,7 +19,7 @@ pub const A: SubmitterId = SubmitterId(1);
 /// Somebody else.
 pub const B: SubmitterId = SubmitterId(2);
 
-/// So many milliseconds after the start.
+/// This many milliseconds after the start.
 pub fn ms(ms: u64) -> Instant {
     Instant::ZERO + Span::from_ms(ms)
 }

@@ -265,7 +265,7 @@ pub enum Told {
 #[derive(Clone)]
 pub struct Plain {
     pub merging: Merging,
-    /// Requests in this direction may take only so many tags per word.
+    /// Requests in this direction may take only this many tags per word.
     pub shallow: Option<(Dir, u32)>,
     /// The wish with which it answers an insert.
     pub wish: Run,

@@ -21,7 +21,7 @@ use crate::args::Goal as Named;
 pub(super) const WORTH_IT: f64 = 1.05;
 /// Priorities are kept if no more than this part of the disk's time goes to others than they ask for.
 pub(super) const KEPT: f64 = 0.10;
-/// At most so many gains and costs are said.
+/// At most this many gains and costs are said.
 const SAID: usize = 3;
 /// Nobody is to stand still longer \[ns\].
 const LONGEST_STALL: f64 = 1e9;

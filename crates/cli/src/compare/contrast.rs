@@ -24,7 +24,7 @@ pub(super) struct Contrast {
     pub(super) p: f64,
 }
 
-/// Of every scheduler after the first; Holm's correction is over all of them, and for so many looks.
+/// Of every scheduler after the first; Holm's correction is over all of them, and for this many looks.
 pub(super) fn contrasts(measured: &[Measured], looks: u32) -> Vec<Vec<Contrast>> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
     let mut all: Vec<Vec<Contrast>> = others.iter().map(|here| of(here, base)).collect();

@@ -59,7 +59,7 @@ impl Goal {
                 |_| {
                     let words: Vec<String> = Named::value_variants().iter().map(|goal| word(*goal)).collect();
                     let near = nearest(said.trim(), words.iter().map(String::as_str));
-                    let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+                    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                     let example = "as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'";
                     format!("--goal {said}: expected one of {}, or JOB: FIGURE, {example}{near}", words.join(", "))
                 },
@@ -176,7 +176,7 @@ fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
     let (name, what) = text.split_once(':').ok_or("expected JOB: FIGURE, as in db: p99 read")?;
     let row = jobs.iter().position(|job| job.name == name.trim()).ok_or_else(|| {
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-        let near = nearest(name.trim(), names.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+        let near = nearest(name.trim(), names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
         format!("no job is called `{}`{} (jobs: {})", name.trim(), near.unwrap_or_default(), names.join(", "))
     })?;
     let job = &jobs[row];
@@ -192,8 +192,12 @@ fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
         known.ok_or_else(|| {
             let words = FIGURES.iter().map(|(name, _)| *name).chain(DIRECTIONS.iter().map(|(name, _)| *name));
             let words: Vec<&str> = words.collect();
-            let near = nearest(said, words.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
-            format!("`{said}` is no figure and no direction{} (known: {})", near.unwrap_or_default(), words.join(", "))
+            let near = nearest(said, words.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+            format!(
+                "`{said}` is neither a figure nor a direction{} (known: {})",
+                near.unwrap_or_default(),
+                words.join(", ")
+            )
         })?;
     }
     let what =

@@ -36,7 +36,7 @@ iodepth=4
 const TABLES: u64 = 200;
 const MOST_ALARMS: usize = 16;
 
-/// How many tables of so many seeds raise an alarm. The tables are of other seeds, each.
+/// How many tables of this many seeds raise an alarm. The tables are of other seeds, each.
 fn alarms(scheduler: &str, disk: &str, limit_ms: u64, seeds: u64) -> usize {
     let contender = contenders("", &[scheduler.to_owned()], &[], &Catalogue::builtin()).unwrap().remove(0);
     let spec = Arc::new(blksched_disks::load(disk).unwrap());

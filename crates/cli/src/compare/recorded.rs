@@ -80,7 +80,7 @@ impl Beside {
         misses.map(|times| times.max(1.0 / times.max(f64::MIN_POSITIVE))).fold(1.0, f64::max)
     }
 
-    /// Why a scheduler that looks so many times better cannot be proposed, if so.
+    /// Why a scheduler that looks this many times better cannot be proposed, if so.
     fn forbids(&self, times: f64) -> Option<String> {
         let worst = self.worst();
         (worst >= times).then(|| {

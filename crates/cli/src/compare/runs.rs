@@ -61,7 +61,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// So many seeds more; the goal, held against the jobs that these runs had.
+    /// This many seeds more; the goal, held against the jobs that these runs had.
     pub(super) fn more(&mut self, seeds: u32, goal: Option<&str>) -> Result<Goal, Failure> {
         let scene = &self.arguments.scene;
         let trial = |contender: &Contender| self.stage.trial(scene, contender, self.limit);

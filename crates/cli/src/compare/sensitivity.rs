@@ -5,7 +5,7 @@
 //! Most ends are looked at with one seed: if the scores there are on the same side of what is worth a change as before,
 //! by twice their spread over the seeds, the verdict stands. `--sensitivity` looks at each value alone, with all seeds,
 //! and then at all values of all tables together, each at one of its ends: some draws, and for each its mirror image.
-//! Without it so many requests are simulated at most, in all, so that it costs seconds; the answer says what was left.
+//! Without it this many requests are simulated at most, in all, so that it costs seconds; the answer says what was left.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,7 +29,7 @@ use crate::list::words;
 use crate::progress::Progress;
 use crate::scene::Scene;
 
-/// So many draws of ends for all values at once.
+/// This many draws of ends for all values at once.
 const CORNERS: usize = 4;
 
 /// Every value at one of its ends, drawn, and the same with every end exchanged; always the same draws.
@@ -307,7 +307,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// So many verdicts, each with all seeds.
+    /// This many verdicts, each with all seeds.
     fn affords(&self, verdicts: usize) -> bool {
         self.spent + (verdicts * self.seeds()) as u64 * self.cost_of_a_glance() <= MOST_REQUESTS
     }
@@ -361,7 +361,7 @@ impl Search<'_> {
         Ok(action::choose(&measured, &contrasts, self.base.goal.clone(), 1).map(|action| said(&action)))
     }
 
-    /// So many seeds of those on a disk with those values; `None` if the load does not lie on it as before.
+    /// This many seeds of those on a disk with those values; `None` if the load does not lie on it as before.
     fn run(
         &mut self,
         who: &[usize],
@@ -513,7 +513,7 @@ impl Sensitivity {
     }
 }
 
-/// So many are said.
+/// This many are said.
 const SAID: usize = 3;
 
 impl Said {

@@ -32,7 +32,7 @@ pub(super) const HELD_BACK: u64 = 1 << 32;
 pub(super) const HELD_BACK_SEEDS: u32 = 8;
 /// What a knob must bring \[logarithm\].
 const WORTH_TURNING: f64 = 0.01;
-/// At most so many knobs are turned together.
+/// At most this many knobs are turned together.
 const TOGETHER: usize = 4;
 /// Seeds that say what a knob is worth while it may still be returned.
 const PRUNING_SEEDS: u32 = 4;
@@ -179,7 +179,7 @@ fn around(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<
     axes
 }
 
-/// Each value alone, at most so many: the first of every knob, then the second …
+/// Each value alone, at most this many: the first of every knob, then the second …
 fn singles(axes: &[Axis], most: usize) -> Vec<Tried> {
     let longest = axes.iter().map(|axis| axis.values.len()).max().unwrap_or(0);
     let nth = |nth: usize| axes.iter().filter_map(move |axis| Some((axis.name.clone(), *axis.values.get(nth)?)));
@@ -232,7 +232,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Bring each of them to so many seeds.
+    /// Bring each of them to this many seeds.
     fn advance(&mut self, all: &mut [Tried], seeds: u32) -> Result<(), Failure> {
         self.more_bases(seeds)?;
         let first = all.iter().map(|tried| tried.scores.len() as u32).min().unwrap_or(seeds);

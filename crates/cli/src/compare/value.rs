@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, quantity: Quantity) -> Result<f64, String> {
     let unit = unit.trim().to_lowercase();
     let unit = unit.strip_suffix("/s").unwrap_or(&unit);
     let scale = units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
-    let wrong = || format!("`{text}` is no bound: expected {example}");
+    let wrong = || format!("`{text}` is not a bound: expected {example}");
     Ok(number.parse::<f64>().map_err(|_| wrong())? * scale.ok_or_else(wrong)?)
 }
 

@@ -8,7 +8,7 @@ use super::action::{say_modes, two_modes};
 use super::contrast::{ALPHA, Contrast};
 use super::measured::{JobMeasure, Measured, Total};
 
-/// At most so many differences are said of one job.
+/// At most this many differences are said of one job.
 const SAID: usize = 2;
 /// What is not proven and looks like less is not worth a word.
 const LOOKS: f64 = 1.5;

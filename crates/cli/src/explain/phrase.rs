@@ -6,7 +6,7 @@ use blksched_simulate::story::{Batched, Leg, Part, Rule, Story, Whose};
 
 use super::names::Names;
 
-/// So many things are named in a sentence at most.
+/// This many things are named in a sentence at most.
 const MOST: usize = 5;
 
 /// As people read it.

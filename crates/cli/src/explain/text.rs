@@ -9,10 +9,10 @@ use super::blame::Rows;
 use super::phrase::{leg, rule, sentence, time, what};
 use crate::output::{Look, paragraph, render};
 
-/// So many rows of the blame table are printed beside stories, and so many without them.
+/// This many rows of the blame table are printed beside stories, and this many without them.
 const ROWS: usize = 12;
 const ALL_ROWS: usize = 60;
-/// So many stories stand first in a report.
+/// This many stories stand first in a report.
 const STORIES: usize = 10;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {

@@ -58,7 +58,7 @@ impl Around {
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let within = |least: u32, most: u32| match value.parse::<u32>() {
             Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
-            _ => Err(format!("`{value}` is no value of {name}: expected a number from {least} to {most}")),
+            _ => Err(format!("`{value}` is not a value of {name}: expected a number from {least} to {most}")),
         };
         let count = |most: u32| within(1, most);
         let host = HostKnobs::default();
@@ -156,7 +156,7 @@ impl Contender {
         let tunables = built.elevator.tunables();
         let found = tunables.find(knob).map_err(|error| {
             let around: Vec<&str> = AROUND.iter().map(|(name, _)| *name).collect();
-            let near = nearest(knob, around.iter().copied()).map(|near| format!("; the nearest is `{near}`"));
+            let near = nearest(knob, around.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
             format!("{}: {error}{} (around it: {})", self.choice, near.unwrap_or_default(), around.join(", "))
         })?;
         let raw = found.parse(value).map_err(|error| error.to_string())?;
@@ -226,7 +226,7 @@ pub(crate) fn contenders(
             let run: Vec<String> = contenders.iter().map(|contender| contender.choice.to_string()).collect();
             let names = contenders.iter().map(|contender| contender.choice.entry.name);
             let near = nearest(target, names.chain(run.iter().map(String::as_str)));
-            let near = near.map_or(String::new(), |near| format!("; the nearest is `{near}`"));
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             return Err(error(format!("no elevator `{target}` is being run{near} (being run: {})", run.join(", "))));
         }
     }

@@ -182,13 +182,14 @@ fn reading(said: &str) -> Result<(Reading, String), String> {
             "separator" => told.separator = Some(value),
             "skip_lines" => {
                 let lines = value.parse();
-                told.skip = lines.map_err(|_| format!("`{value}` is no value of `skip_lines`: expected a number"))?;
+                told.skip =
+                    lines.map_err(|_| format!("`{value}` is not a value of `skip_lines`: expected a number"))?;
             }
             "damage" => {
                 reading.damage = match value.as_str() {
                     "refused" => Damage::Refused,
                     "skipped" => Damage::Skipped,
-                    _ => return Err(format!("`{value}` is no value of `damage`: expected refused or skipped")),
+                    _ => return Err(format!("`{value}` is not a value of `damage`: expected refused or skipped")),
                 }
             }
             _ if is_replays(&key) => rest.push(format!("{key}={value}")),
@@ -255,7 +256,7 @@ fn named(name: &str) -> Result<Format, String> {
     let near =
         blksched::nearest(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
     Err(format!(
-        "`{name}` is no format: expected one of {}, or a TOML file{}",
+        "`{name}` is not a format: expected one of {}, or a TOML file{}",
         names.join(", "),
         near.unwrap_or_default()
     ))

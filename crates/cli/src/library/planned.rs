@@ -15,7 +15,7 @@ pub fn plan_size(file: &str, text: &str) -> Result<(u64, u64), Error> {
     Ok(sweep::size(file, text)?)
 }
 
-/// The runs from the one to before the other, on so many threads, in the plan's columns; sorted, so that the same runs
+/// The runs from the one to before the other, on this many threads, in the plan's columns; sorted, so that the same runs
 /// are the same table.
 ///
 /// # Errors

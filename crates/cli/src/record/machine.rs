@@ -52,7 +52,7 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
         let mut all = all.clone();
         all.sort();
         return Err(format!(
-            "`{name}` is no disk of this machine: expected one of {}{} (partitions are recorded with their disk)",
+            "`{name}` is not a disk of this machine: expected one of {}{} (partitions are recorded with their disk)",
             all.join(", "),
             near.unwrap_or_default()
         ));

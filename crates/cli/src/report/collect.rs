@@ -9,7 +9,7 @@ use blksched_simulate::story::{Happening, IoId, Leg, Onlooker, Part, Story, Stor
 use super::decisions::Decisions;
 use crate::explain::{Names, rule, sentence};
 
-/// So many of the slowest have their story in a sentence.
+/// This many of the slowest have their story in a sentence.
 pub(super) const SENTENCES: usize = 200;
 
 /// Keeps everything.

@@ -72,7 +72,7 @@ fn of_option(source: &Source<'_>, name: &str, at: usize, value: &Spanned<DeValue
     let known: Vec<_> = known.filter(|(long, _)| !NOT_HERE.contains(&long.as_str())).collect();
     let Some((_, argument)) = known.iter().find(|(long, _)| long == name) else {
         let names = || known.iter().map(|(long, _)| long.as_str()).chain(["export"]);
-        let near = nearest(name, names()).map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+        let near = nearest(name, names()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let all = names().collect::<Vec<_>>().join(", ");
         return Err(source.error(at, &format!("unknown key `{name}`{near}: expected one of {all}")));
     };

@@ -33,7 +33,7 @@ enum Scale {
 
 /// What stands in `[knobs.NAME]` besides knobs.
 pub(super) const DRAWS: &str = "draws";
-/// A range has at most so many steps or draws.
+/// A range has at most this many steps or draws.
 const MOST: u64 = 1 << 20;
 
 impl Axis {
@@ -108,7 +108,7 @@ fn range(
             }
             (word, _) if word == "log" => Scale::Log,
             (_, value) => {
-                let problem = format!("{} is no scale: expected linear or log", describe(value.get_ref()));
+                let problem = format!("{} is not a scale: expected linear or log", describe(value.get_ref()));
                 return Err(source.wrong(value.span(), problem));
             }
         },

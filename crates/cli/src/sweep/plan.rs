@@ -28,7 +28,7 @@ pub(crate) struct SweepPlan {
 struct Family {
     base: Contender,
     axes: Vec<Axis>,
-    /// So many draws of all knobs together, instead of every combination.
+    /// This many draws of all knobs together, instead of every combination.
     draws: Option<u64>,
 }
 
@@ -217,7 +217,7 @@ fn located(source: Source<'_>, value: &Value<'_>, why: Failure) -> Failure {
 fn knobs(source: Source<'_>, table: &DeTable<'_>, families: &mut [Family]) -> Result<(), Failure> {
     let Some(value) = table.get("knobs") else { return Ok(()) };
     let DeValue::Table(all) = value.get_ref() else {
-        return Err(source.wrong(value.span(), "`knobs` is no table: expected [knobs.SCHEDULER]"));
+        return Err(source.wrong(value.span(), "`knobs` is not a table: expected [knobs.SCHEDULER]"));
     };
     for (target, value) in all.iter() {
         let name: &str = target.get_ref();
@@ -306,5 +306,5 @@ fn matches(word: &str) -> Result<Vec<Vec<String>>, String> {
             loads.push(load);
         }
     }
-    if loads.is_empty() { Err(format!("`{pattern}` is no file's name")) } else { Ok(loads) }
+    if loads.is_empty() { Err(format!("`{pattern}` is not a file's name")) } else { Ok(loads) }
 }

@@ -53,7 +53,7 @@ impl<'t> Source<'t> {
             DeValue::String(text) => Ok(text.to_string()),
             DeValue::Integer(number) => Ok(number.as_str().replace('_', "")),
             DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
-            _ => Err(self.wrong(value.span(), format!("{} is no number and no text", describe(value.get_ref())))),
+            _ => Err(self.wrong(value.span(), format!("{} is not a number and no text", describe(value.get_ref())))),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'t> Source<'t> {
     pub(super) fn count(self, key: &str, value: &Value<'_>) -> Result<u64, Failure> {
         let number = value.get_ref().as_integer().and_then(|number| number.as_str().replace('_', "").parse().ok());
         number.ok_or_else(|| {
-            let problem = format!("{} is no value of `{key}`: expected a whole number", describe(value.get_ref()));
+            let problem = format!("{} is not a value of `{key}`: expected a whole number", describe(value.get_ref()));
             self.wrong(value.span(), problem)
         })
     }
@@ -69,7 +69,7 @@ impl<'t> Source<'t> {
     /// A text in quotes.
     pub(super) fn text(self, key: &str, value: &Value<'_>) -> Result<String, Failure> {
         value.get_ref().as_str().map(str::to_owned).ok_or_else(|| {
-            let problem = format!("{} is no value of `{key}`: expected a text", describe(value.get_ref()));
+            let problem = format!("{} is not a value of `{key}`: expected a text", describe(value.get_ref()));
             self.wrong(value.span(), problem)
         })
     }
@@ -88,7 +88,8 @@ impl<'t> Source<'t> {
         match value.get_ref() {
             DeValue::Array(items) if !items.is_empty() => Ok(items),
             other => {
-                let problem = format!("{} is no value of `{key}`: expected a list, as in {example}", describe(other));
+                let problem =
+                    format!("{} is not a value of `{key}`: expected a list, as in {example}", describe(other));
                 Err(self.wrong(value.span(), problem))
             }
         }

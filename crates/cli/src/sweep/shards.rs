@@ -64,7 +64,7 @@ pub(super) fn stretch(plan: &SweepPlan, costs: &[u64], shard: Shard) -> (u64, u6
 
 /// How long a pilot is.
 const PILOT: Span = Span::from_secs(1);
-/// So many bytes of a trace are an I/O: packed text and the events of one I/O differ more than formats do. A guess.
+/// This many bytes of a trace are an I/O: packed text and the events of one I/O differ more than formats do. A guess.
 const BYTES_PER_IO: u64 = 32;
 
 fn cost(plan: &SweepPlan, group: u64) -> Result<u64, Failure> {

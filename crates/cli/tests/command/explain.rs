@@ -16,7 +16,7 @@ fn explained(arguments: &[&str]) -> serde_json::Value {
 }
 
 fn number(value: &serde_json::Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 fn temporary(name: &str) -> (String, Gone) {
@@ -101,7 +101,7 @@ fn what_cannot_be_is_refused_with_what_was_expected() {
     let why = |two: &str| refused(&[&["compare", "--why", two], &SHORT[..]].concat());
     assert!(refused(&["compare", "--why", "bfq,none", "--threads", "1"]).contains("cannot be used with"));
     assert!(why("bfq").contains("expected two schedulers"));
-    assert!(why("bfq,mq-deadlin").contains("the nearest is `mq-deadline`"));
+    assert!(why("bfq,mq-deadlin").contains("did you mean `mq-deadline`?"));
     let unwritten = blksched(&[&["explain", "--perfetto", "/no/such/folder/x"], &SHORT[..]].concat());
     assert_eq!(unwritten.status.code(), Some(1));
 }

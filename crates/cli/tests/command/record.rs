@@ -22,7 +22,7 @@ fn the_commands_for_another_machine_find_their_devices_there_and_a_shell_can_rea
 #[test]
 fn what_is_no_disk_is_refused_before_anything_is_done() {
     let error = refused(&["record", "sdz9", "--time", "1s"]);
-    assert!(error.contains("`sdz9` is no disk of this machine: expected one of"), "{error}");
+    assert!(error.contains("`sdz9` is not a disk of this machine: expected one of"), "{error}");
 }
 
 /// Of the tests that record, one at a time: each looks for what is left behind.

@@ -65,7 +65,7 @@ fn writeback_throttling_is_a_knob_where_there_is_any() {
     }
     for (elevators, expected) in [
         ("none:wbt_lat_usec=-1", "expected a number from 0 to"),
-        ("none:wbt_lat_use=0", "the nearest is `wbt_lat_usec`"),
+        ("none:wbt_lat_use=0", "did you mean `wbt_lat_usec`?"),
         ("deadline@4.20:wbt_lat_usec=0", "with the schedulers of blk-mq only"),
     ] {
         let said = refused(&["compare", "--elevators", elevators]);

@@ -2,7 +2,7 @@
 //!
 //! Many jobs in one file, each with a file of its own (fio's engine `null`), or all in one file that is longer than
 //! their regions (fio's `psync` on a file of a temporary folder). Offsets and sizes that are drawn come in another
-//! order here, so jobs whose counts hang on draws are compared summed over many clones, within so many percent: about
+//! order here, so jobs whose counts hang on draws are compared summed over many clones, within this many percent: about
 //! three times by how much such sums differ between runs of fio with different seeds.
 
 use std::collections::BTreeMap;

@@ -37,7 +37,7 @@ fn io_max_caps_a_real_client_and_is_lifted_while_it_runs() {
     assert!(began.elapsed() >= least, "30 reads at 50 a second took {:?}", began.elapsed());
     assert_eq!(server.ctl(&["get", "tenants/a/io.max"]).unwrap(), "riops=50");
     let refused = server.ctl(&["set", "tenants/a/io.max", "riosp=5"]).unwrap_err();
-    assert!(refused.contains("column 1: `riosp`") && refused.contains("the nearest is `riops`"), "{refused}");
+    assert!(refused.contains("column 1: `riosp`") && refused.contains("did you mean `riops`?"), "{refused}");
     let refused = server.ctl(&["set", "queue/shares", "time"]).unwrap_err();
     assert!(refused.contains("io.max is written"), "{refused}");
     server.ctl(&["set", "tenants/a/io.max", "riops=max"]).unwrap();
@@ -98,7 +98,7 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
     for (arguments, reason) in [
         (&["--export", "a=/no/such/file"][..], "/no/such/file"),
         (&["--export", "a=mem:1M", "--export", "a=mem:1M"], "two exports are called `a`"),
-        (&["--export", "a=mem:1M,wieght=3"], "the nearest is `weight`"),
+        (&["--export", "a=mem:1M,wieght=3"], "did you mean `weight`?"),
         (&["--export", "a=mem:1M,io.max=rpbs=3"], "io.max: column 1: `rpbs`"),
         (&["--export", "a=mem:1M,io.max=rbps=3"], "export a: io.max: expected --shares scheduler"),
         (&["--export", "a=mem:1M,io.weight=3", "--shares", "scheduler"], "expected --io-cost-qos 'enable=1'"),

@@ -40,7 +40,7 @@ fn come_and_go(server: &Server, folder: &Folder, b: &str) {
     assert!(export(&["add", &format!("b={b}")]).unwrap_err().contains("already"));
     assert!(export(&["add", &format!("c={b},disk=other")]).unwrap_err().contains("has this file"));
     assert!(export(&["add", "c=/nowhere"]).unwrap_err().contains("/nowhere"));
-    assert!(export(&["add", "c=mem:1M,wieght=3"]).unwrap_err().contains("the nearest is `weight`"));
+    assert!(export(&["add", "c=mem:1M,wieght=3"]).unwrap_err().contains("did you mean `weight`?"));
     assert_eq!(server.ctl(&["get", "tenants/b/weight"]).as_deref(), Ok("300"));
 
     let mut client = server.open("b");

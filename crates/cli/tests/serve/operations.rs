@@ -156,12 +156,12 @@ fn a_configuration_file_is_checked_and_what_is_wrong_is_named_with_its_line() {
     };
     assert_eq!(check(CONFIG), (Some(0), "2 exports: understood\n".to_owned()));
     for (from, to, why) in [
-        ("depth = 4", "depht = 4", "c.toml:1:1: unknown key `depht`; the nearest is `depth`"),
+        ("depth = 4", "depht = 4", "c.toml:1:1: unknown key `depht`; did you mean `depth`?"),
         ("depth = 4", "depth = 5000", "c.toml:1:9: invalid value '5000'"),
         ("weight = 200", "weight = 0", "c.toml:9:1: weight: expected 1..=10000"),
         ("weight = 200", "io.max = \"rpbs=1\"", "c.toml:9:1: io.max: column 1: `rpbs`"),
         ("weight = 200", "io.prio.class = \"idel\"", "io.prio.class: column 1: `idel`"),
-        ("bps = \"10M\"", "bsp = 1", "c.toml:14:1: no option is called `bsp`; the nearest is `bps`"),
+        ("bps = \"10M\"", "bsp = 1", "c.toml:14:1: no option is called `bsp`; did you mean `bps`?"),
         ("path = \"mem:1M\"\nweight", "weight", "c.toml:6:1: an export without `path`"),
         ("elevator = \"mq-deadline\"", "elevator = \"mq-deadlin\"", "mq-deadline"),
         ("unix = [", "unix = ", "c.toml:3:"),

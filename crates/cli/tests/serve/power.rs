@@ -209,7 +209,7 @@ fn write_until_killed(mut client: Client, slots: &mut [Slot], numbers: &mut Numb
     }
 }
 
-/// So many power cuts; answers how much was acknowledged, and how many writes the medium had that were not.
+/// This many power cuts; answers how much was acknowledged, and how many writes the medium had that were not.
 fn cut(mounted: &Mounted, cuts: u32) -> (u32, u32) {
     let mut numbers = Numbers(7);
     let mut slots = [Slot::default(); SLOTS as usize];

@@ -67,7 +67,7 @@ impl<L: Listener, S: FnMut(Instant, Step)> Player<'_, L, S> {
         let queue = &mut self.queue;
         match call {
             Call::Submit(bio) => {
-                let bio = convert::bio_from_file(bio).ok_or_else(|| format!("{bio:?} is no bio"))?;
+                let bio = convert::bio_from_file(bio).ok_or_else(|| format!("{bio:?} is not a bio"))?;
                 (self.see)(now, Step::Submits(bio));
                 let became = queue.submit(now, bio);
                 (self.see)(now, Step::Submitted(bio, became));

@@ -102,7 +102,7 @@ impl Replayer {
         let queue = &mut self.queue;
         match call {
             Call::Submit(bio) => {
-                let bio = convert::bio_from_file(bio).ok_or_else(|| format!("{bio:?} is no bio"))?;
+                let bio = convert::bio_from_file(bio).ok_or_else(|| format!("{bio:?} is not a bio"))?;
                 queue.submit(now, bio);
             }
             Call::Next {} => {

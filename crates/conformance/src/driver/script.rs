@@ -157,9 +157,9 @@ pub enum Place {
 /// How long a bio is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// So many sectors, or the most the device takes if that is less.
+    /// This many sectors, or the most the device takes if that is less.
     Sectors(u32),
-    /// So many times the most that the device takes, and one sector.
+    /// This many times the most that the device takes, and one sector.
     Oversize(u32),
 }
 

@@ -9,7 +9,7 @@ use super::Violation;
 
 /// Rounds before the counting begins, and rounds that are counted.
 const ROUNDS: u64 = 3_000;
-/// The queue is served down to so many requests each round.
+/// The queue is served down to this many requests each round.
 const STAY_QUEUED: u32 = 48;
 
 /// Run a steady load with merging, requeues and full slots. `count` runs what it is given and says how many

@@ -14,7 +14,7 @@ pub(super) struct Said {
     pub(super) armed: Option<Instant>,
     /// None was armed again after one was cancelled.
     pub(super) cancelled: bool,
-    /// 2.5: so many requests were moved.
+    /// 2.5: this many requests were moved.
     pub(super) moved: Option<u32>,
     /// The depth that admission allowed; 0: unlimited.
     pub(super) shallow: u32,

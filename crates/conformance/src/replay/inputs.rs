@@ -246,7 +246,7 @@ impl Replayer {
 
 fn bio(add: &Add, sync: Sync) -> Result<Bio, String> {
     if add.sectors == 0 || add.sectors > u32::MAX / 2 || add.sector > u64::MAX / 2 {
-        return Err(format!("{} is no stretch of a disk: {} sectors at {}", add.id, add.sectors, add.sector));
+        return Err(format!("{} is not a stretch of a disk: {} sectors at {}", add.id, add.sectors, add.sector));
     }
     let op = match add.op {
         OpLetter::R => Op::Read,
@@ -274,7 +274,7 @@ fn bio(add: &Add, sync: Sync) -> Result<Bio, String> {
 }
 
 fn priority(text: &str) -> Result<Priority, String> {
-    let error = || format!("`{text}` is no priority: expected class/level, as in be/4");
+    let error = || format!("`{text}` is not a priority: expected class/level, as in be/4");
     let (class, level) = text.split_once('/').ok_or_else(error)?;
     let class = match class {
         "none" => Class::None,

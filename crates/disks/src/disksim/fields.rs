@@ -53,7 +53,7 @@ impl<'a, 't> Fields<'a, 't> {
             Some(Value::List(_)) => "a list".to_owned(),
             _ => "a block".to_owned(),
         };
-        self.file.invalid(at, format!("{found} is no value for `{key}`: expected {expected}"), None)
+        self.file.invalid(at, format!("{found} is not a value for `{key}`: expected {expected}"), None)
     }
 
     pub(super) fn text(&self, key: &str) -> Result<&'t str, DiskError> {

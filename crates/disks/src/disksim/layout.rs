@@ -13,9 +13,9 @@ const MOST_CYLINDERS: u64 = 10_000_000;
 /// Where spares lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sparing {
-    /// So many tracks at the end of each zone.
+    /// This many tracks at the end of each zone.
     TracksOfZone,
-    /// So many sectors at the end of each zone.
+    /// This many sectors at the end of each zone.
     Zone,
     /// At the end of each range of cylinders.
     Cylinders(u64),
@@ -107,7 +107,7 @@ pub(super) fn cylinders(model: &Fields<'_, '_>) -> Result<u32, DiskError> {
 /// Cylinders that a drive may keep for itself within the stroke that was measured.
 const TOLERANCE: u64 = 32;
 
-/// The cylinder of the last of so many sectors.
+/// The cylinder of the last of this many sectors.
 fn last_cylinder(layout: &LayoutSpec, sectors: u64) -> u64 {
     let mut left = sectors;
     for zone in &layout.zones {

@@ -100,7 +100,7 @@ impl Three {
     }
 }
 
-/// A list of so many numbers; below 0 is none.
+/// A list of this many numbers; below 0 is none.
 fn listed<const N: usize>(mechanics: &Fields<'_, '_>, key: &str) -> Result<[f64; N], DiskError> {
     let number = |(value, at): &(Value<'_>, usize)| match value {
         Value::Text(text) => text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or(*at),
@@ -131,7 +131,7 @@ pub(super) fn points(file: &File<'_>) -> Result<Points, DiskError> {
         match point.filter(|&(distance, time)| ascends(distance) && (0.0..=500.0).contains(&time)) {
             Some((distance, time)) => points.push((distance, ms(time))),
             None => {
-                let problem = format!("`{text}` is no point: expected `cylinders, ms`, distances ascending from 1");
+                let problem = format!("`{text}` is not a point: expected `cylinders, ms`, distances ascending from 1");
                 let indent = line.len() - line.trim_start().len();
                 return Err(file.invalid(begin + indent, problem, None));
             }

@@ -29,7 +29,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// No disk has so many sectors.
+    /// No disk has this many sectors.
     const EMPTY: Segment = Segment { first: u64::MAX / 2, end: u64::MAX / 2, used: 0 };
 
     /// Does a read at `start` begin in it or go on directly behind it?
@@ -39,7 +39,7 @@ impl Segment {
     }
 }
 
-/// No disk has so many sectors.
+/// No disk has this many sectors.
 const NOWHERE: u64 = u64::MAX;
 
 /// The head is following the spiral, or has stopped at the limit and waits there.

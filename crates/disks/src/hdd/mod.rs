@@ -58,7 +58,7 @@ enum Medium {
     Reading { range: (u64, u64), segment: Option<usize>, unrolled: u64, owner: SubmitterId },
     /// Writing a command's data.
     Writing,
-    /// Writing so many dirty sectors.
+    /// Writing this many dirty sectors.
     Draining { sectors: u64 },
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Queue {
     all_ready: Instant,
 }
 
-/// Stands for "not a read" in [`Queue::reads`]; no disk has so many sectors.
+/// Stands for "not a read" in [`Queue::reads`]; no disk has this many sectors.
 const NO_READ: u64 = u64::MAX;
 
 impl Queue {

@@ -51,7 +51,7 @@ impl Layout {
         Layout { rebuilding: Some((member, done)), ..self }
     }
 
-    /// The same with so many failed members.
+    /// The same with this many failed members.
     pub(super) fn without(self, failed: u32) -> Layout {
         Layout { failed, ..self }
     }

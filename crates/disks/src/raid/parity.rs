@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::Level;
 
-    /// How many pages a write of so many data pages of stripe 0, from the first column on, reads and writes.
+    /// How many pages a write of this many data pages of stripe 0, from the first column on, reads and writes.
     fn counts(level: Level, members: u32, columns: u32) -> (u32, u32) {
         let layout = Layout::new(level, members, 8, 800);
         let row = Row::new(&layout, 0);

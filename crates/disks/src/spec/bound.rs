@@ -125,7 +125,7 @@ impl RaidSpec {
         if !matches!((self.level, op), (Level::Raid5 | Level::Raid6, Op::Write | Op::WriteZeroes)) {
             return times(slowest, pieces);
         }
-        // Pages that need reading may have to let all others pass for ever; else so many for each that is held.
+        // Pages that need reading may have to let all others pass for ever; else this many for each that is held.
         let Some(bypass) = self.preread_bypass_threshold.checked_sub(1) else { return Span::MAX };
         let pages = depth * (u64::from(most_sectors) / 8 + 2);
         let passing = u64::from(self.stripe_cache_size) * (u64::from(bypass) + 1);

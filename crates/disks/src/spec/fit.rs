@@ -68,7 +68,7 @@ impl DiskSpec {
 pub(super) fn read(source: Source<'_>, document: &DeTable<'_>) -> Result<Vec<Fit>, DiskError> {
     let Some(table) = document.get("fit") else { return Ok(Vec::new()) };
     let DeValue::Table(fit) = table.get_ref() else {
-        return Err(source.invalid(table.span(), "`fit` is no table: expected [fit]".to_owned(), None));
+        return Err(source.invalid(table.span(), "`fit` is not a table: expected [fit]".to_owned(), None));
     };
     let mut fits = Vec::new();
     walk(source, document, fit, "", &mut fits)?;
@@ -107,7 +107,7 @@ fn walk(
 }
 
 fn unclear(source: Source<'_>, at: Range<usize>, key: &str, text: &str) -> DiskError {
-    let problem = format!("\"{text}\" is no range of `{key}`: expected both ends, as in \"1ms to 4ms\"");
+    let problem = format!("\"{text}\" is not a range of `{key}`: expected both ends, as in \"1ms to 4ms\"");
     source.invalid(at, problem, None)
 }
 
@@ -143,7 +143,7 @@ pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, DiskError> 
         let read = error.value.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         let permille =
             read.filter(|percent| (0.0..=100_000.0).contains(percent)).map(|percent| (percent * 10.0) as u32);
-        let problem = || format!("\"{}\" is no error: expected percents, as in \"2.8%\"", error.value);
+        let problem = || format!("\"{}\" is not an error: expected percents, as in \"2.8%\"", error.value);
         let error_permille = permille.ok_or_else(|| section.invalid(error.at.clone(), problem()))?;
         Ok(Validated { against: section.text("against")?.value, error_permille })
     };

@@ -100,7 +100,7 @@ pub struct OverheadSpec {
 pub struct LookAheadSpec {
     /// One segment of the buffer \[512-byte sectors\]; also how far it reads ahead.
     pub segment_sectors: u64,
-    /// Segments, so many streams are remembered.
+    /// Segments, this many streams are remembered.
     pub segments: u32,
     /// What is read ahead before dirty sectors are drained \[512-byte sectors\]; 0 turns the hold off.
     pub hold_sectors: u64,

@@ -154,7 +154,7 @@ pub(super) fn curve(section: &Section<'_>) -> Result<Vec<(u32, Span)>, DiskError
             Some(point) => points.push(point),
             None => {
                 let problem = format!(
-                    "\"{}\" is no point of a seek curve: expected as in \"10cyl 2.3ms\", distances ascending from 1",
+                    "\"{}\" is not a point of a seek curve: expected as in \"10cyl 2.3ms\", distances ascending from 1",
                     word.value
                 );
                 return Err(section.invalid(word.at, problem));

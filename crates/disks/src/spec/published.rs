@@ -24,7 +24,9 @@ fn published(section: &Section<'_>) -> Result<Published, DiskError> {
     };
     match read.filter(|&value| value > 0) {
         Some(value) => Ok(Published { figure, value, source: section.text("source")?.value }),
-        None => Err(section
-            .invalid(value.at, format!("\"{}\" is no value of {}: expected {expected}", value.value, figure.name()))),
+        None => Err(section.invalid(
+            value.at,
+            format!("\"{}\" is not a value of {}: expected {expected}", value.value, figure.name()),
+        )),
     }
 }

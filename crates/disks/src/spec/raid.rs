@@ -61,7 +61,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// How many of so many members may fail without loss.
+    /// How many of this many members may fail without loss.
     pub fn most_failed(self, members: u32) -> u32 {
         match self {
             Level::Raid0 => 0,

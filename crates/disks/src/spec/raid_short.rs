@@ -111,7 +111,7 @@ fn options_of(source: Source<'_>, said: &Said<'_>, mut raid: RaidSpec) -> Result
     let number = |word: &str, range: core::ops::RangeInclusive<u32>, usual: u32| {
         let Some((value, at)) = said.get(word) else { return Ok(usual) };
         let (low, high) = (range.start(), range.end());
-        let expected = format!("`{value}` is no value for `{word}`: expected a whole number from {low} to {high}");
+        let expected = format!("`{value}` is not a value for `{word}`: expected a whole number from {low} to {high}");
         value.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| wrong(at, expected))
     };
     raid.failed = number("failed", 0..=64, 0)?;
@@ -119,7 +119,7 @@ fn options_of(source: Source<'_>, said: &Said<'_>, mut raid: RaidSpec) -> Result
         let percent = value.strip_suffix('%').and_then(|number| number.parse().ok()).filter(|percent| *percent < 100);
         let expected = || {
             format!(
-                "`{value}` is no value for `rebuild`: expected how much is done, from 0% to 99%, as in `rebuild=10%`"
+                "`{value}` is not a value for `rebuild`: expected how much is done, from 0% to 99%, as in `rebuild=10%`"
             )
         };
         raid.rebuild = Some(RebuildSpec {
@@ -140,7 +140,8 @@ fn options_of(source: Source<'_>, said: &Said<'_>, mut raid: RaidSpec) -> Result
         number("preread_bypass_threshold", 0..=raid.stripe_cache_size, raid.preread_bypass_threshold)?;
     if let Some((value, at)) = said.get("chunk") {
         let sectors = units::sectors(value).filter(|sectors| (8..=65_536).contains(sectors));
-        let expected = format!("`{value}` is no value for `chunk`: expected a size from 4KiB to 32768KiB, as in 64KiB");
+        let expected =
+            format!("`{value}` is not a value for `chunk`: expected a size from 4KiB to 32768KiB, as in 64KiB");
         raid.chunk_sectors = sectors.ok_or_else(|| wrong(at, expected))?;
         raid::check_chunk(raid.level, raid.chunk_sectors).map_err(|problem| wrong(at, problem))?;
     }

@@ -295,7 +295,7 @@ impl<'t> Section<'t> {
         match read(found.get_ref()) {
             Some(value) => Ok(Located { value, at: found.span() }),
             None => {
-                let problem = format!("{} is no value for `{key}`: expected {expected}", describe(found.get_ref()));
+                let problem = format!("{} is not a value for `{key}`: expected {expected}", describe(found.get_ref()));
                 Err(self.invalid(found.span(), problem))
             }
         }

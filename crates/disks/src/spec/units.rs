@@ -24,7 +24,7 @@ impl Rate {
         self.0
     }
 
-    /// How long so many sectors take, rounded down.
+    /// How long this many sectors take, rounded down.
     pub const fn time_of(self, sectors: u64) -> Span {
         Span::from_ns((sectors as u128 * SECTOR_BYTES as u128 * 1_000_000_000 / self.0 as u128) as u64)
     }

@@ -45,12 +45,12 @@ impl Buffer {
         }
     }
 
-    /// Could it ever take so many?
+    /// Could it ever take this many?
     pub(super) fn fits(&self, sectors: u32) -> bool {
         u64::from(sectors) <= self.size_sectors
     }
 
-    /// Can it take so many now?
+    /// Can it take this many now?
     pub(super) fn has_room(&self, sectors: u32) -> bool {
         self.used_sectors + u64::from(sectors) <= self.size_sectors
     }

@@ -15,7 +15,7 @@ use crate::SsdOverheadSpec;
 /// Streams of one direction that the controller tells apart.
 const STREAMS: usize = 8;
 
-/// No disk has so many sectors.
+/// No disk has this many sectors.
 const NOWHERE: u64 = u64::MAX;
 
 /// Decoder and map.

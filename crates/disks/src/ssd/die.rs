@@ -106,7 +106,7 @@ impl Die {
         self.program.is_none() && self.pending_sectors > 0 && (some || u64::from(self.pending_sectors) >= enough)
     }
 
-    /// Have so many reads gone before it that a program is next?
+    /// Have this many reads gone before it that a program is next?
     pub(super) fn has_waited_enough(&self) -> bool {
         self.passed >= self.rule.patience
     }

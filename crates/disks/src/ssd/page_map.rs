@@ -82,7 +82,7 @@ struct Victim {
     block: u32,
     /// What it held and may still hold.
     units: Vec<u32>,
-    /// Copies per so many written units: what it held over what it gives back.
+    /// Copies per this many written units: what it held over what it gives back.
     copies: u32,
     per: u32,
     due: u32,
@@ -370,7 +370,7 @@ mod tests {
     const UNIT: u64 = 8;
     const BLOCK_UNITS: u64 = 128;
 
-    /// One die of so many blocks' worth of data.
+    /// One die of this many blocks' worth of data.
     fn map(blocks: u64, spare_percent: u32, before: Before) -> PageMap {
         let mut flash = ssd_spec("nvme-ssd").flash;
         (flash.channels, flash.dies) = (1, 1);
@@ -390,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Writes so many units; how many units were programmed for each.
+    /// Writes this many units; how many units were programmed for each.
     fn amplification(map: &mut PageMap, writes: u64, mut unit: impl FnMut() -> u64) -> f64 {
         let before = map.counts();
         for _ in 0..writes {

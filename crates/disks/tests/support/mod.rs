@@ -33,14 +33,14 @@ pub fn changed_ssd(preset: &str, change: impl FnOnce(&mut SsdSpec)) -> DiskSpec 
 pub fn ssd(spec: &DiskSpec) -> &SsdSpec {
     match &spec.model {
         Model::Ssd(ssd) => ssd,
-        other => panic!("{other:?} is no ssd"),
+        other => panic!("{other:?} is not an SSD"),
     }
 }
 
 pub fn hdd(spec: &DiskSpec) -> &HddSpec {
     match &spec.model {
         Model::Hdd(hdd) => hdd,
-        other => panic!("{other:?} is no hdd"),
+        other => panic!("{other:?} is not a hard disk"),
     }
 }
 

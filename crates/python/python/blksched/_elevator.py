@@ -61,7 +61,7 @@ def named(elevator: str | type[Elevator]) -> str:
     if isinstance(elevator, str):
         return elevator
     if not (isinstance(elevator, type) and issubclass(elevator, Elevator)):
-        raise InputError(f"{elevator!r} is no scheduler: expected a name or a class below bs.Elevator")
+        raise InputError(f"{elevator!r} is not a scheduler: expected a name or a class below bs.Elevator")
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in elevator.__name__).lower() + "-py"
     register(name, elevator)
     return name

@@ -72,7 +72,7 @@ pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], used: &[Region])
     Ok(())
 }
 
-/// So many sectors, short.
+/// This many sectors, short.
 fn bytes(sectors: u64) -> String {
     let (mut size, mut unit) = (sectors as f64 * 512.0, 0);
     while size >= 1024.0 && unit < 4 {
@@ -82,12 +82,12 @@ fn bytes(sectors: u64) -> String {
     if size >= 10.0 || size.fract() == 0.0 { format!("{size:.0} {name}") } else { format!("{size:.1} {name}") }
 }
 
-/// At most so many bars a lane; the first so much of the run that has no more.
+/// At most this many bars a lane; the first so much of the run that has no more.
 const BARS: usize = 60;
 
 pub(super) fn timeline(area: &Area<'_>, run: &Run, names: &[String]) -> Result<(), Trouble> {
     let lanes = run.lanes.len().max(1);
-    // The window: all of the run, or the middle part with so many bars.
+    // The window: all of the run, or the middle part with this many bars.
     let most = BARS * lanes;
     let (from, to) = match run.stretches.len() > most {
         true => {

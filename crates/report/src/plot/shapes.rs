@@ -71,7 +71,7 @@ pub(super) fn curves(area: &Area<'_>, runs: &[Run], title: &str) -> Result<(), T
     Ok(())
 }
 
-/// At most so many rows and columns.
+/// At most this many rows and columns.
 const MOST: usize = 6;
 
 pub(super) fn blame(area: &Area<'_>, run: &Run) -> Result<(), Trouble> {

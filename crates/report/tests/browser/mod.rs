@@ -127,7 +127,7 @@ impl Browser {
         self.settle();
     }
 
-    /// The whole page as PNG files, each so many pixels high.
+    /// The whole page as PNG files, each this many pixels high.
     pub fn shoot(&mut self, folder: &Path, name: &str) {
         const HIGH: u64 = 1500;
         let whole = self.run("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");

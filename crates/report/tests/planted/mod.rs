@@ -11,7 +11,7 @@ pub const DISK: u64 = 1 << 30;
 /// From one I/O to the next \[ns\].
 pub const GAP: u64 = 50_000;
 
-/// A run of so many I/Os.
+/// A run of this many I/Os.
 pub fn run(name: &str, ios: u64) -> Run {
     let mut run = Run {
         name: name.to_owned(),

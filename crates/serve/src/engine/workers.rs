@@ -36,7 +36,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// So many threads.
+    /// This many threads.
     ///
     /// # Errors
     /// If there can be no more threads or files.

@@ -54,7 +54,7 @@ impl Shard {
 
     fn unknown(&self, name: &str) -> String {
         let names = self.names();
-        let near = nearest(name, names.iter().map(String::as_str)).map(|near| format!("; the nearest is `{near}`"));
+        let near = nearest(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
         format!("nothing is called `{name}`{}", near.unwrap_or_default())
     }
 

@@ -94,7 +94,7 @@ impl Scene {
 
 /// A world, whatever it keeps.
 pub trait Running {
-    /// Go on until the disk has completed at least so many requests more.
+    /// Go on until the disk has completed at least this many requests more.
     fn complete(&mut self, requests: u64);
 }
 

@@ -55,7 +55,7 @@ struct Lock {
 }
 
 impl<W> Cores<W> {
-    /// So many idle ones, on a disk of so many hardware queues.
+    /// This many idle ones, on a disk of this many hardware queues.
     pub(crate) fn new(cpus: u32, scope: LockScope, hardware_queues: u32, handover: Span) -> Cores<W> {
         let idle = || Core {
             running: None,

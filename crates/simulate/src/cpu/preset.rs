@@ -58,9 +58,9 @@ impl CpuPreset {
         let found = CPU_PRESETS.iter().find(|(known, _)| *known == name);
         let (name, text) = found.ok_or_else(|| {
             let near = nearest(name, names().chain(["off"]));
-            let near = near.map_or(String::new(), |near| format!("; the nearest is `{near}`"));
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             let known: Vec<&str> = names().collect();
-            format!("`{name}` is no value of cpu: expected off, {}, or a TOML file{near}", known.join(", "))
+            format!("`{name}` is not a value of cpu: expected off, {}, or a TOML file{near}", known.join(", "))
         })?;
         CpuPreset::parse(name, text).map_err(|error| error.to_string())
     }
@@ -120,13 +120,13 @@ fn unknown(source: Source<'_>, at: &Place, word: &str) -> CpuError {
 
 fn span(source: Source<'_>, at: &Place, (key, value): (&str, &str)) -> Result<Span, CpuError> {
     let span = value.parse::<Span>().ok().filter(|span| *span <= MOST);
-    let problem = || format!("`{value}` is no value of `{key}`: expected a time up to {MOST}, as in 1.5us or 300ns");
+    let problem = || format!("`{value}` is not a value of `{key}`: expected a time up to {MOST}, as in 1.5us or 300ns");
     span.ok_or_else(|| source.complain(at, problem()))
 }
 
 fn scope(source: Source<'_>, at: &Place, value: &str) -> Result<LockScope, CpuError> {
     let found = SCOPES.into_iter().find(|(word, _)| *word == value).map(|(_, scope)| scope);
-    let problem = format!("`{value}` is no lock");
+    let problem = format!("`{value}` is not a lock");
     found.ok_or_else(|| source.unknown(at, &problem, value, SCOPES.map(|(word, _)| word)))
 }
 
@@ -164,6 +164,6 @@ mod tests {
         assert!(wrong.starts_with("mine.toml:") && wrong.contains("expected a time up to"), "{wrong}");
         let gone = CpuPreset::parse("mine.toml", "description = \"x\"\nkernel = \"6.1\"\n").unwrap_err().to_string();
         assert!(gone.contains("lacks the key `process.submit`"), "{gone}");
-        assert!(CpuPreset::builtin("epic-6.18").unwrap_err().contains("the nearest is `epyc-6.18`"));
+        assert!(CpuPreset::builtin("epic-6.18").unwrap_err().contains("did you mean `epyc-6.18`?"));
     }
 }

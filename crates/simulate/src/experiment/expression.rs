@@ -46,7 +46,7 @@ enum Reducer {
     Mean,
     Median,
     Sum,
-    /// So many values are less, or as much and before it.
+    /// This many values are less, or as much and before it.
     Nth(usize),
 }
 
@@ -280,7 +280,7 @@ impl<'t> Parser<'t> {
     fn measure(&mut self, word: &str) -> Result<Node, Misunderstood> {
         let Some(measure) = measure_of(word) else {
             let known = REDUCERS.iter().map(|(name, _)| *name).chain(measure_names()).collect();
-            return Err(Misunderstood { problem: format!("`{word}` is no measure"), known, word: word.to_owned() });
+            return Err(Misunderstood { problem: format!("`{word}` is not a measure"), known, word: word.to_owned() });
         };
         let mut words = Vec::new();
         while !self.take(')') {
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_word_that_is_no_measure_is_named_with_those_that_are() {
         let error = Expression::parse("finihs(cat)").unwrap_err();
-        assert_eq!((error.word.as_str(), error.problem.as_str()), ("finihs", "`finihs` is no measure"));
+        assert_eq!((error.word.as_str(), error.problem.as_str()), ("finihs", "`finihs` is not a measure"));
         assert!(error.known.contains(&"finish"));
         for text in ["", "1 +", "(1", "finish(cat", "finish", "finish(cat)@", "1 2", "finish(,)", "finish()"] {
             assert!(Expression::parse(text).is_err(), "{text}");

@@ -183,7 +183,7 @@ fn run(director: &Director<'_>, spec: &RunSpec, until: &[Located<String>]) -> Re
         let before = awaited.len();
         awaited.extend((0..processes.len()).filter(|&nth| fits(&pattern.value, &processes[nth])));
         if awaited.len() == before {
-            let problem = format!("`{}` is no process", pattern.value);
+            let problem = format!("`{}` is not a process", pattern.value);
             return Err(director.source.unknown(
                 &pattern.at,
                 &problem,

@@ -42,7 +42,7 @@ impl Machine {
                     let known = self.places.iter().map(|(known, _)| known.as_str());
                     return Err(source.unknown(
                         &setting.at,
-                        &format!("`{name}` is no place of the machine"),
+                        &format!("`{name}` is not a place of the machine"),
                         name,
                         known,
                     ));

@@ -177,7 +177,7 @@ impl<'t> Section<'t> {
     /// One text, or a list of them.
     pub(crate) fn texts(&self, key: &str) -> Result<Vec<Located<String>>, ExperimentError> {
         let text = |value: &Spanned<DeValue<'_>>| {
-            let problem = || format!("{} is no value for `{key}`: expected texts", describe(value.get_ref()));
+            let problem = || format!("{} is not a value for `{key}`: expected texts", describe(value.get_ref()));
             let word = value.get_ref().as_str().ok_or_else(|| self.source.complain(&value.span(), problem()))?;
             Ok(Located { value: word.to_owned(), at: value.span() })
         };
@@ -254,7 +254,7 @@ impl<'t> Section<'t> {
             DeValue::Integer(number) => number.as_str().replace('_', ""),
             DeValue::Float(number) => number.as_str().replace('_', ""),
             other => {
-                let problem = format!("{} is no value: expected a number or a text", describe(other));
+                let problem = format!("{} is not a value: expected a number or a text", describe(other));
                 return Err(self.source.complain(&value.span(), problem));
             }
         };
@@ -271,7 +271,7 @@ impl<'t> Section<'t> {
         match read(found.get_ref()) {
             Some(value) => Ok(Some(Located { value, at: found.span() })),
             None => {
-                let problem = format!("{} is no value for `{key}`: expected {expected}", describe(found.get_ref()));
+                let problem = format!("{} is not a value for `{key}`: expected {expected}", describe(found.get_ref()));
                 Err(self.source.complain(&found.span(), problem))
             }
         }

@@ -64,7 +64,7 @@ impl Rows<'_> {
         let statistic = match text("statistic")? {
             None => Statistic::Mean,
             Some(word) => Statistic::ALL.into_iter().find(|known| known.name() == word.value).ok_or_else(|| {
-                let problem = format!("`{}` is no statistic", word.value);
+                let problem = format!("`{}` is not a statistic", word.value);
                 self.source.unknown(&word.at, &problem, &word.value, Statistic::ALL.map(Statistic::name))
             })?,
         };
@@ -107,7 +107,8 @@ impl Rows<'_> {
             let (expression, places) = match inside.rsplit_once(":.") {
                 Some((expression, digits)) => {
                     let places = digits.parse::<usize>().ok().filter(|&places| places <= 9);
-                    let problem = || format!("`:.{digits}` in `{{{inside}}}` is no number of places: expected 0 to 9");
+                    let problem =
+                        || format!("`:.{digits}` in `{{{inside}}}` is not a number of places: expected 0 to 9");
                     (expression, Some(places.ok_or_else(|| self.source.complain(&say.at, problem()))?))
                 }
                 None => (inside, None),
@@ -127,7 +128,7 @@ impl Rows<'_> {
         for (pattern, at) in named.chain(run.map(|run| (run.value.as_str(), &run.at))) {
             if !self.runs.iter().any(|run| fits(pattern, &run.name)) {
                 let known = self.runs.iter().map(|run| run.name.as_str());
-                return Err(self.source.unknown(at, &format!("`{pattern}` is no run"), pattern, known));
+                return Err(self.source.unknown(at, &format!("`{pattern}` is not a run"), pattern, known));
             }
         }
         if run.is_none() && !expression.names_every_run() {
@@ -139,7 +140,7 @@ impl Rows<'_> {
                 let mut known: Vec<&str> = processes().map(String::as_str).collect();
                 known.sort_unstable();
                 known.dedup();
-                return Err(self.source.unknown(at, &format!("`{pattern}` is no process"), pattern, known));
+                return Err(self.source.unknown(at, &format!("`{pattern}` is not a process"), pattern, known));
             }
         }
         Ok(expression)

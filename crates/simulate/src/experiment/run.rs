@@ -79,7 +79,7 @@ fn outcome(mut world: World<Ear, Clerk>) -> Outcome {
 }
 
 impl Experiment {
-    /// Everything that has to be simulated with so many seeds: number of the run, seed.
+    /// Everything that has to be simulated with this many seeds: number of the run, seed.
     pub fn simulations(&self, seeds: u32) -> Vec<(usize, u64)> {
         let all = |run| (0..u64::from(seeds)).map(move |nth| (run, self.first_seed.wrapping_add(nth)));
         (0..self.runs.len()).flat_map(all).collect()

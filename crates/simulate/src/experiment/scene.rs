@@ -8,7 +8,7 @@
 //! | `disk.TABLE.KEY` | a key of that disk's file |
 //! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | what stands around the scheduler |
 //! | `host.cpus`, `host.cpu` | the host's processors, and what I/O costs them |
-//! | `time` | after so much simulated time the run ends |
+//! | `time` | after this much simulated time the run ends |
 //! | `WORKLOAD.start` | when that program begins |
 //! | `WORKLOAD.PARAMETER` | a parameter of its program, or a variable of its job file |
 
@@ -68,7 +68,7 @@ pub struct Scene {
     pub surroundings: Surroundings,
     /// The disk.
     pub disk: Arc<DiskSpec>,
-    /// The run ends after so much simulated time.
+    /// The run ends after this much simulated time.
     pub time: Span,
     workloads: Vec<Workload>,
     disk_sectors: u64,
@@ -166,7 +166,7 @@ impl Director<'_> {
         let choice = self.catalogue.parse(&elevator.value);
         let choice = choice.map_err(|e| self.source.complain(&elevator.at, format!("`{}`:{e}", elevator.value)))?;
         let time = find("time").map_or(Ok(self.time), |time| {
-            let problem = || format!("`{}` is no value of `time`: expected a time, as in 60s", time.value);
+            let problem = || format!("`{}` is not a value of `time`: expected a time, as in 60s", time.value);
             time.value.parse().map_err(|_| self.source.complain(&time.at, problem()))
         })?;
         let disk = self.disk(settings, at)?;
@@ -247,7 +247,7 @@ impl Director<'_> {
             let number = setting.value.parse::<u32>().ok().filter(|&n| n > 0);
             let number = number.ok_or_else(|| {
                 let problem =
-                    format!("`{}` is no value of `{}`: expected a whole number", setting.value, setting.address);
+                    format!("`{}` is not a value of `{}`: expected a whole number", setting.value, setting.address);
                 self.source.complain(&setting.at, problem)
             })?;
             match setting.address.strip_prefix("queue.").unwrap_or_default() {
@@ -271,7 +271,7 @@ impl Director<'_> {
             "true" => Ok(DispatchAhead::OneMore),
             "false" => Ok(DispatchAhead::Budget),
             other => {
-                let problem = format!("`{other}` is no value of `queue.peek`: expected true or false");
+                let problem = format!("`{other}` is not a value of `queue.peek`: expected true or false");
                 Err(self.source.complain(&setting.at, problem))
             }
         }
@@ -317,7 +317,7 @@ impl Director<'_> {
         let start = match own().find(|(key, _)| *key == "start") {
             None => Span::ZERO,
             Some((_, s)) => s.value.parse().map_err(|_| {
-                let problem = format!("`{}` is no value of `start`: expected a time, as in 5s", s.value);
+                let problem = format!("`{}` is not a value of `start`: expected a time, as in 5s", s.value);
                 self.source.complain(&s.at, problem)
             })?,
         };
@@ -360,13 +360,13 @@ pub(super) fn kind(
     match from {
         "program" => program(value).map(Kind::Program).ok_or_else(|| {
             let known = blksched_workloads::programs::PROGRAMS.iter().map(|program| program.name);
-            source.unknown(at, &format!("`{value}` is no program"), value, known)
+            source.unknown(at, &format!("`{value}` is not a program"), value, known)
         }),
         "builtin" => match builtin(value) {
             Some(found) => Ok(Kind::Job(Text { name: found.name.to_owned(), text: found.text.to_owned() })),
             None => {
                 let known = blksched_workloads::BUILTINS.iter().map(|known| known.name);
-                Err(source.unknown(at, &format!("`{value}` is no built-in workload"), value, known))
+                Err(source.unknown(at, &format!("`{value}` is not a built-in workload"), value, known))
             }
         },
         _ => match read(value) {

@@ -186,6 +186,6 @@ pub struct Sentence {
 pub enum Part {
     /// Words.
     Words(String),
-    /// A number, with so many decimal places; three digits if nothing is said.
+    /// A number, with this many decimal places; three digits if nothing is said.
     Number(Expression, Option<usize>),
 }

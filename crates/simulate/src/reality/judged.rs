@@ -11,7 +11,7 @@ use super::row::Row;
 const SLOW: f64 = 20.0 * 1024.0;
 /// A process that got nothing counts as if it had this \[bytes/s\].
 const NOTHING: f64 = 100.0;
-/// So many I/Os say something about a mean or a median, and so many about p99.
+/// This many I/Os say something about a mean or a median, and this many about p99.
 const FEW: u64 = 30;
 const FEW_FOR_P99: u64 = 200;
 

@@ -26,7 +26,7 @@ pub struct Bench {
     pub knobs: Vec<(String, i64)>,
     /// The kernel, as `6.18`; of a scheduler that has none of that name its latest.
     pub kernel: String,
-    /// Figures are means over so many seeds, from 1 on.
+    /// Figures are means over this many seeds, from 1 on.
     pub seeds: u64,
     /// Simulated at most.
     pub limit: Span,

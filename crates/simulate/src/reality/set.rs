@@ -27,7 +27,7 @@ pub struct Set {
     pub nr_requests: u32,
     /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
     pub cpus: u32,
-    /// Of a hundred completions that wake their owner and a sleeper, the owner ran first in so many.
+    /// Of a hundred completions that wake their owner and a sleeper, the owner ran first in this many.
     pub owner_first: Option<u32>,
     /// The job of one synchronous reader, on which the latency of the way to the disk is fitted.
     pub calibrates: String,

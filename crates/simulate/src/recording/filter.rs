@@ -40,7 +40,9 @@ impl Filter {
     /// If the value is none.
     pub fn take(&mut self, key: &str, value: &str) -> Result<bool, String> {
         let time = || {
-            value.parse::<Span>().map_err(|_| format!("`{value}` is no value of `{key}`: expected a time, as in 10s"))
+            value
+                .parse::<Span>()
+                .map_err(|_| format!("`{value}` is not a value of `{key}`: expected a time, as in 10s"))
         };
         match key {
             "device" if value == "all" => self.device = Devices::Together,
@@ -54,7 +56,9 @@ impl Filter {
                     "write" => Op::Write,
                     "discard" | "trim" => Op::Discard,
                     "flush" | "sync" => Op::Flush,
-                    _ => return Err(format!("`{value}` is no value of `op`: expected read, write, discard or flush")),
+                    _ => {
+                        return Err(format!("`{value}` is not a value of `op`: expected read, write, discard or flush"));
+                    }
                 });
             }
             _ => return Ok(false),

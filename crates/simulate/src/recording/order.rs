@@ -49,7 +49,7 @@ enum Where {
 }
 
 impl Order {
-    /// Of so many files.
+    /// Of this many files.
     pub fn of(files: usize) -> Order {
         let files = (0..files).map(|_| VecDeque::new()).collect();
         Order { files, strays: BinaryHeap::new(), first: None, waiting: 0, came: 0 }

@@ -48,7 +48,7 @@ pub fn parting(one: &[Sent], other: &[Sent]) -> Option<usize> {
     (alike < one.len() || alike < other.len()).then_some(alike)
 }
 
-/// So many reasons are kept of those heard before the command in question; the latest count.
+/// This many reasons are kept of those heard before the command in question; the latest count.
 const MOST: usize = 64;
 
 /// Looks at one decision closely: what was said since the command before it, and what it had to choose from.

@@ -17,7 +17,7 @@ use super::timeline::{CACHED, Done, Timeline, whose};
 /// Which stories are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The slowest so many; of those that the other wishes leave.
+    /// The slowest this many; of those that the other wishes leave.
     pub slowest: usize,
     /// Only the one with this number.
     pub nth: Option<u64>,
@@ -120,7 +120,7 @@ pub struct Storyteller {
 const FIRST_LOOK: usize = 4096;
 
 impl Storyteller {
-    /// One that has seen nothing yet; `flusher` is who writes back, and the disk has so many parts.
+    /// One that has seen nothing yet; `flusher` is who writes back, and the disk has this many parts.
     pub fn new(asked: Asked, flusher: SubmitterId, parts: u32) -> Storyteller {
         Storyteller {
             asked,

@@ -48,7 +48,7 @@ pub(super) struct Moment {
     pub(super) work: Work,
 }
 
-/// So many segments are kept at most (some 100 MB); what is older is forgotten.
+/// This many segments are kept at most (some 100 MB); what is older is forgotten.
 const MOST: usize = 1 << 20;
 
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use blksched::Span;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Of a hundred completions that wake a sleeper, the owner runs first in so many, on a host that nobody described.
+/// Of a hundred completions that wake a sleeper, the owner runs first in this many, on a host that nobody described.
 const OWNER_FIRST: u32 = 60;
 /// Whoever runs first does so within this.
 const SOON: core::ops::Range<u64> = 200..2_000;

@@ -62,7 +62,7 @@ struct Process {
     burst: u32,
 }
 
-/// A task that hands over more than so many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
+/// A task that hands over more than this many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
 const UNPLUGGED: u32 = 2;
 
 impl Labour {

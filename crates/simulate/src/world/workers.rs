@@ -35,7 +35,7 @@ pub(super) struct Workers {
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// The same on a host with so many processors.
+    /// The same on a host with this many processors.
     pub fn with_processors(mut self, count: u32) -> World<L, O> {
         self.processors = count;
         self

@@ -136,14 +136,14 @@ pub enum What {
         depth: u32,
         /// Words afterwards.
         words: usize,
-        /// So many returned tags make a wake-up afterwards.
+        /// This many returned tags make a wake-up afterwards.
         wake_batch: u32,
     },
     /// Another smallest depth was announced.
     MinShallow {
         /// Which.
         value: u32,
-        /// So many returned tags make a wake-up afterwards.
+        /// This many returned tags make a wake-up afterwards.
         wake_batch: u32,
     },
     /// One task of each wait queue is woken.
@@ -157,7 +157,7 @@ pub enum What {
         queue: usize,
         /// Active disks afterwards.
         users: u32,
-        /// So many returned tags make a wake-up afterwards.
+        /// This many returned tags make a wake-up afterwards.
         wake_batch: u32,
     },
     /// A disk has been idle for long.
@@ -166,7 +166,7 @@ pub enum What {
         queue: usize,
         /// Active disks afterwards.
         users: u32,
-        /// So many returned tags make a wake-up afterwards.
+        /// This many returned tags make a wake-up afterwards.
         wake_batch: u32,
         /// Who was woken, in order.
         woke: Vec<u32>,

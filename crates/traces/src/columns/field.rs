@@ -148,7 +148,7 @@ fn unknown(name: &str) -> SpecError {
     let names: Vec<&str> = ROLES.iter().map(|row| row.0).collect();
     let near = blksched::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
     let message =
-        format!("`{name}` is no column: expected one of {} or -{}", names.join(", "), near.unwrap_or_default());
+        format!("`{name}` is not a column: expected one of {} or -{}", names.join(", "), near.unwrap_or_default());
     SpecError::new(name, message)
 }
 

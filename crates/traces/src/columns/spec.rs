@@ -62,7 +62,7 @@ impl Spec {
                 [' '] => None,
                 [one] => Some(one),
                 _ => {
-                    let message = format!("`{word}` is no separator: expected a character, `tab` or `blanks`");
+                    let message = format!("`{word}` is not a separator: expected a character, `tab` or `blanks`");
                     return Err(SpecError::new(word, message));
                 }
             },

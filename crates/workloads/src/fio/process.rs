@@ -81,7 +81,7 @@ pub(crate) struct Script {
     /// The kernel's workers sleep for request slots in its place (io_uring, posixaio).
     pub offloads: bool,
     pub durable: Durable,
-    /// A flush after so many writes.
+    /// A flush after this many writes.
     pub flush_after: Option<u64>,
     /// And one at the end.
     pub flush_at_end: bool,

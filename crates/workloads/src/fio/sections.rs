@@ -41,7 +41,7 @@ enum Current {
     Job,
 }
 
-/// A file with so many problems is not a job file; the rest of it is not read.
+/// A file with this many problems is not a job file; the rest of it is not read.
 const MOST_PROBLEMS: usize = 1000;
 
 /// Several `[global]` sections add up; each holds for the jobs below it.
@@ -114,7 +114,7 @@ fn set(
 }
 
 fn unknown(key: &Word<'_>) -> Problem {
-    Problem::new(key.place.clone(), format!("`{}` is no option known here", key.text), "unknown option")
+    Problem::new(key.place.clone(), format!("`{}` is not an option known here", key.text), "unknown option")
         .did_you_mean(options::nearest_supported(key.text))
 }
 

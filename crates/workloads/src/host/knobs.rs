@@ -45,7 +45,7 @@ blksched::tunables! {
         /// How many writes the flusher has under way at most. Not a parameter of Linux, where the request slots bound
         /// it; they do here too.
         flusher_requests: u32 [Requests] = 128, 1..=65_536, blksched::Kernels::since(V2_5), sweep [8, 128, 1024];
-        /// Once it had that many, it goes on when so many of them are done. Not a parameter of Linux.
+        /// Once it had that many, it goes on when this many of them are done. Not a parameter of Linux.
         flusher_batch: u32 [Requests] = 32, 1..=65_536, blksched::Kernels::since(V2_5), sweep [1, 32];
         /// What the processor needs for a buffered read or write, whatever its length. Measured: fio 3.33, psync, a
         /// cached file, one machine; FIT.
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_wrong_word_is_told_with_the_nearest_and_a_wrong_value_with_the_range() {
         let error = |text: &str| HostKnobs::parse(text).unwrap_err().to_string();
-        assert!(error("dirty_ration=4").contains("the nearest is `dirty_ratio`"));
+        assert!(error("dirty_ration=4").contains("did you mean `dirty_ratio`?"));
         assert!(error("dirty_ratio=101").contains("expected 0%..=100%"), "{}", error("dirty_ratio=101"));
         assert!(error("memory=lots").contains("expected 64m..=64g"), "{}", error("memory=lots"));
         assert!(error("memory").contains("`` is not a value for memory"));

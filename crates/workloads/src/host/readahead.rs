@@ -143,7 +143,7 @@ impl Readahead {
         }
     }
 
-    /// The size of a first window for so many pages, a power of two.
+    /// The size of a first window for this many pages, a power of two.
     fn first_size(&self, rounded: u64) -> u64 {
         match rounded {
             n if n <= self.most / 32 => 4 * n,
@@ -152,7 +152,7 @@ impl Readahead {
         }
     }
 
-    /// The size of the window behind one of so many pages.
+    /// The size of the window behind one of this many pages.
     fn next(&self, pages: u64) -> u64 {
         match pages {
             n if n < self.most / 16 => 4 * n,

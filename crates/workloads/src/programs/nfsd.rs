@@ -50,7 +50,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "stall_every",
             kind: Kind::Count,
             default: "0",
-            doc: "one in so many times a thread loses its CPU first, drawn evenly; 0: never",
+            doc: "one in N times a thread loses its CPU first, drawn evenly; 0: never",
         },
         Parameter { name: "stall", kind: Kind::Time, default: "4ms", doc: "for so long" },
         Parameter {

@@ -28,7 +28,7 @@ pub enum Kind {
     Bytes,
     /// A time: `8ms`.
     Time,
-    /// A place on the disk: `30%` of the way inwards, or so many bytes from its beginning: `10GB`.
+    /// A place on the disk: `30%` of the way inwards, or this many bytes from its beginning: `10GB`.
     Place,
     /// One of these words.
     Word(&'static [&'static str]),
@@ -61,7 +61,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The sector, on 8-sector (4 KiB) boundaries, of a disk with so many sectors.
+    /// The sector, on 8-sector (4 KiB) boundaries, of a disk with this many sectors.
     pub fn sector(self, disk_sectors: u64) -> u64 {
         let sector = match self {
             Place::Share(share) => (disk_sectors as f64 * share) as u64,
@@ -124,7 +124,7 @@ impl Parameter {
                 _ => None,
             };
             let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            format!("`{text}` is no value of `{}`: expected {}{hint}", self.name, self.kind.expected())
+            format!("`{text}` is not a value of `{}`: expected {}{hint}", self.name, self.kind.expected())
         })
     }
 }
@@ -138,10 +138,13 @@ mod tests {
         let order = Parameter { name: "order", kind: Kind::Word(&["token", "window"]), default: "token", doc: "x" };
         assert_eq!(order.parse("window"), Ok(Value::Word("window")));
         let refused = order.parse("widnow").unwrap_err();
-        assert_eq!(refused, "`widnow` is no value of `order`: expected one of token, window; did you mean `window`?");
+        assert_eq!(
+            refused,
+            "`widnow` is not a value of `order`: expected one of token, window; did you mean `window`?"
+        );
         let think = Parameter { name: "think", kind: Kind::Time, default: "0ms", doc: "x" };
         assert_eq!(think.parse("2ms"), Ok(Value::Time(Span::from_ms(2))));
-        assert_eq!(think.parse("2"), Err("`2` is no value of `think`: expected a time, as in 8ms".to_owned()));
+        assert_eq!(think.parse("2"), Err("`2` is not a value of `think`: expected a time, as in 8ms".to_owned()));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl<'t> Said<'t> {
                 ("name", said) => read.name = Some(said.to_owned()),
                 ("start", said) => {
                     let start: Result<Span, _> = said.parse();
-                    let wrong = |_| format!("`{said}` is no value of `start`: expected a time, as in 5s");
+                    let wrong = |_| format!("`{said}` is not a value of `start`: expected a time, as in 5s");
                     read.at = Instant::ZERO + start.map_err(wrong)?;
                 }
                 own => read.own.push(own),
@@ -80,7 +80,7 @@ impl Start {
         let program = program(word).ok_or_else(|| {
             let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
             let near = nearest(word, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-            format!("`{word}` is no program: expected one of {}{}", known.join(", "), near.unwrap_or_default())
+            format!("`{word}` is not a program: expected one of {}{}", known.join(", "), near.unwrap_or_default())
         })?;
         let Said { name, at, own } = Said::read(said)?;
         let settings = Settings::of(program, own).map_err(|error| error.to_string())?;
@@ -113,13 +113,13 @@ mod tests {
     #[test]
     fn what_means_nothing_is_said_with_the_nearest_that_does() {
         for (text, expected) in [
-            ("dd-raeder", "`dd-raeder` is no program: expected one of cat, dd, "),
+            ("dd-raeder", "`dd-raeder` is not a program: expected one of cat, dd, "),
             ("dd-raeder", "did you mean `dd-reader`?"),
             ("dd:siez=1g", "the program `dd` has no parameter `siez`: expected one of size, at,"),
             ("dd:siez=1g", "did you mean `size`?"),
-            ("dd:size=far", "`far` is no value of `size`: expected a size, as in 128KiB"),
+            ("dd:size=far", "`far` is not a value of `size`: expected a size, as in 128KiB"),
             ("dd:size", "`size` sets nothing: expected PARAMETER=VALUE, as in start=5s"),
-            ("dd:start=soon", "`soon` is no value of `start`: expected a time, as in 5s"),
+            ("dd:start=soon", "`soon` is not a value of `start`: expected a time, as in 5s"),
             ("dd:name=", "`name` is empty"),
             ("dd:size=1g,size=2g", "`size=2g` says `size` again"),
             ("dd:start=1s,start=2s", "`start=2s` says `start` again"),

@@ -35,7 +35,7 @@ impl Io {
 pub enum Step {
     /// Submit it and go on.
     Start(Io),
-    /// Wait until at most so many of its I/Os are in flight.
+    /// Wait until at most this many of its I/Os are in flight.
     Await(u32),
     /// Do something else for so long.
     Think(Span),
@@ -76,7 +76,7 @@ pub enum WriteKind {
 enum State {
     /// It goes on then.
     Ready(Instant),
-    /// It waits until at most so many are in flight.
+    /// It waits until at most this many are in flight.
     Awaits(u32),
     /// It waits for anything; at this moment, if there is one, it goes on in any case.
     Listens(Option<Instant>),

@@ -13,7 +13,7 @@ const PERIODS: core::ops::RangeInclusive<u64> = 1_000..=1_000_000;
 /// What one direction must keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// So many of a million requests must be fast enough; 0: latency is not looked at.
+    /// This many of a million requests must be fast enough; 0: latency is not looked at.
     pub percentile_ppm: u64,
     /// Fast enough \[us\].
     pub latency_us: u64,
@@ -52,7 +52,7 @@ impl Qos {
         self.read.percentile_ppm > 0 || self.write.percentile_ppm > 0
     }
 
-    /// So many of a million may miss.
+    /// This many of a million may miss.
     pub(super) fn may_miss(&self) -> PerDir<u64> {
         PerDir::from_fn(|dir| MILLION.saturating_sub(self.of(dir).percentile_ppm))
     }

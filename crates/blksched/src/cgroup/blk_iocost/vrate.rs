@@ -63,7 +63,7 @@ impl Pace {
 /// What completed requests said.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
-    /// So many of a million missed.
+    /// This many of a million missed.
     missed: PerDir<u64>,
     /// The wait for slots \[% of the period\].
     slots: u64,

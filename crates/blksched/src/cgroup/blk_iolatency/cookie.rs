@@ -43,7 +43,7 @@ impl Cookie {
         self.value = self.value.saturating_sub(step).max(HIGHEST.saturating_sub(2 * q));
     }
 
-    /// Is a group with this target, and so many samples, among those that send less now?
+    /// Is a group with this target, and this many samples, among those that send less now?
     pub(super) fn throttles(&self, target: Option<Span>, samples: u64) -> bool {
         let later = match (target, self.sufferer) {
             (None, _) => true,

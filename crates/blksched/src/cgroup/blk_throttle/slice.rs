@@ -36,7 +36,7 @@ pub(super) struct Size {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,
-    /// Not before so many ticks.
+    /// Not before this many ticks.
     Wait(Tick),
 }
 
@@ -63,7 +63,7 @@ pub(super) fn length(jiffies: Jiffies) -> Tick {
     Tick::from(jiffies.hz() / 10).max(1)
 }
 
-/// What so many ticks allow.
+/// What this many ticks allow.
 fn allowed(rate: u64, ticks: Tick, jiffies: Jiffies) -> i64 {
     let allowed = u128::from(rate) * u128::from(ticks) / u128::from(jiffies.hz());
     i64::try_from(allowed).unwrap_or(i64::MAX)

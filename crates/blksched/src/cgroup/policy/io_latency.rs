@@ -34,7 +34,7 @@ pub struct IoLatencyPolicy {
 }
 
 impl IoLatencyPolicy {
-    /// On a queue of so many requests.
+    /// On a queue of this many requests.
     pub fn new(rotational: bool, nr_requests: u32) -> IoLatencyPolicy {
         IoLatencyPolicy {
             latency: IoLatency::new(rotational, nr_requests),

@@ -14,7 +14,7 @@ use crate::time::{Jiffies, Span, Tick};
 
 /// Renewed by the clock after so long.
 const OLD: Span = Span::from_ms(1500);
-/// Renewed by so many samples.
+/// Renewed by this many samples.
 const ENOUGH: u64 = 1024;
 /// How much of the samples counts \[%\].
 const KEPT: u64 = 99;
@@ -76,7 +76,7 @@ impl Model {
         *self = Model { base, slope, small, large, updated: now, samples: Samples::default() };
     }
 
-    /// What a request of so many bytes will cost \[ns\].
+    /// What a request of this many bytes will cost \[ns\].
     pub(super) fn predict(&self, bytes: u32) -> u64 {
         let beyond = u64::from(bytes.saturating_sub(SMALL)).div_ceil(1024);
         self.base.wrapping_add(self.slope.wrapping_mul(beyond))
@@ -149,7 +149,7 @@ impl Model {
     }
 }
 
-/// How much of so many samples counts.
+/// How much of this many samples counts.
 fn counted(weight: u64, all: bool) -> u64 {
     if all { weight } else { weight.wrapping_mul(KEPT) / 100 }
 }

@@ -5,7 +5,7 @@
 //! again.
 //! **Origin** docs/behaviour/adios-3.1.md#a9; the quirk (#a13, trap 8) is kept.
 
-/// A requests of at most so many bytes teaches a base, a longer one a slope.
+/// A requests of at most this many bytes teaches a base, a longer one a slope.
 pub(super) const SMALL: u32 = 4096;
 
 /// How many buckets.

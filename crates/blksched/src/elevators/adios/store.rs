@@ -91,7 +91,7 @@ impl Adios {
     }
 }
 
-/// So many numbers and nothing else.
+/// This many numbers and nothing else.
 fn numbers<const COUNT: usize>(text: &str) -> Option<[u64; COUNT]> {
     let mut words = text.split_ascii_whitespace();
     let mut found = [0; COUNT];

@@ -36,9 +36,9 @@ tunables! {
             sweep [20 * MS, 200 * MS, 2000 * MS];
         /// When a discard is due; without effect, because discards are barriers.
         lat_target_discard: Span [Ns] = Span::from_ms(8000), 0..=MAX, Kernels::since(V6_18), sweep [8000 * MS];
-        /// From so many thousand samples on a model's sums shrink as it is renewed.
+        /// From this many thousand samples on a model's sums shrink as it is renewed.
         shrink_at_kreqs: u32 [Choice] = 5000, 1..=100_000, Kernels::since(V6_18), sweep [1, 5000];
-        /// From so many GiB on a model's sums shrink as it is renewed.
+        /// From this many GiB on a model's sums shrink as it is renewed.
         shrink_at_gbytes: u32 [Choice] = 50, 1..=1000, Kernels::since(V6_18), sweep [1, 50];
         /// Sums shrink by one part in 2 to the power of this.
         shrink_resist: u32 [Choice] = 2, 1..=3, Kernels::since(V6_18), sweep [1, 2, 3];

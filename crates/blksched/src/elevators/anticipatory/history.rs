@@ -121,7 +121,7 @@ impl History {
 mod tests {
     use super::*;
 
-    /// Reads of eight sectors at these starts, each after so many ticks.
+    /// Reads of eight sectors at these starts, each after this many ticks.
     fn reader(reads: &[(u64, Tick)]) -> (History, Newcomers, Vec<Lesson>) {
         let (mut history, mut newcomers) = (History::default(), Newcomers::default());
         let lessons =

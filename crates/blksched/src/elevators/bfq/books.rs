@@ -146,7 +146,7 @@ impl Bfq {
         }
     }
 
-    /// The device is known now, and room is made for so many requests, within reason, and for the queues of a usual
+    /// The device is known now, and room is made for this many requests, within reason, and for the queues of a usual
     /// load; more have room made for them when they come.
     pub(super) fn meet_device(&mut self, call: &Call<'_, '_>) {
         let rotational = call.cx.device().rotational;

@@ -23,7 +23,7 @@ use crate::request::{RequestId, Waiter};
 
 /// The greatest budget until enough turns have been seen \[sectors\].
 pub(super) const DEFAULT_MAX: i64 = 16_384;
-/// So many budgets must have been assigned, in units of 1/256 that decay.
+/// This many budgets must have been assigned, in units of 1/256 that decay.
 const VALID: i64 = 194;
 const WRITE_BACK_COSTS: i64 = 3;
 
@@ -97,7 +97,7 @@ impl Bfq {
         self.queues[q].next.is_some_and(|next| self.cost(call, next, q) <= self.entity(q).left())
     }
 
-    /// A queue has had so many sectors.
+    /// A queue has had this many sectors.
     pub(super) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
         let queue = &mut self.queues[q];
         if queue.turn.served == 0 {

@@ -20,7 +20,7 @@ use super::terms::{Call, Jiffy, LONG_AGO};
 use crate::explain::Reason;
 use crate::request::Waiter;
 
-/// So many queues are a large burst.
+/// This many queues are a large burst.
 const LARGE: u32 = 8;
 
 /// What is known of a queue's beginning.

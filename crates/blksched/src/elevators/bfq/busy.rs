@@ -24,7 +24,7 @@ use super::terms::Call;
 use super::wf2q::{Afterwards, Return, Turn};
 use crate::explain::{Preempt, Raised};
 
-/// Who comes back within so many idle times has been thinking.
+/// Who comes back within this many idle times has been thinking.
 const IN_TIME: u64 = 3;
 
 /// A queue that was waited for has something to say about its budget.

@@ -30,7 +30,7 @@ use crate::time::Instant;
 const FOR_SEEKERS_NS: u64 = 2_000_000;
 /// The least wait for who is raised.
 const FOR_RAISED_NS: u64 = 20_000_000;
-/// So many requests of others in the device, and its queue is no longer this one's.
+/// This many requests of others in the device, and its queue is no longer this one's.
 const OTHERS_IN_DEVICE: u32 = 4;
 
 /// The idling that is on or was last.

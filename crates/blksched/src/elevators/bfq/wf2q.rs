@@ -288,7 +288,7 @@ impl Bfq {
         first_started(&self.trees, self.levels[level].classes[class as usize].active, now)
     }
 
-    /// An entity, and every group that it is in, has had so many sectors.
+    /// An entity, and every group that it is in, has had this many sectors.
     pub(super) fn serve_entity(&mut self, n: Node, sectors: i64) {
         let mut at = Some(n);
         while let Some(n) = at {

@@ -35,7 +35,7 @@ pub enum Alias {
     Behind,
 }
 
-/// Up to so many bytes wait for more to merge.
+/// Up to this many bytes wait for more to merge.
 const SMALL_BYTES: u64 = 4096;
 
 impl Cfq {

@@ -120,7 +120,7 @@ impl Cfq {
         }
     }
 
-    /// Room for so many requests, within reason, and for the queues of a usual load; more have room made for them when
+    /// Room for this many requests, within reason, and for the queues of a usual load; more have room made for them when
     /// they come.
     pub(super) fn reserve(&mut self, requests: usize) {
         let (requests, queues) = (requests.min(4096), 256);

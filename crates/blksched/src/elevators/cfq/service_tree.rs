@@ -36,7 +36,7 @@ pub enum Trees {
     /// One per class and kind of load, which share the time (`workload`); a queue leaves when its turn ends and it is
     /// empty (2.6.33).
     ByWorkload,
-    /// So many in each group, and turns are parts of `target_latency` (4.20).
+    /// This many in each group, and turns are parts of `target_latency` (4.20).
     InGroups,
 }
 
@@ -105,7 +105,7 @@ impl ServiceTrees {
         self.forest.reserve(queues);
     }
 
-    /// Trees for so many groups.
+    /// Trees for this many groups.
     pub(super) fn make_room(&mut self, groups: usize) {
         self.branches.resize(groups.max(self.branches.len()), Branch::default());
     }

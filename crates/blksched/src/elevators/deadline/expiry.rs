@@ -1,6 +1,6 @@
 //! The rule that says a request's time is up, and the order by age in which that is looked at.
 //!
-//! **Rule** A request expires so many ticks after it was queued. Only the oldest of its direction is looked at, and
+//! **Rule** A request expires this many ticks after it was queued. Only the oldest of its direction is looked at, and
 //! only when a batch begins. When two requests merge, the survivor takes the place and the time of the one that
 //! expires earlier.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.5 (reads only), #d26.4, #d26.8;

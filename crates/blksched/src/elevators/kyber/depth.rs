@@ -1,7 +1,7 @@
 //! Depths from latencies: the feedback.
 //!
 //! **Rule** If 90 of 100 requests of any domain take longer than its target *in the device*, the device has too much:
-//! each domain is resized by its total latency, to depth × quarters ÷ 4, where 99 of 100 of its requests took so many
+//! each domain is resized by its total latency, to depth × quarters ÷ 4, where 99 of 100 of its requests took this many
 //! quarters of the target. So a quick domain shrinks, to a quarter at least, and a slow one grows, to twice at most. A
 //! domain whose total latency misses its target grows by that formula in any case. Never below 1, nor above the first.
 //! While the device has too much, a domain without a new judgement goes by its last one; that is then forgotten.

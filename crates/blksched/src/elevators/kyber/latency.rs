@@ -18,7 +18,7 @@ use crate::explain::Latency;
 use crate::time::{Span, Tick};
 
 const BUCKETS: usize = 8;
-/// So many samples are always enough.
+/// This many samples are always enough.
 const ENOUGH: u32 = 500;
 /// The first bucket above the target.
 const BAD: u32 = 4;
@@ -100,7 +100,7 @@ impl Judged {
         self.0 >= BAD
     }
 
-    /// It is within so many quarters of the target; 8: it may be beyond any.
+    /// It is within this many quarters of the target; 8: it may be beyond any.
     pub(super) fn quarters(self) -> u32 {
         self.0 + 1
     }

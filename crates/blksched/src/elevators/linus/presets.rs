@@ -86,7 +86,7 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
     Box::new(Linus::new(rule, LinusTunables { read_latency, write_latency, ..defaults }))
 }
 
-/// At most so many go before a request: those that were there, and those that may pass it.
+/// At most this many go before a request: those that were there, and those that may pass it.
 fn bound(choice: &Choice) -> Bound {
     if is_on(choice, "rework") {
         return Bound {

@@ -12,9 +12,9 @@ use super::TagOrder;
 pub enum Search {
     /// Every bit.
     All,
-    /// So many of each word (6.1).
+    /// This many of each word (6.1).
     PerWord(u32),
-    /// So many of the whole map (since 6.12).
+    /// This many of the whole map (since 6.12).
     OfAll(u32),
 }
 
@@ -289,6 +289,6 @@ mod tests {
         let mut map = map(TagOrder::Lowest, 16);
         assert_eq!(map.take_many(3), [0, 1, 2]);
         assert_eq!(map.take_many(3), [4, 5, 6], "the first word has one free bit left");
-        assert!(map.take_many(5).is_empty(), "no word has so many");
+        assert!(map.take_many(5).is_empty(), "no word has this many");
     }
 }

@@ -86,7 +86,7 @@ impl TagSet {
         &self.waits
     }
 
-    /// So many returned tags make a wake-up.
+    /// This many returned tags make a wake-up.
     pub fn wake_batch(&self) -> u32 {
         self.batch
     }

@@ -17,7 +17,7 @@ pub struct WriteLimits {
 const START: u32 = 16;
 
 impl WriteLimits {
-    /// At this step (above 0: scaled down) on a device that takes so many; true if they can grow no further.
+    /// At this step (above 0: scaled down) on a device that takes this many; true if they can grow no further.
     pub(super) fn at(step: i32, queue_depth: u32, target: Span) -> (WriteLimits, bool) {
         let (max, at_max) = deepest(step, queue_depth);
         let (normal, background) = match max {

@@ -2,7 +2,7 @@
 //!
 //! **Rule**: what lies in the buffer costs a command and the interface, so two sizes tell both; several at once tell
 //! what queueing hides. After a read and a rest, what lies a distance on is a hit as far as the drive has read ahead.
-//! After reads at so many places the first is a hit as long as the drive has a segment for each.
+//! After reads at this many places the first is a hit as long as the drive has a segment for each.
 
 use blksched::{Op, Span};
 

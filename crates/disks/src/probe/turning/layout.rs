@@ -13,7 +13,7 @@ use super::zones::Rates;
 /// By so much of it a rate may miss the straight line, beyond its own spread.
 const MISSED: f64 = 0.05;
 
-/// So many neighbouring places must miss it.
+/// This many neighbouring places must miss it.
 const IN_A_ROW: usize = 3;
 
 /// What a zone's tracks need to be known.

@@ -145,7 +145,7 @@ impl Findings {
         let cylinders = self.stroke_cylinders();
         let mut points = vec![(1, shortest.value)];
         let measured = self.seeks.iter().map(|(part, measured)| ((part * cylinders) as u32, took(measured)));
-        // The shortest of so many random angles is a rough figure for short seeks.
+        // The shortest of this many random angles is a rough figure for short seeks.
         let measured = measured.filter(|(_, took)| took.spread <= ROUGH * took.value);
         let measured = measured.map(|(distance, took)| (distance, took.value));
         for (distance, time) in measured.chain([(cylinders as u32, full)]) {

@@ -52,7 +52,7 @@ pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
     let Some(found) = models.iter().find(|known| known.name == model) else {
         let names = || models.iter().map(|model| model.name.as_str());
         let problem =
-            format!("`{model}` is no model of this table (`blksched list iocost` shows all {})", models.len());
+            format!("`{model}` is not a model of this table (`blksched list iocost` shows all {})", models.len());
         return Err(complaint(name, at, problem, nearest(model, names())));
     };
     let Some(row) = row else {
@@ -66,7 +66,7 @@ pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
     match picked {
         Some((nth, figures)) => Ok(derive::toml(&format!("{model}, measurement {nth}"), figures, found.size_bytes)),
         None => {
-            let problem = format!("`#{row}` is no row of `{model}`: expected #1 to #{}", found.rows.len());
+            let problem = format!("`#{row}` is not a row of `{model}`: expected #1 to #{}", found.rows.len());
             Err(complaint(name, name.len() - row.len() - 1, problem, None))
         }
     }
@@ -118,7 +118,7 @@ mod tests {
         let wrong = error("iocost:Samsung SSD 970 PRO 512");
         assert!(wrong.contains(":1:8: ") && wrong.contains("did you mean `Samsung SSD 970 PRO 512GB`?"), "{wrong}");
         let wrong = error("iocost:Samsung SSD 870#4");
-        assert!(wrong.contains("`#4` is no row") && wrong.contains("#1 to #3"), "{wrong}");
+        assert!(wrong.contains("`#4` is not a row") && wrong.contains("#1 to #3"), "{wrong}");
         let wrong = error("iocost:rbps=1000000000,rseqiop=3");
         assert!(wrong.contains(":1:24: ") && wrong.contains("did you mean `rseqiops`?"), "{wrong}");
         assert!(error("iocost:rbps=1000000000").contains("`rseqiops` is missing"));

@@ -102,7 +102,7 @@ fn a_question_for_extents_waits_for_the_file_system_and_nobody_waits_for_it() {
     let question = Command::BlockStatus { extents: Extents::Many };
     let questions: Vec<u8> = (0..40).flat_map(|cookie| rig.request(curious, cookie, question, 0, 1 << 20)).collect();
     rig.send(curious, &questions);
-    assert_eq!(rig.under_way(asks), 16, "answers are long: so many and no more are kept");
+    assert_eq!(rig.under_way(asks), 16, "answers are long: this many and no more are kept");
     rig.ask(other, 1, WRITE, 0, 4096);
     rig.end(Ok(4096), is_write);
     assert_eq!((rig.told(other), rig.told(curious)), (vec![(1, None)], vec![]));

@@ -14,7 +14,7 @@ fn small() -> Rig {
     rig
 }
 
-/// So many requests at a time, in one go and one by one; then what else the client asks is answered too.
+/// This many requests at a time, in one go and one by one; then what else the client asks is answered too.
 fn it_goes_on(command: Command, count: u64, length: u64) {
     for one_by_one in [false, true] {
         let mut rig = small();
@@ -37,7 +37,7 @@ fn it_goes_on(command: Command, count: u64, length: u64) {
     }
 }
 
-/// So many requests at a time, and then the client has gone: nothing of it stays.
+/// This many requests at a time, and then the client has gone: nothing of it stays.
 fn it_ends(command: Command, count: u64, length: u64) {
     let mut rig = small();
     let client = rig.client(0);

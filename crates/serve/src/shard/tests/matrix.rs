@@ -25,7 +25,7 @@ pub(super) enum Asks {
     Stream,
     /// A write and a flush, and again.
     Flushes,
-    /// So many reads every second, and nothing else.
+    /// This many reads every second, and nothing else.
     Bursts(u64),
 }
 

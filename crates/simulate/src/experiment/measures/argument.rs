@@ -64,8 +64,8 @@ impl Argument {
             None => Vec::new(),
         };
         let problem = match self {
-            Argument::Window => format!("`{word}` is no stretch of time: expected one as in 10s..60s"),
-            Argument::Time => format!("`{word}` is no time: expected one as in 40ms"),
+            Argument::Window => format!("`{word}` is not a stretch of time: expected one as in 10s..60s"),
+            Argument::Time => format!("`{word}` is not a time: expected one as in 40ms"),
             _ => format!("`{word}` does not fit there"),
         };
         Err(Misunderstood { problem, known, word: word.to_owned() })

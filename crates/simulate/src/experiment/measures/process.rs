@@ -135,7 +135,7 @@ fn latency(process: &ProcessOutcome, statistic: &str) -> f64 {
     }
 }
 
-/// The least that so many percent do not exceed \[ms\].
+/// The least that this many percent do not exceed \[ms\].
 fn percentile(all_us: &[u32], percent: usize) -> f64 {
     let mut sorted = all_us.to_vec();
     sorted.sort_unstable();
@@ -148,7 +148,7 @@ fn late(all_us: &[u32], limit: Span) -> usize {
     all_us.iter().filter(|&&us| u64::from(us) * 1000 > limit.as_ns()).count()
 }
 
-/// So many reads are one moment.
+/// This many reads are one moment.
 const A_MOMENT: usize = 32;
 
 /// When the last moment was over whose reads took longer \[s\].

@@ -128,7 +128,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         Kind::Int { min: 0, max: MOST, set: |s, n| s.fsync = n },
-        "flush the disk's cache after so many writes",
+        "flush the disk's cache after this many writes",
     ),
     entry(
         "fdatasync",

@@ -86,13 +86,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "rate_min",
         &["ratemin"],
         Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.pace.rate_min = rate },
-        "give up below so many bytes per second, for reads, writes, trims",
+        "give up below this many bytes per second, for reads, writes, trims",
     ),
     entry(
         "rate_iops_min",
         &[],
         Kind::PerDdir { min: 0, max: u64::MAX, set: |s, rate| s.pace.rate_iops_min = rate },
-        "give up below so many I/Os per second, for reads, writes, trims",
+        "give up below this many I/Os per second, for reads, writes, trims",
     ),
     entry(
         "rate_cycle",

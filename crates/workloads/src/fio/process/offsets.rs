@@ -24,7 +24,7 @@ pub(crate) struct Pattern {
     pub sizes_onward: Option<Sizes>,
     /// Added behind each sequential I/O \[sectors\].
     pub stride: i64,
-    /// A random job jumps every so many I/Os.
+    /// A random job jumps every N I/Os.
     pub every: u64,
     pub sequencer: Sequencer,
     /// Share of jumps of a random job \[%\]; the others go on behind the last.
@@ -122,7 +122,7 @@ impl Offsets {
         onward.unwrap_or(&self.pattern.sizes[dir])
     }
 
-    /// A length that does not reach beyond so many sectors.
+    /// A length that does not reach beyond this many sectors.
     fn length_at(&mut self, dir: Ddir, step: Step, left: u64) -> Option<u32> {
         let mut random = self.lengths.clone();
         let length = self.sizes(dir, step).draw_within(left, &mut random);

@@ -69,7 +69,7 @@ impl Reaper {
         self.batch.depth
     }
 
-    /// From now on, at most so many.
+    /// From now on, at most this many.
     pub fn set_depth(&mut self, depth: u32) {
         let lower = |n: u32| n.min(depth).max(1);
         let Batch { submit, complete_min, complete_max, .. } = self.batch;
@@ -146,7 +146,7 @@ impl Reaper {
 mod tests {
     use super::*;
 
-    /// Completes so many, and answers how many are taken at once, call by call.
+    /// Completes this many, and answers how many are taken at once, call by call.
     fn complete(reaper: &mut Reaper, count: u64) -> Vec<usize> {
         (0..count).for_each(|tag| reaper.completed(Done { tag: Tag(tag), failed: false }));
         let mut calls = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! **Rule** A pause is due when a multiple of `thinktime_blocks` I/Os has been *taken* by the job, whose queue is
 //! filled first and which takes all that is out before it thinks; from then on it submits one, waits for it, and so
-//! on (docs/behaviour/fio-reaping.md#4). Or when so many have been submitted, and then at once
+//! on (docs/behaviour/fio-reaping.md#4). Or when this many have been submitted, and then at once
 //! (`thinktime_blocks_type=issue`). Or when `thinktime_iotime` has passed, whichever comes first; if only the latter
 //! is said, only the latter counts (tried).
 

@@ -46,7 +46,7 @@ pub(super) struct Machine {
     latency: Span,
     cpu: Span,
     jitter: Span,
-    /// One in so many times a thread stalls.
+    /// One in this many times a thread stalls.
     stall_every: u64,
     stall: Span,
     cache: Cache,
