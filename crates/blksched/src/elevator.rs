@@ -32,12 +32,12 @@ pub struct DeviceFacts {
 pub struct Cx<'a> {
     /// The time of this call.
     pub now: Instant,
-    pub(crate) books: &'a mut Books,
+    pub(crate) state: &'a mut QueueState,
     pub(crate) listener: Option<&'a mut dyn Listener>,
 }
 
-/// The queue's books, as far as an elevator has to do with them. One reference: a context is made for every question.
-pub(crate) struct Books {
+/// The queue's state, as far as an elevator has to do with them. One reference: a context is made for every question.
+pub(crate) struct QueueState {
     pub(crate) device: DeviceFacts,
     pub(crate) requests: Requests,
     pub(crate) merges: MergeIndex,
@@ -45,7 +45,7 @@ pub(crate) struct Books {
     pub(crate) wished: Run,
 }
 
-impl Books {
+impl QueueState {
     /// Nothing merges into this request any more.
     pub(crate) fn seal(&mut self, id: RequestId) {
         self.merges.forget(id);
@@ -56,28 +56,28 @@ impl Books {
 impl Cx<'_> {
     /// The device.
     pub fn device(&self) -> &DeviceFacts {
-        &self.books.device
+        &self.state.device
     }
 
     /// A live request.
     pub fn rq(&self, id: RequestId) -> &Request {
-        &self.books.requests[id]
+        &self.state.requests[id]
     }
 
     /// Nothing merges into this request any more, though it stays queued. (Issuing one does that by itself.)
     pub fn seal(&mut self, id: RequestId) {
-        self.books.seal(id);
+        self.state.seal(id);
     }
 
     /// Nothing finds this request, until it is inserted again ([`Dispatch::Reinsert`]); it may still merge then.
     pub fn hide(&mut self, id: RequestId) {
-        self.books.merges.forget(id);
+        self.state.merges.forget(id);
     }
 
     /// Wish to be run, in the calls that have no answer to say so: [`Elevator::meet`], [`Elevator::grown`],
     /// [`Elevator::absorbed`] and [`Elevator::ungroup`].
     pub fn wish(&mut self, run: Run) {
-        self.books.wished = run.max(self.books.wished);
+        self.state.wished = run.max(self.state.wished);
     }
 
     /// Is there a listener? For reasons that cost something to find out.

@@ -18,7 +18,7 @@ pub use batch::{BatchEnd, BatchStart};
 pub use budget::{Injected, Raised, RaisingEnd};
 pub use class::ClassTurn;
 pub use domain::{DepthChange, Domain, DomainTurn, Latency};
-pub use listeners::Silence;
+pub use listeners::NoListener;
 pub use service::{Charged, DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
 
 /// Hears every reason, in the order in which things happen.

@@ -65,7 +65,7 @@ pub use catalogue::{
 pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
 pub use explain::{
     BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
-    Injected, Latency, Listener, NotIdled, Preempt, Raised, RaisingEnd, Reason, ServiceType, Silence, SliceEnd,
+    Injected, Latency, Listener, NoListener, NotIdled, Preempt, Raised, RaisingEnd, Reason, ServiceType, SliceEnd,
     SliceStart, Unplug, WaitEnd,
 };
 pub use file_names::{name_of_path, path_of_name, shown_name};

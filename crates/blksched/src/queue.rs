@@ -7,8 +7,8 @@
 //!
 //! It owns the arena, keeps the contract's four rules, and is the only writer of requests. One file per mechanism.
 
-use crate::elevator::{Books, Cx, DeviceFacts, Dispatch, Elevator, Insert, Run};
-use crate::explain::{Listener, Reason, Silence, Unplug};
+use crate::elevator::{Cx, DeviceFacts, Dispatch, Elevator, Insert, QueueState, Run};
+use crate::explain::{Listener, NoListener, Reason, Unplug};
 use crate::group::Groups;
 use crate::request::{Bio, Bios, Dir, Fragment, InFlight, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
 use crate::time::Instant;
@@ -57,14 +57,14 @@ use plug::{Handover, Plug};
 use pools::Pools;
 use rq_qos::Policies;
 use sequence::Sequences;
-use slots::SlotBook;
+use slots::SlotPools;
 use tasks::Tasks;
 
 /// This many deadlines at one moment are no accident.
 const ROUNDS: u32 = 10_000;
 
 /// An elevator, its requests, and the rules around them.
-pub struct BlockQueue<L: Listener = Silence> {
+pub struct BlockQueue<L: Listener = NoListener> {
     core: Core<L>,
     elevator: Box<dyn Elevator>,
     plug: Plug,
@@ -87,14 +87,14 @@ pub struct BlockQueue<L: Listener = Silence> {
     woke: Vec<Task>,
 }
 
-/// What the queue's mechanisms share: the books, and who listens.
+/// What the queue's mechanisms share: the state, and the listener.
 struct Core<L> {
     config: QueueConfig,
-    books: Books,
+    state: QueueState,
     /// The latest moment seen; time never runs backwards for an elevator.
     clock: Instant,
     bios: Bios,
-    slots: SlotBook,
+    slots: SlotPools,
     /// Requests the elevator holds.
     queued: u32,
     listener: L,
@@ -104,17 +104,17 @@ impl<L: Listener> Core<L> {
     fn cx(&mut self, now: Instant) -> Cx<'_> {
         let listener: Option<&mut dyn Listener> =
             if self.listener.is_listening() { Some(&mut self.listener) } else { None };
-        Cx { now, books: &mut self.books, listener }
+        Cx { now, state: &mut self.state, listener }
     }
 
     /// Nothing merges into `rq` any more.
     fn seal(&mut self, rq: RequestId) {
-        self.books.seal(rq);
+        self.state.seal(rq);
     }
 
     fn explain(&mut self, now: Instant, reason: impl FnOnce(&Requests) -> Reason) {
         if self.listener.is_listening() {
-            self.listener.hear(now, reason(&self.books.requests));
+            self.listener.hear(now, reason(&self.state.requests));
         }
     }
 }
@@ -122,7 +122,7 @@ impl<L: Listener> Core<L> {
 impl BlockQueue {
     /// An empty queue that explains nothing.
     pub fn new(config: QueueConfig, elevator: Box<dyn Elevator>) -> BlockQueue {
-        BlockQueue::with_listener(config, elevator, Silence)
+        BlockQueue::with_listener(config, elevator, NoListener)
     }
 }
 
@@ -146,15 +146,15 @@ impl<L: Listener> BlockQueue<L> {
         let requests = Requests::with_capacity(config.slots.capacity());
         let core = Core {
             config,
-            books: Books { device, requests, merges, wished: Run::No },
+            state: QueueState { device, requests, merges, wished: Run::No },
             clock: config.born,
             bios: Bios::default(),
             slots: match config.slots {
                 Slots::Tags { nr_requests, era, order } => {
                     let set = TagSet::new(era, order, nr_requests.max(1), elevator.shallowest(&device));
-                    SlotBook::Tags(Box::new(Tasks::new(set)))
+                    SlotPools::Tags(Box::new(Tasks::new(set)))
                 }
-                counted => SlotBook::Pools(Box::new(Pools::new(counted))),
+                counted => SlotPools::Pools(Box::new(Pools::new(counted))),
             },
             queued: 0,
             listener,
@@ -203,7 +203,7 @@ impl<L: Listener> BlockQueue<L> {
             let Request { submitter, sectors, .. } = requests[rq];
             Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
         });
-        if self.core.books.requests[rq].op == Op::Flush {
+        if self.core.state.requests[rq].op == Op::Flush {
             match self.core.config.slots.era() {
                 Some(_) => self.sequence_flushed(now, rq, outcome),
                 None => self.flush_done(now, rq, outcome),
@@ -221,17 +221,17 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Nothing more is to be done with `rq`: its bios end, the policies hear of it, its slot comes free, in this order.
     fn end_request(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
-        let dir = self.core.books.requests[rq].dir();
+        let dir = self.core.state.requests[rq].dir();
         self.deliver(now, rq, outcome);
         self.tell_policies(now, |policy, cx| policy.done(cx, rq));
         match &mut self.core.slots {
-            SlotBook::Pools(pools) => {
+            SlotPools::Pools(pools) => {
                 pools.release(dir);
                 self.tell_woken();
             }
-            SlotBook::Tags(_) => self.return_tag(rq),
+            SlotPools::Tags(_) => self.return_tag(rq),
         }
-        self.core.books.requests.release(rq);
+        self.core.state.requests.release(rq);
     }
 
     /// The device handed a command back untried (busy, a reset): it goes again, before anything else.
@@ -242,18 +242,18 @@ impl<L: Listener> BlockQueue<L> {
         self.catch_up(now);
         let rq = self.leave_device(&command);
         self.core.explain(now, |_| Reason::Requeued { rq });
-        if self.core.books.requests[rq].op == Op::Flush {
+        if self.core.state.requests[rq].op == Op::Flush {
             self.requeue_flush(rq);
             return;
         }
         self.tell_policies(now, |policy, cx| policy.requeued(cx, rq));
         self.core.queued += 1;
         if self.passed_by(rq) {
-            self.core.books.requests.get_mut(rq).stage = Stage::Held;
+            self.core.state.requests.get_mut(rq).stage = Stage::Held;
             self.list.push_front(rq, dispatch_list::From::Bypass);
             return;
         }
-        self.core.books.requests.get_mut(rq).stage = Stage::Queued;
+        self.core.state.requests.get_mut(rq).stage = Stage::Queued;
         if self.is_orphan(rq) {
             // The present elevator has never seen it.
             self.elevator.prepare(&mut self.core.cx(now), rq);
@@ -269,7 +269,7 @@ impl<L: Listener> BlockQueue<L> {
             Some(_) => self.sequence_flush_again(rq),
             None => {
                 self.flushes.try_again(rq);
-                self.core.books.requests.release(rq);
+                self.core.state.requests.release(rq);
             }
         }
     }
@@ -358,7 +358,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The live requests.
     pub fn requests(&self) -> &Requests {
-        &self.core.books.requests
+        &self.core.state.requests
     }
 
     /// The elevator.
@@ -369,19 +369,19 @@ impl<L: Listener> BlockQueue<L> {
     /// The tags of the bios that a request carries, in the order in which they lie on the disk. (A bio that was split
     /// has its tag on every piece.)
     pub fn tags(&self, rq: RequestId) -> impl Iterator<Item = Tag> + '_ {
-        self.core.bios.tags(self.core.books.requests[rq].bios)
+        self.core.bios.tags(self.core.state.requests[rq].bios)
     }
 
     /// Requests the device has.
     pub fn in_flight(&self) -> u32 {
-        self.core.books.device.in_flight
+        self.core.state.device.in_flight
     }
 
     /// Until blk-mq: how many requests of this direction could still be made; `None`: there is no limit, or it is not
     /// counted so.
     pub fn free(&self, dir: Dir) -> Option<u32> {
         match (&self.core.slots, self.core.config.slots) {
-            (SlotBook::Pools(pools), Slots::PerDirection { .. }) => Some(pools.free(dir)),
+            (SlotPools::Pools(pools), Slots::PerDirection { .. }) => Some(pools.free(dir)),
             _ => None,
         }
     }
@@ -396,13 +396,13 @@ impl<L: Listener> BlockQueue<L> {
     /// # Panics
     /// If one is broken.
     pub fn check(&self) {
-        self.elevator.check(&self.core.books.requests);
-        let live = self.core.books.requests.len() as u32;
+        self.elevator.check(&self.core.state.requests);
+        let live = self.core.state.requests.len() as u32;
         match &self.core.slots {
-            SlotBook::Pools(pools) => pools.check(live),
-            SlotBook::Tags(tasks) => tasks.check(live),
+            SlotPools::Pools(pools) => pools.check(live),
+            SlotPools::Tags(tasks) => tasks.check(live),
         }
-        assert!(self.core.books.device.in_flight <= self.core.config.depth);
+        assert!(self.core.state.device.in_flight <= self.core.config.depth);
     }
 }
 
@@ -507,7 +507,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The elevator chose `rq`: it leaves the merge index and goes to the device.
     fn issue(&mut self, now: Instant, rq: RequestId) -> InFlight {
-        let stage = self.core.books.requests[rq].stage;
+        let stage = self.core.state.requests[rq].stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
         self.core.seal(rq);
         self.core.queued -= 1;
@@ -516,8 +516,8 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Hand the bios of a finished request back, unless their data must still be flushed.
     fn deliver(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
-        let bios = core::mem::replace(&mut self.core.books.requests.get_mut(rq).bios, Fragment::NONE);
-        let needs_flush = self.core.books.requests[rq].durability.fua && !self.core.config.limits.fua;
+        let bios = core::mem::replace(&mut self.core.state.requests.get_mut(rq).bios, Fragment::NONE);
+        let needs_flush = self.core.state.requests[rq].durability.fua && !self.core.config.limits.fua;
         if needs_flush && outcome == Outcome::Ok && self.core.config.slots.era().is_none() {
             self.flushes.after(bios);
             self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
@@ -548,9 +548,9 @@ impl<L: Listener> BlockQueue<L> {
 
     /// From now on it is queued, and found by what may join it.
     fn enlist(&mut self, now: Instant, rq: RequestId) {
-        self.core.books.requests.get_mut(rq).stage = Stage::Queued;
+        self.core.state.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
-        self.core.books.merges.admit(&self.core.books.requests, rq);
+        self.core.state.merges.admit(&self.core.state.requests, rq);
         if self.cancelled.contains(&rq) {
             // Inserted anew, and nothing may join it as before.
             self.core.seal(rq);
@@ -576,6 +576,6 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A bio as the arena keeps it.
     fn make(&mut self, now: Instant, bio: &Bio, fragment: Fragment) -> RequestId {
-        self.core.books.requests.make(now, bio, fragment)
+        self.core.state.requests.make(now, bio, fragment)
     }
 }

@@ -1,7 +1,7 @@
 //! Drives a block queue through arbitrary operations, in every surrounding it knows.
 //!
 //! One driver serves the property tests, the fuzz targets and anyone's own elevator: bytes become a [`Script`], a
-//! [`Run`] plays it, and an [`Audience`] sees all that happened. The same script always plays the same way.
+//! [`Run`] plays it, and an [`RunObserver`] sees all that happened. The same script always plays the same way.
 
 mod decode;
 mod run;
@@ -10,6 +10,6 @@ mod seen;
 mod trace;
 
 pub use run::Run;
-pub use script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
-pub use seen::{Audience, Ears, Seen, View};
+pub use script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};
+pub use seen::{KeepingListener, RunObserver, Seen, View};
 pub use trace::TraceHash;

@@ -16,12 +16,12 @@ use core::cell::Cell;
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use blksched::{Bound, Catalogue, Elevator, Entry, Instant, Reason, Silence};
+use blksched::{Bound, Catalogue, Elevator, Entry, Instant, NoListener, Reason};
 
-use crate::driver::{Ears, Run, Script, TraceHash};
+use crate::driver::{KeepingListener, Run, Script, TraceHash};
 
 mod calls;
-mod court;
+mod checker;
 #[cfg(test)]
 mod court_tests;
 mod data;
@@ -35,7 +35,7 @@ mod watched;
 pub use knobs::check as check_knobs;
 pub use steady::check as check_steady;
 
-use court::Court;
+use checker::Checker;
 
 /// A broken law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,7 +90,7 @@ pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, bound: Bound, script: &Script
     let first = run(make, bound, script, Vec::<(Instant, Reason)>::new())?;
     let again = run(make, bound, script, Vec::<(Instant, Reason)>::new())?;
     same("same script, same trace", "run twice", first, again)?;
-    let unheard = run(make, bound, script, Silence)?;
+    let unheard = run(make, bound, script, NoListener)?;
     same("listener on or off, same trace", "run with nobody listening", first, unheard)?;
     Ok(first)
 }
@@ -135,18 +135,18 @@ fn same(law: &'static str, how: &str, first: TraceHash, second: TraceHash) -> Re
     Err(Violation::new(law, format!("the trace was {first}, and {second} when {how}")))
 }
 
-/// One run before the court; a panic is a broken invariant.
-fn run<L: Ears>(
+/// One run before the checker; a panic is a broken invariant.
+fn run<L: KeepingListener>(
     make: &dyn Fn() -> Box<dyn Elevator>,
     bound: Bound,
     script: &Script,
     listener: L,
 ) -> Result<TraceHash, Violation> {
     let at = Cell::new(0);
-    let (mut court, bench) = Court::new(bound, listener.is_listening(), script.config.limits.volatile_cache);
+    let (mut checker, bench) = Checker::new(bound, listener.is_listening(), script.config.limits.volatile_cache);
     let watched = |successor| bench.elevator(successor, make);
-    let played = catch_unwind(AssertUnwindSafe(|| Run::new(script, &watched, listener, &mut court).play(&at)));
-    let result = played.unwrap_or_else(|panic| Err(court.verdict_on(&*panic)));
+    let played = catch_unwind(AssertUnwindSafe(|| Run::new(script, &watched, listener, &mut checker).play(&at)));
+    let result = played.unwrap_or_else(|panic| Err(checker.verdict_on(&*panic)));
     result.map_err(|violation| {
         let place = Place { step: Some(at.get()), ..violation.place };
         Violation { place, ..violation }

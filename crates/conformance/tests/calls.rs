@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use blksched::{
-    Bio, Catalogue, Class, Durability, Group, GroupId, InFlight, Instant, Next, Outcome, Priority, QueueConfig, Sector,
-    Silence, Slots, Span, SubmitterId,
+    Bio, Catalogue, Class, Durability, Group, GroupId, InFlight, Instant, Next, NoListener, Outcome, Priority,
+    QueueConfig, Sector, Slots, Span, SubmitterId,
 };
 use blksched_conformance::calls::{LoggedQueue, replay};
 use blksched_traces::call_log::{Answer, Call, CallLog, Delivery, Record};
@@ -17,7 +17,7 @@ fn recorded(elevator: &str, seed: u64) -> CallLog {
     let sink = Box::new(move |record: &Record| sink.lock().unwrap().push(record.clone()));
     let config = QueueConfig { depth: 4, slots: Slots::LINUX_6_1.with_nr_requests(32), ..QueueConfig::default() };
     let choice = catalogue.parse(elevator).unwrap();
-    let mut queue = LoggedQueue::new(config, &choice, Silence, Some(sink));
+    let mut queue = LoggedQueue::new(config, &choice, NoListener, Some(sink));
     let header = queue.header().clone();
     let mut state = seed;
     let mut draw = |below: u64| {

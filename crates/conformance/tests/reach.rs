@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use blksched::{Catalogue, Elevator, Instant, Reason};
-use blksched_conformance::driver::{Audience, Run, Script, Seen, Successor};
+use blksched_conformance::driver::{Run, RunObserver, Script, Seen, Successor};
 use blksched_conformance::laws::Violation;
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use std::cell::Cell;
 #[derive(Default)]
 struct Naturalist(BTreeSet<String>);
 
-impl Audience for Naturalist {
+impl RunObserver for Naturalist {
     fn see(&mut self, _now: Instant, seen: &Seen<'_>) -> Result<(), Violation> {
         let kind = |text: String| text.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
         self.0.insert(match seen {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use blksched::{Catalogue, Choice, GroupId, Limits, Plugging, QueueConfig, Sector, Silence};
+use blksched::{Catalogue, Choice, GroupId, Limits, NoListener, Plugging, QueueConfig, Sector};
 use blksched_conformance::calls::LoggedQueue;
 use blksched_disks::Disk;
 use blksched_nbd::Export;
@@ -15,7 +15,7 @@ use crate::claims::Claims;
 use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::engine;
 use crate::layout::Layout;
-use crate::orders::Desk;
+use crate::orders::ControlHandle;
 use crate::policies::{self, Setting};
 use crate::record::{self, Log, Trace};
 use crate::shard::{Parts, Shard};
@@ -29,7 +29,7 @@ pub struct Running {
     /// Its disk.
     pub name: String,
     /// Where orders are given.
-    pub desk: Desk,
+    pub desk: ControlHandle,
     /// Its thread.
     pub thread: JoinHandle<Result<(), ServeError>>,
     /// What lies where on it.
@@ -48,7 +48,7 @@ pub struct Place {
 }
 
 /// Everything that serves.
-pub struct House {
+pub struct Serving {
     /// The exports, as clients see them, in the configuration's order.
     pub exports: Vec<Export>,
     /// Where each is served.
@@ -75,7 +75,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// If an export cannot be opened, a knob or weight does not fit, or a thread cannot start.
-pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, ServeError> {
+pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<Serving, ServeError> {
     check(config)?;
     policies::check(config).map_err(ServeError::Config)?;
     let mut plans: Vec<Plan> = Vec::new();
@@ -99,7 +99,7 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<House, S
     }
     let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
     let open = vec![true; exports.len()];
-    Ok(House { exports, places, shards, open, claims, catalogue: catalogue.clone() })
+    Ok(Serving { exports, places, shards, open, claims, catalogue: catalogue.clone() })
 }
 
 fn check(config: &ServerConfig) -> Result<(), ServeError> {
@@ -171,7 +171,7 @@ impl Plan {
         let largest_piece = largest_piece(config, &queue)?;
         let trace = config.record.as_deref().map(|directory| Trace::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
-        let (desk, orders, bell) = Desk::new().map_err(ServeError::system("making an eventfd"))?;
+        let (desk, orders, bell) = ControlHandle::new().map_err(ServeError::system("making an eventfd"))?;
         let (setting, disk_files) = (Setting::of(config), config.disk_files.clone());
         let (elevator, knobs) = (config.elevator.clone(), config.knobs.clone());
         let (catalogue, kind, patience, disk) = (catalogue.clone(), config.engine, config.patience, name.clone());
@@ -255,9 +255,9 @@ fn queue_config(config: &ServerConfig, tenants: &[Tenant]) -> QueueConfig {
 
 /// A queue that is logged if there is a log.
 fn logged_queue(config: QueueConfig, elevator: &Choice, log: Option<Log>) -> LoggedQueue {
-    let Some(mut log) = log else { return LoggedQueue::new(config, elevator, Silence, None) };
+    let Some(mut log) = log else { return LoggedQueue::new(config, elevator, NoListener, None) };
     // The header is the queue's own; it is there before the first call.
-    let unlogged = LoggedQueue::new(config, elevator, Silence, None);
+    let unlogged = LoggedQueue::new(config, elevator, NoListener, None);
     log.line(&record::header(&unlogged));
-    LoggedQueue::new(config, elevator, Silence, Some(Box::new(move |record| log.line(&record.to_json()))))
+    LoggedQueue::new(config, elevator, NoListener, Some(Box::new(move |record| log.line(&record.to_json()))))
 }

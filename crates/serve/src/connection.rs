@@ -8,7 +8,7 @@ use blksched::{Instant, SubmitterId};
 use blksched_nbd::{Errno, Request, RequestReader};
 
 use crate::buffer::Buffer;
-use crate::mail::Mail;
+use crate::mail::TxQueue;
 
 /// How much is received at a time \[bytes\].
 pub const INBOX: usize = 64 << 10;
@@ -56,7 +56,7 @@ pub struct Connection {
     /// Why nothing more of the inbox is understood.
     pub waits_for: WaitsFor,
     /// What is to go out next; none while it is under way.
-    pub mail: Option<Mail>,
+    pub mail: Option<TxQueue>,
     /// Requests that are done and not yet answered.
     pub ready: VecDeque<u32>,
     /// Requests under way, those in `ready` included.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use crate::assemble::{House, Running};
+use crate::assemble::{Running, Serving};
 use crate::config::ServerConfig;
 use crate::orders::{Change, Leave, Order, Question};
 
@@ -61,7 +61,7 @@ fn export(rest: &str) -> Result<Question, String> {
 }
 
 /// The answer to a line: with one disk its names stand as they are, with several each begins with its disk's.
-pub fn answer(line: &str, house: &mut House, config: &mut ServerConfig) -> String {
+pub fn answer(line: &str, house: &mut Serving, config: &mut ServerConfig) -> String {
     let question = read(line);
     let change = question.as_ref().ok().and_then(|question| house.change(question, config));
     let answer = change.unwrap_or_else(|| question.and_then(|question| look(&house.shards, question)));

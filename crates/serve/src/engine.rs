@@ -11,7 +11,7 @@ use std::time::Duration;
 use blksched_nbd::reply::Extent;
 
 use crate::buffer::Buffer;
-use crate::mail::Mail;
+use crate::mail::TxQueue;
 
 mod registered;
 mod threads;
@@ -52,7 +52,7 @@ pub enum Io {
     /// Receive into a part of a buffer.
     Receive(Arc<OwnedFd>, Buffer, Fill),
     /// Send all of it.
-    Send(Arc<OwnedFd>, Mail),
+    Send(Arc<OwnedFd>, TxQueue),
     /// Read from a file at this offset, one part after the other.
     Read(Arc<OwnedFd>, u64, Vec<Part>),
     /// Write to a file at this offset.

@@ -3,7 +3,7 @@
 //! **Rule** An export's number is its own for ever, as clients in their handshakes may have been told it. One that is
 //! removed is closed: no client sees it.
 
-use crate::assemble::{House, Place, Plan, Running};
+use crate::assemble::{Place, Plan, Running, Serving};
 use crate::backend::{Backend, new_size};
 use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::control;
@@ -11,7 +11,7 @@ use crate::orders::{Change, Leave, Question};
 use crate::policies::{Files, Setting};
 use blksched::nearest;
 
-impl House {
+impl Serving {
     /// The export with this name, if it is open.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.exports.iter().enumerate().position(|(at, export)| self.open[at] && export.name == name)

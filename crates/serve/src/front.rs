@@ -14,13 +14,13 @@ use slab::Slab;
 
 use crate::ServeError;
 use crate::access::may_open;
-use crate::assemble::{House, Running};
+use crate::assemble::{Running, Serving};
 use crate::captive::Captive;
 use crate::config::ServerConfig;
 use crate::connection::Who;
 use crate::control;
-use crate::handshaking::{End, Guest, Next};
-use crate::listen::{Door, Knock, bind_unix};
+use crate::handshaking::{End, HandshakingClient, Next};
+use crate::listen::{Door, NewClient, bind_unix};
 use crate::metrics;
 use crate::notify::{State, notify};
 use crate::orders::{Client, Leave, Order, Question};
@@ -36,12 +36,12 @@ const AT_ONCE: usize = 64;
 
 /// The front thread's own.
 pub struct Front {
-    house: House,
+    house: Serving,
     doors: Vec<Door>,
     control: Option<Control>,
     metrics: Vec<Door>,
-    guests: Slab<Guest>,
-    askers: Slab<Guest>,
+    guests: Slab<HandshakingClient>,
+    askers: Slab<HandshakingClient>,
     /// How many clients have ever come.
     came: u64,
     /// Something is to be read when a signal has come or the command has ended.
@@ -72,7 +72,7 @@ enum Ready {
     Door(usize),
     Control,
     Metrics(usize),
-    Guest(usize),
+    HandshakingClient(usize),
     Asker(usize),
 }
 
@@ -81,7 +81,7 @@ impl Front {
     ///
     /// # Errors
     /// If a socket cannot be opened.
-    pub fn open(config: &ServerConfig, house: House, say: &mut dyn FnMut(&str)) -> Result<Front, ServeError> {
+    pub fn open(config: &ServerConfig, house: Serving, say: &mut dyn FnMut(&str)) -> Result<Front, ServeError> {
         let (bell, ring) = UnixStream::pair().map_err(ServeError::system("making a pair of sockets"))?;
         let heard = ServeError::system("listening for signals");
         let signals = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
@@ -135,7 +135,7 @@ impl Front {
                     Ready::Door(at) => self.open_door(at, &config),
                     Ready::Control => self.open_control(&config),
                     Ready::Metrics(at) => self.open_metrics(at, &config),
-                    Ready::Guest(at) => self.serve_guest(at, &config),
+                    Ready::HandshakingClient(at) => self.serve_guest(at, &config),
                     Ready::Asker(at) => self.serve_asker(at, &mut config),
                 }
             }
@@ -169,7 +169,7 @@ impl Front {
             who.push(Ready::Control);
             fds.push(PollFd::new(&control.listener, PollFlags::IN));
         }
-        let guests = self.guests.iter().map(|(at, guest)| (Ready::Guest(at), guest));
+        let guests = self.guests.iter().map(|(at, guest)| (Ready::HandshakingClient(at), guest));
         for (ready, guest) in guests.chain(self.askers.iter().map(|(at, asker)| (Ready::Asker(at), asker))) {
             who.push(ready);
             let events = if guest.sends() { PollFlags::OUT } else { PollFlags::IN };
@@ -192,7 +192,7 @@ impl Front {
                 Ok(Some(knock)) => {
                     make_room(&mut self.guests, MOST_GUESTS);
                     let tls = self.doors[at].tls(self.tls.is_some());
-                    let guest = self.guests.insert(Guest::nbd(knock, by, tls));
+                    let guest = self.guests.insert(HandshakingClient::nbd(knock, by, tls));
                     self.serve_guest(guest, config);
                 }
                 Ok(None) => return,
@@ -210,11 +210,11 @@ impl Front {
         let Some(control) = &self.control else { return };
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
         if let Ok((stream, _)) = control.listener.accept()
-            && let Ok(knock) = Knock::unix(stream)
+            && let Ok(knock) = NewClient::unix(stream)
             && may_ask(knock.uid, rustix::process::geteuid().as_raw())
         {
             make_room(&mut self.askers, MOST_ASKERS);
-            self.askers.insert(Guest::control(knock, by));
+            self.askers.insert(HandshakingClient::control(knock, by));
         }
     }
 
@@ -222,7 +222,7 @@ impl Front {
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
         if let Ok(Some(knock)) = self.metrics[at].accept() {
             make_room(&mut self.askers, MOST_ASKERS);
-            self.askers.insert(Guest::metrics(knock, by));
+            self.askers.insert(HandshakingClient::metrics(knock, by));
         }
     }
 
@@ -360,13 +360,13 @@ impl Front {
 }
 
 /// There is room for one more: of too many, who has said nothing goes first, and of those who has been here longest.
-fn make_room(guests: &mut Slab<Guest>, most: usize) {
+fn make_room(guests: &mut Slab<HandshakingClient>, most: usize) {
     if guests.len() < most {
         return;
     }
     let oldest = guests.iter().min_by_key(|(_, guest)| (guest.heard_at, guest.came_at)).map(|(at, _)| at);
     if let Some(at) = oldest {
-        let Guest { peer, .. } = guests.remove(at);
+        let HandshakingClient { peer, .. } = guests.remove(at);
         tracing::debug!(%peer, "dropped before its handshake was over: others came");
     }
 }

@@ -10,7 +10,7 @@ use blksched_nbd::{Export, Handshake, Session, Step};
 use rustix::io::Errno;
 use rustls::ServerConnection;
 
-use crate::listen::Knock;
+use crate::listen::NewClient;
 use crate::tls::{self, Received, Tls};
 
 /// How much is read at a time \[bytes\].
@@ -19,7 +19,7 @@ const CHUNK: usize = 16 << 10;
 const LONGEST_QUESTION: usize = 16 << 10;
 
 /// One client.
-pub struct Guest {
+pub struct HandshakingClient {
     /// Its socket, which does not block.
     pub socket: OwnedFd,
     /// Its user.
@@ -76,23 +76,23 @@ pub enum Next {
     Ends(End),
 }
 
-impl Guest {
+impl HandshakingClient {
     /// An NBD client: it is greeted first.
-    pub fn nbd(knock: Knock, by: Instant, tls: blksched_nbd::Tls) -> Guest {
+    pub fn nbd(knock: NewClient, by: Instant, tls: blksched_nbd::Tls) -> HandshakingClient {
         let handshake = Handshake::with(tls);
         let mut output = Vec::new();
         handshake.greet(&mut output);
-        Guest::of(knock, by, Role::Nbd(handshake), output)
+        HandshakingClient::of(knock, by, Role::Nbd(handshake), output)
     }
 
     /// A client with a question.
-    pub fn control(knock: Knock, by: Instant) -> Guest {
-        Guest::of(knock, by, Role::Control, Vec::new())
+    pub fn control(knock: NewClient, by: Instant) -> HandshakingClient {
+        HandshakingClient::of(knock, by, Role::Control, Vec::new())
     }
 
     /// Somebody who wants figures.
-    pub fn metrics(knock: Knock, by: Instant) -> Guest {
-        Guest::of(knock, by, Role::Metrics, Vec::new())
+    pub fn metrics(knock: NewClient, by: Instant) -> HandshakingClient {
+        HandshakingClient::of(knock, by, Role::Metrics, Vec::new())
     }
 
     /// Does it want figures?
@@ -100,10 +100,10 @@ impl Guest {
         matches!(self.role, Role::Metrics)
     }
 
-    fn of(knock: Knock, by: Instant, role: Role, output: Vec<u8>) -> Guest {
-        let Knock { socket, uid, peer } = knock;
+    fn of(knock: NewClient, by: Instant, role: Role, output: Vec<u8>) -> HandshakingClient {
+        let NewClient { socket, uid, peer } = knock;
         let came_at = Instant::now();
-        Guest {
+        HandshakingClient {
             socket,
             uid,
             peer,

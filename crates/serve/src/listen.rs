@@ -22,7 +22,7 @@ pub enum Door {
 }
 
 /// A client that has come in.
-pub struct Knock {
+pub struct NewClient {
     /// Its socket, which does not block.
     pub socket: OwnedFd,
     /// Its user, where that can be known.
@@ -55,10 +55,10 @@ impl Door {
     ///
     /// # Errors
     /// If it has gone already, or there can be no more files.
-    pub fn accept(&self) -> io::Result<Option<Knock>> {
+    pub fn accept(&self) -> io::Result<Option<NewClient>> {
         let knock = match self {
-            Door::Unix(listener, _) => listener.accept().and_then(|(stream, _)| Knock::unix(stream)),
-            Door::Tcp(listener) => listener.accept().and_then(|(stream, address)| Knock::tcp(stream, address)),
+            Door::Unix(listener, _) => listener.accept().and_then(|(stream, _)| NewClient::unix(stream)),
+            Door::Tcp(listener) => listener.accept().and_then(|(stream, address)| NewClient::tcp(stream, address)),
         };
         match knock {
             Ok(knock) => Ok(Some(knock)),
@@ -114,9 +114,9 @@ impl Drop for Door {
     }
 }
 
-impl Knock {
+impl NewClient {
     /// A client on a Unix socket: the kernel knows its user.
-    pub fn unix(stream: UnixStream) -> io::Result<Knock> {
+    pub fn unix(stream: UnixStream) -> io::Result<NewClient> {
         stream.set_nonblocking(true)?;
         let credentials = rustix::net::sockopt::socket_peercred(&stream).ok();
         let uid = credentials.map(|peer| peer.uid.as_raw());
@@ -124,13 +124,13 @@ impl Knock {
             || "unix".to_owned(),
             |peer| format!("unix:pid={},uid={}", peer.pid.as_raw_nonzero(), peer.uid.as_raw()),
         );
-        Ok(Knock { socket: stream.into(), uid, peer: peer.into() })
+        Ok(NewClient { socket: stream.into(), uid, peer: peer.into() })
     }
 
-    fn tcp(stream: TcpStream, address: SocketAddr) -> io::Result<Knock> {
+    fn tcp(stream: TcpStream, address: SocketAddr) -> io::Result<NewClient> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        Ok(Knock { socket: stream.into(), uid: None, peer: format!("tcp:{address}").into() })
+        Ok(NewClient { socket: stream.into(), uid: None, peer: format!("tcp:{address}").into() })
     }
 }
 

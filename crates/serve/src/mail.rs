@@ -6,7 +6,7 @@ use crate::buffer::{Buffer, Pool};
 const MOST_PARCELS: usize = 1024;
 
 /// One piece.
-enum Parcel {
+enum TxPiece {
     /// So much of the headers, behind what went before.
     Heads(usize),
     /// So much of a buffer.
@@ -15,13 +15,13 @@ enum Parcel {
 
 /// Headers and data, in the order in which they go out.
 #[derive(Default)]
-pub struct Mail {
+pub struct TxQueue {
     heads: Vec<u8>,
-    parcels: Vec<Parcel>,
+    parcels: Vec<TxPiece>,
     length: usize,
 }
 
-impl Mail {
+impl TxQueue {
     /// Is there nothing in it?
     pub fn is_empty(&self) -> bool {
         self.parcels.is_empty()
@@ -44,15 +44,15 @@ impl Mail {
         let more = self.heads.len() - before;
         self.length += more;
         match self.parcels.last_mut() {
-            Some(Parcel::Heads(length)) => *length += more,
-            _ => self.parcels.push(Parcel::Heads(more)),
+            Some(TxPiece::Heads(length)) => *length += more,
+            _ => self.parcels.push(TxPiece::Heads(more)),
         }
     }
 
     /// The first `length` bytes of `buffer` come next.
     pub fn data(&mut self, buffer: Buffer, length: usize) {
         self.length += length;
-        self.parcels.push(Parcel::Data(buffer, length));
+        self.parcels.push(TxPiece::Data(buffer, length));
     }
 
     /// Its pieces from the byte `sent` on.
@@ -60,12 +60,12 @@ impl Mail {
         let mut heads = self.heads.as_slice();
         self.parcels.iter().filter_map(move |parcel| {
             let bytes = match parcel {
-                Parcel::Heads(length) => {
+                TxPiece::Heads(length) => {
                     let (these, rest) = heads.split_at(*length);
                     heads = rest;
                     these
                 }
-                Parcel::Data(buffer, length) => &buffer.bytes()[..*length],
+                TxPiece::Data(buffer, length) => &buffer.bytes()[..*length],
             };
             let skipped = sent.min(bytes.len());
             sent -= skipped;
@@ -76,7 +76,7 @@ impl Mail {
     /// It is sent: empty it for the next, its buffers back to the pool.
     pub fn clear(&mut self, pool: &mut Pool) {
         for parcel in self.parcels.drain(..) {
-            if let Parcel::Data(buffer, _) = parcel {
+            if let TxPiece::Data(buffer, _) = parcel {
                 pool.give(buffer);
             }
         }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_is_left_to_send_starts_at_any_byte() {
         let mut pool = Pool::new(1 << 20);
-        let mut mail = Mail::default();
+        let mut mail = TxQueue::default();
         let mut buffer = pool.take(4).unwrap();
         buffer.bytes_mut()[..4].copy_from_slice(b"data");
         mail.head(|out| out.extend_from_slice(b"he"));

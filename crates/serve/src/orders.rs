@@ -84,20 +84,20 @@ pub enum Question {
 
 /// The other threads' end.
 #[derive(Clone)]
-pub struct Desk {
+pub struct ControlHandle {
     sender: Sender<Order>,
     bell: Arc<OwnedFd>,
 }
 
-impl Desk {
+impl ControlHandle {
     /// A desk, and the shard's end of it.
     ///
     /// # Errors
     /// If there can be no more files.
-    pub fn new() -> std::io::Result<(Desk, Receiver<Order>, Arc<OwnedFd>)> {
+    pub fn new() -> std::io::Result<(ControlHandle, Receiver<Order>, Arc<OwnedFd>)> {
         let (sender, receiver) = channel();
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        Ok((Desk { sender, bell: bell.clone() }, receiver, bell))
+        Ok((ControlHandle { sender, bell: bell.clone() }, receiver, bell))
     }
 
     /// Give an order; a shard that has ended hears nothing.

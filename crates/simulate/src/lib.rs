@@ -11,7 +11,6 @@
 //!
 //! Nothing here decides: elevators do, disks do, sources do.
 
-mod clerk;
 pub mod cpu;
 pub mod experiment;
 mod grid;
@@ -23,6 +22,7 @@ pub mod reality;
 pub mod recording;
 pub mod story;
 mod trial;
+mod trial_observer;
 mod used;
 mod wakes;
 mod world;

@@ -30,7 +30,7 @@ pub use blame::{Blame, Blamed};
 pub use block_trace::BlockTrace;
 pub use decisions::{Close, Log, Sent, parting};
 pub(crate) use happening::Hears;
-pub use happening::{Begun, Ears, Happening, IoId, Kind, Onlooker, Shared, Together};
+pub use happening::{Begun, Happening, IoId, Kind, Onlooker, ReasonTee, Shared, Together};
 pub use part::{Batched, Leg, Part, Piece, Rule, Whose};
 pub use picture::{Picture, Words};
 pub use teller::{Asked, Story, Storyteller};

@@ -11,10 +11,10 @@ use blksched_measure::{JobRecord, Reasons, Share, WorksFor};
 use blksched_workloads::host::{HostKnobs, HostReport};
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
-use crate::clerk::Clerk;
 use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
 use crate::hash::TraceHash;
-use crate::story::{Asked, Ears, Hears, Shared, Storyteller};
+use crate::story::{Asked, Hears, ReasonTee, Shared, Storyteller};
+use crate::trial_observer::TrialObserver;
 use crate::world::{StandsStill, World};
 
 /// What stands around an elevator; `None`: as its era and the disk have it.
@@ -225,7 +225,7 @@ impl Trial {
     /// # Errors
     /// As [`Trial::simulate`].
     pub fn simulate_before(&self, onlooker: Shared, reasons: Reasons) -> Result<Findings, TrialError> {
-        self.listened_to(Ears { reasons, onlooker: onlooker.clone() }, Some(onlooker))
+        self.listened_to(ReasonTee { reasons, onlooker: onlooker.clone() }, Some(onlooker))
     }
 
     /// The same, with a row per request in [`Findings::reasons`] and where it began in [`Findings::issued`].
@@ -247,10 +247,10 @@ impl Trial {
             queue.set(Instant::ZERO, knob, *raw)?;
         }
         crate::groups::make(&mut queue, &self.elevator, &self.disk, &self.plan.groups);
-        let clerk = Clerk::new(&self.plan, is_told).before(onlooker);
+        let observer = TrialObserver::new(&self.plan, is_told).before(onlooker);
         let config = self.queue_config(&self.elevator.build(), &disk.facts());
         let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());
-        let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), clerk);
+        let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), observer);
         let world = world.with_work_told(L::works);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
@@ -292,12 +292,12 @@ impl Trial {
         self.queue_config(&self.elevator.build(), &self.disk.build(self.seed).facts())
     }
 
-    fn result<L: Listener + AsRef<Reasons>>(&self, mut world: World<L, Clerk>) -> Findings {
+    fn result<L: Listener + AsRef<Reasons>>(&self, mut world: World<L, TrialObserver>) -> Findings {
         let end = world.now();
         let mut reasons = world.queue().listener().as_ref().clone();
         reasons.settle(end);
-        let mut clerk = core::mem::take(world.observer_mut());
-        let issued = clerk.issued.take().unwrap_or_default();
+        let mut observer = core::mem::take(world.observer_mut());
+        let issued = observer.issued.take().unwrap_or_default();
         let ledger = world.disk().ledger();
         let elapsed = end.since(Instant::ZERO);
         let share_of = |submitter: SubmitterId| {
@@ -309,7 +309,7 @@ impl Trial {
             record.error = trouble.gave_up.map_or(0, GaveUp::errno);
             JobOutcome { record, exited, share: share_of(job.submitter), trouble, activity: ledger.of(job.submitter) }
         };
-        let jobs = clerk.finish(end).zip(&self.plan.jobs).enumerate().map(outcome).collect();
+        let jobs = observer.finish(end).zip(&self.plan.jobs).enumerate().map(outcome).collect();
         let activity = *ledger.total();
         let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
         let had_any = reasons.disk().busy().as_secs_f64();

@@ -26,7 +26,7 @@ mod races;
 mod work;
 mod workers;
 
-use mail::{Letter, Mail};
+use mail::{DeliveryQueue, Letter};
 pub use observer::Observer;
 use races::{Lap, Races};
 use work::{Labour, Work};
@@ -84,7 +84,7 @@ pub struct World<L: Listener, O: Observer> {
     processors: u32,
     wakes: Wakes,
     /// News and processors on their way, if processes have delays.
-    mail: Mail,
+    mail: DeliveryQueue,
     races: Option<Races>,
     /// The host's processors, if they cost anything.
     labour: Option<Box<Labour>>,
@@ -136,7 +136,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             heard: vec![Instant::ZERO; sources.len()],
             sources,
             wakes,
-            mail: Mail::default(),
+            mail: DeliveryQueue::default(),
             races: None,
             labour: None,
             steps: 0,

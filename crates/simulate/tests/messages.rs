@@ -1,6 +1,6 @@
 //! Sources that talk: a word told is heard at the same moment, also by one that has nothing else to wait for.
 
-use blksched::{Bio, BlockQueue, Catalogue, Instant, QueueConfig, Sector, Silence, Span, SubmitterId};
+use blksched::{Bio, BlockQueue, Catalogue, Instant, NoListener, QueueConfig, Sector, Span, SubmitterId};
 
 use blksched_simulate::World;
 use blksched_workloads::{Delivered, Emission, Source};
@@ -68,7 +68,7 @@ impl Source for Player {
 #[test]
 fn two_sources_take_turns_by_telling_each_other() {
     let built = Catalogue::builtin().build("noop").expect("built in");
-    let queue = BlockQueue::with_listener(QueueConfig::default(), built.elevator, Silence);
+    let queue = BlockQueue::with_listener(QueueConfig::default(), built.elevator, NoListener);
     let disk = blksched_disks::load("fixed").expect("built in").build(1);
     let players = vec![player(0, Some(0)), player(1, None)];
     let mut world = World::new(queue, disk, players, ());

@@ -114,7 +114,7 @@ pub struct Woken {
     pub cost: u64,
 }
 
-/// A group's own books.
+/// A group's own state.
 #[derive(Clone, Debug, Default)]
 struct Account {
     /// How far it has come, in virtual time; all differences are modulo 2^64.

@@ -26,7 +26,6 @@
 //! `README.md` in this folder tells the story and draws the states.
 
 mod arrival;
-mod books;
 mod budget;
 mod burst;
 mod busy;
@@ -58,6 +57,7 @@ mod select;
 mod service_tree;
 mod sharing;
 mod split;
+mod state;
 mod symmetry;
 mod terms;
 mod tunables;
@@ -65,7 +65,7 @@ mod waker;
 mod weights;
 mod wf2q;
 
-pub use books::Bfq;
 pub use groups::Groups;
 pub use presets::ENTRY;
+pub use state::Bfq;
 pub use tunables::BfqTunables;

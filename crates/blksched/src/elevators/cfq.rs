@@ -28,7 +28,6 @@
 
 mod arrival;
 mod async_ramp;
-mod books;
 mod charge;
 mod clock;
 mod completion;
@@ -54,6 +53,7 @@ mod queue;
 mod select;
 mod service_tree;
 mod slice;
+mod state;
 mod think;
 mod tunables;
 mod vdisktime;
@@ -61,7 +61,6 @@ mod workload;
 
 pub use arrival::{Alias, WhileIdling};
 pub use async_ramp::{AsyncDepth, Ramp, remaining_slice, since_sync};
-pub use books::Cfq;
 pub use charge::Charge;
 pub use clock::Clock;
 pub use context::WriteBack;
@@ -78,5 +77,6 @@ pub use presets::ENTRY;
 pub use priority::Boost;
 pub use service_tree::Trees;
 pub use slice::{Residual, scaled};
+pub use state::Cfq;
 pub use think::Think;
 pub use tunables::CfqTunables;

@@ -5,9 +5,9 @@ use crate::time::Instant;
 
 /// Nobody listens.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silence;
+pub struct NoListener;
 
-impl Listener for Silence {
+impl Listener for NoListener {
     fn hear(&mut self, _at: Instant, _reason: Reason) {}
 
     fn is_listening(&self) -> bool {

@@ -3,13 +3,13 @@
 //! **Rule** When a burst ends its submitter waits: plugs open, as by [`BlockQueue::waits`]. A submitter that falls
 //! asleep for a request slot sends no more until it is awake.
 
-use super::{BlockQueue, Listener, Silence, Submitted};
+use super::{BlockQueue, Listener, NoListener, Submitted};
 use crate::request::{Bio, SubmitterId};
 use crate::time::Instant;
 
 /// A submitter's burst: it ends, and the submitter waits, when this is dropped.
 #[must_use = "a burst that is dropped at once is empty"]
-pub struct Burst<'q, L: Listener = Silence> {
+pub struct Burst<'q, L: Listener = NoListener> {
     queue: &'q mut BlockQueue<L>,
     now: Instant,
     submitter: SubmitterId,

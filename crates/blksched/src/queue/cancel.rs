@@ -15,7 +15,7 @@ impl<L: Listener> BlockQueue<L> {
         if self.cancel_all(now, &[bio]) == [bio] {
             return Cancelled::TakenBack;
         }
-        let in_device = self.core.books.requests.at_stage(Stage::InFlight);
+        let in_device = self.core.state.requests.at_stage(Stage::InFlight);
         if in_device.into_iter().any(|rq| self.carries(rq, bio)) { Cancelled::InDevice } else { Cancelled::Stays }
     }
 
@@ -23,13 +23,13 @@ impl<L: Listener> BlockQueue<L> {
     pub fn cancel_all(&mut self, now: Instant, bios: &[Tag]) -> Vec<Tag> {
         self.catch_up(now);
         let mut taken = Vec::new();
-        for rq in self.core.books.requests.at_stage(Stage::Queued) {
+        for rq in self.core.state.requests.at_stage(Stage::Queued) {
             let tags: Vec<Tag> = self.tags(rq).collect();
             let stays = tags.iter().any(|tag| !bios.contains(tag)) || self.core.bios.has_split(self.bios_of(rq));
             if stays || tags.is_empty() {
                 continue;
             }
-            let fragment = core::mem::replace(&mut self.core.books.requests.get_mut(rq).bios, Fragment::NONE);
+            let fragment = core::mem::replace(&mut self.core.state.requests.get_mut(rq).bios, Fragment::NONE);
             self.core.bios.finish(fragment, false, |_, _| {});
             self.core.seal(rq);
             self.cancelled.push(rq);
@@ -43,7 +43,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn bios_of(&self, rq: RequestId) -> Fragment {
-        self.core.books.requests[rq].bios
+        self.core.state.requests[rq].bios
     }
 
     /// Did the elevator choose a request that nobody wants any more? Then it is over.
@@ -52,7 +52,7 @@ impl<L: Listener> BlockQueue<L> {
         self.cancelled.swap_remove(at);
         self.core.seal(rq);
         self.core.queued -= 1;
-        self.core.books.requests.get_mut(rq).stage = Stage::InFlight;
+        self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
         let run = self.elevator.complete(&mut self.core.cx(now), rq);
         self.changed();
         self.obey(now, run);

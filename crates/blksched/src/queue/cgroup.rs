@@ -153,7 +153,7 @@ impl<L: Listener> BlockQueue<L> {
             }
             Written::Latency(_) => {
                 if !self.has_policy("io.latency") {
-                    let device = self.core.books.device;
+                    let device = self.core.state.device;
                     self.add_policy(now, Box::new(IoLatencyPolicy::new(device.rotational, device.nr_requests)));
                 }
                 self.configure(now, id, &written);

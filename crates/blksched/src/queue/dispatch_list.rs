@@ -88,11 +88,11 @@ impl DispatchList {
 impl<L: Listener> BlockQueue<L> {
     /// Does the device take nothing at present? A request may then wait on the list.
     pub(super) fn is_device_full(&mut self, now: Instant) -> bool {
-        let books = &self.core.books;
-        let room = books.device.in_flight < self.core.config.depth;
+        let state = &self.core.state;
+        let room = state.device.in_flight < self.core.config.depth;
         let alone = self.core.config.driver.flush == FlushCommand::Alone;
-        let first_is_flush = self.list.waiting.front().is_some_and(|&(rq, _)| books.requests[rq].op == Op::Flush);
-        let waits_for_drive = alone && first_is_flush && books.device.in_flight > 0;
+        let first_is_flush = self.list.waiting.front().is_some_and(|&(rq, _)| state.requests[rq].op == Op::Flush);
+        let waits_for_drive = alone && first_is_flush && state.device.in_flight > 0;
         if room && !waits_for_drive && !(alone && self.list.flush_in_device) {
             return false;
         }
@@ -111,7 +111,7 @@ impl<L: Listener> BlockQueue<L> {
         match self.choose(now) {
             Dispatch::Issue(rq) => {
                 self.core.seal(rq);
-                self.core.books.requests.get_mut(rq).stage = Stage::Held;
+                self.core.state.requests.get_mut(rq).stage = Stage::Held;
                 self.list.push_back(rq, From::Elevator);
             }
             // It is asked again when something has changed.
@@ -122,7 +122,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The list's first, to the device, which has room.
     pub(super) fn next_listed(&mut self, now: Instant) -> Option<InFlight> {
         let (rq, _) = self.list.waiting.pop_front()?;
-        let is_flush = self.core.books.requests[rq].op == Op::Flush;
+        let is_flush = self.core.state.requests[rq].op == Op::Flush;
         self.list.flush_in_device |= is_flush;
         self.core.queued -= u32::from(!is_flush);
         Some(self.start(now, rq))

@@ -79,7 +79,7 @@ impl<L: Listener> BlockQueue<L> {
 
     pub(super) fn flush_done(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
         assert_eq!(self.flushes.running.take(), Some(rq));
-        self.core.books.requests.release(rq);
+        self.core.state.requests.release(rq);
         let mut covered = core::mem::take(&mut self.flushes.covered);
         for wish in covered.drain(..) {
             match wish {

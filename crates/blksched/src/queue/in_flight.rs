@@ -15,7 +15,7 @@ impl<L: Listener> BlockQueue<L> {
     /// # Errors
     /// If that command is not in flight, however often its slot was used since.
     pub fn in_flight_as(&self, key: FlightKey) -> Result<InFlight, NotInFlight> {
-        let (rq, requests) = (key.slot(), &self.core.books.requests);
+        let (rq, requests) = (key.slot(), &self.core.state.requests);
         let has = requests.is_live(rq) && requests[rq].stage == Stage::InFlight;
         if !has || requests[rq].generation != key.generation() {
             return Err(NotInFlight(key));
@@ -24,9 +24,9 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     pub(super) fn start(&mut self, now: Instant, rq: RequestId) -> InFlight {
-        self.core.books.device.in_flight += 1;
-        self.core.books.requests.get_mut(rq).stage = Stage::InFlight;
-        let Request { op, sectors, submitter, .. } = self.core.books.requests[rq];
+        self.core.state.device.in_flight += 1;
+        self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
+        let Request { op, sectors, submitter, .. } = self.core.state.requests[rq];
         self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
         if op != Op::Flush {
             self.tell_policies(now, |policy, cx| policy.issued(cx, rq));
@@ -35,22 +35,22 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn token(&self, rq: RequestId) -> InFlight {
-        let Request { op, start, sectors, durability, submitter, generation, .. } = self.core.books.requests[rq];
+        let Request { op, start, sectors, durability, submitter, generation, .. } = self.core.state.requests[rq];
         let fua = durability.fua && self.core.config.limits.fua;
         InFlight::new(Command { rq, op, start, sectors, fua, submitter }, generation)
     }
 
     pub(super) fn leave_device(&mut self, command: &InFlight) -> RequestId {
         let rq = command.rq;
-        let requests = &mut self.core.books.requests;
+        let requests = &mut self.core.state.requests;
         let ours = requests.is_live(rq) && requests[rq].stage == Stage::InFlight && command.is_of(&requests[rq]);
         assert!(ours, "{}", NotInFlight(command.key()));
         let request = requests.get_mut(rq);
         // Keys of this flight are stale from now on.
         request.generation = request.generation.wrapping_add(1);
-        self.core.books.device.in_flight -= 1;
+        self.core.state.device.in_flight -= 1;
         // What the elevator never met changes no answer of its.
-        let unknown = self.core.books.requests[rq].op == Op::Flush || self.passed_by(rq);
+        let unknown = self.core.state.requests[rq].op == Op::Flush || self.passed_by(rq);
         if self.core.config.slots.era().is_none() || !unknown {
             self.changed();
         }

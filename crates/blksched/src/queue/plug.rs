@@ -179,7 +179,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// IDE of 2.4: the request in service stands at the head of the queue.
     fn head_is_served(&self) -> bool {
-        self.core.config.depth == 1 && self.core.books.device.in_flight > 0
+        self.core.config.depth == 1 && self.core.state.device.in_flight > 0
     }
 
     pub(super) fn open_plug(&mut self, now: Instant, why: Unplug) {
@@ -201,12 +201,12 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A new request joins its submitter's collection, which is handed over once it is large enough.
     pub(super) fn collect(&mut self, now: Instant, rq: RequestId) {
-        let submitter = self.core.books.requests[rq].submitter;
+        let submitter = self.core.state.requests[rq].submitter;
         let held = self.plug.collected.get(&submitter).map_or(0, |burst| burst.requests.len());
         let full_before = match self.plug.kind {
             Plugging::Task { requests, sectors } => {
                 let last = self.plug.collected(submitter).next();
-                held >= requests as usize || last.is_some_and(|last| self.core.books.requests[last].sectors >= sectors)
+                held >= requests as usize || last.is_some_and(|last| self.core.state.requests[last].sectors >= sectors)
             }
             _ => false,
         };
@@ -262,14 +262,14 @@ impl<L: Listener> BlockQueue<L> {
     /// As many as the device takes go to it at once; the others stay in the order of submission.
     fn send_newest_first(&mut self, now: Instant, collected: &mut Vec<RequestId>) {
         let busy = !self.list.is_empty() || self.core.queued > 0;
-        let room = self.core.config.depth.saturating_sub(self.core.books.device.in_flight) as usize;
+        let room = self.core.config.depth.saturating_sub(self.core.state.device.in_flight) as usize;
         if busy {
             return;
         }
         for rq in collected.split_off(collected.len().saturating_sub(room)).into_iter().rev() {
             self.enlist(now, rq);
             self.core.seal(rq);
-            self.core.books.requests.get_mut(rq).stage = Stage::Held;
+            self.core.state.requests.get_mut(rq).stage = Stage::Held;
             self.list.push_back(rq, From::Elevator);
         }
     }

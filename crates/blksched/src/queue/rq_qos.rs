@@ -143,7 +143,7 @@ impl<L: Listener> BlockQueue<L> {
         let groups: Vec<_> = self.groups.iter().collect();
         let own = self.elevator.own_throttling();
         let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
         let policy = &mut self.policies.policies[0];
         groups.into_iter().for_each(|(id, group)| policy.group(&mut cx, id, group));
         policy.elevator(&mut cx, own);
@@ -168,7 +168,7 @@ impl<L: Listener> BlockQueue<L> {
             return;
         }
         let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
         self.policies.policies.iter_mut().for_each(|policy| tell(&mut **policy, &mut cx));
         self.woken(woke);
     }
@@ -179,7 +179,7 @@ impl<L: Listener> BlockQueue<L> {
             return None;
         }
         let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
         let policies = self.policies.policies.iter_mut().enumerate().skip(from);
         let mut held = policies.filter_map(|(nth, policy)| {
             (policy.throttle(&mut cx, task, bio) == Throttled::Sleep).then(|| (nth, policy.name()))
@@ -194,7 +194,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A task that policy number `nth` had put to sleep runs on.
     pub(super) fn resume_from(&mut self, now: Instant, nth: usize, task: Task, bio: &Bio) {
         let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.books.requests, groups: &self.groups, woke: &mut woke };
+        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
         self.policies.policies[nth].resumed(&mut cx, task, bio);
         self.woken(woke);
     }

@@ -73,7 +73,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A request that must be stable has its slot. `None` if it is an ordinary one after all.
     pub(super) fn begin_sequence(&mut self, now: Instant, rq: RequestId) -> Option<Submitted> {
-        let Request { op, durability, .. } = self.core.books.requests[rq];
+        let Request { op, durability, .. } = self.core.state.requests[rq];
         if op != Op::Flush && durability.is_volatile() {
             return None;
         }
@@ -102,7 +102,7 @@ impl<L: Listener> BlockQueue<L> {
     pub(super) fn sequence_goes_on(&mut self, now: Instant, rq: RequestId, outcome: Outcome) -> bool {
         let Step::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
         self.sequences.data_under_way -= u32::from(counted == Counted::Yes);
-        let flush_after = self.core.books.requests[rq].durability.fua && !self.core.config.limits.fua;
+        let flush_after = self.core.state.requests[rq].durability.fua && !self.core.config.limits.fua;
         let goes_on = flush_after && outcome == Outcome::Ok;
         if goes_on {
             self.wait_for_flush(now, rq, Step::After);
@@ -121,11 +121,11 @@ impl<L: Listener> BlockQueue<L> {
     pub(super) fn sequence_flushed(&mut self, now: Instant, flush: RequestId, outcome: Outcome) {
         assert_eq!(self.sequences.running.take(), Some(flush));
         self.list.flush_is_back();
-        self.core.books.requests.release(flush);
+        self.core.state.requests.release(flush);
         let mut served = core::mem::take(&mut self.sequences.served);
         for rq in served.drain(..) {
             let step = core::mem::take(self.sequences.steps.row(rq));
-            let has_data = self.core.books.requests[rq].sectors > 0;
+            let has_data = self.core.state.requests[rq].sectors > 0;
             if step == Step::Before && has_data && outcome == Outcome::Ok {
                 self.data_begins(rq, Counted::Yes);
                 self.send_flushed_data(now, rq);
@@ -140,7 +140,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The device handed the flush back untried.
     pub(super) fn sequence_flush_again(&mut self, flush: RequestId) {
         self.list.flush_is_back();
-        self.core.books.requests.get_mut(flush).stage = Stage::Held;
+        self.core.state.requests.get_mut(flush).stage = Stage::Held;
         self.list.push_front(flush, From::Bypass);
     }
 
@@ -154,7 +154,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn wait_for_flush(&mut self, now: Instant, rq: RequestId, step: Step) {
-        self.core.books.requests.get_mut(rq).stage = Stage::Held;
+        self.core.state.requests.get_mut(rq).stage = Stage::Held;
         *self.sequences.steps.row(rq) = step;
         self.sequences.pending.push((now, rq));
         self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
@@ -171,7 +171,7 @@ impl<L: Listener> BlockQueue<L> {
         let bios = self.sequences.served.len() as u32;
         self.core.explain(now, |_| Reason::FlushSent { bios });
         let flush = self.make(now, &Bio::flush(0, SubmitterId::default()), Fragment::NONE);
-        self.core.books.requests.get_mut(flush).stage = Stage::Held;
+        self.core.state.requests.get_mut(flush).stage = Stage::Held;
         self.sequences.running = Some(flush);
         self.list.push_front(flush, From::Bypass);
     }
@@ -190,7 +190,7 @@ impl<L: Listener> BlockQueue<L> {
     fn list_data(&mut self, now: Instant, rq: RequestId, place: Place) {
         self.enlist(now, rq);
         self.core.seal(rq);
-        self.core.books.requests.get_mut(rq).stage = Stage::Held;
+        self.core.state.requests.get_mut(rq).stage = Stage::Held;
         match place {
             Place::Head => self.list.push_front(rq, From::Bypass),
             Place::Tail => self.list.push_back(rq, From::Bypass),

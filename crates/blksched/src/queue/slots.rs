@@ -154,7 +154,7 @@ pub enum Pool {
 
 /// Allocated slots and sleeping submitters.
 #[derive(Debug)]
-pub(super) enum SlotBook {
+pub(super) enum SlotPools {
     /// Until blk-mq.
     Pools(Box<Pools>),
     /// Since.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::plug::{Handover, Plugging};
 use super::pools::{Pools, Sleeper};
-use super::slots::SlotBook;
+use super::slots::SlotPools;
 use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::{Admission, Insert};
@@ -49,7 +49,7 @@ impl<L: Listener> BlockQueue<L> {
 
     #[inline]
     fn longest_piece(&self) -> u32 {
-        let (pieces, most) = (self.core.books.merges.rules().pieces, self.core.config.limits.max_sectors);
+        let (pieces, most) = (self.core.state.merges.rules().pieces, self.core.config.limits.max_sectors);
         // Buffers are how 2.4's page cache submits. Whoever drives that elevator in other surroundings (a server whose
         // bios are its clients' requests) has bios.
         if self.plug.kind == Plugging::TaskQueue { pieces.longest(most) } else { most }
@@ -67,11 +67,11 @@ impl<L: Listener> BlockQueue<L> {
             let sleeper = Sleeper { bio: part, piece };
             // Once one piece sleeps, the rest sleep behind it.
             match (became, &self.core.slots) {
-                (Submitted::Asleep, SlotBook::Tags(_)) => self.queue_behind(sleeper),
-                (Submitted::Asleep, SlotBook::Pools(pools)) if pools.waits_as_2_4() => {
+                (Submitted::Asleep, SlotPools::Tags(_)) => self.queue_behind(sleeper),
+                (Submitted::Asleep, SlotPools::Pools(pools)) if pools.waits_as_2_4() => {
                     self.pools().wait_behind(sleeper)
                 }
-                (Submitted::Asleep, SlotBook::Pools(_)) => self.sleep(now, sleeper),
+                (Submitted::Asleep, SlotPools::Pools(_)) => self.sleep(now, sleeper),
                 _ => became = self.submit_piece(now, sleeper),
             }
         }
@@ -97,7 +97,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn submit_piece(&mut self, now: Instant, sleeper: Sleeper) -> Submitted {
-        if let SlotBook::Tags(_) = self.core.slots {
+        if let SlotPools::Tags(_) = self.core.slots {
             let merged = if sleeper.bio.is_mergeable() { self.try_merge(now, &sleeper) } else { None };
             return merged.unwrap_or_else(|| self.allocate(now, sleeper));
         }
@@ -140,14 +140,14 @@ impl<L: Listener> BlockQueue<L> {
 
     pub(super) fn pools(&mut self) -> &mut Pools {
         match &mut self.core.slots {
-            SlotBook::Pools(pools) => pools,
-            SlotBook::Tags(_) => unreachable!("blk-mq has no pools"),
+            SlotPools::Pools(pools) => pools,
+            SlotPools::Tags(_) => unreachable!("blk-mq has no pools"),
         }
     }
 
     /// A request with a slot goes on to its flush, its submitter's plug, or the elevator.
     pub(super) fn enter_queue(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
-        if let SlotBook::Tags(_) = self.core.slots
+        if let SlotPools::Tags(_) = self.core.slots
             && let Some(became) = self.begin_sequence(now, rq)
         {
             return became;
@@ -169,8 +169,8 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
         match &self.core.slots {
-            SlotBook::Pools(pools) => !pools.nobody_sleeps() && self.admit_pooled(now),
-            SlotBook::Tags(tasks) => !tasks.nobody_runs() && self.run_woken(now),
+            SlotPools::Pools(pools) => !pools.nobody_sleeps() && self.admit_pooled(now),
+            SlotPools::Tags(tasks) => !tasks.nobody_runs() && self.run_woken(now),
         }
     }
 
@@ -243,13 +243,13 @@ impl<L: Listener> BlockQueue<L> {
     /// A submitter's plug is looked through before the elevator, newest first.
     #[inline(never)]
     fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Attempt> {
-        let Merging { gate, kin, .. } = self.core.books.merges.rules();
+        let Merging { gate, kin, .. } = self.core.state.merges.rules();
         if gate == Gate::Never || !bio.is_mergeable() {
             return None;
         }
         let limits = self.core.config.limits;
         let (into, end) = self.plug.collected(bio.submitter).find_map(|rq| {
-            let request = &self.core.books.requests[rq];
+            let request = &self.core.state.requests[rq];
             let end = super::merge::adjoins(request, bio).filter(|_| kin.accepts(request, bio))?;
             super::merge::fits(request, bio.sectors, 1, &limits).then_some((rq, end))
         })?;
@@ -261,8 +261,8 @@ impl<L: Listener> BlockQueue<L> {
     /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Answers the first.
     #[inline]
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
-        match self.core.books.merges.rules().on_insert {
-            OnInsert::Merge if self.elevator.may_append(&self.core.books.requests[rq]) => {
+        match self.core.state.merges.rules().on_insert {
+            OnInsert::Merge if self.elevator.may_append(&self.core.state.requests[rq]) => {
                 self.merge_into_others(now, rq)
             }
             OnInsert::Plain | OnInsert::Merge => None,
@@ -271,10 +271,10 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The elevator lets a request that it kept aside into its order.
     pub(super) fn reinsert(&mut self, now: Instant, rq: RequestId) {
-        let stage = self.core.books.requests[rq].stage;
+        let stage = self.core.state.requests[rq].stage;
         assert!(stage == crate::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
         if self.merge_on_insert(now, rq).is_none() {
-            self.core.books.merges.admit(&self.core.books.requests, rq);
+            self.core.state.merges.admit(&self.core.state.requests, rq);
             self.insert(now, rq, Insert::Sorted);
         }
     }
@@ -297,23 +297,23 @@ impl<L: Listener> BlockQueue<L> {
 
     /// What the elevator wished while a merge was made, which has no answer of its own.
     pub(super) fn obey_wish(&mut self, now: Instant) {
-        let wished = core::mem::take(&mut self.core.books.wished);
+        let wished = core::mem::take(&mut self.core.state.wished);
         self.obey(now, wished);
     }
 
     /// A request was absorbed by another: its slot is free.
     fn absorb(&mut self, now: Instant, into: RequestId, victim: RequestId) {
         self.tell_policies(now, |policy, cx| policy.absorbed(cx, into, victim));
-        let request = &self.core.books.requests[victim];
+        let request = &self.core.state.requests[victim];
         let (dir, queued) = (request.dir(), request.stage == crate::Stage::Queued);
         self.core.queued -= u32::from(queued);
         match &mut self.core.slots {
-            SlotBook::Pools(pools) => {
+            SlotPools::Pools(pools) => {
                 pools.release(dir);
                 self.tell_woken();
             }
-            SlotBook::Tags(_) => self.return_tag(victim),
+            SlotPools::Tags(_) => self.return_tag(victim),
         }
-        self.core.books.requests.release(victim);
+        self.core.state.requests.release(victim);
     }
 }

@@ -5,7 +5,7 @@
 //! its submitter. Flushes belong to the queue and go on.
 
 use super::merge::MergeIndex;
-use super::slots::SlotBook;
+use super::slots::SlotPools;
 use super::{BlockQueue, Listener};
 use crate::elevator::{Elevator, Insert};
 use crate::explain::Reason;
@@ -16,26 +16,26 @@ impl<L: Listener> BlockQueue<L> {
     /// Replace the elevator; returns the old one, which holds nothing that matters any more.
     pub fn switch(&mut self, now: Instant, elevator: Box<dyn Elevator>) -> Box<dyn Elevator> {
         self.catch_up(now);
-        let mut queued = self.core.books.requests.at_stage(Stage::Queued);
-        queued.sort_by_key(|&rq| self.core.books.requests[rq].queued_at);
+        let mut queued = self.core.state.requests.at_stage(Stage::Queued);
+        queued.sort_by_key(|&rq| self.core.state.requests[rq].queued_at);
         let old = core::mem::replace(&mut self.elevator, elevator);
-        self.orphans = self.core.books.requests.at_stage(Stage::InFlight);
+        self.orphans = self.core.state.requests.at_stage(Stage::InFlight);
         self.orphans.extend(self.list.chosen());
-        let requests = &self.core.books.requests;
+        let requests = &self.core.state.requests;
         let sequences = &self.sequences;
         self.orphans.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));
         self.elevator.attach(&mut self.core.cx(now));
         self.introduce_groups(now);
-        self.core.books.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
-        let shallowest = self.elevator.shallowest(&self.core.books.device);
-        if let SlotBook::Tags(tasks) = &mut self.core.slots {
+        self.core.state.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
+        let shallowest = self.elevator.shallowest(&self.core.state.device);
+        if let SlotPools::Tags(tasks) = &mut self.core.slots {
             let mut woke = core::mem::take(&mut self.woke);
             tasks.change_over(shallowest, &mut woke);
             self.woken(woke);
         }
         let own = self.elevator.own_throttling();
         self.tell_policies(now, |policy, cx| policy.elevator(cx, own));
-        let listed: Vec<_> = self.list.data(&self.core.books.requests).collect();
+        let listed: Vec<_> = self.list.data(&self.core.state.requests).collect();
         self.core.queued = 0;
         if old.deadline().is_some() {
             self.core.explain(now, |_| Reason::Cancelled);

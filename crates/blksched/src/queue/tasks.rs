@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::mq::{Asked, Patience, Search, TagSet, Task};
 use super::plug::Handover;
 use super::pools::Sleeper;
-use super::slots::SlotBook;
+use super::slots::SlotPools;
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::Admission;
 use crate::explain::{Reason, Unplug};
@@ -120,8 +120,8 @@ impl<L: Listener> BlockQueue<L> {
     pub fn run_task(&mut self, now: Instant, task: Task) {
         self.catch_up(now);
         match self.core.slots {
-            SlotBook::Tags(_) => self.go_on(now, task),
-            SlotBook::Pools(_) => {
+            SlotPools::Tags(_) => self.go_on(now, task),
+            SlotPools::Pools(_) => {
                 self.run_waiter(now, task);
             }
         }
@@ -286,8 +286,8 @@ impl<L: Listener> BlockQueue<L> {
 
     fn tasks(&mut self) -> Option<&mut Tasks> {
         match &mut self.core.slots {
-            SlotBook::Tags(tasks) => Some(tasks),
-            SlotBook::Pools(_) => None,
+            SlotPools::Tags(tasks) => Some(tasks),
+            SlotPools::Pools(_) => None,
         }
     }
 }
@@ -297,8 +297,8 @@ impl<L> super::Core<L> {
     /// If the era has no tags.
     fn tasks(&mut self) -> &mut Tasks {
         match &mut self.slots {
-            SlotBook::Tags(tasks) => tasks,
-            SlotBook::Pools(_) => unreachable!("only blk-mq has tags"),
+            SlotPools::Tags(tasks) => tasks,
+            SlotPools::Pools(_) => unreachable!("only blk-mq has tags"),
         }
     }
 }

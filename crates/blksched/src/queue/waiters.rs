@@ -13,7 +13,7 @@ use super::merge::Attempt;
 use super::mq::Task;
 use super::plug::Handover;
 use super::pools::Sleeper;
-use super::slots::SlotBook;
+use super::slots::SlotPools;
 use super::{BlockQueue, Delivery, Listener, Submitted, Wakes};
 use crate::explain::{Reason, Unplug};
 use crate::request::Dir;
@@ -89,7 +89,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A driver that says itself when tasks run hears of those that were woken.
     pub(super) fn tell_woken(&mut self) {
-        if let (Wakes::ByDriver, SlotBook::Pools(pools)) = (self.core.config.wakes, &mut self.core.slots) {
+        if let (Wakes::ByDriver, SlotPools::Pools(pools)) = (self.core.config.wakes, &mut self.core.slots) {
             self.deliveries.extend(pools.waiters().runnable.drain(..).map(Delivery::Runnable));
         }
     }

@@ -2,7 +2,7 @@
 
 use blksched::{
     Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupFileError, GroupId, InFlight, Instant, KnobError,
-    Listener, Next, Outcome, QueueConfig, Silence, Submitted, SubmitterId,
+    Listener, Next, NoListener, Outcome, QueueConfig, Submitted, SubmitterId,
 };
 use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
 
@@ -12,7 +12,7 @@ use super::convert;
 pub type Sink = Box<dyn FnMut(&Record) + Send>;
 
 /// A [`BlockQueue`] with the same calls; each is told to the sink, in order, with its answer.
-pub struct LoggedQueue<L: Listener = Silence> {
+pub struct LoggedQueue<L: Listener = NoListener> {
     queue: BlockQueue<L>,
     header: Header,
     sink: Option<Sink>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use blksched::{Catalogue, Choice, InFlight, Instant, Next, Outcome, QueueConfig, Silence, SpecError};
+use blksched::{Catalogue, Choice, InFlight, Instant, Next, NoListener, Outcome, QueueConfig, SpecError};
 use blksched_traces::call_log::{Call, CallLog, Record};
 
 use super::{LoggedQueue, convert, unanswered};
@@ -78,7 +78,7 @@ impl Replayer {
         let heard = Heard::default();
         let ear = heard.clone();
         let sink = Box::new(move |record: &Record| ear.lock().expect("one thread").push_back(record.clone()));
-        let queue = LoggedQueue::new(config, choice, Silence, Some(sink));
+        let queue = LoggedQueue::new(config, choice, NoListener, Some(sink));
         Replayer { queue, heard, in_flight: BTreeMap::new(), last: config.born }
     }
 

@@ -5,7 +5,7 @@ use blksched::{
     QueueConfig, Slots, Span, WakeRule,
 };
 
-use super::script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
+use super::script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};
 
 /// Reads bytes; zeros behind the end.
 struct Bytes<'a>(&'a [u8]);
@@ -29,12 +29,12 @@ impl Bytes<'_> {
 pub(super) fn script(bytes: &[u8]) -> Script {
     let mut bytes = Bytes(bytes);
     let config = config(&mut bytes);
-    let manners = bytes.pick(&[Manners::Patient, Manners::Patient, Manners::Impatient]);
+    let sleep_policy = bytes.pick(&[SleepPolicy::Patient, SleepPolicy::Patient, SleepPolicy::Impatient]);
     let mut steps = Vec::new();
     while !bytes.0.is_empty() {
         steps.push(step(&mut bytes));
     }
-    Script { config, manners, steps }
+    Script { config, sleep_policy, steps }
 }
 
 fn config(bytes: &mut Bytes<'_>) -> QueueConfig {

@@ -5,8 +5,8 @@ use blksched::{
     Submitted, SubmitterId, Tag, Waiter,
 };
 
-use super::script::{KnobValue, Length, Manners, Pass, Place, Plan, Script, Step, Successor, What};
-use super::seen::{Audience, Ears, Seen, View};
+use super::script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};
+use super::seen::{KeepingListener, RunObserver, Seen, View};
 use super::trace::TraceHash;
 use crate::laws::Violation;
 
@@ -16,11 +16,11 @@ const SUBMITTERS: usize = 6;
 const ROUNDS: u32 = 16;
 
 /// A script being played.
-pub struct Run<'a, L: Ears> {
+pub struct Run<'a, L: KeepingListener> {
     queue: BlockQueue<L>,
     script: &'a Script,
     make: &'a dyn Fn(Successor) -> Box<dyn Elevator>,
-    audience: &'a mut dyn Audience,
+    audience: &'a mut dyn RunObserver,
     now: Instant,
     /// What the device has, in the order in which it got it.
     flying: Vec<InFlight>,
@@ -33,13 +33,13 @@ pub struct Run<'a, L: Ears> {
     trace: TraceHash,
 }
 
-impl<'a, L: Ears> Run<'a, L> {
+impl<'a, L: KeepingListener> Run<'a, L> {
     /// A queue as the script has it, with a fresh elevator.
     pub fn new(
         script: &'a Script,
         make: &'a dyn Fn(Successor) -> Box<dyn Elevator>,
         listener: L,
-        audience: &'a mut dyn Audience,
+        audience: &'a mut dyn RunObserver,
     ) -> Run<'a, L> {
         Run {
             queue: BlockQueue::with_listener(script.config, make(Successor::Fresh), listener),
@@ -140,7 +140,7 @@ impl<'a, L: Ears> Run<'a, L> {
     /// The submitter of that number, unless it sleeps.
     fn awake(&self, who: u8) -> Option<SubmitterId> {
         let submitter = self.submitters[usize::from(who) % SUBMITTERS];
-        (self.script.manners == Manners::Impatient || !self.asleep.contains(&submitter)).then_some(submitter)
+        (self.script.sleep_policy == SleepPolicy::Impatient || !self.asleep.contains(&submitter)).then_some(submitter)
     }
 
     fn submit(&mut self, plan: Plan) -> Result<(), Violation> {

@@ -10,7 +10,7 @@ pub struct Script {
     /// Device, depth, plug and slots.
     pub config: QueueConfig,
     /// Whether submitters that sleep do sleep.
-    pub manners: Manners,
+    pub sleep_policy: SleepPolicy,
     /// What happens, in order.
     pub steps: Vec<Step>,
 }
@@ -40,7 +40,7 @@ fn split_mix(state: &mut u64) -> u64 {
 
 /// Whether submitters that the queue puts to sleep do sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manners {
+pub enum SleepPolicy {
     /// They do nothing until they are woken, as processes in a kernel.
     Patient,
     /// They go on, as clients of a server may.

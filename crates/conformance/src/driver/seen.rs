@@ -1,6 +1,6 @@
 //! What an audience sees of a run, in the order in which it happened.
 
-use blksched::{Bio, Command, Delivery, Instant, Listener, Next, Outcome, Reason, Silence, Submitted};
+use blksched::{Bio, Command, Delivery, Instant, Listener, Next, NoListener, Outcome, Reason, Submitted};
 
 use crate::laws::Violation;
 
@@ -57,7 +57,7 @@ pub struct View {
 }
 
 /// Whoever watches a run.
-pub trait Audience {
+pub trait RunObserver {
     /// `seen` happened at `now`.
     ///
     /// # Errors
@@ -74,18 +74,18 @@ pub trait Audience {
 }
 
 /// A listener that hands over what it heard; a deaf one has nothing to hand over.
-pub trait Ears: Listener {
+pub trait KeepingListener: Listener {
     /// What was said since the last time, in order.
     fn heard(&mut self) -> Vec<(Instant, Reason)>;
 }
 
-impl Ears for Vec<(Instant, Reason)> {
+impl KeepingListener for Vec<(Instant, Reason)> {
     fn heard(&mut self) -> Vec<(Instant, Reason)> {
         core::mem::take(self)
     }
 }
 
-impl Ears for Silence {
+impl KeepingListener for NoListener {
     fn heard(&mut self) -> Vec<(Instant, Reason)> {
         Vec::new()
     }

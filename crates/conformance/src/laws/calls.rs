@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use blksched::{Bound, Cx, Dispatch, End, Insert, Instant, RequestId, Tunables};
 
-use super::court::Desk;
+use super::checker::SharedState;
 use super::waiting::Waiting;
 
 /// How often a deadline may be due again at one moment: an elevator may have several timers.
@@ -33,7 +33,7 @@ struct Armed {
 
 /// What the calls of one elevator say.
 pub(super) struct Calls {
-    desk: Desk,
+    shared: SharedState,
     queued: BTreeSet<RequestId>,
     flying: BTreeSet<RequestId>,
     latest: Instant,
@@ -46,9 +46,9 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(desk: Desk, bound: Bound) -> Calls {
+    pub(super) fn new(shared: SharedState, bound: Bound) -> Calls {
         Calls {
-            desk,
+            shared,
             queued: BTreeSet::new(),
             flying: BTreeSet::new(),
             latest: Instant::ZERO,
@@ -60,7 +60,7 @@ impl Calls {
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        self.desk.is_broken()
+        self.shared.is_broken()
     }
 
     /// Any call but an elapse: time goes on, and nothing is overdue but what was armed during this call of the queue.
@@ -68,17 +68,17 @@ impl Calls {
         self.unchanged = None;
         self.time_is(cx.now);
         let now = cx.now;
-        let this_call = self.desk.papers().call;
+        let this_call = self.shared.checked().call;
         let overdue = deadline.filter(|&until| until <= now);
         if let Some(until) = overdue.filter(|_| self.armed.is_none_or(|armed| armed.call != this_call)) {
-            self.desk.accuse(TIME, || format!("a call at {now}, but the deadline of {until} has not elapsed"));
+            self.shared.accuse(TIME, || format!("a call at {now}, but the deadline of {until} has not elapsed"));
         }
     }
 
     fn time_is(&mut self, now: Instant) {
         if now < self.latest {
             let latest = self.latest;
-            self.desk.accuse(TIME, || format!("time ran backwards, from {latest} to {now}"));
+            self.shared.accuse(TIME, || format!("time ran backwards, from {latest} to {now}"));
         }
         if now > self.latest {
             self.elapses = 0;
@@ -88,7 +88,7 @@ impl Calls {
 
     pub(super) fn leave(&mut self, now: Instant, deadline: Option<Instant>) {
         if deadline != self.armed.map(|armed| armed.until) {
-            let call = self.desk.papers().call;
+            let call = self.shared.checked().call;
             self.armed = deadline.map(|until| Armed { until, at: now, call });
         }
     }
@@ -100,16 +100,16 @@ impl Calls {
         let now = cx.now;
         let expected = deadline.map(|until| self.armed.map_or(until, |armed| until.max(armed.at)));
         if expected != Some(now) {
-            self.desk.accuse(TIME, || format!("told the time at {now}, but the deadline was {deadline:?}"));
+            self.shared.accuse(TIME, || format!("told the time at {now}, but the deadline was {deadline:?}"));
         }
         self.elapses += 1;
         if self.elapses > AT_ONE_MOMENT {
-            self.desk.accuse(PAST, || format!("at {now} a deadline elapsed {AT_ONE_MOMENT} times and is due again"));
+            self.shared.accuse(PAST, || format!("at {now} a deadline elapsed {AT_ONE_MOMENT} times and is due again"));
         }
     }
 
     pub(super) fn elapsed(&mut self, now: Instant, deadline: Option<Instant>) {
-        let call = self.desk.papers().call;
+        let call = self.shared.checked().call;
         self.armed = deadline.map(|until| Armed { until, at: now, call });
     }
 
@@ -127,7 +127,7 @@ impl Calls {
 
     pub(super) fn absorbed(&mut self, into: RequestId, victim: RequestId) {
         if !self.queued.contains(&into) || !self.queued.remove(&victim) {
-            self.desk.accuse(ISSUES, || format!("{into:?} absorbed {victim:?}, and not both were queued"));
+            self.shared.accuse(ISSUES, || format!("{into:?} absorbed {victim:?}, and not both were queued"));
         }
         self.waiting.gone(victim);
     }
@@ -140,16 +140,16 @@ impl Calls {
 
     pub(super) fn completed(&mut self, rq: RequestId) {
         if !self.flying.remove(&rq) {
-            self.desk.accuse(ISSUES, || format!("{rq:?} completed, but this elevator did not issue it"));
+            self.shared.accuse(ISSUES, || format!("{rq:?} completed, but this elevator did not issue it"));
         }
     }
 
     /// The queue asks what to do next.
     pub(super) fn asked(&mut self, cx: &Cx<'_>, deadline: Option<Instant>, tunables: &dyn Tunables) {
-        let changed = core::mem::take(&mut self.desk.papers().changed_unseen);
+        let changed = core::mem::take(&mut self.shared.checked().changed_unseen);
         let unchanged = self.unchanged.filter(|&(_, in_flight)| in_flight == cx.device().in_flight && !changed);
         if let Some((answer, _)) = unchanged {
-            self.desk.accuse(POLLS, || format!("asked again, but nothing has changed since the answer {answer:?}"));
+            self.shared.accuse(POLLS, || format!("asked again, but nothing has changed since the answer {answer:?}"));
         }
         self.enter(cx, deadline);
         self.waiting.look(tunables);
@@ -161,15 +161,15 @@ impl Calls {
         match answer {
             Dispatch::Issue(rq) => return self.issued(cx, rq),
             Dispatch::Reinsert(rq) => return self.reinserted(rq, answer),
-            Dispatch::Empty if queued > 0 => self.desk.accuse(EMPTY, || format!("{queued} requests are queued")),
+            Dispatch::Empty if queued > 0 => self.shared.accuse(EMPTY, || format!("{queued} requests are queued")),
             Dispatch::Wait if queued == 0 => {
-                self.desk.accuse(WAIT, || "nothing is queued: the answer should be Empty".to_owned());
+                self.shared.accuse(WAIT, || "nothing is queued: the answer should be Empty".to_owned());
             }
             Dispatch::Wait if cx.device().in_flight == 0 && deadline.is_none() => {
-                self.desk.accuse(WAIT, || format!("{queued} requests are queued, and nothing will ever happen"));
+                self.shared.accuse(WAIT, || format!("{queued} requests are queued, and nothing will ever happen"));
             }
             Dispatch::Idle { until, .. } if deadline.is_none_or(|at| at > until) => {
-                self.desk.accuse(IDLE, || format!("idle until {until}, but the deadline is {deadline:?}"));
+                self.shared.accuse(IDLE, || format!("idle until {until}, but the deadline is {deadline:?}"));
             }
             Dispatch::Idle { .. } | Dispatch::Wait | Dispatch::Empty => {}
         }
@@ -180,7 +180,7 @@ impl Calls {
     /// What goes through the insertion again was queued; from here on it is news.
     fn reinserted(&mut self, rq: RequestId, answer: Dispatch) -> Dispatch {
         if !self.queued.remove(&rq) {
-            self.desk.accuse(ISSUES, || format!("{rq:?} is to be inserted again, but was not queued"));
+            self.shared.accuse(ISSUES, || format!("{rq:?} is to be inserted again, but was not queued"));
         }
         self.waiting.gone(rq);
         answer
@@ -189,12 +189,12 @@ impl Calls {
     fn issued(&mut self, cx: &Cx<'_>, rq: RequestId) -> Dispatch {
         if !self.queued.remove(&rq) {
             let at = if self.flying.contains(&rq) { "in flight" } else { "nowhere" };
-            self.desk.accuse(ISSUES, || format!("{rq:?} was issued, but is {at}"));
+            self.shared.accuse(ISSUES, || format!("{rq:?} was issued, but is {at}"));
             return Dispatch::Empty;
         }
         self.flying.insert(rq);
         if let Err(what) = self.waiting.issued(cx.now, rq) {
-            self.desk.accuse(WAITING, || what);
+            self.shared.accuse(WAITING, || what);
         }
         Dispatch::Issue(rq)
     }

@@ -7,8 +7,8 @@ use blksched::{
 };
 
 use super::Violation;
-use super::court::{Bench, Court};
-use crate::driver::{Audience, Seen, Successor};
+use super::checker::{Bench, Checker};
+use crate::driver::{RunObserver, Seen, Successor};
 
 /// Holds everything for ever, and has a timer each millisecond.
 #[derive(Default)]
@@ -91,9 +91,9 @@ impl Elevator for Late {
     }
 }
 
-fn court() -> (Court, Bench) {
+fn checker() -> (Checker, Bench) {
     let wait = Wait::None("not looked at");
-    Court::new(Bound { reads: wait, writes: wait }, false, false)
+    Checker::new(Bound { reads: wait, writes: wait }, false, false)
 }
 
 fn ticker(bench: &Bench) -> Box<dyn Elevator> {
@@ -110,41 +110,41 @@ fn ms(ms: u64) -> Instant {
 
 #[test]
 fn a_queue_that_asks_again_though_nothing_has_changed_is_found() {
-    let (mut court, bench) = court();
+    let (mut checker, bench) = checker();
     let mut queue = BlockQueue::new(QueueConfig::default(), ticker(&bench));
     for _ in 0..2 {
         assert_eq!(queue.next(ms(0)), Next::Empty);
-        assert_eq!(law(court.see(ms(0), &Seen::CallBegins)), None);
+        assert_eq!(law(checker.see(ms(0), &Seen::CallBegins)), None);
     }
     queue.run();
     let _ = queue.next(ms(0));
-    assert_eq!(law(court.see(ms(0), &Seen::CallBegins)), Some("the queue never polls"));
+    assert_eq!(law(checker.see(ms(0), &Seen::CallBegins)), Some("the queue never polls"));
 }
 
 #[test]
 fn a_queue_that_lets_a_deadline_elapse_late_or_not_at_all_is_found() {
     for calls_between in [false, true] {
-        let (mut court, bench) = court();
+        let (mut checker, bench) = checker();
         let mut queue = BlockQueue::new(QueueConfig::default(), Box::new(Late(ticker(&bench))));
         queue.submit(ms(0), Bio::read(1, SubmitterId(1), Sector(0), 8));
-        assert_eq!(law(court.see(ms(0), &Seen::CallBegins)), None);
+        assert_eq!(law(checker.see(ms(0), &Seen::CallBegins)), None);
         if calls_between {
             queue.submit(ms(1), Bio::read(2, SubmitterId(1), Sector(0), 8));
         } else {
             queue.elapse(ms(2));
         }
-        assert_eq!(law(court.see(ms(2), &Seen::CallBegins)), Some("deadlines elapse in time"));
+        assert_eq!(law(checker.see(ms(2), &Seen::CallBegins)), Some("deadlines elapse in time"));
     }
 }
 
 #[test]
 fn a_queue_that_comes_in_time_is_lawful() {
-    let (mut court, bench) = court();
+    let (mut checker, bench) = checker();
     let mut queue = BlockQueue::new(QueueConfig::default(), ticker(&bench));
     queue.submit(ms(0), Bio::read(1, SubmitterId(1), Sector(0), 8));
     for at in [1, 1, 7, 9] {
-        court.see(ms(at), &Seen::CallBegins).unwrap();
+        checker.see(ms(at), &Seen::CallBegins).unwrap();
         let _ = queue.next(ms(at));
     }
-    assert_eq!(law(court.see(ms(9), &Seen::CallBegins)), None);
+    assert_eq!(law(checker.see(ms(9), &Seen::CallBegins)), None);
 }

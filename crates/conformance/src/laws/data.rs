@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Bio, Command, Delivery, Durability, Instant, Op, Outcome, RequestId, Tag};
 
-use super::court::Law;
+use super::checker::Law;
 use crate::driver::Seen;
 
 /// A moment in the order of things \[events\].

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Command, Delivery, Instant, Op, Reason, RequestId, SubmitterId, Tag};
 
-use super::court::Law;
+use super::checker::Law;
 use crate::driver::Seen;
 
 /// Where a request is.

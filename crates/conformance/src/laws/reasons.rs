@@ -2,7 +2,7 @@
 
 use blksched::{IdleFor, Instant, Reason, RequestId, Submitted, SubmitterId};
 
-use super::court::Law;
+use super::checker::Law;
 use crate::driver::Seen;
 
 /// A reason that must be heard before this call is over.

@@ -18,33 +18,33 @@ use slab::Slab;
 use super::registered::{MOST, Registered};
 use super::workers::Workers;
 use super::{Allocation, Engine, Event, Io, Part, Stable, Until};
-use crate::mail::Mail;
+use crate::mail::TxQueue;
 
 /// The token of the engine's own poll; nobody else's, for theirs count from 0.
 const ASIDE: u64 = u64::MAX;
 
 /// What the kernel is shown beside buffers: a message and its vectors. Boxed: the kernel knows its address.
-struct Gear {
+struct MessageVectors {
     message: libc::msghdr,
     vectors: Vec<libc::iovec>,
 }
 
-/// Gear keeps its box: it goes back under way.
+/// MessageVectors keeps its box: it goes back under way.
 #[allow(clippy::vec_box)]
-type Idle = Vec<Box<Gear>>;
+type Idle = Vec<Box<MessageVectors>>;
 
 /// One operation under way.
 struct Entry {
     token: u64,
     io: Io,
-    gear: Option<Box<Gear>>,
+    gear: Option<Box<MessageVectors>>,
 }
 
 /// An io_uring and what is under way in it.
 pub struct Uring {
     ring: IoUring,
     entries: Slab<Entry>,
-    /// Gear to use again.
+    /// MessageVectors to use again.
     idle: Idle,
     /// The buffers that the kernel knows; none where it knows none.
     registered: Option<Registered>,
@@ -62,7 +62,7 @@ struct Used {
     plain: u64,
 }
 
-// SAFETY: `Gear` points into memory that the same entry owns; nothing here is tied to a thread. (The ring is made by
+// SAFETY: `MessageVectors` points into memory that the same entry owns; nothing here is tied to a thread. (The ring is made by
 // the thread that uses it: `SINGLE_ISSUER`.)
 unsafe impl Send for Uring {}
 
@@ -238,7 +238,11 @@ impl Drop for Uring {
 
 /// The operation as the kernel reads it, a transfer with the registered buffer `index` if there is one. It points only
 /// into what `entry` owns on the heap.
-fn describe(entry: &mut Entry, index: Option<u16>, spare: impl FnOnce() -> Option<Box<Gear>>) -> squeue::Entry {
+fn describe(
+    entry: &mut Entry,
+    index: Option<u16>,
+    spare: impl FnOnce() -> Option<Box<MessageVectors>>,
+) -> squeue::Entry {
     let fd = |file: &OwnedFd| Fd(file.as_raw_fd());
     match &mut entry.io {
         Io::Poll(file) => opcode::PollAdd::new(fd(file), libc::POLLIN as u32).build(),
@@ -296,11 +300,14 @@ fn describe(entry: &mut Entry, index: Option<u16>, spare: impl FnOnce() -> Optio
     }
 }
 
-/// Gear whose message names its vectors.
-fn geared(spare: impl FnOnce() -> Option<Box<Gear>>, fill: impl FnOnce(&mut Vec<libc::iovec>)) -> Box<Gear> {
+/// MessageVectors whose message names its vectors.
+fn geared(
+    spare: impl FnOnce() -> Option<Box<MessageVectors>>,
+    fill: impl FnOnce(&mut Vec<libc::iovec>),
+) -> Box<MessageVectors> {
     let mut gear = spare().unwrap_or_else(|| {
         // SAFETY: a message of zeroes is a message without address, vectors and control data.
-        Box::new(Gear { message: unsafe { core::mem::zeroed() }, vectors: Vec::new() })
+        Box::new(MessageVectors { message: unsafe { core::mem::zeroed() }, vectors: Vec::new() })
     });
     gear.vectors.clear();
     fill(&mut gear.vectors);
@@ -309,7 +316,7 @@ fn geared(spare: impl FnOnce() -> Option<Box<Gear>>, fill: impl FnOnce(&mut Vec<
     gear
 }
 
-fn gather(mail: &Mail, vectors: &mut Vec<libc::iovec>) {
+fn gather(mail: &TxQueue, vectors: &mut Vec<libc::iovec>) {
     let vector = |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     vectors.extend(mail.rest(0).map(vector));
 }

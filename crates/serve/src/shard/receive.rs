@@ -13,7 +13,7 @@ use crate::backend::SECTOR;
 use crate::buffer::{Buffer, Pool};
 use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, WaitsFor, Watch, Who};
 use crate::engine::{Event, Fill, HURRIED, Io, Until};
-use crate::mail::Mail;
+use crate::mail::TxQueue;
 use crate::orders::Client;
 use crate::tenant::{Life, Tenant};
 
@@ -57,7 +57,7 @@ impl Shard {
             inbox,
             reading: Reading::Header,
             waits_for: WaitsFor::Bytes,
-            mail: Some(Mail::default()),
+            mail: Some(TxQueue::default()),
             ready: VecDeque::new(),
             under_way: 0,
             questions: 0,

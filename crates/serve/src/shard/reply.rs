@@ -6,7 +6,7 @@ use super::work::{Piece, Work};
 use super::{Shard, Token};
 use crate::connection::{Attention, Connection, Phase, Watch};
 use crate::engine::{Event, Io};
-use crate::mail::Mail;
+use crate::mail::TxQueue;
 
 impl Shard {
     /// Answer, understand and receive wherever there is reason to.
@@ -76,7 +76,7 @@ impl Shard {
     }
 
     /// The reply to one work.
-    fn answer_one(&mut self, at: usize, number: u32, mail: &mut Mail) {
+    fn answer_one(&mut self, at: usize, number: u32, mail: &mut TxQueue) {
         let Connection { tenant, reader, .. } = &self.connections[at];
         let (tenant, framing) = (*tenant, reader.framing());
         let Work { request, error, since, .. } = self.works[number as usize];

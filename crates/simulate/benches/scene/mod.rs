@@ -1,6 +1,8 @@
 //! What both benchmarks of the simulator run: one process that reads 4 KiB at random from an hdd, for ever.
 
-use blksched::{BlockQueue, Built, Catalogue, Instant, Limits, Listener, Op, QueueConfig, Silence, Span, SubmitterId};
+use blksched::{
+    BlockQueue, Built, Catalogue, Instant, Limits, Listener, NoListener, Op, QueueConfig, Span, SubmitterId,
+};
 use blksched_disks::{Disk, load};
 use blksched_measure::{Completion, Engine, Job, JobId, Reasons, Recorder};
 use blksched_simulate::{Observer, World};
@@ -60,7 +62,7 @@ impl Scene {
     /// The world, under way.
     pub fn begin(self) -> Box<dyn Running> {
         match self.kept {
-            Kept::Nothing => Box::new(self.world(Silence, ())),
+            Kept::Nothing => Box::new(self.world(NoListener, ())),
             Kept::All => Box::new(self.world(Reasons::new(), Keeper::new(self.depth))),
         }
     }

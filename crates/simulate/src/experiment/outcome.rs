@@ -91,18 +91,18 @@ impl Listener for Ear {
 
 /// Looks at bios and exits while a run goes on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Clerk {
+pub(super) struct OutcomeObserver {
     pub(super) processes: Vec<ProcessOutcome>,
 }
 
-impl Clerk {
+impl OutcomeObserver {
     /// Have all of these exited that are in `names`?
     pub(super) fn have_exited(&self, names: &[usize]) -> bool {
         !names.is_empty() && names.iter().all(|&nth| self.processes[nth].ended.is_some())
     }
 }
 
-impl Observer for Clerk {
+impl Observer for OutcomeObserver {
     fn submitted(&mut self, _now: Instant, _source: usize, _op: Op, _bytes: u64) {}
 
     fn completed(&mut self, now: Instant, source: usize, done: &Completion) {

@@ -3,7 +3,7 @@
 use blksched::{BlockQueue, Instant, Span, Wakes};
 
 use super::expression::fits;
-use super::outcome::{Clerk, Ear, Outcome, ProcessOutcome, submitter};
+use super::outcome::{Ear, Outcome, OutcomeObserver, ProcessOutcome, submitter};
 use super::result::{Answer, answer};
 use super::spec::{Experiment, Run};
 use crate::cpu::place;
@@ -30,13 +30,13 @@ impl Run {
         }
         crate::groups::make(&mut queue, &scene.elevator, &scene.disk, scene.groups());
         let actors = scene.actors(seed)?;
-        let (mut sources, mut clerk) = (Vec::new(), Clerk::default());
+        let (mut sources, mut observer) = (Vec::new(), OutcomeObserver::default());
         let allowed: Vec<_> = actors.iter().map(|actor| actor.cpus_allowed).collect();
         for actor in actors {
-            clerk.processes.push(ProcessOutcome::new(actor.name, actor.start));
+            observer.processes.push(ProcessOutcome::new(actor.name, actor.start));
             sources.push(actor.source);
         }
-        let world = World::new(queue, disk, sources, clerk);
+        let world = World::new(queue, disk, sources, observer);
         let world = world.with_work_told(|ear: &mut Ear, stint| works(&mut ear.reasons, stint));
         let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
@@ -55,7 +55,7 @@ impl Run {
     }
 }
 
-fn outcome(mut world: World<Ear, Clerk>) -> Outcome {
+fn outcome(mut world: World<Ear, OutcomeObserver>) -> Outcome {
     let now = world.now();
     let mut ear = world.queue().listener().clone();
     ear.reasons.settle(now);

@@ -57,7 +57,9 @@ impl Filter {
                     "discard" | "trim" => Op::Discard,
                     "flush" | "sync" => Op::Flush,
                     _ => {
-                        return Err(format!("`{value}` is not a value of `op`: expected read, write, discard or flush"));
+                        return Err(format!(
+                            "`{value}` is not a value of `op`: expected read, write, discard or flush"
+                        ));
                     }
                 });
             }

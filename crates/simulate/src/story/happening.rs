@@ -142,12 +142,12 @@ pub trait Onlooker {
 pub type Shared = Rc<RefCell<dyn Onlooker>>;
 
 /// Hears the queue's reasons for the usual books and for an onlooker.
-pub struct Ears {
+pub struct ReasonTee {
     pub(crate) reasons: Reasons,
     pub(crate) onlooker: Shared,
 }
 
-impl Listener for Ears {
+impl Listener for ReasonTee {
     fn hear(&mut self, at: Instant, reason: Reason) {
         self.reasons.hear(at, reason);
         self.onlooker.borrow_mut().sees(at, &Happening::Heard(reason));
@@ -175,14 +175,14 @@ impl Hears for Reasons {
     }
 }
 
-impl Hears for Ears {
+impl Hears for ReasonTee {
     fn works(&mut self, stint: &Stint) {
         works(&mut self.reasons, stint);
         self.onlooker.borrow_mut().sees(stint.from, &Happening::Works { stint: *stint });
     }
 }
 
-impl AsRef<Reasons> for Ears {
+impl AsRef<Reasons> for ReasonTee {
     fn as_ref(&self) -> &Reasons {
         &self.reasons
     }

@@ -29,12 +29,12 @@ impl Letter {
 
 /// Letters, the earliest first, first posted first delivered among equals.
 #[derive(Debug, Default)]
-pub(super) struct Mail {
+pub(super) struct DeliveryQueue {
     heap: BinaryHeap<Reverse<(Instant, u64, Letter)>>,
     posted: u64,
 }
 
-impl Mail {
+impl DeliveryQueue {
     pub(super) fn post(&mut self, at: Instant, letter: Letter) {
         self.posted += 1;
         self.heap.push(Reverse((at, self.posted, letter)));

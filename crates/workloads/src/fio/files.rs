@@ -13,7 +13,7 @@ use super::settings::Settings;
 use super::values::Extent;
 
 /// One clone of one job, before it has a place on the disk.
-pub(super) struct Clone<'a> {
+pub(super) struct JobClone<'a> {
     pub job: &'a JobSection,
     pub number: u64,
     /// Its files, in their order.
@@ -68,7 +68,7 @@ impl Files {
     }
 
     /// Files whose length was assumed.
-    pub fn notes(&self, clones: &[Clone<'_>]) -> Vec<Note> {
+    pub fn notes(&self, clones: &[JobClone<'_>]) -> Vec<Note> {
         let mut told = vec![false; self.names.len()];
         let mut notes = Vec::new();
         for clone in clones {
@@ -148,7 +148,7 @@ fn drawn_size(s: &Settings, (from, to): (u64, u64), name: &str) -> u64 {
 }
 
 /// What to tell the user of the first file that does not fit.
-pub(super) fn does_not_fit(clones: &[Clone<'_>], files: &Files, error: TooLarge) -> Problem {
+pub(super) fn does_not_fit(clones: &[JobClone<'_>], files: &Files, error: TooLarge) -> Problem {
     let user = clones.iter().find(|clone| clone.files.contains(&error.file)).map(|clone| clone.job);
     let job = user.expect("every file is some clone's");
     let title = format!("file `{}` of job `{}` does not fit on the disk", files.names[error.file], job.name);

@@ -11,7 +11,7 @@ use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
 
 use super::buffered::{Buffered, Buffering};
 use super::errors::{Note, Problem};
-use super::files::{Clone, Files, does_not_fit};
+use super::files::{Files, JobClone, does_not_fit};
 use super::layout;
 use super::process::{
     Area, Batch, Command, Ends, FileArea, FileSet, Found, LatencyTarget, Limit, Pattern, Pieces, Process, RateFloor,
@@ -56,7 +56,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
     for job in jobs {
         for number in 0..job.settings.numjobs {
             match files.add(job, number, disk) {
-                Ok(files) => clones.push(Clone { job, number, files }),
+                Ok(files) => clones.push(JobClone { job, number, files }),
                 Err(problem) => {
                     problems.push(problem);
                     break;
@@ -71,7 +71,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
         layout::lay_out(&files.needs, &files.lots, disk).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     let mut plan = Plan { notes: files.notes(&clones), ..Plan::default() };
     let mut scripts = Vec::new();
-    let mut order = Succession::default();
+    let mut order = JobOrder::default();
     for clone in &clones {
         match regions(clone, &extents, &files.needs) {
             Ok(regions) => {
@@ -112,7 +112,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
 
 /// What depends on the jobs before: groups, rows, whom to wait for.
 #[derive(Default)]
-struct Succession {
+struct JobOrder {
     processes: u32,
     group: u32,
     rows: u32,
@@ -122,8 +122,8 @@ struct Succession {
     behind: u32,
 }
 
-impl Succession {
-    fn next(&mut self, clone: &Clone<'_>, file: &str, regions: &Regions) -> (JobPlan, Script) {
+impl JobOrder {
+    fn next(&mut self, clone: &JobClone<'_>, file: &str, regions: &Regions) -> (JobPlan, Script) {
         let s = &clone.job.settings;
         let mut begins_group = self.processes == 0;
         if clone.number == 0 && self.processes > 0 {

@@ -5,7 +5,7 @@ use blksched::Sector;
 use super::blocks::Blocks;
 use super::ddir::PerDdir;
 use super::errors::Problem;
-use super::files::{Clone, share_of};
+use super::files::{JobClone, share_of};
 use super::layout::{self, Need};
 use super::options::MAX_FILES;
 use super::sections::JobSection;
@@ -46,7 +46,7 @@ fn resolve(extent: Extent, whole: u64) -> u64 {
 }
 
 /// Of each file from `offset` for its share of `size`. `files` has every file's place and what was asked for it.
-pub(super) fn regions(clone: &Clone<'_>, files: &[layout::Extent], needs: &[Need]) -> Result<Regions, Problem> {
+pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::Extent], needs: &[Need]) -> Result<Regions, Problem> {
     let s = &clone.job.settings;
     let share = clone.files.len() as u64;
     let each = |file: &usize| {

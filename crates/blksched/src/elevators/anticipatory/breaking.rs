@@ -52,7 +52,7 @@ pub(super) fn at_once(sight: Sight) -> Option<WaitEnd> {
 
 /// What is expected of the process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prospect {
+pub(super) struct Expectation {
     pub(super) has_exited: bool,
     /// Its mean think time; `None`: it is new.
     pub(super) think: Option<Tick>,
@@ -63,8 +63,8 @@ pub(super) struct Prospect {
 }
 
 /// Why not to wait, as far as the past says.
-pub(super) fn by_experience(prospect: Prospect) -> Option<WaitEnd> {
-    let Prospect { has_exited, think, newcomers_think, exits, antic_expire } = prospect;
+pub(super) fn by_experience(prospect: Expectation) -> Option<WaitEnd> {
+    let Expectation { has_exited, think, newcomers_think, exits, antic_expire } = prospect;
     if has_exited && exits.leave_nobody() {
         return Some(WaitEnd::Gone);
     }
@@ -79,8 +79,8 @@ mod tests {
     use super::*;
 
     const ALONE: Sight = Sight { at_hand: AtHand::Nothing, waited: Some(2), antic_expire: 6, on_their_way: 0 };
-    const STEADY: Prospect =
-        Prospect { has_exited: false, think: Some(3), newcomers_think: 0, exits: EXITS, antic_expire: 6 };
+    const STEADY: Expectation =
+        Expectation { has_exited: false, think: Some(3), newcomers_think: 0, exits: EXITS, antic_expire: 6 };
     const EXITS: Exits = Exits::NONE;
 
     #[test]
@@ -100,17 +100,20 @@ mod tests {
     #[test]
     fn a_process_that_thinks_longer_than_the_wait_is_not_waited_for() {
         assert_eq!(by_experience(STEADY), None);
-        assert_eq!(by_experience(Prospect { think: Some(7), ..STEADY }), Some(WaitEnd::ThinksLonger));
-        assert_eq!(by_experience(Prospect { think: None, newcomers_think: 7, ..STEADY }), Some(WaitEnd::ThinksLonger));
+        assert_eq!(by_experience(Expectation { think: Some(7), ..STEADY }), Some(WaitEnd::ThinksLonger));
+        assert_eq!(
+            by_experience(Expectation { think: None, newcomers_think: 7, ..STEADY }),
+            Some(WaitEnd::ThinksLonger)
+        );
     }
 
     #[test]
     fn a_process_that_has_exited_is_waited_for_while_others_usually_go_on_for_it() {
-        let gone = Prospect { has_exited: true, ..STEADY };
+        let gone = Expectation { has_exited: true, ..STEADY };
         assert_eq!(by_experience(gone), None);
         let mut exits = Exits::NONE;
         (0..6).for_each(|_| exits.left_alone());
-        assert_eq!(by_experience(Prospect { exits, ..gone }), Some(WaitEnd::Gone));
+        assert_eq!(by_experience(Expectation { exits, ..gone }), Some(WaitEnd::Gone));
     }
 
     #[test]
@@ -118,7 +121,7 @@ mod tests {
         let mut exits = Exits::NONE;
         (0..40).for_each(|_| exits.left());
         (0..40).for_each(|_| exits.left_alone());
-        assert_eq!(by_experience(Prospect { exits, ..STEADY }), None);
-        assert_eq!(by_experience(Prospect { exits, think: None, ..STEADY }), Some(WaitEnd::LikelyGone));
+        assert_eq!(by_experience(Expectation { exits, ..STEADY }), None);
+        assert_eq!(by_experience(Expectation { exits, think: None, ..STEADY }), Some(WaitEnd::LikelyGone));
     }
 }

@@ -69,7 +69,7 @@ impl Newcomers {
 
 /// What a read taught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lesson {
+pub(super) enum HistoryUpdate {
     /// It was the first: nothing yet.
     First,
     /// It was the second: the process stayed.
@@ -96,8 +96,14 @@ impl History {
     }
 
     /// A read of this process, or one so close that it might be, from `start` to `end`, after thinking for `think`.
-    pub(super) fn learn(&mut self, think: Tick, start: Sector, end: Sector, newcomers: &mut Newcomers) -> Lesson {
-        let Some(last) = self.last_end.replace(end) else { return Lesson::First };
+    pub(super) fn learn(
+        &mut self,
+        think: Tick,
+        start: Sector,
+        end: Sector,
+        newcomers: &mut Newcomers,
+    ) -> HistoryUpdate {
+        let Some(last) = self.last_end.replace(end) else { return HistoryUpdate::First };
         let is_new = self.is_new();
         let distance = start.distance(last);
         if is_new {
@@ -108,7 +114,7 @@ impl History {
         }
         self.think.add(think, |_| 128);
         self.seek.add(self.cut(distance), |samples| samples / 2);
-        if is_new { Lesson::Stayed } else { Lesson::Known }
+        if is_new { HistoryUpdate::Stayed } else { HistoryUpdate::Known }
     }
 
     fn cut(&self, distance: u64) -> u64 {
@@ -122,7 +128,7 @@ mod tests {
     use super::*;
 
     /// Reads of eight sectors at these starts, each after this many ticks.
-    fn reader(reads: &[(u64, Tick)]) -> (History, Newcomers, Vec<Lesson>) {
+    fn reader(reads: &[(u64, Tick)]) -> (History, Newcomers, Vec<HistoryUpdate>) {
         let (mut history, mut newcomers) = (History::default(), Newcomers::default());
         let lessons =
             reads.iter().map(|&(start, think)| history.learn(think, Sector(start), Sector(start + 8), &mut newcomers));
@@ -133,7 +139,7 @@ mod tests {
     #[test]
     fn the_first_read_teaches_nothing_and_the_second_that_the_process_stays() {
         let (history, _, lessons) = reader(&[(0, 9), (8, 3), (16, 3)]);
-        assert_eq!(lessons, [Lesson::First, Lesson::Stayed, Lesson::Known]);
+        assert_eq!(lessons, [HistoryUpdate::First, HistoryUpdate::Stayed, HistoryUpdate::Known]);
         assert_eq!((history.think.samples, history.think(), history.seek()), (60, Some(5), Some(0)));
     }
 

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::history::{History, Lesson, Newcomers};
+use super::history::{History, HistoryUpdate, Newcomers};
 use crate::request::{Request, SubmitterId};
 use crate::time::{Jiffies, Tick};
 
@@ -49,7 +49,13 @@ impl Process {
     }
 
     /// A read of it, or one that might be, is queued.
-    pub(super) fn learn(&mut self, now: Tick, read: &Request, jiffies: Jiffies, newcomers: &mut Newcomers) -> Lesson {
+    pub(super) fn learn(
+        &mut self,
+        now: Tick,
+        read: &Request,
+        jiffies: Jiffies,
+        newcomers: &mut Newcomers,
+    ) -> HistoryUpdate {
         let think = self.thought_for(now, jiffies);
         self.history.learn(think, read.start, read.end(), newcomers)
     }

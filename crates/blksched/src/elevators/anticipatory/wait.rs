@@ -9,9 +9,9 @@
 #![doc(alias = "antic_expire")]
 
 use super::anticipate::{Awaited, Phase};
-use super::breaking::{self, AtHand, Prospect, Sight};
+use super::breaking::{self, AtHand, Expectation, Sight};
 use super::close::{self, Place};
-use super::history::Lesson;
+use super::history::HistoryUpdate;
 use super::process::{Life, ProcessId};
 use super::scheduler::Anticipatory;
 use crate::elevator::{Cx, Run};
@@ -53,7 +53,7 @@ impl Anticipatory {
         if has_exited && process.history.is_new() {
             self.exits.left();
         }
-        breaking::by_experience(Prospect {
+        breaking::by_experience(Expectation {
             has_exited,
             think: process.history.think(),
             newcomers_think: self.newcomers.think(),
@@ -96,7 +96,7 @@ impl Anticipatory {
     pub(super) fn learn(&mut self, cx: &Cx<'_>, process: ProcessId, rq: RequestId) {
         let now = self.tick(cx);
         let lesson = self.processes[process].learn(now, cx.rq(rq), self.jiffies, &mut self.newcomers);
-        if lesson == Lesson::Stayed {
+        if lesson == HistoryUpdate::Stayed {
             self.exits.stayed();
         }
     }

@@ -17,7 +17,7 @@ use super::entity::{Entity, Node};
 use super::expire::Why;
 use super::habits::Habits;
 use super::injection::Injection;
-use super::priority::{Rank, Standing, USUAL_WEIGHT};
+use super::priority::{Ioprio, IoprioClass, USUAL_WEIGHT};
 use super::qid::Qid;
 use super::raising::Raising;
 use super::scheduling::Newcomer;
@@ -158,7 +158,7 @@ impl core::ops::IndexMut<Cid> for Contexts {
 }
 
 /// Whose write-back a queue is.
-pub(super) type WriteBackOf = (usize, Standing);
+pub(super) type WriteBackOf = (usize, Ioprio);
 
 impl Bfq {
     /// A request exists: its queue is found, made, or parted from.
@@ -199,19 +199,19 @@ impl Bfq {
         }
     }
 
-    fn standing(&self, context: Cid) -> Standing {
-        Standing::of(self.contexts[context].priority)
+    fn ioprio(&self, context: Cid) -> Ioprio {
+        Ioprio::of(self.contexts[context].priority)
     }
 
     fn make_queue(&mut self, call: &Call<'_, '_>, context: Cid, waiter: Waiter, level: usize) -> Qid {
-        let (standing, owner) = (self.standing(context), self.contexts[context].submitter);
+        let (ioprio, owner) = (self.ioprio(context), self.contexts[context].submitter);
         let assigned = self.first_budget();
-        let q = self.queues.make(call, owner, waiter, standing, assigned);
+        let q = self.queues.make(call, owner, waiter, ioprio, assigned);
         self.queues[q].held_by.processes = 1;
         if self.scheduling.newcomer == Newcomer::IsNew {
             self.queues[q].injection.decreased = call.now;
         }
-        self.entities.set(Node::queue(q), Entity::new(level, standing.rank, standing.weight()));
+        self.entities.set(Node::queue(q), Entity::new(level, ioprio.rank, ioprio.weight()));
         q
     }
 
@@ -223,7 +223,7 @@ impl Bfq {
 
     /// The write-back queue of a process's class and level in a group; that lives as long as the group.
     fn join_write_back(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
-        let key = (level, self.standing(context));
+        let key = (level, self.ioprio(context));
         let q = match self.write_back.get(&key) {
             Some(&q) => q,
             None => {
@@ -249,16 +249,16 @@ impl Bfq {
             self.join_write_back(call, context, level);
         }
         if let Some(q) = sync {
-            let standing = Standing::of(priority);
-            self.queues[q].level = standing.level;
+            let ioprio = Ioprio::of(priority);
+            self.queues[q].level = ioprio.level;
             let entity = self.entity_mut(q);
-            (entity.wanted_class, entity.wanted_weight) = (standing.rank, standing.weight());
+            (entity.wanted_class, entity.wanted_weight) = (ioprio.rank, ioprio.weight());
             entity.is_changing = true;
         }
     }
 
     pub(super) fn is_idle_class(&self, q: Qid) -> bool {
-        self.entity(q).class == Rank::Idle
+        self.entity(q).class == IoprioClass::Idle
     }
 
     /// A request belongs to a queue.
@@ -304,7 +304,7 @@ impl Bfq {
 
     /// The last of those who hold a queue may be gone.
     pub(super) fn release_if_unused(&mut self, q: Qid) {
-        let super::queue::Holders { processes, requests, stable, counted } = self.queues[q].held_by;
+        let super::queue::References { processes, requests, stable, counted } = self.queues[q].held_by;
         let held = processes + requests + stable > 0 || counted.is_some();
         let placed = self.entity(q).place != super::entity::Place::Out || self.in_service == Some(q);
         if held || placed || !self.queues.is_live(q) {

@@ -19,7 +19,7 @@
 
 use super::Bfq;
 use super::context::Cid;
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::terms::Call;
 use crate::explain::Reason;
@@ -115,7 +115,7 @@ impl Bfq {
         let class = self.entity(q).class;
         !self.was_served_for_long(call, other)
             && class == self.entity(other).class
-            && class != Rank::Idle
+            && class != IoprioClass::Idle
             && self.same_group(q, other)
             && !a.seeks.is_seeky()
             && !b.seeks.is_seeky()

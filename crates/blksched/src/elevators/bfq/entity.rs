@@ -11,7 +11,7 @@
 
 use core::cmp::Ordering;
 
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use crate::index::Summary;
 
@@ -106,19 +106,19 @@ pub(super) struct Entity {
     pub(super) service: i64,
     /// Requests that exist of it and of what is in it. One that went over to another group is subtracted there.
     pub(super) allocated: i64,
-    pub(super) class: Rank,
+    pub(super) class: IoprioClass,
     /// As it counts now, raised or not.
     pub(super) weight: i64,
     /// Without raising.
     pub(super) own_weight: i64,
     /// Class and weight that it takes the next time it enters a tree, if that is to be looked at.
-    pub(super) wanted_class: Rank,
+    pub(super) wanted_class: IoprioClass,
     pub(super) wanted_weight: i64,
     pub(super) is_changing: bool,
 }
 
 impl Entity {
-    pub(super) fn new(level: usize, class: Rank, weight: i64) -> Entity {
+    pub(super) fn new(level: usize, class: IoprioClass, weight: i64) -> Entity {
         Entity {
             level,
             place: Place::Out,
@@ -198,7 +198,7 @@ impl Entities {
     /// There is room for this one from now on.
     pub(super) fn make_room(&mut self, n: Node) {
         if n.0 as usize >= self.0.len() {
-            self.0.resize(n.0 as usize + 1, Entity::new(0, Rank::BestEffort, 1));
+            self.0.resize(n.0 as usize + 1, Entity::new(0, IoprioClass::BestEffort, 1));
         }
     }
 

@@ -17,7 +17,7 @@
 
 use super::Bfq;
 use super::entity::{Entity, Node, Place};
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::service_tree::{Level, Life};
 use super::terms::LONG_AGO;
@@ -64,7 +64,7 @@ impl Bfq {
         }
         self.groups_made += 1;
         self.levels[level] = Level::new(LONG_AGO, self.groups_made);
-        self.entities.set(Node::group(level), Entity::new(parent, Rank::BestEffort, weight));
+        self.entities.set(Node::group(level), Entity::new(parent, IoprioClass::BestEffort, weight));
         let index = id.0 as usize;
         if index >= self.level_by_group.len() {
             self.level_by_group.resize(index + 1, None);

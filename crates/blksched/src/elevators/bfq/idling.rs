@@ -19,7 +19,7 @@
 
 use super::Bfq;
 use super::expire::{Until, Why};
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::terms::Call;
 use crate::elevator::{IdleFor, Run};
@@ -69,7 +69,7 @@ impl Bfq {
             && (self.knobs.strict_guarantees
                 || (self.slice_idle() > 0
                     && queue.is_sync()
-                    && self.entity(q).class != Rank::Idle
+                    && self.entity(q).class != IoprioClass::Idle
                     && (self.idling_is_faster(q) || self.idling_is_needed(q))))
     }
 

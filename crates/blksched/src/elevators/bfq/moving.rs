@@ -17,7 +17,7 @@ use super::context::{Cid, WriteBackOf};
 use super::entity::{Node, Place};
 use super::expire::{Until, Why};
 use super::groups::ROOT;
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::service_tree::Life;
 use super::terms::Call;
@@ -96,7 +96,7 @@ impl Bfq {
     pub(super) fn group_gone(&mut self, call: &mut Call<'_, '_>, id: GroupId) -> Run {
         let Some(level) = self.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else { return Run::No };
         let mut run = Run::No;
-        for class in Rank::ALL {
+        for class in IoprioClass::ALL {
             let active = |bfq: &Bfq| bfq.levels[level].classes[class as usize].active.first().map(Node::of);
             while let Some(q) = active(self).and_then(Node::as_queue) {
                 run = run.max(self.move_queue(call, q, ROOT));

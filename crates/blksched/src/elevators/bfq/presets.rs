@@ -1,8 +1,8 @@
 //! Which era has what: the rows of the table.
 
-use super::books::Bfq;
 use super::groups::Groups;
 use super::scheduling::{Newcomer, Scheduling};
+use super::state::Bfq;
 use super::symmetry::Competition;
 use super::tunables::{BfqTunables, V6_1};
 use crate::elevators::tags::{self, Tags};

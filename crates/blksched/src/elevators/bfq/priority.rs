@@ -13,15 +13,15 @@ use crate::request::{Class, Priority};
 
 /// The classes in the order in which they are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
+pub(super) enum IoprioClass {
     RealTime,
     #[default]
     BestEffort,
     Idle,
 }
 
-impl Rank {
-    pub(super) const ALL: [Rank; 3] = [Rank::RealTime, Rank::BestEffort, Rank::Idle];
+impl IoprioClass {
+    pub(super) const ALL: [IoprioClass; 3] = [IoprioClass::RealTime, IoprioClass::BestEffort, IoprioClass::Idle];
 }
 
 /// The weight of who never asked for another.
@@ -29,18 +29,18 @@ pub(super) const USUAL_WEIGHT: i64 = 40;
 
 /// A process's class and level, as a queue takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Standing {
-    pub(super) rank: Rank,
+pub(super) struct Ioprio {
+    pub(super) rank: IoprioClass,
     pub(super) level: u8,
 }
 
-impl Standing {
-    pub(super) fn of(priority: Priority) -> Standing {
+impl Ioprio {
+    pub(super) fn of(priority: Priority) -> Ioprio {
         match priority.class {
-            Class::RealTime => Standing { rank: Rank::RealTime, level: priority.level },
-            Class::BestEffort => Standing { rank: Rank::BestEffort, level: priority.level },
-            Class::None => Standing { rank: Rank::BestEffort, level: 4 },
-            Class::Idle => Standing { rank: Rank::Idle, level: 7 },
+            Class::RealTime => Ioprio { rank: IoprioClass::RealTime, level: priority.level },
+            Class::BestEffort => Ioprio { rank: IoprioClass::BestEffort, level: priority.level },
+            Class::None => Ioprio { rank: IoprioClass::BestEffort, level: 4 },
+            Class::Idle => Ioprio { rank: IoprioClass::Idle, level: 7 },
         }
     }
 
@@ -56,9 +56,9 @@ mod tests {
     #[test]
     fn the_usual_weight_is_that_of_no_priority_and_of_best_effort_4() {
         for priority in [Priority::default(), Priority::NORMAL] {
-            assert_eq!(Standing::of(priority).weight(), USUAL_WEIGHT);
+            assert_eq!(Ioprio::of(priority).weight(), USUAL_WEIGHT);
         }
         let idle = Priority { class: Class::Idle, level: 0 };
-        assert_eq!((Standing::of(idle).rank, Standing::of(idle).weight()), (Rank::Idle, 10));
+        assert_eq!((Ioprio::of(idle).rank, Ioprio::of(idle).weight()), (IoprioClass::Idle, 10));
     }
 }

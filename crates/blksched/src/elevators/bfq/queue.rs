@@ -14,7 +14,7 @@
 use super::burst::Birth;
 use super::habits::{Habits, Seeks};
 use super::injection::Injection;
-use super::priority::Standing;
+use super::priority::Ioprio;
 use super::qid::Qid;
 use super::raising::Raising;
 use super::sharing::Sharing;
@@ -54,7 +54,7 @@ pub(super) struct BfqQueue {
     pub(super) waking: Waking,
     pub(super) birth: Birth,
     pub(super) sharing: Sharing,
-    pub(super) held_by: Holders,
+    pub(super) held_by: References,
 }
 
 /// What a queue's turns are like.
@@ -80,7 +80,7 @@ pub(super) struct Turn {
 
 /// Why a queue lives, beside service trees.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Holders {
+pub(super) struct References {
     /// Processes, and merges planned into it.
     pub(super) processes: u32,
     /// Its requests, from prepared to complete.
@@ -105,12 +105,12 @@ impl BfqQueue {
         self.raising.is_raised()
     }
 
-    fn new(call: &Call<'_, '_>, owner: SubmitterId, waiter: Waiter, standing: Standing, assigned: i64) -> BfqQueue {
+    fn new(call: &Call<'_, '_>, owner: SubmitterId, waiter: Waiter, ioprio: Ioprio, assigned: i64) -> BfqQueue {
         BfqQueue {
             serial: 0,
             owner,
             waiter,
-            level: standing.level,
+            level: ioprio.level,
             sorted: Root::default(),
             fifo: Chain::default(),
             next: None,
@@ -134,7 +134,7 @@ impl BfqQueue {
             waking: Waking::default(),
             birth: Birth::new(call.now, waiter),
             sharing: Sharing::default(),
-            held_by: Holders::default(),
+            held_by: References::default(),
         }
     }
 }
@@ -160,11 +160,11 @@ impl Queues {
         call: &Call<'_, '_>,
         owner: SubmitterId,
         waiter: Waiter,
-        standing: Standing,
+        ioprio: Ioprio,
         assigned: i64,
     ) -> Qid {
         self.made += 1;
-        let queue = BfqQueue { serial: self.made, ..BfqQueue::new(call, owner, waiter, standing, assigned) };
+        let queue = BfqQueue { serial: self.made, ..BfqQueue::new(call, owner, waiter, ioprio, assigned) };
         if let Some(q) = self.free.pop() {
             self.slots[q as usize] = queue;
             self.live[q as usize] = true;

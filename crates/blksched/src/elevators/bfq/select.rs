@@ -18,7 +18,7 @@ use crate::request::RequestId;
 
 /// What the ladder looks at: the queue in service.
 #[derive(Clone, Copy, Debug)]
-struct Ladder {
+struct DecisionInputs {
     has_next: bool,
     /// Its next request fits into what is left of its budget.
     fits: bool,
@@ -30,7 +30,7 @@ struct Ladder {
 
 /// A rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rung {
+enum Decision {
     /// Its turn goes on.
     Serve,
     /// The disk is its own, but somebody else's request may go meanwhile.
@@ -39,12 +39,12 @@ enum Rung {
     Expire(Why),
 }
 
-fn choose(at: Ladder) -> Rung {
+fn choose(at: DecisionInputs) -> Decision {
     match at {
-        Ladder { has_next: true, fits: true, .. } => Rung::Serve,
-        Ladder { has_next: true, fits: false, .. } => Rung::Expire(Why::OutOfBudget),
-        Ladder { waits: true, .. } | Ladder { worth_waiting: true, .. } => Rung::Inject,
-        _ => Rung::Expire(Why::NothingQueued),
+        DecisionInputs { has_next: true, fits: true, .. } => Decision::Serve,
+        DecisionInputs { has_next: true, fits: false, .. } => Decision::Expire(Why::OutOfBudget),
+        DecisionInputs { waits: true, .. } | DecisionInputs { worth_waiting: true, .. } => Decision::Inject,
+        _ => Decision::Expire(Why::NothingQueued),
     }
 }
 
@@ -61,21 +61,21 @@ impl Bfq {
             };
             let queue = &self.queues[q];
             let has_next = queue.next.is_some();
-            let at = Ladder {
+            let at = DecisionInputs {
                 has_next,
                 fits: has_next && self.has_room(call, q),
                 waits: queue.turn.waits,
                 worth_waiting: !has_next && queue.in_device != 0 && self.idling_is_better(q),
             };
             match choose(at) {
-                Rung::Serve => {
+                Decision::Serve => {
                     if self.queues[q].turn.waits {
                         self.end_idling(call, q);
                     }
                     return Some(q);
                 }
-                Rung::Inject => return self.injected(call, q),
-                Rung::Expire(why) => self.expire(call, q, why, Until::Now),
+                Decision::Inject => return self.injected(call, q),
+                Decision::Expire(why) => self.expire(call, q, why, Until::Now),
             }
         }
     }
@@ -143,19 +143,19 @@ impl Bfq {
 mod tests {
     use super::*;
 
-    const EMPTY: Ladder = Ladder { has_next: false, fits: false, waits: false, worth_waiting: false };
+    const EMPTY: DecisionInputs = DecisionInputs { has_next: false, fits: false, waits: false, worth_waiting: false };
 
     #[test]
     fn a_queue_keeps_the_disk_as_long_as_its_budget_lasts() {
-        let next = Ladder { has_next: true, ..EMPTY };
-        assert_eq!(choose(Ladder { fits: true, ..next }), Rung::Serve);
-        assert_eq!(choose(next), Rung::Expire(Why::OutOfBudget));
+        let next = DecisionInputs { has_next: true, ..EMPTY };
+        assert_eq!(choose(DecisionInputs { fits: true, ..next }), Decision::Serve);
+        assert_eq!(choose(next), Decision::Expire(Why::OutOfBudget));
     }
 
     #[test]
     fn an_empty_queue_keeps_it_only_if_it_is_waited_for() {
-        assert_eq!(choose(EMPTY), Rung::Expire(Why::NothingQueued));
-        assert_eq!(choose(Ladder { waits: true, ..EMPTY }), Rung::Inject);
-        assert_eq!(choose(Ladder { worth_waiting: true, ..EMPTY }), Rung::Inject);
+        assert_eq!(choose(EMPTY), Decision::Expire(Why::NothingQueued));
+        assert_eq!(choose(DecisionInputs { waits: true, ..EMPTY }), Decision::Inject);
+        assert_eq!(choose(DecisionInputs { worth_waiting: true, ..EMPTY }), Decision::Inject);
     }
 }

@@ -22,7 +22,7 @@
 
 use super::Bfq;
 use super::entity::{Node, Place};
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::service_tree::{ServiceTree, earliest, first_started};
 use super::terms::Call;
 
@@ -228,7 +228,7 @@ impl Bfq {
     }
 
     /// Virtual time has moved: one of those that want no service may be forgotten.
-    fn forget_idle(&mut self, level: usize, class: Rank) {
+    fn forget_idle(&mut self, level: usize, class: IoprioClass) {
         let tree = &mut self.levels[level].classes[class as usize];
         if let Some(last) = tree.last_idle.filter(|_| tree.active.is_empty()) {
             tree.time = tree.time.min(self.trees.key(last).finish);
@@ -270,11 +270,11 @@ impl Bfq {
     fn look_up_next(&mut self, call: &Call<'_, '_>, level: usize, turn: Turn) -> Option<Node> {
         let idle_class = self.terms.idle_class;
         let at = &mut self.levels[level];
-        let waits = |class: Rank| !at.classes[class as usize].active.is_empty();
-        let mut class = Rank::ALL.into_iter().find(|&class| waits(class));
+        let waits = |class: IoprioClass| !at.classes[class as usize].active.is_empty();
+        let mut class = IoprioClass::ALL.into_iter().find(|&class| waits(class));
         if call.now > at.idle_class_at + idle_class {
-            if waits(Rank::Idle) {
-                class = Some(Rank::Idle);
+            if waits(IoprioClass::Idle) {
+                class = Some(IoprioClass::Idle);
             }
             at.idle_class_at = call.now;
         }

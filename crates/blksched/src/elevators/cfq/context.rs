@@ -15,7 +15,7 @@
 
 use super::Cfq;
 use super::groups::Gid;
-use super::priority::Standing;
+use super::priority::Ioprio;
 use super::qid::Qid;
 use super::slice::Rest;
 use super::think::Pauses;
@@ -43,7 +43,7 @@ pub(super) type Pid = u32;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Process {
     pub(super) id: SubmitterId,
-    standing: Standing,
+    ioprio: Ioprio,
     /// Whose share its last inserted request was.
     group: Gid,
     pub(super) queues: PerWaiter<Option<Qid>>,
@@ -75,10 +75,10 @@ impl Processes {
         self.by_id.get(id.0)
     }
 
-    fn make(&mut self, id: SubmitterId, group: Gid, standing: Standing, now: Tick) -> Pid {
+    fn make(&mut self, id: SubmitterId, group: Gid, ioprio: Ioprio, now: Tick) -> Pid {
         let process = Process {
             id,
-            standing,
+            ioprio,
             group,
             queues: PerWaiter::default(),
             pauses: Pauses::since(now),
@@ -123,15 +123,15 @@ impl Cfq {
     /// The queue for a new request; process and queue are made if there are none.
     pub(super) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
-        let (submitter, waiter, standing) = (request.submitter, request.waiter, Standing::of(request.priority));
+        let (submitter, waiter, ioprio) = (request.submitter, request.waiter, Ioprio::of(request.priority));
         let (group, prefers) = (self.group_of(request.group), request.hints.meta);
         let now = self.now(cx);
         let known = self.processes.of(submitter);
-        let pid = known.unwrap_or_else(|| self.processes.make(submitter, group, standing, now));
+        let pid = known.unwrap_or_else(|| self.processes.make(submitter, group, ioprio, now));
         self.processes[pid].requests += 1;
         self.processes[pid].gone = false;
         self.boost(pid, waiter, prefers);
-        self.notice_priority(pid, standing, group);
+        self.notice_priority(pid, ioprio, group);
         self.notice_group(cx, pid, group);
         let present = self.processes[pid].queues[waiter];
         let q = present.and_then(|q| self.part_or_join(cx, pid, waiter, q));
@@ -145,25 +145,25 @@ impl Cfq {
     fn boost(&mut self, pid: Pid, waiter: Waiter, prefers: bool) {
         let process = &self.processes[pid];
         if let Some(q) = process.queues[waiter] {
-            let (queue, standing) = (&mut self.queues[q], process.standing);
+            let (queue, ioprio) = (&mut self.queues[q], process.ioprio);
             if self.rules.boost.is_on() && queue.priority_is_old {
-                queue.take(standing);
+                queue.take(ioprio);
             }
-            queue.standing = self.rules.boost.standing(queue.own_standing, prefers);
+            queue.ioprio = self.rules.boost.ioprio(queue.own_ioprio, prefers);
         }
     }
 
-    fn notice_priority(&mut self, pid: Pid, standing: Standing, group: Gid) {
+    fn notice_priority(&mut self, pid: Pid, ioprio: Ioprio, group: Gid) {
         let process = &mut self.processes[pid];
-        if process.standing == standing {
+        if process.ioprio == ioprio {
             return;
         }
-        let old = core::mem::replace(&mut process.standing, standing);
+        let old = core::mem::replace(&mut process.ioprio, ioprio);
         let PerWaiter { sync, async_ } = process.queues;
         let present_group = process.group;
         if let Some(present) = async_ {
             let new = match self.rules.write_back {
-                WriteBack::Moves => *self.groups[present_group].write_back(standing).get_or_insert(present),
+                WriteBack::Moves => *self.groups[present_group].write_back(ioprio).get_or_insert(present),
                 WriteBack::LagsBehind => self.write_back_of(pid, group, old),
             };
             self.processes[pid].queues.async_ = Some(new);
@@ -198,26 +198,26 @@ impl Cfq {
     }
 
     fn new_queue(&mut self, pid: Pid, waiter: Waiter) -> Qid {
-        let Process { id, group, standing, .. } = self.processes[pid];
+        let Process { id, group, ioprio, .. } = self.processes[pid];
         let q = match waiter {
             Waiter::Sync => {
                 self.groups.used(group);
-                self.queues.make(id, waiter, group, standing)
+                self.queues.make(id, waiter, group, ioprio)
             }
-            Waiter::Async => self.write_back_of(pid, group, standing),
+            Waiter::Async => self.write_back_of(pid, group, ioprio),
         };
         self.processes[pid].queues[waiter] = Some(q);
         q
     }
 
     /// The write-back queue of a group, class and level.
-    fn write_back_of(&mut self, pid: Pid, group: Gid, standing: Standing) -> Qid {
-        if let Some(q) = *self.groups[group].write_back(standing) {
+    fn write_back_of(&mut self, pid: Pid, group: Gid, ioprio: Ioprio) -> Qid {
+        if let Some(q) = *self.groups[group].write_back(ioprio) {
             return q;
         }
-        let q = self.queues.make(self.processes[pid].id, Waiter::Async, group, standing);
+        let q = self.queues.make(self.processes[pid].id, Waiter::Async, group, ioprio);
         self.groups.used(group);
-        *self.groups[group].write_back(standing) = Some(q);
+        *self.groups[group].write_back(ioprio) = Some(q);
         q
     }
 

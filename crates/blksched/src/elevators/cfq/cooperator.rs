@@ -100,7 +100,7 @@ pub(super) enum Search {
 
 /// What "close" is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asking {
+pub(super) enum ClosePurpose {
     Cooperator,
     Preemption,
 }
@@ -124,7 +124,7 @@ impl Cfq {
         self.position_remove(q);
         let queue = &mut self.queues[q];
         let Some(next) = queue.next.filter(|_| !queue.is_idle_class()) else { return };
-        let (start, level) = (cx.rq(next).start, queue.own_standing.level);
+        let (start, level) = (cx.rq(next).start, queue.own_ioprio.level);
         let root = &mut self.positions.roots[usize::from(level)];
         if self.positions.forest.find(*root, start).0.is_none() {
             self.positions.forest.insert(root, q, start);
@@ -174,7 +174,7 @@ impl Cfq {
     }
 
     /// Is `start` close to the disk's position, for the queue being served?
-    pub(super) fn is_close(&self, start: Sector, asking: Asking) -> bool {
+    pub(super) fn is_close(&self, start: Sector, asking: ClosePurpose) -> bool {
         let Some(active) = self.active else { return false };
         let believed = match self.rules.seeks {
             Seeks::PerProcess => {
@@ -186,7 +186,7 @@ impl Cfq {
         };
         let reach = match (believed, self.rules.seeks, asking) {
             (None, _, _) => SEEKY,
-            (Some(mean), Seeks::PerQueue, Asking::Cooperator) => mean.min(SEEKY),
+            (Some(mean), Seeks::PerQueue, ClosePurpose::Cooperator) => mean.min(SEEKY),
             (Some(mean), _, _) => mean,
         };
         start.distance(self.head) <= reach
@@ -214,7 +214,7 @@ impl Cfq {
         self.active_process?;
         let group = self.queues[q].group;
         let fits = |&found: &Qid| !self.queues[found].sharing.cooperates && self.queues[found].group == group;
-        self.closest(cx, self.queues[q].own_standing.level).filter(fits)
+        self.closest(cx, self.queues[q].own_ioprio.level).filter(fits)
     }
 
     fn may_join(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
@@ -222,7 +222,7 @@ impl Cfq {
             return None;
         }
         let queue = &self.queues[q];
-        let found = self.closest(cx, queue.own_standing.level)?;
+        let found = self.closest(cx, queue.own_ioprio.level)?;
         let other = &self.queues[found];
         let alike = other.group == queue.group && other.is_real_time() == queue.is_real_time();
         (alike && other.is_sync() && !self.is_seeky(found)).then_some(found)
@@ -236,10 +236,10 @@ impl Cfq {
         let Positions { forest, roots } = &self.positions;
         let met = forest.last_visited(roots[usize::from(level)], self.head)?;
         let start = self.start_of(cx, met);
-        if start == self.head || self.is_close(start, Asking::Cooperator) {
+        if start == self.head || self.is_close(start, ClosePurpose::Cooperator) {
             return Some(met);
         }
         let other = if start < self.head { forest.next(met) } else { forest.previous(met) }?;
-        self.is_close(self.start_of(cx, other), Asking::Cooperator).then_some(other)
+        self.is_close(self.start_of(cx, other), ClosePurpose::Cooperator).then_some(other)
     }
 }

@@ -43,7 +43,7 @@ impl Cfq {
         let queue = &mut self.queues[q];
         queue.slice.dispatched += 1;
         queue.slice.must_dispatch = false;
-        let share = async_share(per_level, queue.standing.level);
+        let share = async_share(per_level, queue.ioprio.level);
         if contended && queue.is_idle_class() {
             self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
         } else if contended && !queue.is_sync() && queue.slice.dispatched >= share {

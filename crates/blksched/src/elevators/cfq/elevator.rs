@@ -44,9 +44,9 @@ impl Elevator for Cfq {
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         self.settle();
-        let (q, standing) = (self.rows[rq].queue, super::priority::Standing::of(cx.rq(rq).priority));
+        let (q, ioprio) = (self.rows[rq].queue, super::priority::Ioprio::of(cx.rq(rq).priority));
         if self.queues[q].priority_is_old {
-            self.queues[q].take(standing);
+            self.queues[q].take(ioprio);
         }
         self.sort_in(cx, q, rq);
         self.queue_by_age(cx, q, rq);

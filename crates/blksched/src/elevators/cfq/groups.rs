@@ -12,7 +12,7 @@
 #![doc(alias = "blkio_cgroup")]
 
 use super::Cfq;
-use super::priority::{Rank, Standing};
+use super::priority::{Ioprio, IoprioClass};
 use super::qid::Qid;
 use super::service_tree::{TREES, TreeAt};
 use super::think::Pauses;
@@ -61,11 +61,11 @@ pub(super) struct CfqGroup {
     exists: bool,
 }
 
-fn level(standing: Standing) -> usize {
-    match standing.rank {
-        Rank::RealTime => usize::from(standing.level),
-        Rank::BestEffort => 8 + usize::from(standing.level),
-        Rank::Idle => LEVELS - 1,
+fn level(ioprio: Ioprio) -> usize {
+    match ioprio.rank {
+        IoprioClass::RealTime => usize::from(ioprio.level),
+        IoprioClass::BestEffort => 8 + usize::from(ioprio.level),
+        IoprioClass::Idle => LEVELS - 1,
     }
 }
 
@@ -86,8 +86,8 @@ impl CfqGroup {
     }
 
     /// The write-back queue of a class and level.
-    pub(super) fn write_back(&mut self, standing: Standing) -> &mut Option<Qid> {
-        &mut self.write_back[level(standing)]
+    pub(super) fn write_back(&mut self, ioprio: Ioprio) -> &mut Option<Qid> {
+        &mut self.write_back[level(ioprio)]
     }
 }
 
@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn each_class_and_level_has_a_write_back_queue_of_its_own() {
-        let all = |rank| (0..8).map(move |n| level(Standing { rank, level: n }));
-        let mut seen: Vec<usize> = all(Rank::RealTime).chain(all(Rank::BestEffort)).collect();
-        seen.push(level(Standing { rank: Rank::Idle, level: 7 }));
+        let all = |rank| (0..8).map(move |n| level(Ioprio { rank, level: n }));
+        let mut seen: Vec<usize> = all(IoprioClass::RealTime).chain(all(IoprioClass::BestEffort)).collect();
+        seen.push(level(Ioprio { rank: IoprioClass::Idle, level: 7 }));
         assert!(seen.into_iter().eq(0..LEVELS));
     }
 }

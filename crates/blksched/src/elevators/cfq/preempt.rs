@@ -9,10 +9,10 @@
 #![doc(alias = "cfq_preempt_queue")]
 
 use super::Cfq;
-use super::cooperator::Asking;
+use super::cooperator::ClosePurpose;
 use super::qid::Qid;
 use super::queue::CfqQueue;
-use super::service_tree::{Entrance, Trees, kind};
+use super::service_tree::{InsertPosition, Trees, kind};
 use super::slice::{Progress, Rest};
 use crate::elevator::Cx;
 use crate::explain::{Preempt, ServiceType, SliceEnd};
@@ -102,7 +102,7 @@ impl Cfq {
         let a = self.active?;
         let (active, new, request) = (&self.queues[a], &self.queues[n], cx.rq(rq));
         let idles = self.active_process.is_some() && active.slice.waits_for_request;
-        let close = idles && self.is_close(request.start, Asking::Preemption);
+        let close = idles && self.is_close(request.start, ClosePurpose::Preemption);
         let once =
             self.rules.preemption != Preemption::CloseOnce || !new.sharing.cooperates || self.service.busy() == 1;
         let arrival = Arrival {
@@ -141,7 +141,7 @@ impl Cfq {
         if self.rules.preemption == Preemption::SameGroup && old_kind != Some(kind(&self.queues[n])) {
             self.groups[self.queues[n].group].saved = None;
         }
-        self.service_add(cx, n, Entrance::Front);
+        self.service_add(cx, n, InsertPosition::Front);
         self.queues[n].slice.progress = Progress::Fresh;
     }
 }

@@ -1,8 +1,8 @@
 //! Which era has what: the rows of the table.
 
-use super::books::Cfq;
 use super::groups::Grouping;
 use super::mechanisms::{MECHANISMS, chosen};
+use super::state::Cfq;
 use super::tunables::{CfqTunables, V2_6_31, V2_6_32, V2_6_33, V4_20};
 use crate::entry::{Bound, Choice, Entry, Home, Preset, Wait};
 use crate::queue::{Plugging, Slots};

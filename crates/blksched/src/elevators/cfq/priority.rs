@@ -17,39 +17,39 @@ use crate::request::{Class, Priority};
 
 /// The classes in the order in which they are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
+pub(super) enum IoprioClass {
     RealTime,
     #[default]
     BestEffort,
     Idle,
 }
 
-impl Rank {
+impl IoprioClass {
     pub(super) fn class(self) -> Class {
         match self {
-            Rank::RealTime => Class::RealTime,
-            Rank::BestEffort => Class::BestEffort,
-            Rank::Idle => Class::Idle,
+            IoprioClass::RealTime => Class::RealTime,
+            IoprioClass::BestEffort => Class::BestEffort,
+            IoprioClass::Idle => Class::Idle,
         }
     }
 }
 
 /// A class and a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Standing {
-    pub(super) rank: Rank,
+pub(super) struct Ioprio {
+    pub(super) rank: IoprioClass,
     /// 0 (most) to 7.
     pub(super) level: u8,
 }
 
-impl Standing {
-    pub(super) fn of(priority: Priority) -> Standing {
+impl Ioprio {
+    pub(super) fn of(priority: Priority) -> Ioprio {
         let level = priority.level.min(7);
         match priority.class {
-            Class::None => Standing { rank: Rank::BestEffort, level: 4 },
-            Class::RealTime => Standing { rank: Rank::RealTime, level },
-            Class::BestEffort => Standing { rank: Rank::BestEffort, level },
-            Class::Idle => Standing { rank: Rank::Idle, level: 7 },
+            Class::None => Ioprio { rank: IoprioClass::BestEffort, level: 4 },
+            Class::RealTime => Ioprio { rank: IoprioClass::RealTime, level },
+            Class::BestEffort => Ioprio { rank: IoprioClass::BestEffort, level },
+            Class::Idle => Ioprio { rank: IoprioClass::Idle, level: 7 },
         }
     }
 }
@@ -69,11 +69,11 @@ impl Boost {
     }
 
     /// As which a queue is served whose process sends a request.
-    pub(super) fn standing(self, own: Standing, prefers: bool) -> Standing {
+    pub(super) fn ioprio(self, own: Ioprio, prefers: bool) -> Ioprio {
         if self == Boost::Off || !prefers {
             return own;
         }
-        Standing { rank: own.rank.min(Rank::BestEffort), level: own.level.min(4) }
+        Ioprio { rank: own.rank.min(IoprioClass::BestEffort), level: own.level.min(4) }
     }
 }
 
@@ -83,21 +83,21 @@ mod tests {
 
     #[test]
     fn a_preferred_request_lifts_the_idle_class_and_low_levels_to_the_middle_of_best_effort() {
-        let of = |class, level| Standing::of(Priority { class, level });
-        let lifted = |class, level| Boost::On.standing(of(class, level), true);
+        let of = |class, level| Ioprio::of(Priority { class, level });
+        let lifted = |class, level| Boost::On.ioprio(of(class, level), true);
         assert_eq!(lifted(Class::Idle, 0), of(Class::BestEffort, 4));
         assert_eq!(lifted(Class::BestEffort, 7), of(Class::BestEffort, 4));
         assert_eq!(lifted(Class::BestEffort, 1), of(Class::BestEffort, 1));
         assert_eq!(lifted(Class::RealTime, 6), of(Class::RealTime, 4));
-        assert_eq!(Boost::On.standing(of(Class::Idle, 7), false), of(Class::Idle, 7));
-        assert_eq!(Boost::Off.standing(of(Class::Idle, 7), true), of(Class::Idle, 7));
+        assert_eq!(Boost::On.ioprio(of(Class::Idle, 7), false), of(Class::Idle, 7));
+        assert_eq!(Boost::Off.ioprio(of(Class::Idle, 7), true), of(Class::Idle, 7));
     }
 
     #[test]
     fn whoever_never_set_a_priority_is_in_the_middle_of_best_effort() {
-        assert_eq!(Standing::of(Priority::default()), Standing::of(Priority::NORMAL));
-        let idle = Standing::of(Priority { class: Class::Idle, level: 0 });
-        let real_time = Standing::of(Priority { class: Class::RealTime, level: 7 });
-        assert!(real_time < Standing::of(Priority::NORMAL) && Standing::of(Priority::NORMAL) < idle);
+        assert_eq!(Ioprio::of(Priority::default()), Ioprio::of(Priority::NORMAL));
+        let idle = Ioprio::of(Priority { class: Class::Idle, level: 0 });
+        let real_time = Ioprio::of(Priority { class: Class::RealTime, level: 7 });
+        assert!(real_time < Ioprio::of(Priority::NORMAL) && Ioprio::of(Priority::NORMAL) < idle);
     }
 }

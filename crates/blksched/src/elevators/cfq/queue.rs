@@ -13,7 +13,7 @@
 
 use super::cooperator::Sharing;
 use super::groups::Gid;
-use super::priority::Standing;
+use super::priority::Ioprio;
 use super::qid::Qid;
 use super::service_tree::TreeAt;
 use super::slice::Slice;
@@ -32,9 +32,9 @@ pub(super) struct CfqQueue {
     /// For whom it counts now: mostly that group (`isolation`).
     pub(super) group: Gid,
     /// Effective class and level.
-    pub(super) standing: Standing,
+    pub(super) ioprio: Ioprio,
     /// Its process's class and level; the effective one may be boosted for a while (`priority`).
-    pub(super) own_standing: Standing,
+    pub(super) own_ioprio: Ioprio,
     /// Its process's priority changed; it is read at the next insertion.
     pub(super) priority_is_old: bool,
 
@@ -59,7 +59,7 @@ pub(super) struct CfqQueue {
     pub(super) seeks: SeekDistance,
     pub(super) history: SeekHistory,
     pub(super) sharing: Sharing,
-    pub(super) held_by: Holders,
+    pub(super) held_by: References,
 }
 
 /// Is the disk left idle for this queue?
@@ -73,7 +73,7 @@ pub(super) struct IdleWindow {
 
 /// Why a queue lives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Holders {
+pub(super) struct References {
     /// Processes, and merges planned into it.
     pub(super) processes: u32,
     /// Its requests, from prepared to complete.
@@ -81,14 +81,14 @@ pub(super) struct Holders {
 }
 
 impl CfqQueue {
-    fn new(owner: SubmitterId, waiter: Waiter, group: Gid, standing: Standing) -> CfqQueue {
+    fn new(owner: SubmitterId, waiter: Waiter, group: Gid, ioprio: Ioprio) -> CfqQueue {
         let mut queue = CfqQueue {
             owner,
             waiter,
             own_group: group,
             group,
-            standing,
-            own_standing: standing,
+            ioprio,
+            own_ioprio: ioprio,
             priority_is_old: false,
             sorted: Root::default(),
             fifo: Chain::default(),
@@ -102,15 +102,15 @@ impl CfqQueue {
             seeks: SeekDistance::default(),
             history: SeekHistory::default(),
             sharing: Sharing::default(),
-            held_by: Holders { processes: 1, requests: 0 },
+            held_by: References { processes: 1, requests: 0 },
         };
-        queue.take(standing);
+        queue.take(ioprio);
         queue
     }
 
     /// A process's priority becomes the queue's.
-    pub(super) fn take(&mut self, standing: Standing) {
-        (self.standing, self.own_standing) = (standing, standing);
+    pub(super) fn take(&mut self, ioprio: Ioprio) {
+        (self.ioprio, self.own_ioprio) = (ioprio, ioprio);
         self.priority_is_old = false;
         if self.is_idle_class() {
             self.idling.open = false;
@@ -118,11 +118,11 @@ impl CfqQueue {
     }
 
     pub(super) fn is_idle_class(&self) -> bool {
-        self.standing.rank == super::priority::Rank::Idle
+        self.ioprio.rank == super::priority::IoprioClass::Idle
     }
 
     pub(super) fn is_real_time(&self) -> bool {
-        self.standing.rank == super::priority::Rank::RealTime
+        self.ioprio.rank == super::priority::IoprioClass::RealTime
     }
 
     pub(super) fn is_sync(&self) -> bool {
@@ -148,8 +148,8 @@ impl Queues {
         self.free.reserve(queues);
     }
 
-    pub(super) fn make(&mut self, owner: SubmitterId, waiter: Waiter, group: Gid, standing: Standing) -> Qid {
-        let queue = CfqQueue::new(owner, waiter, group, standing);
+    pub(super) fn make(&mut self, owner: SubmitterId, waiter: Waiter, group: Gid, ioprio: Ioprio) -> Qid {
+        let queue = CfqQueue::new(owner, waiter, group, ioprio);
         if let Some(q) = self.free.pop() {
             self.slots[q as usize] = queue;
             return q;

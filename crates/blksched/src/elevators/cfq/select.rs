@@ -12,7 +12,7 @@
 use super::Cfq;
 use super::cooperator::{Cooperation, Search};
 use super::preempt::Preemption;
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::service_tree::Trees;
 use super::slice::Rest;
@@ -21,7 +21,7 @@ use crate::explain::{Reason, SliceEnd, SliceStart};
 
 /// What the ladder looks at.
 #[derive(Clone, Copy, Debug)]
-struct Ladder {
+struct DecisionInputs {
     trees: Trees,
     /// Something is queued, by whomever.
     any_queued: bool,
@@ -42,7 +42,7 @@ struct Ladder {
 
 /// A rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rung {
+enum Decision {
     /// Its turn goes on.
     Keep,
     /// Leave the disk alone.
@@ -55,26 +55,26 @@ enum Rung {
     Cooperate,
 }
 
-fn choose(at: Ladder) -> Rung {
+fn choose(at: DecisionInputs) -> Decision {
     let by_workload = at.trees != Trees::Single;
     if by_workload && !at.any_queued {
-        return Rung::Hold;
+        return Decision::Hold;
     }
     if at.waits_while_alone && !at.empty {
-        return Rung::Expire(Rest::Dropped, SliceEnd::WaitedBusy);
+        return Decision::Expire(Rest::Dropped, SliceEnd::WaitedBusy);
     }
     if at.used {
         let last_one = by_workload && at.alone && at.empty && at.in_flight && at.should_idle;
         return match (last_one, at.group_waits) {
-            (true, _) => Rung::Hold,
-            (false, true) => Rung::HoldForGroup,
-            (false, false) => Rung::Expire(Rest::Dropped, SliceEnd::Used),
+            (true, _) => Decision::Hold,
+            (false, true) => Decision::HoldForGroup,
+            (false, false) => Decision::Expire(Rest::Dropped, SliceEnd::Used),
         };
     }
     if at.yields_to_real_time {
-        return Rung::Expire(Rest::Kept, SliceEnd::RealTimeWaits);
+        return Decision::Expire(Rest::Kept, SliceEnd::RealTimeWaits);
     }
-    if at.empty { Rung::Cooperate } else { Rung::Keep }
+    if at.empty { Decision::Cooperate } else { Decision::Keep }
 }
 
 impl Cfq {
@@ -82,22 +82,22 @@ impl Cfq {
     pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let Some(a) = self.active else { return self.serve_first(cx) };
         match choose(self.ladder(cx, a)) {
-            Rung::Keep => Some(a),
-            Rung::Hold => None,
-            Rung::HoldForGroup => self.hold_for_group(cx, a),
-            Rung::Expire(rest, why) => {
+            Decision::Keep => Some(a),
+            Decision::Hold => None,
+            Decision::HoldForGroup => self.hold_for_group(cx, a),
+            Decision::Expire(rest, why) => {
                 self.expire(cx, rest, why);
                 self.serve_first(cx)
             }
-            Rung::Cooperate => self.cooperate(cx, a),
+            Decision::Cooperate => self.cooperate(cx, a),
         }
     }
 
-    fn ladder(&self, cx: &Cx<'_>, a: Qid) -> Ladder {
+    fn ladder(&self, cx: &Cx<'_>, a: Qid) -> DecisionInputs {
         let queue = &self.queues[a];
         let first = self.service.first(queue.group).filter(|_| self.rules.trees == Trees::Single);
         let real_time_waits = first.is_some_and(|first| self.queues[first].is_real_time());
-        Ladder {
+        DecisionInputs {
             trees: self.rules.trees,
             any_queued: self.queued > 0,
             empty: queue.is_empty(),
@@ -108,7 +108,7 @@ impl Cfq {
             should_idle: self.should_idle(cx, a),
             group_waits: self.group_waits(a),
             yields_to_real_time: self.rules.preemption == Preemption::Close
-                && queue.standing.rank != Rank::RealTime
+                && queue.ioprio.rank != IoprioClass::RealTime
                 && real_time_waits,
         }
     }
@@ -200,7 +200,7 @@ impl Cfq {
 mod tests {
     use super::*;
 
-    const SERVED: Ladder = Ladder {
+    const SERVED: DecisionInputs = DecisionInputs {
         trees: Trees::ByWorkload,
         any_queued: true,
         empty: false,
@@ -215,29 +215,32 @@ mod tests {
 
     #[test]
     fn a_queue_with_requests_and_time_keeps_the_disk() {
-        assert_eq!(choose(SERVED), Rung::Keep);
-        assert_eq!(choose(Ladder { empty: true, ..SERVED }), Rung::Cooperate);
+        assert_eq!(choose(SERVED), Decision::Keep);
+        assert_eq!(choose(DecisionInputs { empty: true, ..SERVED }), Decision::Cooperate);
     }
 
     #[test]
     fn a_queue_whose_time_is_up_gives_the_disk_away_unless_it_is_the_last_and_still_reads() {
-        let used = Ladder { used: true, ..SERVED };
-        assert_eq!(choose(used), Rung::Expire(Rest::Dropped, SliceEnd::Used));
-        let last = Ladder { alone: true, empty: true, in_flight: true, ..used };
-        assert_eq!(choose(last), Rung::Hold);
-        assert_eq!(choose(Ladder { trees: Trees::Single, ..last }), Rung::Expire(Rest::Dropped, SliceEnd::Used));
+        let used = DecisionInputs { used: true, ..SERVED };
+        assert_eq!(choose(used), Decision::Expire(Rest::Dropped, SliceEnd::Used));
+        let last = DecisionInputs { alone: true, empty: true, in_flight: true, ..used };
+        assert_eq!(choose(last), Decision::Hold);
+        assert_eq!(
+            choose(DecisionInputs { trees: Trees::Single, ..last }),
+            Decision::Expire(Rest::Dropped, SliceEnd::Used)
+        );
     }
 
     #[test]
     fn a_groups_last_queue_keeps_the_disk_while_more_may_come_of_what_is_in_flight() {
-        let last = Ladder { group_waits: true, used: true, ..SERVED };
-        assert_eq!(choose(last), Rung::HoldForGroup);
-        assert_eq!(choose(Ladder { used: false, ..last }), Rung::Keep);
+        let last = DecisionInputs { group_waits: true, used: true, ..SERVED };
+        assert_eq!(choose(last), Decision::HoldForGroup);
+        assert_eq!(choose(DecisionInputs { used: false, ..last }), Decision::Keep);
     }
 
     #[test]
     fn a_queue_the_disk_waited_for_while_alone_begins_a_new_turn() {
-        let waited = Ladder { waits_while_alone: true, ..SERVED };
-        assert_eq!(choose(waited), Rung::Expire(Rest::Dropped, SliceEnd::WaitedBusy));
+        let waited = DecisionInputs { waits_while_alone: true, ..SERVED };
+        assert_eq!(choose(waited), Decision::Expire(Rest::Dropped, SliceEnd::WaitedBusy));
     }
 }

@@ -19,7 +19,7 @@ use super::Cfq;
 use super::clock::Clock;
 use super::groups::{Gid, Grouping, ROOT};
 use super::preempt::Preemption;
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::queue::CfqQueue;
 use super::slice::{Residual, by_level};
@@ -59,11 +59,11 @@ impl TreeAt {
     }
 
     /// A group's tree of a class and a kind of load; the idle class has one.
-    pub(super) fn of(group: Gid, rank: Rank, kind: ServiceType) -> TreeAt {
+    pub(super) fn of(group: Gid, rank: IoprioClass, kind: ServiceType) -> TreeAt {
         let nth = match rank {
-            Rank::RealTime => kind as u8,
-            Rank::BestEffort => 3 + kind as u8,
-            Rank::Idle => 6,
+            IoprioClass::RealTime => kind as u8,
+            IoprioClass::BestEffort => 3 + kind as u8,
+            IoprioClass::Idle => 6,
         };
         TreeAt { group, nth }
     }
@@ -88,7 +88,7 @@ struct Branch {
 /// The queues that wait for a turn or have it.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceTrees {
-    forest: Forest<(Rank, i64)>,
+    forest: Forest<(IoprioClass, i64)>,
     branches: Vec<Branch>,
     busy: u32,
     busy_sync: u32,
@@ -126,9 +126,9 @@ impl ServiceTrees {
     }
 
     /// Of one class (by workload).
-    pub(super) fn busy_of(&self, g: Gid, rank: Rank) -> u32 {
+    pub(super) fn busy_of(&self, g: Gid, rank: IoprioClass) -> u32 {
         match rank {
-            Rank::Idle => self.count(TreeAt::of(g, rank, ServiceType::Async)),
+            IoprioClass::Idle => self.count(TreeAt::of(g, rank, ServiceType::Async)),
             _ => TYPES.iter().map(|&kind| self.count(TreeAt::of(g, rank, kind))).sum(),
         }
     }
@@ -136,7 +136,7 @@ impl ServiceTrees {
     /// The group has queues that are neither write-back nor of the idle class (by workload).
     pub(super) fn has_sync(&self, g: Gid) -> bool {
         let none = |rank| self.count(TreeAt::of(g, rank, ServiceType::Async));
-        self.in_group(g) > none(Rank::RealTime) + none(Rank::BestEffort) + none(Rank::Idle)
+        self.in_group(g) > none(IoprioClass::RealTime) + none(IoprioClass::BestEffort) + none(IoprioClass::Idle)
     }
 
     fn root(&self, tree: TreeAt) -> Root {
@@ -165,7 +165,7 @@ impl ServiceTrees {
         self.forest.last(self.root(tree))
     }
 
-    fn insert(&mut self, tree: TreeAt, q: Qid, rank: Rank, key: i64) {
+    fn insert(&mut self, tree: TreeAt, q: Qid, rank: IoprioClass, key: i64) {
         self.forest.insert(&mut self.branches[tree.group as usize].roots[tree.nth()], q, (rank, key));
     }
 
@@ -176,7 +176,7 @@ impl ServiceTrees {
 
 /// Where in its tree a queue goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entrance {
+pub(super) enum InsertPosition {
     /// By its key.
     InOrder,
     /// It preempts.
@@ -198,18 +198,18 @@ impl Cfq {
         let queue = &self.queues[q];
         match self.rules.trees {
             Trees::Single => TreeAt::single(queue.group),
-            _ => TreeAt::of(queue.group, queue.standing.rank, kind(queue)),
+            _ => TreeAt::of(queue.group, queue.ioprio.rank, kind(queue)),
         }
     }
 
-    fn service_key(&mut self, cx: &Cx<'_>, q: Qid, tree: TreeAt, entrance: Entrance) -> i64 {
+    fn service_key(&mut self, cx: &Cx<'_>, q: Qid, tree: TreeAt, entrance: InsertPosition) -> i64 {
         let (clock, second) = (self.rules.clock, self.second() as i64);
         let now = (self.now(cx) as i64).wrapping_add(self.head_start);
         if self.queues[q].is_idle_class() {
             let last = self.service.last_of(tree).filter(|&last| last != q && clock == Clock::Jiffies);
             return second / 5 + last.map_or(now, |last| self.service.key(last));
         }
-        if entrance == Entrance::Front {
+        if entrance == InsertPosition::Front {
             return match self.rules.preemption {
                 Preemption::Close => 0,
                 _ => {
@@ -230,7 +230,7 @@ impl Cfq {
     fn slice_offset(&self, q: Qid) -> i64 {
         let (queue, ticks) = (&self.queues[q], self.ticks);
         let best = by_level(Waiter::Sync, 0, &ticks);
-        let gap = best - by_level(queue.waiter, queue.standing.level, &ticks);
+        let gap = best - by_level(queue.waiter, queue.ioprio.level, &ticks);
         let others = i64::from(self.service.in_group(queue.group)) - 1;
         match self.rules.trees {
             Trees::Single => {
@@ -242,7 +242,7 @@ impl Cfq {
         }
     }
 
-    pub(super) fn service_add(&mut self, cx: &Cx<'_>, q: Qid, entrance: Entrance) {
+    pub(super) fn service_add(&mut self, cx: &Cx<'_>, q: Qid, entrance: InsertPosition) {
         let tree = self.tree_for(q);
         let key = self.service_key(cx, q, tree, entrance);
         let key = self.rules.clock.stored(key);
@@ -252,7 +252,7 @@ impl Cfq {
             }
             self.service.remove(present, q);
         }
-        self.service.insert(tree, q, self.queues[q].standing.rank, key);
+        self.service.insert(tree, q, self.queues[q].ioprio.rank, key);
         self.queues[q].served_in = Some(tree);
     }
 
@@ -264,7 +264,7 @@ impl Cfq {
         if self.change_group(q) {
             self.join(cx, q);
         } else {
-            self.service_add(cx, q, Entrance::InOrder);
+            self.service_add(cx, q, InsertPosition::InOrder);
             self.position_add(cx, q);
         }
     }
@@ -275,7 +275,7 @@ impl Cfq {
             return;
         }
         self.change_group(q);
-        self.service_add(cx, q, Entrance::InOrder);
+        self.service_add(cx, q, InsertPosition::InOrder);
         self.position_add(cx, q);
         let (group, sync) = (self.queues[q].group, self.queues[q].is_sync());
         self.service.busy += 1;

@@ -18,7 +18,7 @@
 #![doc(alias = "cfq_slice_used")]
 
 use super::Cfq;
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::service_tree::Trees;
 use super::tunables::Ticks;
@@ -168,12 +168,12 @@ impl Cfq {
         let ticks = self.ticks;
         let queue = &self.queues[q];
         let group = queue.group;
-        let slice = by_level(queue.waiter, queue.standing.level, &ticks);
+        let slice = by_level(queue.waiter, queue.ioprio.level, &ticks);
         if self.rules.trees == Trees::Single || !self.knobs.low_latency {
             return slice;
         }
         // The idle class counts among best effort here.
-        let rank = if queue.is_real_time() { Rank::RealTime } else { Rank::BestEffort };
+        let rank = if queue.is_real_time() { IoprioClass::RealTime } else { IoprioClass::BestEffort };
         let busy = u64::from(self.service.busy_of(group, rank));
         let target = self.group_target(group);
         shortened(slice, self.groups[group].averaged(rank, busy), target, &ticks)

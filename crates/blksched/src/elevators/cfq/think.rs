@@ -96,7 +96,7 @@ impl Cfq {
         }
         let queue = &self.queues[q];
         if sync {
-            let tree = queue.served_in.unwrap_or(TreeAt::of(queue.group, queue.standing.rank, kind(queue)));
+            let tree = queue.served_in.unwrap_or(TreeAt::of(queue.group, queue.ioprio.rank, kind(queue)));
             self.groups.pauses_of(tree).begin(now);
         }
         if self.rules.groups == Grouping::On {

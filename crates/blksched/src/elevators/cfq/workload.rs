@@ -17,7 +17,7 @@
 
 use super::Cfq;
 use super::groups::{CfqGroup, Gid, ROOT};
-use super::priority::Rank;
+use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::service_tree::{TreeAt, Trees};
 use super::vdisktime::WHOLE;
@@ -29,7 +29,7 @@ use crate::time::Tick;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saved {
     left: Tick,
-    rank: Rank,
+    rank: IoprioClass,
     kind: ServiceType,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Saved {
 pub(super) struct Workload {
     /// Whose.
     group: Gid,
-    rank: Rank,
+    rank: IoprioClass,
     pub(super) kind: ServiceType,
     expires: Tick,
     /// Somebody in this turn sent a request after which more is to come.
@@ -47,7 +47,13 @@ pub(super) struct Workload {
 
 impl Default for Workload {
     fn default() -> Workload {
-        Workload { group: ROOT, rank: Rank::BestEffort, kind: ServiceType::Async, expires: 0, idled_for_all: false }
+        Workload {
+            group: ROOT,
+            rank: IoprioClass::BestEffort,
+            kind: ServiceType::Async,
+            expires: 0,
+            idled_for_all: false,
+        }
     }
 }
 
@@ -75,8 +81,8 @@ impl Workload {
 
 impl CfqGroup {
     /// The mean of the queues of a class, with `busy` of them now: it rises fast and falls slowly.
-    pub(super) fn averaged(&mut self, rank: Rank, busy: u64) -> u64 {
-        let average = &mut self.average[usize::from(rank == Rank::RealTime)];
+    pub(super) fn averaged(&mut self, rank: IoprioClass, busy: u64) -> u64 {
+        let average = &mut self.average[usize::from(rank == IoprioClass::RealTime)];
         *average = (3 * (*average).max(busy) + (*average).min(busy) + 2) / 4;
         *average
     }
@@ -113,14 +119,14 @@ impl Cfq {
         }
         self.workload.resume(now, self.groups[g].saved);
         let before = self.workload.rank;
-        let ranks = [Rank::RealTime, Rank::BestEffort].into_iter();
-        let rank = ranks.into_iter().find(|&rank| self.service.busy_of(g, rank) > 0).unwrap_or(Rank::Idle);
+        let ranks = [IoprioClass::RealTime, IoprioClass::BestEffort].into_iter();
+        let rank = ranks.into_iter().find(|&rank| self.service.busy_of(g, rank) > 0).unwrap_or(IoprioClass::Idle);
         self.workload.rank = rank;
         let tree = TreeAt::of(g, rank, self.workload.kind);
         let goes_on = (rank == before || self.rules.trees == Trees::ByWorkload)
             && self.service.count(tree) > 0
             && !self.workload.is_over(now);
-        if rank == Rank::Idle {
+        if rank == IoprioClass::Idle {
             self.workload.expires = now.wrapping_add(self.jiffy);
         } else if !goes_on {
             self.next_kind(cx, now);
@@ -150,15 +156,15 @@ impl Cfq {
     }
 
     /// How long a kind of load has the disk.
-    fn kind_length(&self, g: Gid, rank: Rank, kind: ServiceType) -> Tick {
+    fn kind_length(&self, g: Gid, rank: IoprioClass, kind: ServiceType) -> Tick {
         let (target, ticks) = (self.group_target(g), self.ticks);
         let count = |rank, kind| u64::from(self.service.count(TreeAt::of(g, rank, kind)));
-        let average = self.groups[g].average[usize::from(rank == Rank::RealTime)];
+        let average = self.groups[g].average[usize::from(rank == IoprioClass::RealTime)];
         let class = average.max(u64::from(self.service.busy_of(g, rank)));
         let share = target.saturating_mul(count(rank, kind)) / class.max(1);
         let length = match kind {
             ServiceType::Async => {
-                let writers = count(Rank::RealTime, kind) + count(Rank::BestEffort, kind);
+                let writers = count(IoprioClass::RealTime, kind) + count(IoprioClass::BestEffort, kind);
                 let of_all = self.target().saturating_mul(writers) / u64::from(self.service.busy()).max(1);
                 share.min(of_all).saturating_mul(ticks.slice_async) / ticks.slice_sync.max(1)
             }

@@ -76,7 +76,7 @@ impl Linus {
     fn view<'a>(&'a self, cx: &'a Cx<'_>) -> View<'a> {
         let device = cx.device();
         View {
-            requests: &cx.books.requests,
+            requests: &cx.state.requests,
             list: &self.list,
             counters: &self.counters,
             max_sectors: device.max_sectors,

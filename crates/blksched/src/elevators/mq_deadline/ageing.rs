@@ -12,11 +12,11 @@
 #![doc(alias = "dd_dispatch_prio_aged_requests")]
 #![doc(alias = "prio_aging_expire")]
 
-use super::class::{ClassQueue, PerRank, Rank};
+use super::class::{ClassQueue, IoprioClass, PerRank};
 use crate::time::{Jiffies, Span, Tick};
 
 /// Who may go ahead by age, in this order.
-pub(super) const MAY_AGE: [Rank; 2] = [Rank::BestEffort, Rank::Idle];
+pub(super) const MAY_AGE: [IoprioClass; 2] = [IoprioClass::BestEffort, IoprioClass::Idle];
 
 /// Which requests a class may answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use super::ageing::Age;
-use super::class::{PerRank, Rank};
+use super::class::{IoprioClass, PerRank};
 use crate::request::RequestId;
 
 /// Where they go.
@@ -43,7 +43,7 @@ impl HandedBack {
         HandedBack { rule, of_class: PerRank::from_fn(VecDeque::new), of_all: VecDeque::new() }
     }
 
-    pub(super) fn push(&mut self, rank: Rank, rq: RequestId, queued: i64) {
+    pub(super) fn push(&mut self, rank: IoprioClass, rq: RequestId, queued: i64) {
         match self.rule {
             AtHead::Class => self.of_class[rank].push_front((rq, queued)),
             AtHead::Queue => self.of_all.push_front(rq),
@@ -56,7 +56,7 @@ impl HandedBack {
     }
 
     /// Has this class one? Then that, or nothing.
-    pub(super) fn pop_of_class(&mut self, rank: Rank, age: Age) -> Option<Option<(RequestId, i64)>> {
+    pub(super) fn pop_of_class(&mut self, rank: IoprioClass, age: Age) -> Option<Option<(RequestId, i64)>> {
         let &(_, queued) = self.of_class[rank].front()?;
         Some(if age.admits(queued) { self.of_class[rank].pop_front() } else { None })
     }
@@ -74,14 +74,14 @@ mod tests {
     fn the_newest_goes_first_and_within_a_class_only_when_that_is_asked() {
         let [one, two] = [1, 2].map(RequestId::from_index);
         let mut all = HandedBack::new(AtHead::Queue);
-        all.push(Rank::Idle, one, 0);
-        all.push(Rank::RealTime, two, 0);
+        all.push(IoprioClass::Idle, one, 0);
+        all.push(IoprioClass::RealTime, two, 0);
         assert_eq!((all.pop(), all.pop(), all.pop()), (Some(two), Some(one), None));
         let mut classes = HandedBack::new(AtHead::Class);
-        classes.push(Rank::Idle, one, 7);
-        assert_eq!((classes.pop(), classes.pop_of_class(Rank::RealTime, Age::QueuedBy(7))), (None, None));
-        assert_eq!(classes.pop_of_class(Rank::Idle, Age::QueuedBy(6)), Some(None));
-        assert_eq!(classes.pop_of_class(Rank::Idle, Age::QueuedBy(7)), Some(Some((one, 7))));
+        classes.push(IoprioClass::Idle, one, 7);
+        assert_eq!((classes.pop(), classes.pop_of_class(IoprioClass::RealTime, Age::QueuedBy(7))), (None, None));
+        assert_eq!(classes.pop_of_class(IoprioClass::Idle, Age::QueuedBy(6)), Some(None));
+        assert_eq!(classes.pop_of_class(IoprioClass::Idle, Age::QueuedBy(7)), Some(Some((one, 7))));
         assert!(classes.is_empty());
     }
 }

@@ -22,29 +22,29 @@ use crate::request::{Class, Dir, PerDir, Priority, RequestId, Sector};
 
 /// A class as mq-deadline serves it, the first before the second before the third.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rank {
+pub(super) enum IoprioClass {
     RealTime,
     BestEffort,
     Idle,
 }
 
-impl Rank {
-    pub(super) const ALL: [Rank; 3] = [Rank::RealTime, Rank::BestEffort, Rank::Idle];
+impl IoprioClass {
+    pub(super) const ALL: [IoprioClass; 3] = [IoprioClass::RealTime, IoprioClass::BestEffort, IoprioClass::Idle];
 
-    pub(super) fn of(priority: Priority) -> Rank {
+    pub(super) fn of(priority: Priority) -> IoprioClass {
         match priority.class {
-            Class::RealTime => Rank::RealTime,
-            Class::None | Class::BestEffort => Rank::BestEffort,
-            Class::Idle => Rank::Idle,
+            Class::RealTime => IoprioClass::RealTime,
+            Class::None | Class::BestEffort => IoprioClass::BestEffort,
+            Class::Idle => IoprioClass::Idle,
         }
     }
 
     /// In ionice's words.
     pub(super) fn class(self) -> Class {
         match self {
-            Rank::RealTime => Class::RealTime,
-            Rank::BestEffort => Class::BestEffort,
-            Rank::Idle => Class::Idle,
+            IoprioClass::RealTime => Class::RealTime,
+            IoprioClass::BestEffort => Class::BestEffort,
+            IoprioClass::Idle => Class::Idle,
         }
     }
 }
@@ -63,15 +63,15 @@ impl<T> PerRank<T> {
     }
 }
 
-impl<T> Index<Rank> for PerRank<T> {
+impl<T> Index<IoprioClass> for PerRank<T> {
     type Output = T;
-    fn index(&self, rank: Rank) -> &T {
+    fn index(&self, rank: IoprioClass) -> &T {
         &self.0[rank as usize]
     }
 }
 
-impl<T> IndexMut<Rank> for PerRank<T> {
-    fn index_mut(&mut self, rank: Rank) -> &mut T {
+impl<T> IndexMut<IoprioClass> for PerRank<T> {
+    fn index_mut(&mut self, rank: IoprioClass) -> &mut T {
         &mut self.0[rank as usize]
     }
 }
@@ -144,9 +144,12 @@ mod tests {
 
     #[test]
     fn whoever_never_set_a_class_counts_as_best_effort_and_levels_do_nothing() {
-        let rank = |class, level| Rank::of(Priority { class, level });
+        let rank = |class, level| IoprioClass::of(Priority { class, level });
         assert_eq!(rank(Class::None, 0), rank(Class::BestEffort, 7));
-        assert_eq!(rank(Class::RealTime, 7), Rank::RealTime);
-        assert_eq!(Rank::ALL.map(|rank| Rank::of(Priority { class: rank.class(), level: 0 })), Rank::ALL);
+        assert_eq!(rank(Class::RealTime, 7), IoprioClass::RealTime);
+        assert_eq!(
+            IoprioClass::ALL.map(|rank| IoprioClass::of(Priority { class: rank.class(), level: 0 })),
+            IoprioClass::ALL
+        );
     }
 }

@@ -10,7 +10,7 @@
 #![doc(alias = "dd_bio_merge")]
 #![doc(alias = "dd_merged_requests")]
 
-use super::class::{ClassQueue, Rank};
+use super::class::{ClassQueue, IoprioClass};
 use super::scheduler::MqDeadline;
 use crate::elevator::{Cx, Lookup, Neighbours};
 use crate::explain::{Index, Reason};
@@ -22,7 +22,7 @@ impl MqDeadline {
         if !self.tunables.front_merges {
             return Lookup::Nothing;
         }
-        let (found, steps) = self.classes[Rank::of(bio.priority)].sorted[bio.dir()].find(bio.end());
+        let (found, steps) = self.classes[IoprioClass::of(bio.priority)].sorted[bio.dir()].find(bio.end());
         cx.explain(Reason::Searched { index: Index::Tree, steps });
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }
@@ -30,8 +30,8 @@ impl MqDeadline {
     /// The requests beside `rq` in the tree that it is in, whichever that is.
     pub(super) fn beside(&self, rq: RequestId) -> Neighbours {
         let index = rq.index() as u32;
-        let tree_of = |class: &'static Rank| Dir::BOTH.map(|dir| &self.classes[*class].sorted[dir]);
-        let mut trees = Rank::ALL.iter().flat_map(tree_of);
+        let tree_of = |class: &'static IoprioClass| Dir::BOTH.map(|dir| &self.classes[*class].sorted[dir]);
+        let mut trees = IoprioClass::ALL.iter().flat_map(tree_of);
         let tree: Option<&Tree<Sector>> = trees.find(|tree| tree.contains(index));
         tree.map_or(Neighbours::default(), |tree| Neighbours {
             before: tree.previous(index).map(RequestId::from_index),

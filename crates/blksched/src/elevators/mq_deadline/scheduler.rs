@@ -14,7 +14,7 @@
 use super::ageing::{self, Age, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};
 use super::batch::Batch;
-use super::class::{ClassQueue, PerRank, Rank};
+use super::class::{ClassQueue, IoprioClass, PerRank};
 use super::depth;
 use super::onward::Onward;
 use super::tunables::MqDeadlineTunables;
@@ -66,7 +66,7 @@ impl MqDeadline {
             return Some(rq);
         }
         let any = Age::any(self.jiffies.tick(cx.now));
-        for rank in Rank::ALL {
+        for rank in IoprioClass::ALL {
             // A class with nothing queued or in flight has no answer, and asking changes nothing.
             if !self.classes[rank].is_busy() {
                 continue;
@@ -101,7 +101,7 @@ impl MqDeadline {
     }
 
     /// The next request of a class, if it is old enough.
-    fn pick(&mut self, cx: &mut Cx<'_>, rank: Rank, age: Age) -> Pick {
+    fn pick(&mut self, cx: &mut Cx<'_>, rank: IoprioClass, age: Age) -> Pick {
         if let Some(handed_back) = self.handed_back.pop_of_class(rank, age) {
             return handed_back.map_or(Pick::Nothing, |(rq, queued)| Pick::Taken { rq, queued });
         }
@@ -120,7 +120,7 @@ impl MqDeadline {
     fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         if let Some(rq) = self.handed_back.pop() {
             let request = cx.rq(rq);
-            self.classes[Rank::of(request.priority)].onward[request.dir()].goes_on_from(request.start);
+            self.classes[IoprioClass::of(request.priority)].onward[request.dir()].goes_on_from(request.start);
             return Dispatch::Issue(rq);
         }
         if !self.has_work() {
@@ -143,7 +143,7 @@ impl MqDeadline {
     fn hand_back(&mut self, cx: &Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
         let queued = self.jiffies.tick(cx.now) as i64 - self.expire(request.dir()) as i64;
-        self.handed_back.push(Rank::of(request.priority), rq, queued);
+        self.handed_back.push(IoprioClass::of(request.priority), rq, queued);
     }
 }
 
@@ -167,7 +167,7 @@ impl Elevator for MqDeadline {
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
-        let (dir, start, rank) = (cx.rq(rq).dir(), cx.rq(rq).start, Rank::of(cx.rq(rq).priority));
+        let (dir, start, rank) = (cx.rq(rq).dir(), cx.rq(rq).start, IoprioClass::of(cx.rq(rq).priority));
         let expires = self.jiffies.tick(cx.now) + self.expire(dir);
         let class = &mut self.classes[rank];
         class.unfinished += 1;
@@ -203,7 +203,7 @@ impl Elevator for MqDeadline {
     }
 
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        self.classes[Rank::of(cx.rq(rq).priority)].unfinished -= 1;
+        self.classes[IoprioClass::of(cx.rq(rq).priority)].unfinished -= 1;
         Run::No
     }
 
@@ -234,13 +234,13 @@ impl Elevator for MqDeadline {
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
         if end == End::Front {
             let request = cx.rq(rq);
-            self.classes[Rank::of(request.priority)].move_in_order(request.dir(), rq, request.start);
+            self.classes[IoprioClass::of(request.priority)].move_in_order(request.dir(), rq, request.start);
         }
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         let request = cx.rq(victim);
-        self.classes[Rank::of(request.priority)].absorb(request.dir(), into, victim);
+        self.classes[IoprioClass::of(request.priority)].absorb(request.dir(), into, victim);
     }
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {

@@ -20,9 +20,9 @@ impl<L: Listener> Core<L> {
     ) -> Option<RequestId> {
         self.grow(rq, bio, of, end);
         self.explain(now, |_| Reason::Merged { into: rq, end });
-        let remember = self.books.merges.rules().remember;
+        let remember = self.state.merges.rules().remember;
         if remember != Remember::Survivor {
-            self.books.merges.last = Some(rq);
+            self.state.merges.last = Some(rq);
         }
         if let Some((into, victim)) = self.adjacent(elevator, rq, end) {
             self.coalesce(elevator, now, into, victim);
@@ -30,16 +30,16 @@ impl<L: Listener> Core<L> {
         }
         elevator.grown(&mut self.cx(now), rq, end);
         if end == End::Back || remember != Remember::Survivor {
-            self.books.merges.rehash(&self.books.requests, rq);
+            self.state.merges.rehash(&self.state.requests, rq);
         }
-        self.books.merges.last = Some(rq);
+        self.state.merges.last = Some(rq);
         None
     }
 
     /// The request takes the bio.
     pub(in crate::queue) fn grow(&mut self, rq: RequestId, bio: &Bio, of: Option<SplitId>, end: End) {
         let fragment = self.bios.add(bio.tag, of);
-        let request = self.books.requests.get_mut(rq);
+        let request = self.state.requests.get_mut(rq);
         request.sectors += bio.sectors;
         request.segments += 1;
         match end {
@@ -62,8 +62,8 @@ impl<L: Listener> Core<L> {
             End::Back => (rq, neighbours.behind?),
             End::Front => (neighbours.before?, rq),
         };
-        let (a, b) = (&self.books.requests[into], &self.books.requests[victim]);
-        let touch = a.end() == b.start && self.books.merges.rules().kin.accept_each_other(a, b);
+        let (a, b) = (&self.state.requests[into], &self.state.requests[victim]);
+        let touch = a.end() == b.start && self.state.merges.rules().kin.accept_each_other(a, b);
         (touch && fits(a, b.sectors, b.segments, &self.config.limits)).then_some((into, victim))
     }
 
@@ -77,8 +77,8 @@ impl<L: Listener> Core<L> {
 
     /// The arena's part of a coalescing.
     pub(super) fn take_over(&mut self, into: RequestId, victim: RequestId) {
-        let from = self.books.requests[victim];
-        let request = self.books.requests.get_mut(into);
+        let from = self.state.requests[victim];
+        let request = self.state.requests.get_mut(into);
         self.bios.link(request.last_bio, from.bios);
         request.last_bio = from.last_bio;
         request.sectors += from.sectors;
@@ -88,10 +88,10 @@ impl<L: Listener> Core<L> {
 
     /// The index's part of a coalescing, after the elevator has had its say.
     pub(super) fn settle(&mut self, into: RequestId, victim: RequestId) {
-        self.books.merges.forget(victim);
-        self.books.merges.rehash(&self.books.requests, into);
-        if self.books.merges.rules().remember == Remember::Survivor {
-            self.books.merges.last = Some(into);
+        self.state.merges.forget(victim);
+        self.state.merges.rehash(&self.state.requests, into);
+        if self.state.merges.rules().remember == Remember::Survivor {
+            self.state.merges.last = Some(into);
         }
     }
 }

@@ -28,20 +28,20 @@ impl<L: Listener> Core<L> {
         grown: Option<RequestId>,
     ) -> Option<Append> {
         let victim = grown.unwrap_or(rq);
-        if !self.books.requests[victim].is_mergeable() {
+        if !self.state.requests[victim].is_mergeable() {
             return None;
         }
         let continues = |into: &RequestId| self.continues(*into, victim);
-        let last = self.books.merges.last.filter(|_| grown.is_none()).filter(continues);
+        let last = self.state.merges.last.filter(|_| grown.is_none()).filter(continues);
         let into = match last {
             Some(last) => last,
-            None => self.books.merges.hash.find(self.books.requests[victim].start).0.filter(continues)?,
+            None => self.state.merges.hash.find(self.state.requests[victim].start).0.filter(continues)?,
         };
         match grown {
             None => {
                 self.take_over(into, victim);
                 elevator.unprepare(&mut self.cx(now), victim);
-                let was_queued = self.books.requests[victim].stage == Stage::Queued;
+                let was_queued = self.state.requests[victim].stage == Stage::Queued;
                 self.explain(now, |_| match was_queued {
                     true => Reason::Coalesced { into, victim },
                     false => Reason::Merged { into, end: End::Back },
@@ -54,10 +54,10 @@ impl<L: Listener> Core<L> {
     }
 
     fn continues(&self, into: RequestId, victim: RequestId) -> bool {
-        let (a, b) = (&self.books.requests[into], &self.books.requests[victim]);
+        let (a, b) = (&self.state.requests[into], &self.state.requests[victim]);
         into != victim
             && a.end() == b.start
-            && self.books.merges.rules().kin.accept_each_other(a, b)
+            && self.state.merges.rules().kin.accept_each_other(a, b)
             && fits(a, b.sectors, b.segments, &self.config.limits)
     }
 }

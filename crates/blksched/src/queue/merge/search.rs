@@ -20,7 +20,7 @@ impl<L: Listener> Core<L> {
         bio: &Bio,
         of: Option<SplitId>,
     ) -> (Attempt, Option<RequestId>) {
-        let rules = self.books.merges.rules();
+        let rules = self.state.merges.rules();
         let tried = match rules.gate {
             Gate::Never => false,
             Gate::WhileBusy => elevator.has_work(),
@@ -39,7 +39,7 @@ impl<L: Listener> Core<L> {
             Ok(hit) => hit,
             Err(at) => return (Attempt::Insert(at), None),
         };
-        if !fits(&self.books.requests[rq], bio.sectors, 1, &self.config.limits) {
+        if !fits(&self.state.requests[rq], bio.sectors, 1, &self.config.limits) {
             return (Attempt::Insert(self.refuse(now, rq, end, rules.oversize)), None);
         }
         let victim = self.join(elevator, now, rq, bio, of, end);
@@ -50,8 +50,8 @@ impl<L: Listener> Core<L> {
     fn refuse(&mut self, now: Instant, rq: RequestId, end: End, oversize: Oversize) -> Insert {
         self.explain(now, |_| Reason::Oversize { rq });
         self.seal(rq);
-        if self.books.merges.rules().remember != Remember::Survivor {
-            self.books.merges.last = None;
+        if self.state.merges.rules().remember != Remember::Survivor {
+            self.state.merges.last = None;
         }
         match (oversize, end) {
             (Oversize::Anew, _) => Insert::Sorted,
@@ -62,14 +62,14 @@ impl<L: Listener> Core<L> {
 
     /// `Err` carries the place that the elevator's look-up found on the way.
     fn search(&mut self, elevator: &mut dyn Elevator, now: Instant, bio: &Bio) -> Result<Hit, Insert> {
-        let kin = self.books.merges.rules().kin;
-        if let Some(last) = self.books.merges.last.filter(|&rq| self.accepts(kin, rq, bio)) {
+        let kin = self.state.merges.rules().kin;
+        if let Some(last) = self.state.merges.last.filter(|&rq| self.accepts(kin, rq, bio)) {
             let allowed = elevator.may_merge(&mut self.cx(now), last, bio);
-            if let Some(end) = adjoins(&self.books.requests[last], bio).filter(|_| allowed) {
+            if let Some(end) = adjoins(&self.state.requests[last], bio).filter(|_| allowed) {
                 return self.ask_again(elevator, now, (last, end), bio);
             }
         }
-        let (hashed, steps) = self.books.merges.hash.find(bio.start);
+        let (hashed, steps) = self.state.merges.hash.find(bio.start);
         self.explain(now, |_| Reason::Searched { index: Index::Hash, steps });
         if let Some(rq) = hashed.filter(|&rq| self.accepts(kin, rq, bio))
             && elevator.may_merge(&mut self.cx(now), rq, bio)
@@ -108,12 +108,12 @@ impl<L: Listener> Core<L> {
         bio: &Bio,
         look_back: usize,
     ) -> Result<Hit, Insert> {
-        let kin = self.books.merges.rules().kin;
+        let kin = self.state.merges.rules().kin;
         let mut last = None;
         for _ in 0..look_back {
             let Some(rq) = elevator.newest(bio, last) else { break };
             last = Some(rq);
-            let end = adjoins(&self.books.requests[rq], bio);
+            let end = adjoins(&self.state.requests[rq], bio);
             if let Some(end) = end.filter(|_| self.accepts(kin, rq, bio))
                 && elevator.may_merge(&mut self.cx(now), rq, bio)
             {
@@ -124,6 +124,6 @@ impl<L: Listener> Core<L> {
     }
 
     fn accepts(&self, kin: Kin, rq: RequestId, bio: &Bio) -> bool {
-        kin.accepts(&self.books.requests[rq], bio)
+        kin.accepts(&self.state.requests[rq], bio)
     }
 }

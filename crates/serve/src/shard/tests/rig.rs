@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 
-use blksched::{GroupId, Limits as QueueLimits, QueueConfig, Sector, Silence};
+use blksched::{GroupId, Limits as QueueLimits, NoListener, QueueConfig, Sector};
 use blksched_nbd::reply::{Extent, State};
 use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request, Session};
 
@@ -12,7 +12,7 @@ use super::super::*;
 use crate::backend::{Backend, Kind, Store, Through};
 use crate::config::{Access, Caching, ExportConfig, Locking, Share, Shares, Source};
 use crate::connection::Who;
-use crate::orders::{Client, Desk};
+use crate::orders::{Client, ControlHandle};
 use crate::policies::{Files, Setting};
 
 /// What the shard has begun, and what the test says has ended.
@@ -48,7 +48,7 @@ impl Engine for Fake {
 pub struct Rig {
     pub shard: Shard,
     pub hand: Arc<Mutex<Hand>>,
-    pub desk: Desk,
+    pub desk: ControlHandle,
     pub clients: Vec<Peer>,
 }
 
@@ -124,9 +124,9 @@ impl Rig {
         let slots = if setting.sleeps { setting.slots(256) } else { QueueConfig::default().slots };
         let config = QueueConfig { limits, depth, slots, ..QueueConfig::default() };
         let hand = Arc::new(Mutex::new(Hand::default()));
-        let (desk, orders, bell) = Desk::new().unwrap();
+        let (desk, orders, bell) = ControlHandle::new().unwrap();
         let shard = Shard::new(Parts {
-            queue: LoggedQueue::new(config, &elevator, Silence, None),
+            queue: LoggedQueue::new(config, &elevator, NoListener, None),
             elevator,
             catalogue,
             tenants: (0..tenants).map(|number| tenant(number, memory)).collect(),

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use blksched::{Group, GroupId, SubmitterId};
 
 use super::Scripted;
-use crate::fio::files::Clone;
+use crate::fio::files::JobClone;
 use crate::fio::process::{Ends, FlowPlan};
 use crate::fio::settings::{ExitWhat, GroupFile};
 use crate::plan::{GroupPlan, JobPlan};
 
 /// Tells every process whom it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
-pub(super) fn acquaint(clones: &[Clone<'_>], jobs: &[JobPlan], scripts: &mut [Scripted]) {
+pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut [Scripted]) {
     let groups = gathered(jobs.iter().map(|job| (u64::from(job.group), job.submitter)));
     let behind = |scripted: &Scripted| (u64::from(scripted.script.behind), scripted.script.submitter);
     let batches = gathered(scripts.iter().map(behind));
     let all: Arc<[SubmitterId]> = jobs.iter().map(|job| job.submitter).collect();
-    let flow_of = |clone: &Clone<'_>| clone.job.settings.pace.flow.map(|_| clone.job.settings.pace.flow_id);
+    let flow_of = |clone: &JobClone<'_>| clone.job.settings.pace.flow.map(|_| clone.job.settings.pace.flow_id);
     let flows = clones.iter().zip(jobs).filter_map(|(clone, job)| Some((flow_of(clone)?, job.submitter)));
     let flows = gathered(flows);
     for ((clone, job), Scripted { script, .. }) in clones.iter().zip(jobs).zip(scripts) {
@@ -36,7 +36,7 @@ pub(super) fn acquaint(clones: &[Clone<'_>], jobs: &[JobPlan], scripts: &mut [Sc
 
 /// Puts processes into their control groups; a parent stands ahead of its children. The last weight said of a group
 /// holds, and of each file the last text.
-pub(super) fn group(clones: &[Clone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupPlan> {
+pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupPlan> {
     let mut groups: Vec<GroupPlan> = Vec::new();
     for (clone, job) in clones.iter().zip(jobs) {
         let said = &clone.job.settings.ending.cgroup;

@@ -1,4 +1,4 @@
-//! CFQ's books: what its mechanisms share, and the invariants between them.
+//! CFQ's state: what its mechanisms share, and the invariants between them.
 //!
 //! **In the kernel** `cfq_data`.
 
@@ -143,7 +143,7 @@ impl Cfq {
         if core::mem::take(&mut self.wished) { Run::Soon } else { Run::No }
     }
 
-    /// The invariants between the books.
+    /// The invariants of the state.
     pub(super) fn check_books(&self, requests: &Requests) {
         let (mut queued, mut waiting, mut reading) = (0, 0, 0);
         for (q, queue) in self.queues.iter() {

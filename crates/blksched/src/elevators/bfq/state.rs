@@ -1,4 +1,4 @@
-//! BFQ's books: what its mechanisms share, and the invariants between them.
+//! BFQ's state: what its mechanisms share, and the invariants between them.
 //!
 //! **In the kernel** `bfq_data`.
 
@@ -201,7 +201,7 @@ impl Bfq {
         if self.queued > 0 { Run::Soon } else { Run::No }
     }
 
-    /// The invariants between the books.
+    /// The invariants of the state.
     pub(super) fn check_books(&self, requests: &Requests) {
         let (mut queued, mut in_device, mut busy, mut raised) = (0, 0, 0, 0);
         for (q, queue) in self.queues.iter() {

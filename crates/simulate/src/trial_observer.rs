@@ -12,7 +12,7 @@ use crate::world::Observer;
 
 /// The observer of a trial.
 #[derive(Default)]
-pub(crate) struct Clerk {
+pub(crate) struct TrialObserver {
     recorder: Recorder,
     /// When each source exited.
     exited: Vec<Option<Instant>>,
@@ -23,8 +23,8 @@ pub(crate) struct Clerk {
     pub(crate) onlooker: Option<Shared>,
 }
 
-impl Clerk {
-    pub(crate) fn new(plan: &Plan, is_told: bool) -> Clerk {
+impl TrialObserver {
+    pub(crate) fn new(plan: &Plan, is_told: bool) -> TrialObserver {
         let mut recorder = Recorder::new();
         for job in &plan.jobs {
             let engine = if job.depth > 1 { Engine::Queueing } else { Engine::Blocking };
@@ -34,7 +34,7 @@ impl Clerk {
             job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
         let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
-        Clerk {
+        TrialObserver {
             recorder,
             exited: vec![None; submitters.len()],
             submitters,
@@ -44,8 +44,8 @@ impl Clerk {
     }
 
     /// The same, and somebody looks on.
-    pub(crate) fn before(self, onlooker: Option<Shared>) -> Clerk {
-        Clerk { onlooker, ..self }
+    pub(crate) fn before(self, onlooker: Option<Shared>) -> TrialObserver {
+        TrialObserver { onlooker, ..self }
     }
 
     /// Every job's record, and when it exited, if it did.
@@ -59,7 +59,7 @@ impl Clerk {
     }
 }
 
-impl Observer for Clerk {
+impl Observer for TrialObserver {
     fn submitted(&mut self, now: Instant, source: usize, op: Op, _bytes: u64) {
         self.recorder.submitted(now, self.submitters[source], op);
     }

@@ -1,4 +1,4 @@
-//! The court: every law that watches a run, in one audience.
+//! The checker: every law that watches a run, in one audience.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use super::data::Data;
 use super::once::Once;
 use super::reasons::Reasons;
 use super::watched::Watched;
-use crate::driver::{Audience, Seen, Successor};
+use crate::driver::{RunObserver, Seen, Successor};
 
 /// A law that judges from what the driver saw.
 pub(super) trait Law {
@@ -31,13 +31,13 @@ pub(super) trait Law {
     }
 }
 
-/// What the court and the elevators it watches share.
+/// What the checker and the elevators it watches share.
 #[derive(Clone, Default)]
-pub(super) struct Desk(Arc<Mutex<Papers>>);
+pub(super) struct SharedState(Arc<Mutex<CheckerState>>);
 
-/// What lies on the desk.
+/// What lies on the shared.
 #[derive(Default)]
-pub(super) struct Papers {
+pub(super) struct CheckerState {
     /// How many calls of the queue began.
     pub(super) call: u64,
     /// A knob was set, a group changed, or a command ended that may have been a flush: no call of the elevator shows
@@ -47,51 +47,51 @@ pub(super) struct Papers {
     pub(super) broken: Option<(&'static str, String)>,
 }
 
-impl Desk {
-    pub(super) fn papers(&self) -> MutexGuard<'_, Papers> {
+impl SharedState {
+    pub(super) fn checked(&self) -> MutexGuard<'_, CheckerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Only the first broken law counts; the others may follow from it.
     pub(super) fn accuse(&self, law: &'static str, what: impl FnOnce() -> String) {
-        let mut papers = self.papers();
-        if papers.broken.is_none() {
-            papers.broken = Some((law, what()));
+        let mut checked = self.checked();
+        if checked.broken.is_none() {
+            checked.broken = Some((law, what()));
         }
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        self.papers().broken.is_some()
+        self.checked().broken.is_some()
     }
 }
 
 /// Every law that watches a run.
-pub(super) struct Court {
-    desk: Desk,
+pub(super) struct Checker {
+    shared: SharedState,
     laws: Vec<Box<dyn Law>>,
 }
 
 /// Where the elevators of a run come from.
 pub(super) struct Bench {
-    desk: Desk,
+    shared: SharedState,
     bound: Bound,
 }
 
-impl Court {
-    pub(super) fn new(bound: Bound, listening: bool, volatile_cache: bool) -> (Court, Bench) {
-        let desk = Desk::default();
+impl Checker {
+    pub(super) fn new(bound: Bound, listening: bool, volatile_cache: bool) -> (Checker, Bench) {
+        let shared = SharedState::default();
         let mut laws: Vec<Box<dyn Law>> = vec![Box::new(Once::new(listening)), Box::new(Data::new(volatile_cache))];
         if listening {
             laws.push(Box::new(Reasons::default()));
         }
-        (Court { desk: desk.clone(), laws }, Bench { desk, bound })
+        (Checker { shared: shared.clone(), laws }, Bench { shared, bound })
     }
 }
 
-impl Court {
+impl Checker {
     /// A panic is a broken invariant, unless it followed from a law broken before.
     pub(super) fn verdict_on(&self, panic: &(dyn Any + Send)) -> Violation {
-        if let Some((law, what)) = self.desk.papers().broken.clone() {
+        if let Some((law, what)) = self.shared.checked().broken.clone() {
             return Violation::new(law, what);
         }
         let what = panic.downcast_ref::<String>().cloned();
@@ -111,19 +111,19 @@ impl Bench {
                 (built.elevator, Bound { reads: other, writes: other })
             }
         };
-        Box::new(Watched::new(inner, Calls::new(self.desk.clone(), bound)))
+        Box::new(Watched::new(inner, Calls::new(self.shared.clone(), bound)))
     }
 }
 
-impl Audience for Court {
+impl RunObserver for Checker {
     fn see(&mut self, now: Instant, seen: &Seen<'_>) -> Result<(), Violation> {
-        let mut papers = self.desk.papers();
+        let mut checked = self.shared.checked();
         match seen {
-            Seen::CallBegins => papers.call += 1,
-            Seen::KnobSet | Seen::GroupsChanged | Seen::Ended(..) | Seen::Requeued(_) => papers.changed_unseen = true,
+            Seen::CallBegins => checked.call += 1,
+            Seen::KnobSet | Seen::GroupsChanged | Seen::Ended(..) | Seen::Requeued(_) => checked.changed_unseen = true,
             _ => {}
         }
-        if let Some((law, what)) = papers.broken.clone() {
+        if let Some((law, what)) = checked.broken.clone() {
             return Err(Violation::new(law, what));
         }
         for law in &mut self.laws {
