@@ -44,11 +44,24 @@ function picture(row) {
   return drawn;
 }
 
+/**
+ * What became of a row: it may lie in its bound and still miss what was published by more than the seeds differ.
+ * @param {import('./data.js').PublishedRow} row
+ */
+function judged(row) {
+  if (row.inside === null) return 'no bound';
+  if (row.inside) return 'inside';
+  const { bound, ours } = row;
+  const isWithin = ours !== null && (bound === null || (bound[0] <= ours && ours <= bound[1]));
+  const said = isWithin ? 'the seeds do not reach it' : 'outside';
+  return row.claimed ? said.toUpperCase() : `${said}; not claimed`;
+}
+
 /** @param {import('./data.js').Published} published */
 export function publishedTable(published) {
   const body = element('tbody', {});
   for (const row of published.rows) {
-    const said = row.inside === null ? 'no bound' : row.inside ? 'inside' : row.claimed ? 'OUTSIDE' : 'outside, not claimed';
+    const said = judged(row);
     body.append(element('tr', row.inside === false ? { class: 'outside' } : {},
       element('th', { scope: 'row' }, row.label),
       element('td', { class: 'number' }, `${short(row.published)} ${row.unit}`),
