@@ -26,8 +26,8 @@ pub(crate) struct Scene {
     /// The disk: a preset's name or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
     pub(crate) disk: String,
-    /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in fio
-    /// [default: as long as the disk and what its jobs do seldom need, found by pilots]
+    /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in
+    /// fio [default: as long as the disk and what its jobs do seldom need, found by pilots]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) time: Option<Span>,
     /// When processes begin: drawn, up to 10 ms apart as real ones do, or as-said, to the nanosecond

@@ -5,7 +5,8 @@
 //! the number of threads.
 //!
 //! **Rule** The server takes whole blocks. Reads that are not are read larger. A write that is not reads what is
-//! around it first, and is alone on its file meanwhile, so that of two writes to one block neither is lost. `fsync` is a FLUSH.
+//! around it first, and is alone on its file meanwhile, so that of two writes to one block neither is lost. `fsync` is
+//! a FLUSH.
 
 use std::ffi::OsStr;
 use std::io;
@@ -214,7 +215,7 @@ impl Filesystem for Directory {
         _crtime: Option<std::time::SystemTime>,
         _chgtime: Option<std::time::SystemTime>,
         _bkuptime: Option<std::time::SystemTime>,
-        _flags: Option<fuser::BsdFileFlags>,
+        _bsd: Option<fuser::BsdFileFlags>,
         reply: ReplyAttr,
     ) {
         match self.attributes(ino) {

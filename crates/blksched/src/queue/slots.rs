@@ -133,8 +133,8 @@ pub enum WakeRule {
         /// As above.
         free: u32,
     },
-    /// At the first free slot; it may then take this many requests within so long, even while others sleep and up to one
-    /// and a half times `nr_requests`.
+    /// At the first free slot; it may then take this many requests within so long, even while others sleep and up to
+    /// one and a half times `nr_requests`.
     Batcher {
         /// Requests, the one that slept included.
         requests: u32,

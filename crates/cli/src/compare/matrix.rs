@@ -141,8 +141,8 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
 fn besides(arguments: &MatrixArguments) -> String {
     let told = format!(
         "Where a workload lies in control groups with weights (vm-host), {BY_WEIGHT} is run as well: no scheduler,\n\
-         and the controller that keeps them. What needs a patched kernel (adios) is never recommended; where it would be\n\
-         better than the default, that stands behind the verdict, as *out of tree*.\n"
+         and the controller that keeps them. What needs a patched kernel (adios) is never recommended; where it would\n\
+         be better than the default, that stands behind the verdict, as *out of tree*.\n"
     );
     if arguments.elevators.is_empty() { told } else { String::new() }
 }

@@ -5,7 +5,8 @@
 //! Most ends are looked at with one seed: if the scores there are on the same side of what is worth a change as before,
 //! by twice their spread over the seeds, the verdict stands. `--sensitivity` looks at each value alone, with all seeds,
 //! and then at all values of all tables together, each at one of its ends: some draws, and for each its mirror image.
-//! Without it this many requests are simulated at most, in all, so that it costs seconds; the answer says what was left.
+//! Without it this many requests are simulated at most, in all, so that it costs seconds; the answer says what was
+//! left out.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -15,8 +15,8 @@ pub fn plan_size(file: &str, text: &str) -> Result<(u64, u64), Error> {
     Ok(sweep::size(file, text)?)
 }
 
-/// The runs from the one to before the other, on this many threads, in the plan's columns; sorted, so that the same runs
-/// are the same table.
+/// The runs from the one to before the other, on this many threads, in the plan's columns; sorted, so that the same
+/// runs are the same table.
 ///
 /// # Errors
 /// If the plan is not understood, or `stop` came true.

@@ -50,8 +50,8 @@ struct Cursor<'p> {
     group: Option<(u64, Arc<Group>)>,
 }
 
-/// Makes the runs from `from` to before `end` that `known` does not know, on this many threads; `take` is given what came
-/// of each, in the order in which they end. Ends early if `stop` says so, or `take` fails.
+/// Makes the runs from `from` to before `end` that `known` does not know, on this many threads; `take` is given what
+/// came of each, in the order in which they end. Ends early if `stop` says so, or `take` fails.
 pub(super) fn run(
     plan: &SweepPlan,
     (from, end): (u64, u64),

@@ -62,8 +62,8 @@ struct Used {
     plain: u64,
 }
 
-// SAFETY: `MessageVectors` points into memory that the same entry owns; nothing here is tied to a thread. (The ring is made by
-// the thread that uses it: `SINGLE_ISSUER`.)
+// SAFETY: `MessageVectors` points into memory that the same entry owns; nothing here is tied to a thread. (The ring is
+// made by the thread that uses it: `SINGLE_ISSUER`.)
 unsafe impl Send for Uring {}
 
 impl Uring {

@@ -1,7 +1,7 @@
 //! The page cache: which pages of the disk are in memory, and what is going on with each.
 //!
-//! **Rule** at most this many pages. A page more takes the place of the clean page used longest ago; if none is clean, of
-//! none: pages being read, dirty or being written stay, and readahead and the dirty limits bound them.
+//! **Rule** at most this many pages. A page more takes the place of the clean page used longest ago; if none is clean,
+//! of none: pages being read, dirty or being written stay, and readahead and the dirty limits bound them.
 //! **Origin** Linux keeps two lists, so that one pass over a large file does not push out what is used often. One list
 //! is enough for what is asked here: does the job fit into memory?
 

@@ -1,7 +1,7 @@
 //! The rule that says the oldest request goes first.
 //!
-//! **Rule** A request expires this many ticks after it was queued. A batch looks at the oldest of its class, but not more
-//! often than once per expire time, and takes it if its time is up (strictly). When two requests become one, the
+//! **Rule** A request expires this many ticks after it was queued. A batch looks at the oldest of its class, but not
+//! more often than once per expire time, and takes it if its time is up (strictly). When two requests become one, the
 //! survivor takes the place and the time of the one that expires earlier.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.5. **Costs when wrong** Looking each time would turn a long
 //! queue of late requests into first in, first out: one seek each.

@@ -120,8 +120,8 @@ impl Cfq {
         }
     }
 
-    /// Room for this many requests, within reason, and for the queues of a usual load; more have room made for them when
-    /// they come.
+    /// Room for this many requests, within reason, and for the queues of a usual load; more have room made for them
+    /// when they come.
     pub(super) fn reserve(&mut self, requests: usize) {
         let (requests, queues) = (requests.min(4096), 256);
         self.processes.reserve(queues);
