@@ -62,10 +62,13 @@ const READERS_VS_DD: &[Control] = &[
     // The disk is kept idle for one reader after the other.
     Control {
         changes: &[Elevator("*", "cfq@2.6.33")],
-        breaks: &[(0, &["64: readers alone, bi", "64: with dd, interrupts"]), (1, &["16: readers alone, bi"])],
+        breaks: &[(0, &["64: readers alone, bi"]), (1, &["16: readers alone, bi"])],
     },
     // Writes are passed over eight times as often.
-    Control { changes: &[Knob("batch64", "writes_starved", 16)], breaks: &[(0, &["64: with dd, bo"])] },
+    Control {
+        changes: &[Knob("batch64", "writes_starved", 16)],
+        breaks: &[(0, &["64: with dd, bo", "64: with dd, interrupts"])],
+    },
     // Writes are passed over twice as often.
     Control {
         changes: &[Knob("batch16", "writes_starved", 4)],
@@ -106,10 +109,10 @@ const MORTON_2003: &[Control] = &[
     // Nobody sorts, prefers reads or waits.
     Control {
         changes: &[Elevator("T1 *", "noop"), Elevator("T6 *", "noop")],
-        breaks: &[(0, &["AS, first", "AS, last"]), (1, &["deadline", "AS"]), (2, &["2.4.21: bi", "deadline: bi"])],
+        breaks: &[(0, &["AS, first", "AS, last"]), (3, &["deadline", "AS"]), (4, &["2.4.21: bi", "deadline: bi"])],
     },
     // The disk is kept idle for the tree's next read.
-    Control { changes: &[Elevator("T8 deadline*", "anticipatory")], breaks: &[(4, &["deadline"])] },
+    Control { changes: &[Elevator("T8 deadline*", "anticipatory")], breaks: &[(6, &["deadline"])] },
 ];
 
 #[test]
