@@ -55,7 +55,9 @@ fn compare(arguments: &[&str]) -> String {
 
 fn job_file(name: &str, text: &str) -> String {
     let path = std::env::temp_dir().join(format!("blksched-{}-{name}", std::process::id()));
-    std::fs::write(&path, text).expect("a temporary file");
+    // Several tests may share a name: each finds it whole.
+    let partial = path.with_extension(format!("{:?}", std::thread::current().id()));
+    std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, &path)).expect("a temporary file");
     path.to_str().expect("UTF-8").to_owned()
 }
 

@@ -139,7 +139,7 @@ fn a_bad_unit_is_told_its_place_and_what_was_expected() {
     );
     assert_eq!(
         complaint("outer = \"40MB/s\"", "outer = 40"),
-        "my.toml:12:9: 40 is no value for `outer`: expected a rate from 100kB/s to 100GB/s, as in \"40MB/s\""
+        "my.toml:12:9: 40 is not a value for `outer`: expected a rate from 100kB/s to 100GB/s, as in \"40MB/s\""
     );
     assert_eq!(
         complaint("\"7200rpm\"", "\"7200\""),
@@ -151,7 +151,7 @@ fn a_bad_unit_is_told_its_place_and_what_was_expected() {
 fn a_value_out_of_range_is_told_the_range() {
     assert_eq!(
         complaint("heads = 4", "heads = 0"),
-        "my.toml:16:9: 0 is no value for `heads`: expected a whole number from 1 to 64"
+        "my.toml:16:9: 0 is not a value for `heads`: expected a whole number from 1 to 64"
     );
     assert_eq!(
         complaint("segment = \"512KiB\"", "segment = \"1B\""),

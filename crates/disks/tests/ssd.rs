@@ -395,7 +395,7 @@ fn a_maps_keys_and_a_debts_do_not_mix() {
     };
     assert!(complaint("state = \"map\"", "state = \"on\"").contains("`unit` belongs to `state = \"map\"`"));
     assert!(complaint("spare = \"7%\"", "after = \"1GB\"").contains("`after` belongs to `state = \"on\"`"));
-    assert!(complaint("unit = \"4KiB\"", "unit = \"24KiB\"").contains("no value for `unit`"));
+    assert!(complaint("unit = \"4KiB\"", "unit = \"24KiB\"").contains("not a value for `unit`"));
     assert!(complaint("capacity = \"1TB\"", "capacity = \"2TB\"").contains("or a larger `unit`"));
     assert!(complaint("before = \"random\"", "before = \"randm\"").ends_with("did you mean `random`?"));
 }

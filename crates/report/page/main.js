@@ -272,8 +272,10 @@ class Page {
     }
     if (this.runs.length > 0) bar.append(this.colourChoice(), this.zoomButtons());
     bar.append(this.themeButton());
-    if (this.runs.length > 0) bar.append(element('p', { class: 'note hint' }, 'Click a picture, then: wheel zooms, drag moves, double click shows all; '
-      + 'keys ← → + − 0 move and zoom, n and p go from one to the next, Esc closes. All time axes move together.'));
+    if (this.runs.length > 0) {
+      bar.append(element('p', { class: 'note hint' }, 'Click a picture, then: wheel zooms, drag moves, double click shows '
+        + 'all; keys ← → + − 0 move and zoom, n and p go from one to the next, Esc closes. All time axes move together.'));
+    }
     return bar;
   }
 

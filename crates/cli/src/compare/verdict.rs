@@ -103,7 +103,7 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
 fn chance<'a>(contrasts: impl Iterator<Item = &'a Contrast>) -> String {
     let looks = |contrast: &&Contrast| contrast.paired.p <= ALPHA && contrast.times() >= LOOKS;
     let greatest = contrasts.filter(looks).max_by(|a, b| a.times().total_cmp(&b.times()));
-    let looks = greatest.map(|most| format!(", which explains as well that {}'s {}", most.job, most.say()));
+    let looks = greatest.map(|most| format!(", though looked at alone {}'s {}", most.job, most.say()));
     format!("no difference beyond chance{}", looks.unwrap_or_default())
 }
 
