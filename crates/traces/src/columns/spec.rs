@@ -156,7 +156,7 @@ mod tests {
         let columns = |text: &str| Spec::columns(text, ",", 0).unwrap_err().message;
         assert!(columns("time,op,size").contains("no column `offset`"));
         assert!(columns("time,op,offset,size,time").contains("`time` twice"));
-        assert!(Spec::columns("op,offset,size", "ab", 0).unwrap_err().message.contains("no separator"));
+        assert!(Spec::columns("op,offset,size", "ab", 0).unwrap_err().message.contains("not a separator"));
     }
 
     #[test]
