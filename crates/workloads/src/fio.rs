@@ -51,8 +51,8 @@
 //!   discards by a call that returns then). `trimwrite` writes what it has trimmed, and as much of each as `size` or
 //!   `number_ios` says (tried).
 //! * **Flushes**: `fsync` and `fdatasync` after this many writes, `end_fsync` and `fsync_on_close` at the end are
-//!   flushes of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O goes on meanwhile; none
-//!   follows the last write of a job, unless asked for at the end. With `sync` each write is sent with FUA. On a disk
+//!   flushes of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O goes on meanwhile;
+//!   none follows the last write of a job, unless asked for at the end. With `sync` each write is sent with FUA. On a disk
 //!   without a volatile cache all this costs nothing.
 //! * **`rate_process=poisson`** draws the gaps between I/Os; a job that fell behind catches up.
 //! * **Numbers** may be arithmetic in parentheses, in whole numbers. `$pagesize`, `$mb_memory`, `$ncpus` are those of
