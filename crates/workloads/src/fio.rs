@@ -52,8 +52,8 @@
 //!   `number_ios` says (tried).
 //! * **Flushes**: `fsync` and `fdatasync` after this many writes, `end_fsync` and `fsync_on_close` at the end are
 //!   flushes of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O goes on meanwhile;
-//!   none follows the last write of a job, unless asked for at the end. With `sync` each write is sent with FUA. On a disk
-//!   without a volatile cache all this costs nothing.
+//!   none follows the last write of a job, unless asked for at the end. With `sync` each write is sent with FUA. On a
+//!   disk without a volatile cache all this costs nothing.
 //! * **`rate_process=poisson`** draws the gaps between I/Os; a job that fell behind catches up.
 //! * **Numbers** may be arithmetic in parentheses, in whole numbers. `$pagesize`, `$mb_memory`, `$ncpus` are those of
 //!   the simulated host, [`Host`]: the same on every machine.
