@@ -195,7 +195,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The device is done with a command.
     ///
     /// # Panics
-    /// If it is not in flight here: see [`NotInFlight`].
+    /// If it is not in flight here: see [`crate::NotInFlight`].
     pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
         self.catch_up(now);
         let rq = self.leave_device(&command);
@@ -237,7 +237,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The device handed a command back untried (busy, a reset): it goes again, before anything else.
     ///
     /// # Panics
-    /// If it is not in flight here: see [`NotInFlight`].
+    /// If it is not in flight here: see [`crate::NotInFlight`].
     pub fn requeue(&mut self, now: Instant, command: InFlight) {
         self.catch_up(now);
         let rq = self.leave_device(&command);
