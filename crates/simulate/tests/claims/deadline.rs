@@ -109,10 +109,12 @@ const MORTON_2003: &[Control] = &[
     // Nobody sorts, prefers reads or waits.
     Control {
         changes: &[Elevator("T1 *", "noop"), Elevator("T6 *", "noop")],
-        breaks: &[(0, &["AS, first", "AS, last"]), (3, &["deadline", "AS"]), (4, &["2.4.21: bi", "deadline: bi"])],
+        breaks: &[(0, &["AS, first", "AS, last"]), (3, &["deadline", "AS"]), (4, &["deadline: bi"])],
     },
     // The disk is kept idle for the tree's next read.
     Control { changes: &[Elevator("T8 deadline*", "anticipatory")], breaks: &[(6, &["deadline"])] },
+    // It is not.
+    Control { changes: &[Elevator("T8 anticipatory", "deadline@2.5.45")], breaks: &[(6, &["AS"])] },
 ];
 
 #[test]

@@ -4,9 +4,12 @@
 //! **Model** First a few seeky reads of one block each, far apart: directories and inodes, what the mail of 2009-09-03
 //! calls "initial 7-10 reads". Then the file, one read at a time: windows that double from `first` to `ahead`, and
 //! before each `run` bytes of data a block that says where these lie (ext3's indirect block, one per 4 MiB; the inode
-//! itself knows the first 48 KiB). Before it reads on a process copies out what it has read.
-//! **Left out** reading the next window before this one is used up; a reader that thinks as little as `dd` waits for
-//! the disk either way.
+//! itself knows the first 48 KiB). Before it reads on a process copies out what it has read. With `under_way` = 2 the
+//! next window is on its way before this one has come: a kernel's reader goes on with the first page that is there, and
+//! reads ahead when it enters a window, while the rest of that one is still queued.
+//! **Left out** that step by pages: windows come whole.
+
+use std::collections::VecDeque;
 
 use blksched::{Class, Instant, Priority, Span};
 use rand::RngExt;
@@ -45,6 +48,12 @@ pub(super) const PROGRAM: Program = Program {
         Parameter { name: "first", kind: Kind::Bytes, default: "16KiB", doc: "readahead: the first window" },
         Parameter { name: "ahead", kind: Kind::Bytes, default: "128KiB", doc: "readahead: the largest window" },
         Parameter {
+            name: "under_way",
+            kind: Kind::Count,
+            default: "1",
+            doc: "readahead: windows that a process has under way at once, 1 or 2",
+        },
+        Parameter {
             name: "run",
             kind: Kind::Bytes,
             default: "4MiB",
@@ -68,6 +77,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let count = settings.some("processes", 10_000)?;
     let level = u8::try_from(settings.count("level")).ok().filter(|level| *level < 8);
     let level = level.ok_or("`level` goes from 0 to 7")?;
+    let most_under_way = settings.some("under_way", 2)?;
     let (size, run) = (settings.sectors("size").next_multiple_of(BLOCK), settings.sectors("run") / BLOCK * BLOCK);
     let whole = size + size.checked_div(run).map_or(0, |runs| (runs + 2) * BLOCK);
     let apart = settings.place("apart").sector(launch.disk_sectors);
@@ -89,13 +99,16 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
             metadata_blocks: settings.place("metadata_within").sector(launch.disk_sectors).max(BLOCK) / BLOCK,
             window,
             ahead,
+            most_under_way,
+            under_way: VecDeque::new(),
+            data_is_coming: false,
             think: settings.span("think"),
             copy: settings.span("copy"),
             end: launch.at + settings.span("runtime"),
             offset: 0,
             mapped: if run == 0 { u64::MAX } else { DIRECT },
             blocks: 0,
-            reading: 0,
+            arrived: 0,
             random,
             state: State::Reads,
         };
@@ -109,7 +122,6 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Reads,
-    Waits,
     CopiesOut,
 }
 
@@ -132,15 +144,27 @@ struct Reader {
     mapped: u64,
     /// The file system's blocks read so far; they lie before what they describe.
     blocks: u64,
-    /// The read under way.
-    reading: u64,
+    most_under_way: u32,
+    /// The lengths of the reads under way, oldest first.
+    under_way: VecDeque<u64>,
+    /// The read begun last is of the file's data, not of a block that says where these lie.
+    data_is_coming: bool,
+    /// The length of what has come and is to be copied out.
+    arrived: u64,
     random: Pcg64Mcg,
     state: State,
 }
 
 impl Reader {
+    /// Whether it may read before what is under way has come: not beyond a block that says where the data lie.
+    fn may_read_on(&self) -> bool {
+        let knows_where = self.data_is_coming && self.offset < self.mapped;
+        self.under_way.is_empty() || (knows_where && self.under_way.len() < self.most_under_way as usize)
+    }
+
     /// Where it reads next, and how much.
     fn next_read(&mut self) -> Option<(u64, u64)> {
+        self.data_is_coming = false;
         if self.metadata_left > 0 {
             self.metadata_left -= 1;
             return Some((self.random.random_range(0..self.metadata_blocks) * BLOCK, BLOCK));
@@ -154,6 +178,7 @@ impl Reader {
             self.mapped = self.offset + self.run;
             return Some((place, BLOCK));
         }
+        self.data_is_coming = true;
         let end = (self.offset + self.window).min(self.mapped).min(self.size);
         let sectors = end - self.offset;
         self.offset = end;
@@ -165,20 +190,20 @@ impl Reader {
 impl Steps for Reader {
     fn step(&mut self, now: Instant) -> Step {
         match self.state {
-            State::Reads if now >= self.end => Step::Exit,
             State::Reads => {
-                let Some((start, sectors)) = self.next_read() else { return Step::Exit };
-                self.reading = sectors;
-                self.state = State::Waits;
-                Step::Start(Io::read(start, sectors as u32))
-            }
-            State::Waits => {
+                let next = if now < self.end && self.may_read_on() { self.next_read() } else { None };
+                if let Some((start, sectors)) = next {
+                    self.under_way.push_back(sectors);
+                    return Step::Start(Io::read(start, sectors as u32));
+                }
+                let Some(oldest) = self.under_way.pop_front() else { return Step::Exit };
+                self.arrived = oldest;
                 self.state = State::CopiesOut;
-                Step::Await(0)
+                Step::Await(self.under_way.len() as u32)
             }
             State::CopiesOut => {
                 self.state = State::Reads;
-                Step::Think(self.think + self.copy * self.reading / 2048)
+                Step::Think(self.think + self.copy * self.arrived / 2048)
             }
         }
     }
@@ -212,6 +237,33 @@ mod tests {
         // 48 KiB that the inode knows: 16 + 32 KiB; a block; 64 KiB of data; a block; 64 KiB; a block; the rest.
         let expected = [(0, 32), (32, 64), (96, 8), (104, 128), (232, 8), (240, 128), (368, 8), (376, 48)];
         assert_eq!(log, expected);
+    }
+
+    #[test]
+    fn a_second_window_is_under_way_before_the_first_has_come_but_not_beyond_a_block_that_says_where() {
+        let said = [("processes", "1"), ("size", "176KiB"), ("run", "64KiB"), ("ahead", "32KiB"), ("under_way", "2")];
+        let settings = Settings::of(&PROGRAM, said).unwrap_or_else(|e| panic!("{e}"));
+        let mut source = PROGRAM.start(&Launch::new("dd", &settings, 1 << 24)).expect("it fits").remove(0).source;
+        let (mut rounds, mut out, mut in_flight) = (Vec::new(), Vec::new(), VecDeque::new());
+        while let Some(now) = source.next() {
+            source.emit(now, &mut out);
+            in_flight.extend(out.drain(..).filter_map(|emission| match emission {
+                crate::Emission::Submit(bio) => Some((bio.start.0, bio.tag)),
+                _ => None,
+            }));
+            if source.next().is_none() {
+                rounds.push(in_flight.iter().map(|&(start, _)| start).collect::<Vec<_>>());
+                let Some((_, tag)) = in_flight.pop_front() else { break };
+                source.delivered(now, crate::Delivered::Done { tag, failed: false });
+            }
+        }
+        // 16 and 32 KiB that the inode knows; a block at 96, alone; then 104 and 168 together; a block at 232, alone.
+        assert_eq!(rounds[0], [0, 32], "{rounds:?}");
+        assert!(
+            rounds.contains(&vec![96]) && rounds.contains(&vec![104, 168]) && rounds.contains(&vec![232]),
+            "{rounds:?}"
+        );
+        assert!(rounds.iter().all(|round| round.len() <= 2), "{rounds:?}");
     }
 
     #[test]
