@@ -7,16 +7,20 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::DiskError;
 use super::reader::Source;
-use super::{DiskSpec, PRESETS, read_disk, text_of};
+use super::{DiskSpec, Model, PRESETS, raid, read_disk, text_of};
 
 /// A preset (or a TOML file, by its path) with some keys changed: `("write_cache.order", "off")`, the values as they
-/// would stand in the file, without quotes. A list of changes that contradict each other only in between is fine.
+/// would stand in the file, without quotes. A list of changes that contradict each other only in between is fine. Of an
+/// array by its name (`raid0:4xhdd-7200`) each member is changed.
 ///
 /// # Errors
 /// As [`load`](super::load); an error about a change has the position of the table that it changes, and names the key.
 pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<DiskSpec, DiskError> {
     if changes.is_empty() {
         return super::load(name_or_path);
+    }
+    if let Some(array) = super::raid_short::short(name_or_path) {
+        return members_changed(array?, changes);
     }
     let preset = PRESETS.iter().find(|(name, _)| *name == name_or_path);
     let text = match preset {
@@ -26,11 +30,25 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
             None => text_of(name_or_path)?,
         },
     };
-    let mut disk = parse_changed(name_or_path, &text, changes)?;
-    disk.name = format!("{name_or_path} changed");
+    Ok(changed(parse_changed(name_or_path, &text, changes)?))
+}
+
+/// An array of one kind of member, each with these keys changed.
+fn members_changed(mut array: DiskSpec, changes: &[(String, String)]) -> Result<DiskSpec, DiskError> {
+    if let Model::Raid(raid) = &mut array.model
+        && let Some(member) = raid.members.first()
+    {
+        raid.members = vec![load_changed(&member.name, changes)?; raid.members.len()];
+        raid.depth = raid::usual_depth(&raid.members);
+    }
+    Ok(changed(array))
+}
+
+fn changed(mut disk: DiskSpec) -> DiskSpec {
+    disk.name = format!("{} changed", disk.name);
     // What is published is about the disk as it was.
     (disk.published, disk.validated, disk.fits) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(disk)
+    disk
 }
 
 /// The text of a file with some keys changed.
@@ -101,6 +119,16 @@ mod tests {
         spec.zones.count = 20;
         assert_eq!(disk.model, plain.model);
         assert_eq!(changed(&[]).unwrap(), load("ide-2002").unwrap());
+    }
+
+    #[test]
+    fn of_an_array_each_member_is_changed() {
+        let off = [("write_cache.order".to_owned(), "off".to_owned())];
+        let Model::Raid(array) = load_changed("raid0:4xide-2002", &off).unwrap().model else { panic!("an array") };
+        let member = load_changed("ide-2002", &off).unwrap();
+        assert_eq!(array.members, vec![member; 4]);
+        let error = load_changed("raid0:4xide-2002", &[("write_cache.ordre".to_owned(), "off".to_owned())]);
+        assert!(error.unwrap_err().to_string().contains("unknown key `ordre`"));
     }
 
     #[test]

@@ -98,6 +98,13 @@ const FAIRNESS_FIO: &[Control] = &[
         changes: &[Text("runtime = \"10s\"", "runtime = \"10s\"\nmetadata = 8")],
         breaks: &[(0, &["total transferred", "what fairness = 1 changes*"]), (2, &["the furthest from the mean*"])],
     },
+    // A slice ends as soon as its reader thinks.
+    Control {
+        changes: &[Knob("beside *", "slice_idle", 0)],
+        breaks: &[(5, &["it thinks 1 ms: disk time", "it thinks 4 ms: disk time"])],
+    },
+    // A think time within slice_idle.
+    Control { changes: &[Knob("beside *", "slice_idle", 16)], breaks: &[(5, &["it thinks 10 ms: disk time"])] },
 ];
 
 #[test]
