@@ -12,12 +12,16 @@
 //! | options | `options.rs` | every fio option has a test that flips it |
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
 //! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
+//! | circles | `circles.rs` | no file of the library needs one that needs it |
+//! | layers | `layers.rs` | state and decisions do not know the elevator |
 //! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
 
 mod aliases;
 mod arrows;
+mod circles;
 mod clock;
 mod head;
+mod layers;
 mod links;
 mod maps;
 mod markdown;
@@ -103,6 +107,7 @@ fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tree.unparsed().collect();
     findings.extend(aliases::check(tree));
     findings.extend(arrows::check(tree));
+    findings.extend(circles::check(tree));
     findings.extend(clock::check(tree));
     findings.extend(maps::check(tree));
     findings.extend(head::check(tree));
@@ -110,6 +115,7 @@ fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     findings.extend(words::check(tree));
     findings.extend(options::check(tree, supported));
     findings.extend(markdown::check(tree));
+    findings.extend(layers::check(tree));
     findings.extend(links::check(tree));
     findings.sort();
     findings
@@ -134,7 +140,8 @@ mod tests {
             ("crates/disks/src/c.rs", "fn c() {}\n"),
             ("crates/disks/src/d.rs", "//! D.\nfn d() { todo!() }\n"),
             ("crates/disks/src/e.rs", "//! E.\nfn e( {}\n"),
-            ("crates/blksched/src/elevators/cfq/f.rs", "//! F.\n"),
+            ("crates/blksched/src/elevators/cfq/f.rs", "//! F.\nuse super::state::g::G;\n"),
+            ("crates/blksched/src/elevators/cfq/state/g.rs", "//! G.\nuse super::super::{Cfq, f::F};\n"),
             ("docs/a.md", "no title\n"),
             ("docs/b.md", "# B\n[there](nowhere.md)\n"),
         ];
@@ -143,7 +150,10 @@ mod tests {
         rules.sort_unstable();
         assert_eq!(
             rules,
-            ["aliases", "arrows", "clock", "head", "links", "maps", "markdown", "options", "parse", "words"]
+            [
+                "aliases", "arrows", "circles", "clock", "head", "layers", "links", "maps", "markdown", "options", "parse",
+                "words"
+            ]
         );
     }
 }

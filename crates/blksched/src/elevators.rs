@@ -3,12 +3,15 @@
 pub mod adios;
 pub mod anticipatory;
 pub mod bfq;
+mod by_sector;
 pub mod cfq;
 pub mod deadline;
+mod ioprio;
 pub mod kyber;
 pub mod linus;
 pub mod mq_deadline;
 mod nearer;
+mod next_request;
 pub mod none;
 pub mod noop;
 mod sorted_dispatch;

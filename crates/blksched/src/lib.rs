@@ -52,6 +52,7 @@ mod file_names;
 pub mod group;
 pub mod index;
 mod kernel;
+pub mod mechanism;
 mod nearest;
 mod queue;
 mod request;

@@ -1,82 +1,55 @@
 //! CFQ, completely fair queueing, 2.6.31 to 4.20: each process has a queue, and queues have turns at the disk.
 //!
+//! In layers, each of which knows only those above it in this list:
+//!
+//! | layer | what it is |
+//! |---|---|
+//! | `ids`, `rules`, `tunables` | numbers, what differs between eras, knobs |
+//! | `state/` | what is remembered of queues, processes, groups and trees |
+//! | `decide/` | decisions: pure functions of small views |
+//! | `data` | CFQ whole: its state in one place (`cfq_data`) |
+//! | `steps/` | what a request's life does to it |
+//! | `elevator` | the contract's calls, each a step or two |
+//!
 //! Where is the rule that…
 //!
 //! | … | file |
 //! |---|---|
-//! | says what is known of a process, and which queues it uses? | `context` |
-//! | says what a queue is? | `queue` |
-//! | ranks classes and levels, and lifts who must not be waited for? | `priority` |
-//! | orders queues? | `service_tree` |
-//! | shares time between kinds of load? | `workload` |
-//! | says what a group is, and shares the disk between groups? | `groups`, `vdisktime`, `charge`, `isolation` |
-//! | says how long a turn is? | `slice` |
-//! | keeps the disk for a queue, or gives it to another? | `select` |
-//! | lets a request go, and how many at a time? | `dispatch`, `depth`, `async_ramp` |
-//! | chooses among a queue's requests? | `next_request`, `fifo` |
-//! | idles? | `idle`, `group_idle` |
-//! | knows who pauses for how long? | `think` |
-//! | finds who reads close by, and makes queues one? | `cooperator`, `merge_split` |
-//! | lets a request go first? | `preempt` |
-//! | meets a new request, or one that comes back? | `arrival`, `completion` |
-//! | finds out whether the disk queues? | `ncq` |
-//! | counts time? | `clock` |
+//! | says what is known of a process, and which queues it uses? | `state/process`, `steps/prepare`, `steps/release` |
+//! | says what a queue is, and where it is in its turn? | `state/queue`, `state/slice` |
+//! | ranks classes and levels, and lifts what must not be waited for? | `elevators/ioprio`, `decide/boost` |
+//! | orders queues? | `state/service_trees`, `steps/service_tree` |
+//! | shares time between kinds of load? | `state/workload`, `steps/workload` |
+//! | says what a group is, and shares the disk between groups? | `state/{groups,group_tree,vdisktime}`, `steps/groups`, `steps/isolation` |
+//! | says how long a turn is, and what it costs? | `decide/slice_length`, `decide/charge`, `steps/slice` |
+//! | keeps the disk for a queue, or gives it to another? | `decide/select`, `steps/select` |
+//! | lets a request go, and how many at a time? | `steps/dispatch`, `decide/{depth,async_ramp,async_share}` |
+//! | chooses among a queue's requests? | `elevators/next_request`, `steps/fifo` |
+//! | idles? | `decide/idle_window`, `steps/{idle,group_idle,timer}` |
+//! | knows who thinks for how long? | `state/think` |
+//! | finds who reads close by, and makes queues one? | `state/{positions,cooperation}`, `steps/{cooperator,merge_split}` |
+//! | lets a request go first? | `decide/preempt`, `steps/preempt` |
+//! | meets a new request, or one that comes back? | `steps/arrival`, `steps/completion` |
+//! | finds out whether the disk queues? | `state/ncq` |
+//! | counts time? | `state/clock` |
 //! | estimates think time and seeks? | [`estimate`](crate::estimate) |
-//! | says what can be switched, and which era has what? | `mechanisms`, `presets` |
+//! | says what can be switched, and which era has what? | [`rules`], `presets` |
 //!
-//! `README.md` in this folder tells the story and draws the states.
+//! `README.md` in this folder tells a request's trip as a story and draws the states.
 
-mod arrival;
-mod async_ramp;
-mod charge;
-mod clock;
-mod completion;
-mod context;
-mod cooperator;
-mod depth;
-mod dispatch;
+mod check;
+mod data;
+mod decide;
 mod elevator;
-mod fifo;
-mod group_idle;
-mod groups;
-mod idle;
-mod isolation;
-mod mechanisms;
-mod merge_split;
-mod ncq;
-mod next_request;
-mod preempt;
+mod ids;
 mod presets;
-mod priority;
-mod qid;
-mod queue;
-mod select;
-mod service_tree;
-mod slice;
+pub mod rules;
 mod state;
-mod think;
+mod steps;
 mod tunables;
-mod vdisktime;
-mod workload;
 
-pub use arrival::{Alias, WhileIdling};
-pub use async_ramp::{AsyncDepth, Ramp, remaining_slice, since_sync};
-pub use charge::Charge;
-pub use clock::Clock;
-pub use context::WriteBack;
-pub use cooperator::{Cooperation, Seeks};
-pub use depth::Depth;
-pub use fifo::Fifo;
-pub use groups::Grouping;
-pub use idle::Idling;
-pub use mechanisms::Mechanisms;
-pub use ncq::Ncq;
-pub use next_request::NextRequest;
-pub use preempt::Preemption;
+pub use data::Cfq;
+pub use decide::async_ramp::{Ramp, remaining_slice, since_sync};
+pub use decide::slice_length::scaled;
 pub use presets::ENTRY;
-pub use priority::Boost;
-pub use service_tree::Trees;
-pub use slice::{Residual, scaled};
-pub use state::Cfq;
-pub use think::Think;
 pub use tunables::CfqTunables;

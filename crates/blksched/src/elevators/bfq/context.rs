@@ -17,13 +17,14 @@ use super::entity::{Entity, Node};
 use super::expire::Why;
 use super::habits::Habits;
 use super::injection::Injection;
-use super::priority::{Ioprio, IoprioClass, USUAL_WEIGHT};
+use super::priority::{USUAL_WEIGHT, weight};
 use super::qid::Qid;
 use super::raising::Raising;
 use super::scheduling::Newcomer;
 use super::terms::{Call, LONG_AGO};
 use super::wf2q::Turn;
 use crate::elevator::Run;
+use crate::elevators::ioprio::{Ioprio, IoprioClass};
 use crate::request::{PerWaiter, Priority, RequestId, SubmitterId, Waiter};
 
 /// A process's number here.
@@ -211,7 +212,7 @@ impl Bfq {
         if self.scheduling.newcomer == Newcomer::IsNew {
             self.queues[q].injection.decreased = call.now;
         }
-        self.entities.set(Node::queue(q), Entity::new(level, ioprio.rank, ioprio.weight()));
+        self.entities.set(Node::queue(q), Entity::new(level, ioprio.rank, weight(ioprio)));
         q
     }
 
@@ -252,7 +253,7 @@ impl Bfq {
             let ioprio = Ioprio::of(priority);
             self.queues[q].level = ioprio.level;
             let entity = self.entity_mut(q);
-            (entity.wanted_class, entity.wanted_weight) = (ioprio.rank, ioprio.weight());
+            (entity.wanted_class, entity.wanted_weight) = (ioprio.rank, weight(ioprio));
             entity.is_changing = true;
         }
     }

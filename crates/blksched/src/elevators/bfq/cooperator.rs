@@ -19,9 +19,9 @@
 
 use super::Bfq;
 use super::context::Cid;
-use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::terms::Call;
+use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Reason;
 use crate::index::{Forest, Root};
 use crate::request::{RequestId, Sector};

@@ -8,6 +8,7 @@ use super::Bfq;
 use super::qid::Qid;
 use super::terms::Call;
 use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevators::by_sector;
 use crate::explain::End;
 use crate::group::Group;
 use crate::queue::merge::Merging;
@@ -119,16 +120,11 @@ impl Elevator for Bfq {
 
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter).map(|(_, q)| q);
-        let found = q.and_then(|q| self.sorted.find(self.queues[q].sorted, bio.end()).0);
-        found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
+        q.map_or(Lookup::Nothing, |q| by_sector::look_up(&self.sorted, self.queues[q].sorted, bio))
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {
-        let slot = rq.index() as u32;
-        Neighbours {
-            before: self.sorted.previous(slot).map(RequestId::from_index),
-            behind: self.sorted.next(slot).map(RequestId::from_index),
-        }
+        by_sector::neighbours(&self.sorted, rq)
     }
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {

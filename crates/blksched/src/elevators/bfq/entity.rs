@@ -11,8 +11,8 @@
 
 use core::cmp::Ordering;
 
-use super::priority::IoprioClass;
 use super::qid::Qid;
+use crate::elevators::ioprio::IoprioClass;
 use crate::index::Summary;
 
 /// A moment of a service tree's virtual time.

@@ -17,10 +17,10 @@
 
 use super::Bfq;
 use super::entity::{Entity, Node, Place};
-use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::service_tree::{Level, Life};
 use super::terms::LONG_AGO;
+use crate::elevators::ioprio::IoprioClass;
 use crate::group::Group;
 use crate::request::GroupId;
 

@@ -19,10 +19,10 @@
 
 use super::Bfq;
 use super::expire::{Until, Why};
-use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::terms::Call;
 use crate::elevator::{IdleFor, Run};
+use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Reason;
 use crate::time::Instant;
 

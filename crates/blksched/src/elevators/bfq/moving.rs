@@ -17,12 +17,12 @@ use super::context::{Cid, WriteBackOf};
 use super::entity::{Node, Place};
 use super::expire::{Until, Why};
 use super::groups::ROOT;
-use super::priority::IoprioClass;
 use super::qid::Qid;
 use super::service_tree::Life;
 use super::terms::Call;
 use super::wf2q::{Afterwards, Return, Turn};
 use crate::elevator::Run;
+use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Preempt;
 use crate::request::GroupId;
 

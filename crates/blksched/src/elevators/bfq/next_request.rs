@@ -2,12 +2,11 @@
 //! the oldest, if its time is up.
 //!
 //! **Rule** A request somebody waits for before one nobody does; then the nearer, by `back_seek_penalty` and
-//! `back_seek_max` ([`TurningBack`]). Once a request is taken, from its own start: the one behind it, or the one before
+//! `back_seek_max` (file `elevators/next_request`). Once a request is taken, from its own start: the one behind it, or the one before
 //! it.
 //! **Origin** docs/behaviour/elevators-6.1.md#b4.
-//! **In the kernel** `bfq_choose_req`, `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
+//! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
 
-#![doc(alias = "bfq_choose_req")]
 #![doc(alias = "bfq_find_next_rq")]
 #![doc(alias = "bfq_check_fifo")]
 #![doc(alias = "next_rq")]
@@ -15,34 +14,12 @@
 use super::Bfq;
 use super::qid::Qid;
 use super::terms::Call;
-use super::tunables::BfqTunables;
+use crate::elevators::by_sector;
 use crate::elevators::nearer::TurningBack;
+use crate::elevators::next_request::{Metadata, Preference};
 use crate::explain::Reason;
-use crate::request::{Request, RequestId, Sector, Waiter};
+use crate::request::{RequestId, Sector, Waiter};
 use crate::time::Span;
-
-/// What a choice looks at.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    start: Sector,
-    waiter: Waiter,
-}
-
-impl Candidate {
-    fn of(request: &Request) -> Candidate {
-        Candidate { start: request.start, waiter: request.waiter }
-    }
-}
-
-/// Does the first of two go?
-fn first_goes(first: Candidate, second: Candidate, from: Sector, knobs: &BfqTunables) -> bool {
-    if first.waiter != second.waiter {
-        return first.waiter == Waiter::Sync;
-    }
-    let turning_back =
-        TurningBack { reach_sectors: 2 * u64::from(knobs.back_seek_max), penalty: u64::from(knobs.back_seek_penalty) };
-    turning_back.prefers_first(from, first.start, second.start)
-}
 
 impl Bfq {
     fn better(
@@ -52,12 +29,11 @@ impl Bfq {
         b: Option<RequestId>,
         from: Sector,
     ) -> Option<RequestId> {
-        let (Some(one), Some(two)) = (a, b) else { return a.or(b) };
-        if one == two {
-            return a;
-        }
-        let (first, second) = (Candidate::of(call.rq(one)), Candidate::of(call.rq(two)));
-        if first_goes(first, second, from, &self.knobs) { a } else { b }
+        let turning_back = TurningBack {
+            reach_sectors: 2 * u64::from(self.knobs.back_seek_max),
+            penalty: u64::from(self.knobs.back_seek_penalty),
+        };
+        Preference { turning_back, metadata: Metadata::AsData }.better(|rq| call.rq(rq), from, a, b)
     }
 
     /// A request has come, or begins earlier now: is it next? True if the next one changed.
@@ -75,10 +51,7 @@ impl Bfq {
             call.explain(Reason::TookOldest { rq: oldest, late });
             return Some(oldest);
         }
-        let slot = leaving.index() as u32;
-        let lowest = || self.queues[q].sorted.first().filter(|&first| first != slot);
-        let behind = self.sorted.next(slot).or_else(lowest).map(RequestId::from_index);
-        let before = self.sorted.previous(slot).map(RequestId::from_index);
+        let (behind, before) = by_sector::candidates_after(&self.sorted, self.queues[q].sorted, leaving);
         self.better(call, behind, before, call.rq(leaving).start)
     }
 
@@ -133,37 +106,5 @@ impl Bfq {
             self.fifos.insert_after(fifo, victim, into);
             self.rows[into].expires_ns = gone.expires_ns;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::elevators::bfq::tunables::V6_1;
-
-    fn read(start: u64) -> Candidate {
-        Candidate { start: Sector(start), waiter: Waiter::Sync }
-    }
-
-    fn first_wins(first: Candidate, second: Candidate) -> bool {
-        first_goes(first, second, Sector(100_000), &BfqTunables::of(V6_1))
-    }
-
-    #[test]
-    fn a_short_seek_back_beats_a_long_one_ahead_and_pays_double() {
-        assert!(first_wins(read(99_990), read(100_021)));
-        assert!(!first_wins(read(99_990), read(100_019)));
-    }
-
-    #[test]
-    fn what_lies_too_far_back_waits_for_everything_else() {
-        assert!(!first_wins(read(100), read(1 << 40)));
-        assert!(first_wins(read(100), read(200)));
-    }
-
-    #[test]
-    fn whoever_is_waited_for_goes_first() {
-        let write_back = Candidate { waiter: Waiter::Async, ..read(100_000) };
-        assert!(!first_wins(write_back, read(1 << 41)));
     }
 }

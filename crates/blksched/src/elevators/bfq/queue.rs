@@ -14,12 +14,12 @@
 use super::burst::Birth;
 use super::habits::{Habits, Seeks};
 use super::injection::Injection;
-use super::priority::Ioprio;
 use super::qid::Qid;
 use super::raising::Raising;
 use super::sharing::Sharing;
 use super::terms::{Call, Jiffy, LONG_AGO};
 use super::waker::Waking;
+use crate::elevators::ioprio::Ioprio;
 use crate::index::{Chain, Root};
 use crate::request::{RequestId, SubmitterId, Waiter};
 

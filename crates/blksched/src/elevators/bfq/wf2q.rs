@@ -22,9 +22,9 @@
 
 use super::Bfq;
 use super::entity::{Node, Place};
-use super::priority::IoprioClass;
 use super::service_tree::{ServiceTree, earliest, first_started};
 use super::terms::Call;
+use crate::elevators::ioprio::IoprioClass;
 
 /// May an entity that re-enters a tree keep a finish time in the past?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

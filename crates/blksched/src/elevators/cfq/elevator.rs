@@ -6,31 +6,19 @@
 #![doc(alias = "cfq_forced_dispatch")]
 
 use super::Cfq;
-use super::groups::Groups;
-use super::next_request::NextRequest;
-use super::service_tree::Trees;
-use super::tunables::{Ticks, V4_20};
+use super::tunables::Ticks;
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevators::by_sector;
 use crate::explain::End;
 use crate::group::Group;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, GroupId, RequestId, Requests, SubmitterId, Waiter};
-use crate::time::{Instant, Span};
+use crate::time::Instant;
 use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Cfq {
     fn attach(&mut self, cx: &mut Cx<'_>) {
-        let now = self.now(cx);
-        self.last_sync = now;
-        self.last_delayed_sync = now.wrapping_sub(self.second());
-        self.head_start = self.rules.clock.head_start(cx.now);
-        self.groups = Groups::new(now);
-        if self.knobs.kernel >= V4_20 && !cx.device().rotational {
-            self.knobs.slice_idle = Span::ZERO;
-            self.ticks = Ticks::of(&self.knobs, self.unit);
-        }
-        // 2.6 lets a woken submitter have a batch beyond the limit: one and a half times, in each direction.
-        self.reserve((3 * cx.device().nr_requests as usize).saturating_add(cx.device().depth as usize));
+        self.meet_device(cx);
     }
 
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
@@ -44,29 +32,11 @@ impl Elevator for Cfq {
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         self.settle();
-        let (q, ioprio) = (self.rows[rq].queue, super::priority::Ioprio::of(cx.rq(rq).priority));
-        if self.queues[q].priority_is_old {
-            self.queues[q].take(ioprio);
-        }
-        self.sort_in(cx, q, rq);
-        self.queue_by_age(cx, q, rq);
-        self.queued += 1;
-        self.queues[q].meta += u32::from(cx.rq(rq).hints.meta);
-        self.learn(cx, q, rq);
-        let run = self.meet_active(cx, q, rq);
-        // The queue that was served may have ended when its last process left it (`prepare`).
-        run.max(self.take_wish())
+        self.arrived(cx, rq)
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        while self.chosen.is_empty() && self.dispatch_one(cx) {}
-        let Some(rq) = self.chosen.take(cx) else {
-            self.settle();
-            return self.nothing_to_issue();
-        };
-        self.in_driver[cx.rq(rq).waiter] += 1;
-        self.head = cx.rq(rq).end();
-        Dispatch::Issue(rq)
+        self.dispatch_next(cx)
     }
 
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
@@ -75,11 +45,7 @@ impl Elevator for Cfq {
     }
 
     fn has_work(&self) -> bool {
-        let queued = match self.rules.trees {
-            Trees::Single => self.service.busy() > 0,
-            Trees::ByWorkload | Trees::InGroups => self.queued > 0,
-        };
-        queued || !self.chosen.is_empty()
+        self.has_queued() || !self.chosen.is_empty()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -102,35 +68,21 @@ impl Elevator for Cfq {
 
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter);
-        let found = q.and_then(|q| self.sorted.find(self.queues[q].sorted, bio.end()).0);
-        found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
+        q.map_or(Lookup::Nothing, |q| by_sector::look_up(&self.sorted, self.queues[q].sorted, bio))
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {
-        let slot = rq.index() as u32;
-        Neighbours {
-            before: self.sorted.previous(slot).map(RequestId::from_index),
-            behind: self.sorted.next(slot).map(RequestId::from_index),
-        }
+        by_sector::neighbours(&self.sorted, rq)
     }
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
         if end == End::Front {
-            let q = self.rows[rq].queue;
-            self.sorted.remove(&mut self.queues[q].sorted, rq.index() as u32);
-            self.position_moved(cx, q);
-            self.sort_in(cx, q, rq);
+            self.begins_earlier(cx, rq);
         }
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        let q = self.rows[victim].queue;
-        self.inherit_age(q, into, victim);
-        if self.rules.next_request == NextRequest::FromTaken && self.queues[q].next == Some(victim) {
-            self.set_next(cx, q, Some(into));
-        }
-        self.take_out(cx, q, victim);
-        self.drop_request(cx, victim);
+        self.replaced(cx, into, victim);
     }
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
@@ -164,7 +116,7 @@ impl Elevator for Cfq {
     }
 
     fn check(&self, requests: &Requests) {
-        self.check_books(requests);
+        self.check_state(requests);
         self.chosen.check(requests);
     }
 }

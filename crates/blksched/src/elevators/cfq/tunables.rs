@@ -9,10 +9,10 @@ use crate::request::PerWaiter;
 use crate::time::{Jiffies, Span, Tick};
 use crate::tunables;
 
-pub(super) const V2_6_31: Kernel = Kernel::new(2, 6, 31);
-pub(super) const V2_6_32: Kernel = Kernel::new(2, 6, 32);
-pub(super) const V2_6_33: Kernel = Kernel::new(2, 6, 33);
-pub(super) const V4_20: Kernel = Kernel::new(4, 20, 0);
+pub(crate) const V2_6_31: Kernel = Kernel::new(2, 6, 31);
+pub(crate) const V2_6_32: Kernel = Kernel::new(2, 6, 32);
+pub(crate) const V2_6_33: Kernel = Kernel::new(2, 6, 33);
+pub(crate) const V4_20: Kernel = Kernel::new(4, 20, 0);
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;
 const INT_MAX: i64 = i32::MAX as i64;
@@ -75,7 +75,7 @@ tunables! {
 impl CfqTunables {
     /// A kernel's defaults. Until 2.6.33 they are divisions of HZ that round down: at 100 ticks per second the disk
     /// never idles.
-    pub(super) fn defaults(kernel: Kernel, hz: u32) -> CfqTunables {
+    pub(crate) fn defaults(kernel: Kernel, hz: u32) -> CfqTunables {
         if kernel >= V4_20 {
             return CfqTunables::of(kernel);
         }
@@ -94,17 +94,17 @@ impl CfqTunables {
 
 /// The times among the knobs in units of the clock, made anew whenever a knob is turned.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ticks {
-    pub(super) slice_sync: Tick,
-    pub(super) slice_async: Tick,
-    pub(super) slice_idle: Tick,
-    pub(super) group_idle: Tick,
-    pub(super) target_latency: Tick,
-    pub(super) fifo_expire: PerWaiter<Tick>,
+pub(crate) struct Ticks {
+    pub(crate) slice_sync: Tick,
+    pub(crate) slice_async: Tick,
+    pub(crate) slice_idle: Tick,
+    pub(crate) group_idle: Tick,
+    pub(crate) target_latency: Tick,
+    pub(crate) fifo_expire: PerWaiter<Tick>,
 }
 
 impl Ticks {
-    pub(super) fn of(knobs: &CfqTunables, unit: Jiffies) -> Ticks {
+    pub(crate) fn of(knobs: &CfqTunables, unit: Jiffies) -> Ticks {
         Ticks {
             slice_sync: unit.ticks(knobs.slice_sync),
             slice_async: unit.ticks(knobs.slice_async),

@@ -1,0 +1,34 @@
+//! The requests of a queue by sector, which CFQ and BFQ keep alike: neighbours, and what to merge with.
+//!
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c3, docs/behaviour/elevators-6.1.md#b4: of the request taken, the one
+//! behind it or the one before it is next; behind the last comes the first.
+
+use crate::elevator::{Lookup, Neighbours};
+use crate::index::{Forest, Root};
+use crate::request::{Bio, RequestId, Sector};
+
+/// The request of a queue that begins where a bio ends.
+pub(crate) fn look_up(sorted: &Forest<Sector>, queue: Root, bio: &Bio) -> Lookup {
+    let found = sorted.find(queue, bio.end()).0;
+    found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
+}
+
+/// Who stands beside a request in its queue.
+pub(crate) fn neighbours(sorted: &Forest<Sector>, rq: RequestId) -> Neighbours {
+    let slot = rq.index() as u32;
+    Neighbours {
+        before: sorted.previous(slot).map(RequestId::from_index),
+        behind: sorted.next(slot).map(RequestId::from_index),
+    }
+}
+
+/// Who may be next once a request is taken: the one behind it, else the lowest; and the one before it.
+pub(crate) fn candidates_after(
+    sorted: &Forest<Sector>,
+    queue: Root,
+    taken: RequestId,
+) -> (Option<RequestId>, Option<RequestId>) {
+    let Neighbours { before, behind } = neighbours(sorted, taken);
+    let lowest = || queue.first().map(RequestId::from_index).filter(|&first| first != taken);
+    (behind.or_else(lowest), before)
+}

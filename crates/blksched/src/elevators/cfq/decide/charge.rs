@@ -1,0 +1,39 @@
+//! What a turn costs its group: the time it had, or the requests it sent.
+//!
+//! **Rule** The time from the turn's first completion, at most its slice; without a completion the time since it began,
+//! at least a jiffy. Write-back of a group that has nothing else costs its whole slice. Where the disk does not idle
+//! and queues (a solid-state disk: IOPS mode), time says nothing about use, and each request costs one.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.4.
+//! **In the kernel** `cfq_group_served`, `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
+
+#![doc(alias = "cfq_group_served")]
+#![doc(alias = "cfq_cfqq_slice_usage")]
+#![doc(alias = "cfq_scale_slice")]
+
+use crate::elevators::cfq::state::slice::Slice;
+use crate::time::Tick;
+
+/// The time that a turn had.
+pub(crate) fn used(slice: &Slice, now: Tick, jiffy: Tick) -> Tick {
+    match slice.started {
+        Some(started) if started != now => (now - started).min(slice.allocated),
+        _ => (now - slice.activated).max(jiffy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_costs_the_time_since_its_first_completion_and_never_more_than_its_slice() {
+        let slice = Slice { activated: 100, started: Some(150), allocated: 60, ..Slice::default() };
+        assert_eq!([150, 151, 200, 300].map(|now| used(&slice, now, 4)), [50, 1, 50, 60]);
+    }
+
+    #[test]
+    fn without_a_completion_it_costs_all_the_time_and_at_least_a_jiffy() {
+        let slice = Slice { activated: 100, ..Slice::default() };
+        assert_eq!([101, 104, 130].map(|now| used(&slice, now, 4)), [4, 4, 30]);
+    }
+}

@@ -1,0 +1,136 @@
+//! How many requests of the queue being served may be in flight.
+//!
+//! **Rule** None while the disk has write-back and the disk is to idle for this queue; no write-back while the disk has
+//! requests that somebody waits for; else `quantum`, more if nobody else waits; and for write-back what `async_ramp`
+//! says.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8; docs/behaviour/elevators-4.20.md#x.16; [`Depth`] says
+//! what differs.
+//! **In the kernel** `cfq_may_dispatch`, `cfq_quantum`.
+
+#![doc(alias = "cfq_may_dispatch")]
+#![doc(alias = "cfq_quantum")]
+
+use crate::elevators::cfq::rules::Depth;
+use crate::elevators::cfq::state::slice::Duty;
+use crate::explain::HeldBack;
+use crate::request::Waiter;
+
+/// What the rule looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) waiter: Waiter,
+    pub(crate) idle_class: bool,
+    pub(crate) dispatched: u32,
+    pub(crate) quantum: u32,
+    /// Other queues wait.
+    pub(crate) contended: bool,
+    /// 4.20: a request has to go.
+    pub(crate) duty: Duty,
+    /// 4.20: it is the only queue with requests that somebody waits for.
+    pub(crate) only_reader: bool,
+    /// 4.20: with `slice_idle` for each request in flight, the slice will not last for another.
+    pub(crate) slice_short: bool,
+    /// The disk would idle for this queue and has write-back.
+    pub(crate) must_drain: bool,
+    /// The disk has requests that somebody waits for, or they are chosen.
+    pub(crate) sync_in_flight: bool,
+    /// How much write-back may be in flight.
+    pub(crate) async_depth: Option<u32>,
+}
+
+pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
+    if rule == Depth::WhileSliceLasts && load.duty == Duty::MustDispatch {
+        return Ok(());
+    }
+    if load.must_drain && rule != Depth::Quantum {
+        return Err(HeldBack::AsyncInFlight);
+    }
+    if load.waiter == Waiter::Async && load.sync_in_flight {
+        return Err(HeldBack::SyncInFlight);
+    }
+    if load.dispatched >= limit(rule, load)? {
+        return Err(HeldBack::Quantum);
+    }
+    match load.async_depth {
+        Some(depth) if load.waiter == Waiter::Async && load.dispatched >= depth => Err(HeldBack::AsyncDepth),
+        _ => Ok(()),
+    }
+}
+
+/// How many requests of any queue may be in flight.
+pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
+    let quantum = if rule == Depth::WhileSliceLasts { (load.quantum / 2).max(1) } else { load.quantum };
+    if load.idle_class {
+        return Ok(1);
+    }
+    if load.dispatched < quantum {
+        return Ok(quantum);
+    }
+    match rule {
+        Depth::WhileSliceLasts if !load.contended || load.only_reader => Ok(u32::MAX),
+        Depth::WhileSliceLasts if load.slice_short => Err(HeldBack::SliceShort),
+        Depth::WhileSliceLasts => Ok(load.quantum),
+        _ if load.contended => Ok(quantum),
+        Depth::Quantum | Depth::Drain => Ok(quantum.saturating_mul(4)),
+        Depth::DrainOrAlone => Ok(u32::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READER: Load = Load {
+        waiter: Waiter::Sync,
+        idle_class: false,
+        dispatched: 0,
+        quantum: 4,
+        contended: true,
+        duty: Duty::None,
+        only_reader: false,
+        slice_short: false,
+        must_drain: false,
+        sync_in_flight: false,
+        async_depth: None,
+    };
+
+    #[test]
+    fn a_reader_among_others_has_quantum_requests_in_flight_and_alone_more() {
+        let with = |rule, contended, dispatched| allowed(rule, Load { contended, dispatched, ..READER }).is_ok();
+        assert!(with(Depth::Quantum, true, 3) && !with(Depth::Quantum, true, 4));
+        assert!(with(Depth::Quantum, false, 15) && !with(Depth::Quantum, false, 16));
+        assert!(with(Depth::DrainOrAlone, false, 1000));
+    }
+
+    #[test]
+    fn in_4_20_half_of_quantum_goes_then_all_of_it_while_the_slice_lasts_and_the_only_reader_has_no_limit() {
+        let with = |load| allowed(Depth::WhileSliceLasts, load);
+        assert_eq!(with(Load { dispatched: 1, slice_short: true, ..READER }), Ok(()));
+        assert_eq!(with(Load { dispatched: 2, slice_short: true, ..READER }), Err(HeldBack::SliceShort));
+        assert_eq!(with(Load { dispatched: 3, ..READER }), Ok(()));
+        assert_eq!(with(Load { dispatched: 4, ..READER }), Err(HeldBack::Quantum));
+        assert_eq!(with(Load { dispatched: 900, slice_short: true, only_reader: true, ..READER }), Ok(()));
+        assert_eq!(with(Load { dispatched: 900, duty: Duty::MustDispatch, must_drain: true, ..READER }), Ok(()));
+    }
+
+    #[test]
+    fn the_idle_class_has_one_even_alone() {
+        let load = Load { idle_class: true, contended: false, dispatched: 1, ..READER };
+        assert_eq!(allowed(Depth::DrainOrAlone, load), Err(HeldBack::Quantum));
+    }
+
+    #[test]
+    fn write_back_waits_for_readers_and_goes_no_deeper_than_the_ramp() {
+        let write_back = Load { waiter: Waiter::Async, async_depth: Some(2), ..READER };
+        let reading = Load { sync_in_flight: true, ..write_back };
+        assert_eq!(allowed(Depth::Drain, reading), Err(HeldBack::SyncInFlight));
+        assert_eq!(allowed(Depth::Drain, Load { dispatched: 2, ..write_back }), Err(HeldBack::AsyncDepth));
+        assert_eq!(allowed(Depth::Drain, Load { dispatched: 1, ..write_back }), Ok(()));
+    }
+
+    #[test]
+    fn since_2_6_32_write_back_drains_before_a_reader_is_served() {
+        let load = Load { must_drain: true, ..READER };
+        assert_eq!([Depth::Quantum, Depth::Drain].map(|rule| allowed(rule, load).is_ok()), [true, false]);
+    }
+}

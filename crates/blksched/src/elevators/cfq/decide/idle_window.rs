@@ -1,0 +1,117 @@
+//! The idle window: is a queue worth idling for, by its process's habits?
+//!
+//! **Rule** It thinks no longer than `slice_idle` and does not seek too much; [`window`] has the eras. Judged at each of the
+//! queue's insertions.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5, #c15 and #c33.4; docs/behaviour/elevators-4.20.md#x.3; `fairness`
+//! is the patch of the mail of 2009-09-03.
+//! **In the kernel** `cfq_update_idle_window`, `cfq_cfqq_idle_window`.
+
+#![doc(alias = "cfq_update_idle_window")]
+#![doc(alias = "cfq_cfqq_idle_window")]
+
+use crate::elevators::cfq::rules::Idling;
+use crate::elevators::cfq::state::idle_window::{QueueDepth, Window};
+use crate::elevators::cfq::state::seeks::Seekiness;
+use crate::time::{Span, Tick};
+
+/// A seeky process is worth so long.
+pub(crate) const SEEKY_IDLE: Span = Span::from_ms(2);
+
+/// What the window looks at \[ticks\].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habits {
+    pub(crate) gone: bool,
+    pub(crate) idle: Tick,
+    pub(crate) seeky_idle: Tick,
+    pub(crate) think: Option<Tick>,
+    pub(crate) seeks: Seekiness,
+    /// Its next request is a write that says that none follows.
+    pub(crate) ends: bool,
+    pub(crate) depth: QueueDepth,
+    /// The disk queues.
+    pub(crate) ncq: bool,
+    pub(crate) fairness: bool,
+    pub(crate) low_latency: bool,
+    pub(crate) window: Window,
+}
+
+/// Is it worth idling for this queue?
+pub(crate) fn window(rule: Idling, habits: Habits) -> Window {
+    let Habits { gone, idle, seeky_idle, think, seeks, ends, depth, ncq, fairness, low_latency, window } = habits;
+    let too_seeky = match rule {
+        Idling::UnlessSeeky => !fairness && ncq && seeks.is_seeky,
+        Idling::SeekyShortly => !low_latency && ncq && seeks.is_seeky,
+        Idling::UnlessSeekyAndShallow | Idling::TreeThinks => depth == QueueDepth::Shallow && seeks.is_surely,
+    };
+    let longest = if rule == Idling::SeekyShortly && seeks.is_surely { seeky_idle } else { idle };
+    let ends = ends && rule == Idling::TreeThinks;
+    let prompt = think.map_or(window == Window::Open, |think| think <= longest);
+    if !gone && !ends && idle > 0 && !too_seeky && prompt { Window::Open } else { Window::Closed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(rule: Idling, habits: Habits) -> bool {
+        window(rule, habits) == Window::Open
+    }
+
+    fn habits(is_seeky: bool, think: Tick) -> Habits {
+        Habits {
+            gone: false,
+            idle: 8,
+            seeky_idle: 2,
+            think: Some(think),
+            seeks: Seekiness { is_seeky, is_surely: is_seeky },
+            ends: false,
+            depth: QueueDepth::Shallow,
+            ncq: true,
+            fairness: false,
+            low_latency: true,
+            window: Window::Open,
+        }
+    }
+
+    const RANDOM: bool = true;
+    const IN_ORDER: bool = false;
+
+    #[test]
+    fn a_sequential_reader_is_idled_for_as_long_as_it_thinks_no_longer_than_slice_idle() {
+        let rules = [Idling::UnlessSeeky, Idling::SeekyShortly, Idling::UnlessSeekyAndShallow, Idling::TreeThinks];
+        for rule in rules {
+            assert!(open(rule, habits(IN_ORDER, 8)) && !open(rule, habits(IN_ORDER, 9)));
+        }
+    }
+
+    #[test]
+    fn a_seeky_queue_is_not_idled_for_unless_fairness_depth_or_haste_speak_for_it() {
+        let seeky = habits(RANDOM, 2);
+        assert!(!open(Idling::UnlessSeeky, seeky));
+        assert!(open(Idling::UnlessSeeky, Habits { fairness: true, ..seeky }));
+        assert!(open(Idling::SeekyShortly, seeky));
+        assert!(!open(Idling::SeekyShortly, Habits { think: Some(3), ..seeky }));
+        assert!(!open(Idling::UnlessSeekyAndShallow, seeky));
+        assert!(open(Idling::UnlessSeekyAndShallow, Habits { depth: QueueDepth::Deep, ..seeky }));
+    }
+
+    #[test]
+    fn in_4_20_nobody_is_idled_for_whose_next_write_says_that_it_is_the_last() {
+        let last = Habits { ends: true, ..habits(IN_ORDER, 1) };
+        assert!(open(Idling::UnlessSeekyAndShallow, last) && !open(Idling::TreeThinks, last));
+    }
+
+    #[test]
+    fn nobody_is_idled_for_who_is_gone_or_when_idling_is_off() {
+        let reader = habits(IN_ORDER, 1);
+        assert!(!open(Idling::UnlessSeeky, Habits { gone: true, ..reader }));
+        assert!(!open(Idling::UnlessSeeky, Habits { idle: 0, ..reader }));
+    }
+
+    #[test]
+    fn as_long_as_nothing_is_known_the_window_stays_as_it_is() {
+        let unknown = Habits { think: None, ..habits(IN_ORDER, 0) };
+        assert!(open(Idling::SeekyShortly, unknown));
+        assert!(!open(Idling::SeekyShortly, Habits { window: Window::Closed, ..unknown }));
+    }
+}

@@ -1,0 +1,118 @@
+//! The ladder of the decision: does the queue being served keep the disk?
+//!
+//! **Rule** see [`choose`] and the README's picture.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
+//! **In the kernel** `cfq_select_queue`.
+
+#![doc(alias = "cfq_select_queue")]
+
+use crate::elevators::cfq::rules::Trees;
+use crate::elevators::cfq::state::slice::{Progress, Rest};
+use crate::explain::SliceEnd;
+
+/// What the ladder looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecisionInputs {
+    pub(crate) trees: Trees,
+    /// Something is queued, by whomever.
+    pub(crate) any_queued: bool,
+    /// The queue being served has nothing queued.
+    pub(crate) empty: bool,
+    pub(crate) in_flight: bool,
+    /// Its time is up, and no request came while the disk idled for it.
+    pub(crate) used: bool,
+    pub(crate) progress: Progress,
+    /// No other queue waits.
+    pub(crate) alone: bool,
+    pub(crate) should_idle: bool,
+    /// 4.20: it is its group's last queue, and what is in flight of the group will bring more.
+    pub(crate) group_waits: bool,
+    /// 2.6.31: it is not real time, and a real-time queue waits.
+    pub(crate) yields_to_real_time: bool,
+}
+
+/// A rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Its turn goes on.
+    Keep,
+    /// Leave the disk alone.
+    Hold,
+    /// Leave the disk alone, for the group's sake.
+    HoldForGroup,
+    /// Its turn ends.
+    Expire(Rest, SliceEnd),
+    /// A cooperator goes on, if there is one; else hold if the disk idles or waits, else its turn ends.
+    Cooperate,
+}
+
+pub(crate) fn choose(at: DecisionInputs) -> Decision {
+    let by_workload = at.trees != Trees::Single;
+    if by_workload && !at.any_queued {
+        return Decision::Hold;
+    }
+    if matches!(at.progress, Progress::WaitingAlone(_)) && !at.empty {
+        return Decision::Expire(Rest::Dropped, SliceEnd::WaitedBusy);
+    }
+    if at.used {
+        let last_one = by_workload && at.alone && at.empty && at.in_flight && at.should_idle;
+        return match (last_one, at.group_waits) {
+            (true, _) => Decision::Hold,
+            (false, true) => Decision::HoldForGroup,
+            (false, false) => Decision::Expire(Rest::Dropped, SliceEnd::Used),
+        };
+    }
+    if at.yields_to_real_time {
+        return Decision::Expire(Rest::Kept, SliceEnd::RealTimeWaits);
+    }
+    if at.empty { Decision::Cooperate } else { Decision::Keep }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVED: DecisionInputs = DecisionInputs {
+        trees: Trees::ByWorkload,
+        any_queued: true,
+        empty: false,
+        in_flight: false,
+        used: false,
+        progress: Progress::Running(100),
+        alone: false,
+        should_idle: true,
+        group_waits: false,
+        yields_to_real_time: false,
+    };
+
+    #[test]
+    fn a_queue_with_requests_and_time_keeps_the_disk() {
+        assert_eq!(choose(SERVED), Decision::Keep);
+        assert_eq!(choose(DecisionInputs { empty: true, ..SERVED }), Decision::Cooperate);
+    }
+
+    #[test]
+    fn a_queue_whose_time_is_up_gives_the_disk_away_unless_it_is_the_last_and_still_reads() {
+        let used = DecisionInputs { used: true, ..SERVED };
+        assert_eq!(choose(used), Decision::Expire(Rest::Dropped, SliceEnd::Used));
+        let last = DecisionInputs { alone: true, empty: true, in_flight: true, ..used };
+        assert_eq!(choose(last), Decision::Hold);
+        assert_eq!(
+            choose(DecisionInputs { trees: Trees::Single, ..last }),
+            Decision::Expire(Rest::Dropped, SliceEnd::Used)
+        );
+    }
+
+    #[test]
+    fn a_groups_last_queue_keeps_the_disk_while_more_may_come_of_what_is_in_flight() {
+        let last = DecisionInputs { group_waits: true, used: true, ..SERVED };
+        assert_eq!(choose(last), Decision::HoldForGroup);
+        assert_eq!(choose(DecisionInputs { used: false, ..last }), Decision::Keep);
+    }
+
+    #[test]
+    fn a_queue_the_disk_waited_for_while_alone_begins_a_new_turn() {
+        let waited = DecisionInputs { progress: Progress::WaitingAlone(100), ..SERVED };
+        assert_eq!(choose(waited), Decision::Expire(Rest::Dropped, SliceEnd::WaitedBusy));
+    }
+}

@@ -1,0 +1,12 @@
+//! The numbers by which CFQ knows queues, processes and groups; they are used again.
+
+/// A queue's number.
+pub(crate) type Qid = u32;
+
+/// A process's place in the table; reused.
+pub(crate) type Pid = u32;
+
+/// A group's place in the table; the root's is 0. Reused once a group is gone and its last queue too.
+pub(crate) type Gid = u32;
+
+pub(crate) const ROOT: Gid = 0;

@@ -1,0 +1,294 @@
+//! What differs between the eras of CFQ, each with the kernel or mail that each way comes from; each is described once,
+//! and can be switched by itself.
+//!
+//! The documentation of each is what `blksched list cfq` prints. What each way decides stands where it is decided:
+//! `decide/` and `steps/`.
+
+use crate::entry::{Mechanism, Variant};
+use crate::mechanism;
+use crate::mechanism::mechanisms;
+
+mechanism! {
+    /// what becomes of a queue that goes on close to where the one being served stopped
+    pub enum CooperationRule = "cooperation" {
+        /// nobody looks for one
+        None = "none",
+        /// it is served next, once: 2.6.31, 2.6.32
+        Jump = "jump",
+        /// the queues become one until they seek: 2.6.33 (mail of 2009-10-23)
+        MergeSplit = "merge_split",
+    }
+}
+
+mechanism! {
+    /// what says who seeks
+    pub enum Seeks = "seeks" {
+        /// each process's mean distance, with its write-back: 2.6.31, 2.6.32
+        PerProcess = "per_process",
+        /// each queue's mean distance: 2.6.33
+        PerQueue = "per_queue",
+        /// each queue's last 32 requests, one bit each: 4.20
+        History = "history",
+    }
+}
+
+mechanism! {
+    /// whether a process's or queue's first request is a seek, where mean distances say who seeks
+    pub enum FirstSeek = "first_seek" {
+        /// it is none: 2.6.31 to 2.6.33
+        None = "none",
+        /// it is one, from the disk's beginning: before the fix of 2009 (MEMORY; not recorded)
+        FromZero = "from_zero",
+    }
+}
+
+mechanism! {
+    /// how much write-back may be in flight with `low_latency`
+    pub enum AsyncDepth = "async_depth" {
+        /// as much as `quantum` allows: 2.6.31
+        Unlimited = "unlimited",
+        /// one per slice_sync since a sync request ended: 2.6.32
+        SinceLastSync = "since_last_sync",
+        /// one per slice_sync since a sync request ended late: 2.6.33
+        SinceDelayedSync = "since_delayed_sync",
+        /// that, times what is left of the slice: the patch of 2009-11-26
+        RemainingSlice = "remaining_slice",
+    }
+}
+
+mechanism! {
+    /// how many service trees there are
+    pub enum Trees = "trees" {
+        /// one, by class: 2.6.31, 2.6.32
+        Single = "single",
+        /// one per class and kind of load, which share the time: 2.6.33
+        ByWorkload = "by_workload",
+        /// the same in each group, within target_latency: 4.20
+        InGroups = "in_groups",
+    }
+}
+
+mechanism! {
+    /// what becomes of time left over when a turn ends early
+    pub enum Residual = "residual" {
+        /// the queue waits longer, a wrong sign: 2.6.31
+        Added = "added",
+        /// the queue comes earlier: 2.6.32, 2.6.33
+        Subtracted = "subtracted",
+        /// also for a turn of which nothing came back: 4.20
+        Whole = "whole",
+    }
+}
+
+mechanism! {
+    /// for whom the disk may idle
+    pub enum Idling = "idling" {
+        /// not for seeky queues if the disk has NCQ: 2.6.31
+        UnlessSeeky = "unless_seeky",
+        /// for who seeks if it thinks at most 2 ms: 2.6.32
+        SeekyShortly = "seeky_shortly",
+        /// not for who seeks, unless four requests are queued at once: 2.6.33
+        UnlessSeekyAndShallow = "unless_shallow",
+        /// nor for a tree that pauses long; and for groups (group_idle): 4.20
+        TreeThinks = "tree_thinks",
+    }
+}
+
+mechanism! {
+    /// which arrivals take the disk from the queue being served
+    pub enum Preemption = "preempt" {
+        /// also whoever is close while the disk idles: 2.6.31
+        Close = "close",
+        /// whoever is close, once per cooperator: 2.6.32
+        CloseOnce = "close_once",
+        /// classes are asked first: 2.6.33
+        ClassFirst = "class_first",
+        /// only of the same group; anybody over an empty queue not idled for: 4.20
+        SameGroup = "same_group",
+    }
+}
+
+mechanism! {
+    /// how many requests of a queue may be in flight
+    pub enum Depth = "depth" {
+        /// quantum, alone four times that: 2.6.31
+        Quantum = "quantum",
+        /// write-back drains before a reader is served: 2.6.32
+        Drain = "drain",
+        /// as drain, alone without limit: 2.6.33
+        DrainOrAlone = "drain_or_alone",
+        /// half of quantum, more while the slice lasts; the only reader all: 4.20
+        WhileSliceLasts = "while_slice_lasts",
+    }
+}
+
+mechanism! {
+    /// from where the next request is chosen
+    pub enum NextRequest = "next" {
+        /// from the disk's position; age changes nothing: 2.6.31
+        Kept = "kept",
+        /// from the disk's position: 2.6.32
+        FromDisk = "from_disk",
+        /// from the request taken: 2.6.33
+        FromTaken = "from_taken",
+    }
+}
+
+mechanism! {
+    /// from when a request's age counts
+    pub enum Fifo = "fifo" {
+        /// from when it was made, by its queue's knob: 2.6.31
+        SinceMade = "since_made",
+        /// from when it was inserted, by its own knob: 2.6.32, 2.6.33
+        SinceInserted = "since_inserted",
+        /// the same, and who is late goes past all limits: 4.20
+        PastLimits = "past_limits",
+    }
+}
+
+mechanism! {
+    /// how often it is decided whether the disk queues by itself
+    pub enum Ncq = "ncq" {
+        /// every 50 completions: 2.6.31, 2.6.32
+        Recurring = "recurring",
+        /// until it does: 2.6.33
+        UntilYes = "until_yes",
+    }
+}
+
+mechanism! {
+    /// when a queue that was idled for is marked to survive the end of its slice
+    pub enum WhileIdling = "while_idling" {
+        /// always, even after its request went: 2.6.31, 2.6.32
+        MarkAfterRun = "mark_after_run",
+        /// only if its request does not go at once: 2.6.33
+        MarkOrRun = "mark_or_run",
+    }
+}
+
+mechanism! {
+    /// what time is counted in
+    pub enum Clock = "clock" {
+        /// ticks of hz: 2.6.31 to 2.6.33
+        Jiffies = "jiffies",
+        /// nanoseconds; the idle class's turn no longer depends on its last: 4.20
+        Nanoseconds = "nanoseconds",
+    }
+}
+
+mechanism! {
+    /// whose pauses between requests are averaged
+    pub enum Think = "think" {
+        /// each process's, ended by write-back too: 2.6.31 to 2.6.33
+        PerProcess = "per_process",
+        /// each process's, service tree's and group's: 4.20
+        ThreeLevels = "three_levels",
+    }
+}
+
+mechanism! {
+    /// what becomes of two requests of a queue with one first sector
+    pub enum Alias = "alias" {
+        /// the older is forced out, past all limits: 2.6.31 to 2.6.33
+        Forced = "forced",
+        /// the newer goes behind it: 4.20
+        Behind = "behind",
+    }
+}
+
+mechanism! {
+    /// which write-back queue a process uses when its priority changes
+    pub enum WriteBack = "write_back" {
+        /// the new level's; its present one, if that has none: 2.6.31 to 2.6.33
+        Moves = "moves",
+        /// that of the priority it had before: 4.20
+        LagsBehind = "lags",
+    }
+}
+
+mechanism! {
+    /// whether metadata lifts its queue to best effort, level 4
+    pub enum Boost = "boost" {
+        /// it does not: 2.6.31 to 2.6.33
+        Off = "off",
+        /// until the process's next request: 4.20
+        On = "on",
+    }
+}
+
+mechanism! {
+    /// whether groups share the disk by weight
+    pub enum Grouping = "groups" {
+        /// all is one group: 4.20 without group scheduling
+        Off = "off",
+        /// by weight and virtual disk time: 4.20 with group scheduling; 2.6.33 so is not recorded
+        On = "on",
+    }
+}
+
+mechanism! {
+    /// what groups are charged for
+    pub enum Charge = "charge" {
+        /// the time of their turns, on any disk
+        Time = "time",
+        /// requests, if the disk queues and slice_idle is 0 (IOPS mode); else time: 4.20
+        RequestsWithoutIdling = "requests",
+    }
+}
+
+mechanisms! {
+    /// Everything that can be switched by itself.
+    pub struct Mechanisms {
+        /// What becomes of close cooperators.
+        cooperation: CooperationRule;
+        /// What says who seeks.
+        seeks: Seeks;
+        /// Whether a first request is a seek.
+        first_seek: FirstSeek, or FirstSeek::None;
+        /// How deep write-back may go.
+        async_depth: AsyncDepth;
+        /// How many service trees there are.
+        trees: Trees;
+        /// What becomes of time left over.
+        residual: Residual;
+        /// For whom the disk may idle.
+        idling: Idling;
+        /// Who may preempt.
+        preemption: Preemption;
+        /// How many requests of a queue may be in flight.
+        depth: Depth;
+        /// From where the next request is chosen.
+        next_request: NextRequest;
+        /// From when a request's age counts.
+        fifo: Fifo;
+        /// How often it is decided whether the disk queues.
+        ncq: Ncq;
+        /// When a queue that was idled for is marked.
+        while_idling: WhileIdling;
+        /// What time is counted in.
+        clock: Clock;
+        /// Whose pauses are averaged.
+        think: Think;
+        /// What becomes of requests with one first sector.
+        alias: Alias;
+        /// What becomes of write-back when a process's priority changes.
+        write_back: WriteBack;
+        /// Whether requests can lift their queue.
+        boost: Boost;
+        /// Whether groups count.
+        groups: Grouping, or Grouping::Off;
+        /// What groups are charged for.
+        charge: Charge, or Charge::Time;
+    }
+    also [HZ]
+}
+
+const HZ: Mechanism = Mechanism {
+    name: "hz",
+    doc: "the kernel's ticks per second",
+    variants: &[
+        Variant { name: "100", doc: "10 ms ticks: idling is off by default" },
+        Variant { name: "250", doc: "4 ms ticks: Debian" },
+        Variant { name: "1000", doc: "1 ms ticks: desktops" },
+    ],
+};

@@ -1,0 +1,226 @@
+//! Groups: cgroups or tenants, each with service trees, write-back queues and a share of its own.
+//!
+//! **Rule** Bios say whose share they are ([`GroupId`]). A process whose bios move to another group leaves its queues
+//! behind (file `context`). Cooperation and merging stay inside a group; how deep the disk may be used, and whether it
+//! queues, are asked for the whole disk.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
+//! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
+
+#![doc(alias = "cfq_group")]
+#![doc(alias = "cfq_get_cfqg")]
+#![doc(alias = "cfq_link_cfqq_cfqg")]
+#![doc(alias = "blkio_cgroup")]
+
+use crate::elevators::cfq::ids::{Gid, Qid, ROOT};
+use crate::elevators::cfq::state::service_trees::{TREES, TreeAt};
+use crate::elevators::cfq::state::think::Pauses;
+use crate::elevators::cfq::state::vdisktime::{Share, VirtualTime};
+use crate::elevators::cfq::state::workload::Saved;
+use crate::elevators::ioprio::{Ioprio, IoprioClass};
+use crate::group::Group;
+use crate::index::Tree;
+use crate::request::GroupId;
+use crate::time::Tick;
+
+pub(crate) const NOWHERE: Gid = Gid::MAX;
+
+/// Real time and best effort have eight levels each, the idle class one.
+const LEVELS: usize = 17;
+
+/// What is kept of each group.
+#[derive(Clone, Debug)]
+pub(crate) struct CfqGroup {
+    pub(crate) id: GroupId,
+    pub(crate) share: Share,
+    pub(crate) pauses: Pauses,
+    trees: [Pauses; TREES],
+    /// How many queues wait, in the mean: real time and best effort.
+    pub(crate) average: [u64; 2],
+    /// What was left of the turn of the kind of load that it served last.
+    pub(crate) saved: Option<Saved>,
+    /// Requests of it, chosen and not yet back.
+    pub(crate) in_flight: u32,
+    /// The write-back queue of each class and level.
+    pub(crate) write_back: [Option<Qid>; LEVELS],
+    /// Queues and child groups.
+    users: u32,
+    /// Announced, and not gone.
+    pub(crate) exists: bool,
+}
+
+fn level(ioprio: Ioprio) -> usize {
+    match ioprio.rank {
+        IoprioClass::RealTime => usize::from(ioprio.level),
+        IoprioClass::BestEffort => 8 + usize::from(ioprio.level),
+        IoprioClass::Idle => LEVELS - 1,
+    }
+}
+
+impl CfqGroup {
+    fn new(id: GroupId, share: Share, now: Tick) -> CfqGroup {
+        CfqGroup {
+            id,
+            share,
+            pauses: Pauses::since(now),
+            trees: [Pauses::since(now); TREES],
+            average: [0; 2],
+            saved: None,
+            in_flight: 0,
+            write_back: [None; LEVELS],
+            users: 0,
+            exists: true,
+        }
+    }
+
+    /// The write-back queue of a class and level.
+    pub(crate) fn write_back(&mut self, ioprio: Ioprio) -> &mut Option<Qid> {
+        &mut self.write_back[level(ioprio)]
+    }
+}
+
+/// The groups there are.
+#[derive(Clone, Debug)]
+pub(crate) struct Groups {
+    table: Vec<CfqGroup>,
+    free: Vec<Gid>,
+    pub(crate) by_id: Vec<Gid>,
+    /// Those with queues that wait for a turn, by virtual time.
+    pub(crate) waiting: Tree<VirtualTime>,
+    /// No group that waits is before this.
+    pub(crate) least: VirtualTime,
+}
+
+impl Groups {
+    /// The root alone.
+    pub(crate) fn new(now: Tick) -> Groups {
+        let root = CfqGroup::new(GroupId::ROOT, Share::new(None, Group::ROOT.weight, Group::ROOT.leaf_weight), now);
+        Groups {
+            table: vec![root],
+            free: Vec::new(),
+            by_id: vec![ROOT],
+            waiting: Tree::new(),
+            least: VirtualTime::default(),
+        }
+    }
+
+    pub(crate) fn of(&self, id: GroupId) -> Option<Gid> {
+        self.by_id.get(id.0 as usize).copied().filter(|&g| g != NOWHERE)
+    }
+
+    /// How many places there are.
+    pub(crate) fn places(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Gid, &CfqGroup)> {
+        (0..).zip(&self.table).filter(|(_, group)| group.exists || group.users > 0)
+    }
+
+    /// A group is made, or its weights are written.
+    pub(crate) fn announce(&mut self, id: GroupId, group: Group, now: Tick) -> Gid {
+        if let Some(g) = self.of(id) {
+            self[g].share.write(group.weight, group.leaf_weight);
+            return g;
+        }
+        let parent = self.of(group.parent).expect("a parent is announced ahead of its children");
+        self[parent].users += 1;
+        let made = CfqGroup::new(id, Share::new(Some(parent), group.weight, group.leaf_weight), now);
+        let g = match self.free.pop() {
+            Some(g) => {
+                self[g] = made;
+                g
+            }
+            None => {
+                self.table.push(made);
+                (self.table.len() - 1) as Gid
+            }
+        };
+        let index = id.0 as usize;
+        if index >= self.by_id.len() {
+            self.by_id.resize(index + 1, NOWHERE);
+        }
+        self.by_id[index] = g;
+        self.waiting.reserve(self.table.len());
+        g
+    }
+
+    /// A queue of it is made.
+    pub(crate) fn used(&mut self, g: Gid) {
+        self[g].users += 1;
+    }
+
+    /// A queue or a child group of it is no more.
+    pub(crate) fn unused(&mut self, g: Gid) {
+        let group = &mut self[g];
+        group.users -= 1;
+        if group.users > 0 || group.exists {
+            return;
+        }
+        let parent = group.share.parent;
+        self.free.push(g);
+        if let Some(parent) = parent {
+            self.unused(parent);
+        }
+    }
+
+    /// Is `g` the group `above`, or below it?
+    pub(crate) fn is_within(&self, g: Gid, above: Gid) -> bool {
+        core::iter::successors(Some(g), |&g| self[g].share.parent).any(|g| g == above)
+    }
+
+    pub(crate) fn pauses_of(&mut self, tree: TreeAt) -> &mut Pauses {
+        &mut self[tree.group()].trees[tree.nth()]
+    }
+
+    pub(crate) fn tree_pauses_are_long(&self, tree: TreeAt, idle: Tick) -> bool {
+        self[tree.group()].trees[tree.nth()].are_long(idle)
+    }
+}
+
+impl core::ops::Index<Gid> for Groups {
+    type Output = CfqGroup;
+    fn index(&self, g: Gid) -> &CfqGroup {
+        &self.table[g as usize]
+    }
+}
+
+impl core::ops::IndexMut<Gid> for Groups {
+    fn index_mut(&mut self, g: Gid) -> &mut CfqGroup {
+        &mut self.table[g as usize]
+    }
+}
+
+impl CfqGroup {
+    /// The mean of the queues of a class, with `busy` of them now: it rises fast and falls slowly.
+    pub(crate) fn averaged(&mut self, rank: IoprioClass, busy: u64) -> u64 {
+        let average = &mut self.average[usize::from(rank == IoprioClass::RealTime)];
+        *average = (3 * (*average).max(busy) + (*average).min(busy) + 2) / 4;
+        *average
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_reused_once_a_group_is_gone_and_its_last_queue_too() {
+        let mut groups = Groups::new(0);
+        let a = groups.announce(GroupId(7), Group::default(), 0);
+        groups.used(a);
+        groups.by_id[7] = NOWHERE;
+        groups[a].exists = false;
+        assert_ne!(groups.announce(GroupId(8), Group::default(), 0), a);
+        groups.unused(a);
+        assert_eq!(groups.announce(GroupId(9), Group::default(), 0), a);
+        assert_eq!((groups.of(GroupId(7)), groups.iter().count()), (None, 3));
+    }
+
+    #[test]
+    fn each_class_and_level_has_a_write_back_queue_of_its_own() {
+        let all = |rank| (0..8).map(move |n| level(Ioprio { rank, level: n }));
+        let mut seen: Vec<usize> = all(IoprioClass::RealTime).chain(all(IoprioClass::BestEffort)).collect();
+        seen.push(level(Ioprio { rank: IoprioClass::Idle, level: 7 }));
+        assert!(seen.into_iter().eq(0..LEVELS));
+    }
+}

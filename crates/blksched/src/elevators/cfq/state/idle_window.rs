@@ -1,0 +1,48 @@
+//! Is the disk left idle for a queue when it runs empty?
+//!
+//! **Rule** A queue's window is judged at each of its insertions (`decide/idle_window.rs`). One that had four requests
+//! queued at once is deep: since 2.6.33 it may seek and is idled for all the same.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 and #c33.4.
+//! **In the kernel** `cfq_mark_cfqq_idle_window`, `cfq_mark_cfqq_deep`.
+
+#![doc(alias = "cfq_mark_cfqq_idle_window")]
+#![doc(alias = "cfq_mark_cfqq_deep")]
+
+use crate::request::Waiter;
+
+/// Is the disk left idle for a queue?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Window {
+    Open,
+    Closed,
+}
+
+/// How many requests a queue has had queued at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueDepth {
+    Shallow,
+    /// Four or more.
+    Deep,
+}
+
+/// A queue's window, and what speaks for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdleWindow {
+    pub(crate) window: Window,
+    pub(crate) depth: QueueDepth,
+}
+
+impl IdleWindow {
+    pub(crate) fn new(waiter: Waiter) -> IdleWindow {
+        let window = if waiter == Waiter::Sync { Window::Open } else { Window::Closed };
+        IdleWindow { window, depth: QueueDepth::Shallow }
+    }
+
+    pub(crate) fn is_open(self) -> bool {
+        self.window == Window::Open
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.window = Window::Closed;
+    }
+}

@@ -1,0 +1,59 @@
+//! Where queues are on the disk, level by level: what a search for a close cooperator searches.
+//!
+//! **Rule** One tree per priority level, by the first sector of each queue's next request. Where a queue is already, no
+//! other is put in. Trees compare where queues are *now*, though a queue moves only when it is put in again.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9.
+//! **In the kernel** `prio_trees`, `cfq_prio_tree_add`.
+
+#![doc(alias = "prio_trees")]
+#![doc(alias = "cfq_prio_tree_add")]
+
+use crate::elevators::cfq::ids::Qid;
+use crate::index::{Forest, Root};
+use crate::request::Sector;
+
+/// Where queues are, level by level.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Positions {
+    forest: Forest<Sector>,
+    roots: [Root; 8],
+}
+
+impl Positions {
+    pub(crate) fn reserve(&mut self, queues: usize) {
+        self.forest.reserve(queues);
+    }
+
+    /// Put a queue in; false if another one is at the same place.
+    pub(crate) fn insert(&mut self, level: u8, q: Qid, start: Sector) -> bool {
+        let root = &mut self.roots[usize::from(level)];
+        let is_free = self.forest.find(*root, start).0.is_none();
+        if is_free {
+            self.forest.insert(root, q, start);
+        }
+        is_free
+    }
+
+    pub(crate) fn remove(&mut self, level: u8, q: Qid) {
+        self.forest.remove(&mut self.roots[usize::from(level)], q);
+    }
+
+    /// It is elsewhere now, but stays where it is in the tree, as in the kernel.
+    pub(crate) fn moved(&mut self, q: Qid, start: Sector) {
+        self.forest.rekey(q, start);
+    }
+
+    /// The queue that is there, or the last one that a search for it comes by: which one that is depends on the tree's
+    /// shape.
+    pub(crate) fn last_visited(&self, level: u8, at: Sector) -> Option<Qid> {
+        self.forest.last_visited(self.roots[usize::from(level)], at)
+    }
+
+    pub(crate) fn next(&self, q: Qid) -> Option<Qid> {
+        self.forest.next(q)
+    }
+
+    pub(crate) fn previous(&self, q: Qid) -> Option<Qid> {
+        self.forest.previous(q)
+    }
+}

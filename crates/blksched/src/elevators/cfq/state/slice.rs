@@ -1,0 +1,174 @@
+//! Where a queue is in its turn.
+//!
+//! **Rule** A turn runs from its first *completion*, so before that it has no end; what is left of one, or what was taken
+//! too much, moves the next.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12.
+//! **In the kernel** `slice_end`, `slice_resid`, `cfq_slice_used`, `cfq_cfqq_slice_new`.
+
+#![doc(alias = "slice_end")]
+#![doc(alias = "slice_resid")]
+#![doc(alias = "cfq_slice_used")]
+#![doc(alias = "cfq_cfqq_slice_new")]
+
+use crate::time::Tick;
+
+/// How far a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Nothing of it has come back yet, so it has no end.
+    Unstarted,
+    /// It ends then \[ticks\].
+    Running(Tick),
+    /// The slice is over, but nobody else waits: the disk idles until then \[ticks\], and the next request begins a new
+    /// turn.
+    WaitingAlone(Tick),
+}
+
+impl Progress {
+    /// When it ends, once something of it has come back.
+    pub(crate) fn end(self) -> Option<Tick> {
+        match self {
+            Progress::Unstarted => None,
+            Progress::Running(end) | Progress::WaitingAlone(end) => Some(end),
+        }
+    }
+}
+
+/// Is the disk left idle for the queue?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// It is not.
+    #[default]
+    No,
+    /// It is, or was until a timer that changed nothing.
+    WaitsForRequest,
+}
+
+/// Has a request come while the disk idled?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Duty {
+    #[default]
+    None,
+    /// It has: the turn survives one look at the clock, or the idling would have been for nothing.
+    MustDispatch,
+}
+
+/// Has this turn looked at its oldest request?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AgeCheck {
+    #[default]
+    Due,
+    Done,
+}
+
+/// A queue's turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice {
+    pub(crate) progress: Progress,
+    /// When the turn began.
+    pub(crate) activated: Tick,
+    /// When its first request came back.
+    pub(crate) started: Option<Tick>,
+    /// How long it was to be, from then on.
+    pub(crate) allocated: Tick,
+    /// Requests sent.
+    pub(crate) dispatched: u32,
+    pub(crate) age_check: AgeCheck,
+    pub(crate) idle: Idle,
+    pub(crate) duty: Duty,
+    /// What is left of the last turn \[ticks\]; negative: it had too much.
+    pub(crate) residual: i64,
+}
+
+impl Default for Slice {
+    fn default() -> Slice {
+        Slice {
+            progress: Progress::Unstarted,
+            activated: 0,
+            started: None,
+            allocated: 0,
+            dispatched: 0,
+            age_check: AgeCheck::Due,
+            idle: Idle::No,
+            duty: Duty::None,
+            residual: 0,
+        }
+    }
+}
+
+impl Slice {
+    /// Begin a turn.
+    pub(crate) fn activate(&mut self, now: Tick) {
+        *self = Slice { residual: self.residual, activated: now, ..Slice::default() };
+    }
+
+    /// The turn is over: nobody is idled for any more.
+    pub(crate) fn end(&mut self) {
+        self.idle = Idle::No;
+        if let Progress::WaitingAlone(end) = self.progress {
+            self.progress = Progress::Running(end);
+        }
+    }
+
+    /// Its time is up.
+    pub(crate) fn is_used(&self, now: Tick) -> bool {
+        self.progress.end().is_some_and(|end| now >= end)
+    }
+
+    /// What is left, in a kernel's unsigned arithmetic: of a turn that is over it is huge.
+    pub(crate) fn left_unsigned(&self, now: Tick) -> Tick {
+        // Before the first completion a kernel's `slice_end` is 0.
+        self.progress.end().unwrap_or(0).wrapping_sub(now)
+    }
+
+    /// Less than half of it is over.
+    pub(crate) fn is_young(&self, now: Tick) -> bool {
+        self.progress == Progress::Unstarted
+            || self.started.is_some_and(|started| self.left_unsigned(now) > now.wrapping_sub(started))
+    }
+
+    /// It has begun, and goes on for so long at least.
+    pub(crate) fn lasts(&self, now: Tick, for_: Tick) -> bool {
+        self.progress.end().is_some_and(|end| now.saturating_add(for_) <= end)
+    }
+
+    /// What is left; 0 before the first completion.
+    pub(crate) fn left(&self, now: Tick) -> Tick {
+        self.progress.end().map_or(0, |end| end.saturating_sub(now))
+    }
+}
+
+/// What becomes of the rest of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It counts for the next one.
+    Kept,
+    /// It is lost.
+    Dropped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_young_until_half_of_it_is_over() {
+        let slice = Slice { progress: Progress::Running(200), started: Some(100), ..Slice::default() };
+        assert!(Slice::default().is_young(7) && slice.is_young(149) && !slice.is_young(150));
+    }
+
+    #[test]
+    fn a_turn_without_a_completion_is_never_over() {
+        let mut slice = Slice::default();
+        assert!(!slice.is_used(u64::MAX) && slice.left(7) == 0);
+        slice.progress = Progress::Running(10);
+        assert!(!slice.is_used(9) && slice.is_used(10) && slice.left(7) == 3);
+    }
+
+    #[test]
+    fn whoever_was_waited_for_alone_is_not_any_more_once_the_turn_ends() {
+        let mut slice = Slice { progress: Progress::WaitingAlone(10), idle: Idle::WaitsForRequest, ..Slice::default() };
+        slice.end();
+        assert_eq!((slice.progress, slice.idle), (Progress::Running(10), Idle::No));
+    }
+}

@@ -1,0 +1,68 @@
+//! Who thinks, and for how long: the pause between a completion and the next request, at up to three levels.
+//!
+//! **What for** A process that thinks longer than the disk would idle is not worth idling for. Nor are a tree of
+//! processes that are idled for together, or a group, if all of it pauses so long.
+//! **Rule** Per record: the mean of `min(now − last completion, 2·idle)`. A process's and a tree's count with
+//! `slice_idle`, a group's with `group_idle`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 (processes), docs/behaviour/elevators-4.20.md#x.2 (trees and
+//! groups); [`Think`] says what differs.
+//! **In the kernel** `cfq_ttime`, `cfq_update_io_thinktime`, `sample_valid`, `ttime_mean`.
+
+#![doc(alias = "cfq_ttime")]
+#![doc(alias = "cfq_update_io_thinktime")]
+#![doc(alias = "sample_valid")]
+#![doc(alias = "ttime_mean")]
+
+use crate::estimate::ThinkTime;
+use crate::time::Tick;
+
+/// The pauses of a process, a service tree, or a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pauses {
+    /// When the last request came back; at first, when the record began.
+    last_end: Tick,
+    think: ThinkTime,
+}
+
+impl Pauses {
+    pub(crate) fn since(now: Tick) -> Pauses {
+        Pauses { last_end: now, think: ThinkTime::default() }
+    }
+
+    /// A request came.
+    pub(crate) fn end(&mut self, now: Tick, idle: Tick) {
+        self.think.add(now - self.last_end, idle);
+    }
+
+    /// A request came back.
+    pub(crate) fn begin(&mut self, now: Tick) {
+        self.last_end = now;
+    }
+
+    /// The mean pause, if it is known.
+    pub(crate) fn believed(&self) -> Option<Tick> {
+        self.think.believed()
+    }
+
+    /// Known to be longer than `idle`.
+    pub(crate) fn are_long(&self, idle: Tick) -> bool {
+        self.believed().is_some_and(|mean| mean > idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_long_once_three_of_them_say_so() {
+        let mut pauses = Pauses::since(0);
+        for nth in 1..=3 {
+            assert!(!pauses.are_long(8));
+            pauses.end(100 * nth, 8);
+            pauses.begin(100 * nth);
+        }
+        assert_eq!(pauses.believed(), Some(17));
+        assert!(pauses.are_long(8) && !pauses.are_long(17));
+    }
+}

@@ -1,0 +1,90 @@
+//! A group's place among groups: its weight, its part of the disk, and how much of that it has had.
+//!
+//! **Rule** Positions wrap, so they are compared by their signed difference. A weight that is written counts from the next
+//! time that the group is put in (file `group_tree`).
+//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4.
+//! **In the kernel** `vdisktime`, `leaf_weight`.
+
+#![doc(alias = "leaf_weight")]
+
+use crate::elevators::cfq::ids::Gid;
+use core::cmp::Ordering;
+
+/// The whole disk, as a fraction.
+pub(crate) const WHOLE: u64 = 4096;
+
+/// A group's position: compared by signed difference, so that it may wrap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct VirtualTime(u64);
+
+impl VirtualTime {
+    pub(crate) fn after(self, by: u64) -> VirtualTime {
+        VirtualTime(self.0.wrapping_add(by))
+    }
+}
+
+impl PartialOrd for VirtualTime {
+    fn partial_cmp(&self, other: &VirtualTime) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for VirtualTime {
+    fn cmp(&self, other: &VirtualTime) -> Ordering {
+        (self.0.wrapping_sub(other.0) as i64).cmp(&0)
+    }
+}
+
+/// A group's place among groups.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub(crate) parent: Option<Gid>,
+    pub(crate) weight: u64,
+    pub(crate) leaf_weight: u64,
+    /// Written, and not yet in force.
+    pub(crate) new_weight: Option<u64>,
+    pub(crate) new_leaf_weight: Option<u64>,
+    /// Its own queues, if it has any, and its active child groups.
+    pub(crate) active: u32,
+    /// The weights of those.
+    pub(crate) weights: u64,
+    pub(crate) at: VirtualTime,
+    /// Its part of the disk, of 4096.
+    pub(crate) fraction: u64,
+}
+
+impl Share {
+    pub(crate) fn new(parent: Option<Gid>, weight: u32, leaf_weight: u32) -> Share {
+        Share {
+            parent,
+            weight: u64::from(weight),
+            leaf_weight: u64::from(leaf_weight),
+            new_weight: None,
+            new_leaf_weight: None,
+            active: 0,
+            weights: 0,
+            at: VirtualTime::default(),
+            fraction: WHOLE,
+        }
+    }
+
+    /// Somebody wrote its weights.
+    pub(crate) fn write(&mut self, weight: u32, leaf_weight: u32) {
+        (self.new_weight, self.new_leaf_weight) = (Some(u64::from(weight)), Some(u64::from(leaf_weight)));
+    }
+
+    /// Its part of the disk among those active now, of 4096.
+    pub(crate) fn fraction(&self) -> u64 {
+        self.fraction
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_time_may_wrap() {
+        assert!(VirtualTime(u64::MAX) < VirtualTime(5) && VirtualTime(5) > VirtualTime(u64::MAX - 3));
+    }
+}

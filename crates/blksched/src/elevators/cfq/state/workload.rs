@@ -1,0 +1,67 @@
+//! The kind of load that has its turn, and what is left of the turn.
+//!
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3; docs/behaviour/elevators-4.20.md#g.5.
+//! **In the kernel** `serving_type`, `workload_expires`, `saved_workload_slice`.
+
+#![doc(alias = "serving_type")]
+#![doc(alias = "workload_expires")]
+#![doc(alias = "saved_workload_slice")]
+
+use crate::elevators::cfq::ids::{Gid, ROOT};
+use crate::elevators::ioprio::IoprioClass;
+use crate::explain::ServiceType;
+use crate::time::Tick;
+
+/// What is left of a kind's turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saved {
+    left: Tick,
+    pub(crate) rank: IoprioClass,
+    kind: ServiceType,
+}
+
+/// The kind of load being served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workload {
+    /// Whose.
+    pub(crate) group: Gid,
+    pub(crate) rank: IoprioClass,
+    pub(crate) kind: ServiceType,
+    pub(crate) expires: Tick,
+    /// Somebody in this turn sent a request after which more is to come.
+    pub(crate) idled_for_all: bool,
+}
+
+impl Default for Workload {
+    fn default() -> Workload {
+        Workload {
+            group: ROOT,
+            rank: IoprioClass::BestEffort,
+            kind: ServiceType::Async,
+            expires: 0,
+            idled_for_all: false,
+        }
+    }
+}
+
+impl Workload {
+    /// What is left of its turn now.
+    pub(crate) fn rest(&self, now: Tick) -> Option<Saved> {
+        let left = self.expires.wrapping_sub(now);
+        let Workload { rank, kind, .. } = *self;
+        ((left as i64) > 0).then_some(Saved { left, rank, kind })
+    }
+
+    pub(crate) fn resume(&mut self, now: Tick, saved: Option<Saved>) {
+        match saved {
+            Some(Saved { left, rank, kind }) => {
+                (self.expires, self.rank, self.kind) = (now.wrapping_add(left), rank, kind);
+            }
+            None => self.expires = now.wrapping_sub(1),
+        }
+    }
+
+    pub(crate) fn is_over(&self, now: Tick) -> bool {
+        (now.wrapping_sub(self.expires) as i64) > 0
+    }
+}

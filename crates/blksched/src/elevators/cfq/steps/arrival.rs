@@ -1,0 +1,178 @@
+//! A request arrives: into its queue's orders, into the estimates, and past the queue being served if it may.
+//!
+//! **Rule** If the disk idles for this very queue: run at once if the request is larger than 4 KiB or others wait, else
+//! let the timer run out for more to merge. If another queue is served: `preempt`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5, #c7, #e10 and #s4; docs/behaviour/elevators-4.20.md#x.18 and
+//! #e420.2; `WhileIdling` and `Alias` say what differs.
+//! **In the kernel** `cfq_insert_request`, `cfq_rq_enqueued`, `cfq_add_rq_rb`.
+
+#![doc(alias = "cfq_insert_request")]
+#![doc(alias = "cfq_rq_enqueued")]
+#![doc(alias = "cfq_add_rq_rb")]
+
+use crate::elevator::{Cx, Run};
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::decide::idle_window::{Habits, SEEKY_IDLE, window};
+use crate::elevators::cfq::ids::{Pid, Qid};
+use crate::elevators::cfq::rules::{Alias, Grouping, NextRequest, Seeks, Think, WhileIdling};
+use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth};
+use crate::elevators::cfq::state::queue::Reading;
+use crate::elevators::cfq::state::slice::{Duty, Idle};
+use crate::elevators::ioprio::Ioprio;
+use crate::explain::Reason;
+use crate::request::{Dir, RequestId, Sector};
+
+/// Up to this many bytes wait for more to merge.
+const SMALL_BYTES: u64 = 4096;
+
+impl Cfq {
+    /// A request enters its queue.
+    pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        let (q, ioprio) = (self.rows[rq].queue, Ioprio::of(cx.rq(rq).priority));
+        if self.queues[q].reading == Reading::Stale {
+            self.queues[q].take(ioprio);
+        }
+        self.sort_in(cx, q, rq);
+        self.queue_by_age(cx, q, rq);
+        self.queued += 1;
+        self.queues[q].meta += u32::from(cx.rq(rq).hints.meta);
+        self.learn(cx, q, rq);
+        let run = self.meet_active(cx, q, rq);
+        // The queue that was served may have ended when its last process left it (`prepare`).
+        run.max(self.take_wish())
+    }
+
+    /// A bio joined a request in front.
+    pub(in crate::elevators::cfq) fn begins_earlier(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let q = self.rows[rq].queue;
+        self.sorted.remove(&mut self.queues[q].sorted, rq.index() as u32);
+        self.position_moved(cx, q);
+        self.sort_in(cx, q, rq);
+    }
+
+    /// `into` has what `victim` was to do.
+    pub(in crate::elevators::cfq) fn replaced(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        let q = self.rows[victim].queue;
+        self.inherit_age(q, into, victim);
+        if self.rules.next_request == NextRequest::FromTaken && self.queues[q].next == Some(victim) {
+            self.set_next(cx, q, Some(into));
+        }
+        self.take_out(cx, q, victim);
+        self.drop_request(cx, victim);
+    }
+
+    /// Into the queue's order by sector.
+    pub(in crate::elevators::cfq) fn sort_in(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
+        let start = cx.rq(rq).start;
+        if self.rules.alias == Alias::Forced {
+            self.force_aliases_out(cx, q, start);
+        }
+        self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);
+        self.join(cx, q);
+        let before = self.queues[q].next;
+        let next = self.better(cx, before, Some(rq), self.head);
+        self.set_next(cx, q, next);
+        if next != before {
+            self.position_add(cx, q);
+        }
+    }
+
+    fn force_aliases_out(&mut self, cx: &mut Cx<'_>, q: Qid, start: Sector) {
+        while let Some(alias) = self.sorted.find(self.queues[q].sorted, start).0 {
+            let alias = RequestId::from_index(alias);
+            cx.explain(Reason::AliasForced { rq: alias });
+            self.move_to_chosen(cx, alias);
+            cx.seal(alias);
+        }
+    }
+
+    /// What an arrival says about its process and its queue.
+    pub(in crate::elevators::cfq) fn learn(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+        self.pauses_end(cx, q, rq);
+        let (pid, request) = (self.rows[rq].process, cx.rq(rq));
+        match self.rules.seeks {
+            Seeks::PerProcess => self.rules.first_seek.add(&mut self.processes[pid].seeks, request.start),
+            Seeks::PerQueue => self.rules.first_seek.add(&mut self.queues[q].seeks, request.start),
+            Seeks::History => self.queues[q].history.add(request.start, request.sectors, cx.device().rotational),
+        }
+        self.look_at_habits(cx, pid, q);
+        match self.rules.seeks {
+            Seeks::PerProcess => self.processes[pid].seeks.ended(request.end()),
+            Seeks::PerQueue => self.queues[q].seeks.ended(request.end()),
+            Seeks::History => self.queues[q].history.ended(request.end()),
+        }
+    }
+
+    /// A request came in: its pauses are over.
+    pub(in crate::elevators::cfq) fn pauses_end(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+        let (now, ticks) = (self.now(cx), self.ticks);
+        let process = self.rows[rq].process;
+        if self.rules.think == Think::PerProcess {
+            self.processes[process].pauses.end(now, ticks.slice_idle);
+            return;
+        }
+        let queue = &self.queues[q];
+        if queue.is_sync() {
+            self.processes[process].pauses.end(now, ticks.slice_idle);
+            let tree = queue.served_in.expect("a queue with a request waits for a turn");
+            self.groups.pauses_of(tree).end(now, ticks.slice_idle);
+        }
+        if self.rules.groups == Grouping::On {
+            self.groups[queue.group].pauses.end(now, ticks.group_idle);
+        }
+    }
+
+    /// A process sent a request into its queue: is it worth idling for now?
+    pub(in crate::elevators::cfq) fn look_at_habits(&mut self, cx: &Cx<'_>, pid: Pid, q: Qid) {
+        let (process, queue) = (&self.processes[pid], &self.queues[q]);
+        if !queue.is_sync() || queue.is_idle_class() {
+            return;
+        }
+        let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
+        let is_last = |next: RequestId| cx.rq(next).dir() == Dir::Write && cx.rq(next).hints.no_idle;
+        let habits = Habits {
+            gone: process.gone,
+            idle: self.ticks.slice_idle,
+            seeky_idle: self.unit.ticks(SEEKY_IDLE),
+            think: process.pauses.believed(),
+            seeks: self.seeks_of(q, Some(pid)),
+            ends: queue.next.is_some_and(is_last),
+            depth,
+            ncq: self.ncq.queues(),
+            fairness: self.knobs.fairness,
+            low_latency: self.knobs.low_latency,
+            window: queue.window.window,
+        };
+        self.queues[q].window = IdleWindow { window: window(self.rules.idling, habits), depth };
+    }
+
+    /// An arrival and the queue being served.
+    pub(in crate::elevators::cfq) fn meet_active(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
+        if self.active != Some(q) {
+            let Some(why) = self.should_preempt(cx, q, rq) else { return Run::No };
+            self.preempt(cx, q, why);
+            return Run::Now;
+        }
+        if self.queues[q].slice.idle == Idle::No {
+            return Run::No;
+        }
+        let large = u64::from(cx.rq(rq).sectors) * 512 > SMALL_BYTES;
+        if !large && self.service.busy() <= 1 {
+            self.queues[q].slice.duty = Duty::MustDispatch;
+            return Run::No;
+        }
+        self.cancel_timer(cx);
+        match self.rules.while_idling {
+            WhileIdling::MarkAfterRun => self.pending = Some(q),
+            WhileIdling::MarkOrRun => self.queues[q].slice.idle = Idle::No,
+        }
+        Run::Now
+    }
+
+    /// The run that an arrival set off is over.
+    pub(in crate::elevators::cfq) fn settle(&mut self) {
+        if let Some(q) = self.pending.take() {
+            self.queues[q].slice.duty = Duty::MustDispatch;
+        }
+    }
+}

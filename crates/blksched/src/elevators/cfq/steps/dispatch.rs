@@ -1,0 +1,192 @@
+//! One request from the queue being served to the list of chosen requests.
+//!
+//! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk
+//! away after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15 and #x.17.
+//! **In the kernel** `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`.
+
+#![doc(alias = "cfq_dispatch_requests")]
+#![doc(alias = "cfq_dispatch_request")]
+#![doc(alias = "cfq_dispatch_insert")]
+
+use crate::elevator::{Cx, Dispatch};
+use crate::elevators::by_sector;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::decide::async_ramp::Ramp;
+use crate::elevators::cfq::decide::async_share::async_share;
+use crate::elevators::cfq::decide::depth::{Load, allowed};
+use crate::elevators::cfq::ids::Qid;
+use crate::elevators::cfq::rules::{AsyncDepth, Depth, NextRequest, Trees};
+use crate::elevators::cfq::state::slice::{Duty, Rest};
+use crate::elevators::cfq::tunables::V2_6_32;
+use crate::elevators::nearer::TurningBack;
+use crate::elevators::next_request::{Metadata, Preference};
+use crate::explain::{Reason, SliceEnd};
+use crate::request::{RequestId, Sector};
+
+impl Cfq {
+    /// The next request to the driver, if any may go.
+    pub(in crate::elevators::cfq) fn dispatch_next(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        while self.chosen.is_empty() && self.dispatch_one(cx) {}
+        let Some(rq) = self.chosen.take(cx) else {
+            self.settle();
+            return self.nothing_to_issue();
+        };
+        self.in_driver[cx.rq(rq).waiter] += 1;
+        self.head = cx.rq(rq).end();
+        Dispatch::Issue(rq)
+    }
+
+    /// Something is queued, or may be still: with one tree a queue stays in it as long as it is served.
+    pub(in crate::elevators::cfq) fn has_queued(&self) -> bool {
+        match self.rules.trees {
+            Trees::Single => self.service.busy() > 0,
+            Trees::ByWorkload | Trees::InGroups => self.queued > 0,
+        }
+    }
+
+    /// Choose a request, if one may go.
+    pub(in crate::elevators::cfq) fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> bool {
+        if self.service.busy() == 0 {
+            return false;
+        }
+        let Some(q) = self.select(cx) else { return false };
+        let late = self.overdue(cx, q);
+        if !self.may_dispatch(cx, q) {
+            return false;
+        }
+        let rq = late.or_else(|| self.expired(cx, q)).or(self.queues[q].next);
+        let rq = rq.expect("a queue that is selected has requests");
+        self.move_to_chosen(cx, rq);
+        self.active_process = self.active_process.or(Some(self.rows[rq].process));
+        let (contended, per_level) = (self.service.busy() > 1, self.knobs.slice_async_rq);
+        let queue = &mut self.queues[q];
+        queue.slice.dispatched += 1;
+        queue.slice.duty = Duty::None;
+        let share = async_share(per_level, queue.ioprio.level);
+        if contended && queue.is_idle_class() {
+            self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
+        } else if contended && !queue.is_sync() && queue.slice.dispatched >= share {
+            self.expire(cx, Rest::Dropped, SliceEnd::AsyncShare);
+        }
+        true
+    }
+
+    pub(in crate::elevators::cfq) fn may_dispatch(&mut self, cx: &mut Cx<'_>, q: Qid) -> bool {
+        let async_depth = self.async_depth(cx, q);
+        let now = self.now(cx);
+        let async_in_flight = match self.rules.depth {
+            Depth::WhileSliceLasts => self.in_flight.async_,
+            _ => self.in_driver.async_,
+        };
+        let queue = &self.queues[q];
+        let (owner, waiter) = (queue.owner, queue.waiter);
+        let load = Load {
+            waiter,
+            idle_class: queue.is_idle_class(),
+            dispatched: queue.dispatched,
+            quantum: self.knobs.quantum as u32,
+            contended: self.service.busy() > 1,
+            duty: queue.slice.duty,
+            only_reader: queue.is_sync() && self.service.busy_sync() == 1,
+            slice_short: !queue.slice.lasts(now, self.ticks.slice_idle * u64::from(queue.dispatched)),
+            must_drain: async_in_flight > 0 && self.should_idle(cx, q),
+            sync_in_flight: self.in_flight.sync > 0,
+            async_depth,
+        };
+        let allowed = allowed(self.rules.depth, load);
+        if let Err(why) = allowed {
+            cx.explain(Reason::HeldBack { owner, waiter, why });
+        }
+        allowed.is_ok()
+    }
+
+    fn async_depth(&self, cx: &mut Cx<'_>, q: Qid) -> Option<u32> {
+        let (queue, ticks, now) = (&self.queues[q], self.ticks, self.now(cx));
+        // 2.6.31 has no such knob, and so never less than all of this.
+        let wanted = self.knobs.low_latency || self.knobs.kernel < V2_6_32;
+        if queue.is_sync() || !wanted {
+            return None;
+        }
+        // The patch's product is 32 bits wide: it counts jiffies.
+        let jiffy = if self.rules.async_depth == AsyncDepth::RemainingSlice { self.jiffy } else { 1 };
+        let ramp = Ramp {
+            last_sync: now.wrapping_sub(self.last_sync) / jiffy,
+            delayed_sync: now.wrapping_sub(self.last_delayed_sync) / jiffy,
+            left: queue.slice.left(now) / jiffy,
+            slice_sync: ticks.slice_sync / jiffy,
+            slice_idle: ticks.slice_idle / jiffy,
+            dispatched: queue.dispatched,
+        };
+        let (depth, rule) = self.rules.async_depth.depth(ramp)?;
+        cx.explain(Reason::AsyncDepth { depth, rule });
+        Some(depth)
+    }
+
+    /// To the list of chosen requests, by whatever rule.
+    pub(in crate::elevators::cfq) fn move_to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let q = self.rows[rq].queue;
+        if self.rules.next_request != NextRequest::Kept {
+            let next = self.find_next(cx, q, rq);
+            self.set_next(cx, q, next);
+        }
+        self.take_out(cx, q, rq);
+        let queue = &mut self.queues[q];
+        queue.dispatched += 1;
+        self.in_flight[queue.waiter] += 1;
+        self.groups[queue.group].in_flight += 1;
+        self.chosen.insert(cx, rq);
+    }
+
+    /// The request behind `rq` or the one before it.
+    fn find_next(&self, cx: &Cx<'_>, q: Qid, rq: RequestId) -> Option<RequestId> {
+        let (behind, before) = by_sector::candidates_after(&self.sorted, self.queues[q].sorted, rq);
+        let from = match self.rules.next_request {
+            NextRequest::FromTaken => cx.rq(rq).start,
+            NextRequest::Kept | NextRequest::FromDisk => self.head,
+        };
+        self.better(cx, behind, before, from)
+    }
+
+    pub(in crate::elevators::cfq) fn better(
+        &self,
+        cx: &Cx<'_>,
+        a: Option<RequestId>,
+        b: Option<RequestId>,
+        from: Sector,
+    ) -> Option<RequestId> {
+        let turning_back = TurningBack {
+            reach_sectors: 2 * u64::try_from(self.knobs.back_seek_max).unwrap_or(0),
+            penalty: self.knobs.back_seek_penalty.max(1) as u64,
+        };
+        Preference { turning_back, metadata: Metadata::First }.better(|rq| cx.rq(rq), from, a, b)
+    }
+
+    /// A request leaves every order of its queue.
+    pub(in crate::elevators::cfq) fn take_out(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+        if self.queues[q].next == Some(rq) {
+            let next = self.find_next(cx, q, rq);
+            self.set_next(cx, q, next);
+        }
+        self.forget_age(q, rq);
+        let queue = &mut self.queues[q];
+        self.sorted.remove(&mut queue.sorted, rq.index() as u32);
+        queue.meta -= u32::from(cx.rq(rq).hints.meta);
+        self.queued -= 1;
+        if queue.is_empty() {
+            match self.rules.trees {
+                Trees::Single => self.leave(q),
+                Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
+            }
+        }
+    }
+
+    /// Why nothing was issued.
+    pub(in crate::elevators::cfq) fn nothing_to_issue(&self) -> Dispatch {
+        match self.timer {
+            _ if self.queued == 0 => Dispatch::Empty,
+            Some(until) => Dispatch::Idle { until: self.unit.instant(until), why: self.idles_for },
+            None => Dispatch::Wait,
+        }
+    }
+}

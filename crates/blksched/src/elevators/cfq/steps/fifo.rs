@@ -1,0 +1,73 @@
+//! Age: when a queue's turn begins, its oldest request goes first if its time is up.
+//!
+//! **Rule** Looked at once per turn, at its first dispatch. The time is `fifo_expire_sync` or `fifo_expire_async`;
+//! [`Fifo`] says from when it counts.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15. **Costs when wrong** a
+//! request at the far end of a busy queue waits for ever.
+//! **In the kernel** `cfq_check_fifo`, `fifo_expire`, `rq_fifo_time`.
+
+#![doc(alias = "cfq_check_fifo")]
+#![doc(alias = "fifo_expire")]
+#![doc(alias = "rq_fifo_time")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::Qid;
+use crate::elevators::cfq::rules::Fifo;
+use crate::elevators::cfq::state::slice::{AgeCheck, Duty};
+use crate::explain::Reason;
+use crate::request::RequestId;
+
+impl Cfq {
+    /// Put a new request behind the others.
+    pub(in crate::elevators::cfq) fn queue_by_age(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+        self.rows[rq].expires = self.now(cx) + self.ticks.fifo_expire[cx.rq(rq).waiter];
+        let mut fifo = self.queues[q].fifo;
+        self.fifos.push_back(&mut fifo, rq);
+        self.queues[q].fifo = fifo;
+    }
+
+    pub(in crate::elevators::cfq) fn forget_age(&mut self, q: Qid, rq: RequestId) {
+        let mut fifo = self.queues[q].fifo;
+        self.fifos.remove(&mut fifo, rq);
+        self.queues[q].fifo = fifo;
+    }
+
+    /// `into` takes the place of an older `victim`.
+    pub(in crate::elevators::cfq) fn inherit_age(&mut self, q: Qid, into: RequestId, victim: RequestId) {
+        let (older, own) = (self.rows[victim].expires, self.rows[into].expires);
+        if self.rules.fifo == Fifo::SinceMade || older >= own {
+            return;
+        }
+        self.rows[into].expires = older;
+        let mut fifo = self.queues[q].fifo;
+        self.fifos.remove(&mut fifo, into);
+        self.fifos.insert_after(&mut fifo, victim, into);
+        self.queues[q].fifo = fifo;
+    }
+
+    /// The oldest request, if its time is up and nothing may keep it back: looked at before limits are.
+    pub(in crate::elevators::cfq) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
+        if self.rules.fifo != Fifo::PastLimits {
+            return None;
+        }
+        let rq = self.expired(cx, q)?;
+        self.queues[q].slice.duty = Duty::MustDispatch;
+        Some(rq)
+    }
+
+    /// The oldest request, if its time is up and this turn has not looked yet.
+    pub(in crate::elevators::cfq) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
+        if core::mem::replace(&mut self.queues[q].slice.age_check, AgeCheck::Done) == AgeCheck::Done {
+            return None;
+        }
+        let rq = self.queues[q].fifo.head()?;
+        let expires = match self.rules.fifo {
+            Fifo::SinceMade => self.unit.tick(cx.rq(rq).queued_at) + self.ticks.fifo_expire[self.queues[q].waiter],
+            Fifo::SinceInserted | Fifo::PastLimits => self.rows[rq].expires,
+        };
+        let late = self.now(cx).checked_sub(expires)?;
+        cx.explain(Reason::TookOldest { rq, late: self.unit.span(late) });
+        Some(rq)
+    }
+}

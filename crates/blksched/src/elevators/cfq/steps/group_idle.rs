@@ -1,0 +1,44 @@
+//! Idling for a group: its last queue runs empty, and its next request decides whether the group keeps its turn.
+//!
+//! **What for** A group leaves the tree of groups the moment nothing of it is queued, and what it had is forgotten. On
+//! a disk that is not idled for processes (a solid-state disk) a group that sends one request at a time would never get
+//! its share.
+//! **Rule** If the queue that ran empty is the only one of its group, and the group does not pause for longer than
+//! `group_idle`: wait so long. Also wait for what the group has in flight, without a timer; and if its slice is over,
+//! go on for as long in the hope of a request, which then begins a new turn.
+//! **Origin** docs/behaviour/elevators-4.20.md#x.5, #x.9 and #x.13. **Costs when wrong** 33.3 : 33.3 : 33.3 for weights
+//! 100 : 200 : 700.
+//! **In the kernel** `group_idle`, `cfq_should_wait_busy`.
+
+#![doc(alias = "cfq_should_wait_busy")]
+
+use crate::elevator::IdleFor;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::Qid;
+use crate::elevators::cfq::rules::Idling;
+use crate::explain::NotIdled;
+use crate::time::Tick;
+
+impl Cfq {
+    /// The disk idles for the group, if not for the queue.
+    pub(in crate::elevators::cfq) fn worth_idling_for_group(&self, q: Qid) -> Result<(IdleFor, Tick), NotIdled> {
+        let (queue, idle) = (&self.queues[q], self.ticks.group_idle);
+        if self.service.in_group(queue.group) > 1 {
+            return Err(NotIdled::NotAloneInGroup);
+        }
+        if queue.served_in.is_some_and(|tree| self.groups.tree_pauses_are_long(tree, idle)) {
+            return Err(NotIdled::NotWorthIt);
+        }
+        Ok((IdleFor::Group(self.groups[queue.group].id), idle))
+    }
+
+    /// What the group has in flight will bring more of it soon, and `q` is the only queue that it has.
+    pub(in crate::elevators::cfq) fn group_waits(&self, q: Qid) -> bool {
+        let (g, idle) = (self.queues[q].group, self.ticks.group_idle);
+        self.rules.idling == Idling::TreeThinks
+            && idle > 0
+            && self.service.in_group(g) == 1
+            && self.groups[g].in_flight > 0
+            && !self.groups[g].pauses.are_long(idle)
+    }
+}

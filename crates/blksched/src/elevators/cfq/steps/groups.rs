@@ -1,0 +1,68 @@
+//! Groups are announced and go.
+//!
+//! **Rule** A group that goes leaves its queues to their last request; its processes' next requests make new ones in the root.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.6 to #g.9.
+//! **In the kernel** `cfq_pd_init`, `cfq_pd_offline`, `cfq_link_cfqq_cfqg`.
+
+#![doc(alias = "cfq_pd_init")]
+#![doc(alias = "cfq_pd_offline")]
+#![doc(alias = "cfq_link_cfqq_cfqg")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::{Gid, ROOT};
+use crate::elevators::cfq::rules::Grouping;
+use crate::elevators::cfq::state::groups::NOWHERE;
+use crate::group::Group;
+use crate::request::GroupId;
+
+impl Cfq {
+    /// The group that a bio counts for; the root, if it was on its way when its group went.
+    pub(in crate::elevators::cfq) fn group_of(&self, id: GroupId) -> Gid {
+        match self.rules.groups {
+            Grouping::Off => ROOT,
+            Grouping::On => self.groups.of(id).unwrap_or(ROOT),
+        }
+    }
+
+    pub(in crate::elevators::cfq) fn announce(&mut self, cx: &Cx<'_>, id: GroupId, group: Group) {
+        if self.rules.groups == Grouping::On {
+            let now = self.now(cx);
+            self.groups.announce(id, group, now);
+            self.service.make_room(self.groups.places());
+        }
+    }
+
+    /// A group is gone: its write-back queues and its processes' own end with their last request.
+    pub(in crate::elevators::cfq) fn group_gone(&mut self, cx: &mut Cx<'_>, id: GroupId) {
+        let Some(g) = self.groups.of(id).filter(|_| self.rules.groups == Grouping::On) else { return };
+        self.leave_queues_of(cx, g);
+        let mut dropped = core::mem::take(&mut self.groups[g].write_back);
+        // Two levels may share one (`context`).
+        dropped.sort_unstable();
+        let mut last = None;
+        for q in dropped.into_iter().flatten() {
+            if last.replace(q) != Some(q) {
+                self.drop_process(cx, q);
+            }
+        }
+        self.groups.by_id[id.0 as usize] = NOWHERE;
+        self.groups[g].exists = false;
+        // As if it had been in use by itself.
+        self.groups.used(g);
+        self.groups.unused(g);
+    }
+
+    /// The processes of a group that is gone use its queues no more.
+    pub(in crate::elevators::cfq) fn leave_queues_of(&mut self, cx: &mut Cx<'_>, group: Gid) {
+        for pid in self.processes.places() {
+            let process = &mut self.processes[pid];
+            // A slot that is free has no queues.
+            if process.group == group
+                && let Some(sync) = core::mem::take(&mut process.queues).sync
+            {
+                self.drop_process(cx, sync);
+            }
+        }
+    }
+}

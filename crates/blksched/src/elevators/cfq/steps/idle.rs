@@ -1,0 +1,112 @@
+//! Idling: when the queue being served runs empty, leave the disk alone for a moment, since its process will send a
+//! request close by.
+//!
+//! **Rule** Two questions. Is the queue's *idle window* open, judged at each of its insertions: it thinks no longer
+//! than `slice_idle` and does not seek too much ([`Idling`])? And at the completion that leaves it empty: is the timer
+//! worth arming now? The timer runs `slice_idle`; until 2.6.32 at most 2 ms for a process that seeks. What a group is
+//! idled for stands in `group_idle`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5, #c15, #c16, #c33.4 and #c33.6;
+//! docs/behaviour/elevators-4.20.md#x.3 to #x.5 and #x.13; `fairness` is the patch of the mail of 2009-09-03. **Costs
+//! when wrong** too little: a seek per request and no fairness; too much: an idle disk.
+//! **In the kernel** `cfq_arm_slice_timer`, `cfq_idle_slice_timer`, `cfq_should_idle`, `cfq_update_idle_window`,
+//! `slice_idle`.
+
+#![doc(alias = "cfq_arm_slice_timer")]
+#![doc(alias = "cfq_idle_slice_timer")]
+#![doc(alias = "cfq_should_idle")]
+#![doc(alias = "cfq_update_idle_window")]
+#![doc(alias = "slice_idle")]
+
+use crate::elevator::{Cx, IdleFor};
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::decide::idle_window::SEEKY_IDLE;
+use crate::elevators::cfq::ids::Qid;
+use crate::elevators::cfq::rules::{Idling, Trees};
+use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth, Window};
+use crate::elevators::cfq::state::slice::Idle;
+use crate::explain::{NotIdled, Reason};
+use crate::time::Tick;
+
+impl Cfq {
+    /// The disk is to idle for this queue when it runs empty.
+    pub(in crate::elevators::cfq) fn should_idle(&self, cx: &Cx<'_>, q: Qid) -> bool {
+        let (queue, idle) = (&self.queues[q], self.ticks.slice_idle);
+        let by_tree = self.rules.idling == Idling::TreeThinks;
+        if queue.is_idle_class() && self.rules.trees != Trees::Single || by_tree && idle == 0 {
+            return false;
+        }
+        if self.rules.trees == Trees::Single {
+            return queue.window.is_open();
+        }
+        if queue.window.is_open() && self.has_arm(cx) {
+            return true;
+        }
+        let alone = queue.served_in.filter(|&tree| queue.is_sync() && self.service.count(tree) == 1);
+        alone.is_some_and(|tree| !by_tree || !self.groups.tree_pauses_are_long(tree, idle))
+    }
+
+    /// Idling pays: the disk has an arm to keep in place, or does not queue.
+    pub(in crate::elevators::cfq) fn has_arm(&self, cx: &Cx<'_>) -> bool {
+        cx.device().rotational || !self.ncq.queues()
+    }
+
+    /// The queue being served ran empty: idle for it, if that is worth it.
+    pub(in crate::elevators::cfq) fn try_to_idle(&mut self, cx: &mut Cx<'_>, q: Qid) {
+        match self.worth_idling(cx, q) {
+            Ok((why, length)) => {
+                let until = self.now(cx) + length;
+                self.queues[q].slice.idle = Idle::WaitsForRequest;
+                self.timer = Some(until);
+                self.idles_for = why;
+                cx.explain(Reason::Armed { until: self.unit.instant(until), why });
+            }
+            Err(why) => cx.explain(Reason::NotIdled { owner: self.queues[q].owner, why }),
+        }
+    }
+
+    fn worth_idling(&self, cx: &Cx<'_>, q: Qid) -> Result<(IdleFor, Tick), NotIdled> {
+        let (queue, ticks) = (&self.queues[q], self.ticks);
+        let group_idle = if self.rules.idling == Idling::TreeThinks { ticks.group_idle } else { 0 };
+        if !self.has_arm(cx) && group_idle == 0 {
+            return Err(NotIdled::NoArm);
+        }
+        let for_queue = ticks.slice_idle > 0 && self.should_idle(cx, q);
+        if !for_queue && group_idle == 0 {
+            return Err(NotIdled::NotWorthIt);
+        }
+        let in_flight = match self.rules.trees {
+            Trees::Single => self.in_driver.sync + self.in_driver.async_,
+            _ => queue.dispatched,
+        };
+        if in_flight > 0 {
+            return Err(NotIdled::DiskBusy);
+        }
+        let pid = self.active_process.ok_or(NotIdled::Gone)?;
+        let process = &self.processes[pid];
+        if process.gone {
+            return Err(NotIdled::Gone);
+        }
+        let left = queue.slice.left_unsigned(self.now(cx));
+        if self.rules.idling != Idling::UnlessSeeky && process.pauses.believed().is_some_and(|think| left < think) {
+            return Err(NotIdled::SliceTooShort);
+        }
+        if !for_queue {
+            return self.worth_idling_for_group(q);
+        }
+        let short = matches!(self.rules.idling, Idling::UnlessSeeky | Idling::SeekyShortly);
+        let seeky = short && self.seeks_of(q, Some(pid)).is_surely;
+        let length = if seeky { ticks.slice_idle.min(self.unit.ticks(SEEKY_IDLE)) } else { ticks.slice_idle };
+        Ok((IdleFor::Submitter(process.id), length))
+    }
+
+    /// Half of its slice must be used before a queue that seeks is idled for because it is deep (4.20).
+    pub(in crate::elevators::cfq) fn give_up_deep_seeker(&mut self, cx: &Cx<'_>, q: Qid) {
+        if self.rules.idling != Idling::TreeThinks {
+            return;
+        }
+        let (queue, now) = (&self.queues[q], self.now(cx));
+        if queue.window.is_open() && queue.slice.is_young(now) && self.is_seeky(q) {
+            self.queues[q].window = IdleWindow { window: Window::Closed, depth: QueueDepth::Shallow };
+        }
+    }
+}

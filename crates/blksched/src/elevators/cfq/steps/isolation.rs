@@ -1,0 +1,43 @@
+//! `group_isolation`: whether processes that seek stay in their own group.
+//!
+//! **What for** Processes that seek are served together (`workload`), and a tree of them in each group would leave the
+//! disk idle group by group. So unless a user asks for isolation, they all count for the root.
+//! **Rule** With `group_isolation` off, a queue that the disk does not idle for is put into the root's tree; back into
+//! its own group's when that changes. Like any change of tree it happens when the queue is put in again.
+//! **Origin** the kernel's `Documentation/cgroups/blkio-controller.txt` of 2.6.33. No recording shows it: `+groups` on
+//! 2.6.33 has 4.20's groups under 2.6.33's other rules.
+//! **In the kernel** `group_isolation`.
+
+#![doc(alias = "group_isolation")]
+
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::{Gid, Qid, ROOT};
+use crate::elevators::cfq::rules::Grouping;
+use crate::elevators::cfq::tunables::V2_6_33;
+use crate::explain::ServiceType;
+
+impl Cfq {
+    /// The group that a queue counts for from now on, if that is another one than until now.
+    fn next_group(&self, q: Qid) -> Option<Gid> {
+        if self.rules.groups == Grouping::Off || self.knobs.kernel != V2_6_33 {
+            return None;
+        }
+        let queue = &self.queues[q];
+        let in_root = !self.knobs.group_isolation && queue.kind() == ServiceType::SyncNoIdle;
+        let next = if in_root { ROOT } else { queue.own_group };
+        (next != queue.group).then_some(next)
+    }
+
+    /// Take a queue out of its tree if it counts for another group from now on; says whether it does.
+    pub(in crate::elevators::cfq) fn change_group(&mut self, q: Qid) -> bool {
+        let Some(next) = self.next_group(q) else { return false };
+        if self.queues[q].served_in.is_some() {
+            self.leave(q);
+        }
+        let queue = &mut self.queues[q];
+        self.groups[queue.group].in_flight -= queue.dispatched;
+        self.groups[next].in_flight += queue.dispatched;
+        queue.group = next;
+        true
+    }
+}

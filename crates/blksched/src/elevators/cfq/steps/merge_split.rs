@@ -1,0 +1,103 @@
+//! Queues of close cooperators become one, process by process, and part again when they seek.
+//!
+//! **Rule** A merge is *planned* between two queues: the one with fewer processes points at the other, and holds it
+//! once for each of its processes. A process changes over at its next request, one step of a chain of plans at a time.
+//! A shared queue whose mean seek exceeds 8192 sectors when a turn of it ends is marked; each of its processes then
+//! gets a queue of its own at its next request, and the last one keeps it.
+//! **Origin** the mail of 2009-10-23; docs/behaviour/elevators-2.5-2.6.md#c33.9 (2.6.33, with the stable fixes to the
+//! references). **Shown by** the recordings of 2.6.33 with interleaved readers.
+//! **In the kernel** `cfq_setup_merge`, `cfq_merge_cfqqs`, `split_cfqq`, `should_split_cfqq`, `cfq_mark_cfqq_coop`.
+
+#![doc(alias = "cfq_setup_merge")]
+#![doc(alias = "cfq_merge_cfqqs")]
+#![doc(alias = "split_cfqq")]
+#![doc(alias = "should_split_cfqq")]
+#![doc(alias = "cfq_mark_cfqq_coop")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::{Pid, Qid};
+use crate::elevators::cfq::rules::CooperationRule;
+use crate::elevators::cfq::state::cooperation::Cooperation;
+use crate::explain::Reason;
+use crate::request::Waiter;
+
+impl Cfq {
+    /// `q` ran empty and `found` goes on: plan that they become one.
+    pub(in crate::elevators::cfq) fn plan_merge(&mut self, cx: &mut Cx<'_>, q: Qid, found: Qid) {
+        if self.rules.cooperation != CooperationRule::MergeSplit || self.queues[q].joins.is_some() {
+            return;
+        }
+        let Some(end) = self.end_of_chain(found, q) else { return };
+        let processes = |q: Qid| self.queues[q].held_by.processes;
+        let (here, there) = (processes(q), processes(end));
+        if here == 0 || there == 0 {
+            return;
+        }
+        let (from, into, moving) = if there >= here { (q, end, here) } else { (end, q, there) };
+        self.queues[from].joins = Some(into);
+        self.queues[into].held_by.processes += moving;
+        cx.explain(Reason::MergePlanned { from: self.queues[from].owner, into: self.queues[into].owner });
+    }
+
+    /// Where plans lead from `found`; `None` if nobody holds it or they lead back to `q`.
+    fn end_of_chain(&self, found: Qid, q: Qid) -> Option<Qid> {
+        if self.queues[found].held_by.processes == 0 || found == q {
+            return None;
+        }
+        let mut end = found;
+        while let Some(next) = self.queues[end].joins {
+            if next == q {
+                return None;
+            }
+            end = next;
+        }
+        Some(end)
+    }
+
+    /// A turn ends: does the queue still read in one place?
+    pub(in crate::elevators::cfq) fn mark_split(&mut self, q: Qid) {
+        if self.rules.cooperation == CooperationRule::MergeSplit && self.is_seeky(q) {
+            self.queues[q].cooperation.split();
+        }
+    }
+
+    /// The queue that a process uses from its next request on: its present one, the one it merges into, or `None`: a
+    /// new one.
+    pub(in crate::elevators::cfq) fn part_or_join(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pid: Pid,
+        waiter: Waiter,
+        q: Qid,
+    ) -> Option<Qid> {
+        let submitter = self.processes[pid].id;
+        if self.queues[q].cooperation == Cooperation::Splitting {
+            cx.explain(Reason::QueueSplit { submitter });
+            if self.queues[q].held_by.processes > 1 {
+                self.processes[pid].queues[waiter] = None;
+                self.drop_plans(cx, q);
+                self.drop_process(cx, q);
+                return None;
+            }
+            let queue = &mut self.queues[q];
+            queue.owner = submitter;
+            queue.cooperation = Cooperation::Alone;
+        }
+        let Some(target) = self.queues[q].joins else { return Some(q) };
+        self.processes[pid].queues[waiter] = Some(target);
+        self.queues[target].cooperation.share();
+        cx.explain(Reason::QueueMerged { submitter, into: self.queues[target].owner });
+        self.drop_process(cx, q);
+        Some(target)
+    }
+
+    /// A process leaves `q` without following its plans.
+    pub(in crate::elevators::cfq) fn drop_plans(&mut self, cx: &mut Cx<'_>, q: Qid) {
+        let mut at = self.queues[q].joins;
+        while let Some(target) = at {
+            at = self.queues[target].joins;
+            self.drop_process(cx, target);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Processes: what is known of each, and which queues it uses.
+//!
+//! **Rule** A process has one queue for requests it waits for and shares one for write-back with all processes of its
+//! group, class and level. Priority and group travel on requests; a change is noticed at the next insertion. A process
+//! whose group changes leaves both queues behind; merges planned out of them stay counted.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. **Quirks,
+//! kept** [`WriteBack`].
+//! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_set_request`, `cfq_put_request`, `cfq_exit_icq`.
+
+#![doc(alias = "cfq_io_context")]
+#![doc(alias = "cfq_io_cq")]
+#![doc(alias = "cfq_set_request")]
+#![doc(alias = "cfq_put_request")]
+#![doc(alias = "cfq_exit_icq")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::{Gid, Pid, Qid};
+use crate::elevators::cfq::rules::WriteBack;
+use crate::elevators::cfq::state::process::Process;
+use crate::elevators::cfq::state::queue::Reading;
+use crate::elevators::ioprio::Ioprio;
+use crate::request::{PerWaiter, RequestId, SubmitterId, Waiter};
+
+impl Cfq {
+    /// The queue for a new request; process and queue are made if there are none.
+    pub(in crate::elevators::cfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let request = cx.rq(rq);
+        let (submitter, waiter, ioprio) = (request.submitter, request.waiter, Ioprio::of(request.priority));
+        let (group, prefers) = (self.group_of(request.group), request.hints.meta);
+        let now = self.now(cx);
+        let known = self.processes.of(submitter);
+        let pid = known.unwrap_or_else(|| self.processes.make(submitter, group, ioprio, now));
+        self.processes[pid].requests += 1;
+        self.processes[pid].gone = false;
+        self.boost(pid, waiter, prefers);
+        self.notice_priority(pid, ioprio, group);
+        self.notice_group(cx, pid, group);
+        let present = self.processes[pid].queues[waiter];
+        let q = present.and_then(|q| self.part_or_join(cx, pid, waiter, q));
+        let q = q.unwrap_or_else(|| self.new_queue(pid, waiter));
+        self.queues[q].held_by.requests += 1;
+        let row = self.rows.row(rq);
+        (row.queue, row.process) = (q, pid);
+    }
+
+    /// A process sends a request: its queue is served as if better, or no longer.
+    fn boost(&mut self, pid: Pid, waiter: Waiter, prefers: bool) {
+        let process = &self.processes[pid];
+        if let Some(q) = process.queues[waiter] {
+            let (queue, ioprio) = (&mut self.queues[q], process.ioprio);
+            if self.rules.boost.is_on() && queue.reading == Reading::Stale {
+                queue.take(ioprio);
+            }
+            queue.ioprio = self.rules.boost.ioprio(queue.own_ioprio, prefers);
+        }
+    }
+
+    fn notice_priority(&mut self, pid: Pid, ioprio: Ioprio, group: Gid) {
+        let process = &mut self.processes[pid];
+        if process.ioprio == ioprio {
+            return;
+        }
+        let old = core::mem::replace(&mut process.ioprio, ioprio);
+        let PerWaiter { sync, async_ } = process.queues;
+        let present_group = process.group;
+        if let Some(present) = async_ {
+            let new = match self.rules.write_back {
+                WriteBack::Moves => *self.groups[present_group].write_back(ioprio).get_or_insert(present),
+                WriteBack::LagsBehind => self.write_back_of(pid, group, old),
+            };
+            self.processes[pid].queues.async_ = Some(new);
+        }
+        if let Some(sync) = sync {
+            self.queues[sync].reading = Reading::Stale;
+        }
+    }
+
+    fn notice_group(&mut self, cx: &mut Cx<'_>, pid: Pid, group: Gid) {
+        let process = &mut self.processes[pid];
+        if process.group == group {
+            return;
+        }
+        process.group = group;
+        if let Some(sync) = core::mem::take(&mut process.queues).sync {
+            self.drop_process(cx, sync);
+        }
+    }
+
+    fn new_queue(&mut self, pid: Pid, waiter: Waiter) -> Qid {
+        let Process { id, group, ioprio, .. } = self.processes[pid];
+        let q = match waiter {
+            Waiter::Sync => {
+                self.groups.used(group);
+                self.queues.make(id, waiter, group, ioprio)
+            }
+            Waiter::Async => self.write_back_of(pid, group, ioprio),
+        };
+        self.processes[pid].queues[waiter] = Some(q);
+        q
+    }
+
+    /// The write-back queue of a group, class and level.
+    fn write_back_of(&mut self, pid: Pid, group: Gid, ioprio: Ioprio) -> Qid {
+        if let Some(q) = *self.groups[group].write_back(ioprio) {
+            return q;
+        }
+        let q = self.queues.make(self.processes[pid].id, Waiter::Async, group, ioprio);
+        self.groups.used(group);
+        *self.groups[group].write_back(ioprio) = Some(q);
+        q
+    }
+
+    /// The queue that a process's next request would go into.
+    pub(in crate::elevators::cfq) fn queue_of(&self, submitter: SubmitterId, waiter: Waiter) -> Option<Qid> {
+        self.processes.of(submitter).and_then(|pid| self.processes[pid].queues[waiter])
+    }
+}

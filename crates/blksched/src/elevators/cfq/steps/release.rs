@@ -1,0 +1,80 @@
+//! The end of requests, processes and queues: whoever is held by nobody any more goes.
+//!
+//! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists. A process that
+//! exits ends the turn of its queue at once, for nothing more will come of it.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17.
+//! **In the kernel** `cfq_put_queue`, `cfq_put_request`, `cfq_exit_icq`, `cfq_exit_cfqq`.
+
+#![doc(alias = "cfq_put_queue")]
+#![doc(alias = "cfq_put_request")]
+#![doc(alias = "cfq_exit_icq")]
+#![doc(alias = "cfq_exit_cfqq")]
+
+use crate::elevator::{Cx, Run};
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::{Pid, Qid};
+use crate::elevators::cfq::state::slice::Rest;
+use crate::explain::SliceEnd;
+use crate::request::{PerWaiter, RequestId, SubmitterId};
+
+impl Cfq {
+    /// A request is no more.
+    pub(in crate::elevators::cfq) fn drop_request(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let (q, pid) = (self.rows[rq].queue, self.rows[rq].process);
+        self.queues[q].held_by.requests -= 1;
+        self.release_if_unused(cx, q);
+        self.processes[pid].requests -= 1;
+        self.forget_if_unused(pid);
+    }
+
+    /// A process, or a merge planned for one, leaves a queue.
+    pub(in crate::elevators::cfq) fn drop_process(&mut self, cx: &mut Cx<'_>, q: Qid) {
+        self.queues[q].held_by.processes -= 1;
+        self.release_if_unused(cx, q);
+    }
+
+    fn release_if_unused(&mut self, cx: &mut Cx<'_>, q: Qid) {
+        let held_by = self.queues[q].held_by;
+        if held_by.processes + held_by.requests > 0 {
+            return;
+        }
+        if self.active == Some(q) {
+            self.expire(cx, Rest::Dropped, SliceEnd::Gone);
+            self.wish_run();
+        }
+        self.groups.unused(self.queues[q].own_group);
+        self.queues.release(q);
+    }
+
+    pub(in crate::elevators::cfq) fn process_gone(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        let Some(pid) = self.processes.of(submitter) else { return Run::No };
+        let process = &mut self.processes[pid];
+        process.gone = true;
+        let PerWaiter { sync, async_ } = core::mem::take(&mut process.queues);
+        for q in [async_, sync].into_iter().flatten() {
+            if self.active == Some(q) {
+                self.expire(cx, Rest::Dropped, SliceEnd::Gone);
+                self.wish_run();
+            }
+        }
+        if let Some(q) = sync {
+            self.drop_plans(cx, q);
+            self.drop_process(cx, q);
+        }
+        self.forget_if_unused(pid);
+        self.take_wish()
+    }
+
+    /// A process that is gone is remembered only while it has requests or is the one idled for.
+    pub(in crate::elevators::cfq) fn forget_if_unused(&mut self, pid: Pid) {
+        let process = &self.processes[pid];
+        if process.gone && process.requests == 0 && self.active_process != Some(pid) && self.knows(pid) {
+            self.processes.remove(pid);
+        }
+    }
+
+    /// It is in the table still.
+    fn knows(&self, pid: Pid) -> bool {
+        self.processes.of(self.processes[pid].id) == Some(pid)
+    }
+}

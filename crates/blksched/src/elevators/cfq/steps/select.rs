@@ -1,0 +1,97 @@
+//! Who has the disk: looks by the ladder, ends a turn and begins the next.
+//!
+//! **Rule** `decide/select.rs`. Looking and doing are apart: the ladder only looks; here cooperators are looked for where it
+//! says so, turns end and begin.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
+//! **In the kernel** `cfq_select_queue`, `cfq_get_next_queue`, `cfq_set_active_queue`.
+
+#![doc(alias = "cfq_select_queue")]
+#![doc(alias = "cfq_get_next_queue")]
+#![doc(alias = "cfq_set_active_queue")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::decide::select;
+use crate::elevators::cfq::decide::select::{Decision, DecisionInputs};
+use crate::elevators::cfq::ids::Qid;
+use crate::elevators::cfq::rules::{Preemption, Trees};
+use crate::elevators::cfq::state::slice::{Duty, Rest};
+use crate::elevators::cfq::steps::cooperator::Search;
+use crate::elevators::ioprio::IoprioClass;
+use crate::explain::{Reason, SliceEnd, SliceStart};
+
+impl Cfq {
+    /// The queue that may send a request, if any.
+    pub(in crate::elevators::cfq) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
+        let Some(a) = self.active else { return self.serve_first(cx) };
+        match select::choose(self.ladder(cx, a)) {
+            Decision::Keep => Some(a),
+            Decision::Hold => None,
+            Decision::HoldForGroup => self.hold_for_group(cx, a),
+            Decision::Expire(rest, why) => {
+                self.expire(cx, rest, why);
+                self.serve_first(cx)
+            }
+            Decision::Cooperate => self.cooperate(cx, a),
+        }
+    }
+
+    fn ladder(&self, cx: &Cx<'_>, a: Qid) -> DecisionInputs {
+        let queue = &self.queues[a];
+        let first = self.service.first(queue.group).filter(|_| self.rules.trees == Trees::Single);
+        let real_time_waits = first.is_some_and(|first| self.queues[first].is_real_time());
+        DecisionInputs {
+            trees: self.rules.trees,
+            any_queued: self.queued > 0,
+            empty: queue.is_empty(),
+            in_flight: queue.dispatched > 0,
+            used: queue.slice.is_used(self.now(cx)) && queue.slice.duty == Duty::None,
+            progress: queue.slice.progress,
+            alone: self.service.in_group(queue.group) == 1,
+            should_idle: self.should_idle(cx, a),
+            group_waits: self.group_waits(a),
+            yields_to_real_time: self.rules.preemption == Preemption::Close
+                && queue.ioprio.rank != IoprioClass::RealTime
+                && real_time_waits,
+        }
+    }
+
+    fn cooperate(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
+        if let Some(found) = self.cooperator(cx, a, Search::Serve) {
+            self.plan_merge(cx, a, found);
+            self.expire(cx, Rest::Dropped, SliceEnd::Cooperator);
+            self.activate(cx, found, SliceStart::Cooperator);
+            return Some(found);
+        }
+        if self.timer.is_some() {
+            return None;
+        }
+        self.give_up_deep_seeker(cx, a);
+        if self.queues[a].dispatched > 0 && self.should_idle(cx, a) {
+            return None;
+        }
+        if self.group_waits(a) {
+            return self.hold_for_group(cx, a);
+        }
+        self.expire(cx, Rest::Dropped, SliceEnd::NothingQueued);
+        self.serve_first(cx)
+    }
+
+    fn hold_for_group(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
+        cx.explain(Reason::GroupKeepsDisk { group: self.groups[self.queues[a].group].id });
+        None
+    }
+
+    fn serve_first(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
+        let q = match self.rules.trees {
+            _ if self.service.busy() == 0 => None,
+            Trees::Single => {
+                let group = self.due_group();
+                self.service.first(group)
+            }
+            Trees::ByWorkload | Trees::InGroups => self.first_of_workload(cx),
+        }?;
+        self.activate(cx, q, SliceStart::InOrder);
+        Some(q)
+    }
+}

@@ -1,0 +1,147 @@
+//! Who is next: queues in the order of the moment their turn is due.
+//!
+//! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], n the queues that
+//! wait: the shorter its slice, the later its turn. The idle class comes 200 ms after everybody else of it; who
+//! preempts comes first. Equal keys in the order of arrival.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #s1, #c33.1 and #c33.2; docs/behaviour/elevators-4.20.md#x.8.
+//! With one tree ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices
+//! makes a queue wait for 2³² ticks. 2.6.33 signs it, and does not count the queue that joins, so the first one's
+//! offset is negative. With groups, n counts the queues of the group.
+//! **In the kernel** `cfq_rb_root`, `cfq_service_tree_add`, `cfq_resort_rr_list`, `cfq_slice_offset`, `rb_key`.
+
+#![doc(alias = "cfq_rb_root")]
+#![doc(alias = "cfq_service_tree_add")]
+#![doc(alias = "cfq_resort_rr_list")]
+#![doc(alias = "cfq_slice_offset")]
+#![doc(alias = "rb_key")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::decide::slice_length::by_level;
+use crate::elevators::cfq::ids::{Gid, Qid, ROOT};
+use crate::elevators::cfq::rules::{Clock, Grouping, Preemption, Residual, Trees};
+use crate::elevators::cfq::state::service_trees::TreeAt;
+use crate::request::Waiter;
+
+/// Where in its tree a queue goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InsertPosition {
+    /// By its key.
+    InOrder,
+    /// It preempts.
+    Front,
+}
+
+impl Cfq {
+    /// The tree that a queue goes into now.
+    fn tree_for(&self, q: Qid) -> TreeAt {
+        let queue = &self.queues[q];
+        match self.rules.trees {
+            Trees::Single => TreeAt::single(queue.group),
+            _ => TreeAt::of(queue.group, queue.ioprio.rank, queue.kind()),
+        }
+    }
+
+    fn service_key(&mut self, cx: &Cx<'_>, q: Qid, tree: TreeAt, entrance: InsertPosition) -> i64 {
+        let (clock, second) = (self.rules.clock, self.second() as i64);
+        let now = (self.now(cx) as i64).wrapping_add(self.head_start);
+        if self.queues[q].is_idle_class() {
+            let last = self.service.last_of(tree).filter(|&last| last != q && clock == Clock::Jiffies);
+            return second / 5 + last.map_or(now, |last| self.service.key(last));
+        }
+        if entrance == InsertPosition::Front {
+            return match self.rules.preemption {
+                Preemption::Close => 0,
+                _ => {
+                    let first = self.service.first_of(tree).map(|first| clock.stored(self.service.key(first)));
+                    first.unwrap_or(now).wrapping_sub(second)
+                }
+            };
+        }
+        let key = now.wrapping_add(self.slice_offset(q));
+        let residual = core::mem::take(&mut self.queues[q].slice.residual);
+        match self.rules.residual {
+            Residual::Added => key.wrapping_add(residual),
+            Residual::Subtracted | Residual::Whole => key.wrapping_sub(residual),
+        }
+    }
+
+    /// How much later than the best a queue's turn comes.
+    fn slice_offset(&self, q: Qid) -> i64 {
+        let (queue, ticks) = (&self.queues[q], self.ticks);
+        let best = by_level(Waiter::Sync, 0, &ticks);
+        let gap = best - by_level(queue.waiter, queue.ioprio.level, &ticks);
+        let others = i64::from(self.service.in_group(queue.group)) - 1;
+        match self.rules.trees {
+            Trees::Single => {
+                let others = others + i64::from(queue.served_in.is_none());
+                let jiffy = self.jiffy as i64;
+                i64::from((others as u32).wrapping_mul((gap / jiffy) as u32)) * jiffy
+            }
+            _ => others.wrapping_mul(gap),
+        }
+    }
+
+    pub(in crate::elevators::cfq) fn service_add(&mut self, cx: &Cx<'_>, q: Qid, entrance: InsertPosition) {
+        let tree = self.tree_for(q);
+        let key = self.service_key(cx, q, tree, entrance);
+        let key = self.rules.clock.stored(key);
+        if let Some(present) = self.queues[q].served_in {
+            if present == tree && self.service.key(q) == key {
+                return;
+            }
+            self.service.remove(present, q);
+        }
+        self.service.insert(tree, q, self.queues[q].ioprio.rank, key);
+        self.queues[q].served_in = Some(tree);
+    }
+
+    /// A queue that waits already gets the place that it would get now.
+    pub(in crate::elevators::cfq) fn resort(&mut self, cx: &Cx<'_>, q: Qid) {
+        if self.queues[q].served_in.is_none() {
+            return;
+        }
+        if self.change_group(q) {
+            self.join(cx, q);
+        } else {
+            self.service_add(cx, q, InsertPosition::InOrder);
+            self.position_add(cx, q);
+        }
+    }
+
+    /// A queue has a request: it waits for a turn from now on.
+    pub(in crate::elevators::cfq) fn join(&mut self, cx: &Cx<'_>, q: Qid) {
+        if self.queues[q].served_in.is_some() {
+            return;
+        }
+        self.change_group(q);
+        self.service_add(cx, q, InsertPosition::InOrder);
+        self.position_add(cx, q);
+        let (group, waiter) = (self.queues[q].group, self.queues[q].waiter);
+        if self.service.count_in(group, waiter) && self.rules.groups == Grouping::On {
+            let delay = self.newcomers_delay();
+            self.groups.join(group, delay);
+        }
+    }
+
+    pub(in crate::elevators::cfq) fn leave(&mut self, q: Qid) {
+        self.position_remove(q);
+        let Some(tree) = self.queues[q].served_in.take() else { return };
+        self.service.remove(tree, q);
+        let (group, waiter) = (self.queues[q].group, self.queues[q].waiter);
+        if self.service.count_out(group, waiter) {
+            self.groups[group].saved = None;
+            if self.rules.groups == Grouping::On {
+                self.groups.quit(group);
+            }
+        }
+    }
+
+    /// The group that is to be served next.
+    pub(in crate::elevators::cfq) fn due_group(&mut self) -> Gid {
+        match self.rules.groups {
+            Grouping::Off => ROOT,
+            Grouping::On => self.groups.due().expect("a queue waits, so its group does"),
+        }
+    }
+}

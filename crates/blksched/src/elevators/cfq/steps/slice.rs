@@ -1,0 +1,131 @@
+//! A turn begins, gets its length, ends, and is paid for.
+//!
+//! **Rule** The length counts from the first completion (`decide/slice_length.rs`). What a turn leaves moves the next one
+//! ([`Residual`](crate::elevators::cfq::rules::Residual)); its group pays (`decide/charge.rs`).
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12; docs/behaviour/elevators-4.20.md#x.10, #x.12 and #g.4.
+//! **In the kernel** `__cfq_set_active_queue`, `cfq_slice_expired`, `__cfq_slice_expired`, `cfq_set_prio_slice`, `cfq_group_served`.
+
+#![doc(alias = "__cfq_set_active_queue")]
+#![doc(alias = "cfq_slice_expired")]
+#![doc(alias = "__cfq_slice_expired")]
+#![doc(alias = "cfq_set_prio_slice")]
+#![doc(alias = "cfq_group_served")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::decide::charge::used;
+use crate::elevators::cfq::decide::slice_length::{by_level, shortened};
+use crate::elevators::cfq::ids::Qid;
+use crate::elevators::cfq::rules::{Charge, CooperationRule, Grouping, Residual, Trees};
+use crate::elevators::cfq::state::slice::{Idle, Progress, Rest};
+use crate::elevators::ioprio::IoprioClass;
+use crate::explain::{Charged, Reason, SliceEnd, SliceStart};
+use crate::time::Tick;
+
+impl Cfq {
+    pub(in crate::elevators::cfq) fn activate(&mut self, cx: &mut Cx<'_>, q: Qid, why: SliceStart) {
+        let now = self.now(cx);
+        let queue = &mut self.queues[q];
+        queue.slice.activate(now);
+        if self.rules.cooperation == CooperationRule::Jump {
+            queue.cooperation.begin_turn(why == SliceStart::InOrder);
+        }
+        let (owner, waiter) = (queue.owner, queue.waiter);
+        self.cancel_timer(cx);
+        self.active = Some(q);
+        cx.explain(Reason::SliceBegan { owner, waiter, why });
+    }
+
+    /// The turn of the queue being served ends.
+    pub(in crate::elevators::cfq) fn expire(&mut self, cx: &mut Cx<'_>, rest: Rest, why: SliceEnd) {
+        let Some(q) = self.active else { return };
+        if self.queues[q].slice.idle == Idle::WaitsForRequest {
+            self.cancel_timer(cx);
+        }
+        self.mark_split(q);
+        let queue = &mut self.queues[q];
+        queue.slice.end();
+        cx.explain(Reason::SliceEnded { owner: queue.owner, waiter: queue.waiter, why });
+        if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_turn(cx, q)).flatten() {
+            self.queues[q].slice.residual = left;
+        }
+        self.pay(cx, q);
+        self.save_workload(cx, q);
+        if self.queues[q].is_empty() {
+            self.leave(q);
+        } else {
+            self.resort(cx, q);
+        }
+        self.active = None;
+        if let Some(pid) = self.active_process.take() {
+            self.forget_if_unused(pid);
+        }
+    }
+
+    /// The turn's first request came back: how long it goes on \[ticks\].
+    pub(in crate::elevators::cfq) fn slice_length(&mut self, q: Qid) -> i64 {
+        let ticks = self.ticks;
+        let queue = &self.queues[q];
+        let group = queue.group;
+        let slice = by_level(queue.waiter, queue.ioprio.level, &ticks);
+        if self.rules.trees == Trees::Single || !self.knobs.low_latency {
+            return slice;
+        }
+        // The idle class counts among best effort here.
+        let rank = if queue.is_real_time() { IoprioClass::RealTime } else { IoprioClass::BestEffort };
+        let busy = u64::from(self.service.busy_of(group, rank));
+        let target = self.group_target(group);
+        shortened(slice, self.groups[group].averaged(rank, busy), target, &ticks)
+    }
+
+    pub(in crate::elevators::cfq) fn start_slice(&mut self, cx: &Cx<'_>, q: Qid) {
+        if self.queues[q].slice.progress == Progress::Unstarted {
+            let (now, length) = (self.now(cx), self.slice_length(q));
+            let slice = &mut self.queues[q].slice;
+            slice.progress = Progress::Running(now.wrapping_add_signed(length));
+            (slice.started, slice.allocated) = (Some(now), length.max(0) as Tick);
+        }
+    }
+
+    /// What a turn that ends now leaves for the next one; `None`: it counts no more than the last one did.
+    pub(in crate::elevators::cfq) fn rest_of_turn(&mut self, cx: &Cx<'_>, q: Qid) -> Option<i64> {
+        match (self.queues[q].slice.progress.end(), self.rules.residual) {
+            (Some(end), _) => Some(end.wrapping_sub(self.now(cx)) as i64),
+            (None, Residual::Whole) => Some(self.slice_length(q)),
+            (None, _) => None,
+        }
+    }
+
+    /// Requests count, not time.
+    pub(in crate::elevators::cfq) fn counts_requests(&self) -> bool {
+        self.rules.charge == Charge::RequestsWithoutIdling && self.ticks.slice_idle == 0 && self.ncq.queues()
+    }
+
+    /// How far behind the last group a newcomer begins: 200 ms of virtual time, or `HZ/5`.
+    pub(in crate::elevators::cfq) fn newcomers_delay(&self) -> u64 {
+        let second = if self.counts_requests() { self.second() / self.jiffy } else { self.second() };
+        second / 5
+    }
+
+    /// The turn of `q` is over: its group pays.
+    pub(in crate::elevators::cfq) fn pay(&mut self, cx: &mut Cx<'_>, q: Qid) {
+        let (queue, now) = (&self.queues[q], self.now(cx));
+        let g = queue.group;
+        if self.rules.groups == Grouping::Off || !self.groups.is_waiting(g) {
+            return;
+        }
+        let (charge, charged) = if self.counts_requests() {
+            (u64::from(queue.slice.dispatched), Charged::Requests(queue.slice.dispatched))
+        } else {
+            let time = if !queue.is_sync() && !self.service.has_sync(g) {
+                queue.slice.allocated
+            } else {
+                used(&queue.slice, now, self.jiffy)
+            };
+            (time, Charged::Time(self.unit.span(time)))
+        };
+        let fraction = self.groups[g].share.fraction() as u32;
+        cx.explain(Reason::GroupCharged { group: self.groups[g].id, charged, fraction });
+        self.groups.charge(g, charge);
+    }
+}

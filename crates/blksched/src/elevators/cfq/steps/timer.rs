@@ -1,0 +1,42 @@
+//! The disk has idled long enough, or need not any more.
+//!
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c16.
+//! **In the kernel** `cfq_idle_slice_timer`, `cfq_del_timer`.
+
+#![doc(alias = "cfq_idle_slice_timer")]
+#![doc(alias = "cfq_del_timer")]
+
+use crate::elevator::{Cx, Run};
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::state::idle_window::QueueDepth;
+use crate::elevators::cfq::state::slice::{Duty, Rest};
+use crate::explain::{Reason, SliceEnd};
+
+impl Cfq {
+    pub(in crate::elevators::cfq) fn cancel_timer(&mut self, cx: &mut Cx<'_>) {
+        if self.timer.take().is_some() {
+            cx.explain(Reason::Cancelled);
+        }
+    }
+
+    /// The disk has idled long enough.
+    pub(in crate::elevators::cfq) fn timer_fired(&mut self, cx: &mut Cx<'_>) -> Run {
+        self.timer = None;
+        let now = self.now(cx);
+        if let Some(a) = self.active
+            && self.queues[a].slice.duty == Duty::None
+        {
+            let queue = &self.queues[a];
+            if queue.slice.is_used(now) {
+                self.expire(cx, Rest::Dropped, SliceEnd::Used);
+            } else if self.service.busy() == 0 {
+                return Run::No;
+            } else if queue.is_empty() {
+                self.queues[a].window.depth = QueueDepth::Shallow;
+                self.expire(cx, Rest::Dropped, SliceEnd::IdledInVain);
+            }
+        }
+        self.wish_run();
+        self.take_wish()
+    }
+}

@@ -1,0 +1,113 @@
+//! Kinds of load take turns: write-back, processes that are idled for, and processes that are not, class by class.
+//!
+//! **What for** Processes that seek would cost an idle time each; served together they keep the disk's queue full, and
+//! the disk idles for all of them at once.
+//! **Rule** Of the group that is due: real time, then best effort, then the idle class. Within the class the kind whose
+//! first queue has the smallest key, for `target · queues of this kind / queues of the class`, write-back scaled down
+//! by `slice_async/slice_sync`; what a turn leaves is kept, group by group, when a queue's turn ends. `target` is 300
+//! ms, in 4.20 the group's part of `target_latency`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3 (2.6.33); docs/behaviour/elevators-4.20.md#x.14 and #g.5.
+//! **In the kernel** `choose_service_tree`, `cfq_choose_wl`, `workload_expires`, `serving_type`, `cfq_group_slice`.
+
+#![doc(alias = "choose_service_tree")]
+#![doc(alias = "cfq_choose_wl")]
+#![doc(alias = "workload_expires")]
+#![doc(alias = "serving_type")]
+#![doc(alias = "cfq_group_slice")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::ids::{Gid, Qid};
+use crate::elevators::cfq::rules::Trees;
+use crate::elevators::cfq::state::service_trees::TreeAt;
+use crate::elevators::cfq::state::vdisktime::WHOLE;
+use crate::elevators::cfq::state::workload::Workload;
+use crate::elevators::ioprio::IoprioClass;
+use crate::explain::{Reason, ServiceType};
+use crate::time::Tick;
+
+impl Cfq {
+    /// All processes of a class should have a turn within so much time.
+    fn target(&self) -> Tick {
+        match self.rules.trees {
+            Trees::InGroups => self.ticks.target_latency,
+            _ => self.second() * 3 / 10,
+        }
+    }
+
+    /// The same for one group: its part of it.
+    pub(in crate::elevators::cfq) fn group_target(&self, g: Gid) -> Tick {
+        match self.rules.trees {
+            Trees::InGroups => self.target().saturating_mul(self.groups[g].share.fraction()) / WHOLE,
+            _ => self.target(),
+        }
+    }
+
+    /// A queue's turn ends: its kind may go on later.
+    pub(in crate::elevators::cfq) fn save_workload(&mut self, cx: &Cx<'_>, q: Qid) {
+        self.groups[self.queues[q].group].saved = self.workload.rest(self.now(cx));
+    }
+
+    /// Whose turn is it, group by group and kind by kind?
+    pub(in crate::elevators::cfq) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
+        let (now, g) = (self.now(cx), self.due_group());
+        if g != self.workload.group {
+            cx.explain(Reason::GroupServed { group: self.groups[g].id });
+            self.workload.group = g;
+        }
+        self.workload.resume(now, self.groups[g].saved);
+        let before = self.workload.rank;
+        let ranks = [IoprioClass::RealTime, IoprioClass::BestEffort].into_iter();
+        let rank = ranks.into_iter().find(|&rank| self.service.busy_of(g, rank) > 0).unwrap_or(IoprioClass::Idle);
+        self.workload.rank = rank;
+        let tree = TreeAt::of(g, rank, self.workload.kind);
+        let goes_on = (rank == before || self.rules.trees == Trees::ByWorkload)
+            && self.service.count(tree) > 0
+            && !self.workload.is_over(now);
+        if rank == IoprioClass::Idle {
+            self.workload.expires = now.wrapping_add(self.jiffy);
+        } else if !goes_on {
+            self.next_kind(cx, now);
+        }
+        if self.queued == 0 {
+            return None;
+        }
+        self.service.first_of(TreeAt::of(g, rank, self.workload.kind))
+    }
+
+    fn next_kind(&mut self, cx: &mut Cx<'_>, now: Tick) {
+        let Workload { group, rank, .. } = self.workload;
+        let mut best: Option<(i64, ServiceType)> = None;
+        for kind in [ServiceType::Async, ServiceType::SyncNoIdle, ServiceType::Sync] {
+            let first = self.service.first_of(TreeAt::of(group, rank, kind)).map(|first| self.service.key(first));
+            if let Some(key) = first.filter(|&key| best.is_none_or(|(least, _)| key < least)) {
+                best = Some((key, kind));
+            }
+        }
+        let kind = best.map_or(ServiceType::SyncNoIdle, |(_, kind)| kind);
+        let length = self.kind_length(group, rank, kind);
+        self.workload.kind = kind;
+        self.workload.expires = now.wrapping_add(length);
+        self.workload.idled_for_all = false;
+        let length = self.unit.span(length);
+        cx.explain(Reason::WorkloadBegan { class: rank.class(), kind, length });
+    }
+
+    /// How long a kind of load has the disk.
+    fn kind_length(&self, g: Gid, rank: IoprioClass, kind: ServiceType) -> Tick {
+        let (target, ticks) = (self.group_target(g), self.ticks);
+        let count = |rank, kind| u64::from(self.service.count(TreeAt::of(g, rank, kind)));
+        let average = self.groups[g].average[usize::from(rank == IoprioClass::RealTime)];
+        let class = average.max(u64::from(self.service.busy_of(g, rank)));
+        let share = target.saturating_mul(count(rank, kind)) / class.max(1);
+        let length = match kind {
+            ServiceType::Async => {
+                let writers = count(IoprioClass::RealTime, kind) + count(IoprioClass::BestEffort, kind);
+                let of_all = self.target().saturating_mul(writers) / u64::from(self.service.busy()).max(1);
+                share.min(of_all).saturating_mul(ticks.slice_async) / ticks.slice_sync.max(1)
+            }
+            ServiceType::SyncNoIdle | ServiceType::Sync => share.max(2 * ticks.slice_idle),
+        };
+        length.max(2 * self.jiffy)
+    }
+}

@@ -1,0 +1,61 @@
+//! ionice's classes and levels, as CFQ and BFQ serve them.
+//!
+//! **Rule** Real time before best effort before idle. A process that never set a priority is best effort, level 4. The
+//! idle class has one level, 7.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1, docs/behaviour/elevators-6.1.md#b1.
+
+use crate::request::{Class, Priority};
+
+/// The classes in the order in which they are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum IoprioClass {
+    RealTime,
+    #[default]
+    BestEffort,
+    Idle,
+}
+
+impl IoprioClass {
+    pub(crate) const ALL: [IoprioClass; 3] = [IoprioClass::RealTime, IoprioClass::BestEffort, IoprioClass::Idle];
+
+    pub(crate) fn class(self) -> Class {
+        match self {
+            IoprioClass::RealTime => Class::RealTime,
+            IoprioClass::BestEffort => Class::BestEffort,
+            IoprioClass::Idle => Class::Idle,
+        }
+    }
+}
+
+/// A class and a level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ioprio {
+    pub(crate) rank: IoprioClass,
+    /// 0 (most) to 7.
+    pub(crate) level: u8,
+}
+
+impl Ioprio {
+    pub(crate) fn of(priority: Priority) -> Ioprio {
+        let level = priority.level.min(7);
+        match priority.class {
+            Class::None => Ioprio { rank: IoprioClass::BestEffort, level: 4 },
+            Class::RealTime => Ioprio { rank: IoprioClass::RealTime, level },
+            Class::BestEffort => Ioprio { rank: IoprioClass::BestEffort, level },
+            Class::Idle => Ioprio { rank: IoprioClass::Idle, level: 7 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_never_set_a_priority_is_in_the_middle_of_best_effort() {
+        assert_eq!(Ioprio::of(Priority::default()), Ioprio::of(Priority::NORMAL));
+        let idle = Ioprio::of(Priority { class: Class::Idle, level: 0 });
+        let real_time = Ioprio::of(Priority { class: Class::RealTime, level: 7 });
+        assert!(real_time < Ioprio::of(Priority::NORMAL) && Ioprio::of(Priority::NORMAL) < idle);
+    }
+}
