@@ -151,8 +151,8 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "aliases", "arrows", "circles", "clock", "head", "layers", "links", "maps", "markdown", "options", "parse",
-                "words"
+                "aliases", "arrows", "circles", "clock", "head", "layers", "links", "maps", "markdown", "options",
+                "parse", "words"
             ]
         );
     }

@@ -36,7 +36,8 @@
 //! ([`InFlight`]), a burst ends by itself ([`Burst`]), and what a plug holds is said with the moment by which it goes
 //! ([`Next::Plugged`]).
 //!
-//! See `examples/embed.rs` for a whole embedder and `examples/your_own.rs` for an elevator of your own.
+//! Whole embedders: `examples/embed.rs` (minimal), `threads.rs` (threads, weights, cancellation, errors) and
+//! `tokio_server.rs`. An elevator of your own: `your_own.rs` beside the command line.
 
 #![doc(test(attr(deny(warnings))))]
 

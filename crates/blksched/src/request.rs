@@ -90,6 +90,30 @@ impl Bio {
         Bio { op: Op::Flush, ..Bio::read(tag, submitter, Sector(0), 0) }
     }
 
+    /// The same, of this class and level (`ionice`).
+    #[must_use]
+    pub fn with_priority(self, priority: Priority) -> Bio {
+        Bio { priority, ..self }
+    }
+
+    /// The same, as part of this group's share.
+    #[must_use]
+    pub fn with_group(self, group: GroupId) -> Bio {
+        Bio { group, ..self }
+    }
+
+    /// The same, with these hints.
+    #[must_use]
+    pub fn with_hints(self, hints: Hints) -> Bio {
+        Bio { hints, ..self }
+    }
+
+    /// The same, with what must be stable before or after it.
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Bio {
+        Bio { durability, ..self }
+    }
+
     /// The first sector behind it.
     pub fn end(&self) -> Sector {
         self.start + self.sectors

@@ -6,6 +6,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 use core::str::FromStr;
+use core::time::Duration;
 
 const NS_PER_US: u64 = 1_000;
 const NS_PER_MS: u64 = 1_000_000;
@@ -114,6 +115,20 @@ impl Span {
     /// True of [`Span::ZERO`].
     pub const fn is_zero(self) -> bool {
         self.0 == 0
+    }
+}
+
+/// What a clock measures; longer than 584 years counts as that long.
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Span {
+        Span(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// What a sleep takes.
+impl From<Span> for Duration {
+    fn from(span: Span) -> Duration {
+        Duration::from_nanos(span.0)
     }
 }
 
@@ -284,6 +299,13 @@ impl Jiffies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_span_goes_to_and_from_what_clocks_measure() {
+        assert_eq!(Span::from(Duration::from_micros(7)), Span::from_us(7));
+        assert_eq!(Duration::from(Span::from_ms(3)), Duration::from_millis(3));
+        assert_eq!(Span::from(Duration::MAX).as_ns(), u64::MAX);
+    }
 
     #[test]
     fn a_span_prints_in_its_largest_whole_unit_and_reads_back() {

@@ -34,7 +34,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let files: BTreeMap<Module, &RustFile> = tree.rust.iter().filter(library).map(|f| (module(f), f)).collect();
     let imports: BTreeMap<&Module, Imports> = files.iter().map(|(module, file)| (module, read(file))).collect();
     let arrows = arrows(&files, &imports);
-    let reach: BTreeMap<&Module, BTreeSet<&Module>> = arrows.keys().map(|&from| (from, reached(&arrows, from))).collect();
+    let reach: BTreeMap<&Module, BTreeSet<&Module>> =
+        arrows.keys().map(|&from| (from, reached(&arrows, from))).collect();
     let mut told = BTreeSet::new();
     let mut findings = Vec::new();
     for (&module, reachable) in &reach {

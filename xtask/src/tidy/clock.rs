@@ -1,5 +1,5 @@
-//! No clock: time is an argument. Only the command line, the server, Python's package, this one and benchmarks may ask
-//! what time it is.
+//! No clock: time is an argument. Only the command line, the server, Python's package, this one, benchmarks and examples
+//! (which are drivers) may ask what time it is.
 
 use super::Finding;
 use super::tokens::{Token, lines_with};
@@ -14,7 +14,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn may_ask(file: &RustFile) -> bool {
-    MAY_ASK.contains(&file.package()) || file.path.contains("/benches/")
+    MAY_ASK.contains(&file.package()) || ["/benches/", "/examples/"].iter().any(|folder| file.path.contains(folder))
 }
 
 fn in_file(file: &RustFile) -> Vec<Finding> {

@@ -17,7 +17,10 @@ const LAYERS: [(&str, &[&str]); 6] = [
 
 /// Every name from above.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    LAYERS.into_iter().flat_map(|(layer, refused)| tree.rust.iter().flat_map(move |file| in_file(file, layer, refused))).collect()
+    LAYERS
+        .into_iter()
+        .flat_map(|(layer, refused)| tree.rust.iter().flat_map(move |file| in_file(file, layer, refused)))
+        .collect()
 }
 
 fn in_file(file: &RustFile, layer: &str, refused: &'static [&'static str]) -> Vec<Finding> {
@@ -72,6 +75,9 @@ mod tests {
 
     #[test]
     fn comments_fields_and_local_words_are_no_names() {
-        assert_eq!(found("cfq/state/a.rs", "//! What `Cfq` keeps; see steps::dispatch.\nfn a(state: u8) -> u8 { state }\n"), 0);
+        assert_eq!(
+            found("cfq/state/a.rs", "//! What `Cfq` keeps; see steps::dispatch.\nfn a(state: u8) -> u8 { state }\n"),
+            0
+        );
     }
 }

@@ -1,71 +1,59 @@
 //! BFQ, budget fair queueing, as of 6.1 and later: each process has a queue, and queues get shares of the disk's
 //! throughput by their weights, one budget of sectors at a time.
 //!
+//! In layers, each of which knows only those above it in this list:
+//!
+//! | layer | what it is |
+//! |---|---|
+//! | `ids`, `links`, `terms`, `priority`, `rules`, `tunables` | numbers, lists, times, weights, what differs between eras, knobs |
+//! | `hierarchy/` | B-WF2Q+ with groups, by itself: entities, service trees, weights; it knows no elevator |
+//! | `device/` | what is known of the device: peak rate, NCQ, budgets |
+//! | `state/` | what is remembered of queues and processes |
+//! | `decide/` | decisions: pure functions of small views |
+//! | `data` | BFQ whole: its state in one place (`bfq_data`) |
+//! | `steps/` | what a request's life does to it |
+//! | `elevator` | the contract's calls, each a step or two |
+//!
 //! Where is the rule that…
 //!
 //! | … | file |
 //! |---|---|
-//! | says what is known of a process, and which queues it uses? | `context` |
-//! | says what a queue is? | `queue`, `sharing` |
-//! | ranks classes and levels? | `priority` |
-//! | orders queues, and lets virtual time pass? | `entity`, `service_tree`, `wf2q` |
-//! | lets groups share? | `groups`, `hierarchy`, `moving` |
-//! | says how much a turn may serve, and what that costs? | `budget` |
-//! | keeps the disk for a queue, or gives it to another? | `select`, `expire` |
-//! | idles? | `idling`, `symmetry`, `weights` |
-//! | says how many tags a process may use? | `limit` |
-//! | sends something else meanwhile? | `injection`, `waker` |
-//! | raises weights, and whose not? | `raising`, `burst` |
-//! | makes queues one, and parts them? | `cooperator`, `merge`, `split` |
-//! | chooses among a queue's requests? | `next_request` |
-//! | meets a new request, a queue that wakes up, or a request that comes back? | `arrival`, `busy`, `completion` |
-//! | learns about queues and the device? | `habits`, `peak_rate`, `ncq` |
+//! | says what is known of a process, and which queues it uses? | `state/context`, `steps/prepare`, `steps/release` |
+//! | says what a queue is? | `state/{queue,sharing}` |
+//! | ranks classes and levels? | `elevators/ioprio`, `priority` |
+//! | orders queues, and lets virtual time pass? | `hierarchy/{entity,service_tree,wf2q}` |
+//! | lets groups share? | `hierarchy/{groups,path,pending}`, `steps/moving` |
+//! | says how much a turn may serve, and what that costs? | `device/budgets`, `decide/feedback`, `steps/budget` |
+//! | keeps the disk for a queue, or gives it to another? | `decide/select`, `steps/{select,expire}`, `decide/pace` |
+//! | idles? | `steps/{idling,symmetry}`, `hierarchy/weights` |
+//! | says how many tags a process may use? | `hierarchy/allowance`, `steps/limit` |
+//! | sends something else meanwhile? | `state/{injection,waking}`, `steps/{injection,waker}` |
+//! | raises weights, and whose not? | `decide/raising`, `steps/{raising,burst}` |
+//! | makes queues one, and parts them? | `state/positions`, `steps/{cooperator,merge,split}` |
+//! | chooses among a queue's requests? | `elevators/next_request`, `steps/next_request` |
+//! | meets a new request, a queue that wakes up, or a request that comes back? | `steps/{arrival,awaken,busy,completion}` |
+//! | learns about queues and the device? | `state/habits`, `steps/{habits,device}`, `device/{peak_rate,ncq}` |
 //! | says how long is long? | `terms` |
-//! | says which era has what? | `presets`, `scheduling` |
+//! | says which era has what? | [`rules`], `presets` |
 //!
 //! `README.md` in this folder tells the story and draws the states.
 
-mod arrival;
-mod budget;
-mod burst;
-mod busy;
-mod completion;
-mod context;
-mod cooperator;
+mod check;
+mod data;
+mod decide;
+mod device;
 mod elevator;
-mod entity;
-mod expire;
-mod groups;
-mod habits;
 mod hierarchy;
-mod idling;
-mod injection;
-mod limit;
+mod ids;
 mod links;
-mod merge;
-mod moving;
-mod ncq;
-mod next_request;
-mod peak_rate;
 mod presets;
 mod priority;
-mod qid;
-mod queue;
-mod raising;
-mod scheduling;
-mod select;
-mod service_tree;
-mod sharing;
-mod split;
+pub mod rules;
 mod state;
-mod symmetry;
+mod steps;
 mod terms;
 mod tunables;
-mod waker;
-mod weights;
-mod wf2q;
 
-pub use groups::Groups;
+pub use data::Bfq;
 pub use presets::ENTRY;
-pub use state::Bfq;
 pub use tunables::BfqTunables;

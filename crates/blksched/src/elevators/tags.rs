@@ -6,32 +6,19 @@
 //! has not).
 
 use crate::elevator::{Admission, DeviceFacts};
-use crate::entry::{Mechanism, Variant};
+use crate::mechanism;
 
-/// What a limit counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tags {
-    /// Tags of a word (6.6 and earlier).
-    PerWord,
-    /// All tags (6.12 and later).
-    All,
+mechanism! {
+    /// what a limit on the depth of writes counts
+    pub enum Tags = "tags" {
+        /// tags of each word of the tag map: 6.6 and earlier
+        PerWord = "per_word",
+        /// all tags: 6.12 and later
+        All = "all",
+    }
 }
 
-/// The mechanism as the catalogue knows it.
-pub(super) const MECHANISM: Mechanism = Mechanism {
-    name: "tags",
-    doc: "what a limit on the depth of writes counts",
-    variants: &[
-        Variant { name: "per_word", doc: "tags of each word of the tag map: 6.6 and earlier" },
-        Variant { name: "all", doc: "all tags: 6.12 and later" },
-    ],
-};
-
 impl Tags {
-    pub(super) fn of(variant: &str) -> Tags {
-        if variant == "per_word" { Tags::PerWord } else { Tags::All }
-    }
-
     /// As many as there are, counted so.
     pub(super) fn all(self, device: &DeviceFacts) -> u32 {
         match self {

@@ -5,9 +5,9 @@
 #![doc(alias = "iosched_bfq_mq")]
 
 use super::Bfq;
-use super::qid::Qid;
-use super::terms::Call;
-use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevators::bfq::rules::Grouping;
+use crate::elevators::bfq::tunables::STRICT_IDLE;
 use crate::elevators::by_sector;
 use crate::explain::End;
 use crate::group::Group;
@@ -15,7 +15,7 @@ use crate::queue::merge::Merging;
 use crate::queue::rq_qos::OwnThrottling;
 use crate::request::{Bio, GroupId, RequestId, Requests, SubmitterId, Waiter};
 use crate::time::Instant;
-use crate::tunables::Tunables;
+use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Bfq {
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -63,17 +63,17 @@ impl Elevator for Bfq {
         if let Some(rq) = self.handed_back.pop_front() {
             let q = self.rows[rq].queue;
             self.queues[q].in_device += 1;
-            self.in_device += 1;
-            self.begin_pending(q);
+            self.device.in_device += 1;
+            self.hierarchy.begin_pending(q);
             return Dispatch::Issue(rq);
         }
-        let one_at_a_time = self.knobs.strict_guarantees && self.in_device > 0;
+        let one_at_a_time = self.knobs.strict_guarantees && self.device.in_device > 0;
         if !one_at_a_time
             && self.queued > 0
             && let Some(q) = self.select(&mut call)
         {
             let rq = self.serve(&mut call, q);
-            self.in_device += 1;
+            self.device.in_device += 1;
             return Dispatch::Issue(rq);
         }
         self.nothing_to_issue()
@@ -158,7 +158,10 @@ impl Elevator for Bfq {
     }
 
     fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
-        self.group_changed(id, group);
+        if self.rules.groups == Grouping::On {
+            let Bfq { hierarchy, queues, .. } = self;
+            hierarchy.group_changed(id, group, || queues.iter().map(|(q, _)| q).collect());
+        }
     }
 
     fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
@@ -176,34 +179,32 @@ impl Elevator for Bfq {
     }
 
     fn check(&self, requests: &Requests) {
-        self.check_books(requests);
+        self.check_state(requests);
     }
 }
 
-impl Bfq {
-    /// A bio joined a request in front. It is put in anew only if it has passed another one.
-    fn begins_earlier(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
-        let (q, slot, start): (Qid, u32, _) = (self.rows[rq].queue, rq.index() as u32, call.rq(rq).start);
-        if self.queues[q].next == Some(rq) {
-            self.position_moved(q, start);
-        }
-        if self.sorted.previous(slot).is_none_or(|before| start >= self.sorted.key(before)) {
-            return self.sorted.rekey(slot, start);
-        }
-        self.sorted.remove(&mut self.queues[q].sorted, slot);
-        self.sort_in(call, q, rq);
-        if self.reconsider(call, q, rq) {
-            self.fit_budget(call, q);
-            self.position_add(call, q);
-        }
+/// Writing a knob is an event even if the value stays.
+impl Tunables for Bfq {
+    fn knobs(&self) -> Vec<&'static Knob> {
+        self.knobs.knobs()
     }
 
-    /// Why nothing is issued.
-    fn nothing_to_issue(&self) -> Dispatch {
-        match (self.idling.until, self.in_service) {
-            _ if self.queued == 0 => Dispatch::Empty,
-            (Some(until), Some(q)) => Dispatch::Idle { until, why: IdleFor::Submitter(self.queues[q].owner) },
-            _ => Dispatch::Wait,
+    fn get(&self, name: &str) -> Option<i64> {
+        self.knobs.get(name)
+    }
+
+    fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError> {
+        let before = self.knobs;
+        self.knobs.set(name, raw)?;
+        match name {
+            "max_budget" => self.recompute_max_budget(),
+            "timeout_sync" if self.knobs.max_budget == 0 => self.recompute_max_budget(),
+            "strict_guarantees" if !before.strict_guarantees && self.knobs.strict_guarantees => {
+                self.knobs.slice_idle = self.knobs.slice_idle.max(STRICT_IDLE);
+            }
+            "low_latency" if before.low_latency && !self.knobs.low_latency => self.lower_all(),
+            _ => {}
         }
+        Ok(())
     }
 }

@@ -1,112 +1,21 @@
-//! The way up and the way down: what a change at a queue means for the groups that it is in, and who goes next from
-//! the root.
+//! Hierarchical fair queueing: who of queues in groups gets the next service, so that each gets its share.
 //!
-//! **Rule** *Up* A queue that wants service is put into its tree, and each group above it into that group's, as long as
-//! the level below has news: nobody was next before, or the next one's budget is smaller. A queue that wants none takes
-//! the groups with it in which nobody is left; those above are put in again. *Down* At each level the next one is
-//! served. A queue leaves its tree for that, and so does a group in which one entity waits; a group with more stays
-//! where it is, and may be next once more.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, docs/behaviour/elevators-6.12-6.18.md#g5 and
-//! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs when wrong** After the way down the search for
-//! who is next stops at the first level without news. A level may then name the very group that it serves as the next
-//! one, and nobody preempts it: a kernel does so, and so does this.
-//! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
+//! This is B-WF2Q+ with groups, by itself: it knows queues by their numbers, their weights and what they have been served,
+//! and nothing of requests, processes, devices, or of why a queue wants service. It is told when one does
+//! ([`Hierarchy::activate_queue`]), when one wants none ([`Hierarchy::deactivate_queue`]) and what one has had
+//! ([`Hierarchy::serve_entity`]); it answers who is next ([`Hierarchy::descend`]).
+//!
+//! **In the kernel** `bfq_sched_data`, and what `bfq-wf2q.c` and the groups of `bfq-cgroup.c` are about.
 
-#![doc(alias = "for_each_entity")]
-#![doc(alias = "bfq_update_next_in_service")]
-#![doc(alias = "bfq_update_parent_budget")]
-#![doc(alias = "bfq_get_next_queue")]
+pub(crate) mod allowance;
+pub(crate) mod entity;
+pub(crate) mod groups;
+pub(crate) mod path;
+pub(crate) mod pending;
+pub(crate) mod service_tree;
+pub(crate) mod weights;
+pub(crate) mod wf2q;
 
-use super::Bfq;
-use super::entity::Node;
-use super::groups::ROOT;
-use super::qid::Qid;
-use super::terms::Call;
-use super::wf2q::{Afterwards, News, Return, Turn};
+pub(crate) use sched_data::Hierarchy;
 
-impl Bfq {
-    /// A queue wants service, or its budget is another one now; and its groups with it.
-    pub(super) fn stand_queue(&mut self, call: &mut Call<'_, '_>, q: Qid, how: Return, turn: Turn) {
-        let served = self.in_service == Some(q);
-        let mut at = Some(Node::queue(q));
-        while let Some(n) = at {
-            self.stand(n, how);
-            let level = self.entities[n].level;
-            if self.update_next(call, level, Some(n), turn) == News::None && !served {
-                return;
-            }
-            at = self.group_above(level);
-        }
-    }
-
-    /// A queue wants no service any more.
-    pub(super) fn retire_queue(&mut self, call: &mut Call<'_, '_>, q: Qid, afterwards: Afterwards, turn: Turn) {
-        let (mut n, mut afterwards) = (Node::queue(q), afterwards);
-        let survivor = loop {
-            if !self.retire(n, afterwards) {
-                return;
-            }
-            let level = self.entities[n].level;
-            if self.levels[level].next == Some(n) {
-                self.update_next(call, level, None, turn);
-            }
-            let Some(above) = self.group_above(level) else { return };
-            if self.levels[level].next.is_some() || self.levels[level].in_service.is_some() {
-                break above;
-            }
-            (n, afterwards) = (above, Afterwards::Remembered);
-        };
-        let mut at = Some(survivor);
-        while let Some(n) = at {
-            self.stand_again(n);
-            let level = self.entities[n].level;
-            if self.update_next(call, level, Some(n), turn) == News::None && turn != Turn::Ends {
-                return;
-            }
-            at = self.group_above(level);
-        }
-    }
-
-    /// From the top down, whoever goes next is being served.
-    pub(super) fn descend(&mut self, call: &Call<'_, '_>) -> Option<Qid> {
-        let mut level = ROOT;
-        let q = loop {
-            let n = self.levels[level].next?;
-            self.levels[level].in_service = Some(n);
-            let below = n.as_group();
-            if below.is_none_or(|below| self.levels[below].waiting() == 1) {
-                self.extract(n);
-            }
-            match below {
-                Some(below) => level = below,
-                None => break n.as_queue(),
-            }
-        };
-        let mut at = Some(level);
-        while let Some(level) = at {
-            if self.update_next(call, level, None, Turn::GoesOn) == News::None {
-                break;
-            }
-            at = self.group_above(level).map(|n| self.entities[n].level);
-        }
-        q
-    }
-
-    /// Nobody is being served any more in this level and those above it.
-    pub(super) fn clear_service(&mut self, level: usize) {
-        let mut at = Some(level);
-        while let Some(level) = at {
-            self.levels[level].in_service = None;
-            at = self.group_above(level).map(|n| self.entities[n].level);
-        }
-    }
-
-    /// A turn is over: what the groups above have had in it counts no more.
-    pub(super) fn clear_group_service(&mut self, level: usize) {
-        let mut at = self.group_above(level);
-        while let Some(n) = at {
-            self.entities[n].service = 0;
-            at = self.group_above(self.entities[n].level);
-        }
-    }
-}
+mod sched_data;

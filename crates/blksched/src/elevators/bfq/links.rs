@@ -6,14 +6,14 @@
 #![doc(alias = "woken_list")]
 #![doc(alias = "burst_list_node")]
 
-use super::qid::Qid;
+use crate::elevators::bfq::ids::Qid;
 
 /// One list; of no use with other links.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Head(Option<Qid>);
+pub(crate) struct Head(Option<Qid>);
 
 impl Head {
-    pub(super) fn first(self) -> Option<Qid> {
+    pub(crate) fn first(self) -> Option<Qid> {
         self.0
     }
 }
@@ -27,23 +27,23 @@ struct Link {
 
 /// The links of lists of one kind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Links(Vec<Link>);
+pub(crate) struct Links(Vec<Link>);
 
 impl Links {
-    pub(super) fn reserve(&mut self, queues: usize) {
+    pub(crate) fn reserve(&mut self, queues: usize) {
         self.0.reserve(queues);
     }
 
-    pub(super) fn contains(&self, q: Qid) -> bool {
+    pub(crate) fn contains(&self, q: Qid) -> bool {
         self.0.get(q as usize).is_some_and(|link| link.on)
     }
 
     /// The queue behind `q` on its list.
-    pub(super) fn behind(&self, q: Qid) -> Option<Qid> {
+    pub(crate) fn behind(&self, q: Qid) -> Option<Qid> {
         self.0[q as usize].behind
     }
 
-    pub(super) fn push_front(&mut self, head: &mut Head, q: Qid) {
+    pub(crate) fn push_front(&mut self, head: &mut Head, q: Qid) {
         if q as usize >= self.0.len() {
             self.0.resize(q as usize + 1, Link::default());
         }
@@ -55,7 +55,7 @@ impl Links {
     }
 
     /// Take `q` off the list, if it is on it.
-    pub(super) fn remove(&mut self, head: &mut Head, q: Qid) {
+    pub(crate) fn remove(&mut self, head: &mut Head, q: Qid) {
         if !self.contains(q) {
             return;
         }
@@ -69,7 +69,7 @@ impl Links {
         }
     }
 
-    pub(super) fn iter(&self, head: Head) -> impl Iterator<Item = Qid> + '_ {
+    pub(crate) fn iter(&self, head: Head) -> impl Iterator<Item = Qid> + '_ {
         core::iter::successors(head.0, |&q| self.behind(q))
     }
 }

@@ -11,10 +11,10 @@
 use crate::elevators::ioprio::Ioprio;
 
 /// The weight of a process that never asked for another.
-pub(super) const USUAL_WEIGHT: i64 = 40;
+pub(crate) const USUAL_WEIGHT: i64 = 40;
 
 /// What a level weighs.
-pub(super) fn weight(ioprio: Ioprio) -> i64 {
+pub(crate) fn weight(ioprio: Ioprio) -> i64 {
     (8 - i64::from(ioprio.level)) * 10
 }
 

@@ -14,33 +14,33 @@ use crate::request::{Request, RequestId};
 use crate::time::{Instant, Jiffies};
 
 /// A moment of the kernel's tick. Signed, because some things happened long before the clock began.
-pub(super) type Jiffy = i64;
+pub(crate) type Jiffy = i64;
 
 /// So long ago that every term has passed since.
-pub(super) const LONG_AGO: Jiffy = i64::MIN / 4;
+pub(crate) const LONG_AGO: Jiffy = i64::MIN / 4;
 
 /// One call of the contract: its context, and the moment by both clocks.
-pub(super) struct Call<'c, 'a> {
-    pub(super) cx: &'c mut Cx<'a>,
+pub(crate) struct Call<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
     /// Nanoseconds.
-    pub(super) ns: u64,
+    pub(crate) ns: u64,
     /// Ticks.
-    pub(super) now: Jiffy,
+    pub(crate) now: Jiffy,
 }
 
 impl Call<'_, '_> {
-    pub(super) fn rq(&self, id: RequestId) -> &Request {
+    pub(crate) fn rq(&self, id: RequestId) -> &Request {
         self.cx.rq(id)
     }
 
-    pub(super) fn explain(&mut self, reason: Reason) {
+    pub(crate) fn explain(&mut self, reason: Reason) {
         self.cx.explain(reason);
     }
 }
 
 /// The tick, remembered: most calls fall into the one of the call before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     jiffies: Jiffies,
     tick: Jiffy,
     from: Instant,
@@ -48,11 +48,11 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new(hz: u32) -> Clock {
+    pub(crate) fn new(hz: u32) -> Clock {
         Clock { jiffies: Jiffies::new(hz), tick: 0, from: Instant::ZERO, until: Instant::ZERO }
     }
 
-    pub(super) fn tick(&mut self, now: Instant) -> Jiffy {
+    pub(crate) fn tick(&mut self, now: Instant) -> Jiffy {
         if !(self.from..self.until).contains(&now) {
             let tick = self.jiffies.tick(now);
             (self.from, self.until) = (self.jiffies.instant(tick), self.jiffies.instant(tick + 1));
@@ -62,50 +62,50 @@ impl Clock {
     }
 
     /// The tick of the last call.
-    pub(super) fn latest(&self) -> Jiffy {
+    pub(crate) fn latest(&self) -> Jiffy {
         self.tick
     }
 
-    pub(super) fn jiffies(&self) -> Jiffies {
+    pub(crate) fn jiffies(&self) -> Jiffies {
         self.jiffies
     }
 }
 
 /// Terms \[ticks\].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     /// A second.
-    pub(super) second: Jiffy,
+    pub(crate) second: Jiffy,
     /// A queue served for longer than this is not merged any more.
-    pub(super) merging: Jiffy,
+    pub(crate) merging: Jiffy,
     /// The idle class is served at least this often.
-    pub(super) idle_class: Jiffy,
+    pub(crate) idle_class: Jiffy,
     /// How long soft real-time raising lasts without being renewed.
-    pub(super) soft_real_time: Jiffy,
+    pub(crate) soft_real_time: Jiffy,
     /// Who was idle for longer than this begins something new; also: who was split is watched as long.
-    pub(super) new_start: Jiffy,
+    pub(crate) new_start: Jiffy,
     /// Who was idle for longer than this leaves its burst.
-    pub(super) burst_forgotten: Jiffy,
+    pub(crate) burst_forgotten: Jiffy,
     /// The least time between two raises of write-back.
-    pub(super) write_back: Jiffy,
+    pub(crate) write_back: Jiffy,
     /// Queues made within this belong to one burst, or are likely to cooperate.
-    pub(super) burst: Jiffy,
+    pub(crate) burst: Jiffy,
     /// Queues made within this of each other may merge for good.
-    pub(super) stable: Jiffy,
+    pub(crate) stable: Jiffy,
     /// Who was split within this is no newcomer to a burst; also: the least time between two samples of injection.
-    pub(super) just_split: Jiffy,
+    pub(crate) just_split: Jiffy,
     /// A think time that changes within this of the last decrease does not reset injection.
-    pub(super) injection_settles: Jiffy,
+    pub(crate) injection_settles: Jiffy,
     /// Injection is tried anew after this.
-    pub(super) injection_forgotten: Jiffy,
+    pub(crate) injection_forgotten: Jiffy,
     /// Interactive raising on the reference disk: rotating, other.
-    pub(super) interactive: [Jiffy; 2],
+    pub(crate) interactive: [Jiffy; 2],
     /// The bounds of interactive raising.
-    pub(super) interactive_bounds: [Jiffy; 2],
+    pub(crate) interactive_bounds: [Jiffy; 2],
 }
 
 impl Terms {
-    pub(super) fn new(hz: u32) -> Terms {
+    pub(crate) fn new(hz: u32) -> Terms {
         let hz = Jiffy::from(hz);
         let ms = |ms: Jiffy| (ms * hz + 999) / 1000;
         Terms {

@@ -4,17 +4,15 @@
 
 #![doc(alias = "iosched")]
 
-use super::Bfq;
 use crate::kernel::{Kernel, Kernels};
 use crate::time::{Jiffies, Span};
 use crate::tunables;
-use crate::tunables::{Knob, KnobError, Tunables};
 
-pub(super) const V6_1: Kernel = Kernel::new(6, 1, 0);
+pub(crate) const V6_1: Kernel = Kernel::new(6, 1, 0);
 const MS: i64 = 1_000_000;
 const INT_MAX: i64 = i32::MAX as i64;
 /// Strict guarantees need at least this much idling.
-const STRICT_IDLE: Span = Span::from_ms(8);
+pub(crate) const STRICT_IDLE: Span = Span::from_ms(8);
 
 tunables! {
     /// BFQ's knobs.
@@ -48,43 +46,8 @@ tunables! {
 
 impl BfqTunables {
     /// A kernel's defaults; one is a division of HZ that rounds down.
-    pub(super) fn defaults(kernel: Kernel, hz: u32) -> BfqTunables {
+    pub(crate) fn defaults(kernel: Kernel, hz: u32) -> BfqTunables {
         let timeout_sync = Jiffies::new(hz).span(u64::from(hz / 8));
         BfqTunables { timeout_sync, ..BfqTunables::of(kernel) }
-    }
-}
-
-/// Writing a knob is an event even if the value stays.
-impl Tunables for Bfq {
-    fn knobs(&self) -> Vec<&'static Knob> {
-        self.knobs.knobs()
-    }
-
-    fn get(&self, name: &str) -> Option<i64> {
-        self.knobs.get(name)
-    }
-
-    fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError> {
-        let before = self.knobs;
-        self.knobs.set(name, raw)?;
-        match name {
-            "max_budget" => self.recompute_max_budget(),
-            "timeout_sync" if self.knobs.max_budget == 0 => self.recompute_max_budget(),
-            "strict_guarantees" if !before.strict_guarantees && self.knobs.strict_guarantees => {
-                self.knobs.slice_idle = self.knobs.slice_idle.max(STRICT_IDLE);
-            }
-            "low_latency" if before.low_latency && !self.knobs.low_latency => self.lower_all(),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-impl Bfq {
-    /// No queue is raised any more. MEMORY: kernels do this when `low_latency` is turned off.
-    fn lower_all(&mut self) {
-        let now = self.clock.latest();
-        let raised: Vec<_> = self.queues.iter().filter(|(_, queue)| queue.is_raised()).map(|(q, _)| q).collect();
-        raised.into_iter().for_each(|q| self.lower(now, q));
     }
 }

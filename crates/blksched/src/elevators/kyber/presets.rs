@@ -2,7 +2,7 @@
 
 use super::scheduler::Kyber;
 use super::tunables::{KyberTunables, V6_1};
-use crate::elevators::tags::{self, Tags};
+use crate::elevators::tags::Tags;
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
@@ -11,7 +11,7 @@ use crate::queue::{Plugging, Slots};
 const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
-    row: &[("tags", "all"), ("hz", "250")],
+    row: &[Tags::All.row(), ("hz", "250")],
     plugging: Plugging::LINUX_6,
     slots: Slots::LINUX_6_12,
     max_sectors: 2560,
@@ -25,7 +25,7 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: V6_1,
             source: "recordings of 6.1.192",
-            row: &[("tags", "per_word"), ("hz", "250")],
+            row: &[Tags::PerWord.row(), ("hz", "250")],
             slots: Slots::LINUX_6_1,
             ..LATEST
         },
@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     ],
     home: Home::Mainline,
     mechanisms: &[
-        tags::MECHANISM,
+        Tags::MECHANISM,
         Mechanism {
             name: "hz",
             doc: "the kernel's ticks per second: when latencies are looked at",
@@ -49,7 +49,7 @@ pub const ENTRY: Entry = Entry {
     knobs: KyberTunables::KNOBS,
     bound,
     build: |choice: &Choice| {
-        let tags = Tags::of(choice.variant("tags"));
+        let tags: Tags = choice.way();
         Box::new(Kyber::new(KyberTunables::of(choice.kernel()), choice.hz(), tags))
     },
 };

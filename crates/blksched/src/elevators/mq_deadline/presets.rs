@@ -4,7 +4,7 @@ use super::at_head::AtHead;
 use super::onward::Onward;
 use super::scheduler::{MqDeadline, Rules};
 use super::tunables::{MqDeadlineTunables, V6_1};
-use crate::elevators::tags::{self, Tags};
+use crate::elevators::tags::Tags;
 use crate::entry::{Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
@@ -13,7 +13,7 @@ use crate::queue::{Plugging, Slots};
 const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
-    row: &[("onward", "place"), ("at_head", "queue"), ("tags", "all"), ("hz", "250")],
+    row: &[("onward", "place"), ("at_head", "queue"), Tags::All.row(), ("hz", "250")],
     plugging: Plugging::LINUX_6,
     slots: Slots::LINUX_6_12,
     max_sectors: 2560,
@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: V6_1,
             source: "recordings of 6.1.192",
-            row: &[("onward", "request"), ("at_head", "class"), ("tags", "per_word"), ("hz", "250")],
+            row: &[("onward", "request"), ("at_head", "class"), Tags::PerWord.row(), ("hz", "250")],
             slots: Slots::LINUX_6_1,
             ..LATEST
         },
@@ -62,7 +62,7 @@ pub const ENTRY: Entry = Entry {
                 Variant { name: "queue", doc: "ahead of ageing and classes: 6.12 and later" },
             ],
         },
-        tags::MECHANISM,
+        Tags::MECHANISM,
         Mechanism {
             name: "hz",
             doc: "the kernel's ticks per second: what expiry times are rounded to",
@@ -80,7 +80,7 @@ pub const ENTRY: Entry = Entry {
         let rules = Rules {
             onward: Onward::of(choice.variant("onward")),
             at_head: AtHead::of(choice.variant("at_head")),
-            tags: Tags::of(choice.variant("tags")),
+            tags: choice.way(),
         };
         Box::new(MqDeadline::new(MqDeadlineTunables::of(choice.kernel()), choice.hz(), rules))
     },

@@ -46,6 +46,7 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
     let close = (close, Preempt::Close);
     match rule {
         Preemption::Close | Preemption::CloseOnce => {
+            // Until 2.6.32 this is asked first, so even the idle class takes the disk from a turn that is over.
             if slice_used {
                 return Some(Preempt::SliceUsed);
             }
@@ -61,6 +62,7 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if active.is_idle_class() {
                 return Some(Preempt::IdleClass);
             }
+            // Until 2.6.32 nobody asked this, and any sync request took the disk from real-time write-back.
             if active.is_real_time() && !new.is_real_time() {
                 return None;
             }
@@ -68,6 +70,7 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if rule == Preemption::ClassFirst {
                 return first(&[sync, used, fellow, metadata, real_time, close]);
             }
+            // 4.20: unless that write-back has to go (`must_dispatch`).
             if sync_over_async && active.slice.duty == Duty::None {
                 return Some(Preempt::SyncOverAsync);
             }

@@ -156,6 +156,7 @@ impl Cfq {
         if self.queues[q].slice.idle == Idle::No {
             return Run::No;
         }
+        // A small request alone may still grow by what follows it; if others wait there is no time for that.
         let large = u64::from(cx.rq(rq).sectors) * 512 > SMALL_BYTES;
         if !large && self.service.busy() <= 1 {
             self.queues[q].slice.duty = Duty::MustDispatch;
@@ -163,6 +164,8 @@ impl Cfq {
         }
         self.cancel_timer(cx);
         match self.rules.while_idling {
+            // Until 2.6.32 the mark is made behind the run, when the request has gone already, and the queue still
+            // counts as waiting: the next look at the clock is skipped for nothing. Recordings show it, so it is kept.
             WhileIdling::MarkAfterRun => self.pending = Some(q),
             WhileIdling::MarkOrRun => self.queues[q].slice.idle = Idle::No,
         }

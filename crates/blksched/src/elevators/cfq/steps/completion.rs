@@ -20,6 +20,7 @@ use crate::request::{RequestId, Waiter};
 impl Cfq {
     pub(in crate::elevators::cfq) fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let (q, waiter) = (self.rows[rq].queue, cx.rq(rq).waiter);
+        // Counts this request still: the watch asks how many the disk had at once.
         self.watch_depth();
         self.in_driver[waiter] -= 1;
         let queue = &mut self.queues[q];
@@ -33,6 +34,7 @@ impl Cfq {
         if self.active == Some(q) {
             self.active_completed(cx, q, rq);
         }
+        // Without requests in the driver nothing else would call again, though queues may wait.
         if self.in_driver.sync + self.in_driver.async_ == 0 {
             self.wish_run();
         }

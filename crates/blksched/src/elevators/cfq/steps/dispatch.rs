@@ -175,6 +175,8 @@ impl Cfq {
         self.queued -= 1;
         if queue.is_empty() {
             match self.rules.trees {
+                // Until 2.6.32 a queue leaves its tree the moment that nothing of it is queued, even while it is served;
+                // since 2.6.33 when its turn ends.
                 Trees::Single => self.leave(q),
                 Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
             }

@@ -86,6 +86,7 @@ impl Cfq {
         if process.gone {
             return Err(NotIdled::Gone);
         }
+        // Unsigned, as in the kernel: of a slice that is over so much seems left that the disk idles all the same.
         let left = queue.slice.left_unsigned(self.now(cx));
         if self.rules.idling != Idling::UnlessSeeky && process.pauses.believed().is_some_and(|think| left < think) {
             return Err(NotIdled::SliceTooShort);

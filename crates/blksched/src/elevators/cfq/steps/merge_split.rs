@@ -34,6 +34,7 @@ impl Cfq {
         if here == 0 || there == 0 {
             return;
         }
+        // The smaller moves: each process of it has to change over at a request of its own.
         let (from, into, moving) = if there >= here { (q, end, here) } else { (end, q, there) };
         self.queues[from].joins = Some(into);
         self.queues[into].held_by.processes += moving;
@@ -47,6 +48,7 @@ impl Cfq {
         }
         let mut end = found;
         while let Some(next) = self.queues[end].joins {
+            // A circle of plans would never end.
             if next == q {
                 return None;
             }

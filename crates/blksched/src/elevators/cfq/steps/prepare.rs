@@ -66,7 +66,10 @@ impl Cfq {
         let present_group = process.group;
         if let Some(present) = async_ {
             let new = match self.rules.write_back {
+                // A quirk of 2.6.31 to 2.6.33, kept: where the new level has no queue yet, the present one becomes that
+                // level's too and keeps its own level, so two levels share it.
                 WriteBack::Moves => *self.groups[present_group].write_back(ioprio).get_or_insert(present),
+                // 4.20 looks up the queue of the priority that the process *had*: its write-back stays where it was.
                 WriteBack::LagsBehind => self.write_back_of(pid, group, old),
             };
             self.processes[pid].queues.async_ = Some(new);
@@ -82,6 +85,7 @@ impl Cfq {
             return;
         }
         process.group = group;
+        // Merges planned out of the queue stay counted for ever, as in the kernel: only the process's own part goes.
         if let Some(sync) = core::mem::take(&mut process.queues).sync {
             self.drop_process(cx, sync);
         }

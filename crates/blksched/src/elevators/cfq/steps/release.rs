@@ -51,6 +51,7 @@ impl Cfq {
         let process = &mut self.processes[pid];
         process.gone = true;
         let PerWaiter { sync, async_ } = core::mem::take(&mut process.queues);
+        // The write-back queue is shared, and its turn ends although others use it still: as in the kernel.
         for q in [async_, sync].into_iter().flatten() {
             if self.active == Some(q) {
                 self.expire(cx, Rest::Dropped, SliceEnd::Gone);

@@ -51,6 +51,7 @@ impl Cfq {
         }
         if entrance == InsertPosition::Front {
             return match self.rules.preemption {
+                // 2.6.31 puts it ahead of every key there can be; later kernels a second ahead of the first.
                 Preemption::Close => 0,
                 _ => {
                     let first = self.service.first_of(tree).map(|first| clock.stored(self.service.key(first)));
@@ -61,6 +62,7 @@ impl Cfq {
         let key = now.wrapping_add(self.slice_offset(q));
         let residual = core::mem::take(&mut self.queues[q].slice.residual);
         match self.rules.residual {
+            // The wrong sign of 2.6.31: whoever gave time back waits the longer. 2.6.32 put it right.
             Residual::Added => key.wrapping_add(residual),
             Residual::Subtracted | Residual::Whole => key.wrapping_sub(residual),
         }
@@ -74,8 +76,11 @@ impl Cfq {
         let others = i64::from(self.service.in_group(queue.group)) - 1;
         match self.rules.trees {
             Trees::Single => {
+                // Until 2.6.32 the queue that joins is counted; 2.6.33 does not, so the first one's offset is negative.
                 let others = others + i64::from(queue.served_in.is_none());
                 let jiffy = self.jiffy as i64;
+                // Unsigned and 32 bits wide, as in the kernel: if async slices are longer than sync ones, the negative
+                // offset becomes 2³² ticks less a few, and write-back waits for everybody. 2.6.33 signs it.
                 i64::from((others as u32).wrapping_mul((gap / jiffy) as u32)) * jiffy
             }
             _ => others.wrapping_mul(gap),

@@ -42,6 +42,7 @@ impl Cfq {
         if self.queues[q].slice.idle == Idle::WaitsForRequest {
             self.cancel_timer(cx);
         }
+        // Ahead of everything that changes the queue: a mark looks at the turn as it was (2.6.33).
         self.mark_split(q);
         let queue = &mut self.queues[q];
         queue.slice.end();
@@ -51,6 +52,7 @@ impl Cfq {
         }
         self.pay(cx, q);
         self.save_workload(cx, q);
+        // An empty queue has no place to keep; what it had too much of, or left, is in its residual.
         if self.queues[q].is_empty() {
             self.leave(q);
         } else {

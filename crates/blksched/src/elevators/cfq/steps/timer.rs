@@ -30,6 +30,7 @@ impl Cfq {
             if queue.slice.is_used(now) {
                 self.expire(cx, Rest::Dropped, SliceEnd::Used);
             } else if self.service.busy() == 0 {
+                // Nobody is left to run for. The queue still counts as waiting, as in the kernel.
                 return Run::No;
             } else if queue.is_empty() {
                 self.queues[a].window.depth = QueueDepth::Shallow;

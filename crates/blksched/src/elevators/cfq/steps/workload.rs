@@ -65,6 +65,7 @@ impl Cfq {
             && self.service.count(tree) > 0
             && !self.workload.is_over(now);
         if rank == IoprioClass::Idle {
+            // The idle class has one tree, and a tick of it at a time: whoever else comes goes first at once.
             self.workload.expires = now.wrapping_add(self.jiffy);
         } else if !goes_on {
             self.next_kind(cx, now);

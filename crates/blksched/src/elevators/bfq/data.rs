@@ -1,0 +1,165 @@
+//! BFQ's state: what its mechanisms share, and the invariants between them.
+//!
+//! **In the kernel** `bfq_data`.
+
+#![doc(alias = "bfq_data")]
+
+use crate::elevator::{Cx, Run};
+use crate::elevators::bfq::device::Device;
+use crate::elevators::bfq::hierarchy::Hierarchy;
+use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
+use crate::elevators::bfq::ids::{Cid, Qid, ROOT};
+use crate::elevators::bfq::links::Links;
+use crate::elevators::bfq::rules::Rules;
+use crate::elevators::bfq::state::burst::Burst;
+use crate::elevators::bfq::state::context::{Contexts, WriteBackOf};
+use crate::elevators::bfq::state::idling::Idling;
+use crate::elevators::bfq::state::injection::Sample;
+use crate::elevators::bfq::state::positions::Positions;
+use crate::elevators::bfq::state::queue::Queues;
+use crate::elevators::bfq::terms::{Call, Clock, Jiffy, Terms};
+use crate::elevators::bfq::tunables::BfqTunables;
+use crate::index::{Forest, List, Lists};
+use crate::request::{Sector, Table};
+use std::collections::BTreeMap;
+
+/// What is kept of each request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    pub(super) queue: Qid,
+    pub(super) context: Cid,
+    /// When it may go out of turn \[ns\].
+    pub(super) expires_ns: u64,
+}
+
+/// Budget fair queueing.
+#[derive(Debug)]
+pub struct Bfq {
+    pub(super) knobs: BfqTunables,
+    pub(super) rules: Rules,
+    pub(super) terms: Terms,
+    pub(super) clock: Clock,
+
+    pub(super) contexts: Contexts,
+    pub(super) queues: Queues,
+    /// The write-back queue of each group, class and level.
+    pub(super) write_back: BTreeMap<WriteBackOf, Qid>,
+    pub(super) rows: Table<Row>,
+    /// Each queue's requests by sector.
+    pub(super) sorted: Forest<Sector>,
+    /// Each queue's requests by age.
+    pub(super) fifos: Lists,
+    /// What the device handed back.
+    pub(super) handed_back: List,
+
+    pub(super) hierarchy: Hierarchy,
+    pub(super) device: Device,
+    pub(super) positions: Positions,
+    pub(super) woken_links: Links,
+    pub(super) burst: Burst,
+
+    /// Since when a queue is being served.
+    pub(super) turn_began_ns: u64,
+    pub(super) idling: Idling,
+    pub(super) sample: Sample,
+
+    /// Busy queues by class; may be wrong by class, never in sum.
+    pub(super) busy: [i64; 3],
+    pub(super) raised_busy: i64,
+    /// Requests in all queues.
+    pub(super) queued: u32,
+
+    /// Behind the last request of this turn that went to the device.
+    pub(super) served_position: Sector,
+    /// The queue whose request last came back.
+    pub(super) last_completed: Option<Qid>,
+}
+
+impl Bfq {
+    /// BFQ with these knobs, on a kernel with `hz` ticks per second.
+    pub(super) fn new(knobs: BfqTunables, rules: Rules, hz: u32) -> Bfq {
+        Bfq {
+            knobs,
+            rules,
+            terms: Terms::new(hz),
+            clock: Clock::new(hz),
+            contexts: Contexts::default(),
+            queues: Queues::default(),
+            write_back: BTreeMap::new(),
+            rows: Table::new(),
+            sorted: Forest::new(),
+            fifos: Lists::new(),
+            handed_back: List::new(),
+            hierarchy: Hierarchy::new(Terms::new(hz).idle_class),
+            device: Device::new(true),
+            positions: Positions::default(),
+            woken_links: Links::default(),
+            burst: Burst::new(),
+            turn_began_ns: 0,
+            idling: Idling::default(),
+            sample: Sample::default(),
+            busy: [0; 3],
+            raised_busy: 0,
+            queued: 0,
+            served_position: Sector(0),
+            last_completed: None,
+        }
+    }
+
+    /// The device is known now, and room is made for this many requests, within reason, and for the queues of a usual
+    /// load; more have room made for them when they come.
+    pub(super) fn meet_device(&mut self, call: &Call<'_, '_>) {
+        let rotational = call.cx.device().rotational;
+        self.device = Device::new(rotational);
+        self.hierarchy.levels[ROOT].idle_class_at = call.now;
+        let (requests, queues) = ((call.cx.device().nr_requests as usize).min(4096), 64);
+        self.contexts.reserve(queues);
+        self.queues.reserve(queues);
+        self.hierarchy.reserve(queues);
+        self.woken_links.reserve(queues);
+        self.burst.reserve(queues);
+        self.positions.reserve(queues);
+        self.rows.reserve(requests);
+        self.sorted.reserve(requests);
+        self.fifos.reserve(requests);
+        self.handed_back.reserve(requests);
+    }
+
+    /// One call of the contract begins.
+    pub(super) fn call<'c, 'a>(&mut self, cx: &'c mut Cx<'a>) -> Call<'c, 'a> {
+        let (ns, now) = (cx.now.as_ns(), self.clock.tick(cx.now));
+        Call { cx, ns, now }
+    }
+
+    pub(super) fn entity(&self, q: Qid) -> &Entity {
+        self.hierarchy.entity(q)
+    }
+
+    pub(super) fn entity_mut(&mut self, q: Qid) -> &mut Entity {
+        &mut self.hierarchy.entities[Node::queue(q)]
+    }
+
+    /// `slice_idle` \[ns\].
+    pub(super) fn slice_idle(&self) -> u64 {
+        self.knobs.slice_idle.as_ns()
+    }
+
+    pub(super) fn tick_ns(&self) -> u64 {
+        self.clock.jiffies().span(1).as_ns()
+    }
+
+    pub(super) fn timeout_ticks(&self) -> Jiffy {
+        self.clock.jiffies().ticks(self.knobs.timeout_sync) as Jiffy
+    }
+
+    /// What the device moves in `timeout_sync`, or the knob's, is the greatest budget from now on.
+    pub(super) fn recompute_max_budget(&mut self) {
+        let timeout_ms = self.timeout_ticks() as u64 * 1000 / u64::from(self.clock.jiffies().hz());
+        self.device.recompute_max_budget(i64::from(self.knobs.max_budget), timeout_ms);
+    }
+
+    /// Wish to be run, if there is anything to run for.
+    pub(super) fn wish_if_queued(&self) -> Run {
+        if self.queued > 0 { Run::Soon } else { Run::No }
+    }
+}

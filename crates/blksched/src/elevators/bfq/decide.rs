@@ -1,0 +1,6 @@
+//! BFQ's decisions, as pure functions of small views. Nothing here knows the elevator.
+
+pub(crate) mod feedback;
+pub(crate) mod pace;
+pub(crate) mod raising;
+pub(crate) mod select;

@@ -1,0 +1,61 @@
+//! A queue's next budget, by how its turn ended.
+//!
+//! **Rule** Used up → four times as much; out of time → twice; idled in vain → less by four least budgets; nothing left →
+//! what it used. Never more than the greatest.
+//! **Origin** docs/behaviour/elevators-6.1.md#b3.
+//! **In the kernel** `__bfq_bfqq_recalc_budget`.
+
+#![doc(alias = "__bfq_bfqq_recalc_budget")]
+
+use crate::elevators::bfq::state::turn_end::Why;
+
+/// What a queue's budget depends on after a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Feedback {
+    pub(crate) assigned: i64,
+    pub(crate) served: i64,
+    pub(crate) least: i64,
+    pub(crate) most: i64,
+    pub(crate) in_device: bool,
+}
+
+/// The next budget of a queue that somebody waits for.
+pub(crate) fn after(turn: Why, at: Feedback) -> i64 {
+    let Feedback { assigned, served, least, most, in_device } = at;
+    match turn {
+        Why::IdledInVain if in_device => (2 * assigned).min(most),
+        Why::IdledInVain if assigned > 5 * least => assigned - 4 * least,
+        Why::IdledInVain => least,
+        Why::OutOfTime | Why::Gone => (2 * assigned).min(most),
+        Why::OutOfBudget | Why::IdleClass => (4 * assigned).min(most),
+        Why::NothingQueued => served.max(least),
+        Why::Preempted(_) => assigned,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Feedback = Feedback { assigned: 4096, served: 1000, least: 512, most: 16_384, in_device: false };
+
+    #[test]
+    fn who_uses_its_budget_up_gets_four_times_as_much_within_the_greatest() {
+        assert_eq!(after(Why::OutOfBudget, AT), 16_384);
+        assert_eq!(after(Why::OutOfBudget, Feedback { assigned: 8192, ..AT }), 16_384);
+        assert_eq!(after(Why::OutOfTime, AT), 8192);
+    }
+
+    #[test]
+    fn who_is_idled_for_in_vain_gets_less_unless_the_disk_still_has_its_requests() {
+        assert_eq!(after(Why::IdledInVain, AT), 2048);
+        assert_eq!(after(Why::IdledInVain, Feedback { assigned: 2560, ..AT }), 512);
+        assert_eq!(after(Why::IdledInVain, Feedback { in_device: true, ..AT }), 8192);
+    }
+
+    #[test]
+    fn who_has_nothing_left_gets_what_it_used() {
+        assert_eq!(after(Why::NothingQueued, AT), 1000);
+        assert_eq!(after(Why::NothingQueued, Feedback { served: 8, ..AT }), 512);
+    }
+}

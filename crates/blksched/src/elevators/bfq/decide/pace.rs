@@ -1,0 +1,45 @@
+//! Was a queue slow in its turn?
+//!
+//! **Rule** A turn of less than 1 ms is too short to judge but by its seeks; one of more than 20 ms was slow if it moved
+//! less than half of the greatest budget.
+//! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
+//! **In the kernel** `bfq_bfqq_is_slow`.
+
+#![doc(alias = "bfq_bfqq_is_slow")]
+
+/// Shorter turns say nothing about speed \[µs\].
+pub(crate) const SHORTEST_US: i64 = 1000;
+
+/// What a turn too short to judge counts for: on a rotating disk, elsewhere \[ms\].
+pub(crate) const SHORT_MS: [i64; 2] = [8, 2];
+
+/// From here on it is not seeking that makes a queue slow, but slowness \[µs\].
+pub(crate) const LONG_US: i64 = 20_000;
+
+/// How a turn went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    pub(crate) is_slow: bool,
+    pub(crate) ms: i64,
+}
+
+pub(crate) fn pace(us: i64, seeks: bool, below_half: bool, rotational: bool) -> Pace {
+    if us < SHORTEST_US {
+        return Pace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] };
+    }
+    Pace { is_slow: if us > LONG_US { below_half } else { seeks }, ms: us / 1000 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_turn_is_slow_if_it_seeks_and_a_long_one_if_it_moved_little() {
+        assert_eq!(pace(999, true, false, true), Pace { is_slow: true, ms: 8 });
+        assert_eq!(pace(999, true, false, false), Pace { is_slow: true, ms: 2 });
+        assert_eq!(pace(20_000, false, true, true), Pace { is_slow: false, ms: 20 });
+        assert_eq!(pace(20_001, false, true, true), Pace { is_slow: true, ms: 20 });
+        assert_eq!(pace(-5, false, true, true), Pace { is_slow: false, ms: 8 });
+    }
+}

@@ -1,0 +1,105 @@
+//! What becomes of a queue's raising when it becomes busy, and how long interactive raising lasts.
+//!
+//! **Rule** [`on_awakening`]. The faster the disk, the shorter: as long as an application takes to start.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6.
+//! **In the kernel** `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`.
+
+#![doc(alias = "bfq_update_bfqq_wr_on_rq_arrival")]
+#![doc(alias = "bfq_wr_duration")]
+
+use crate::elevators::bfq::device::peak_rate::PeakRate;
+use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::terms::{Jiffy, LONG_AGO, Terms};
+
+/// What is known of a queue that becomes busy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Awakening {
+    pub(crate) now: Jiffy,
+    /// How long interactive raising lasts.
+    pub(crate) lasts: Jiffy,
+    pub(crate) in_large_burst: bool,
+    /// It was idle long enough to begin something new, and asks for no special weight.
+    pub(crate) interactive: bool,
+    pub(crate) soft_real_time: bool,
+    /// It may be raised if it is not.
+    pub(crate) deserves: bool,
+}
+
+/// What becomes of its raising.
+pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Raising {
+    let mut new = raising;
+    let soft_real_time = |new: &mut Raising| (new.kind, new.lasts) = (Kind::SoftRealTime, terms.soft_real_time);
+    if !raising.is_raised() {
+        if at.deserves && at.interactive {
+            new.served = 0;
+            new.make_interactive(at.lasts);
+        } else if at.deserves {
+            new.interactive_since = LONG_AGO;
+            soft_real_time(&mut new);
+        }
+    } else if at.interactive {
+        new.make_interactive(at.lasts);
+    } else if at.in_large_burst {
+        new.kind = Kind::None;
+    } else if at.soft_real_time {
+        if !raising.is_soft_real_time() {
+            new.interactive_since = raising.since;
+            soft_real_time(&mut new);
+        }
+        new.since = at.now;
+    }
+    new
+}
+
+/// How long interactive raising lasts on a disk of this speed: as long as the reference application took to load on the
+/// reference disk, in proportion.
+pub(crate) fn interactive_lasts(rate: &PeakRate, terms: &Terms) -> Jiffy {
+    let reference = terms.interactive[usize::from(!rate.is_rotational())];
+    let [least, most] = terms.interactive_bounds;
+    (rate.reference() as i64 * reference / rate.rate() as i64).clamp(least, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUIET: Awakening = Awakening {
+        now: 10_000,
+        lasts: 2000,
+        in_large_burst: false,
+        interactive: false,
+        soft_real_time: false,
+        deserves: false,
+    };
+
+    fn kind(from: Kind, at: Awakening) -> Kind {
+        let raising = Raising { kind: from, ..Raising::new(0) };
+        on_awakening(raising, at, &Terms::new(250)).kind
+    }
+
+    #[test]
+    fn who_starts_is_interactive_and_who_comes_in_time_soft_real_time() {
+        let starts = Awakening { interactive: true, deserves: true, ..QUIET };
+        let in_time = Awakening { soft_real_time: true, deserves: true, ..QUIET };
+        assert_eq!(kind(Kind::None, starts), Kind::Interactive);
+        assert_eq!(kind(Kind::None, in_time), Kind::SoftRealTime);
+        assert_eq!(kind(Kind::Interactive, in_time), Kind::SoftRealTime);
+        assert_eq!(kind(Kind::SoftRealTime, starts), Kind::Interactive);
+        assert_eq!(kind(Kind::None, QUIET), Kind::None);
+    }
+
+    #[test]
+    fn a_large_burst_ends_it_unless_something_new_begins() {
+        let burst = Awakening { in_large_burst: true, ..QUIET };
+        assert_eq!(kind(Kind::Interactive, burst), Kind::None);
+        assert_eq!(kind(Kind::Interactive, Awakening { interactive: true, ..burst }), Kind::Interactive);
+    }
+
+    #[test]
+    fn a_faster_disk_raises_for_a_shorter_time_within_bounds() {
+        let terms = Terms::new(1000);
+        let lasts = |rate| interactive_lasts(&PeakRate::measured(true, rate), &terms);
+        assert_eq!(lasts(14_000), 7000);
+        assert_eq!((lasts(28_000), lasts(1 << 20), lasts(1)), (3500, 3000, 25_000));
+    }
+}

@@ -1,0 +1,46 @@
+//! The greatest budget: what the device moves within `timeout_sync`.
+//!
+//! **Rule** Until enough budgets have been assigned the greatest is 16,384 sectors; what a new queue begins with, and the
+//! least, are parts of it.
+//! **Origin** docs/behaviour/elevators-6.1.md#b3 and #b13.
+//! **In the kernel** `bfq_max_budget`, `bfq_min_budget`, `bfq_calc_max_budget`, `budgets_assigned`, `bfq_default_max_budget`.
+
+#![doc(alias = "bfq_max_budget")]
+#![doc(alias = "bfq_min_budget")]
+#![doc(alias = "bfq_calc_max_budget")]
+#![doc(alias = "budgets_assigned")]
+#![doc(alias = "bfq_default_max_budget")]
+
+use crate::elevators::bfq::device::known::{DEFAULT_MAX, Device};
+
+/// This many budgets must have been assigned, in units of 1/256 that decay.
+const VALID: i64 = 194;
+
+impl Device {
+    pub(crate) fn budgets_are_valid(&self) -> bool {
+        self.budgets_assigned >= VALID
+    }
+
+    /// One more turn has begun.
+    pub(crate) fn count_budget(&mut self) {
+        self.budgets_assigned = (7 * self.budgets_assigned + 256) / 8;
+    }
+
+    pub(crate) fn usual_max_budget(&self) -> i64 {
+        if self.budgets_are_valid() { self.max_budget } else { DEFAULT_MAX }
+    }
+
+    /// What a new queue begins with.
+    pub(crate) fn first_budget(&self) -> i64 {
+        2 * self.usual_max_budget() / 3
+    }
+
+    pub(crate) fn min_budget(&self) -> i64 {
+        self.usual_max_budget() / 32
+    }
+
+    /// `knob`: what somebody has set \[sectors\], 0 for what the device moves in `timeout_ms`.
+    pub(crate) fn recompute_max_budget(&mut self, knob: i64, timeout_ms: u64) {
+        self.max_budget = if knob == 0 { self.rate.sectors_in_ms(timeout_ms) } else { knob };
+    }
+}

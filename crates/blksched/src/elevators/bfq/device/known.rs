@@ -1,0 +1,39 @@
+//! The device, as far as BFQ knows it.
+//!
+//! **In the kernel** the fields of `bfq_data` that are about the device: `hw_tag`, `tot_rq_in_driver`, `last_position`.
+
+#![doc(alias = "tot_rq_in_driver")]
+
+use super::ncq::Ncq;
+use super::peak_rate::PeakRate;
+use crate::request::Sector;
+
+/// The greatest budget until enough turns have been seen \[sectors\].
+pub(crate) const DEFAULT_MAX: i64 = 16_384;
+
+/// The device, as far as BFQ knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Device {
+    pub(crate) rate: PeakRate,
+    pub(crate) ncq: Ncq,
+    /// \[sectors\]
+    pub(crate) max_budget: i64,
+    pub(crate) budgets_assigned: i64,
+    /// Requests that it has.
+    pub(crate) in_device: u32,
+    /// Behind the last request that went to it.
+    pub(crate) last_position: Sector,
+}
+
+impl Device {
+    pub(crate) fn new(rotational: bool) -> Device {
+        Device {
+            rate: PeakRate::new(rotational),
+            ncq: Ncq::new(rotational),
+            max_budget: DEFAULT_MAX,
+            budgets_assigned: 0,
+            in_device: 0,
+            last_position: Sector(0),
+        }
+    }
+}

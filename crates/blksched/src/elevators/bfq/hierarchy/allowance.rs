@@ -1,0 +1,70 @@
+//! How many of a number of tags each entity may have.
+//!
+//! **Rule** From the top down, each group's part of what is left to the group above it, by weight; a higher class counts
+//! eight times as much as the next.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1.
+//! **In the kernel** `bfqq_request_over_limit`, `allocated`.
+
+#![doc(alias = "bfqq_request_over_limit")]
+#![doc(alias = "allocated")]
+
+use crate::elevators::bfq::hierarchy::Hierarchy;
+use crate::elevators::bfq::hierarchy::entity::{Node, Place};
+use crate::elevators::bfq::ids::Qid;
+
+/// `a / b` to the nearest whole number, half up.
+fn rounded(a: i64, b: i64) -> i64 {
+    (a + b / 2) / b
+}
+
+impl Hierarchy {
+    /// A queue, or a group that it is in, has as many requests on their way as its weight allows of `limit`.
+    pub(crate) fn has_its_share(&self, q: Qid, limit: i64) -> bool {
+        if self.path(q).any(|n| self.entities[n].place == Place::Out) {
+            return false;
+        }
+        self.left_for(Node::queue(q), limit).is_none()
+    }
+
+    /// What of `limit` the groups above leave to `n`, from the top down; `None` if one of them, or `n`, has all of its
+    /// part on the way.
+    pub(crate) fn left_for(&self, n: Node, limit: i64) -> Option<i64> {
+        let entity = &self.entities[n];
+        let limit = match self.group_above(entity.level) {
+            Some(group) => self.left_for(group, limit)?,
+            None => limit,
+        };
+        let classes = &self.levels[entity.level].classes;
+        let weights = match n.as_queue() {
+            // Higher classes weigh eight times as much.
+            Some(_) => classes[..=entity.class as usize].iter().fold(0, |sum, tree| 8 * sum + tree.weight),
+            None => classes[entity.class as usize].weight,
+        };
+        if weights == 0 {
+            return Some(limit);
+        }
+        let limit = rounded(limit * entity.weight, weights);
+        (entity.allocated < limit).then_some(limit)
+    }
+
+    /// A request of a queue exists, or no more: it counts for the queue and the groups that it is in at that moment.
+    pub(crate) fn count_allocated(&mut self, q: Qid, change: i64) {
+        let mut at = Some(Node::queue(q));
+        while let Some(n) = at {
+            let entity = &mut self.entities[n];
+            entity.allocated += change;
+            let level = entity.level;
+            at = self.group_above(level);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_rounded_to_the_nearest_and_a_half_up() {
+        assert_eq!([rounded(7, 2), rounded(10, 4), rounded(9, 4), rounded(1, 3)], [4, 3, 2, 0]);
+    }
+}

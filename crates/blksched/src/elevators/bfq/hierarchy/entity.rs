@@ -1,0 +1,248 @@
+//! What competes for service: a queue or a group, with its weight, its budget and its timestamps.
+//!
+//! **Rule** Service is counted in sectors. An entity with weight `w` that is to get `s` sectors from virtual time `S`
+//! on finishes at `F = S + s·2²²/w`, rounded down. Virtual times wrap, so they are compared by their difference.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5; Valente, Checconi, *High Throughput Disk Rules with Fair
+//! Bandwidth Distribution*, 2010.
+//! **In the kernel** `bfq_entity`, `bfq_sched_data`.
+
+#![doc(alias = "bfq_entity")]
+#![doc(alias = "bfq_sched_data")]
+
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::ioprio::IoprioClass;
+use crate::index::Summary;
+use core::cmp::Ordering;
+
+/// A moment of a service tree's virtual time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Virtual(pub(crate) u64);
+
+impl Ord for Virtual {
+    fn cmp(&self, other: &Virtual) -> Ordering {
+        (self.0.wrapping_sub(other.0) as i64).cmp(&0)
+    }
+}
+
+impl PartialOrd for Virtual {
+    fn partial_cmp(&self, other: &Virtual) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Virtual {
+    /// This moment, `sectors` of service at `weight` later.
+    pub(crate) fn after(self, sectors: i64, weight: i64) -> Virtual {
+        Virtual(self.0.wrapping_add(((sectors as u64) << 22) / (weight as u64)))
+    }
+
+    /// How far `earlier` lies back, a part of it.
+    pub(crate) fn part_since(self, earlier: Virtual, parts: i64) -> u64 {
+        self.0.wrapping_sub(earlier.0) / parts as u64
+    }
+
+    pub(crate) fn later_by(self, lag: u64) -> Virtual {
+        Virtual(self.0.wrapping_add(lag))
+    }
+}
+
+/// An entity's number: a queue's or a group's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Node(u32);
+
+impl Node {
+    pub(crate) fn queue(q: Qid) -> Node {
+        Node(2 * q)
+    }
+
+    pub(crate) fn group(level: usize) -> Node {
+        Node(2 * level as u32 + 1)
+    }
+
+    pub(crate) fn of(id: u32) -> Node {
+        Node(id)
+    }
+
+    pub(crate) fn id(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) fn as_queue(self) -> Option<Qid> {
+        self.0.is_multiple_of(2).then_some(self.0 / 2)
+    }
+
+    /// The level inside a group.
+    pub(crate) fn as_group(self) -> Option<usize> {
+        (!self.0.is_multiple_of(2)).then_some(self.0 as usize / 2)
+    }
+}
+
+/// Where an entity is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On no tree, and its weight counts nowhere.
+    #[default]
+    Out,
+    /// Waits for service.
+    Active,
+    /// Being served, or between two trees.
+    Served,
+    /// Wants no service, but has had more than its share and is remembered.
+    Idle,
+}
+
+/// One entity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entity {
+    /// The group that it is in: an index of levels.
+    pub(crate) level: usize,
+    pub(crate) place: Place,
+    pub(crate) start: Virtual,
+    pub(crate) finish: Virtual,
+    /// How much it may be served before others are asked again \[sectors\].
+    pub(crate) budget: i64,
+    /// How much of that it has had.
+    pub(crate) service: i64,
+    /// Requests that exist of it and of what is in it. One that went over to another group is subtracted there.
+    pub(crate) allocated: i64,
+    pub(crate) class: IoprioClass,
+    /// As it counts now, raised or not.
+    pub(crate) weight: i64,
+    /// How many times its own weight it counts while it is raised; 1: it is not.
+    pub(crate) times: i64,
+    /// Without raising.
+    pub(crate) own_weight: i64,
+    /// Class and weight that it takes the next time it enters a tree, if that is to be looked at.
+    pub(crate) wanted_class: IoprioClass,
+    pub(crate) wanted_weight: i64,
+    pub(crate) is_changing: bool,
+    /// The weight under which it is counted ([`Weights`](super::weights)).
+    pub(crate) counted: Option<i64>,
+    /// The level in which it counts as one that has something to do, here or in the device.
+    pub(crate) pending_in: Option<usize>,
+}
+
+impl Entity {
+    pub(crate) fn new(level: usize, class: IoprioClass, weight: i64) -> Entity {
+        Entity {
+            level,
+            place: Place::Out,
+            start: Virtual(0),
+            finish: Virtual(0),
+            budget: 0,
+            service: 0,
+            allocated: 0,
+            class,
+            weight,
+            times: 1,
+            own_weight: weight,
+            wanted_class: class,
+            wanted_weight: weight,
+            is_changing: true,
+            counted: None,
+            pending_in: None,
+        }
+    }
+
+    /// What is left of its budget.
+    pub(crate) fn left(&self) -> i64 {
+        self.budget - self.service
+    }
+
+    pub(crate) fn stamps(&self) -> Stamps {
+        Stamps { start: self.start, finish: self.finish }
+    }
+}
+
+/// The key of a service tree: trees are ordered by finish, and keep the earliest start of each subtree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamps {
+    pub(crate) start: Virtual,
+    pub(crate) finish: Virtual,
+}
+
+impl PartialEq for Stamps {
+    fn eq(&self, other: &Stamps) -> bool {
+        self.finish == other.finish
+    }
+}
+
+impl Eq for Stamps {}
+
+impl Ord for Stamps {
+    fn cmp(&self, other: &Stamps) -> Ordering {
+        self.finish.cmp(&other.finish)
+    }
+}
+
+impl PartialOrd for Stamps {
+    fn partial_cmp(&self, other: &Stamps) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The earliest start of a subtree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Earliest(pub(crate) Virtual);
+
+impl Summary<Stamps> for Earliest {
+    const KEPT: bool = true;
+
+    fn of(own: Stamps, below: [Option<Earliest>; 2]) -> Earliest {
+        let earliest = below.into_iter().flatten().map(|Earliest(start)| start).fold(own.start, Virtual::min);
+        Earliest(earliest)
+    }
+}
+
+/// Every entity, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entities(Vec<Entity>);
+
+impl Entities {
+    pub(crate) fn reserve(&mut self, queues: usize) {
+        self.0.reserve(2 * queues);
+    }
+
+    /// There is room for this one from now on.
+    pub(crate) fn make_room(&mut self, n: Node) {
+        if n.0 as usize >= self.0.len() {
+            self.0.resize(n.0 as usize + 1, Entity::new(0, IoprioClass::BestEffort, 1));
+        }
+    }
+
+    pub(crate) fn set(&mut self, n: Node, entity: Entity) {
+        self.make_room(n);
+        self[n] = entity;
+    }
+}
+
+impl core::ops::Index<Node> for Entities {
+    type Output = Entity;
+    fn index(&self, n: Node) -> &Entity {
+        &self.0[n.0 as usize]
+    }
+}
+
+impl core::ops::IndexMut<Node> for Entities {
+    fn index_mut(&mut self, n: Node) -> &mut Entity {
+        &mut self.0[n.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_time_wraps() {
+        let late = Virtual(u64::MAX - 5);
+        assert!(late < late.after(8, 40) && Virtual(3) > late);
+        assert_eq!(late.after(40, 40), Virtual((1 << 22) - 6));
+    }
+
+    #[test]
+    fn twice_the_weight_finishes_twice_as_fast() {
+        let start = Virtual(1000);
+        assert_eq!(start.after(160, 20).part_since(start, 2), start.after(160, 40).part_since(start, 1));
+    }
+}

@@ -1,0 +1,100 @@
+//! Groups: each is an entity among its siblings, and schedules what is in it by the same rules.
+//!
+//! **What for** A tenant gets the share that its weight says, however many processes it has, and its processes share
+//! that among themselves.
+//! **Rule** A group stands on its parent's tree of best effort with its weight, as long as anybody in it wants service.
+//! Classes, raising and levels of ionice count inside a group only; so do positions, write-back and who was made last.
+//! The processes of a group compete with its child groups as equals.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process
+//! ioprio and weight" and "Group rules"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 count
+//! as they are (a kernel refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is not looked at.
+//! **In the kernel** `bfq_group`, `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`.
+
+#![doc(alias = "bfq_group")]
+#![doc(alias = "bfq_bio_bfqg")]
+#![doc(alias = "bfq_pd_init")]
+#![doc(alias = "entity_is_group")]
+
+use crate::elevators::bfq::hierarchy::Hierarchy;
+use crate::elevators::bfq::hierarchy::entity::{Entity, Node, Place};
+use crate::elevators::bfq::hierarchy::service_tree::{Level, Life};
+use crate::elevators::bfq::ids::{Qid, ROOT};
+use crate::elevators::bfq::terms::LONG_AGO;
+use crate::elevators::ioprio::IoprioClass;
+use crate::group::Group;
+use crate::request::GroupId;
+
+impl Hierarchy {
+    /// A group is made, or its weight changes: it counts from the next time that the group enters its parent's tree.
+    /// `live`: every queue that there is.
+    pub(crate) fn group_changed(&mut self, id: GroupId, group: Group, live: impl Fn() -> Vec<Qid>) {
+        if id == GroupId::ROOT {
+            return;
+        }
+        let weight = i64::from(group.weight);
+        let Some(level) = self.level_by_group.get(id.0 as usize).copied().flatten() else {
+            let parent = self.level_of(group.parent);
+            return self.make_group(id, parent, weight, &live());
+        };
+        let entity = &mut self.entities[Node::group(level)];
+        if entity.wanted_weight != weight {
+            entity.wanted_weight = weight;
+            entity.is_changing = true;
+        }
+    }
+
+    pub(crate) fn make_group(&mut self, id: GroupId, parent: usize, weight: i64, live: &[Qid]) {
+        // Queues without requests stay with a group that is gone until their processes come again.
+        let kept = |level: usize| live.iter().any(|&q| self.entity(q).level == level);
+        let gone = (0..self.levels.len()).find(|&level| self.levels[level].life == Life::Gone && !kept(level));
+        let level = gone.unwrap_or(self.levels.len());
+        if level == self.levels.len() {
+            self.levels.push(Level::new(LONG_AGO, 0));
+        }
+        self.groups_made += 1;
+        self.levels[level] = Level::new(LONG_AGO, self.groups_made);
+        self.entities.set(Node::group(level), Entity::new(parent, IoprioClass::BestEffort, weight));
+        let index = id.0 as usize;
+        if index >= self.level_by_group.len() {
+            self.level_by_group.resize(index + 1, None);
+        }
+        self.level_by_group[index] = Some(level);
+    }
+
+    /// The level whose queues this group's are; the root's, if it is not known here.
+    pub(crate) fn level_of(&self, group: GroupId) -> usize {
+        self.level_by_group.get(group.0 as usize).copied().flatten().unwrap_or(ROOT)
+    }
+
+    /// The entity that a level is for those around it; the root is none.
+    pub(crate) fn group_above(&self, level: usize) -> Option<Node> {
+        (level != ROOT).then(|| Node::group(level))
+    }
+
+    /// An entity and the groups that it is in, nearest first.
+    pub(crate) fn path(&self, q: Qid) -> impl Iterator<Item = Node> + '_ {
+        core::iter::successors(Some(Node::queue(q)), |&n| self.group_above(self.entities[n].level))
+    }
+
+    pub(crate) fn same_group(&self, a: Qid, b: Qid) -> bool {
+        self.entity(a).level == self.entity(b).level
+    }
+
+    /// A group wants service exactly if somebody in it does; only who is next may be known wrongly (amendment A3).
+    pub(crate) fn check_levels(&self) {
+        for (level, at) in self.levels.iter().enumerate() {
+            let waits = at.waiting();
+            let stale = at.next.is_some() && at.next == at.in_service;
+            assert!(at.next.is_some() == (waits > 0) || stale, "level {level}: somebody is next if somebody waits");
+            assert!(at.classes.iter().all(|tree| tree.weight >= 0), "level {level} weighs less than nothing");
+            let Some(above) = self.group_above(level) else { continue };
+            let entity = &self.entities[above];
+            let served = self.levels[entity.level].in_service == Some(above);
+            match (at.in_service, waits) {
+                (Some(_), _) => assert!(served, "level {level} serves, but is not served"),
+                (None, 1..) => assert_eq!(entity.place, Place::Active, "level {level}"),
+                (None, 0) => assert!(matches!(entity.place, Place::Idle | Place::Out), "level {level}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The way up and the way down: what a change at a queue means for the groups that it is in, and who goes next from
+//! the root.
+//!
+//! **Rule** *Up* A queue that wants service is put into its tree, and each group above it into that group's, as long as
+//! the level below has news: nobody was next before, or the next one's budget is smaller. A queue that wants none takes
+//! the groups with it in which nobody is left; those above are put in again. *Down* At each level the next one is
+//! served. A queue leaves its tree for that, and so does a group in which one entity waits; a group with more stays
+//! where it is, and may be next once more.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, docs/behaviour/elevators-6.12-6.18.md#g5 and
+//! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs when wrong** After the way down the search for
+//! who is next stops at the first level without news. A level may then name the very group that it serves as the next
+//! one, and nobody preempts it: a kernel does so, and so does this.
+//! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
+
+#![doc(alias = "for_each_entity")]
+#![doc(alias = "bfq_update_next_in_service")]
+#![doc(alias = "bfq_update_parent_budget")]
+#![doc(alias = "bfq_get_next_queue")]
+
+use crate::elevators::bfq::hierarchy::Hierarchy;
+use crate::elevators::bfq::hierarchy::entity::Node;
+use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, News, Return, Service};
+use crate::elevators::bfq::ids::{Qid, ROOT};
+use crate::elevators::bfq::terms::Jiffy;
+
+impl Hierarchy {
+    /// A queue wants service, or its budget is another one now; and its groups with it.
+    pub(crate) fn activate_queue(&mut self, now: Jiffy, q: Qid, how: Return, service: Service) {
+        let served = self.in_service == Some(q);
+        let mut at = Some(Node::queue(q));
+        while let Some(n) = at {
+            self.activate(n, how);
+            let level = self.entities[n].level;
+            if self.update_next(now, level, Some(n), service) == News::None && !served {
+                return;
+            }
+            at = self.group_above(level);
+        }
+    }
+
+    /// A queue wants no service any more.
+    pub(crate) fn deactivate_queue(&mut self, now: Jiffy, q: Qid, afterwards: Afterwards, service: Service) {
+        let (mut n, mut afterwards) = (Node::queue(q), afterwards);
+        let survivor = loop {
+            if !self.deactivate(n, afterwards) {
+                return;
+            }
+            let level = self.entities[n].level;
+            if self.levels[level].next == Some(n) {
+                self.update_next(now, level, None, service);
+            }
+            let Some(above) = self.group_above(level) else { return };
+            if self.levels[level].next.is_some() || self.levels[level].in_service.is_some() {
+                break above;
+            }
+            (n, afterwards) = (above, Afterwards::Remembered);
+        };
+        let mut at = Some(survivor);
+        while let Some(n) = at {
+            self.requeue(n);
+            let level = self.entities[n].level;
+            if self.update_next(now, level, Some(n), service) == News::None && service != Service::Ends {
+                return;
+            }
+            at = self.group_above(level);
+        }
+    }
+
+    /// From the top down, whoever goes next is being served.
+    pub(crate) fn descend(&mut self, now: Jiffy) -> Option<Qid> {
+        let mut level = ROOT;
+        let q = loop {
+            let n = self.levels[level].next?;
+            self.levels[level].in_service = Some(n);
+            let below = n.as_group();
+            if below.is_none_or(|below| self.levels[below].waiting() == 1) {
+                self.extract(n);
+            }
+            match below {
+                Some(below) => level = below,
+                None => break n.as_queue(),
+            }
+        };
+        let mut at = Some(level);
+        while let Some(level) = at {
+            if self.update_next(now, level, None, Service::GoesOn) == News::None {
+                break;
+            }
+            at = self.group_above(level).map(|n| self.entities[n].level);
+        }
+        q
+    }
+
+    /// Nobody is being served any more in this level and those above it.
+    pub(crate) fn clear_service(&mut self, level: usize) {
+        let mut at = Some(level);
+        while let Some(level) = at {
+            self.levels[level].in_service = None;
+            at = self.group_above(level).map(|n| self.entities[n].level);
+        }
+    }
+
+    /// A turn is over: what the groups above have had in it counts no more.
+    pub(crate) fn clear_group_service(&mut self, level: usize) {
+        let mut at = self.group_above(level);
+        while let Some(n) = at {
+            self.entities[n].service = 0;
+            at = self.group_above(self.entities[n].level);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The hierarchy's state.
+//!
+//! **Rule** A queue that is on no tree any more is told ([`Hierarchy::left`]) instead of being let go here: who holds it
+//! otherwise is not known here.
+//! **In the kernel** `bfq_sched_data`, `bfq_group`.
+
+#![doc(alias = "bfq_sched_data")]
+
+use super::entity::{Entities, Entity, Node};
+use super::service_tree::{Level, Trees};
+use super::weights::Weights;
+use crate::elevators::bfq::ids::{Qid, ROOT};
+use crate::elevators::bfq::links::{Head, Links};
+use crate::elevators::bfq::terms::Jiffy;
+
+/// Queues in groups, and whose service is next.
+#[derive(Debug)]
+pub(crate) struct Hierarchy {
+    /// What stands on service trees.
+    pub(crate) entities: Entities,
+    /// The root's, and one per group.
+    pub(crate) levels: Vec<Level>,
+    pub(crate) level_by_group: Vec<Option<usize>>,
+    pub(crate) groups_made: u64,
+    /// Groups that were woken and are not yet at rest.
+    pub(crate) woken_groups: u32,
+    /// Groups with queues that have something to do.
+    pub(crate) pending_groups: u32,
+    pub(crate) trees: Trees,
+    /// Queues on trees of those that wait, newest first.
+    pub(crate) active: Head,
+    pub(crate) active_links: Links,
+    pub(crate) weights: Weights,
+    /// The queue being served.
+    pub(crate) in_service: Option<Qid>,
+    /// The idle class is served at least this often.
+    pub(crate) idle_class: Jiffy,
+    /// Queues that are on no tree any more and whose past is forgotten, until somebody asks.
+    pub(crate) left: Vec<Qid>,
+}
+
+impl Hierarchy {
+    pub(crate) fn new(idle_class: Jiffy) -> Hierarchy {
+        Hierarchy {
+            entities: Entities::default(),
+            levels: vec![Level::new(0, 0)],
+            level_by_group: vec![Some(ROOT)],
+            groups_made: 0,
+            woken_groups: 0,
+            pending_groups: 0,
+            trees: Trees::new(),
+            active: Head::default(),
+            active_links: Links::default(),
+            weights: Weights::default(),
+            in_service: None,
+            idle_class,
+            left: Vec::new(),
+        }
+    }
+
+    pub(crate) fn reserve(&mut self, queues: usize) {
+        self.entities.reserve(queues);
+        self.trees.reserve(2 * queues);
+        self.active_links.reserve(queues);
+        self.weights.reserve(queues);
+        self.left.reserve(queues);
+    }
+
+    pub(crate) fn entity(&self, q: Qid) -> &Entity {
+        &self.entities[Node::queue(q)]
+    }
+
+    /// The queues that wait for service, newest first.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = Qid> + '_ {
+        self.active_links.iter(self.active)
+    }
+}

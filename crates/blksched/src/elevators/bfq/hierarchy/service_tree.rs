@@ -1,0 +1,150 @@
+//! The service trees of B-WF2Q+: who of a class is served next.
+//!
+//! **What for** Each entity gets its share of the service, whatever the others do, and never waits for more than one
+//! budget of each of them.
+//! **Rule** Of the entities whose start has come (`S ≤ V`) the one that finishes first. The search goes down a
+//! red-black tree by finish, which keeps the earliest start of each subtree: left if somebody there has started, else
+//! it stops at the last started one that it met.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5; Bennett, Zhang, *Hierarchical Packet Fair Queueing Algorithms*, 1996;
+//! the augmented tree: Valente, *Extending WF2Q+ to support a dynamic traffic mix*, 2005. **Costs when wrong** The
+//! search does not always find the earliest finish: with nobody started in a left child's left subtree, it does not
+//! look into its right one. The result then depends on the tree's shape.
+//! **In the kernel** `bfq_service_tree`, `bfq_first_active_entity`, `bfq_update_vtime`, `min_start`,
+//! `bfq_lookup_next_entity`.
+
+#![doc(alias = "bfq_service_tree")]
+#![doc(alias = "bfq_first_active_entity")]
+#![doc(alias = "bfq_update_vtime")]
+#![doc(alias = "min_start")]
+#![doc(alias = "bfq_lookup_next_entity")]
+
+use crate::elevators::bfq::hierarchy::entity::{Earliest, Node, Stamps, Virtual};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::terms::Jiffy;
+use crate::index::{Forest, Root};
+
+/// The nodes of all service trees.
+pub(crate) type Trees = Forest<Stamps, Earliest>;
+
+/// The entities of one class in one group.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ServiceTree {
+    /// Those that wait for service, by finish.
+    pub(crate) active: Root,
+    /// Those that want none now, but have finished ahead of the others.
+    pub(crate) idle: Root,
+    /// The one of those that counts as the last to finish.
+    pub(crate) last_idle: Option<u32>,
+    /// Virtual time: what each unit of weight has been served.
+    pub(crate) time: Virtual,
+    /// The weights of all of them and of the one being served.
+    pub(crate) weight: i64,
+}
+
+/// What competes inside one group, or at the top.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    /// By class.
+    pub(crate) classes: [ServiceTree; 3],
+    /// Who is being served.
+    pub(crate) in_service: Option<Node>,
+    /// Who will be, as far as known.
+    pub(crate) next: Option<Node>,
+    /// When the idle class was last looked at.
+    pub(crate) idle_class_at: Jiffy,
+    /// Its queues that are busy or have requests in the device, groups below not counted.
+    pub(crate) pending: u32,
+    /// Its group was woken and is not yet at rest.
+    pub(crate) woken: bool,
+    /// The queue made last in it.
+    pub(crate) last_made: Option<Qid>,
+    /// No other group has had this one.
+    pub(crate) serial: u64,
+    pub(crate) life: Life,
+}
+
+/// Does a level's group exist?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Exists,
+    Gone,
+}
+
+impl Level {
+    pub(crate) fn new(idle_class_at: Jiffy, serial: u64) -> Level {
+        Level {
+            classes: [ServiceTree::default(); 3],
+            in_service: None,
+            next: None,
+            idle_class_at,
+            pending: 0,
+            woken: false,
+            last_made: None,
+            serial,
+            life: Life::Exists,
+        }
+    }
+
+    /// How many wait for service in it.
+    pub(crate) fn waiting(&self) -> u32 {
+        self.classes.iter().map(|tree| tree.active.len()).sum()
+    }
+}
+
+/// The earliest start on a tree.
+pub(crate) fn earliest(trees: &Trees, tree: Root) -> Option<Virtual> {
+    tree.top().map(|top| trees.summary(top).0)
+}
+
+/// Who goes next at virtual time `now`.
+pub(crate) fn first_started(trees: &Trees, tree: Root, now: Virtual) -> Option<Node> {
+    let (mut at, mut found) = (tree.top(), None);
+    while let Some(id) = at {
+        if trees.key(id).start <= now {
+            found = Some(Node::of(id));
+        }
+        let [left, right] = trees.below(id);
+        if left.is_some_and(|left| trees.summary(left).0 <= now) {
+            at = left;
+        } else if found.is_some() {
+            break;
+        } else {
+            at = right;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamps(start: u64, finish: u64) -> Stamps {
+        Stamps { start: Virtual(start), finish: Virtual(finish) }
+    }
+
+    #[test]
+    fn of_those_that_have_started_the_first_to_finish_goes() {
+        let (mut trees, mut tree) = (Trees::new(), Root::default());
+        for (id, (start, finish)) in [(0, 50), (9, 20), (0, 30)].into_iter().enumerate() {
+            trees.insert(&mut tree, 2 * id as u32, stamps(start, finish));
+        }
+        assert_eq!(first_started(&trees, tree, Virtual(5)), Some(Node::queue(2)));
+        assert_eq!(first_started(&trees, tree, Virtual(9)), Some(Node::queue(1)));
+        assert_eq!(earliest(&trees, tree), Some(Virtual(0)));
+    }
+
+    #[test]
+    fn the_search_does_not_look_to_the_right_of_a_child_that_has_not_started() {
+        let (mut trees, mut tree) = (Trees::new(), Root::default());
+        // 3 on top, 1 and 5 below it, 0 and 2 below 1.
+        for id in [3, 1, 5, 0, 2] {
+            let start = if matches!(id, 2 | 3) { 0 } else { 100 };
+            trees.insert(&mut tree, 2 * id, stamps(start, u64::from(id)));
+        }
+        assert_eq!(tree.top(), Some(6));
+        // 2 has started and would finish earlier.
+        assert_eq!(first_started(&trees, tree, Virtual(0)), Some(Node::queue(3)));
+        assert_eq!(first_started(&trees, tree, Virtual(100)), Some(Node::queue(0)));
+    }
+}

@@ -1,0 +1,310 @@
+//! B-WF2Q+: entities enter and leave service trees, virtual time passes as they are served.
+//!
+//! **Rule** Who comes to an idle tree starts now (`S = V`), unless it left with a finish still to come, which it then
+//! starts from; who is served again starts where its last service ended. One who ran empty for a moment and was waited
+//! for may start in the past, by as much as its weight was raised. Virtual time passes by `2²²·sectors/weights`, and
+//! jumps to the earliest start when nobody else could go. When nobody is left, it falls back to the last finish of
+//! those that are remembered.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first
+//! counts as the last; when that one leaves, the one before it does, or nobody, though others are remembered still:
+//! then virtual time does not fall back (recording `bfq-6.1/h02-back-seek-0`).
+//! **In the kernel** `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`,
+//! `bfq_activate_requeue_entity`, `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
+
+#![doc(alias = "bfq_activate_entity")]
+#![doc(alias = "bfq_requeue_entity")]
+#![doc(alias = "__bfq_deactivate_entity")]
+#![doc(alias = "bfq_activate_requeue_entity")]
+#![doc(alias = "bfq_calc_finish")]
+#![doc(alias = "bfq_forget_entity")]
+#![doc(alias = "bfq_put_idle_entity")]
+#![doc(alias = "vtime")]
+
+use crate::elevators::bfq::hierarchy::Hierarchy;
+use crate::elevators::bfq::hierarchy::entity::{Node, Place};
+use crate::elevators::bfq::hierarchy::service_tree::{ServiceTree, earliest, first_started};
+use crate::elevators::bfq::terms::Jiffy;
+use crate::elevators::ioprio::IoprioClass;
+
+/// May an entity that re-enters a tree keep a finish time in the past?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Return {
+    /// It starts now.
+    Now,
+    /// It ran empty for a moment only.
+    WaitedFor,
+}
+
+/// What becomes of an entity that wants no service any more?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Afterwards {
+    /// What it has had too much of is remembered.
+    Remembered,
+    Forgotten,
+}
+
+/// What a change in a level means for the group above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    None,
+    /// It wants service now, or needs less at a time.
+    ForParent,
+}
+
+/// Is the in-service entity being expired?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    GoesOn,
+    Ends,
+}
+
+impl Hierarchy {
+    pub(crate) fn tree_of(&mut self, n: Node) -> &mut ServiceTree {
+        let entity = &self.entities[n];
+        &mut self.levels[entity.level].classes[entity.class as usize]
+    }
+
+    /// Class and weight become what was asked for.
+    pub(crate) fn apply_priority(&mut self, n: Node, class_too: bool) {
+        if !self.entities[n].is_changing {
+            return;
+        }
+        let (old_class, old_weight) = (self.entities[n].class, self.entities[n].weight);
+        self.tree_of(n).weight -= old_weight;
+        let times = self.entities[n].times;
+        let entity = &mut self.entities[n];
+        entity.own_weight = entity.wanted_weight;
+        if class_too {
+            entity.class = entity.wanted_class;
+        }
+        entity.is_changing = entity.class != entity.wanted_class;
+        entity.weight = entity.own_weight * times;
+        let weight = entity.weight;
+        if let Some(q) = n.as_queue().filter(|_| weight != old_weight) {
+            self.stop_counting(q);
+            if times == 1 {
+                self.count_weight(q);
+            }
+        }
+        let tree = self.tree_of(n);
+        tree.weight += weight;
+        let now = tree.time;
+        if self.entities[n].class != old_class {
+            self.entities[n].start = now;
+        }
+    }
+
+    /// Into the tree of those that wait.
+    pub(crate) fn enqueue(&mut self, n: Node, back_shifted: bool) {
+        self.apply_priority(n, true);
+        let now = self.tree_of(n).time;
+        let times = self.entities[n].times;
+        let entity = &mut self.entities[n];
+        entity.finish = entity.start.after(entity.budget, entity.weight);
+        if back_shifted && now > entity.finish {
+            let lag = now.part_since(entity.finish, times);
+            (entity.start, entity.finish) = (entity.start.later_by(lag), entity.finish.later_by(lag));
+        }
+        entity.place = Place::Active;
+        let stamps = entity.stamps();
+        let tree = &mut self.levels[entity.level].classes[entity.class as usize];
+        self.trees.insert(&mut tree.active, n.id(), stamps);
+        if let Some(q) = n.as_queue() {
+            self.active_links.push_front(&mut self.active, q);
+        }
+    }
+
+    /// Out of the tree of those that wait.
+    pub(crate) fn extract(&mut self, n: Node) {
+        let entity = &mut self.entities[n];
+        entity.place = Place::Served;
+        let tree = &mut self.levels[entity.level].classes[entity.class as usize];
+        self.trees.remove(&mut tree.active, n.id());
+        if let Some(q) = n.as_queue() {
+            self.active_links.remove(&mut self.active, q);
+        }
+    }
+
+    /// It was on no tree of those that wait, and wants service.
+    pub(crate) fn activate_anew(&mut self, n: Node, how: Return) {
+        let now = self.tree_of(n).time;
+        let finish = self.entities[n].finish;
+        let back_shifted = how == Return::WaitedFor && now > finish;
+        let earliest = if back_shifted { finish } else { now };
+        if self.entities[n].place == Place::Idle {
+            self.leave_idle_tree(n);
+            self.entities[n].start = earliest.max(finish);
+        } else {
+            self.entities[n].start = earliest;
+            let weight = self.entities[n].weight;
+            self.tree_of(n).weight += weight;
+        }
+        self.entities[n].place = Place::Served;
+        self.wake_group(n);
+        self.enqueue(n, back_shifted);
+    }
+
+    /// It wants service, or its budget is another one now.
+    pub(crate) fn activate(&mut self, n: Node, how: Return) {
+        let entity = &self.entities[n];
+        if self.levels[entity.level].in_service == Some(n) || entity.place == Place::Active {
+            self.requeue(n);
+        } else {
+            self.activate_anew(n, how);
+        }
+    }
+
+    /// It is being served or waits already, and is put in anew. (One that is served may wait as well: a group with
+    /// others in it. What it has had stays on its account until the turn is over, amendment A1.)
+    pub(crate) fn requeue(&mut self, n: Node) {
+        let level = self.entities[n].level;
+        if self.entities[n].place == Place::Active {
+            self.extract(n);
+        }
+        if self.levels[level].in_service == Some(n) {
+            let entity = &mut self.entities[n];
+            entity.finish = entity.start.after(entity.service, entity.weight);
+            entity.start = entity.finish;
+        }
+        self.enqueue(n, false);
+    }
+
+    /// It wants no service any more. False if it wanted none.
+    pub(crate) fn deactivate(&mut self, n: Node, afterwards: Afterwards) -> bool {
+        let entity = &mut self.entities[n];
+        let level = entity.level;
+        let served = self.levels[level].in_service == Some(n);
+        if entity.place == Place::Out && !served {
+            return false;
+        }
+        entity.finish = entity.start.after(entity.service, entity.weight);
+        if served {
+            self.levels[level].in_service = None;
+        } else {
+            entity.service = 0;
+        }
+        match entity.place {
+            Place::Active => self.extract(n),
+            Place::Idle => self.leave_idle_tree(n),
+            Place::Out | Place::Served => {}
+        }
+        let now = self.tree_of(n).time;
+        if afterwards == Afterwards::Remembered && self.entities[n].finish > now {
+            self.enter_idle_tree(n);
+        } else {
+            self.forget_entity(n);
+        }
+        true
+    }
+
+    pub(crate) fn enter_idle_tree(&mut self, n: Node) {
+        let entity = &mut self.entities[n];
+        entity.place = Place::Idle;
+        let (stamps, tree) = (entity.stamps(), &mut self.levels[entity.level].classes[entity.class as usize]);
+        let later = |last: u32| stamps.finish > self.trees.key(last).finish;
+        if tree.last_idle.is_none_or(later) {
+            tree.last_idle = Some(n.id());
+        }
+        self.trees.insert(&mut tree.idle, n.id(), stamps);
+    }
+
+    pub(crate) fn leave_idle_tree(&mut self, n: Node) {
+        let entity = &mut self.entities[n];
+        let tree = &mut self.levels[entity.level].classes[entity.class as usize];
+        if tree.last_idle == Some(n.id()) {
+            tree.last_idle = self.trees.previous(n.id());
+        }
+        self.trees.remove(&mut tree.idle, n.id());
+    }
+
+    /// It wants no service, and its past is no longer of interest.
+    pub(crate) fn forget_idle_entity(&mut self, n: Node) {
+        self.leave_idle_tree(n);
+        self.forget_entity(n);
+    }
+
+    /// Its past is no longer of interest.
+    pub(crate) fn forget_entity(&mut self, n: Node) {
+        let weight = self.entities[n].weight;
+        self.tree_of(n).weight -= weight;
+        self.entities[n].place = Place::Out;
+        if let Some(q) = n.as_queue() {
+            self.left.push(q);
+        }
+    }
+
+    /// Virtual time has moved: one of those that want no service may be forgotten.
+    pub(crate) fn forget_idle(&mut self, level: usize, class: IoprioClass) {
+        let tree = &mut self.levels[level].classes[class as usize];
+        if let Some(last) = tree.last_idle.filter(|_| tree.active.is_empty()) {
+            tree.time = tree.time.min(self.trees.key(last).finish);
+        }
+        if let Some(first) = tree.idle.first()
+            && self.trees.key(first).finish <= tree.time
+        {
+            self.leave_idle_tree(Node::of(first));
+            self.forget_entity(Node::of(first));
+        }
+    }
+
+    /// Something changed in a level: who is next? The group's budget is that of whoever is.
+    pub(crate) fn update_next(&mut self, now: Jiffy, level: usize, new: Option<Node>, service: Service) -> News {
+        let old = self.levels[level].next;
+        let goes_first = |n: &Node| {
+            let entity = &self.entities[*n];
+            old.is_none_or(|next| {
+                let tree = &self.levels[level].classes[entity.class as usize];
+                let other = &self.entities[next];
+                entity.class == other.class && entity.start <= tree.time && entity.finish < other.finish
+            })
+        };
+        let next = match new.filter(|_| new != old).filter(goes_first) {
+            Some(new) => Some(new),
+            None => self.look_up_next(now, level, service),
+        };
+        self.levels[level].next = next;
+        let Some(next) = next else { return News::None };
+        let budget = self.entities[next].budget;
+        let shrinks = self.group_above(level).is_some_and(|above| {
+            let old = core::mem::replace(&mut self.entities[above].budget, budget);
+            old > budget
+        });
+        if old.is_none() || shrinks { News::ForParent } else { News::None }
+    }
+
+    /// Who of a group goes next: classes in their order, but the idle class now and then.
+    pub(crate) fn look_up_next(&mut self, now: Jiffy, level: usize, service: Service) -> Option<Node> {
+        let idle_class = self.idle_class;
+        let at = &mut self.levels[level];
+        let waits = |class: IoprioClass| !at.classes[class as usize].active.is_empty();
+        let mut class = IoprioClass::ALL.into_iter().find(|&class| waits(class));
+        if now > at.idle_class_at + idle_class {
+            if waits(IoprioClass::Idle) {
+                class = Some(IoprioClass::Idle);
+            }
+            at.idle_class_at = now;
+        }
+        let class = class?;
+        let tree = &mut at.classes[class as usize];
+        let time = tree.time.max(earliest(&self.trees, tree.active)?);
+        if (at.in_service.is_none() || service == Service::Ends) && time > tree.time {
+            tree.time = time;
+            self.forget_idle(level, class);
+        }
+        first_started(&self.trees, self.levels[level].classes[class as usize].active, time)
+    }
+
+    /// An entity, and every group that it is in, has had this many sectors.
+    pub(crate) fn serve_entity(&mut self, n: Node, sectors: i64) {
+        let mut at = Some(n);
+        while let Some(n) = at {
+            let entity = &mut self.entities[n];
+            entity.service += sectors;
+            let (level, class) = (entity.level, entity.class);
+            let tree = &mut self.levels[level].classes[class as usize];
+            tree.time = tree.time.after(sectors, tree.weight);
+            self.forget_idle(level, class);
+            at = self.group_above(level);
+        }
+    }
+}

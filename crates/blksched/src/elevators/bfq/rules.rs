@@ -1,0 +1,63 @@
+//! What differs between the eras of BFQ; each is described once, and can be switched by itself.
+//!
+//! The documentation of each is what `blksched list bfq` prints.
+
+use crate::elevators::tags::Tags;
+use crate::entry::{Mechanism, Variant};
+use crate::mechanism;
+use crate::mechanism::mechanisms;
+
+mechanism! {
+    /// whether groups share by weight
+    pub enum Grouping = "groups" {
+        /// all submitters stand side by side, as without CONFIG_BFQ_GROUP_IOSCHED
+        Off = "off",
+        /// by weight, as a hierarchy: distributions' kernels
+        On = "on",
+    }
+}
+
+mechanism! {
+    /// when groups compete, so that their shares need idling
+    pub enum Competition = "competition" {
+        /// as soon as one is busy, alone or not: 6.1
+        Woken = "woken",
+        /// when two, the root included, have something to do: 6.6 and later
+        TwoPending = "two_pending",
+    }
+}
+
+mechanism! {
+    /// since when a new queue has had nothing injected
+    pub enum Newcomer = "newcomer" {
+        /// for ever: its first request ends whatever is being measured: 6.1
+        StartsAnew = "starts_anew",
+        /// since it was made: 6.6 and later
+        IsNew = "is_new",
+    }
+}
+
+mechanisms! {
+    /// Everything that can be switched by itself.
+    pub(crate) struct Rules {
+        /// Whether groups are scheduled.
+        groups: Grouping;
+        /// When groups compete.
+        competition: Competition;
+        /// Since when a new queue has had nothing injected.
+        newcomer: Newcomer;
+        /// What a limit on tags counts.
+        tags: Tags;
+    }
+    also [HZ]
+}
+
+const HZ: Mechanism = Mechanism {
+    name: "hz",
+    doc: "the kernel's ticks per second",
+    variants: &[
+        Variant { name: "100", doc: "10 ms ticks: servers" },
+        Variant { name: "250", doc: "4 ms ticks: Debian" },
+        Variant { name: "1000", doc: "1 ms ticks: desktops" },
+    ],
+};

@@ -1,0 +1,89 @@
+//! A queue's beginning, and the burst that is on.
+//!
+//! **Rule** Queues made shortly after one another are a burst; from eight on it is large.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8.
+//! **In the kernel** `burst_list`, `burst_size`, `large_burst`, `last_ins_in_burst`, `in_large_burst`.
+
+#![doc(alias = "burst_list")]
+#![doc(alias = "burst_size")]
+#![doc(alias = "large_burst")]
+#![doc(alias = "last_ins_in_burst")]
+#![doc(alias = "in_large_burst")]
+
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::links::{Head, Links};
+use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
+use crate::request::Waiter;
+
+/// What is known of a queue's beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Birth {
+    pub(crate) made: Jiffy,
+    /// When its process got it back from a shared one.
+    pub(crate) split: Jiffy,
+    /// It has not had a request yet.
+    pub(crate) is_new: bool,
+    pub(crate) in_large_burst: bool,
+}
+
+impl Birth {
+    pub(crate) fn new(now: Jiffy, waiter: Waiter) -> Birth {
+        Birth { made: now, split: LONG_AGO, is_new: waiter == Waiter::Sync, in_large_burst: false }
+    }
+}
+
+/// The burst that is on, or was last.
+#[derive(Clone, Debug)]
+pub(crate) struct Burst {
+    pub(crate) is_large: bool,
+    /// Its queues, as long as it is not large.
+    pub(crate) members: Head,
+    pub(crate) links: Links,
+    /// How many queues it has had.
+    pub(crate) size: u32,
+    pub(crate) last_joined: Jiffy,
+}
+
+impl Burst {
+    pub(crate) fn new() -> Burst {
+        let links = Links::default();
+        Burst { is_large: false, members: Head::default(), links, size: 0, last_joined: LONG_AGO }
+    }
+
+    pub(crate) fn reserve(&mut self, queues: usize) {
+        self.links.reserve(queues);
+    }
+
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.size > 0
+    }
+
+    pub(crate) fn has(&self, q: Qid) -> bool {
+        self.links.contains(q)
+    }
+
+    pub(crate) fn join_again(&mut self, q: Qid) {
+        self.links.push_front(&mut self.members, q);
+    }
+
+    pub(crate) fn leave(&mut self, q: Qid) {
+        self.links.remove(&mut self.members, q);
+    }
+
+    /// A member that one process had is gone: it does not count.
+    pub(crate) fn uncount(&mut self) {
+        self.size = self.size.saturating_sub(1);
+    }
+
+    pub(crate) fn begin_anew(&mut self) {
+        self.is_large = false;
+        while let Some(q) = self.members.first() {
+            self.leave(q);
+        }
+        self.size = 0;
+    }
+}

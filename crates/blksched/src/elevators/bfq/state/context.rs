@@ -1,0 +1,151 @@
+//! What is known of a process.
+//!
+//! **Rule** A process that is gone is remembered until its last request is back. What it was like alone is kept while it
+//! shares a queue.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `bfq_io_cq`, `bfq_bfqq_save_state`, `bic_to_bfqq`.
+
+#![doc(alias = "bfq_io_cq")]
+#![doc(alias = "bfq_bfqq_save_state")]
+#![doc(alias = "bic_to_bfqq")]
+
+use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::priority::USUAL_WEIGHT;
+use crate::elevators::bfq::state::habits::Habits;
+use crate::elevators::bfq::state::injection::Injection;
+use crate::elevators::bfq::state::raising::Raising;
+use crate::elevators::bfq::terms::LONG_AGO;
+use crate::elevators::ioprio::Ioprio;
+use crate::request::{PerWaiter, Priority, SubmitterId, Waiter};
+use std::collections::BTreeMap;
+
+/// What a process was like alone, while it shares a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saved {
+    pub(crate) injection: Injection,
+    pub(crate) weight: i64,
+    pub(crate) habits: Habits,
+    pub(crate) in_large_burst: bool,
+    pub(crate) was_in_burst: bool,
+    pub(crate) raising: Raising,
+}
+
+impl Saved {
+    pub(crate) fn nothing() -> Saved {
+        Saved {
+            injection: Injection::default(),
+            weight: USUAL_WEIGHT,
+            habits: Habits {
+                thinks_shortly: false,
+                is_io_bound: false,
+                last_end_ns: 0,
+                ..Habits::new(0, Waiter::Sync)
+            },
+            in_large_burst: false,
+            was_in_burst: false,
+            raising: Raising { interactive_since: LONG_AGO, ..Raising::new(LONG_AGO) },
+        }
+    }
+}
+
+/// What is known of a process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    pub(crate) submitter: SubmitterId,
+    pub(crate) queues: PerWaiter<Option<Qid>>,
+    pub(crate) priority: Priority,
+    /// The group of its last bio.
+    pub(crate) group_serial: Option<u64>,
+    pub(crate) saved: Saved,
+    /// The queue that it may join for good.
+    pub(crate) stable_target: Option<Qid>,
+    pub(crate) is_merged_for_good: bool,
+    /// Prepared and not yet complete.
+    pub(crate) requests: u32,
+    /// It has exited; it is remembered until its last request is back.
+    pub(crate) is_gone: bool,
+}
+
+/// Every process, in slots that are reused.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contexts {
+    pub(crate) slots: Vec<Context>,
+    pub(crate) free: Vec<Cid>,
+    pub(crate) by_submitter: BTreeMap<SubmitterId, Cid>,
+    /// The one looked for last: most look-ups are for it again.
+    pub(crate) recent: Option<(SubmitterId, Cid)>,
+}
+
+impl Contexts {
+    pub(crate) fn reserve(&mut self, processes: usize) {
+        self.slots.reserve(processes);
+        self.free.reserve(processes);
+    }
+
+    pub(crate) fn find(&self, submitter: SubmitterId) -> Option<Cid> {
+        match self.recent {
+            Some((recent, context)) if recent == submitter => Some(context),
+            _ => self.by_submitter.get(&submitter).copied(),
+        }
+    }
+
+    /// Look for a process that is about to be looked for again.
+    pub(crate) fn find_often(&mut self, submitter: SubmitterId) -> Option<Cid> {
+        let found = self.find(submitter)?;
+        self.recent = Some((submitter, found));
+        Some(found)
+    }
+
+    pub(crate) fn meet(&mut self, submitter: SubmitterId) -> Cid {
+        if let Some(known) = self.find_often(submitter) {
+            self.slots[known as usize].is_gone = false;
+            return known;
+        }
+        let context = Context {
+            submitter,
+            queues: PerWaiter::default(),
+            priority: Priority::default(),
+            group_serial: None,
+            saved: Saved::nothing(),
+            stable_target: None,
+            is_merged_for_good: false,
+            requests: 0,
+            is_gone: false,
+        };
+        let id = match self.free.pop() {
+            Some(id) => id,
+            None => {
+                self.slots.push(context);
+                (self.slots.len() - 1) as Cid
+            }
+        };
+        self.slots[id as usize] = context;
+        self.by_submitter.insert(submitter, id);
+        id
+    }
+
+    /// A process that is gone is remembered only while it has requests.
+    pub(crate) fn forget_if_unused(&mut self, id: Cid) {
+        let Context { is_gone, requests, submitter, .. } = self[id];
+        if is_gone && requests == 0 && self.by_submitter.remove(&submitter).is_some() {
+            self.recent = None;
+            self.free.push(id);
+        }
+    }
+}
+
+impl core::ops::Index<Cid> for Contexts {
+    type Output = Context;
+    fn index(&self, id: Cid) -> &Context {
+        &self.slots[id as usize]
+    }
+}
+
+impl core::ops::IndexMut<Cid> for Contexts {
+    fn index_mut(&mut self, id: Cid) -> &mut Context {
+        &mut self.slots[id as usize]
+    }
+}
+
+/// Whose write-back a queue is.
+pub(crate) type WriteBackOf = (usize, Ioprio);

@@ -1,0 +1,128 @@
+//! A queue's habits: how long it thinks, whether it seeks, whether it keeps the disk busy.
+//!
+//! **Rule** *Think time*: from the moment nothing of it is left until its next request, no longer than two idle times
+//! each; short unless its mean is over half an idle time. *Seeks*: of the last 32 requests more than 19 began farther
+//! than 800 sectors from the end of the one before (and were small, if the disk does not rotate). *I/O-bound*: at least
+//! four fifths of the time it had something to do.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6. **Costs when wrong** every idle decision, and every merge
+//! of queues.
+//! **In the kernel** `bfq_update_io_thinktime`, `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`.
+
+#![doc(alias = "bfq_update_io_thinktime")]
+#![doc(alias = "has_short_ttime")]
+#![doc(alias = "seek_history")]
+#![doc(alias = "BFQQ_SEEKY")]
+#![doc(alias = "bfq_ttime")]
+
+use crate::estimate::ThinkTime;
+use crate::request::{Sector, Waiter};
+
+/// A jump over more than this is a seek \[sectors\].
+pub(crate) const SEEK: u64 = 800;
+
+/// Without an arm, large requests do not seek \[sectors\].
+pub(crate) const LARGE: u32 = 64;
+
+/// More of 32 than this, and the queue seeks.
+pub(crate) const SEEKY: u32 = 19;
+
+/// The window over which idle time is compared with the rest.
+pub(crate) const WINDOW_NS: u64 = 200_000_000;
+
+/// When a queue works and when it thinks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habits {
+    /// When a request of it last came back.
+    pub(crate) last_end_ns: u64,
+    pub(crate) think: ThinkTime,
+    /// It thinks shortly.
+    pub(crate) thinks_shortly: bool,
+    pub(crate) is_io_bound: bool,
+    pub(crate) window_from_ns: u64,
+    /// How long it had nothing to do since then.
+    pub(crate) idle_ns: u64,
+}
+
+impl Habits {
+    pub(crate) fn new(ns: u64, waiter: Waiter) -> Habits {
+        Habits {
+            // Ahead of now: the first think time is as long as can be.
+            last_end_ns: ns + 1,
+            think: ThinkTime::default(),
+            thinks_shortly: waiter == Waiter::Sync,
+            is_io_bound: true,
+            window_from_ns: ns,
+            idle_ns: 0,
+        }
+    }
+
+    /// A request has come; `ran_empty`: it had nothing to do until now.
+    pub(crate) fn watch(&mut self, ns: u64, ran_empty: bool, is_new: bool) {
+        let window = ns - self.window_from_ns;
+        if ran_empty {
+            self.idle_ns = self.idle_ns.wrapping_add(ns.wrapping_sub(self.last_end_ns));
+        }
+        if is_new {
+            return;
+        }
+        self.is_io_bound = self.idle_ns.wrapping_mul(5) <= window;
+        if window > WINDOW_NS {
+            self.window_from_ns = ns - window / 2;
+            self.idle_ns /= 2;
+        }
+    }
+}
+
+/// The last 32 requests, and where the last one ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seeks {
+    pub(crate) history: u32,
+    pub(crate) last_end: Sector,
+}
+
+impl Seeks {
+    pub(crate) fn new() -> Seeks {
+        Seeks { history: 1, last_end: Sector(0) }
+    }
+
+    pub(crate) fn is_seeky(self) -> bool {
+        self.history.count_ones() > SEEKY
+    }
+
+    pub(crate) fn is_totally_seeky(self) -> bool {
+        self.history == u32::MAX
+    }
+}
+
+/// Is it a seek from `last` to `start`? From nowhere it is none.
+pub(crate) fn seeks(last: Sector, start: Sector, sectors: u32, rotational: bool) -> bool {
+    last != Sector(0) && start.distance(last) > SEEK && (rotational || sectors < LARGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seek_is_far_and_without_an_arm_small_too() {
+        let far = |sectors, rotational| seeks(Sector(1), Sector(900), sectors, rotational);
+        assert!(far(64, true) && far(63, false) && !far(64, false));
+        assert!(!seeks(Sector(100), Sector(900), 8, true) && !seeks(Sector(0), Sector(900), 8, true));
+    }
+
+    #[test]
+    fn twenty_of_32_make_a_seeker() {
+        let history = |bits: u32| Seeks { history: (1 << bits) - 1, last_end: Sector(0) };
+        assert!(!history(19).is_seeky() && history(20).is_seeky() && !history(20).is_totally_seeky());
+    }
+
+    #[test]
+    fn who_thinks_a_quarter_of_the_time_is_not_io_bound() {
+        let mut habits = Habits::new(0, Waiter::Sync);
+        habits.last_end_ns = 0;
+        habits.watch(10_000_000, true, false);
+        assert!(!habits.is_io_bound);
+        habits.watch(60_000_000, false, false);
+        assert!(habits.is_io_bound);
+    }
+}

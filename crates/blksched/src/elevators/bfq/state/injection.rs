@@ -1,0 +1,109 @@
+//! How much may be injected while a queue has the disk, and what measurements say of it.
+//!
+//! **Rule** One more if a measured request took less than half as long again as alone, one less if more.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! **In the kernel** `inject_limit`, `last_serv_time_ns`, `decrease_time_jif`, `waited_rq`, `rqs_injected`.
+
+#![doc(alias = "inject_limit")]
+#![doc(alias = "last_serv_time_ns")]
+#![doc(alias = "decrease_time_jif")]
+#![doc(alias = "waited_rq")]
+#![doc(alias = "rqs_injected")]
+
+use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
+use crate::request::RequestId;
+
+/// How much may be injected while a queue has the disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Injection {
+    /// Requests in the device.
+    pub(crate) limit: u32,
+    /// How long its requests take when nothing is injected, if known; else 0.
+    pub(crate) alone_ns: u64,
+    /// When the limit last went down.
+    pub(crate) decreased: Jiffy,
+    /// The next request served is to be measured.
+    pub(crate) measures: bool,
+}
+
+impl Default for Injection {
+    fn default() -> Injection {
+        Injection { limit: 0, alone_ns: 0, decreased: LONG_AGO, measures: false }
+    }
+}
+
+/// The measurement that is on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sample {
+    /// When the request came.
+    pub(crate) from_ns: u64,
+    /// The request, once it is with the device.
+    pub(crate) request: Option<RequestId>,
+    /// Something was injected meanwhile.
+    pub(crate) injected: bool,
+}
+
+/// What a measurement says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub(crate) took_ns: u64,
+    pub(crate) injected: bool,
+    /// The device had nothing else.
+    pub(crate) was_alone: bool,
+    /// The most requests that the device has had of late.
+    pub(crate) most_in_device: u32,
+}
+
+impl Injection {
+    /// What was known of a process before it shared a queue.
+    pub(crate) fn restore(&mut self, saved: &Injection) {
+        *self = Injection { measures: self.measures, ..*saved };
+    }
+
+    /// True if the limit went down.
+    pub(crate) fn learn(&mut self, at: Measured) -> bool {
+        let old = self.limit;
+        let tolerable = (self.alone_ns * 3) >> 1;
+        let knows = self.alone_ns > 0;
+        let hurts = knows && at.injected && at.took_ns >= tolerable && old > 0;
+        if hurts {
+            self.limit -= 1;
+        } else if knows && at.injected && at.took_ns < tolerable && old <= at.most_in_device {
+            self.limit += 1;
+        }
+        if (!knows && at.was_alone) || at.took_ns < self.alone_ns {
+            if !knows {
+                self.limit = old.max(1);
+            }
+            self.alone_ns = at.took_ns;
+        } else if !at.injected && at.was_alone {
+            self.alone_ns = at.took_ns;
+        }
+        hurts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit_after(alone_ns: u64, took_ns: u64, injected: bool) -> u32 {
+        let mut injection = Injection { limit: 2, alone_ns, ..Injection::default() };
+        injection.learn(Measured { took_ns, injected, was_alone: false, most_in_device: 4 });
+        injection.limit
+    }
+
+    #[test]
+    fn what_hurts_is_done_less_and_what_does_not_more() {
+        assert_eq!(limit_after(1000, 1500, true), 1);
+        assert_eq!(limit_after(1000, 1499, true), 3);
+        assert_eq!(limit_after(1000, 9000, false), 2);
+    }
+
+    #[test]
+    fn the_first_measurement_alone_allows_one_request() {
+        let mut injection = Injection::default();
+        injection.learn(Measured { took_ns: 700, injected: false, was_alone: true, most_in_device: 1 });
+        assert_eq!((injection.limit, injection.alone_ns), (1, 700));
+    }
+}

@@ -1,0 +1,49 @@
+//! Why a turn ends, and up to when a queue had the disk.
+//!
+//! **Origin** docs/behaviour/elevators-6.1.md#b13.
+//! **In the kernel** `bfqq_expiration`, `BFQQE_TOO_IDLE`, `BFQQE_BUDGET_TIMEOUT`, `BFQQE_BUDGET_EXHAUSTED`, `BFQQE_NO_MORE_REQUESTS`, `BFQQE_PREEMPTED`.
+
+#![doc(alias = "bfqq_expiration")]
+#![doc(alias = "BFQQE_TOO_IDLE")]
+#![doc(alias = "BFQQE_BUDGET_TIMEOUT")]
+#![doc(alias = "BFQQE_BUDGET_EXHAUSTED")]
+#![doc(alias = "BFQQE_NO_MORE_REQUESTS")]
+#![doc(alias = "BFQQE_PREEMPTED")]
+
+use crate::explain::{Preempt, SliceEnd};
+
+/// Why a turn ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    IdledInVain,
+    OutOfTime,
+    OutOfBudget,
+    /// The idle class gets one request at a time while others wait; for the budget it counts as used up.
+    IdleClass,
+    NothingQueued,
+    Preempted(Preempt),
+    /// Its process is gone; for the budget it counts as out of time.
+    Gone,
+}
+
+impl Why {
+    pub(crate) fn in_words(self) -> SliceEnd {
+        match self {
+            Why::IdledInVain => SliceEnd::IdledInVain,
+            Why::OutOfTime => SliceEnd::Used,
+            Why::OutOfBudget => SliceEnd::BudgetUsed,
+            Why::IdleClass => SliceEnd::IdleClass,
+            Why::NothingQueued => SliceEnd::NothingQueued,
+            Why::Preempted(why) => SliceEnd::Preempted(why),
+            Why::Gone => SliceEnd::Gone,
+        }
+    }
+}
+
+/// Up to when a queue had the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    Now,
+    /// The idle time is not its fault.
+    IdlingBegan,
+}

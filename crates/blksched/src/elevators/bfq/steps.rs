@@ -1,0 +1,27 @@
+//! What the life of a request does, in its order: prepare, arrival, dispatch, completion, timer; and what these have in
+//! common.
+
+mod arrival;
+mod awaken;
+mod budget;
+mod burst;
+mod busy;
+mod completion;
+mod cooperator;
+mod device;
+mod expire;
+mod habits;
+mod idling;
+mod injection;
+mod limit;
+mod merge;
+mod moving;
+mod next_request;
+mod prepare;
+mod raising;
+mod release;
+mod select;
+mod service;
+mod split;
+mod symmetry;
+mod waker;

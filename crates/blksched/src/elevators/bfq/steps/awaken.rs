@@ -1,0 +1,159 @@
+//! A queue becomes busy, and stops being so.
+//!
+//! **Rule** Who comes back within three idle times keeps what was left of its budget and may preempt; else it begins
+//! with the budget that feedback assigned. Who begins something new, or came in time, is raised (file `raising`). It
+//! preempts the queue in service if it was waited for, is of a higher class or weight, or if nobody would idle for that
+//! one.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
+//! that changes in between makes them wrap.
+//! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`.
+
+#![doc(alias = "bfq_add_bfqq_busy")]
+#![doc(alias = "bfq_del_bfqq_busy")]
+#![doc(alias = "bfq_bfqq_handle_idle_busy_switch")]
+#![doc(alias = "busy_queues")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::decide::raising::{Awakening, on_awakening};
+use crate::elevators::bfq::hierarchy::entity::Node;
+use crate::elevators::bfq::ids::{Qid, ROOT};
+use crate::elevators::bfq::priority::USUAL_WEIGHT;
+use crate::elevators::bfq::state::raising::Kind;
+use crate::elevators::bfq::state::turn_end::{Until, Why};
+use crate::elevators::bfq::terms::Call;
+use crate::explain::{Preempt, Raised};
+
+/// Who comes back within this many idle times has been thinking.
+const IN_TIME: u64 = 3;
+
+/// A queue that was waited for has something to say about its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Came {
+    InTime,
+    Anew,
+}
+
+impl Bfq {
+    /// A request has come to a queue that had none; true if it was found to begin something new.
+    pub(in crate::elevators::bfq) fn awaken(&mut self, call: &mut Call<'_, '_>, q: Qid) -> bool {
+        let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q));
+        let at = self.look_at(call, q);
+        self.leave_old_burst(call, q);
+        let came = self.renew_budget(call, q, cost);
+        self.queues[q].birth.is_new = false;
+        if self.knobs.low_latency && call.now > self.queues[q].birth.split + self.terms.new_start {
+            self.raise(call, q, at);
+        }
+        let queue = &mut self.queues[q];
+        queue.turn.busy_since = call.now;
+        queue.turn.served = 0;
+        queue.raising.soft_is_open = false;
+        self.join_service_trees(call, q);
+        self.preempt(call, q, came);
+        at.interactive
+    }
+
+    fn look_at(&self, call: &Call<'_, '_>, q: Qid) -> Awakening {
+        let queue = &self.queues[q];
+        let in_large_burst = queue.birth.in_large_burst;
+        let usual = self.entity(q).wanted_weight == USUAL_WEIGHT;
+        let settled = !in_large_burst && queue.in_device == 0 && usual;
+        let interactive = settled && call.now > queue.turn.expires + self.terms.new_start;
+        let soft_real_time = settled && !queue.seeks.is_totally_seeky() && call.now > queue.raising.soft_from;
+        let merged_for_good = || {
+            let context = queue.next.map(|next| self.rows[next].context);
+            context.is_some_and(|context| self.contexts[context].is_merged_for_good)
+        };
+        let may_be_raised = queue.is_sync() && (queue.sharing.sole.is_some() || merged_for_good());
+        Awakening {
+            now: call.now,
+            lasts: self.interactive_lasts(),
+            in_large_burst,
+            interactive,
+            soft_real_time,
+            deserves: may_be_raised && (interactive || soft_real_time),
+        }
+    }
+
+    fn leave_old_burst(&mut self, call: &Call<'_, '_>, q: Qid) {
+        let queue = &mut self.queues[q];
+        let forgotten = call.now > queue.turn.expires + self.terms.burst_forgotten;
+        if !queue.birth.is_new && queue.in_device == 0 && forgotten {
+            queue.birth.in_large_burst = false;
+            self.burst.leave(q);
+        }
+    }
+
+    fn renew_budget(&mut self, call: &Call<'_, '_>, q: Qid, cost: i64) -> Came {
+        let within_ns = IN_TIME * self.slice_idle();
+        let queue = &mut self.queues[q];
+        let in_time = call.ns <= queue.habits.last_end_ns + within_ns;
+        let entity = &mut self.hierarchy.entities[Node::queue(q)];
+        let left = entity.left();
+        entity.service = 0;
+        // It was waited for and came in time: a new budget would let it have more than its share by pausing.
+        if queue.turn.keeps_budget && in_time && left > 0 {
+            entity.budget = left.min(queue.turn.assigned);
+            return Came::InTime;
+        }
+        queue.turn.keeps_budget = false;
+        entity.budget = queue.turn.assigned.max(cost);
+        Came::Anew
+    }
+
+    fn raise(&mut self, call: &mut Call<'_, '_>, q: Qid, at: Awakening) {
+        let old = self.queues[q].raising;
+        let new = on_awakening(old, at, &self.terms);
+        self.set_raising(q, new);
+        if !old.is_raised() && new.is_raised() {
+            let most = 2 * self.device.min_budget();
+            let entity = self.entity_mut(q);
+            entity.budget = entity.budget.min(most);
+        }
+        if new.kind == old.kind {
+            return;
+        }
+        self.entity_mut(q).is_changing = true;
+        match new.kind {
+            Kind::Interactive => self.say_raised(call, q, Raised::Interactive),
+            Kind::SoftRealTime => self.say_raised(call, q, Raised::SoftRealTime),
+            Kind::None => {
+                let owner = self.queues[q].owner;
+                call.explain(crate::Reason::RaisingEnded { owner, why: crate::RaisingEnd::LargeBurst });
+            }
+        }
+    }
+
+    fn preempt(&mut self, call: &mut Call<'_, '_>, q: Qid, came: Came) {
+        let Some(served) = self.hierarchy.in_service else { return };
+        let (new, old) = (self.entity(q), self.entity(served));
+        let times = |q: Qid| self.queues[q].raising.times();
+        let why = if came == Came::InTime && times(q) >= times(served) {
+            Preempt::WaitedFor
+        } else if new.class < old.class {
+            Preempt::HigherClass
+        } else if self.weighs_more(q, served) {
+            Preempt::Heavier
+        } else if !self.idling_is_better(served) {
+            Preempt::NotWorthIdling
+        } else {
+            return;
+        };
+        // A group that was left on its tree may be next again: then nobody preempts what is in it.
+        let root = &self.hierarchy.levels[ROOT];
+        if root.next != root.in_service {
+            self.expire(call, served, Why::Preempted(why), Until::Now);
+        }
+    }
+
+    /// By their own weights within a group, else by those of the groups that they are in directly, if in any.
+    fn weighs_more(&self, q: Qid, served: Qid) -> bool {
+        let siblings = self.hierarchy.same_group(q, served);
+        let weight = |q: Qid| {
+            let own = self.entity(q);
+            let group = self.hierarchy.group_above(own.level).filter(|_| !siblings);
+            group.map_or(own.weight, |group| self.hierarchy.entities[group].weight)
+        };
+        weight(q) > weight(served)
+    }
+}

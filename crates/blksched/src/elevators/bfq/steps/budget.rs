@@ -1,0 +1,98 @@
+//! Budgets: how much a queue may be served in one turn, what a request costs, and the feedback after a turn.
+//!
+//! **Rule** A request costs its sectors; write-back costs three times that while everybody has the same weight and
+//! nobody is raised. After a turn: used up → four times as much next time; out of time → twice; idled in vain → less by
+//! four least budgets; nothing left → what it used. Never more than the greatest budget: what the disk moves in
+//! `timeout_sync`, or the knob's.
+//! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
+//! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
+//! `bfq_calc_max_budget`.
+
+#![doc(alias = "bfq_updated_next_req")]
+#![doc(alias = "__bfq_bfqq_recalc_budget")]
+#![doc(alias = "bfq_serv_to_charge")]
+#![doc(alias = "max_budget")]
+#![doc(alias = "bfq_calc_max_budget")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::decide::feedback;
+use crate::elevators::bfq::decide::feedback::Feedback;
+use crate::elevators::bfq::hierarchy::entity::Node;
+use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::turn_end::Why;
+use crate::elevators::bfq::terms::Call;
+use crate::explain::Reason;
+use crate::request::{RequestId, Waiter};
+
+const WRITE_BACK_COSTS: i64 = 3;
+
+impl Bfq {
+    /// What serving a request costs its queue.
+    pub(in crate::elevators::bfq) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid) -> i64 {
+        let sectors = i64::from(call.rq(rq).sectors);
+        let queue = &self.queues[q];
+        let plain = queue.waiter == Waiter::Sync || queue.is_raised() || self.is_asymmetric(q);
+        // Three times only where all compete as equals, and never for a raised
+        // queue: as in the kernel.
+        if plain { sectors } else { WRITE_BACK_COSTS * sectors }
+    }
+
+    /// It has a next request, and that fits into what is left of its budget.
+    pub(in crate::elevators::bfq) fn has_room(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+        self.queues[q].next.is_some_and(|next| self.cost(call, next, q) <= self.entity(q).left())
+    }
+
+    /// A queue has had this many sectors.
+    pub(in crate::elevators::bfq) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
+        let queue = &mut self.queues[q];
+        if queue.turn.served == 0 {
+            queue.turn.first_served = call.now;
+        }
+        if queue.is_raised() {
+            queue.raising.served += sectors;
+        }
+        queue.turn.served += sectors;
+        self.hierarchy.serve_entity(Node::queue(q), sectors);
+        self.release_left();
+    }
+
+    /// After a turn: how much may it have next time?
+    pub(in crate::elevators::bfq) fn assign_budget(&mut self, call: &mut Call<'_, '_>, q: Qid, turn: Why) {
+        let (least, most) = (self.device.min_budget(), self.device.max_budget);
+        let queue = &self.queues[q];
+        let raised = queue.is_raised();
+        if queue.is_sync() && !raised && matches!(turn, Why::Preempted(_)) {
+            return;
+        }
+        let assigned = if raised { 2 * least } else { queue.turn.assigned };
+        let served = self.entity(q).service;
+        let at = Feedback { assigned, served, least, most, in_device: queue.in_device > 0 };
+        let mut budget = match (queue.is_sync(), raised) {
+            (true, false) => feedback::after(turn, at),
+            (true, true) => assigned,
+            (false, _) => most,
+        };
+        if self.device.budgets_are_valid() && self.knobs.max_budget == 0 {
+            budget = budget.min(most);
+        }
+        self.queues[q].turn.assigned = budget;
+        if let Some(next) = self.queues[q].next {
+            self.entity_mut(q).budget = budget.max(self.cost(call, next, q));
+        }
+        let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
+        call.explain(Reason::BudgetAssigned { owner, waiter, sectors: budget });
+    }
+
+    /// Its next request is another one: can it be paid for?
+    pub(in crate::elevators::bfq) fn fit_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let Some(next) = self.queues[q].next.filter(|_| self.hierarchy.in_service != Some(q)) else { return };
+        let cost = self.cost(call, next, q);
+        let entity = self.entity(q);
+        let budget = self.queues[q].turn.assigned.max(cost).max(entity.service);
+        if entity.budget != budget {
+            self.entity_mut(q).budget = budget;
+            self.activate_queue(call, q, Return::Now, Service::GoesOn);
+        }
+    }
+}

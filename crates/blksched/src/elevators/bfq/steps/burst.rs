@@ -1,0 +1,64 @@
+//! Large bursts: many queues made at once are one application's parallel start, or a service's, and nothing that
+//! somebody waits for on its own.
+//!
+//! **Rule** Queues made within 180 ms of each other are a burst; at the eighth it is a large one, and none of its
+//! queues is raised. Who was idle for 10 s leaves its burst.
+//! **Origin** docs/behaviour/elevators-6.1.md#b10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
+//! **Costs when wrong** a shell script's helpers are each served as if somebody waited for them.
+//! **In the kernel** `bfq_handle_burst`, `bfq_add_to_burst`, `large_burst`, `burst_list`, `in_large_burst`.
+
+#![doc(alias = "bfq_handle_burst")]
+#![doc(alias = "bfq_add_to_burst")]
+#![doc(alias = "large_burst")]
+#![doc(alias = "burst_list")]
+#![doc(alias = "in_large_burst")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::terms::Call;
+use crate::explain::Reason;
+
+/// This many queues are a large burst.
+const LARGE: u32 = 8;
+
+impl Bfq {
+    /// The first request of a new queue: does it belong to a burst?
+    pub(in crate::elevators::bfq) fn meet_burst(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let birth = self.queues[q].birth;
+        let is_known = self.burst.has(q) || birth.in_large_burst;
+        if is_known || birth.split + self.terms.just_split >= call.now {
+            return;
+        }
+        if call.now > self.burst.last_joined + self.terms.burst {
+            self.burst.begin_anew();
+            if self.busy_queues() == 0 {
+                self.burst.join_again(q);
+                self.burst.size = 1;
+            }
+        } else if self.burst.is_large {
+            self.mark_large(call, q);
+        } else {
+            self.burst.size += 1;
+            if self.burst.size == LARGE {
+                self.become_large(call, q);
+            } else {
+                self.burst.join_again(q);
+            }
+        }
+        self.burst.last_joined = call.now;
+    }
+
+    fn become_large(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        self.burst.is_large = true;
+        while let Some(member) = self.burst.members.first() {
+            self.burst.leave(member);
+            self.mark_large(call, member);
+        }
+        self.mark_large(call, q);
+    }
+
+    fn mark_large(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        self.queues[q].birth.in_large_burst = true;
+        call.explain(Reason::InLargeBurst { owner: self.queues[q].owner });
+    }
+}

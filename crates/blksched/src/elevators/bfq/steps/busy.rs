@@ -1,0 +1,51 @@
+//! A queue wants service, and wants none any more.
+//!
+//! **Origin** docs/behaviour/elevators-6.1.md#b5, "Busy count per class", with its trap: a class that changes in between
+//! makes the counts wrap.
+//! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `busy_queues`.
+
+#![doc(alias = "bfq_add_bfqq_busy")]
+#![doc(alias = "bfq_del_bfqq_busy")]
+#![doc(alias = "busy_queues")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::terms::Call;
+
+impl Bfq {
+    pub(in crate::elevators::bfq) fn busy_queues(&self) -> i64 {
+        self.busy.iter().sum()
+    }
+
+    /// It wants service from now on.
+    pub(in crate::elevators::bfq) fn join_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let kept = core::mem::take(&mut self.queues[q].turn.keeps_budget);
+        self.activate_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Service::GoesOn);
+        self.queues[q].busy = true;
+        let class = self.entity(q).class;
+        self.busy[class as usize] += 1;
+        self.hierarchy.begin_pending(q);
+        let queue = &self.queues[q];
+        if queue.is_raised() {
+            self.raised_busy += 1;
+        } else if queue.in_device == 0 {
+            self.hierarchy.count_weight(q);
+        }
+        self.was_woken(q);
+    }
+
+    /// It wants none any more.
+    pub(in crate::elevators::bfq) fn leave_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid, service: Service) {
+        self.queues[q].busy = false;
+        let class = self.entity(q).class;
+        // Of the class that it has now: one that changed while busy leaves a wrong count behind in both, as in the
+        // kernel. Only whether a count is 0, and the sum, are looked at.
+        self.busy[class as usize] -= 1;
+        self.raised_busy -= i64::from(self.queues[q].is_raised());
+        self.deactivate_queue(call, q, Afterwards::Remembered, service);
+        if self.queues[q].in_device == 0 {
+            self.come_to_rest(q);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A request comes back: what it says about the device and its queue, and whether the disk is left idle now.
+//!
+//! **Origin** docs/behaviour/elevators-6.1.md#b13.
+//! **In the kernel** `bfq_completed_request`, `bfq_finish_requeue_request`.
+
+#![doc(alias = "bfq_completed_request")]
+#![doc(alias = "bfq_finish_requeue_request")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::device::ncq::{Load, Ncq};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::raising::Kind;
+use crate::elevators::bfq::state::turn_end::{Until, Why};
+use crate::elevators::bfq::terms::Call;
+use crate::explain::Reason;
+use crate::request::RequestId;
+
+impl Bfq {
+    pub(in crate::elevators::bfq) fn completed(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
+        let q = self.rows[rq].queue;
+        self.end_sample(call, q, rq);
+        self.watch_device(call);
+        self.left_device(call, q);
+        self.queues[q].habits.last_end_ns = call.ns;
+        if self.device.rate.completed(call.ns) {
+            self.rate_changed(call);
+        }
+        let queue = &self.queues[q];
+        self.last_completed = (!queue.sharing.is_shared).then_some(q);
+        let is_quiet = queue.in_device == 0 && queue.is_empty();
+        if queue.raising.soft_is_open && is_quiet && queue.raising.kind != Kind::Interactive {
+            self.note_soft_real_time(call.now, q);
+        }
+        if self.hierarchy.in_service == Some(q) {
+            self.go_on_after(call, q);
+        }
+    }
+
+    fn watch_device(&mut self, call: &mut Call<'_, '_>) {
+        let too_few = |q: Qid| {
+            let queue = &self.queues[q];
+            let of_queue = queue.in_device + queue.sorted.len();
+            queue.habits.thinks_shortly && Ncq::too_few(self.device.in_device, of_queue)
+        };
+        let says_nothing = self.hierarchy.in_service.is_some_and(too_few);
+        let load = Load { in_device: self.device.in_device, queued: self.queued, says_nothing };
+        if let Some(queues) = self.device.ncq.completed(load) {
+            call.explain(Reason::DiskQueues { queues });
+        }
+    }
+
+    /// The device has one request of `q` less.
+    pub(in crate::elevators::bfq) fn left_device(&mut self, call: &Call<'_, '_>, q: Qid) {
+        self.device.in_device -= 1;
+        let queue = &mut self.queues[q];
+        queue.in_device -= 1;
+        if queue.in_device == 0 && !queue.busy {
+            queue.turn.expires = call.now;
+            self.come_to_rest(q);
+        }
+    }
+
+    /// A request of the queue in service has come back.
+    fn go_on_after(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let nothing_in_device = self.queues[q].in_device == 0;
+        if self.must_idle(q) {
+            if nothing_in_device {
+                self.begin_idling(call, q);
+            }
+        } else if self.may_expire(call, q) {
+            self.expire(call, q, Why::OutOfTime, Until::Now);
+        } else if self.queues[q].is_empty() && (nothing_in_device || !self.idling_is_better(q)) {
+            self.say_not_idled(call, q);
+            self.expire(call, q, Why::NothingQueued, Until::Now);
+        }
+    }
+}

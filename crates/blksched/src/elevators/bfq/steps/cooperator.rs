@@ -1,0 +1,151 @@
+//! Close cooperators: queues that go on near each other become one.
+//!
+//! **What for** Readers of one file from several processes (QEMU's I/O threads, dump, NFS servers) are one stream.
+//! **Rule** A queue joins the one in service if its request begins within 8192 sectors of where that one is, or one
+//! whose next request begins within 8192 sectors of its own. Both must be of one class and group, somebody must wait
+//! for both, neither may seek, and neither may have been served for more than 100 ms since it became busy.
+//! Not on a disk without an arm that queues.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9. **Costs when wrong** of two close queues on either side the shape of
+//! the tree of positions decides. It compares where queues are *now*, though a queue moves only when it is put in
+//! again.
+//! **In the kernel** `bfq_setup_cooperator`, `bfq_find_close_cooperator`, `bfq_rq_close_to_sector`, `rq_pos_tree`,
+//! `bfq_pos_tree_add_move`.
+
+#![doc(alias = "bfq_setup_cooperator")]
+#![doc(alias = "bfq_find_close_cooperator")]
+#![doc(alias = "bfq_rq_close_to_sector")]
+#![doc(alias = "rq_pos_tree")]
+#![doc(alias = "bfq_pos_tree_add_move")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::state::positions::CLOSE;
+use crate::elevators::bfq::terms::Call;
+use crate::elevators::ioprio::IoprioClass;
+use crate::explain::Reason;
+use crate::request::{RequestId, Sector};
+
+impl Bfq {
+    /// Put a queue where its next request is, if it may be found at all; where another one is already, it is left out.
+    pub(in crate::elevators::bfq) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
+        if self.device.ncq.is_flash_that_queues() {
+            return;
+        }
+        self.position_remove(q);
+        let Some(next) = self.queues[q].next else { return };
+        if !self.was_served_for_long(call, q) && !self.is_idle_class(q) {
+            let level = self.entity(q).level;
+            self.positions.add(level, q, call.rq(next).start);
+        }
+    }
+
+    pub(in crate::elevators::bfq) fn position_remove(&mut self, q: Qid) {
+        let level = self.entity(q).level;
+        self.positions.remove(level, q);
+    }
+
+    /// Its next request begins elsewhere now, but it stays where it is in its tree.
+    pub(in crate::elevators::bfq) fn position_moved(&mut self, q: Qid, to: Sector) {
+        if self.positions.forest.contains(q) {
+            self.positions.forest.rekey(q, to);
+        }
+    }
+
+    /// It is too late to merge: a queue served for so long has its own pace.
+    fn was_served_for_long(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+        let turn = &self.queues[q].turn;
+        turn.served > 0 && call.now > turn.first_served + self.terms.merging
+    }
+
+    fn are_compatible(&self, call: &Call<'_, '_>, q: Qid, other: Qid) -> bool {
+        let (a, b) = (&self.queues[q], &self.queues[other]);
+        let class = self.entity(q).class;
+        !self.was_served_for_long(call, other)
+            && class == self.entity(other).class
+            && class != IoprioClass::Idle
+            && self.hierarchy.same_group(q, other)
+            && !a.seeks.is_seeky()
+            && !b.seeks.is_seeky()
+            && a.is_sync()
+            && b.is_sync()
+    }
+
+    /// The queue that a process's next request, at `at`, belongs to instead of `q`.
+    pub(in crate::elevators::bfq) fn cooperator(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        context: Cid,
+        q: Qid,
+        at: Sector,
+    ) -> Option<Qid> {
+        if self.queues[q].sharing.target.is_some() {
+            return Some(self.end_of_chain(q));
+        }
+        let flash = self.device.ncq.is_flash_that_queues();
+        if !flash
+            && self.is_time_for_stable_merge(call, q)
+            && let Some(target) = self.contexts[context].stable_target.take()
+        {
+            return self.join_for_good(call, context, q, target);
+        }
+        if flash || self.was_served_for_long(call, q) || self.busy_queues() == 1 {
+            return None;
+        }
+        let close_to_served = at.distance(self.served_position) <= CLOSE;
+        if let Some(served) = self.hierarchy.in_service.filter(|&served| served != q && close_to_served)
+            && self.are_compatible(call, q, served)
+            && let Some(planned) = self.plan_merge(call, q, served)
+        {
+            return Some(planned);
+        }
+        let found = self.positions.closest(self.entity(q).level, at)?;
+        if found == q || !self.are_compatible(call, q, found) {
+            return None;
+        }
+        self.plan_merge(call, q, found)
+    }
+
+    /// The request, which is with a queue already, belongs to its cooperator.
+    pub(in crate::elevators::bfq) fn move_request(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        rq: RequestId,
+        from: Qid,
+        into: Qid,
+    ) {
+        let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
+        self.hold_request(into);
+        self.queues[from].birth.is_new = false;
+        if self.contexts[context].queues[waiter] == Some(from) {
+            self.redirect(call, context, from, into);
+        }
+        self.drop_request(from);
+        self.rows[rq].queue = into;
+    }
+
+    pub(in crate::elevators::bfq) fn end_of_chain(&self, q: Qid) -> Qid {
+        let mut at = q;
+        while let Some(target) = self.queues[at].sharing.target {
+            at = target;
+        }
+        at
+    }
+
+    /// `q`'s processes are to change to `other`, or where that one's do.
+    pub(in crate::elevators::bfq) fn plan_merge(&mut self, call: &mut Call<'_, '_>, q: Qid, other: Qid) -> Option<Qid> {
+        if self.queues[other].held_by.processes == 0 {
+            return None;
+        }
+        let into = self.end_of_chain(other);
+        let (leaving, there) = (self.queues[q].held_by.processes, self.queues[into].held_by.processes);
+        // They may have been of one group once. (MEMORY of a change of 2022, "bfq: Avoid merging queues with different
+        // parents"; no recording shows it.)
+        if into == q || leaving == 0 || there == 0 || !self.hierarchy.same_group(q, into) {
+            return None;
+        }
+        self.queues[q].sharing.target = Some(into);
+        self.queues[into].held_by.processes += leaving;
+        call.explain(Reason::MergePlanned { from: self.queues[q].owner, into: self.queues[into].owner });
+        Some(into)
+    }
+}

@@ -1,0 +1,42 @@
+//! The device is watched: its peak rate, at dispatch and completion.
+//!
+//! **Origin** docs/behaviour/elevators-6.1.md#b12.
+//! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `last_position`, `in_serv_last_pos`.
+
+#![doc(alias = "bfq_update_peak_rate")]
+#![doc(alias = "bfq_update_rate_reset")]
+#![doc(alias = "last_position")]
+#![doc(alias = "in_serv_last_pos")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::device::peak_rate::{Dispatched, SHIFT};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::habits;
+use crate::elevators::bfq::terms::Call;
+use crate::explain::Reason;
+use crate::request::RequestId;
+
+impl Bfq {
+    /// A request goes to the device.
+    pub(in crate::elevators::bfq) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, rq: RequestId, q: Qid) {
+        let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
+        let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());
+        let at =
+            Dispatched { ns: call.ns, sectors: u64::from(sectors), seeks, device_idle: self.device.in_device == 0 };
+        if self.device.rate.dispatched(at) {
+            self.rate_changed(call);
+        }
+        self.device.last_position = start + sectors;
+        if self.hierarchy.in_service == Some(q) {
+            self.served_position = self.device.last_position;
+        }
+    }
+
+    pub(in crate::elevators::bfq) fn rate_changed(&mut self, call: &mut Call<'_, '_>) {
+        if self.knobs.max_budget == 0 {
+            self.recompute_max_budget();
+        }
+        let sectors_per_s = (self.device.rate.rate() * 1_000_000) >> SHIFT;
+        call.explain(Reason::PeakRate { sectors_per_s, max_budget: self.device.max_budget });
+    }
+}

@@ -1,0 +1,124 @@
+//! The end of a turn: what it is charged for, what comes next for the queue.
+//!
+//! **Rule** A queue that was slow, or ran out of time with much of its budget left, pays for the time that it had the
+//! disk, not for what it moved. An empty one leaves its tree, and what is left of its budget is kept for it in case it
+//! comes back in time.
+//! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
+//! **In the kernel** `bfq_bfqq_expire`, `__bfq_bfqq_expire`, `bfq_bfqq_is_slow`, `bfqq_expiration`,
+//! `bfq_bfqq_charge_time`.
+
+#![doc(alias = "bfq_bfqq_expire")]
+#![doc(alias = "__bfq_bfqq_expire")]
+#![doc(alias = "bfq_bfqq_is_slow")]
+#![doc(alias = "bfqq_expiration")]
+#![doc(alias = "bfq_bfqq_charge_time")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::decide::pace::{Pace, pace};
+use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::turn_end::{Until, Why};
+use crate::elevators::bfq::terms::Call;
+use crate::explain::{NotIdled, Reason};
+
+impl Bfq {
+    fn pace(&self, call: &Call<'_, '_>, q: Qid, until: Until) -> Pace {
+        let queue = &self.queues[q];
+        if !queue.is_sync() {
+            return Pace { is_slow: false, ms: 0 };
+        }
+        let end = if until == Until::IdlingBegan { self.idling.since_ns } else { call.ns };
+        let us = end.wrapping_sub(self.turn_began_ns) as i64 / 1000;
+        let below_half = self.entity(q).service < self.device.max_budget / 2;
+        pace(us, queue.seeks.is_seeky(), below_half, self.device.rate.is_rotational())
+    }
+
+    /// Who was slow pays for the time.
+    fn charge_time(&mut self, call: &mut Call<'_, '_>, q: Qid, ms: i64) {
+        let second = self.terms.second;
+        let whole = second / 8 * 1000 / second;
+        let by_time = self.device.max_budget * ms.min(whole) / whole;
+        let entity = self.entity(q);
+        let (service, total) = (entity.service, by_time.max(entity.service));
+        let entity = self.entity_mut(q);
+        entity.budget = entity.budget.max(total);
+        self.charge(call, q, total - service);
+        call.explain(Reason::ChargedForTime { owner: self.queues[q].owner, sectors: total - service });
+    }
+
+    /// The turn of the queue in service ends.
+    pub(in crate::elevators::bfq) fn expire(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why, until: Until) {
+        let pace = self.pace(call, q, until);
+        let entity = self.entity(q);
+        let much_left = why == Why::OutOfTime && entity.left() >= entity.budget / 3;
+        if !self.queues[q].is_raised() && (pace.is_slow || much_left) {
+            self.charge_time(call, q, pace.ms);
+        }
+        if self.knobs.low_latency {
+            self.note_end_for_raising(call, q);
+        }
+        self.forget_sample(q);
+        self.assign_budget(call, q, why);
+        self.take_out_of_service(call, q, why);
+        if !self.queues.is_live(q) {
+            return;
+        }
+        let keeps = !self.queues[q].busy && !matches!(why, Why::OutOfTime | Why::OutOfBudget | Why::IdleClass);
+        if keeps {
+            self.queues[q].turn.keeps_budget = true;
+        } else {
+            self.entity_mut(q).service = 0;
+        }
+        self.hierarchy.clear_group_service(self.entity(q).level);
+    }
+
+    fn note_end_for_raising(&mut self, call: &Call<'_, '_>, q: Qid) {
+        let queue = &mut self.queues[q];
+        if !queue.is_raised() {
+            queue.raising.since = call.now;
+        }
+        if queue.is_empty() && queue.in_device > 0 {
+            queue.raising.soft_is_open = true;
+        } else if queue.is_empty() {
+            self.note_soft_real_time(call.now, q);
+        }
+    }
+
+    /// Nobody is in service any more. The queue may be gone afterwards.
+    pub(in crate::elevators::bfq) fn take_out_of_service(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why) {
+        let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
+        call.explain(Reason::SliceEnded { owner, waiter, why: why.in_words() });
+        let level = self.entity(q).level;
+        self.mark_split(q);
+        // An empty queue that was preempted while it needed idling stays on its tree, so that it keeps its share. It
+        // may be selected there, and is then found empty.
+        let waited_for = matches!(why, Why::Preempted(_)) && self.idling_is_needed(q);
+        let queue_is_empty = self.queues[q].is_empty();
+        if queue_is_empty && !waited_for {
+            if self.queues[q].in_device == 0 {
+                self.queues[q].turn.expires = call.now;
+            }
+            self.leave_service_trees(call, q, Service::Ends);
+        } else {
+            self.activate_queue(call, q, Return::Now, Service::Ends);
+            if !queue_is_empty {
+                self.position_add(call, q);
+            }
+        }
+        self.end_idling(call, q);
+        self.hierarchy.in_service = None;
+        self.hierarchy.clear_service(level);
+        self.release_if_unused(q);
+    }
+
+    /// The queue in service has nothing queued, and the disk goes on elsewhere.
+    pub(in crate::elevators::bfq) fn say_not_idled(&self, call: &mut Call<'_, '_>, q: Qid) {
+        let queue = &self.queues[q];
+        let why = match () {
+            () if queue.held_by.processes == 0 => NotIdled::Gone,
+            () if !self.device.rate.is_rotational() && self.device.ncq.queues() => NotIdled::NoArm,
+            () => NotIdled::NotWorthIt,
+        };
+        call.explain(Reason::NotIdled { owner: queue.owner, why });
+    }
+}

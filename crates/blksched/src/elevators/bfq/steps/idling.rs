@@ -1,0 +1,112 @@
+//! Leaving the disk idle for the next request of the queue being served.
+//!
+//! **What for** A process that waits for each request before it sends the next has nothing queued in between. Giving
+//! the disk away at that moment costs a seek there and back, and, worse, costs the process the share that its weight
+//! says.
+//! **Rule** Idle if that raises throughput (a rotating disk that does not queue, or one that reads in order and thinks
+//! shortly; nobody raised is busy), or if guarantees need it (it is raised and others are there, weights or classes
+//! differ, or it is alone). 8 ms (`slice_idle`); 2 ms for who seeks while all are alike; 20 ms for who is raised.
+//! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and
+//! "strict_guarantees".
+//! **In the kernel** `bfq_arm_slice_timer`, `bfq_idle_slice_timer`, `bfq_better_to_idle`,
+//! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`.
+
+#![doc(alias = "bfq_arm_slice_timer")]
+#![doc(alias = "bfq_idle_slice_timer")]
+#![doc(alias = "bfq_better_to_idle")]
+#![doc(alias = "idling_needed_for_service_guarantees")]
+#![doc(alias = "idling_boosts_thr_without_issues")]
+
+use crate::elevator::{IdleFor, Run};
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::idling::Idling;
+use crate::elevators::bfq::state::turn_end::{Until, Why};
+use crate::elevators::bfq::terms::Call;
+use crate::elevators::ioprio::IoprioClass;
+use crate::explain::Reason;
+use crate::time::Instant;
+
+/// The wait for who seeks.
+const FOR_SEEKERS_NS: u64 = 2_000_000;
+
+/// The least wait for who is raised.
+const FOR_RAISED_NS: u64 = 20_000_000;
+
+/// This many requests of others in the device, and its queue is no longer this one's.
+const OTHERS_IN_DEVICE: u32 = 4;
+
+impl Bfq {
+    /// Idling keeps the disk faster than going on elsewhere.
+    pub(in crate::elevators::bfq) fn idling_is_faster(&self, q: Qid) -> bool {
+        let queue = &self.queues[q];
+        let (rotational, deep) = (self.device.rate.is_rotational(), self.device.ncq.queues());
+        let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.thinks_shortly;
+        queue.held_by.processes > 0
+            && ((rotational && !deep) || ((rotational || !deep) && in_order))
+            && self.raised_busy == 0
+    }
+
+    /// Without idling it would not get its share.
+    pub(in crate::elevators::bfq) fn idling_is_needed(&self, q: Qid) -> bool {
+        let queue = &self.queues[q];
+        let others = || self.device.in_device >= queue.in_device + OTHERS_IN_DEVICE;
+        queue.held_by.processes > 0
+            && ((queue.is_raised() && (self.raised_busy < self.busy_queues() || others()))
+                || self.is_asymmetric(q)
+                // One busy queue alone makes idling needed, even if it seeks: kept, though nobody competes.
+                || self.busy_queues() == 1)
+    }
+
+    /// Is it better to idle for it?
+    pub(in crate::elevators::bfq) fn idling_is_better(&self, q: Qid) -> bool {
+        let queue = &self.queues[q];
+        queue.held_by.processes > 0
+            && (self.knobs.strict_guarantees
+                || (self.slice_idle() > 0
+                    && queue.is_sync()
+                    && self.entity(q).class != IoprioClass::Idle
+                    && (self.idling_is_faster(q) || self.idling_is_needed(q))))
+    }
+
+    /// It has nothing queued, and the disk is to wait for it.
+    pub(in crate::elevators::bfq) fn must_idle(&self, q: Qid) -> bool {
+        self.queues[q].is_empty() && self.idling_is_better(q)
+    }
+
+    pub(in crate::elevators::bfq) fn begin_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let queue = &self.queues[q];
+        let mut wait = self.slice_idle();
+        if queue.seeks.is_seeky() && !queue.is_raised() && !self.is_asymmetric(q) {
+            wait = wait.min(FOR_SEEKERS_NS);
+        } else if queue.is_raised() {
+            wait = wait.max(FOR_RAISED_NS);
+        }
+        let until = Instant::from_ns(call.ns + wait);
+        let why = IdleFor::Submitter(queue.owner);
+        self.queues[q].turn.waits = true;
+        self.idling = Idling { until: Some(until), since_ns: call.ns };
+        call.explain(Reason::Armed { until, why });
+    }
+
+    pub(in crate::elevators::bfq) fn end_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        self.queues[q].turn.waits = false;
+        if self.idling.until.take().is_some() {
+            call.explain(Reason::Cancelled);
+        }
+    }
+
+    /// Nothing came.
+    pub(in crate::elevators::bfq) fn idling_is_over(&mut self, call: &mut Call<'_, '_>) -> Run {
+        self.idling.until = None;
+        if let Some(q) = self.hierarchy.in_service {
+            self.queues[q].turn.waits = false;
+            if self.is_out_of_time(call, q) {
+                self.expire(call, q, Why::OutOfTime, Until::IdlingBegan);
+            } else if self.queues[q].is_empty() {
+                self.expire(call, q, Why::IdledInVain, Until::IdlingBegan);
+            }
+        }
+        self.wish_if_queued()
+    }
+}

@@ -1,0 +1,142 @@
+//! Injection: while the disk is the queue's that was served last, and that is empty, requests of others go as far as
+//! they do it no harm.
+//!
+//! **What for** Idling guarantees shares and costs throughput; a disk that queues can do something else meanwhile.
+//! **Rule** In this order, if it fits into that queue's budget: the process's own write-back; the queue that wakes this
+//! one; the first of those that this one wakes; any other, as long as the device has fewer requests than the queue's
+//! limit. The limit follows from measuring: it goes up while a request served beside injected ones takes less than
+//! one and a half times as long as alone, and down otherwise.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8. A rule that raises a limit of 0 after the idle time compares
+//! different clocks in 6.1 and has no effect there, nor here.
+//! **In the kernel** `bfq_choose_bfqq_for_injection`, `bfq_update_inject_limit`, `inject_limit`,
+//! `bfq_reset_inject_limit`.
+
+#![doc(alias = "bfq_choose_bfqq_for_injection")]
+#![doc(alias = "bfq_update_inject_limit")]
+#![doc(alias = "inject_limit")]
+#![doc(alias = "bfq_reset_inject_limit")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::habits::LARGE;
+use crate::elevators::bfq::state::injection::{Injection, Measured};
+use crate::elevators::bfq::terms::Call;
+use crate::explain::{Injected, Reason};
+use crate::request::{RequestId, Waiter};
+
+impl Bfq {
+    /// Somebody else's queue that may send a request while `q` has the disk and is empty.
+    pub(in crate::elevators::bfq) fn injected(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Option<Qid> {
+        let queue = &self.queues[q];
+        let may_go = |other: &Qid| self.queues[*other].busy && self.has_room(call, *other);
+        let (found, why) = if let Some(own) = self.own_write_back(call, q).filter(may_go) {
+            (own, Injected::OwnWriteBack)
+        } else if let Some(waker) = queue.waking.waker.filter(may_go) {
+            (waker, Injected::Waker)
+        } else if let Some(woken) = queue.waking.woken.first().filter(may_go) {
+            (woken, Injected::Woken)
+        } else if !self.idling_is_faster(q)
+            && (!queue.is_raised() || self.raised_busy > 1 || !queue.habits.thinks_shortly)
+        {
+            let found = self.any_to_inject(call, q)?;
+            self.sample.injected = true;
+            (found, Injected::Harmless)
+        } else {
+            return None;
+        };
+        let (into, from) = (self.queues[q].owner, self.queues[found].owner);
+        call.explain(Reason::Injected { into, from, why });
+        Some(found)
+    }
+
+    /// Write-back of the process itself, if that is next in its queue.
+    fn own_write_back(&self, call: &Call<'_, '_>, q: Qid) -> Option<Qid> {
+        let owner = self.queues[q].sharing.sole?;
+        let context = self.contexts.find(owner)?;
+        let own = self.contexts[context].queues[Waiter::Async]?;
+        let next = self.queues[own].next?;
+        (call.rq(next).submitter == owner).then_some(own)
+    }
+
+    fn any_to_inject(&self, call: &Call<'_, '_>, q: Qid) -> Option<Qid> {
+        let queue = &self.queues[q];
+        let limit = queue.injection.limit;
+        // A kernel means to try 1 where the limit is 0 once `slice_idle` has passed, but compares jiffies with
+        // nanoseconds: that never comes true, so it is not here.
+        if self.device.in_device >= limit {
+            return None;
+        }
+        self.hierarchy.waiting().find(|&other| {
+            let there = &self.queues[other];
+            let Some(next) = there.next else { return false };
+            let harmless = !queue.is_raised() || !queue.habits.thinks_shortly || there.is_raised();
+            if !harmless || !self.has_room(call, other) {
+                return false;
+            }
+            let large = !self.device.rate.is_rotational() && call.rq(next).sectors >= LARGE;
+            self.device.in_device < if large { limit.min(1) } else { limit }
+        })
+    }
+
+    /// What was learnt is forgotten.
+    pub(in crate::elevators::bfq) fn reset_injection(&mut self, call: &Call<'_, '_>, q: Qid) {
+        self.sample.request = None;
+        let limit = u32::from(!self.queues[q].habits.thinks_shortly);
+        let measures = self.queues[q].injection.measures;
+        self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, measures };
+    }
+
+    /// A request has come for the queue in service: does it make a measurement?
+    pub(in crate::elevators::bfq) fn prepare_sample(&mut self, call: &Call<'_, '_>, q: Qid) {
+        if call.now >= self.queues[q].injection.decreased + self.terms.injection_forgotten {
+            self.reset_injection(call, q);
+        }
+        let injection = self.queues[q].injection;
+        let beside_injected = injection.alone_ns > 0 && self.sample.injected && self.device.in_device > 0;
+        let settled = call.now >= injection.decreased + self.terms.just_split;
+        if self.hierarchy.in_service == Some(q) && (self.device.in_device == 0 || beside_injected) && settled {
+            self.sample.from_ns = call.ns;
+            self.queues[q].injection.measures = true;
+            if self.device.in_device == 0 {
+                self.sample.injected = false;
+            }
+        }
+    }
+
+    /// The request to be measured goes to the device.
+    pub(in crate::elevators::bfq) fn begin_sample(&mut self, q: Qid, rq: RequestId) {
+        if core::mem::take(&mut self.queues[q].injection.measures) {
+            self.sample.request = Some(rq);
+        }
+    }
+
+    pub(in crate::elevators::bfq) fn forget_sample(&mut self, q: Qid) {
+        self.sample.injected = false;
+        self.queues[q].injection.measures = false;
+        self.sample.request = None;
+    }
+
+    /// A request of `q` has come back; the device still counts it.
+    pub(in crate::elevators::bfq) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+        if self.sample.request != Some(rq) {
+            return;
+        }
+        let at = Measured {
+            took_ns: call.ns - self.sample.from_ns,
+            injected: self.sample.injected,
+            was_alone: self.device.in_device == 1,
+            most_in_device: self.device.ncq.most_in_device(),
+        };
+        let injection = &mut self.queues[q].injection;
+        let old = injection.limit;
+        if injection.learn(at) {
+            injection.decreased = call.now;
+        }
+        let limit = injection.limit;
+        self.sample.request = None;
+        self.sample.injected = false;
+        if limit != old {
+            call.explain(Reason::InjectionLimit { owner: self.queues[q].owner, limit });
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! How many tags a process may use.
+//!
+//! **Rule** Reads that somebody waits for: all. Others: write-back a half, writes that somebody waits for three
+//! quarters, and while anybody raised is busy three and six sixteenths; of each word of the tag map until 6.6, of all
+//! tags since. With groups the share of those that a queue may have goes down from the top by weights: who has that
+//! many requests on their way, or whose group has, may use one.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
+//! **Costs when wrong** A process that fills the tags makes the shares of everybody else worthless: they have nothing
+//! queued that could be chosen.
+//! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
+
+#![doc(alias = "bfq_limit_depth")]
+#![doc(alias = "bfqq_request_over_limit")]
+#![doc(alias = "bfq_update_depths")]
+#![doc(alias = "word_depths")]
+
+use crate::elevator::{Admission, DeviceFacts};
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::rules::Grouping;
+use crate::elevators::tags::Tags;
+use crate::request::{Bio, Op, Waiter};
+
+/// Sixteenths of the tags that writes may use: write-back and others, while nobody raised is busy, and then.
+const SHARES: [[u64; 2]; 2] = [[8, 12], [3, 6]];
+
+impl Bfq {
+    pub(in crate::elevators::bfq) fn admission(&self, device: &DeviceFacts, bio: &Bio) -> Admission {
+        let share = SHARES[usize::from(self.raised_busy > 0)][usize::from(bio.waiter == Waiter::Sync)];
+        let all = self.rules.tags.all(device);
+        let (tags, limit) = match bio.op {
+            Op::Read => (all, device.nr_requests),
+            _ => {
+                let tags = ((u64::from(all) * share / 16) as u32).max(1);
+                (tags, (u64::from(device.nr_requests) * u64::from(tags) / u64::from(all.max(1))) as u32)
+            }
+        };
+        let own = self.contexts.find(bio.submitter).and_then(|context| self.contexts[context].queues[bio.waiter]);
+        if self.rules.groups == Grouping::On && own.is_some_and(|q| self.hierarchy.has_its_share(q, i64::from(limit))) {
+            return self.rules.tags.admission(1);
+        }
+        match bio.op {
+            Op::Read => Admission::Unlimited,
+            _ if self.rules.tags == Tags::All && tags >= device.nr_requests => Admission::Unlimited,
+            _ => self.rules.tags.admission(tags),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Queues become one: a process leaves its queue for the one that a merge was planned with.
+//!
+//! **Rule** What the process was like alone is saved; the shared queue takes over raising, the waker, and being
+//! I/O-bound. *Stable merges*: a new queue joins the one made last, of the same level, class and group, if that was
+//! made within 180 ms: at once on a disk without an arm that queues, else once both are older than 600 ms and idling
+//! for the new one would not be faster. Such queues do not split.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`.
+
+#![doc(alias = "bfq_merge_bfqqs")]
+#![doc(alias = "bfq_setup_merge")]
+#![doc(alias = "new_bfqq")]
+#![doc(alias = "bfq_bfqq_save_state")]
+#![doc(alias = "stably_merged")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::hierarchy::entity::Node;
+use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::state::context::Saved;
+use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::terms::{Call, LONG_AGO};
+use crate::explain::{Raised, Reason};
+use crate::request::Waiter;
+
+impl Bfq {
+    /// A process changes from `q` to the end of its chain, `into`.
+    pub(in crate::elevators::bfq) fn redirect(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, into: Qid) {
+        let mut at = q;
+        while at != into {
+            at = self.redirect_once(call, context, at);
+        }
+    }
+
+    fn redirect_once(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) -> Qid {
+        let into = self.queues[q].sharing.target.expect("a planned merge has a target");
+        self.save(call, q);
+        self.save(call, into);
+        self.queues[into].habits.is_io_bound |= self.queues[q].habits.is_io_bound;
+        self.queues[q].habits.is_io_bound = false;
+        self.inherit_waker(into, q);
+        self.inherit_raising(call, into, q);
+        self.contexts[context].queues.sync = Some(into);
+        self.queues[into].sharing.is_shared = true;
+        self.queues[into].sharing.sole = None;
+        self.queues[q].sharing.sole = None;
+        let last_made = &mut self.hierarchy.levels[self.hierarchy.entities[Node::queue(q)].level].last_made;
+        if *last_made == Some(q) {
+            *last_made = Some(into);
+        }
+        let (submitter, owner) = (self.contexts[context].submitter, self.queues[into].owner);
+        call.explain(Reason::QueueMerged { submitter, into: owner });
+        self.drop_process(call, q);
+        into
+    }
+
+    fn inherit_raising(&mut self, call: &mut Call<'_, '_>, into: Qid, q: Qid) {
+        let raising = self.queues[q].raising;
+        if !raising.is_raised() {
+            return;
+        }
+        if !self.queues[into].is_raised() {
+            let Raising { kind, lasts, since, interactive_since, .. } = raising;
+            let there = self.queues[into].raising;
+            self.set_raising(into, Raising { kind, lasts, since, interactive_since, ..there });
+            self.entity_mut(into).is_changing = true;
+            self.say_raised(call, into, Raised::ByMerging);
+        }
+        self.set_raising(q, Raising { kind: Kind::None, ..raising });
+        self.entity_mut(q).is_changing = true;
+    }
+
+    /// Remember what the one process of a queue is like, for when it is alone again.
+    fn save(&mut self, call: &Call<'_, '_>, q: Qid) {
+        let queue = &self.queues[q];
+        let Some(context) = queue.sharing.sole.and_then(|sole| self.contexts.find(sole)) else { return };
+        let mut raising = queue.raising;
+        if queue.birth.is_new && !queue.birth.in_large_burst && self.knobs.low_latency {
+            // It has not had the time to be raised.
+            raising.make_interactive(self.interactive_lasts());
+            raising.interactive_since = LONG_AGO;
+            raising.since = call.now;
+            raising.served = self.contexts[context].saved.raising.served;
+        }
+        self.contexts[context].saved = Saved {
+            injection: queue.injection,
+            weight: self.entity(q).own_weight,
+            habits: queue.habits,
+            in_large_burst: queue.birth.in_large_burst,
+            was_in_burst: self.burst.has(q),
+            raising,
+        };
+    }
+
+    /// A process has made a queue: is that likely to cooperate with the one made last? The queue to use.
+    pub(in crate::elevators::bfq) fn merge_with_last_made(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        context: Cid,
+        q: Qid,
+    ) -> Qid {
+        let made = self.queues[q].birth.made;
+        let alike = |&last: &Qid| {
+            let there = &self.queues[last];
+            there.birth.made + self.terms.stable >= made
+                && there.level == self.queues[q].level
+                && self.entity(last).class == self.entity(q).class
+        };
+        let level = self.entity(q).level;
+        let Some(last) = self.hierarchy.levels[level].last_made.filter(alike) else {
+            self.hierarchy.levels[level].last_made = Some(q);
+            return q;
+        };
+        if self.queues[last].birth.made + self.terms.burst < made {
+            return q;
+        }
+        if !self.device.ncq.is_flash_that_queues() {
+            self.queues[last].held_by.stable += 1;
+            self.contexts[context].stable_target = Some(last);
+            return q;
+        }
+        let Some(into) = self.plan_merge(call, q, last) else { return q };
+        self.mark_merged_for_good(context, into);
+        self.redirect(call, context, q, into);
+        into
+    }
+
+    /// A queue is not what new ones are likely to cooperate with any more.
+    pub(in crate::elevators::bfq) fn forget_last_made(&mut self, q: Qid) {
+        let last_made = &mut self.hierarchy.levels[self.hierarchy.entities[Node::queue(q)].level].last_made;
+        if *last_made == Some(q) {
+            *last_made = None;
+        }
+    }
+
+    pub(in crate::elevators::bfq) fn is_time_for_stable_merge(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+        let queue = &self.queues[q];
+        let since = queue.birth.split.max(queue.birth.made);
+        queue.waiter == Waiter::Sync && !queue.birth.is_new && call.now > since + self.terms.stable
+    }
+
+    /// The queue that the process joins for good, unless things have changed.
+    pub(in crate::elevators::bfq) fn join_for_good(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        context: Cid,
+        q: Qid,
+        target: Qid,
+    ) -> Option<Qid> {
+        let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
+        let fits = both && !self.idling_is_faster(q);
+        let into = if fits { self.plan_merge(call, q, target) } else { None };
+        self.drop_stable(target);
+        if let Some(into) = into {
+            self.mark_merged_for_good(context, into);
+        }
+        into
+    }
+
+    fn mark_merged_for_good(&mut self, context: Cid, into: Qid) {
+        self.contexts[context].is_merged_for_good = true;
+        if let Some(other) = self.queues[into].sharing.sole.and_then(|sole| self.contexts.find(sole)) {
+            self.contexts[other].is_merged_for_good = true;
+        }
+    }
+
+    pub(in crate::elevators::bfq) fn drop_stable(&mut self, q: Qid) {
+        self.queues[q].held_by.stable -= 1;
+        self.release_if_unused(q);
+    }
+}

@@ -1,0 +1,128 @@
+//! Processes that change their group, and groups that go.
+//!
+//! **Rule** The group of a process is that of its last bio. When that changes, its own queue goes over with all that it
+//! has queued; a shared one is left behind, as is the write-back of the other group. The queues of a group that goes go
+//! over to the root, whatever its parent was.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g2, docs/behaviour/elevators-6.12-6.18.md#g3 and
+//! docs/behaviour/elevators-6.12-6.18.md#g11; amendments A9 and A10: what counts by queue or by device stays as it was.
+//! **In the kernel** `bfq_bic_update_cgroup`, `bfq_bfqq_move`, `bfq_pd_offline`, `bfq_reparent_active_queues`.
+
+#![doc(alias = "bfq_bic_update_cgroup")]
+#![doc(alias = "bfq_bfqq_move")]
+#![doc(alias = "bfq_pd_offline")]
+#![doc(alias = "bfq_reparent_active_queues")]
+
+use crate::elevator::Run;
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::hierarchy::entity::{Node, Place};
+use crate::elevators::bfq::hierarchy::service_tree::Life;
+use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
+use crate::elevators::bfq::ids::{Cid, Qid, ROOT};
+use crate::elevators::bfq::state::context::WriteBackOf;
+use crate::elevators::bfq::state::turn_end::{Until, Why};
+use crate::elevators::bfq::terms::Call;
+use crate::elevators::ioprio::IoprioClass;
+use crate::explain::Preempt;
+use crate::request::GroupId;
+
+impl Bfq {
+    /// A bio of a process has come: is it still in the same group?
+    pub(in crate::elevators::bfq) fn notice_group(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        context: Cid,
+        group: GroupId,
+    ) -> Run {
+        let level = self.hierarchy.level_of(group);
+        let serial = Some(self.hierarchy.levels[level].serial);
+        if self.contexts[context].group_serial == serial {
+            return Run::No;
+        }
+        let queues = self.contexts[context].queues;
+        if let Some(q) = queues.async_.filter(|&q| self.entity(q).level != level) {
+            self.contexts[context].queues.async_ = None;
+            self.drop_process(call, q);
+        }
+        let run = queues.sync.map_or(Run::No, |q| self.follow(call, context, q, level));
+        self.contexts[context].group_serial = serial;
+        run
+    }
+
+    /// A process's own queue goes with it; a shared one does not.
+    fn follow(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Run {
+        let sharing = self.queues[q].sharing;
+        if sharing.target.is_none() && !sharing.is_shared {
+            return self.move_queue(call, q, level);
+        }
+        let chain = core::iter::successors(Some(q), |&at| self.queues[at].sharing.target);
+        if chain.into_iter().all(|at| self.entity(at).level == level) {
+            return Run::No;
+        }
+        self.contexts[context].queues.sync = None;
+        self.drop_plans(q);
+        self.drop_process(call, q);
+        Run::No
+    }
+
+    /// A queue goes over to another group.
+    fn move_queue(&mut self, call: &mut Call<'_, '_>, q: Qid, to: usize) -> Run {
+        if self.entity(q).level == to {
+            return Run::No;
+        }
+        // Nothing on the way lets it vanish.
+        self.queues[q].held_by.stable += 1;
+        if self.hierarchy.in_service == Some(q) {
+            self.expire(call, q, Why::Preempted(Preempt::Moved), Until::Now);
+        }
+        if self.queues[q].busy {
+            self.deactivate_queue(call, q, Afterwards::Forgotten, Service::GoesOn);
+        } else if self.entity(q).place == Place::Idle {
+            self.hierarchy.forget_idle_entity(Node::queue(q));
+            self.release_left();
+        }
+        self.forget_last_made(q);
+        self.position_remove(q);
+        let pending = self.entity(q).pending_in.is_some();
+        self.hierarchy.stop_pending(q);
+        self.entity_mut(q).level = to;
+        if pending {
+            self.hierarchy.begin_pending(q);
+        }
+        if self.queues[q].busy {
+            self.position_add(call, q);
+            self.activate_queue(call, q, Return::Now, Service::GoesOn);
+        }
+        self.drop_stable(q);
+        if self.hierarchy.in_service.is_none() && self.device.in_device == 0 { Run::Soon } else { Run::No }
+    }
+
+    /// A group is gone: those who have something to do go over to the root.
+    pub(in crate::elevators::bfq) fn group_gone(&mut self, call: &mut Call<'_, '_>, id: GroupId) -> Run {
+        let Some(level) = self.hierarchy.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else {
+            return Run::No;
+        };
+        let mut run = Run::No;
+        for class in IoprioClass::ALL {
+            let active = |bfq: &Bfq| bfq.hierarchy.levels[level].classes[class as usize].active.first().map(Node::of);
+            while let Some(q) = active(self).and_then(Node::as_queue) {
+                run = run.max(self.move_queue(call, q, ROOT));
+            }
+            while let Some(q) = self.hierarchy.levels[level].in_service.and_then(Node::as_queue) {
+                run = run.max(self.move_queue(call, q, ROOT));
+            }
+            while let Some(first) = self.hierarchy.levels[level].classes[class as usize].idle.first().map(Node::of) {
+                self.hierarchy.forget_idle_entity(first);
+                self.release_left();
+            }
+        }
+        self.hierarchy.deactivate(Node::group(level), Afterwards::Forgotten);
+        self.release_left();
+        let of_group = |key: &&WriteBackOf| key.0 == level;
+        while let Some(key) = self.write_back.keys().find(of_group).copied() {
+            let q = self.write_back.remove(&key).expect("it was just found");
+            self.drop_process(call, q);
+        }
+        self.hierarchy.levels[level].life = Life::Gone;
+        run
+    }
+}

@@ -1,0 +1,128 @@
+//! Processes: what is known of each, and which queues it uses.
+//!
+//! **Rule** A process has one queue for requests it waits for, and shares one for write-back with all processes of its
+//! class, level and group. Priority and group travel on requests; a change is noticed at the next one.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `bfq_io_cq`, `bfq_get_bfqq_handle_split`, `bfq_exit_icq`, `bic_to_bfqq`.
+
+#![doc(alias = "bfq_io_cq")]
+#![doc(alias = "bfq_get_bfqq_handle_split")]
+#![doc(alias = "bfq_exit_icq")]
+#![doc(alias = "bic_to_bfqq")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
+use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::priority::weight;
+use crate::elevators::bfq::rules::Newcomer;
+use crate::elevators::bfq::terms::Call;
+use crate::elevators::ioprio::{Ioprio, IoprioClass};
+use crate::request::{PerWaiter, Priority, RequestId, SubmitterId, Waiter};
+
+impl Bfq {
+    /// A request exists: its queue is found, made, or parted from.
+    pub(in crate::elevators::bfq) fn prepared(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
+        let request = call.rq(rq);
+        let (submitter, waiter, priority, group) = (request.submitter, request.waiter, request.priority, request.group);
+        let context = self.contexts.meet(submitter);
+        let level = self.hierarchy.level_of(group);
+        self.notice_priority(call, context, priority, level);
+        // Whoever is made to run by that is run behind the insertion that follows.
+        self.notice_group(call, context, group);
+        let present = self.contexts[context].queues[waiter];
+        let parts = present.filter(|&q| {
+            let sharing = &self.queues[q].sharing;
+            sharing.is_shared && sharing.splits && !self.contexts[context].is_merged_for_good
+        });
+        let q = match (parts, present, waiter) {
+            (Some(shared), _, _) => self.split(call, context, shared, level),
+            (None, Some(q), _) => q,
+            (None, None, Waiter::Sync) => {
+                let q = self.make_own_queue(call, context, level);
+                self.merge_with_last_made(call, context, q)
+            }
+            (None, None, Waiter::Async) => self.join_write_back(call, context, level),
+        };
+        self.hold_request(q);
+        self.contexts[context].requests += 1;
+        let row = self.rows.row(rq);
+        (row.queue, row.context) = (q, context);
+        if self.queues[q].sharing.target.is_none() && self.queues[q].held_by.processes == 1 {
+            self.queues[q].sharing.sole = Some(submitter);
+            if parts.is_some() {
+                self.restore(call, context, q);
+            }
+        }
+        if self.queues[q].birth.is_new && (self.burst.has_begun() || self.busy_queues() == 0) {
+            self.meet_burst(call, q);
+        }
+    }
+
+    fn ioprio(&self, context: Cid) -> Ioprio {
+        Ioprio::of(self.contexts[context].priority)
+    }
+
+    fn make_queue(&mut self, call: &Call<'_, '_>, context: Cid, waiter: Waiter, level: usize) -> Qid {
+        let (ioprio, owner) = (self.ioprio(context), self.contexts[context].submitter);
+        let assigned = self.device.first_budget();
+        let q = self.queues.make(call, owner, waiter, ioprio, assigned);
+        self.queues[q].held_by.processes = 1;
+        if self.rules.newcomer == Newcomer::IsNew {
+            self.queues[q].injection.decreased = call.now;
+        }
+        self.hierarchy.entities.set(Node::queue(q), Entity::new(level, ioprio.rank, weight(ioprio)));
+        q
+    }
+
+    pub(in crate::elevators::bfq) fn make_own_queue(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
+        let q = self.make_queue(call, context, Waiter::Sync, level);
+        self.contexts[context].queues.sync = Some(q);
+        q
+    }
+
+    /// The write-back queue of a process's class and level in a group; that lives as long as the group.
+    fn join_write_back(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
+        let key = (level, self.ioprio(context));
+        let q = match self.write_back.get(&key) {
+            Some(&q) => q,
+            None => {
+                let q = self.make_queue(call, context, Waiter::Async, level);
+                self.write_back.insert(key, q);
+                q
+            }
+        };
+        self.queues[q].held_by.processes += 1;
+        self.contexts[context].queues.async_ = Some(q);
+        q
+    }
+
+    /// `level`: the group of the bio that says so.
+    fn notice_priority(&mut self, call: &mut Call<'_, '_>, context: Cid, priority: Priority, level: usize) {
+        if self.contexts[context].priority == priority {
+            return;
+        }
+        self.contexts[context].priority = priority;
+        let PerWaiter { sync, async_ } = self.contexts[context].queues;
+        if let Some(old) = async_ {
+            self.drop_process(call, old);
+            self.join_write_back(call, context, level);
+        }
+        if let Some(q) = sync {
+            let ioprio = Ioprio::of(priority);
+            self.queues[q].level = ioprio.level;
+            let entity = self.entity_mut(q);
+            (entity.wanted_class, entity.wanted_weight) = (ioprio.rank, weight(ioprio));
+            entity.is_changing = true;
+        }
+    }
+
+    pub(in crate::elevators::bfq) fn is_idle_class(&self, q: Qid) -> bool {
+        self.entity(q).class == IoprioClass::Idle
+    }
+
+    /// The queue that a process's next request would go into.
+    pub(in crate::elevators::bfq) fn queue_of(&mut self, submitter: SubmitterId, waiter: Waiter) -> Option<(Cid, Qid)> {
+        let context = self.contexts.find_often(submitter)?;
+        self.contexts[context].queues[waiter].map(|q| (context, q))
+    }
+}

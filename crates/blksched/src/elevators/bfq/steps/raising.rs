@@ -1,0 +1,118 @@
+//! Weight raising: who has just started, or needs little but in time, is served as if it had 30 or 3000 times its
+//! weight.
+//!
+//! **What for** An application starts, and a video plays, as fast as on an idle disk, whatever else is going on.
+//! **Rule** *Interactive*: who wants service after 2 s without, for as long as an application of some size takes to
+//! load on this disk (3 s to 25 s), or until it has had 120,000 sectors. *Soft real-time*: who came no earlier than
+//! 7000 sectors per second would have let it, for 300 ms, renewed as long as that holds. *Write-back*: after 500 ms
+//! without. Ends early in a large burst.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; kernel documentation, `block/bfq-iosched.rst`,
+//! "low_latency". **Costs when wrong** Whoever pretends to start for ever gets 30 times its share.
+//! **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`, `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`,
+//! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`.
+
+#![doc(alias = "wr_coeff")]
+#![doc(alias = "bfq_bfqq_softrt_next_start")]
+#![doc(alias = "bfq_update_bfqq_wr_on_rq_arrival")]
+#![doc(alias = "bfq_wr_duration")]
+#![doc(alias = "switch_back_to_interactive_wr")]
+#![doc(alias = "bfq_bfqq_end_wr")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::decide::raising::interactive_lasts;
+use crate::elevators::bfq::hierarchy::entity::Node;
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::terms::{Call, Jiffy};
+use crate::explain::{Raised, RaisingEnd, Reason};
+
+/// More service than this is no application's start \[sectors\].
+const ENOUGH: i64 = 120_000;
+
+impl Bfq {
+    pub(in crate::elevators::bfq) fn interactive_lasts(&self) -> Jiffy {
+        interactive_lasts(&self.device.rate, &self.terms)
+    }
+
+    /// Its raising is another one now: who is busy counts.
+    pub(in crate::elevators::bfq) fn set_raising(&mut self, q: Qid, raising: Raising) {
+        let was = self.queues[q].is_raised();
+        self.queues[q].raising = raising;
+        self.entity_mut(q).times = raising.times();
+        if self.queues[q].busy {
+            self.raised_busy += i64::from(raising.is_raised()) - i64::from(was);
+        }
+    }
+
+    /// It has its own weight again, from the next time that it enters a service tree.
+    pub(in crate::elevators::bfq) fn lower(&mut self, now: Jiffy, q: Qid) {
+        let mut raising = self.queues[q].raising;
+        if !raising.is_soft_real_time() {
+            raising.soft_from = now;
+        }
+        (raising.kind, raising.lasts, raising.since) = (Kind::None, 0, now);
+        self.set_raising(q, raising);
+        self.entity_mut(q).is_changing = true;
+    }
+
+    pub(in crate::elevators::bfq) fn end_raising(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
+        self.lower(call.now, q);
+        call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
+    }
+
+    /// Soft real-time is over: what is left of being interactive goes on.
+    pub(in crate::elevators::bfq) fn end_soft_real_time(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
+        let lasts = self.interactive_lasts();
+        if call.now > self.queues[q].raising.interactive_since + lasts {
+            return self.end_raising(call, q, why);
+        }
+        let mut raising = self.queues[q].raising;
+        raising.go_back_to_interactive(lasts);
+        self.set_raising(q, raising);
+        self.entity_mut(q).is_changing = true;
+        self.say_raised(call, q, Raised::InteractiveAgain);
+    }
+
+    /// A queue was served: has it been raised for long enough?
+    pub(in crate::elevators::bfq) fn watch_raising(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let queue = &self.queues[q];
+        let raising = queue.raising;
+        if raising.is_raised() {
+            if queue.birth.in_large_burst {
+                self.end_raising(call, q, RaisingEnd::LargeBurst);
+            } else if raising.is_over(call.now) && raising.is_soft_real_time() {
+                self.end_soft_real_time(call, q, RaisingEnd::TimeUp);
+            } else if raising.is_over(call.now) {
+                self.end_raising(call, q, RaisingEnd::TimeUp);
+            }
+            let raising = self.queues[q].raising;
+            if raising.kind == Kind::Interactive && raising.served > ENOUGH {
+                self.end_raising(call, q, RaisingEnd::ServedEnough);
+            }
+        }
+        let entity = self.entity(q);
+        if (entity.weight > entity.own_weight) != self.queues[q].is_raised() {
+            self.hierarchy.apply_priority(Node::queue(q), false);
+        }
+    }
+
+    /// A queue has nothing left to do: when may it be soft real-time next?
+    pub(in crate::elevators::bfq) fn note_soft_real_time(&mut self, now: Jiffy, q: Qid) {
+        let idle = (self.slice_idle() / self.tick_ns()) as Jiffy;
+        let queue = &mut self.queues[q];
+        queue.raising.soft_from = queue.next_soft_from(now, self.terms.second, idle);
+    }
+
+    pub(in crate::elevators::bfq) fn say_raised(&self, call: &mut Call<'_, '_>, q: Qid, why: Raised) {
+        let queue = &self.queues[q];
+        let (owner, waiter, times) = (queue.owner, queue.waiter, queue.raising.times() as u32);
+        call.explain(Reason::WeightRaised { owner, waiter, why, times });
+    }
+
+    /// No queue is raised any more. MEMORY: kernels do this when `low_latency` is turned off.
+    pub(in crate::elevators::bfq) fn lower_all(&mut self) {
+        let now = self.clock.latest();
+        let raised: Vec<_> = self.queues.iter().filter(|(_, queue)| queue.is_raised()).map(|(q, _)| q).collect();
+        raised.into_iter().for_each(|q| self.lower(now, q));
+    }
+}

@@ -1,0 +1,111 @@
+//! The end of requests, processes and queues: whoever is held by nobody any more goes.
+//!
+//! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight is
+//! counted, or it is on a service tree or in service.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `bfq_put_queue`, `bfq_exit_icq`, `bfq_exit_bfqq`, `bfq_put_cooperator`.
+
+#![doc(alias = "bfq_put_queue")]
+#![doc(alias = "bfq_exit_icq")]
+#![doc(alias = "bfq_exit_bfqq")]
+#![doc(alias = "bfq_put_cooperator")]
+
+use crate::elevator::Run;
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::hierarchy::entity::Place;
+use crate::elevators::bfq::hierarchy::wf2q::Service;
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::queue::References;
+use crate::elevators::bfq::state::turn_end::Why;
+use crate::elevators::bfq::terms::Call;
+use crate::request::{PerWaiter, RequestId, SubmitterId};
+
+impl Bfq {
+    /// A request belongs to a queue.
+    pub(in crate::elevators::bfq) fn hold_request(&mut self, q: Qid) {
+        self.queues[q].held_by.requests += 1;
+        self.hierarchy.count_allocated(q, 1);
+    }
+
+    /// A request of a queue is no more.
+    pub(in crate::elevators::bfq) fn drop_request(&mut self, q: Qid) {
+        self.queues[q].held_by.requests -= 1;
+        self.hierarchy.count_allocated(q, -1);
+        self.release_if_unused(q);
+    }
+
+    /// A request is no more.
+    pub(in crate::elevators::bfq) fn finished(&mut self, rq: RequestId) {
+        let row = self.rows[rq];
+        self.contexts[row.context].requests -= 1;
+        self.contexts.forget_if_unused(row.context);
+        self.drop_request(row.queue);
+    }
+
+    /// A process leaves a queue.
+    pub(in crate::elevators::bfq) fn drop_process(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        if self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
+            self.leave_service_trees(call, q, Service::GoesOn);
+        }
+        self.forget_last_made(q);
+        self.queues[q].held_by.processes -= 1;
+        self.release_if_unused(q);
+    }
+
+    /// The merges planned from a queue on are dropped by one of its processes.
+    pub(in crate::elevators::bfq) fn drop_plans(&mut self, q: Qid) {
+        let mut at = self.queues[q].sharing.target;
+        while let Some(target) = at {
+            at = self.queues[target].sharing.target;
+            self.queues[target].held_by.processes -= 1;
+            self.release_if_unused(target);
+        }
+    }
+
+    /// The last of those who hold a queue may be gone.
+    pub(in crate::elevators::bfq) fn release_if_unused(&mut self, q: Qid) {
+        let References { processes, requests, stable } = self.queues[q].held_by;
+        let held = processes + requests + stable > 0 || self.entity(q).counted.is_some();
+        let placed = self.entity(q).place != Place::Out || self.hierarchy.in_service == Some(q);
+        if held || placed || !self.queues.is_live(q) {
+            return;
+        }
+        if self.burst.has(q) {
+            self.burst.leave(q);
+            if self.queues[q].sharing.sole.is_some() {
+                self.burst.uncount();
+            }
+        }
+        self.forget_waking(q);
+        if self.last_completed == Some(q) {
+            self.last_completed = None;
+        }
+        self.position_remove(q);
+        self.queues.release(q);
+    }
+
+    /// A process is gone.
+    pub(in crate::elevators::bfq) fn process_gone(&mut self, call: &mut Call<'_, '_>, submitter: SubmitterId) -> Run {
+        let Some(context) = self.contexts.find(submitter) else { return Run::No };
+        self.contexts[context].is_gone = true;
+        if let Some(target) = self.contexts[context].stable_target.take() {
+            self.drop_stable(target);
+        }
+        let PerWaiter { sync, async_ } = core::mem::take(&mut self.contexts[context].queues);
+        let runs = [sync, async_].map(|q| q.map_or(Run::No, |q| self.leave_queue(call, q)));
+        self.contexts.forget_if_unused(context);
+        runs[0].max(runs[1])
+    }
+
+    /// A process takes no more to do with a queue; was it in service, that ends.
+    fn leave_queue(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Run {
+        let served = self.hierarchy.in_service == Some(q);
+        if served {
+            self.take_out_of_service(call, q, Why::Gone);
+        }
+        let run = if served { self.wish_if_queued() } else { Run::No };
+        self.drop_plans(q);
+        self.drop_process(call, q);
+        run
+    }
+}

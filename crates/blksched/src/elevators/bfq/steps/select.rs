@@ -1,0 +1,122 @@
+//! Who has the disk: looks by the ladder, ends a turn and begins the next.
+//!
+//! **Rule** `decide/select.rs` only looks; here turns end and begin.
+//! **Origin** docs/behaviour/elevators-6.1.md#b7.
+//! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`, `bfq_set_in_service_queue`.
+
+#![doc(alias = "bfq_dispatch_request")]
+#![doc(alias = "__bfq_dispatch_request")]
+#![doc(alias = "bfq_bfqq_must_idle")]
+#![doc(alias = "bfq_set_in_service_queue")]
+
+use crate::elevator::{Dispatch, IdleFor};
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::decide::select;
+use crate::elevators::bfq::decide::select::{Decision, DecisionInputs};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::turn_end::{Until, Why};
+use crate::elevators::bfq::terms::{Call, Jiffy};
+use crate::explain::{Reason, SliceStart};
+use crate::request::RequestId;
+
+impl Bfq {
+    /// The queue whose next request goes, if any may.
+    pub(in crate::elevators::bfq) fn select(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
+        if let Some(q) = self.hierarchy.in_service.filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
+            self.expire(call, q, Why::OutOfTime, Until::Now);
+        }
+        loop {
+            let q = match self.hierarchy.in_service {
+                Some(q) => q,
+                None => self.begin_turn(call)?,
+            };
+            let queue = &self.queues[q];
+            let has_next = queue.next.is_some();
+            let at = DecisionInputs {
+                has_next,
+                fits: has_next && self.has_room(call, q),
+                waits: queue.turn.waits,
+                worth_waiting: !has_next && queue.in_device != 0 && self.idling_is_better(q),
+            };
+            match select::choose(at) {
+                Decision::Serve => {
+                    if self.queues[q].turn.waits {
+                        self.end_idling(call, q);
+                    }
+                    return Some(q);
+                }
+                Decision::Inject => return self.injected(call, q),
+                // A queue whose first request is larger than its budget was served nothing; its budget counts as used up,
+                // and the search goes on within the same call, or it would have to wait for somebody to ask again.
+                Decision::Expire(why) => self.expire(call, q, why, Until::Now),
+            }
+        }
+    }
+
+    /// Its time is up, and it is not being waited for with most of its budget left.
+    pub(in crate::elevators::bfq) fn may_expire(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+        let entity = self.entity(q);
+        (!self.queues[q].turn.waits || entity.left() >= entity.budget / 3) && self.is_out_of_time(call, q)
+    }
+
+    pub(in crate::elevators::bfq) fn is_out_of_time(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+        call.now >= self.queues[q].turn.expires
+    }
+
+    fn begin_turn(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
+        if self.busy_queues() == 0 {
+            return None;
+        }
+        let q = self.descend(call)?;
+        self.hierarchy.in_service = Some(q);
+        self.device.count_budget();
+        let timeout = self.timeout_ticks();
+        let entity = self.entity(q);
+        let factor = entity.weight / entity.own_weight;
+        let queue = &mut self.queues[q];
+        queue.turn.looked_for_oldest = false;
+        let soft = queue.raising.is_soft_real_time();
+        let expired: Jiffy = queue.turn.expires;
+        if soft && call.now > queue.raising.since && call.now > expired {
+            // The time that it had to wait does not count against it.
+            let late = call.now - expired;
+            queue.raising.since = if expired > queue.raising.since { queue.raising.since + late } else { call.now };
+        }
+        queue.turn.expires = call.now + timeout * if soft { 1 } else { factor };
+        self.turn_began_ns = call.ns;
+        self.served_position = crate::request::Sector(0);
+        let (owner, waiter) = (queue.owner, queue.waiter);
+        call.explain(Reason::SliceBegan { owner, waiter, why: SliceStart::InOrder });
+        Some(q)
+    }
+
+    /// A queue's next request goes to the device.
+    pub(in crate::elevators::bfq) fn serve(&mut self, call: &mut Call<'_, '_>, q: Qid) -> RequestId {
+        let rq = self.queues[q].next.expect("a queue that is selected has a next request");
+        let cost = self.cost(call, rq, q);
+        self.charge(call, q, cost);
+        let in_service = self.hierarchy.in_service == Some(q);
+        if in_service {
+            self.begin_sample(q, rq);
+        }
+        self.queues[q].in_device += 1;
+        self.sample_dispatch(call, rq, q);
+        self.remove(call, rq);
+        if in_service {
+            self.watch_raising(call, q);
+            if self.busy_queues() > 1 && self.is_idle_class(q) {
+                self.expire(call, q, Why::IdleClass, Until::Now);
+            }
+        }
+        rq
+    }
+
+    /// Why nothing is issued.
+    pub(in crate::elevators::bfq) fn nothing_to_issue(&self) -> Dispatch {
+        match (self.idling.until, self.hierarchy.in_service) {
+            _ if self.queued == 0 => Dispatch::Empty,
+            (Some(until), Some(q)) => Dispatch::Idle { until, why: IdleFor::Submitter(self.queues[q].owner) },
+            _ => Dispatch::Wait,
+        }
+    }
+}

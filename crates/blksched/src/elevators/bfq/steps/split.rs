@@ -1,0 +1,107 @@
+//! A shared queue that seeks is split: the next request of each of its processes goes into a queue of its own.
+//!
+//! **Rule** The last process keeps the queue. What each was like alone, raising included, is restored, as far as time
+//! has not overtaken it.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! **In the kernel** `bfq_split_bfqq`, `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`.
+
+#![doc(alias = "bfq_split_bfqq")]
+#![doc(alias = "bfq_mark_bfqq_split_coop")]
+#![doc(alias = "bfq_bfqq_resume_state")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::hierarchy::entity::Node;
+use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::state::context::Saved;
+use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::terms::Call;
+use crate::explain::{Raised, Reason};
+
+impl Bfq {
+    /// The end of a turn: does a shared queue seek now?
+    pub(in crate::elevators::bfq) fn mark_split(&mut self, q: Qid) {
+        let queue = &mut self.queues[q];
+        if queue.sharing.is_shared && queue.seeks.is_seeky() {
+            queue.sharing.splits = true;
+        }
+    }
+
+    /// A process parts from a shared queue; the queue that it goes on with.
+    /// `level`: the group of its request.
+    pub(in crate::elevators::bfq) fn split(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        context: Cid,
+        q: Qid,
+        level: usize,
+    ) -> Qid {
+        let waker = self.lasting_waker(q);
+        if self.queues[q].birth.in_large_burst {
+            self.contexts[context].saved.in_large_burst = true;
+        }
+        call.explain(Reason::QueueSplit { submitter: self.contexts[context].submitter });
+        if self.queues[q].held_by.processes == 1 && self.queues[q].sharing.target.is_none() {
+            self.queues[q].sharing.is_shared = false;
+            self.queues[q].sharing.splits = false;
+            return q;
+        }
+        self.contexts[context].queues.sync = None;
+        self.drop_plans(q);
+        self.drop_process(call, q);
+        let own = self.make_own_queue(call, context, level);
+        let Saved { was_in_burst, in_large_burst, .. } = self.contexts[context].saved;
+        if (was_in_burst && self.burst.is_large()) || in_large_burst {
+            self.queues[own].birth.in_large_burst = true;
+        } else if was_in_burst {
+            self.burst.join_again(own);
+        }
+        self.queues[own].birth.split = call.now;
+        if waker.is_some() {
+            self.set_waker(own, waker);
+        }
+        own
+    }
+
+    /// The waker, unless it may vanish with the queue.
+    fn lasting_waker(&self, q: Qid) -> Option<Qid> {
+        let waker = self.queues[q].waking.waker?;
+        let processes = self.queues[waker].held_by.processes;
+        let mut at = self.queues[q].sharing.target;
+        while let Some(target) = at {
+            if target == waker && processes == 1 {
+                return None;
+            }
+            at = self.queues[target].sharing.target;
+        }
+        (processes > 0).then_some(waker)
+    }
+
+    /// A process is alone again: its queue becomes what it was.
+    pub(in crate::elevators::bfq) fn restore(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) {
+        let saved = self.contexts[context].saved;
+        let present = self.queues[q].raising;
+        let kind = if self.knobs.low_latency { saved.raising.kind } else { present.kind };
+        let Raising { lasts, since, interactive_since, served, .. } = saved.raising;
+        let mut raising = Raising { kind, lasts, since, interactive_since, served, ..present };
+        let in_large_burst = self.queues[q].birth.in_large_burst;
+        if raising.is_raised() && (in_large_burst || call.now > since + lasts) {
+            let interactive_lasts = self.interactive_lasts();
+            let was_interactive = call.now <= interactive_since + interactive_lasts;
+            if raising.is_soft_real_time() && !in_large_burst && was_interactive {
+                raising.go_back_to_interactive(interactive_lasts);
+            } else {
+                raising.kind = Kind::None;
+            }
+        }
+        self.set_raising(q, raising);
+        let queue = &mut self.queues[q];
+        queue.injection.restore(&saved.injection);
+        queue.habits = saved.habits;
+        let entity = &mut self.hierarchy.entities[Node::queue(q)];
+        entity.wanted_weight = saved.weight;
+        entity.is_changing = true;
+        if raising.is_raised() {
+            self.say_raised(call, q, Raised::Restored);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Wakers: a process that sends a request whenever a certain other's has come back depends on that one.
+//!
+//! **What for** Idling for the one while the other has the request that it waits for would be for nothing: the waker's
+//! request is injected.
+//! **Rule** Three times within 128 idle times the same queue's request has come back less than 4 ms before one of this
+//! queue comes, which thinks long otherwise. Who is woken is remembered newest first.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8.
+//! **In the kernel** `bfq_check_waker`, `waker_bfqq`, `tentative_waker_bfqq`.
+
+#![doc(alias = "bfq_check_waker")]
+#![doc(alias = "waker_bfqq")]
+#![doc(alias = "tentative_waker_bfqq")]
+
+use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::terms::Call;
+use crate::explain::Reason;
+
+const CLOSE_NS: u64 = 4_000_000;
+
+const WITHIN_IDLE_TIMES: u64 = 128;
+
+impl Bfq {
+    /// A request of `q` has come: right behind whose?
+    pub(in crate::elevators::bfq) fn look_for_waker(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
+        let long_ago = self.device.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);
+        if self.queues[q].habits.thinks_shortly || long_ago {
+            return;
+        }
+        let serial = self.queues[last].serial;
+        let within_ns = WITHIN_IDLE_TIMES * self.slice_idle();
+        if self.queues[q].waking.suspect.again(serial, call.ns, within_ns) {
+            self.set_waker(q, Some(last));
+            let (owner, waker) = (self.queues[q].owner, self.queues[last].owner);
+            call.explain(Reason::WakerFound { owner, waker });
+        }
+    }
+
+    /// `q` is among those that its waker wakes, and only there.
+    pub(in crate::elevators::bfq) fn set_waker(&mut self, q: Qid, waker: Option<Qid>) {
+        if let Some(old) = core::mem::replace(&mut self.queues[q].waking.waker, waker) {
+            self.woken_links.remove(&mut self.queues[old].waking.woken, q);
+        }
+        if let Some(waker) = waker {
+            self.woken_links.push_front(&mut self.queues[waker].waking.woken, q);
+        }
+    }
+
+    /// A merged queue goes on with the waker of one that joined it.
+    pub(in crate::elevators::bfq) fn inherit_waker(&mut self, q: Qid, from: Qid) {
+        let waker = self.queues[from].waking.waker;
+        if waker.is_some() && waker != Some(q) && self.queues[q].waking.waker.is_none() {
+            self.set_waker(q, waker);
+            self.queues[q].waking.suspect.serial = None;
+        }
+    }
+
+    /// `q` is busy: it is the one woken last.
+    pub(in crate::elevators::bfq) fn was_woken(&mut self, q: Qid) {
+        if let Some(waker) = self.queues[q].waking.waker {
+            self.set_waker(q, Some(waker));
+        }
+    }
+
+    /// The queue is gone: nobody is woken by it, and it by nobody.
+    pub(in crate::elevators::bfq) fn forget_waking(&mut self, q: Qid) {
+        self.set_waker(q, None);
+        while let Some(woken) = self.queues[q].waking.woken.first() {
+            self.set_waker(woken, None);
+        }
+    }
+}
