@@ -11,11 +11,24 @@ use crate::test::libtest::Skip;
 use crate::test::report::Outcome;
 
 const PACKAGE: &str = "crates/python";
-/// What building and testing take; the suite's own wants are among them.
-const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "pyarrow"];
+/// What building and testing take; the suite's own wants are among them, and the object store of `tests/uri.rs`.
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "pyarrow", "moto[server]"];
 /// What the slow tier takes besides.
-const SLOW_TOOLS: &[&str] =
-    &["mypy", "optuna", "polars", "duckdb", "datafusion", "nbclient", "ipykernel", "ray", "setuptools<81"];
+const SLOW_TOOLS: &[&str] = &[
+    "mypy",
+    "optuna",
+    "polars",
+    "duckdb",
+    "datafusion",
+    "nbclient",
+    "ipykernel",
+    "ray",
+    "setuptools<81",
+    "kubernetes-validate",
+];
+
+/// No wheel is larger.
+const MOST_BYTES: u64 = 10_000_000;
 
 /// For which systems a wheel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +57,14 @@ pub fn wheel(what: Wheel) -> Result<()> {
     let environment = Environment::make()?;
     environment.pip(TOOLS)?;
     let built = match what {
-        Wheel::Here => vec![environment.build(&[])?],
+        Wheel::Here => vec![environment.build("here", &[])?],
         Wheel::Everywhere => {
-            environment.pip(&["ziglang"])?;
-            let of =
-                |target: &str, tag: &str| environment.build(&["--zig", "--target", target, "--compatibility", tag]);
+            environment.pip(&["ziglang", "auditwheel"])?;
+            let of = |target: &str, tag: &str| {
+                let wheel = environment.build(tag, &["--zig", "--target", target, "--compatibility", tag])?;
+                environment.keeps_to(&wheel, tag)?;
+                Ok::<_, anyhow::Error>(wheel)
+            };
             vec![of("x86_64-unknown-linux-gnu", "manylinux_2_17")?, of("x86_64-unknown-linux-musl", "musllinux_1_2")?]
         }
     };
@@ -57,6 +73,24 @@ pub fn wheel(what: Wheel) -> Result<()> {
         println!("{} ({:.1} MB)", path.display(), size as f64 / 1e6);
     }
     Ok(())
+}
+
+/// Gets the tools before any test wants one; a machine without Python, or without a way to PyPI, is no failure.
+pub fn tools() -> Outcome {
+    let skipped =
+        |reason: &str| Outcome::Skipped(Skip { what: "PyPI".to_owned(), reason: reason.to_owned(), packages: vec![] });
+    if shell::find_program("python3").is_none() {
+        return skipped("there is no python3");
+    }
+    match Environment::make().and_then(|environment| environment.pip(TOOLS)) {
+        Ok(()) => Outcome::Passed(TOOLS.join(", ")),
+        Err(error) if is_offline(&error) => skipped("PyPI cannot be reached"),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
+}
+
+fn is_offline(error: &anyhow::Error) -> bool {
+    format!("{error:#}").contains("Could not fetch URL")
 }
 
 /// The step of `test`.
@@ -72,9 +106,7 @@ pub fn step(install: bool, suite: Suite) -> Outcome {
     match tested(install, suite) {
         Ok(note) => Outcome::Passed(note),
         // What cannot be fetched is no fault of ours.
-        Err(error) if format!("{error:#}").contains("Could not fetch URL") => {
-            skipped("PyPI cannot be reached".to_owned())
-        }
+        Err(error) if is_offline(&error) => skipped("PyPI cannot be reached".to_owned()),
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }
 }
@@ -87,15 +119,20 @@ fn tested(install: bool, suite: Suite) -> Result<String> {
             environment.pip(SLOW_TOOLS)?;
         }
     }
-    let wheel = environment.build(&[])?;
+    let wheel = environment.build("here", &[])?;
     let size = fs::metadata(&wheel)?.len();
     let wheel = wheel.display().to_string();
     environment.run(&["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", &wheel], Path::new("."))?;
     let marked: &[&str] = if suite == Suite::Slow { &[] } else { &["-m", "not slow"] };
-    let words = [&["-m", "pytest", "--quiet", "--color=no", "-p", "no:cacheprovider"], marked].concat();
+    let words = [&["-m", "pytest", "--quiet", "--color=no", "-rs", "-p", "no:cacheprovider"], marked].concat();
     let said = environment.run(&words, Path::new(PACKAGE))?;
     let summary = said.lines().rev().find(|line| line.contains("passed")).unwrap_or("").trim();
-    Ok(format!("{summary}; the wheel has {:.1} MB", size as f64 / 1e6))
+    // What could not run is named.
+    let skipped: String = said.lines().filter(|line| line.starts_with("SKIPPED")).map(|l| format!("; {l}")).collect();
+    if size > MOST_BYTES {
+        bail!("the wheel has {size} bytes: expected at most {MOST_BYTES}");
+    }
+    Ok(format!("{summary}; the wheel has {:.1} MB{skipped}", size as f64 / 1e6))
 }
 
 /// The virtual environment.
@@ -132,9 +169,10 @@ impl Environment {
         self.run(&words, Path::new(".")).map(drop)
     }
 
-    /// The wheel that maturin makes; with cargo's target folder, so that what is compiled already stays.
-    fn build(&self, more: &[&str]) -> Result<PathBuf> {
-        let (target, wheels) = (shell::target(), shell::target().join("wheels"));
+    /// The wheel that maturin makes, in a folder of its own; with cargo's target folder, so that what is compiled
+    /// already stays.
+    fn build(&self, name: &str, more: &[&str]) -> Result<PathBuf> {
+        let (target, wheels) = (shell::target(), shell::target().join("wheels").join(name));
         let _ = fs::remove_dir_all(&wheels);
         let manifest = format!("{PACKAGE}/Cargo.toml");
         let mut maturin = shell::command(self.folder.join("bin/maturin"), &["build", "--release", "--quiet"]);
@@ -146,6 +184,13 @@ impl Environment {
         }
         let first = fs::read_dir(&wheels)?.next().context("maturin left no wheel")??;
         Ok(first.path())
+    }
+
+    /// auditwheel finds what it asks of a system no more than the tag promises.
+    fn keeps_to(&self, wheel: &Path, tag: &str) -> Result<()> {
+        let said = self.run(&["-m", "auditwheel", "show", &wheel.display().to_string()], Path::new("."))?;
+        let said: Vec<&str> = said.split_whitespace().collect();
+        if said.join(" ").contains(tag) { Ok(()) } else { bail!("auditwheel does not find {tag}: {}", said.join(" ")) }
     }
 
     /// What Python prints, in that folder.

@@ -59,6 +59,7 @@ pub fn run(machine: Machine, tiers: &[Tier]) -> Result<Verdict> {
     let mut report = Report::default();
     if machine == Machine::Install {
         report.step("install", install);
+        report.step("tools of PyPI", python::tools);
     }
     report.step("format", formatted);
     let clippy = ["clippy", "--quiet", "--keep-going", "--workspace", "--all-targets", "--", "--deny", "warnings"];

@@ -2,8 +2,10 @@
 //! before anything runs.
 
 mod contender;
+mod files;
 mod groups;
 pub(crate) mod trace;
+pub(crate) mod uri;
 mod workload;
 
 use std::fs::File;
@@ -22,7 +24,7 @@ pub(crate) use contender::{AROUND, Contender, contenders, notes_on, unthrottled}
 pub(crate) use groups::notes_on_files;
 pub(crate) use workload::{DEFAULT_LOAD, Workload};
 #[cfg(feature = "sweep")]
-pub(crate) use workload::{check_load, is_recorded};
+pub(crate) use workload::{check_load, recorded};
 
 /// A workload laid out on a disk.
 pub(crate) struct Stage {
@@ -105,6 +107,17 @@ impl Stage {
         }
         let note = "the job file's logs are written by `blksched simulate`, not by `compare`";
         (self, any.then(|| note.to_owned()))
+    }
+
+    /// For rows of a sweep, which tell nothing of the submission's own time and of rates over time: that is not measured.
+    #[cfg(feature = "sweep")]
+    pub(crate) fn for_rows(self) -> Stage {
+        let (mut stage, _) = self.without_logs();
+        for job in &mut Arc::make_mut(&mut stage.plan).jobs {
+            let report = &mut job.report;
+            (report.slat.measured, report.lat.measured, report.samples) = (false, false, false);
+        }
+        stage
     }
 
     /// Which jobs ended before their time, and why.

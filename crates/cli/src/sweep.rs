@@ -24,6 +24,7 @@ use crate::progress::Progress;
 pub(crate) use columns::Columns;
 use plan::SweepPlan;
 pub(crate) use row::RunRows;
+pub(crate) use runner::{digest_of, key_of};
 use shards::Shard;
 use store::Store;
 

@@ -33,7 +33,8 @@ pub(crate) enum TraceVerb {
 #[derive(Debug, Args)]
 #[command(after_help = INFO_EXAMPLES)]
 pub(crate) struct InfoArguments {
-    /// The trace: a file, one of several per CPU, or what their names begin with; gzip, zstd and bzip2 are unpacked
+    /// The trace: a file, one of several per CPU, or what their names begin with, or s3://BUCKET/KEY; gzip, zstd and
+    /// bzip2 are unpacked
     #[arg(value_name = "TRACE[:NAME=VALUE,…]", required = true, value_parser = FileName)]
     pub(crate) traces: Vec<String>,
     /// Print JSON instead of text
@@ -45,6 +46,7 @@ const INFO_EXAMPLES: &str = "\
 Examples:
   blksched trace info sda.blktrace.0                           all CPUs' files of this trace
   blksched trace info week.csv.gz:device=srv.2,from=1h,to=2h   a part of it
+  blksched trace info 's3://traces/2026/*.csv.gz'              from an object store (docs/traces.md)
   blksched trace info 'x.log:line=\"[{time@ms} ms] disk{disk} op={op} lba={offset@512B} len={size}\"'
   blksched trace info x.csv:columns=time@us,op,offset@B,size@B,damage=skipped";
 

@@ -32,6 +32,7 @@
 mod attached;
 mod disk;
 pub mod disksim;
+pub mod document;
 mod endings;
 mod fixed;
 mod hdd;

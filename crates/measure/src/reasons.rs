@@ -57,6 +57,16 @@ pub struct Reasons {
     flushes: Flushes,
     /// None unless they are asked for.
     decisions: Option<Box<Decisions>>,
+    kept: Kept,
+}
+
+/// How much of what is heard is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kept {
+    #[default]
+    All,
+    /// How busy the disk was, and submitters' times.
+    Shares,
 }
 
 /// What `Inserted`, `Issued` and `Completed` say of a request.
@@ -77,7 +87,7 @@ impl Listener for Reasons {
         if let Reason::Searched { index, steps } = reason {
             return self.effort.searched(index, steps);
         }
-        if !self.is_handed_over(reason) {
+        if self.kept == Kept::All && !self.is_handed_over(reason) {
             self.entered.hear(reason);
         }
         match reason {
@@ -105,8 +115,10 @@ impl Listener for Reasons {
             Reason::Switched { .. } => self.armed = None,
             _ => {}
         }
-        self.batches.hear(reason, &self.tables.queued);
-        self.turns.hear(at, reason);
+        if self.kept == Kept::All {
+            self.batches.hear(reason, &self.tables.queued);
+            self.turns.hear(at, reason);
+        }
     }
 }
 
@@ -126,6 +138,14 @@ impl Reasons {
     pub fn from(now: Instant) -> Reasons {
         let mut reasons = Reasons::default();
         reasons.disk.begin(now);
+        reasons
+    }
+
+    /// One that keeps how busy the disk was, and submitters' times, and nothing else: for those who make runs by the
+    /// thousand.
+    pub fn of_shares() -> Reasons {
+        let mut reasons = Reasons { kept: Kept::Shares, ..Reasons::default() };
+        (reasons.disk.kept, reasons.tables.kept) = (Kept::Shares, Kept::Shares);
         reasons
     }
 
@@ -262,7 +282,9 @@ impl Reasons {
         }
         let asker = self.submitters.of(subject.submitter);
         self.submitters.asks(at, asker);
-        self.arrivals.inserted(at, subject.dir);
+        if self.kept == Kept::All {
+            self.arrivals.inserted(at, subject.dir);
+        }
         self.tables.enter(subject.rq, Entry::new(subject.dir, Some(asker)), at, self.disk.behind());
     }
 
@@ -276,7 +298,9 @@ impl Reasons {
             (None, 0) => Serving::Flush,
             (None, _) => Serving::Batch(subject.dir, self.batches.current(subject.dir)),
         };
-        self.arrivals.issued(subject.rq, subject.dir);
+        if self.kept == Kept::All {
+            self.arrivals.issued(subject.rq, subject.dir);
+        }
         let given = self.disk.start(serving);
         let (queued_at, waited) = self.tables.leave(subject.rq, at, serving, given, self.disk.behind());
         if let Some(decisions) = &mut self.decisions {
@@ -327,7 +351,9 @@ impl Reasons {
         let Place::InFlight { serving, given } = entry.place else { return None };
         entry.place = Place::Nowhere;
         let dir = entry.dir;
-        self.arrivals.left(at, rq, dir);
+        if self.kept == Kept::All {
+            self.arrivals.left(at, rq, dir);
+        }
         Some((serving, self.disk.stop(serving, given)))
     }
 

@@ -225,6 +225,10 @@ def test_a_plan_is_made_in_memory_stretch_by_stretch() -> None:
     parts = [pyarrow.table(plan_rows("plan.toml", text, at, at + 4, 1)).to_pylist() for at in (0, 4)]
     key = lambda row: json.dumps(row, sort_keys=True)  # noqa: E731
     assert sorted(whole, key=key) == sorted(parts[0] + parts[1], key=key)
+    # A run is known by the same key, whoever makes it.
+    cells = bs.grid(elevator="none", seed=range(1, 5))
+    alone = pyarrow.table(bs.sweep("reader-and-writer", "null", cells, time="5ms"))
+    assert set(alone.column("key").to_pylist()) == {row["key"] for row in parts[0]}
     with pytest.raises(bs.InputError) as caught:
         plan_size("plan.toml", "loads = 3\n")
     assert caught.value.line == 1

@@ -50,6 +50,10 @@ def test_the_lines_of_the_documentation_work(tmp_path: Path, monkeypatch: pytest
     assert subprocess.run(command).returncode == 0
     sql = re.search(r"```sql\n(.*?)```", document, re.S)
     assert sql and len(duckdb.sql(sql.group(1)).fetchall()) == 3
+    # The line of `blksched sweep --help`, too.
+    helped = subprocess.run([*command[:4], "--help"], capture_output=True, text=True).stdout
+    line = re.search(r'duckdb -c "(.*?)"', helped)
+    assert line and len(duckdb.sql(line.group(1)).fetchall()) == 2
     blocks = re.findall(r"```python\n(.*?)```", document, re.S)
     shown = {}
     for block in blocks:
@@ -59,6 +63,17 @@ def test_the_lines_of_the_documentation_work(tmp_path: Path, monkeypatch: pytest
         exec(block, {"print": lambda *what, into=shown[block]: into.append(what)})
     assert len(blocks) >= 2 and all(shown.values())
     assert len(polars.DataFrame(bs.sweep("reader-and-writer", "null", bs.grid(elevator="none"), time="10ms"))) == 2
+
+
+def test_the_job_of_the_documentation_is_one() -> None:
+    validate, yaml = pytest.importorskip("kubernetes_validate"), pytest.importorskip("yaml")
+    document = (HERE / "../../../docs/sweep.md").read_text()
+    text = re.search(r"```yaml\n(.*?)```", document, re.S)
+    assert text
+    job = yaml.safe_load(text.group(1))
+    validate.validate(job, "1.30", strict=True)
+    with pytest.raises(validate.ValidationError):
+        validate.validate({**job, "spec": {**job["spec"], "completionsMode": "Indexed"}}, "1.30", strict=True)
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (HERE / "../notebooks").glob("*.ipynb")))

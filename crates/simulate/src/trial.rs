@@ -220,6 +220,15 @@ impl Trial {
         self.listened_to(Reasons::new(), None)
     }
 
+    /// The same, and of [`Findings::reasons`] nothing is kept but submitters' times and how busy the disk was: for those
+    /// who make runs by the thousand.
+    ///
+    /// # Errors
+    /// As [`Trial::simulate`].
+    pub fn simulate_for_shares(&self) -> Result<Findings, TrialError> {
+        self.listened_to(Reasons::of_shares(), None)
+    }
+
     /// The same, and `onlooker` sees everything that happens; `reasons` may keep a row per request.
     ///
     /// # Errors

@@ -114,6 +114,30 @@ pub const PACKAGES: &[Package] = &[
         variable: None,
     },
     Package {
+        name: "parallel",
+        shows: Shows::Program("parallel"),
+        needed_for: "the slow test of a sweep's shards by GNU parallel",
+        variable: None,
+    },
+    Package {
+        name: "slurm-client",
+        shows: Shows::Program("sbatch"),
+        needed_for: "the slow test of a sweep's shards as an array of Slurm",
+        variable: None,
+    },
+    Package {
+        name: "slurmctld",
+        shows: Shows::Program("slurmctld"),
+        needed_for: "the slow test of a sweep's shards as an array of Slurm",
+        variable: None,
+    },
+    Package {
+        name: "slurmd",
+        shows: Shows::Program("slurmd"),
+        needed_for: "the slow test of a sweep's shards as an array of Slurm",
+        variable: None,
+    },
+    Package {
         name: "valgrind",
         shows: Shows::Program("valgrind"),
         needed_for: "instruction counts (cargo xtask bench --gate)",

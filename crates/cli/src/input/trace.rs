@@ -1,24 +1,21 @@
 //! A recorded trace's files, one or one per CPU, and what is said of them behind a colon:
 //! `x.csv:columns=time@s,op,offset@512B,size@B,device=2,from=10s,timing=closed`.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blksched::{name_of_path, path_of_name};
+use blksched::path_of_name;
 use blksched_measure::Work;
-use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Named, Reading, Recorded, Stream, Took, recording};
+use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Reading, Recorded, Stream, Took, recording};
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
 use blksched_traces::presets::{Preset, presets};
 use blksched_workloads::replay::{PARAMETERS, Recording, Replay};
 
+use super::{files, uri};
 use crate::failure::Failure;
-
-/// What blktrace puts between a trace's name and the number of a CPU.
-const PER_CPU: &str = ".blktrace.";
 
 /// Of this process: no trace that is held in memory may have more I/Os; 0: any.
 static MOST_IOS: AtomicU64 = AtomicU64::new(0);
@@ -43,25 +40,46 @@ pub(crate) struct Trace {
 
 impl Trace {
     pub(crate) fn of(name: &str, said: &str) -> Trace {
-        Trace { name: stem(name).unwrap_or(name).to_owned(), said: said.to_owned() }
+        Trace { name: files::stem(name).unwrap_or(name).to_owned(), said: said.to_owned() }
     }
 
-    /// `FILE[:WHAT IS SAID OF IT]`, if there is such a file.
-    pub(crate) fn parse(text: &str) -> Option<Trace> {
+    /// `FILE[:WHAT IS SAID OF IT]`, if there is such a file; with a URI that is seen when it is read.
+    ///
+    /// # Errors
+    /// If there is no such file, or nothing can be read from there.
+    pub(crate) fn parse(text: &str) -> Result<Trace, String> {
+        let text = &*uri::local(text)?;
+        if uri::is_uri(text) {
+            let (name, said) = uri::split(text);
+            return uri::check(name).map(|()| Trace::of(name, said));
+        }
         let is_there = |name: &str| Trace::is_one(name) || path_of_name(name).is_file();
         if is_there(text) {
-            return Some(Trace::of(text, ""));
+            return Ok(Trace::of(text, ""));
         }
         let colons = text.char_indices().filter(|&(_, c)| c == ':').map(|(at, _)| at);
         colons
             .map(|at| (&text[..at], &text[at + 1..]))
             .find(|(name, said)| is_there(name) && !said.is_empty())
             .map(|(name, said)| Trace::of(name, said))
+            .ok_or_else(|| format!("{text}: there is no such file"))
     }
 
     /// Is this a file of a trace with one per CPU, or what their names begin with?
     pub(crate) fn is_one(name: &str) -> bool {
-        !per_cpu(stem(name).unwrap_or(name)).is_empty()
+        !files::per_cpu(files::stem(name).unwrap_or(name)).is_empty()
+    }
+
+    /// Does its name end as those of traces with a file per CPU do?
+    #[cfg(feature = "sweep")]
+    pub(crate) fn is_per_cpu(name: &str) -> bool {
+        files::stem(name).is_some()
+    }
+
+    /// How large its files are, packed as they are \[bytes\].
+    #[cfg(feature = "sweep")]
+    pub(crate) fn bytes(&self) -> u64 {
+        files::bytes(&self.name)
     }
 
     /// As it is called in tables and messages.
@@ -69,22 +87,10 @@ impl Trace {
         &self.name
     }
 
-    fn files(&self) -> Result<Vec<Named>, String> {
-        let files = match per_cpu(&self.name) {
-            none if none.is_empty() => vec![self.name.clone()],
-            files => files,
-        };
-        let open = |name: String| match File::open(path_of_name(&name)) {
-            Ok(file) => Ok((name, Box::new(file) as Box<dyn Read + Send>)),
-            Err(error) => Err(format!("{name}: {error}")),
-        };
-        files.into_iter().map(open).collect()
-    }
-
     /// Its events, one after the other, and what was said that is not about reading.
     pub(crate) fn stream(&self) -> Result<(Stream, String), String> {
         let (reading, rest) = self.reading()?;
-        Ok((Stream::open(self.files()?, reading)?, rest))
+        Ok((Stream::open(files::open(&self.name)?, reading)?, rest))
     }
 
     /// How it is to be read, and what was said that is about its replay.
@@ -106,7 +112,7 @@ impl Trace {
 
     fn recorded(&self) -> Result<(Recorded, String), String> {
         let (reading, rest) = self.reading()?;
-        Ok((recording(self.files()?, &reading)?, rest))
+        Ok((recording(files::open(&self.name)?, &reading)?, rest))
     }
 
     /// The replay, and what to know of it.
@@ -260,24 +266,6 @@ fn named(name: &str) -> Result<Format, String> {
         names.join(", "),
         near.unwrap_or_default()
     ))
-}
-
-/// `x` of `x.blktrace.0`.
-fn stem(name: &str) -> Option<&str> {
-    let (stem, cpu) = name.rsplit_once(PER_CPU)?;
-    cpu.parse::<u32>().ok().map(|_| stem)
-}
-
-/// The files of CPUs 0, 1, … of `stem`, as far as there are any. A CPU on which nothing happened has an empty one.
-fn per_cpu(stem: &str) -> Vec<String> {
-    let path = path_of_name(stem);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let prefix = path.file_name().map(name_of_path).unwrap_or_default();
-    let cpu = |name: &str| name.strip_prefix(&prefix)?.strip_prefix(PER_CPU)?.parse::<u32>().ok();
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut cpus: Vec<u32> = entries.filter_map(|entry| cpu(&name_of_path(&entry.file_name()))).collect();
-    cpus.sort_unstable();
-    cpus.into_iter().map(|cpu| format!("{stem}{PER_CPU}{cpu}")).collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use blksched_workloads::{BUILTINS, Plan, builtin};
 
 use crate::failure::Failure;
 use crate::input::trace::Trace;
-use crate::input::{bytes_of, text_beside, text_of};
+use crate::input::{bytes_of, text_beside, text_of, uri};
 use crate::scene::Scene;
 
 /// The workload that runs when none is named.
@@ -50,7 +50,8 @@ enum Word {
 
 impl Workload {
     pub(crate) fn load(scene: &Scene) -> Result<Workload, Failure> {
-        let names: Vec<&str> = scene.jobs.iter().map(String::as_str).collect();
+        let jobs = uri::expanded(&scene.jobs).map_err(Failure::Input)?;
+        let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
         let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_LOAD] } else { names };
         if names.iter().filter(|name| **name == "-").count() > 1 {
             return Err(Failure::Input("`-` stands there twice: standard input can be read once".to_owned()));
@@ -145,6 +146,13 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         let text = text_of(STANDARD_INPUT, bytes_of(std::io::stdin()))?;
         return Ok(Word::Jobs(Text { name: STANDARD_INPUT.to_owned(), text }));
     }
+    if uri::is_uri(name) && !path_of_name(name).exists() {
+        let name = uri::local(name).map_err(Failure::Input)?;
+        return match uri::is_uri(&name) {
+            true => Trace::parse(&name).map(Word::Trace).map_err(Failure::Input),
+            false => word(&name, typed),
+        };
+    }
     let path = &*path_of_name(name);
     if path.is_dir() && builtin(name).is_none() && program(name).is_none() {
         return Err(Failure::Input(format!("{name}: a directory: expected {}", job_files_in(path))));
@@ -176,10 +184,7 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         let start = Start::parse(name).map_err(|problem| Failure::Input(format!("{name}: {problem}")))?;
         return Ok(Word::Program(start));
     }
-    if let Some(trace) = Trace::parse(name) {
-        return Ok(Word::Trace(trace));
-    }
-    Err(unknown(name, typed))
+    Trace::parse(name).map(Word::Trace).map_err(|_| unknown(name, typed))
 }
 
 /// What somebody who named a directory may have meant.
@@ -193,10 +198,13 @@ fn job_files_in(directory: &Path) -> String {
     }
 }
 
-/// Is this word a recorded trace?
+/// The recorded trace that this word is, if it is one.
 #[cfg(feature = "sweep")]
-pub(crate) fn is_recorded(name: &str) -> bool {
-    matches!(word(name, false), Ok(Word::Trace(_)))
+pub(crate) fn recorded(name: &str) -> Option<Trace> {
+    match word(name, false) {
+        Ok(Word::Trace(trace)) => Some(trace),
+        _ => None,
+    }
 }
 
 /// Job files, programs and names that nobody knows are wrong before anything runs; what is in a trace is seen then.

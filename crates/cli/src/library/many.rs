@@ -10,7 +10,7 @@ use blksched_simulate::Trial;
 use super::{Error, Job, parse};
 use crate::args::Verb;
 use crate::input::{Contender, Stage, contenders};
-use crate::sweep::{Columns, RunRows};
+use crate::sweep::{Columns, RunRows, digest_of, key_of};
 
 /// One of them: `bfq:slice_idle=0`, and a seed.
 #[derive(Clone, Debug)]
@@ -47,15 +47,17 @@ pub fn many(
     };
     let stage = Stage::load(scene)?;
     let length = stage.length(scene, first)?;
-    let (stage, _) = stage.cut(length).without_logs();
+    let stage = stage.cut(length).for_rows();
+    let digest = digest_of(&stage);
     let (slots, next) = (Mutex::new(vec![None; cells.len()]), AtomicUsize::new(0));
     let work = || {
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
             let Some((contender, seed)) = cells.get(nth).filter(|_| !stop.load(Ordering::Relaxed)) else { break };
-            let rows = RunRows::new(nth as u128, &stage.workload.name, &stage.disk.name, contender, *seed);
             let trial = Trial { seed: *seed, ..stage.trial(scene, contender, length.limit) };
-            let rows = match trial.simulate() {
+            let key = key_of(digest, contender, &trial);
+            let rows = RunRows::new(key, &stage.workload.name, &stage.disk.name, contender, *seed);
+            let rows = match trial.simulate_for_shares() {
                 Ok(findings) => rows.found(&stage.plan, length.limit.as_ns(), &findings),
                 Err(error) => rows.failed(error.to_string()),
             };

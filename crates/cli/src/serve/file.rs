@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use blksched::nearest;
+use blksched_disks::document;
 use blksched_serve::ExportConfig;
 use clap::{ArgAction, CommandFactory, Parser};
 use toml::Spanned;
@@ -25,10 +26,8 @@ struct Source<'t> {
 
 impl Source<'_> {
     fn error(&self, at: usize, what: &str) -> Failure {
-        let before = &self.text[..at.min(self.text.len())];
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        Failure::Input(format!("{}:{line}:{column}: {what}", self.path.display()))
+        let file = self.path.display().to_string();
+        Failure::input(document::Source { file: &file, text: self.text }.complain(&(at..at), what))
     }
 }
 

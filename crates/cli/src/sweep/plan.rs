@@ -9,7 +9,7 @@ use super::axis::{Axis, DRAWS, random};
 use super::reader::{Source, Value};
 use crate::failure::Failure;
 use crate::host::HostSettings;
-use crate::input::{Contender, contenders, trace::Trace};
+use crate::input::{Contender, contenders, trace::Trace, uri};
 use crate::scene::{Scene, When, some_time};
 
 /// A plan.
@@ -292,19 +292,23 @@ fn is_pattern(word: &str) -> bool {
 
 /// The files of a pattern, each with what is said of them all behind a colon; those of one trace are one load.
 fn matches(word: &str) -> Result<Vec<Vec<String>>, String> {
-    let (pattern, said) = match word.split_once(':') {
-        Some((pattern, said)) => (pattern, format!(":{said}")),
-        None => (word, String::new()),
-    };
-    let paths = glob::glob(pattern).map_err(|error| format!("`{pattern}`: {error}"))?;
+    let word = &*uri::local(word)?;
+    let (pattern, said) = if uri::is_uri(word) { uri::split(word) } else { word.split_once(':').unwrap_or((word, "")) };
+    let names = if uri::is_uri(word) { uri::matches(pattern)? } else { files(pattern)? };
     let mut loads: Vec<Vec<String>> = Vec::new();
-    for path in paths {
-        let name = name_of_path(path.map_err(|error| error.to_string())?.as_os_str());
-        let stem = if Trace::is_one(&name) { Trace::of(&name, "").name().to_owned() } else { name };
-        let load = vec![stem + &said];
+    for name in names {
+        let is_one = if uri::is_uri(&name) { Trace::is_per_cpu(&name) } else { Trace::is_one(&name) };
+        let stem = if is_one { Trace::of(&name, "").name().to_owned() } else { name };
+        let load = vec![if said.is_empty() { stem } else { format!("{stem}:{said}") }];
         if !loads.contains(&load) {
             loads.push(load);
         }
     }
-    if loads.is_empty() { Err(format!("`{pattern}` is not a file's name")) } else { Ok(loads) }
+    if loads.is_empty() { Err(format!("nothing matches `{pattern}`")) } else { Ok(loads) }
+}
+
+fn files(pattern: &str) -> Result<Vec<String>, String> {
+    let paths = glob::glob(pattern).map_err(|error| format!("`{pattern}`: {error}"))?;
+    let named = |path: glob::GlobResult| path.map(|path| name_of_path(path.as_os_str()));
+    paths.map(|path| named(path).map_err(|error| error.to_string())).collect()
 }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use blksched::nearest;
+use blksched_disks::document;
+pub(super) use blksched_disks::document::describe;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -20,18 +21,16 @@ pub(super) type Value<'t> = Spanned<DeValue<'t>>;
 
 impl<'t> Source<'t> {
     pub(super) fn parse(self) -> Result<Spanned<DeTable<'t>>, Failure> {
-        DeTable::parse(self.text).map_err(|error| {
-            let at = error.span().unwrap_or(0..0);
-            self.wrong(at, error.message().trim().replace('\n', ", "))
-        })
+        self.document().parse().map_err(Failure::input)
+    }
+
+    fn document(self) -> document::Source<'t> {
+        document::Source { file: self.file, text: self.text }
     }
 
     /// A complaint about what stands at `at` \[bytes\].
     pub(super) fn wrong(self, at: Range<usize>, problem: impl AsRef<str>) -> Failure {
-        let before = &self.text[..at.start.min(self.text.len())];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
-        Failure::Input(format!("{}:{line}:{column}: {}", self.file, problem.as_ref()))
+        Failure::input(self.document().complain(&at, problem.as_ref()))
     }
 
     /// Only these keys may stand in this table.
@@ -39,9 +38,9 @@ impl<'t> Source<'t> {
         for key in table.keys() {
             let word: &str = key.get_ref();
             if !known.contains(&word) {
-                let near = nearest(word, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-                let problem = format!("unknown key `{word}`{place}: expected one of {}", known.join(", "));
-                return Err(self.wrong(key.span(), problem + &near.unwrap_or_default()));
+                let problem = format!("unknown key `{word}`{place}");
+                let known = known.iter().copied();
+                return Err(Failure::input(self.document().unknown(&key.span(), &problem, word, known)));
             }
         }
         Ok(())
@@ -93,18 +92,5 @@ impl<'t> Source<'t> {
                 Err(self.wrong(value.span(), problem))
             }
         }
-    }
-}
-
-pub(super) fn describe(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(number) => number.as_str().to_owned(),
-        DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Boolean(value) => value.to_string(),
-        DeValue::Datetime(value) => value.to_string(),
-        DeValue::Array(items) if items.is_empty() => "an empty list".to_owned(),
-        DeValue::Array(_) => "a list".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
     }
 }

@@ -176,3 +176,32 @@ fn in_sysfs(unit: Option<Unit>, raw: i64) -> i64 {
 fn host_unit(name: &str) -> Option<Unit> {
     HostKnobs::default().find(name).ok().map(|knob| knob.unit)
 }
+
+#[cfg(test)]
+mod tests {
+    use blksched::{Catalogue, Span};
+
+    use super::*;
+    use crate::input::{Stage, contenders};
+    use crate::scene::Scene;
+
+    #[test]
+    fn what_is_not_measured_for_rows_changes_none() {
+        let loads = ["reader-and-writer", "beside-a-backup", "four-streams", "dd:size=4m"];
+        for (load, disk) in loads.iter().flat_map(|load| ["hdd-7200", "sata-ssd"].map(|disk| (load, disk))) {
+            let scene = Scene { jobs: vec![(*load).to_owned()], ..Scene::of("", disk, 3) };
+            let stage = Stage::load(&scene).unwrap();
+            let contender = &contenders("", &["bfq".to_owned()], &[], &Catalogue::builtin()).unwrap()[0];
+            let limit = Span::from_secs(1);
+            let whole = stage.trial(&scene, contender, limit).simulate().unwrap();
+            let rows =
+                |run: &Findings, plan: &Plan| RunRows::new(0, load, disk, contender, 3).found(plan, limit.as_ns(), run);
+            let told = rows(&whole, &stage.plan);
+            assert!(told.run.as_ref().unwrap().requests > 0 && !told.parts.is_empty());
+            let stage = stage.for_rows();
+            let brief = stage.trial(&scene, contender, limit).simulate_for_shares().unwrap();
+            assert_eq!(rows(&brief, &stage.plan), told, "{load} on {disk}");
+            assert!(brief.reasons.disk().iter().next().is_none(), "time was divided by what it was for");
+        }
+    }
+}

@@ -131,8 +131,7 @@ impl SweepPlan {
     pub(super) fn stage(&self, load: Arc<Workload>, scene: &Scene) -> Result<(Stage, Span), Failure> {
         let stage = Stage::of(load, scene)?;
         let length = stage.length(scene, &self.cell(0).0)?;
-        let (stage, _) = stage.cut(length).without_logs();
-        Ok((stage, length.limit))
+        Ok((stage.cut(length).for_rows(), length.limit))
     }
 }
 
@@ -141,17 +140,27 @@ impl Group {
         Trial { seed, ..stage.trial(&self.scene, contender, limit) }
     }
 
-    /// A hash of everything that decides a run: version, load, disk, surroundings, scheduler, knobs, length, seed.
     fn key(&self, contender: &Contender, seed: u64) -> u128 {
-        let mut hash = Hashed::new();
         let around = match &self.stage {
-            Ok((stage, limit)) => format!("{:?} {limit:?}", self.trial(stage, *limit, contender, seed).surroundings),
+            Ok((stage, limit)) => surroundings(&self.trial(stage, *limit, contender, seed)),
             Err(_) => format!("{:?}", contender.around),
         };
-        let written = write!(hash, "{:032x} {} {:?} {around} {seed}", self.digest, contender.choice, contender.knobs);
-        written.expect("a hash takes any text");
-        hash.0.finish_128()
+        key(self.digest, contender, &around, seed)
     }
+}
+
+fn surroundings(trial: &Trial) -> String {
+    format!("{:?} {:?}", trial.surroundings, trial.limit)
+}
+
+/// A hash of everything that decides a run: version, load, disk, surroundings, scheduler, knobs, length, seed.
+fn key(digest: u128, contender: &Contender, around: &str, seed: u64) -> u128 {
+    hashed(format_args!("{digest:032x} {} {:?} {around} {seed}", contender.choice, contender.knobs))
+}
+
+/// What a plan's run would be known by; `stage` is laid out for rows.
+pub(crate) fn key_of(digest: u128, contender: &Contender, trial: &Trial) -> u128 {
+    key(digest, contender, &surroundings(trial), trial.seed)
 }
 
 impl Task {
@@ -163,7 +172,7 @@ impl Task {
             Err(why) => return rows.failed(why.clone()),
         };
         let trial = group.trial(stage, *limit, contender, *seed);
-        match guarded(|| trial.simulate().map_err(|error| error.to_string())) {
+        match guarded(|| trial.simulate_for_shares().map_err(|error| error.to_string())) {
             Ok(findings) => rows.found(&stage.plan, limit.as_ns(), &findings),
             Err(why) => rows.failed(why),
         }
@@ -181,13 +190,22 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 
 /// The load as it is laid out on the disk, and the disk; what cannot be run is known by its name and why.
 fn digest(name: &str, stage: &Result<(Stage, Span), String>) -> u128 {
+    match stage {
+        Ok((stage, _)) => digest_of(stage),
+        Err(why) => hashed(format_args!("{VERSION} {name} {why}")),
+    }
+}
+
+/// What all runs of a load on a disk have in common, for [`key_of`].
+pub(crate) fn digest_of(stage: &Stage) -> u128 {
+    hashed(format_args!("{VERSION} {:?} {:?}", stage.plan, stage.disk))
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn hashed(text: fmt::Arguments<'_>) -> u128 {
     let mut hash = Hashed::new();
-    let version = env!("CARGO_PKG_VERSION");
-    let written = match stage {
-        Ok((stage, _)) => write!(hash, "{version} {:?} {:?}", stage.plan, stage.disk),
-        Err(why) => write!(hash, "{version} {name} {why}"),
-    };
-    written.expect("a hash takes any text");
+    hash.write_fmt(text).expect("a hash takes any text");
     hash.0.finish_128()
 }
 

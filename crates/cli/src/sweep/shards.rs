@@ -4,13 +4,14 @@
 //! disk do, counted, or a trace's size. The nth run of a group begins where the runs before it end, and belongs to the
 //! shard in whose part of the whole it begins. So a shard has neighbours in the plan, and reads few traces.
 
-use blksched::{Instant, Span, path_of_name};
+use blksched::{Instant, Span};
 use blksched_measure::Work;
 use blksched_simulate::Trial;
 
 use super::plan::SweepPlan;
 use crate::failure::Failure;
-use crate::input::{Stage, is_recorded};
+use crate::input::trace::Trace;
+use crate::input::{Stage, recorded};
 
 /// `--shard I/N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +70,14 @@ const BYTES_PER_IO: u64 = 32;
 
 fn cost(plan: &SweepPlan, group: u64) -> Result<u64, Failure> {
     let scene = plan.scene(group);
-    let (traces, others): (Vec<&String>, Vec<&String>) = scene.jobs.iter().partition(|word| is_recorded(word));
-    let bytes = |word: &String| {
-        let file = word.split(':').next().unwrap_or(word);
-        path_of_name(file).metadata().map_or(0, |file| file.len())
-    };
-    let recorded: u64 = traces.iter().map(|word| bytes(word) / BYTES_PER_IO).sum();
-    if others.is_empty() {
-        return Ok(recorded);
+    let traces: Vec<Option<Trace>> = scene.jobs.iter().map(|word| recorded(word)).collect();
+    let bytes: u64 = traces.iter().flatten().map(|trace| trace.bytes() / BYTES_PER_IO).sum();
+    if traces.iter().all(Option::is_some) {
+        return Ok(bytes);
     }
     let mut piloted = plan.scene(group);
-    piloted.jobs.retain(|word| !is_recorded(word));
+    let mut is_trace = traces.iter().map(Option::is_some);
+    piloted.jobs.retain(|_| !is_trace.next().unwrap_or_default());
     let stage = Stage::load(&piloted)?;
     let (contender, _) = plan.cell(0);
     let limit = plan.time.unwrap_or(PILOT).min(PILOT);
@@ -91,5 +89,5 @@ fn cost(plan: &SweepPlan, group: u64) -> Result<u64, Failure> {
     let long = plan.time.map_or(elapsed, Span::as_ns);
     let scaled =
         if run.finished { per_pilot } else { (u128::from(per_pilot) * u128::from(long) / u128::from(elapsed)) as u64 };
-    Ok(recorded + scaled)
+    Ok(bytes + scaled)
 }

@@ -25,7 +25,7 @@ pub(super) enum Change {
 
 pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Failure> {
     let ConvertArguments { trace: text, out, to, force } = arguments;
-    let trace = Trace::parse(text).ok_or_else(|| Failure::Input(format!("{text}: there is no such file")))?;
+    let trace = Trace::parse(text).map_err(Failure::Input)?;
     let to = match to.or_else(|| To::by_name(out)) {
         Some(to) => to,
         None => {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::InfoArguments;
 use crate::failure::Failure;
 use crate::input::trace::Trace;
+use crate::input::uri;
 use crate::output;
 
 const KINDS: [&str; 4] = ["read", "write", "discard", "flush"];
@@ -18,8 +19,13 @@ const SHOWN: usize = 8;
 
 pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
     let mut all = Vec::new();
-    for (at, text) in arguments.traces.iter().enumerate() {
-        let trace = Trace::parse(text).ok_or_else(|| Failure::Input(format!("{text}: there is no such file")))?;
+    let mut seen: Vec<Trace> = Vec::new();
+    for text in &uri::expanded(&arguments.traces).map_err(Failure::Input)? {
+        let trace = Trace::parse(text).map_err(Failure::Input)?;
+        // A shell's `x.blktrace.*` names all files of one trace.
+        if seen.contains(&trace) {
+            continue;
+        }
         let (mut stream, rest) = trace.stream().map_err(Failure::Input)?;
         if !rest.is_empty() {
             return Err(Failure::Input(format!("{text}: `{rest}` is about a replay, and nothing is replayed here")));
@@ -28,9 +34,10 @@ pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
         if arguments.json {
             all.push(as_json(trace.name(), &info, &stream));
         } else {
-            let gap = if at > 0 { "\n" } else { "" };
+            let gap = if seen.is_empty() { "" } else { "\n" };
             output::print(&format!("{gap}{}", as_text(trace.name(), &info, &stream)))?;
         }
+        seen.push(trace);
     }
     if arguments.json {
         let document = json!({ "schema": "blksched/trace-info/1", "traces": all });

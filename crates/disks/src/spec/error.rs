@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::document::Complaint;
+
 /// Why there is no disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -57,3 +59,9 @@ impl fmt::Display for DiskError {
 }
 
 impl core::error::Error for DiskError {}
+
+impl DiskError {
+    pub(super) fn of(Complaint { file, line, column, problem, nearest }: Complaint) -> DiskError {
+        DiskError::Invalid { file, line, column, problem, nearest }
+    }
+}

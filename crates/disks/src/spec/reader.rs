@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::DiskError;
 use super::units::{self, Rate, Turn};
+use crate::document::{self, describe};
 
 /// A document and its name, for complaints.
 #[derive(Clone, Copy)]
@@ -17,24 +18,18 @@ pub(super) struct Source<'t> {
     pub(super) text: &'t str,
 }
 
-impl Source<'_> {
+impl<'t> Source<'t> {
     pub(super) fn invalid(&self, at: Range<usize>, problem: String, nearest: Option<&str>) -> DiskError {
-        let before = &self.text[..at.start.min(self.text.len())];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        DiskError::Invalid {
-            file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            problem,
-            nearest: nearest.map(str::to_owned),
-        }
+        let complaint = self.document().complain(&at, problem);
+        DiskError::of(document::Complaint { nearest: nearest.map(str::to_owned), ..complaint })
     }
 
-    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'_>>, DiskError> {
-        DeTable::parse(self.text).map_err(|error| {
-            let at = error.span().unwrap_or(0..0);
-            self.invalid(at, error.message().trim().replace('\n', ", "), None)
-        })
+    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, DiskError> {
+        self.document().parse().map_err(DiskError::of)
+    }
+
+    fn document(&self) -> document::Source<'t> {
+        document::Source { file: self.file, text: self.text }
     }
 }
 
@@ -308,17 +303,5 @@ impl<'t> Section<'t> {
 
     fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.table.get(key)
-    }
-}
-
-fn describe(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(number) => number.as_str().to_owned(),
-        DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Boolean(value) => value.to_string(),
-        DeValue::Datetime(value) => value.to_string(),
-        DeValue::Array(_) => "an array".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
     }
 }

@@ -10,6 +10,7 @@
 
 use blksched::{Instant, Span};
 
+use super::Kept;
 use super::cause::{Cause, Serving};
 use super::shared::Shared;
 use super::submitters::Asker;
@@ -77,6 +78,7 @@ pub(super) struct Disk {
     pending: Pending,
     /// What was worked, and for whom; `None`: for nobody.
     worked: Vec<(Option<Asker>, Span)>,
+    pub(super) kept: Kept,
 }
 
 impl Default for Disk {
@@ -89,6 +91,7 @@ impl Default for Disk {
             working: Shared::default(),
             pending: Pending::default(),
             worked: Vec::new(),
+            kept: Kept::All,
         }
     }
 }
@@ -139,6 +142,9 @@ impl Disk {
         let span = Span::from_ns(ns);
         time.busy += if any_in_flight { span } else { Span::ZERO };
         time.worked += if any_in_flight || works { span } else { Span::ZERO };
+        if self.kept == Kept::Shares {
+            return;
+        }
         let at_rest = matches!(resting, Cause::Empty | Cause::Unserved);
         match (works, any_in_flight) {
             (true, in_flight) if in_flight || at_rest => self.working.book(ns, &mut time.ns),

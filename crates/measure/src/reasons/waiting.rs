@@ -2,6 +2,7 @@
 
 use blksched::{Dir, Instant, PerDir, RequestId, Span};
 
+use super::Kept;
 use super::cause::{Cause, Serving};
 use super::disk::Integrals;
 use super::submitters::Asker;
@@ -124,6 +125,7 @@ pub(super) struct Tables {
     integrals: Vec<Integrals>,
     pub(super) queued: PerDir<u32>,
     pub(super) waiting: PerDir<Waiting>,
+    pub(super) kept: Kept,
 }
 
 impl Tables {
@@ -138,7 +140,9 @@ impl Tables {
     pub(super) fn entry_mut(&mut self, rq: RequestId) -> &mut Entry {
         if self.entries.len() <= rq.index() {
             self.entries.resize(rq.index() + 1, Entry::new(Dir::Read, None));
-            self.integrals.resize(rq.index() + 1, [0; Cause::COUNT]);
+            if self.kept == Kept::All {
+                self.integrals.resize(rq.index() + 1, [0; Cause::COUNT]);
+            }
         }
         &mut self.entries[rq.index()]
     }
@@ -147,7 +151,9 @@ impl Tables {
     pub(super) fn enter(&mut self, rq: RequestId, entry: Entry, at: Instant, integrals: &Integrals) {
         self.queued[entry.dir] += 1;
         *self.entry_mut(rq) = Entry { place: Place::Queued(at), ..entry };
-        self.integrals[rq.index()] = *integrals;
+        if self.kept == Kept::All {
+            self.integrals[rq.index()] = *integrals;
+        }
     }
 
     /// `rq` goes to the disk; if it was queued, it waited until now. Since when, and for what.
@@ -162,9 +168,12 @@ impl Tables {
         let entry = self.entry_mut(rq);
         let (dir, left) = (entry.dir, core::mem::replace(&mut entry.place, Place::InFlight { serving, given }));
         let Place::Queued(at) = left else { return (None, [0; Cause::COUNT]) };
+        self.queued[dir] -= 1;
+        if self.kept == Kept::Shares {
+            return (Some(at), [0; Cause::COUNT]);
+        }
         let then = &self.integrals[rq.index()];
         let waited = core::array::from_fn(|i| integrals[i] - then[i]);
-        self.queued[dir] -= 1;
         self.waiting[dir].record(at, now, waited);
         (Some(at), waited)
     }
@@ -178,7 +187,9 @@ impl Tables {
         let survivor = self.entry_mut(into);
         if matches!(survivor.place, Place::Queued(at) if theirs < at) {
             survivor.place = gone.place;
-            self.integrals[into.index()] = self.integrals[victim.index()];
+            if self.kept == Kept::All {
+                self.integrals[into.index()] = self.integrals[victim.index()];
+            }
         }
         gone.submitter
     }

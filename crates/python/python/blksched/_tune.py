@@ -28,6 +28,17 @@ def as_goal(said: str) -> str:
     return " ".join(part for part in [f"{job}: {figure}", direction, (bound or "").strip()] if part)
 
 
+def _times(ratio: float) -> str:
+    """As a sentence has it: two seeds that differ much leave an interval without an end.
+
+    >>> _times(1.234), _times(1e58), _times(1e-9)
+    ('1.23', 'more than 1000', 'less than 0.001')
+    """
+    if ratio > 1000:
+        return "more than 1000"
+    return "less than 0.001" if ratio < 0.001 else f"{ratio:.2f}"
+
+
 @dataclass(frozen=True)
 class Tuned:
     """Settings, and what they came to on seeds that the search has not seen."""
@@ -57,12 +68,12 @@ class Tuned:
         name = f"{self.elevator} {' '.join(self.settings)}".strip()
         if not self.knobs:
             return f"Nothing that was tried looks better than {self.elevator}'s defaults. Leave them."
-        low, high = self.interval
+        low, high = map(_times, self.interval)
         if self.is_better:
-            times = f"{self.ratio:.2f} times better ({low:.2f} to {high:.2f})"
+            times = f"{_times(self.ratio)} times better ({low} to {high})"
             return f"Use {name}: {times} on seeds that the search had not seen."
         why = "; ".join(self.forbidden) or "it is not proven better on seeds that the search had not seen"
-        return f"Leave {self.elevator}'s defaults: not {name}, {why} ({self.ratio:.2f}, {low:.2f} to {high:.2f})."
+        return f"Leave {self.elevator}'s defaults: not {name}, {why} ({_times(self.ratio)}, {low} to {high})."
 
 
 def tune(

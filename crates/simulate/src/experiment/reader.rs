@@ -1,40 +1,11 @@
 //! Reads an experiment's TOML key by key, so that every complaint knows its line and column and the word that was
 //! probably meant.
 
-use core::fmt;
-use core::ops::Range;
-
-use blksched::nearest;
+pub use blksched_disks::document::Complaint as ExperimentError;
+use blksched_disks::document::describe;
+pub(crate) use blksched_disks::document::{Place, Source};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// What is wrong with an experiment's file, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExperimentError {
-    /// The file's path as given.
-    pub file: String,
-    /// Counted from 1.
-    pub line: usize,
-    /// Counted from 1 \[characters\].
-    pub column: usize,
-    /// What is wrong, with the offending word, and what was expected.
-    pub problem: String,
-    /// The valid word that was probably meant.
-    pub nearest: Option<String>,
-}
-
-impl fmt::Display for ExperimentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ExperimentError { file, line, column, problem, nearest } = self;
-        write!(f, "{file}:{line}:{column}: {problem}")?;
-        nearest.as_ref().map_or(Ok(()), |nearest| write!(f, "; did you mean `{nearest}`?"))
-    }
-}
-
-impl core::error::Error for ExperimentError {}
-
-/// A stretch of the file \[bytes\].
-pub(crate) type Place = Range<usize>;
 
 /// Something read, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,49 +16,6 @@ pub(crate) struct Located<T> {
 
 /// An address and the values that stand there, as a user would write them.
 pub(crate) type Leaf = (Located<String>, Vec<Located<String>>);
-
-/// The file, for complaints.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'t> {
-    pub(crate) file: &'t str,
-    pub(crate) text: &'t str,
-}
-
-impl<'t> Source<'t> {
-    /// A complaint about what stands at `at`.
-    pub(crate) fn complain(&self, at: &Place, problem: impl Into<String>) -> ExperimentError {
-        let before = &self.text[..at.start.min(self.text.len())];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        ExperimentError {
-            file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            problem: problem.into(),
-            nearest: None,
-        }
-    }
-
-    /// `word` is none of `known`; `problem` says so, up to the list.
-    pub(crate) fn unknown<'a>(
-        &self,
-        at: &Place,
-        problem: &str,
-        word: &str,
-        known: impl IntoIterator<Item = &'a str>,
-    ) -> ExperimentError {
-        let known: Vec<&str> = known.into_iter().collect();
-        let near = nearest(word, known.iter().copied()).map(str::to_owned);
-        let problem = format!("{problem}: expected one of {}", known.join(", "));
-        ExperimentError { nearest: near, ..self.complain(at, problem) }
-    }
-
-    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'t>>, ExperimentError> {
-        DeTable::parse(self.text).map_err(|error| {
-            let at = error.span().unwrap_or(0..0);
-            self.complain(&at, error.message().trim().replace('\n', ", "))
-        })
-    }
-}
 
 /// One table of the document.
 pub(crate) struct Section<'t> {
@@ -283,17 +211,5 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
         DeValue::Integer(number) => number.as_str().replace('_', "").parse().ok(),
         DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
         _ => None,
-    }
-}
-
-fn describe(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(number) => number.as_str().to_owned(),
-        DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Boolean(value) => value.to_string(),
-        DeValue::Datetime(value) => value.to_string(),
-        DeValue::Array(_) => "a list".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
     }
 }

@@ -1,0 +1,84 @@
+//! The files of a trace: one, or one per CPU as blktrace writes them, here or in an object store.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use blksched::{name_of_path, path_of_name};
+use blksched_simulate::recording::Named;
+
+use super::uri::{self, Opened};
+
+/// What blktrace puts between a trace's name and the number of a CPU.
+const PER_CPU: &str = ".blktrace.";
+
+/// The trace's files, to be read.
+pub(super) fn open(trace: &str) -> Result<Vec<Named>, String> {
+    if uri::is_uri(trace) {
+        return open_objects(trace);
+    }
+    let files = match per_cpu(trace) {
+        none if none.is_empty() => vec![trace.to_owned()],
+        files => files,
+    };
+    let open = |name: String| match File::open(path_of_name(&name)) {
+        Ok(file) => Ok((name, Box::new(file) as _)),
+        Err(error) => Err(format!("{name}: {error}")),
+    };
+    files.into_iter().map(open).collect()
+}
+
+/// Who may read an object may not always list its folder, so that is asked for only where there is no such object.
+fn open_objects(trace: &str) -> Result<Vec<Named>, String> {
+    let missing = |name: &str| format!("{name}: there is no such object");
+    if let Opened::Stream(stream) = uri::open(trace)? {
+        return Ok(vec![(trace.to_owned(), stream)]);
+    }
+    let opened = |name: String| match uri::open(&name)? {
+        Opened::Stream(stream) => Ok((name, stream)),
+        Opened::Missing => Err(missing(&name)),
+    };
+    let objects = per_cpu_objects(trace)?;
+    if objects.is_empty() { Err(missing(trace)) } else { objects.into_iter().map(opened).collect() }
+}
+
+fn per_cpu_objects(stem: &str) -> Result<Vec<String>, String> {
+    let mut objects = uri::matches(&format!("{stem}{PER_CPU}*"))?;
+    objects.retain(|name| self::stem(name) == Some(stem));
+    let cpu = |name: &String| name[stem.len() + PER_CPU.len()..].parse::<u32>().ok();
+    objects.sort_by_key(cpu);
+    Ok(objects)
+}
+
+/// How large they are together \[bytes\]; what cannot be found has none.
+#[cfg(feature = "sweep")]
+pub(super) fn bytes(trace: &str) -> u64 {
+    if uri::is_uri(trace) {
+        return match uri::size(trace) {
+            0 => per_cpu_objects(trace).unwrap_or_default().iter().map(|name| uri::size(name)).sum(),
+            bytes => bytes,
+        };
+    }
+    let size = |name: &str| path_of_name(name).metadata().map_or(0, |file| file.len());
+    match per_cpu(trace) {
+        none if none.is_empty() => size(trace),
+        files => files.iter().map(|name| size(name)).sum(),
+    }
+}
+
+/// `x` of `x.blktrace.0`.
+pub(super) fn stem(name: &str) -> Option<&str> {
+    let (stem, cpu) = name.rsplit_once(PER_CPU)?;
+    cpu.parse::<u32>().ok().map(|_| stem)
+}
+
+/// The files of CPUs 0, 1, … of `stem`, as far as there are any. A CPU on which nothing happened has an empty one.
+pub(super) fn per_cpu(stem: &str) -> Vec<String> {
+    let path = path_of_name(stem);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let prefix = path.file_name().map(name_of_path).unwrap_or_default();
+    let cpu = |name: &str| name.strip_prefix(&prefix)?.strip_prefix(PER_CPU)?.parse::<u32>().ok();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut cpus: Vec<u32> = entries.filter_map(|entry| cpu(&name_of_path(&entry.file_name()))).collect();
+    cpus.sort_unstable();
+    cpus.into_iter().map(|cpu| format!("{stem}{PER_CPU}{cpu}")).collect()
+}

@@ -1,0 +1,233 @@
+//! Traces by URI, against a server that speaks S3 (`moto_server`, of PyPI's `moto[server]`), on this machine alone:
+//! they are read as the files are, piece by piece, and what is wrong says so. Skipped by name where it is not to be had.
+#![cfg(all(feature = "uri", feature = "sweep", target_os = "linux"))]
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/..");
+const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/traces");
+const BUCKET: &str = "traces";
+
+/// A server with an empty bucket; ends with its value.
+struct Server {
+    process: Child,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    /// None: there is no such program, and the test says that it is skipped.
+    fn start() -> Option<Server> {
+        let program = Path::new(TARGET).join("python/bin/moto_server");
+        if !program.is_file() {
+            println!(
+                "skipped: moto_server is not installed; `cargo xtask test --install` gets it from PyPI (moto[server])"
+            );
+            return None;
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = Command::new(program);
+        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+        let server = Server { process: command.spawn().unwrap(), port };
+        for _ in 0..600 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                server.put(BUCKET, &[]);
+                return Some(server);
+            }
+            sleep(Duration::from_millis(50));
+        }
+        panic!("moto_server did not come up in 30 s");
+    }
+
+    /// A bucket, or an object in it.
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let key = "Authorization: AWS4-HMAC-SHA256 Credential=test/20261122/us-east-1/s3/aws4_request";
+        let head = format!("PUT /{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}\r\nContent-Length: {}\r\n", bytes.len());
+        stream.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()).unwrap();
+        stream.write_all(bytes).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+
+    /// With what the environment says of a store, and nothing else of it.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
+            command.env_remove(name);
+        }
+        let endpoint = format!("http://127.0.0.1:{}", self.port);
+        let said = [("ENDPOINT", endpoint.as_str()), ("ACCESS_KEY_ID", "test"), ("SECRET_ACCESS_KEY", "test")];
+        command.envs(said.map(|(name, value)| (format!("AWS_{name}"), value)));
+        command.envs([("AWS_ALLOW_HTTP", "true"), ("AWS_REGION", "us-east-1")]).args(words);
+        command
+    }
+
+    fn say(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn prints(&self, words: &[&str]) -> String {
+        let output = self.say(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn complains(&self, words: &[&str]) -> String {
+        let output = self.say(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8(output.stderr).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("uri-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The rows of a sweep without what names the load, sorted.
+fn rows(out: &Path) -> Vec<String> {
+    let mut rows = Vec::new();
+    for entry in fs::read_dir(out).unwrap() {
+        let reader = SerializedFileReader::new(File::open(entry.unwrap().path()).unwrap()).unwrap();
+        for row in reader.get_row_iter(None).unwrap() {
+            let row = row.unwrap();
+            let told = row.get_column_iter().filter(|(name, _)| !["key", "workload"].contains(&name.as_str()));
+            rows.push(told.map(|(name, value)| format!("{name}={value} ")).collect());
+        }
+    }
+    rows.sort();
+    rows
+}
+
+#[test]
+fn a_trace_in_a_store_is_read_as_its_files_are() {
+    let Some(server) = Server::start() else { return };
+    for name in ["mq-deadline.blktrace.0", "mq-deadline.blktrace.1", "mq-deadline.blkparse.txt.gz"] {
+        server.put(&format!("{BUCKET}/monday/{name}"), &fs::read(Path::new(TRACES).join(name)).unwrap());
+    }
+    // All of a trace with a file per CPU belong together, whichever is named, by a pattern too.
+    let here = server.prints(&["trace", "info", &format!("{TRACES}/mq-deadline.blktrace.0")]);
+    let as_uri = here.replace(TRACES, "s3://traces/monday");
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    for named in ["mq-deadline.blktrace.1", "mq-deadline", "*.blktrace.?"] {
+        let told = server.prints(&["trace", "info", &format!("s3://traces/monday/{named}")]);
+        assert_eq!(words(&told), words(&as_uri), "{named}");
+    }
+    let uri = format!("file://{}:from=0s", fs::canonicalize(TRACES).unwrap().join("mq-deadline.blktrace.0").display());
+    assert_eq!(words(&server.prints(&["trace", "info", &uri])).len(), words(&here).len());
+    let compare = |load: &str| {
+        server.prints(&["compare", load, "--elevators", "none,bfq", "--seeds", "2", "--time", "200ms", "--csv", "-"])
+    };
+    let numbers = |text: String, name: &str| text.replace(name, "");
+    let local = compare(&format!("{TRACES}/mq-deadline.blkparse.txt.gz:scale=2"));
+    let remote = compare("s3://traces/monday/mq-deadline.blkparse.txt.gz:scale=2");
+    assert_eq!(numbers(local, TRACES), numbers(remote, "s3://traces/monday"));
+
+    let folder = folder("sweep");
+    let plan = |traces: &str| {
+        let text =
+            format!("loads = [\"{traces}/*mq-*:scale=2\"]\ndisks = [\"hdd-7200\"]\nschedulers = [\"none\", \"bfq\"]\n");
+        let path = folder.join(format!("{}.toml", traces.len()));
+        fs::write(&path, text + "seeds = 2\ntime = \"200ms\"\n").unwrap();
+        path.display().to_string()
+    };
+    let swept = |traces: &str, shards: u32| {
+        let out = folder.join(format!("{}-{shards}", traces.len()));
+        for nth in 1..=shards {
+            let shard = format!("{nth}/{shards}");
+            server.prints(&["sweep", &plan(traces), "--out", &out.display().to_string(), "--shard", &shard]);
+        }
+        rows(&out)
+    };
+    let copies = folder.join("traces");
+    fs::create_dir(&copies).unwrap();
+    for name in ["mq-deadline.blktrace.0", "mq-deadline.blktrace.1", "mq-deadline.blkparse.txt.gz"] {
+        fs::copy(Path::new(TRACES).join(name), copies.join(name)).unwrap();
+    }
+    let (remote, local) = (swept("s3://traces/m?nday", 1), swept(&format!("file://{}", copies.display()), 1));
+    assert!(remote == local && remote.len() >= 2 * 2 * 2, "{remote:#?}\n{local:#?}");
+    assert_eq!(remote, swept("s3://traces/m?nday", 3));
+}
+
+#[test]
+fn a_large_object_is_never_held_whole() {
+    let Some(server) = Server::start() else { return };
+    const ROWS: u64 = 40_000;
+    let mut bytes = Vec::new();
+    for nth in 0..ROWS {
+        write!(bytes, "7,{},{},4096,{},", ["R", "W"][(nth % 2) as usize], nth * 4096, nth * 1000).unwrap();
+        bytes.resize(bytes.len() + 4000, b'x');
+        bytes.push(b'\n');
+    }
+    let size = bytes.len() as u64;
+    server.put(&format!("{BUCKET}/wide.csv"), &bytes);
+    drop(bytes);
+    let wide = "s3://traces/wide.csv:columns=device,op,offset@B,size@B,time@us,-";
+    let mut child = server.command(&["trace", "info", wide, "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut peak = 0_u64;
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak = peak.max(kib.unwrap_or(0) * 1024);
+        sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && told.contains(&format!("\"ios\": {ROWS}")), "{told}");
+    assert!(peak > 0 && peak < size / 3, "{peak} bytes of memory for an object of {size}");
+}
+
+#[test]
+fn what_cannot_be_read_says_why_and_where() {
+    let Some(server) = Server::start() else { return };
+    server.put(&format!("{BUCKET}/good.csv"), b"7,R,0,4096,1000000\n7,R,8192,4096,1000500\n");
+    server.put(&format!("{BUCKET}/bad.csv"), b"7,R,0,4096,1000000\n7,X,8192,4096,1000500\n");
+    let info = |uri: &str| server.complains(&["trace", "info", uri]);
+    assert!(info("s3://traces/godo.csv").contains("s3://traces/godo.csv: there is no such object"));
+    assert!(info("s3://traces/n*.csv").contains("s3://traces/n*.csv: no object matches"));
+    assert!(
+        info("s3://traces/bad.csv").contains("s3://traces/bad.csv:2:3: `X` is not"),
+        "{}",
+        info("s3://traces/bad.csv")
+    );
+    assert!(info("s3://nobody/x.csv").contains("s3://nobody/x.csv: "));
+    assert!(info("gs://traces/x.csv").contains("unknown scheme `gs`: expected file or s3"));
+    assert!(info("s3://traces").contains("expected a bucket and a key"));
+    let nobody =
+        server.command(&["trace", "info", "s3://traces/good.csv"]).env("AWS_ENDPOINT", "http://127.0.0.1:1").output();
+    assert_eq!(nobody.unwrap().status.code(), Some(2));
+
+    // A trace that fails marks its rows, and the rest goes on.
+    let folder = folder("bad");
+    let (plan, out) = (folder.join("plan.toml"), folder.join("out"));
+    let loads = r#"loads = ["s3://traces/*d.csv", "s3://traces/gone.csv"]"#;
+    fs::write(&plan, format!("{loads}\ndisks = [\"null\"]\nschedulers = [\"none\"]\ntime = \"1s\"\n")).unwrap();
+    let said = server.prints(&["sweep", &plan.display().to_string(), "--out", &out.display().to_string()]);
+    assert!(said.starts_with("3 runs made") && said.contains("2 of them failed"), "{said}");
+    let rows = rows(&out);
+    let with = |text: &str| rows.iter().filter(|row| row.contains(text)).count();
+    assert_eq!(
+        (with("bad.csv:2:3"), with("gone.csv: there is no such object"), with("error=null")),
+        (1, 1, 1),
+        "{rows:#?}"
+    );
+}
