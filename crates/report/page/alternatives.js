@@ -76,7 +76,7 @@ export function depthAlternative(run) {
 /** @param {import('./data.js').Run} run */
 export function timelineAlternative(run) {
   const { stretches } = run.decisions;
-  if (run.lanes.length === 0) return `${run.name} takes no turns, makes no batches and leaves nothing idle: there is nothing to draw.`;
+  if (run.lanes.length === 0) return `${run.name} took no turns, made no batches, left nothing idle and ran out of no tokens: there is nothing to draw.`;
   const told = STRETCHES.map((name, kind) => {
     let [number, sum] = [0, 0];
     for (let nth = 0; nth < stretches.kind.length; nth += 1) {
@@ -86,8 +86,10 @@ export function timelineAlternative(run) {
     }
     return { name, number, sum };
   });
-  const said = told.filter((one) => one.number > 0)
+  const said = told.filter((one) => one.number > 0 && one.name !== 'tokens')
     .map((one) => `${count(one.number)} × ${one.name}, ${time(one.sum / one.number)} each, `
       + `${percent(one.sum / run.elapsed_ns)} of the run`);
-  return `${said.join('; ')}; ${count(run.decisions.all_marks)} marks.`;
+  const marks = run.decisions.all_marks;
+  if (marks > 0) said.push(marks === 1 ? '1 mark' : `${count(marks)} marks`);
+  return `${said.join('; ')}.`;
 }

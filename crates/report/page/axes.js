@@ -6,6 +6,11 @@ import { theme } from './palette.js';
 /** Around every picture: left, right, top, bottom. */
 export const MARGIN = { left: 62, right: 10, top: 8, bottom: 24 };
 
+/** Dots of a canvas for each pixel; paper shows more than a screen. */
+export function sharpness() {
+  return document.documentElement.dataset.paper ? 2.5 : window.devicePixelRatio || 1;
+}
+
 /**
  * Round numbers between two ends.
  * @param {number} from @param {number} to @param {number} most how many @returns {number[]}
@@ -37,29 +42,48 @@ export function linear(from, to, label) {
   };
 }
 
-/**
- * Equal factors: of time.
- * @param {number} from @param {number} to @returns {Scale}
- */
-export function logarithmic(from, to) {
-  const [low, high] = [Math.log10(from), Math.log10(to)];
-  const found = [];
-  for (let power = Math.ceil(low - 1e-9); power <= high + 1e-9; power += 1) {
-    found.push({ value: 10 ** power, label: time(10 ** power) });
-  }
-  return { place: (value) => (Math.log10(Math.max(value, 1)) - low) / (high - low), ticks: found };
-}
+/** A power of ten in which nothing lies has this part of the height that another has. */
+const EMPTY = 0.28;
 
 /**
- * Equal factors: of bytes a second, from a thousandth of the greatest on.
- * @param {number} most @param {(value: number) => string} label @returns {Scale}
+ * Equal factors: of time. What `used` leaves out is drawn narrower.
+ * @param {number} from a power of ten @param {number} to another @param {(power: number) => boolean} [used] the powers of
+ *   ten, by their exponent, in which something lies @returns {Scale}
  */
-export function decades(most, label) {
-  const high = Math.ceil(Math.log10(Math.max(10, most)));
-  const low = high - 4;
+export function logarithmic(from, to, used) {
+  const [low, high] = [Math.round(Math.log10(from)), Math.round(Math.log10(to))];
   const found = [];
-  for (let power = low; power <= high; power += 1) found.push({ value: 10 ** power, label: label(10 ** power) });
-  return { place: (value) => Math.max(0, (Math.log10(Math.max(value, 1e-9)) - low) / (high - low)), ticks: found };
+  const begins = [0];
+  for (let power = low; power <= high; power += 1) {
+    found.push({ value: 10 ** power, label: time(10 ** power) });
+    begins.push(begins[power - low] + (used && !used(power) ? EMPTY : 1));
+  }
+  const whole = begins[high - low] || 1;
+  return {
+    place: (value) => {
+      const log = Math.min(Math.max(Math.log10(Math.max(value, 1e-9)), low), high);
+      const nth = Math.min(Math.floor(log) - low, Math.max(0, high - low - 1));
+      return (begins[nth] + (log - low - nth) * (begins[nth + 1] - begins[nth])) / whole;
+    },
+    ticks: found,
+  };
+}
+
+/** Round rates: 1, 10 and 100 of each unit. */
+const RATES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'].flatMap((unit, power) => [1, 10, 100].map((times) => ({
+  value: times * 1024 ** power, label: `${times}${unit}/s`,
+})));
+
+/**
+ * Equal factors: of bytes a second, from a ten-thousandth of the greatest on.
+ * @param {number} most @returns {Scale}
+ */
+export function decades(most) {
+  const above = RATES.findIndex(({ value }) => value >= most);
+  const high = Math.max(4, above < 0 ? RATES.length - 1 : above);
+  const found = RATES.slice(high - 4, high + 1);
+  const [low, width] = [Math.log(found[0].value), Math.log(found[4].value / found[0].value)];
+  return { place: (value) => Math.max(0, (Math.log(Math.max(value, 1e-9)) - low) / width), ticks: found };
 }
 
 /**

@@ -60,7 +60,7 @@ const GROUPS = [
 
 /**
  * The mean I/O of each job, a bar per scheduler.
- * @param {import('./data.js').Run[]} runs @returns {{job: string, bars: Bar[], gist: string}[]}
+ * @param {import('./data.js').Run[]} runs @returns {{job: string, bars: Bar[], gist: string[]}[]}
  */
 export function waits(runs) {
   const jobs = [...new Set(runs.flatMap((run) => run.jobs))].filter((job) => runs.some((run) => run.totals[job]));
@@ -80,19 +80,59 @@ export function waits(runs) {
   });
 }
 
+/** A smaller part of the whole is no difference. */
+const ALIKE = 0.02;
+
 /**
- * For whom a job's I/O waited longest, under each scheduler.
- * @param {string} job @param {import('./data.js').Run[]} runs
+ * What an I/O's time went to under a scheduler, group by group.
+ * @param {string} job @param {import('./data.js').Run} run
  */
-function gist(job, runs) {
-  const told = runs.filter((run) => run.totals[job]).map((run) => {
+function groupsOf(job, run) {
+  const ios = Math.max(1, run.totals[job][0]);
+  const groups = GROUPS.map(({ name }) => ({ name, ns: 0, whom: new Map() }));
+  for (const row of run.blame) {
+    if (row.who !== job) continue;
+    const group = groups[GROUPS.findIndex((one) => one.is(row))];
+    group.ns += row.ns / ios;
+    group.whom.set(row.whom, (group.whom.get(row.whom) ?? 0) + row.ns / ios);
+  }
+  return groups;
+}
+
+/**
+ * Why a scheduler is slower or faster than the first: the part of an I/O's time that makes most of the difference.
+ * @param {string} job @param {import('./data.js').Run} here @param {import('./data.js').Run} base
+ */
+function difference(job, here, base) {
+  const mean = (/** @type {import('./data.js').Run} */ run) => run.totals[job][1] / Math.max(1, run.totals[job][0]);
+  const by = mean(here) - mean(base);
+  if (Math.abs(by) < ALIKE * mean(base)) return `Under ${here.name} an I/O of ${job} takes as long as under ${base.name}.`;
+  const [ours, theirs] = [groupsOf(job, here), groupsOf(job, base)];
+  const parts = ours.map((group, nth) => ({ nth, by: group.ns - theirs[nth].ns }));
+  const most = parts.reduce((best, part) => (part.by * Math.sign(by) > best.by * Math.sign(by) ? part : best));
+  const [from, to] = [theirs[most.nth], ours[most.nth]];
+  const gap = (/** @type {string} */ whom) => Math.abs((to.whom.get(whom) ?? 0) - (from.whom.get(whom) ?? 0));
+  const [whom] = [...new Set([...from.whom.keys(), ...to.whom.keys()])].sort((a, b) => gap(b) - gap(a));
+  const mostly = whom && gap(whom) > Math.abs(most.by) / 2 ? `, mostly for ${whom}` : '';
+  return `Under ${here.name} an I/O of ${job} takes ${time(Math.abs(by))} ${by > 0 ? 'longer' : 'less'} than under ${base.name}. `
+    + `What changed most: “${to.name}” is ${time(to.ns)}, not ${time(from.ns)}${mostly}.`;
+}
+
+/**
+ * Why the schedulers differ; of one alone, for whom a job's I/O waited longest.
+ * @param {string} job @param {import('./data.js').Run[]} all @returns {string[]}
+ */
+function gist(job, all) {
+  const runs = all.filter((run) => run.totals[job]);
+  if (runs.length > 1) return runs.slice(1).map((run) => difference(job, run, runs[0]));
+  const told = runs.map((run) => {
     const [ios] = run.totals[job];
     const others = run.blame.filter((row) => row.who === job && row.whom && row.whom !== 'itself' && row.leg < 3);
     const worst = others.sort((a, b) => b.ns - a.ns)[0];
     if (!worst) return `${run.name}: for nobody else`;
     return `${run.name}: for ${worst.whom} (${worst.rule}), ${time(worst.ns / Math.max(1, ios))}`;
   });
-  return `Longest wait of a mean I/O of ${job} under ${told.join('; under ')}.`;
+  return [`Longest wait of a mean I/O of ${job} under ${told.join('; under ')}.`];
 }
 
 /** @returns {Part[]} */

@@ -2,7 +2,7 @@
 
 import { element, time } from './format.js';
 import { WAYS } from './data.js';
-import { MARGIN, line, logarithmic } from './axes.js';
+import { MARGIN, line, logarithmic, sharpness } from './axes.js';
 import { colour, dash, theme } from './palette.js';
 import { latencyEnds } from './scatter.js';
 
@@ -39,6 +39,7 @@ export class Curves {
   /** @param {import('./panel.js').Host} host @param {string} label @param {Named[]} curves */
   constructor(host, label, curves) {
     this.host = host;
+    host.panels.push({ frame: () => this.draw() });
     this.curves = curves;
     this.canvas = /** @type {HTMLCanvasElement} */ (element('canvas', {
       tabindex: '0', role: 'img', 'aria-label': label, style: 'height:210px',
@@ -97,7 +98,7 @@ export class Curves {
     const { canvas, height } = this;
     const width = canvas.clientWidth;
     if (width === 0) return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = sharpness();
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));

@@ -51,6 +51,7 @@
  * @typedef {object} Report
  * @property {string} detail @property {number | null} proposed @property {Run[]} runs @property {Published[]} published
  * @property {{name: string, type: string, text: string}[]} downloads
+ * @property {string[]} beside files with what this one has no room for
  */
 
 export const WAYS = ['read', 'write', 'trim', 'sync'];

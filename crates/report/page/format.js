@@ -4,7 +4,7 @@
 function scaled(value, step, units) {
   let size = Math.abs(value);
   let nth = 0;
-  while (nth + 1 < units.length && size + 0.5 >= (step === 1000 ? 1000 : 10000)) {
+  while (nth + 1 < units.length && size + 0.5 >= step) {
     size /= step;
     nth += 1;
   }

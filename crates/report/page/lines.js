@@ -74,8 +74,10 @@ export class Lines extends Panel {
 
   /** @param {CanvasRenderingContext2D} context @param {import('./data.js').Column} values */
   area(context, values) {
-    const { first, last, step } = this.bins();
-    context.globalAlpha = 0.18;
+    const { first, last } = this.bins();
+    // Coarser than the line, so that it is a shade and not a comb.
+    const step = Math.max(1, Math.floor((last - first) / Math.max(1, this.inner.width / 12)));
+    context.globalAlpha = 0.13;
     for (let bin = first; bin < Math.min(last, values.length); bin += step) {
       let most = 0;
       const end = Math.min(bin + step, values.length);
@@ -139,7 +141,9 @@ function rates(bytes, binNs) {
     if (nth < bytes.length) sum += bytes[nth];
     if (nth >= window) sum -= bytes[nth - window];
     const at = nth - window / 2;
-    if (at >= 0) smooth[at] = (sum / window) * (1e9 / binNs);
+    // At the run's ends fewer are known.
+    const known = Math.min(nth, bytes.length - 1) - Math.max(0, nth - window + 1) + 1;
+    if (at >= 0) smooth[at] = (sum / known) * (1e9 / binNs);
   }
   return smooth;
 }

@@ -5,29 +5,56 @@ import { rgb, theme } from './palette.js';
 
 const NOBODY = 'nobody';
 
-/** @param {import('./data.js').Run} run @returns {{who: string[], whom: string[], cells: Map<string, import('./data.js').Blame[]>}} */
-function summed(run) {
+/** @typedef {Map<string, import('./data.js').Blame[]>} Cells rows by who waited and for whom */
+
+/** @param {import('./data.js').Run} run @returns {Cells} */
+function cellsOf(run) {
   const cells = new Map();
-  const [waiters, blamed] = [new Map(), new Map()];
   for (const row of run.blame) {
     if (row.leg === 3) continue;
-    const whom = row.whom || NOBODY;
-    const key = `${row.who}\n${whom}`;
+    const key = `${row.who}\n${row.whom || NOBODY}`;
     cells.set(key, [...(cells.get(key) ?? []), row]);
-    waiters.set(row.who, (waiters.get(row.who) ?? 0) + row.ns);
-    blamed.set(whom, (blamed.get(whom) ?? 0) + row.ns);
   }
-  const order = (/** @type {Map<string, number>} */ sums) => [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
-  return { who: order(waiters).slice(0, 12), whom: order(blamed).slice(0, 12), cells };
+  return cells;
 }
 
-/** @param {import('./data.js').Run} run */
-export function matrix(run) {
-  const { who, whom, cells } = summed(run);
-  const total = (/** @type {import('./data.js').Blame[] | undefined} */ rows) => (rows ?? []).reduce((all, row) => all + row.ns, 0);
-  const per = (/** @type {string} */ waiter, /** @type {number} */ ns) => ns / Math.max(1, run.totals[waiter]?.[0] ?? 1);
+/**
+ * Who waited, and for whom, in one order for all runs, so that they can be held against each other.
+ * @param {import('./data.js').Run[]} runs @returns {{who: string[], whom: string[]}}
+ */
+function order(runs) {
+  const [waiters, blamed] = [new Map(), new Map()];
+  for (const row of runs.flatMap((run) => run.blame)) {
+    if (row.leg === 3) continue;
+    waiters.set(row.who, (waiters.get(row.who) ?? 0) + row.ns);
+    blamed.set(row.whom || NOBODY, (blamed.get(row.whom || NOBODY) ?? 0) + row.ns);
+  }
+  const most = (/** @type {Map<string, number>} */ sums) => [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name).slice(0, 12);
+  return { who: most(waiters), whom: most(blamed) };
+}
+
+/** @param {import('./data.js').Blame[] | undefined} rows */
+function total(rows) {
+  return (rows ?? []).reduce((all, row) => all + row.ns, 0);
+}
+
+/**
+ * A mean I/O's part.
+ * @param {import('./data.js').Run} run @param {string} waiter @param {number} ns
+ */
+function each(run, waiter, ns) {
+  return ns / Math.max(1, run.totals[waiter]?.[0] ?? 1);
+}
+
+/** @param {import('./data.js').Run} run @param {import('./data.js').Run[]} runs all that are shown: equal shades are equal times */
+export function matrix(run, runs) {
+  const { who, whom } = order(runs);
+  const cells = cellsOf(run);
+  const per = (/** @type {string} */ waiter, /** @type {number} */ ns) => each(run, waiter, ns);
   let most = 1;
-  for (const [key, rows] of cells) most = Math.max(most, per(key.split('\n')[0], total(rows)));
+  for (const one of runs) {
+    for (const [key, rows] of cellsOf(one)) most = Math.max(most, each(one, key.split('\n')[0], total(rows)));
+  }
   const [red, green, blue] = rgb(theme().series[1]);
   const head = element('tr', {}, element('th', { scope: 'col' }, 'waited ↓ for →'));
   for (const name of whom) head.append(element('th', { scope: 'col', class: 'number' }, name));

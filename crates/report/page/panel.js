@@ -1,7 +1,7 @@
 /** A picture over time on a canvas: its size, its pointer and keys, its frames, and how many points a frame touched. */
 
 import { element } from './format.js';
-import { MARGIN } from './axes.js';
+import { MARGIN, sharpness } from './axes.js';
 
 /** More points than that are never touched in one frame of one picture; beyond it densities and sums are drawn. */
 export const MOST_TOUCHED = 20000;
@@ -14,6 +14,7 @@ export const frames = { drawn: 0, touched: 0, most: 0 };
  * @property {import('./view.js').View} view
  * @property {(nodes: Node[] | null, x: number, y: number, who: object) => void} tell shows a story beside the pointer, or
  *   hides it, if it is that picture's own
+ * @property {{frame: () => void}[]} panels every picture that is there
  */
 
 /**
@@ -35,6 +36,7 @@ export class Panel {
       tabindex: '0', role: 'img', 'aria-label': label, style: `height:${height}px`,
     }));
     this.context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
+    host.panels.push(this);
     this.view.listen(() => this.ask());
     new ResizeObserver(() => this.ask()).observe(this.canvas);
     this.listen();
@@ -53,7 +55,7 @@ export class Panel {
   frame() {
     const width = this.canvas.clientWidth;
     if (width === 0) return;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = sharpness();
     this.width = width;
     if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(this.height * ratio)) {
       this.canvas.width = Math.round(width * ratio);

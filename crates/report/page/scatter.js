@@ -33,6 +33,18 @@ export function latencyEnds(runs) {
 }
 
 /**
+ * The axis of latencies: a power of ten in which no I/O lies is narrower, unless the file has densities alone.
+ * @param {import('./data.js').Run[]} runs @returns {import('./axes.js').Scale}
+ */
+export function latencyScale(runs) {
+  const ends = latencyEnds(runs);
+  if (runs.some((run) => run.density)) return logarithmic(...ends);
+  const used = new Set();
+  for (const { ios } of runs) for (const ns of ios.latency) used.add(Math.floor(Math.log10(Math.max(ns, 1))));
+  return logarithmic(...ends, (power) => used.has(power));
+}
+
+/**
  * How points are coloured.
  * @param {import('./data.js').Run} run @param {string} by process, direction or latency
  * @param {import('./data.js').Column} process @param {import('./data.js').Column} way

@@ -6,7 +6,9 @@ import { MARGIN, drawAxes } from './axes.js';
 import { colour, theme } from './palette.js';
 import { MOST_TOUCHED, Panel, frames } from './panel.js';
 
-export const STRETCHES = ['turn', 'batch', 'idle on purpose', 'no token'];
+export const STRETCHES = ['turn', 'batch', 'idle on purpose', 'no token', 'tokens'];
+/** A stretch of this kind says how many there are, not that somebody is at work. */
+const TOKENS = 4;
 export const MARKS = ['preempted', 'queues merged or split', 'another\'s request injected', 'time was up',
   'weight raised', 'tokens changed'];
 const SIGNS = ['✕', '◆', '▲', '!', '↑', '±'];
@@ -88,6 +90,10 @@ export class Timeline extends Panel {
       if (x + width < this.inner.x) continue;
       const isIdle = kind[nth] === 2;
       context.globalAlpha = nth === this.selected ? 1 : 0.75;
+      if (kind[nth] === TOKENS) {
+        this.drawTokens(context, nth, x, width);
+        continue;
+      }
       context.fillStyle = isIdle ? this.hatched(context, lane[nth]) : this.laneColour(lane[nth]);
       context.fillRect(x, y + 4, width, each - 8);
       if (isIdle && width > 3) {
@@ -97,6 +103,22 @@ export class Timeline extends Panel {
       }
     }
     context.globalAlpha = 1;
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {number} nth @param {number} x @param {number} width */
+  drawTokens(context, nth, x, width) {
+    const { lane, why } = this.run.decisions.stretches;
+    const [y, each] = this.y(lane[nth]);
+    const label = this.run.words[why[nth]] ?? '';
+    context.globalAlpha = 0.3;
+    context.fillStyle = this.laneColour(lane[nth]);
+    context.fillRect(x, y + 3, Math.max(1, width - 2), each - 6);
+    context.globalAlpha = 1;
+    const left = Math.max(x, this.inner.x) + 10;
+    if (left + context.measureText(label).width + 10 > Math.min(x + width, this.inner.x + this.inner.width)) return;
+    context.fillStyle = theme().ink;
+    context.textAlign = 'left';
+    context.fillText(label, left, y + each / 2);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} lane */
@@ -153,6 +175,7 @@ export class Timeline extends Panel {
     const { lane, kind, from, length } = this.run.decisions.stretches;
     const bin = this.run.elapsed_ns / BINS;
     for (let nth = 0; nth < lane.length; nth += 1) {
+      if (kind[nth] === TOKENS) continue;
       const to = from[nth] + length[nth];
       for (let at = Math.floor(from[nth] / bin); at < BINS && at * bin < to; at += 1) {
         const part = (Math.min(to, (at + 1) * bin) - Math.max(from[nth], at * bin)) / bin;

@@ -24,19 +24,16 @@ pub(crate) fn answer(answer: &Answer) -> String {
     if !answer.heading.is_empty() {
         let _ = writeln!(text, "<p class=\"heading\">{}</p>", escaped(&answer.heading));
     }
-    if let Some(action) = &answer.action {
-        let kind = action.split(' ').next().unwrap_or_default().to_lowercase();
-        let _ = writeln!(text, "<p class=\"action {}\">{}</p>", escaped(&kind), escaped(action));
-    }
-    if !answer.sentences.is_empty() {
-        text += "<ul class=\"verdict\">\n";
-        for sentence in &answer.sentences {
-            let _ = writeln!(text, "<li>{}</li>", sentence_with_subject(sentence));
-        }
-        text += "</ul>\n";
-    }
+    text += &answer.action.as_deref().map(action).unwrap_or_default();
+    text += &verdict(answer);
     for grid in &answer.tables {
         text += &table(grid);
+    }
+    for sentence in &answer.trust {
+        let _ = writeln!(text, "<p class=\"trust\">{}</p>", sentence_with_subject(sentence));
+    }
+    if let Some((_, command)) = answer.facts.iter().find(|(name, _)| name == "command") {
+        let _ = writeln!(text, "<p class=\"command\"><code>{}</code></p>", escaped(command));
     }
     if !answer.facts.is_empty() {
         text += "<details class=\"facts\"><summary>How this was made</summary><dl>\n";
@@ -51,6 +48,61 @@ pub(crate) fn answer(answer: &Answer) -> String {
             let _ = writeln!(text, "<li>{}</li>", escaped(note));
         }
         text += "</ul></details>\n";
+    }
+    text
+}
+
+/// What to do stands out; by how much, and the price, stand behind it.
+fn action(action: &str) -> String {
+    let kind = action.split(' ').next().unwrap_or_default().to_lowercase();
+    let (gain, price) = action.split_once(" The price: ").map_or((action, None), |(gain, price)| (gain, Some(price)));
+    let (what, how) = gain.split_once(" (").map_or((gain, String::new()), |(what, how)| (what, format!(" ({how}")));
+    let price = price.map(|price| format!("<br><strong>The price:</strong> {}", escaped(price))).unwrap_or_default();
+    let (kind, what, how) = (escaped(&kind), escaped(what), escaped(&how));
+    format!("<p class=\"action {kind}\"><strong>{what}</strong>{how}{price}</p>\n")
+}
+
+/// This many pairs of schedulers are told at once; the others are folded.
+const PAIRS: usize = 2;
+
+/// The verdict's sentences; those of one pair of schedulers stand together.
+fn verdict(answer: &Answer) -> String {
+    let pair_of = |sentence: &str| {
+        let (subject, rest) = sentence.split_once(": ")?;
+        subject.contains(" against ").then(|| (subject.to_owned(), rest.to_owned()))
+    };
+    let (mut others, mut pairs): (String, Vec<(String, Vec<String>)>) = (String::new(), Vec::new());
+    for sentence in &answer.sentences {
+        match (pair_of(sentence), pairs.last_mut()) {
+            (Some((pair, said)), Some((last, all))) if *last == pair => all.push(said),
+            (Some((pair, said)), _) => pairs.push((pair, vec![said])),
+            (None, _) => {
+                let _ = writeln!(others, "<li>{}</li>", sentence_with_subject(sentence));
+            }
+        }
+    }
+    let is_meant =
+        |pair: &str| answer.proposed.as_ref().is_some_and(|name| pair.starts_with(&format!("{name} against ")));
+    // What is proposed stands first.
+    pairs.sort_by_key(|(pair, _)| !is_meant(pair));
+    let shown = match pairs.first() {
+        Some((first, _)) if is_meant(first) => 1,
+        _ => PAIRS,
+    };
+    let list = |(pair, said): &(String, Vec<String>)| {
+        let items: String = said.iter().map(|one| format!("<li>{}</li>\n", sentence_with_subject(one))).collect();
+        format!("<h2 class=\"pair\">{}</h2>\n<ul class=\"verdict\">\n{items}</ul>\n", escaped(pair))
+    };
+    let mut text: String = pairs.iter().take(shown).map(list).collect();
+    let folded: String = pairs.iter().skip(shown).map(list).collect();
+    if !folded.is_empty() {
+        let names: Vec<&str> =
+            pairs.iter().skip(shown).map(|(pair, _)| pair.split(" against ").next().unwrap_or_default()).collect();
+        let names = escaped(&names.join(", "));
+        let _ = writeln!(text, "<details class=\"others\"><summary>The same of {names}</summary>\n{folded}</details>");
+    }
+    if !others.is_empty() {
+        let _ = writeln!(text, "<ul class=\"verdict\">\n{others}</ul>");
     }
     text
 }
@@ -95,4 +147,37 @@ fn table(grid: &Grid) -> String {
 
 fn class(is_number: bool) -> &'static str {
     if is_number { " class=\"number\"" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_proposed_stands_first_and_the_other_pairs_are_folded() {
+        let said = [
+            "a against x: reader: slower.",
+            "b against x: reader: faster.",
+            "b against x: why: less waiting.",
+            "Checked on 3 seeds.",
+        ];
+        let of = |proposed: Option<&str>| {
+            let sentences = said.map(str::to_owned).to_vec();
+            verdict(&Answer { sentences, proposed: proposed.map(str::to_owned), ..Answer::default() })
+        };
+        let text = of(Some("b"));
+        let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
+        assert!(place("b against x") < place("<details") && place("<details") < place("a against x"));
+        assert!(text.contains("The same of a</summary>") && place("Checked on") > place("</details>"));
+        assert!(text.contains("<strong>reader:</strong> faster."));
+        assert!(!of(None).contains("<details"), "two are told at once");
+    }
+
+    #[test]
+    fn the_price_stands_on_a_line_of_its_own() {
+        let said = action("Use a: 8 % better than x (1.04 to 1.12) (reader: faster). The price: log: slower.");
+        assert!(said.contains("<p class=\"action use\"><strong>Use a: 8 % better than x</strong> (1.04"), "{said}");
+        assert!(said.contains("<br><strong>The price:</strong> log: slower."), "{said}");
+        assert_eq!(action("Keep x."), "<p class=\"action keep\"><strong>Keep x.</strong></p>\n");
+    }
 }

@@ -86,6 +86,7 @@ fn at(report: &Report, detail: Detail) -> io::Result<String> {
         "runs": runs,
         "published": published,
         "downloads": downloads.collect::<Vec<_>>(),
+        "beside": if detail == Detail::Everything { Vec::new() } else { report.beside.clone() },
     }))
 }
 

@@ -34,6 +34,10 @@ const MODULES: &[(&str, &str)] = &[
     ("matrix.js", include_str!("../page/matrix.js")),
     ("published.js", include_str!("../page/published.js")),
     ("alternatives.js", include_str!("../page/alternatives.js")),
+    ("parts.js", include_str!("../page/parts.js")),
+    ("controls.js", include_str!("../page/controls.js")),
+    ("files.js", include_str!("../page/files.js")),
+    ("pictures.js", include_str!("../page/pictures.js")),
     ("main.js", include_str!("../page/main.js")),
 ];
 

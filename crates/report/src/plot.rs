@@ -108,8 +108,9 @@ fn draw(
             }
         }
         Kind::Blame => {
+            let all = shapes::Matrix::of(runs);
             for (area, run) in areas.iter().zip(runs) {
-                shapes::blame(area, run)?;
+                shapes::blame(area, run, &all)?;
             }
         }
     }
@@ -134,6 +135,13 @@ fn colour(nth: usize) -> RGBColor {
 /// A job's colour: its place among all.
 fn colour_of(name: &str, names: &[String]) -> RGBColor {
     names.iter().position(|known| known == name).map_or(RGBColor(122, 122, 122), colour)
+}
+
+/// A picture with its name above it, and room for labels this wide at its left.
+fn framed<'a, 'b>(area: &'a Area<'b>, name: &str, left: u32) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
+    let mut chart = ChartBuilder::on(area);
+    chart.caption(name, text_style(16)).margin(8).x_label_area_size(34).y_label_area_size(left);
+    chart
 }
 
 fn text_style(size: u32) -> TextStyle<'static> {

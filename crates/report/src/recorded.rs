@@ -15,6 +15,8 @@ pub struct Report {
     pub published: Vec<Published>,
     /// Files that can be saved from inside the page.
     pub downloads: Vec<Download>,
+    /// Files that lie beside the page if it has no room for everything.
+    pub beside: Vec<String>,
 }
 
 /// The answer: what happened, why, and what to do.
@@ -26,10 +28,14 @@ pub struct Answer {
     pub heading: String,
     /// What to do, first of all sentences.
     pub action: Option<String>,
+    /// The scheduler that it proposes, by name.
+    pub proposed: Option<String>,
     /// The verdict, a sentence or two per job.
     pub sentences: Vec<String>,
     /// Tables below it.
     pub tables: Vec<Grid>,
+    /// How far such predictions have been right before, in sentences.
+    pub trust: Vec<String>,
     /// How it was made, by name: command, version, seed, disk, knobs.
     pub facts: Vec<(String, String)>,
     /// What a reader should know besides.
@@ -178,6 +184,21 @@ pub enum StretchKind {
     Idle,
     /// No token is left.
     NoToken,
+    /// So many tokens there are.
+    Tokens,
+}
+
+impl StretchKind {
+    /// As people say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            StretchKind::Turn => "turn",
+            StretchKind::Batch => "batch",
+            StretchKind::Idle => "idle on purpose",
+            StretchKind::NoToken => "no token",
+            StretchKind::Tokens => "tokens",
+        }
+    }
 }
 
 /// Something that the scheduler did at a moment.
@@ -208,6 +229,20 @@ pub enum MarkKind {
     Raised,
     /// A number of tokens changed.
     Tokens,
+}
+
+impl MarkKind {
+    /// As people say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            MarkKind::Preempted => "preempted",
+            MarkKind::Merged => "queues merged or split",
+            MarkKind::Injected => "another's request injected",
+            MarkKind::Expired => "time was up",
+            MarkKind::Raised => "weight raised",
+            MarkKind::Tokens => "tokens changed",
+        }
+    }
 }
 
 /// Who waited for whom.

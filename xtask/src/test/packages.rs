@@ -102,6 +102,24 @@ pub const PACKAGES: &[Package] = &[
         variable: None,
     },
     Package {
+        name: "firefox-esr",
+        shows: Shows::Program("firefox-esr"),
+        needed_for: "the slow test that opens a report in Firefox",
+        variable: None,
+    },
+    Package {
+        name: "poppler-utils",
+        shows: Shows::Program("pdftotext"),
+        needed_for: "the slow test that reads a report as it is printed",
+        variable: None,
+    },
+    Package {
+        name: "python3-jsonschema",
+        shows: Shows::File("/usr/lib/python3/dist-packages/jsonschema/__init__.py"),
+        needed_for: "tests that hold JSON to its schemas",
+        variable: Some("BLKSCHED_REQUIRE_SCHEMA"),
+    },
+    Package {
         name: "node-typescript",
         shows: Shows::Program("tsc"),
         needed_for: "the types of the report's page",
@@ -304,7 +322,8 @@ mod tests {
 
     #[test]
     fn tests_must_run_exactly_where_all_their_packages_are() {
-        let variables = ["BLKSCHED_REQUIRE_FIO", "BLKSCHED_REQUIRE_NBD", "BLKSCHED_REQUIRE_GUESTS"];
+        let variables =
+            ["BLKSCHED_REQUIRE_FIO", "BLKSCHED_REQUIRE_NBD", "BLKSCHED_REQUIRE_GUESTS", "BLKSCHED_REQUIRE_SCHEMA"];
         let of = |variable| PACKAGES.iter().filter(move |package| package.variable == Some(variable));
         let mut expected: Vec<_> =
             variables.into_iter().filter(|&variable| of(variable).all(Package::is_here)).collect();

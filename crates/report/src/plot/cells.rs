@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::regions::{Region, place};
-use super::{Area, FAINT, INK, Trouble, colour, colour_of, text_style};
+use super::{Area, FAINT, INK, Trouble, colour, colour_of, framed, text_style};
 use crate::recorded::{Run, StretchKind};
 
 /// Cells across and down.
@@ -14,12 +14,7 @@ const DOWN: usize = 110;
 /// Commands by place and time; what nobody uses of the disk is cut short.
 pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], used: &[Region]) -> Result<(), Trouble> {
     let seconds = (run.elapsed_ns as f64 / 1e9).max(1e-9);
-    let mut chart = ChartBuilder::on(area)
-        .caption(&run.name, text_style(16))
-        .margin(8)
-        .x_label_area_size(34)
-        .y_label_area_size(62)
-        .build_cartesian_2d(0.0..seconds, 0.0..1.0)?;
+    let mut chart = framed(area, &run.name, 62).build_cartesian_2d(0.0..seconds, 0.0..1.0)?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
@@ -97,12 +92,8 @@ pub(super) fn timeline(area: &Area<'_>, run: &Run, names: &[String]) -> Result<(
         false => (0, run.elapsed_ns),
     };
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let mut chart = ChartBuilder::on(area)
-        .caption(&run.name, text_style(16))
-        .margin(8)
-        .x_label_area_size(34)
-        .y_label_area_size(78)
-        .build_cartesian_2d(seconds(from)..seconds(to.max(from + 1)), 0.0..lanes as f64)?;
+    let mut chart =
+        framed(area, &run.name, 78).build_cartesian_2d(seconds(from)..seconds(to.max(from + 1)), 0.0..lanes as f64)?;
     let label = |value: &f64| {
         let lane = (lanes as f64 - value).floor() as usize;
         if value.fract() == 0.5 { run.lanes.get(lane).cloned().unwrap_or_default() } else { String::new() }
@@ -119,7 +110,7 @@ pub(super) fn timeline(area: &Area<'_>, run: &Run, names: &[String]) -> Result<(
         .y_label_formatter(&label)
         .draw()?;
     let seen = |stretch: &&crate::recorded::Stretch| stretch.to_ns >= from && stretch.from_ns <= to;
-    for stretch in run.stretches.iter().filter(seen) {
+    for stretch in run.stretches.iter().filter(|stretch| stretch.kind != StretchKind::Tokens).filter(seen) {
         let top = (lanes - 1 - stretch.lane as usize) as f64;
         let (low, high) = (top + 0.15, top + 0.85);
         let (begin, end) = (seconds(stretch.from_ns.max(from)), seconds(stretch.to_ns.min(to)));

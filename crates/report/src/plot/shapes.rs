@@ -3,9 +3,9 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::{Area, COLOURS, FAINT, INK, Trouble, colour, colour_of, text_style, time};
+use super::{Area, COLOURS, FAINT, INK, Trouble, colour, colour_of, framed, text_style, time};
 use crate::percentiles::curves as of_run;
-use crate::recorded::Run;
+use crate::recorded::{Blame, Run};
 
 /// Names beside their colours.
 pub(super) fn legend(area: &Area<'_>, names: &[String]) -> Result<(), Trouble> {
@@ -41,12 +41,7 @@ pub(super) fn curves(area: &Area<'_>, runs: &[Run], title: &str) -> Result<(), T
     let all = || found.iter().flatten().flat_map(|curve| &curve.ns).map(|ns| (*ns).max(1) as f64);
     let low = all().fold(f64::INFINITY, f64::min).log10().floor();
     let high = all().fold(1.0, f64::max).log10().ceil().max(low + 1.0);
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, text_style(16))
-        .margin(8)
-        .x_label_area_size(34)
-        .y_label_area_size(56)
-        .build_cartesian_2d(0.0..4.0, low..high)?;
+    let mut chart = framed(area, title, 56).margin_right(22).build_cartesian_2d(0.0..4.0, low..high)?;
     let percentile = |nines: &f64| match nines {
         n if *n == 0.0 => "p0".to_owned(),
         n if n.fract() == 0.0 => format!("p{}", 100.0 - 100.0 * 10_f64.powi(-(*n as i32))),
@@ -66,7 +61,7 @@ pub(super) fn curves(area: &Area<'_>, runs: &[Run], title: &str) -> Result<(), T
     for (nth, curve) in found.iter().enumerate() {
         let Some(curve) = curve else { continue };
         let points = curve.ns.iter().enumerate().map(|(step, ns)| (step as f64 / 20.0, ((*ns).max(1) as f64).log10()));
-        chart.draw_series(LineSeries::new(points, colour(nth).stroke_width(2)))?;
+        chart.draw_series(LineSeries::new(points, colour(nth).stroke_width(if nth == 0 { 4 } else { 2 })))?;
     }
     Ok(())
 }
@@ -74,47 +69,69 @@ pub(super) fn curves(area: &Area<'_>, runs: &[Run], title: &str) -> Result<(), T
 /// At most this many rows and columns.
 const MOST: usize = 6;
 
-pub(super) fn blame(area: &Area<'_>, run: &Run) -> Result<(), Trouble> {
+/// Who waited and for whom, in an order that all panels share, and the longest mean wait of any.
+pub(super) struct Matrix {
+    who: Vec<String>,
+    whom: Vec<String>,
+    most: f64,
+}
+
+impl Matrix {
+    pub(super) fn of(runs: &[Run]) -> Matrix {
+        let waits = || runs.iter().flat_map(waits);
+        let by_sum = |name: &dyn Fn(&Blame) -> String| {
+            let mut sums: Vec<(String, u64)> = Vec::new();
+            for row in waits() {
+                let key = name(row);
+                match sums.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, sum)) => *sum += row.ns,
+                    None => sums.push((key, row.ns)),
+                }
+            }
+            sums.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
+            sums.into_iter().take(MOST).map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        let (who, whom) = (by_sum(&|row| row.who.clone()), by_sum(&whom_of));
+        let means = runs.iter().flat_map(|run| who.iter().flat_map(|a| whom.iter().map(|b| mean(run, a, b))));
+        let most = means.fold(1.0, f64::max);
+        Matrix { who, whom, most }
+    }
+}
+
+fn waits(run: &Run) -> impl Iterator<Item = &Blame> {
+    run.blame.iter().filter(|row| row.leg != 3)
+}
+
+fn whom_of(row: &Blame) -> String {
+    if row.whom.is_empty() { "nobody".to_owned() } else { row.whom.clone() }
+}
+
+/// How long a mean I/O of one waited for the other \[ns\].
+fn mean(run: &Run, waiter: &str, name: &str) -> f64 {
+    let sum: u64 = waits(run).filter(|row| row.who == waiter && whom_of(row) == name).map(|row| row.ns).sum();
+    sum as f64 / run.totals.get(waiter).map_or(1.0, |(ios, _)| (*ios).max(1) as f64)
+}
+
+pub(super) fn blame(area: &Area<'_>, run: &Run, of: &Matrix) -> Result<(), Trouble> {
     let (width, height) = area.dim_in_pixel();
     area.draw(&Text::new(format!("{}: who waited for whom, per I/O", run.name), (14, 8), text_style(15)))?;
-    let waits = || run.blame.iter().filter(|row| row.leg != 3);
-    let by_sum = |name: &dyn Fn(&crate::recorded::Blame) -> String| {
-        let mut sums: Vec<(String, u64)> = Vec::new();
-        for row in waits() {
-            let key = name(row);
-            match sums.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, sum)) => *sum += row.ns,
-                None => sums.push((key, row.ns)),
-            }
-        }
-        sums.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
-        sums.into_iter().take(MOST).map(|(key, _)| key).collect::<Vec<_>>()
-    };
-    let whom_of =
-        |row: &crate::recorded::Blame| if row.whom.is_empty() { "nobody".to_owned() } else { row.whom.clone() };
-    let (who, whom) = (by_sum(&|row| row.who.clone()), by_sum(&whom_of));
-    let mean = |waiter: &str, name: &str| {
-        let sum: u64 = waits().filter(|row| row.who == waiter && whom_of(row) == name).map(|row| row.ns).sum();
-        sum as f64 / run.totals.get(waiter).map_or(1.0, |(ios, _)| (*ios).max(1) as f64)
-    };
-    let most = who.iter().flat_map(|a| whom.iter().map(|b| mean(a, b))).fold(1.0, f64::max);
     let (left, top) = (96, 58);
     let cell = (
-        (width as i32 - left - 14) / whom.len().max(1) as i32,
-        ((height as i32 - top - 14) / who.len().max(1) as i32).min(54),
+        (width as i32 - left - 14) / of.whom.len().max(1) as i32,
+        ((height as i32 - top - 14) / of.who.len().max(1) as i32).min(54),
     );
     let centred = text_style(12).pos(Pos::new(HPos::Center, VPos::Center));
-    for (nth, name) in whom.iter().enumerate() {
+    for (nth, name) in of.whom.iter().enumerate() {
         let at = (left + cell.0 * nth as i32 + cell.0 / 2, top - 12);
         area.draw(&Text::new(short(name, cell.0 / 7), at, centred.clone()))?;
     }
-    for (row, waiter) in who.iter().enumerate() {
+    for (row, waiter) in of.who.iter().enumerate() {
         let y = top + cell.1 * row as i32;
         area.draw(&Text::new(short(waiter, 12), (14, y + cell.1 / 2 - 7), text_style(12)))?;
-        for (column, name) in whom.iter().enumerate() {
+        for (column, name) in of.whom.iter().enumerate() {
             let x = left + cell.0 * column as i32;
-            let ns = mean(waiter, name);
-            let shade = colour(1).mix(0.75 * (ns / most).sqrt());
+            let ns = mean(run, waiter, name);
+            let shade = colour(1).mix(0.75 * (ns / of.most).sqrt());
             area.draw(&Rectangle::new([(x, y), (x + cell.0 - 2, y + cell.1 - 2)], shade.filled()))?;
             if ns > 0.0 {
                 let at = (x + cell.0 / 2, y + cell.1 / 2);

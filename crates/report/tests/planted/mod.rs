@@ -103,5 +103,6 @@ pub fn report(ios: u64) -> Report {
         proposed: None,
         published: vec![published],
         downloads: vec![Download { name: "a.json".to_owned(), media_type: "application/json", text: "{}".to_owned() }],
+        beside: vec!["planted.ios.parquet".to_owned()],
     }
 }

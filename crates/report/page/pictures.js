@@ -1,0 +1,174 @@
+/** Every picture of the page: what it is called, what it means, and what it shows. */
+
+import { element } from './format.js';
+import { greatest } from './data.js';
+import { colour } from './palette.js';
+import { decades, linear } from './axes.js';
+import { broken, regions } from './regions.js';
+import { Scatter, colouring, latencyScale } from './scatter.js';
+import { Lines, depth, depthLines, greatestRate, showRate, throughputLines } from './lines.js';
+import { Timeline, signs } from './timeline.js';
+import { Curves, atNines, groups } from './curves.js';
+import { diskTime, legend, stacked, waits, waitsLegend } from './bars.js';
+import { matrix, matrixAlternative } from './matrix.js';
+import { publishedTable } from './published.js';
+import { depthAlternative, latencyAlternative, lbaAlternative, throughputAlternative, timelineAlternative } from './alternatives.js';
+import { alternative, figure, names, section, shortTime } from './parts.js';
+
+/** @typedef {import('./data.js').Run} Run */
+/** @typedef {import('./main.js').Page} Page */
+
+const CUT = 'What nobody uses of the disk is cut out of the vertical axis; + is how large a part is.';
+
+/** @param {Page} page @param {Run[]} runs @returns {Node[]} */
+export function pictures(page, runs) {
+  return [waitsSection, lbaSection, latencySection, curvesSection, throughputSection, depthSection, timelineSection,
+    matrixSection, diskSection].map((make) => make(page, runs));
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function waitsSection(page, runs) {
+  const box = section('waits', 'Where the time of an I/O went', 'A bar is the mean I/O of a job under a scheduler, from '
+    + 'its submission to the moment at which its process heard of the end; its parts say what it waited for. '
+    + 'The longer bar is the slower scheduler, and the part that grew is the reason.');
+  box.append(legend(waitsLegend()));
+  for (const { job, bars, gist } of waits(runs)) {
+    box.append(element('h3', {}, job), stacked(bars, (ns) => (ns > 0 ? shortTime(ns) : '')),
+      ...gist.map((line) => alternative(line)));
+  }
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function lbaSection(page, runs) {
+  const box = section('lba', 'Where on the disk, over time', 'A mark is a command: where it lies on the disk, from when '
+    + 'the disk got it until it was done. A slanted line is somebody who reads or writes in order; a cloud is random '
+    + 'access, and each jump costs the head a seek.');
+  const whole = Math.max(1, ...runs.map((run) => run.disk_sectors));
+  const scale = broken(runs.some((run) => run.density) ? [] : regions(runs), whole);
+  if (scale.ticks.length > 2 && !runs.some((run) => run.density)) box.append(element('p', { class: 'note' }, CUT));
+  box.append(pointLegend(page, runs), sideBySide(runs, (run) => {
+    const scatter = new Scatter(page.host, `commands of ${run.name} by place and time`, run, 'lba', scale);
+    page.scatters.push(scatter);
+    return [scatter.canvas, alternative(lbaAlternative(run))];
+  }));
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function latencySection(page, runs) {
+  const box = section('latency', 'How long each I/O took', 'A point is an I/O: when it began and how long its process '
+    + 'waited. Each line of the grid is ten times as long as the one below; the darker, the more I/Os.');
+  const scale = latencyScale(runs);
+  box.append(pointLegend(page, runs), sideBySide(runs, (run) => {
+    const scatter = new Scatter(page.host, `latencies of ${run.name} over time`, run, 'latency', scale);
+    page.scatters.push(scatter);
+    return [scatter.canvas, alternative(latencyAlternative(run))];
+  }));
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function curvesSection(page, runs) {
+  const box = section('curves', 'How late the latest are', 'At p99 all but one I/O in a hundred were as fast as the line '
+    + 'says, at p99.9 all but one in a thousand. A line ends where there are too few I/Os for the next. Lower is better.');
+  box.append(names(page.runs.map((run, nth) => ({ name: run.name, colour: colour(nth) })), runs));
+  const sides = element('div', { class: 'sides' });
+  for (const { title, curves } of groups(page.runs)) {
+    const shown = curves.filter((one) => page.shown.has(one.scheduler));
+    if (shown.length === 0) continue;
+    const made = new Curves(page.host, `latency of ${title} by percentile`, shown);
+    const told = shown.map(({ name, curve }) => `${name}: ${[1, 2, 3, 4]
+      .map((nines) => [`p${['90', '99', '99.9', '99.99'][nines - 1]}`, atNines(curve, nines)])
+      .filter(([, ns]) => ns !== null).map(([at, ns]) => `${at} ${shortTime(Number(ns))}`).join(', ')}`);
+    sides.append(figure(title, [made.canvas, alternative(`${told.join('; ')}.`)]));
+  }
+  if (sides.children.length === 4) sides.classList.add('four');
+  box.append(sides);
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function throughputSection(page, runs) {
+  const box = section('throughput', 'What each job got', 'Bytes a second that came back to each job, over a hundredth of '
+    + 'the run at a time. Each line of the grid is ten times the one below.');
+  const scale = decades(greatestRate(runs));
+  box.append(pointLegend(page, runs, true), sideBySide(runs, (run) => {
+    const lines = new Lines(page.host, `throughput by job under ${run.name}`, run.series.width_ns,
+      throughputLines(run, page.number), scale, showRate);
+    return [lines.canvas, alternative(throughputAlternative(run))];
+  }));
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function depthSection(page, runs) {
+  const box = section('depth', 'How much was waiting, and where', 'Only what is with the scheduler can be put in another '
+    + 'order; what the disk has already, it orders itself. Lines are means, the shade behind them the most.');
+  const most = Math.max(1, ...runs.flatMap((run) => [greatest(run.series.queued.most), greatest(run.series.in_disk.most)]));
+  box.append(names([{ name: 'with the scheduler', colour: colour(1) }, { name: 'in the disk', colour: colour(0) }]));
+  box.append(sideBySide(runs, (run) => {
+    const lines = new Lines(page.host, `requests waiting under ${run.name}`, run.series.width_ns, depthLines(run),
+      linear(0, most * 1000, depth), depth);
+    return [lines.canvas, alternative(depthAlternative(run))];
+  }));
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function timelineSection(page, runs) {
+  const box = section('timeline', 'What the scheduler decided', 'A bar is a turn, a batch, or how many tokens there are; hatched, the disk was left '
+    + 'idle on purpose, for somebody\'s next request. Come closer to see each, and point at it for its reason.');
+  const said = signs(runs);
+  if (said.length > 0) box.append(element('p', { class: 'note' }, `Signs: ${said.join(', ')}.`));
+  box.append(sideBySide(runs, (run) => {
+    const told = alternative(timelineAlternative(run));
+    if (run.lanes.length === 0) return [told];
+    return [new Timeline(page.host, `decisions of ${run.name}`, run, page.number).canvas, told];
+  }));
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function matrixSection(page, runs) {
+  const box = section('blame', 'Who waited for whom', 'A row is who waited, a column for whom; a cell is how long a mean '
+    + 'I/O of the row waited for the column, and mostly why. The darker, the longer.');
+  box.append(sideBySide(runs, (run) => [matrix(run, runs), alternative(matrixAlternative(run))]));
+  return box;
+}
+
+/** @param {Page} page @param {Run[]} runs */
+function diskSection(page, runs) {
+  const box = section('disk', 'What the disk did with its time', 'Only transfer moves data. Seek and rotation are the price '
+    + 'of going from one place to another, idling on purpose the price of waiting for somebody\'s next request.');
+  const bars = diskTime(runs);
+  box.append(legend(bars[0]?.parts ?? []), stacked(bars, (part) => `${(part * 100).toFixed(0)} %`, 1));
+  return box;
+}
+
+/** @param {Page} page */
+export function publishedSection(page) {
+  const box = section('published', 'Published, and ours', 'A row is a figure that somebody measured and published (◇), and '
+    + 'ours (●; the line is its spread over the seeds). The grey bar is the bound that we said ours must lie in.');
+  for (const one of page.report.published) {
+    box.append(element('h3', {}, one.name), element('p', { class: 'note' }, one.source), publishedTable(one));
+    for (const why of one.why) box.append(element('p', {}, why));
+  }
+  return box;
+}
+
+/** @param {Run[]} runs @param {(run: Run) => Node[]} make */
+function sideBySide(runs, make) {
+  const sides = element('div', { class: runs.length === 4 ? 'sides four' : 'sides' });
+  for (const run of runs) sides.append(figure(run.name, make(run)));
+  return sides;
+}
+
+/** @param {Page} page @param {Run[]} runs @param {boolean} [byJob] */
+function pointLegend(page, runs, byJob) {
+  const [run] = runs;
+  const named = page.jobs.map((name) => ({ name, colour: colour(page.number(name)) }));
+  if (byJob || page.by === 'process') return names(named);
+  const { legend: told } = colouring(run, page.by, run.ios.process, run.ios.way, run.ios.latency, page.number);
+  return names(told);
+}

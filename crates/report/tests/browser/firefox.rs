@@ -1,0 +1,155 @@
+//! Firefox, driven over Marionette: a local socket, each message a JSON list behind its length and a colon.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// What it is told before it starts: no page, no update and no telemetry asks the network.
+const SETTINGS: &str = r#"
+user_pref("marionette.port", 0);
+user_pref("browser.shell.checkDefaultBrowser", false);
+user_pref("browser.startup.page", 0);
+user_pref("browser.startup.homepage", "about:blank");
+user_pref("datareporting.policy.dataSubmissionEnabled", false);
+user_pref("toolkit.telemetry.enabled", false);
+user_pref("app.normandy.enabled", false);
+user_pref("app.update.enabled", false);
+user_pref("network.captive-portal-service.enabled", false);
+user_pref("network.connectivity-service.enabled", false);
+user_pref("browser.safebrowsing.update.enabled", false);
+user_pref("extensions.update.enabled", false);
+user_pref("services.settings.server", "");
+user_pref("layout.css.prefers-color-scheme.content-override", 1);
+"#;
+
+/// A page in Firefox.
+pub struct Firefox {
+    child: Child,
+    socket: TcpStream,
+    next: u64,
+}
+
+/// The browser's name, if it is here.
+pub fn program() -> Option<&'static str> {
+    let is_here = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    ["firefox-esr", "firefox"].into_iter().find(is_here)
+}
+
+impl Firefox {
+    /// Opens nothing yet. `profile`: a folder of its own.
+    pub fn start(profile: &Path) -> Firefox {
+        std::fs::create_dir_all(profile).unwrap();
+        std::fs::write(profile.join("user.js"), SETTINGS).unwrap();
+        let mut command = Command::new(program().expect("somebody has looked"));
+        command.args(["--headless", "--no-remote", "--marionette", "--remote-allow-system-access", "--profile"]);
+        command.arg(profile).env("HOME", profile).env("MOZ_CRASHREPORTER_DISABLE", "1");
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let socket = connected(profile);
+        let mut firefox = Firefox { child, socket, next: 0 };
+        let hello = firefox.read();
+        assert_eq!(hello["marionetteProtocol"], 3, "{hello}");
+        firefox.ask("WebDriver:NewSession", json!({ "capabilities": {} }));
+        firefox
+    }
+
+    fn ask(&mut self, name: &str, parameters: Value) -> Value {
+        self.next += 1;
+        let message = json!([0, self.next, name, parameters]).to_string();
+        write!(self.socket, "{}:{message}", message.len()).unwrap();
+        let answer = self.read();
+        assert_eq!(answer[1], self.next, "{name}: {answer}");
+        assert!(answer[2].is_null(), "{name}: {}", answer[2]);
+        answer[3].clone()
+    }
+
+    fn read(&mut self) -> Value {
+        let (mut length, mut byte) = (0_usize, [0_u8]);
+        loop {
+            self.socket.read_exact(&mut byte).expect("Firefox is there");
+            match byte[0] {
+                b':' => break,
+                digit => length = length * 10 + usize::from(digit - b'0'),
+            }
+        }
+        let mut text = vec![0; length];
+        self.socket.read_exact(&mut text).expect("Firefox is there");
+        serde_json::from_slice(&text).expect("JSON")
+    }
+
+    /// Opens a file, and waits until its pictures are there.
+    pub fn open(&mut self, file: &Path) {
+        self.ask("WebDriver:Navigate", json!({ "url": format!("file://{}", file.display()) }));
+        for _ in 0..600 {
+            if self.run("return document.documentElement.dataset.ready === 'yes'") == json!(true) {
+                self.settle();
+                return;
+            }
+            pause();
+        }
+        panic!("the page is not ready; complaints: {:?}", self.complaints());
+    }
+
+    /// Until two frames have been drawn.
+    pub fn settle(&mut self) {
+        let script = "const done = arguments[arguments.length - 1];
+                      requestAnimationFrame(() => requestAnimationFrame(() => done(1)));";
+        self.ask("WebDriver:ExecuteAsyncScript", json!({ "script": script, "args": [] }));
+    }
+
+    /// What a script returns.
+    pub fn run(&mut self, script: &str) -> Value {
+        let parameters = json!({ "script": script, "args": [], "sandbox": null });
+        self.ask("WebDriver:ExecuteScript", parameters)["value"].clone()
+    }
+
+    /// A key is pressed.
+    pub fn key(&mut self, key: &str) {
+        let strokes = json!([{ "type": "keyDown", "value": key }, { "type": "keyUp", "value": key }]);
+        let actions = json!([{ "type": "key", "id": "keys", "actions": strokes }]);
+        self.ask("WebDriver:PerformActions", json!({ "actions": actions }));
+        self.settle();
+    }
+
+    /// As it is printed: the bytes of a PDF in base64.
+    pub fn print(&mut self) -> String {
+        self.ask("WebDriver:Print", json!({}))["value"].as_str().expect("a PDF").to_owned()
+    }
+
+    /// Errors and warnings of pages from files.
+    pub fn complaints(&mut self) -> Vec<String> {
+        self.ask("Marionette:SetContext", json!({ "value": "chrome" }));
+        let script = "return Services.console.getMessageArray().map(String).filter((m) => m.includes('file://'));";
+        let found = self.ask("WebDriver:ExecuteScript", json!({ "script": script, "args": [] }))["value"].clone();
+        self.ask("Marionette:SetContext", json!({ "value": "content" }));
+        found.as_array().unwrap().iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+impl Drop for Firefox {
+    fn drop(&mut self) {
+        // It may have gone by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// It writes down the port that it chose.
+fn connected(profile: &Path) -> TcpStream {
+    let file = profile.join("MarionetteActivePort");
+    for _ in 0..1200 {
+        let port = std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u16>().ok());
+        if let Some(socket) = port.and_then(|port| TcpStream::connect(("127.0.0.1", port)).ok()) {
+            return socket;
+        }
+        pause();
+    }
+    panic!("Firefox does not answer");
+}
+
+/// A tenth of a second.
+fn pause() {
+    Command::new("sleep").arg("0.1").status().expect("sleep is here");
+}
