@@ -1,8 +1,9 @@
 //! `docs`: generates `docs/knobs.md`, `docs/programs.md` and `docs/which-kernel.md` from the descriptions that
-//! elevators and programs themselves read, so that they cannot be wrong; and makes the pictures of
-//! `docs/report.md` anew.
+//! elevators and programs themselves read, so that they cannot be wrong; `docs/schema/*.json` from the tables of
+//! `docs/schema.md`; and makes the pictures of the documentation anew.
 
 mod pictures;
+mod schema;
 mod which_kernel;
 
 use std::fmt::Write;
@@ -42,16 +43,17 @@ pub fn run(mode: Mode) -> Result<Verdict> {
         pictures::write()?;
     }
     let mut fresh = true;
-    for (file, text) in DOCUMENTS {
-        let text = text();
-        match (mode, stale_text(file, &text)?) {
+    for (file, text) in documents()? {
+        match (mode, stale_text(&file, &text)?) {
             (_, None) => println!("{file} is what the tables say"),
             (Mode::Check, Some(why)) => {
                 println!("{why}");
                 fresh = false;
             }
             (Mode::Write, Some(_)) => {
-                fs::write(shell::root().join(file), text).with_context(|| format!("writing {file}"))?;
+                let path = shell::root().join(&file);
+                path.parent().map_or(Ok(()), fs::create_dir_all).with_context(|| format!("making {file}'s folder"))?;
+                fs::write(path, text).with_context(|| format!("writing {file}"))?;
                 println!("{file} written");
             }
         }
@@ -59,13 +61,20 @@ pub fn run(mode: Mode) -> Result<Verdict> {
     Ok(Verdict::when(fresh))
 }
 
+/// Every generated file with what it must hold.
+fn documents() -> Result<Vec<(String, String)>> {
+    let mut all = schema::all()?;
+    all.extend(DOCUMENTS.iter().map(|(file, text)| ((*file).to_owned(), text())));
+    Ok(all)
+}
+
 /// Why a generated file is not what it should be; nothing if all are.
 ///
 /// # Errors
 /// If one exists and cannot be read.
 pub fn stale() -> Result<Option<String>> {
-    for (file, text) in DOCUMENTS {
-        if let Some(why) = stale_text(file, &text())? {
+    for (file, text) in documents()? {
+        if let Some(why) = stale_text(&file, &text)? {
             return Ok(Some(why));
         }
     }

@@ -148,6 +148,8 @@ pub(crate) struct CompareArguments {
     pub(crate) sensitivity: bool,
     #[command(flatten)]
     pub(crate) pictures: crate::report::Pictures,
+    #[command(flatten)]
+    pub(crate) rows: crate::rows::RowsOut,
     /// The disk that --emit is for: its name on this machine, as in sda, or model:TEXT, or path:TEXT
     #[arg(long, value_name = "DISK", requires = "emit")]
     pub(crate) on: Option<String>,
@@ -181,6 +183,7 @@ impl CompareArguments {
             sensitivity: false,
             on: None,
             pictures: crate::report::Pictures::default(),
+            rows: crate::rows::RowsOut::default(),
         }
     }
 }
@@ -261,6 +264,8 @@ pub(crate) struct SimulateArguments {
     pub(crate) outputs: crate::explain::Outputs,
     #[command(flatten)]
     pub(crate) pictures: crate::report::Pictures,
+    #[command(flatten)]
+    pub(crate) rows: crate::rows::RowsOut,
     /// How to print what the jobs did
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
     pub(crate) output_format: OutputFormat,

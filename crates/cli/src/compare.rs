@@ -16,6 +16,7 @@ mod memory;
 mod memory_table;
 #[cfg(test)]
 mod null;
+pub(crate) mod parquet;
 mod recorded;
 mod role;
 mod runs;
@@ -24,6 +25,7 @@ mod sensitivity;
 mod tables;
 mod tune;
 mod value;
+mod values;
 mod verdict;
 mod why;
 
@@ -37,6 +39,7 @@ use crate::input::{Contender, Stage, contenders, notes_on, notes_on_files, unthr
 use crate::output::{self, Look, Paint};
 use crate::report::{self, Compared};
 use crate::scene::Scene;
+use crate::trust;
 use crate::used;
 use action::Action;
 use contrast::Contrast;
@@ -146,6 +149,10 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
 fn finish(mut comparison: Comparison<'_>, contenders: &[Contender]) -> Result<(), Failure> {
     let written = pictures(&comparison, contenders)?;
     comparison.notes.extend(written);
+    if let Some(place) = comparison.arguments.rows.place()? {
+        parquet::figures(&place, comparison.stage, comparison.measured, comparison.first)?;
+        parquet::contrasts(&place, comparison.measured, comparison.contrasts)?;
+    }
     print(&comparison)
 }
 
@@ -221,8 +228,6 @@ fn notes_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured
     notes.extend(notes_on(contenders));
     notes.extend(unthrottled(contenders, scene.wbt_lat_usec));
     notes.extend(notes_on_files(contenders, &stage.plan));
-    #[cfg(target_os = "linux")]
-    notes.extend(crate::validate::sentence(&scene.disk));
     notes
 }
 
@@ -256,7 +261,8 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
             }
             let truth = blksched_disks::sheet::truth(&stage.disk).sentence();
             text += &output::paragraph(&format!("Disk {}: {truth}.", stage.disk.name));
-            text + &output::notes(&comparison.notes)
+            let trust = trust::sentences(&arguments.scene.disk, &stage.disk).join(" ");
+            text + &output::notes(&comparison.notes) + &output::paragraph(&trust)
         }
     };
     Ok(output::print(&text)?)

@@ -4,6 +4,7 @@ mod arguments;
 mod blame;
 mod json;
 mod names;
+mod parquet;
 mod phrase;
 mod reason;
 mod server;
@@ -25,7 +26,7 @@ use crate::scene::Scene;
 pub(crate) use arguments::ExplainArguments;
 pub(crate) use blame::Rows as BlameRows;
 pub(crate) use names::Names;
-pub(crate) use phrase::{rule, sentence};
+pub(crate) use phrase::{leg, rule, sentence};
 pub(crate) use reason::reason;
 pub(crate) use server::{replay, unknown_disk};
 pub(crate) use watch::{Outputs, watch};
@@ -115,7 +116,11 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
     print(&explained)
 }
 
+/// The rows that were asked for, and the text.
 fn print(explained: &Explained<'_>) -> Result<(), Failure> {
+    if let Some(place) = explained.arguments.rows.place()? {
+        parquet::write(&place, explained)?;
+    }
     let text = if explained.arguments.json { json::text(explained) } else { text::text(explained) };
     Ok(output::print(&text)?)
 }

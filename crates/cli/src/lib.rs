@@ -29,6 +29,7 @@ mod progress;
 #[cfg(target_os = "linux")]
 mod record;
 mod report;
+mod rows;
 mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;
@@ -38,6 +39,7 @@ mod sweep;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod top;
 mod trace;
+mod trust;
 mod typed;
 mod used;
 #[cfg(target_os = "linux")]

@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use crate::failure::Failure;
 use crate::output::{self, Look, render};
 use crate::private::private_directory;
+use crate::rows::RowsOut;
 use crate::scene::some_time;
 
 #[derive(Debug, Args)]
@@ -51,6 +52,8 @@ pub(crate) struct LoadArguments {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    rows: RowsOut,
 }
 
 /// The order of the requests.
@@ -104,6 +107,9 @@ pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<()
             }
             cut_short = report.cut_short;
         }
+    }
+    if let Some(place) = arguments.rows.place()? {
+        place.as_printed("load", &table)?;
     }
     if arguments.json {
         let value = serde_json::json!({ "schema": "blksched/load/2", "table": table.json() });

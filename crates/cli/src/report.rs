@@ -7,6 +7,7 @@
 mod answer;
 mod collect;
 mod decisions;
+mod parquet;
 mod verbs;
 
 use std::cell::RefCell;
@@ -23,6 +24,7 @@ use clap::{Args, ValueEnum};
 
 use crate::explain::{BlameRows, Names};
 use crate::failure::Failure;
+use crate::rows::Place;
 use collect::Collector;
 pub(crate) use verbs::{Compared, compared, experiments, explained, recorded, simulated, validated};
 
@@ -74,31 +76,47 @@ impl Pictures {
     }
 
     /// Writes them; what a user should know of it.
-    fn write(&self, report: &Report) -> Result<Vec<String>, Failure> {
+    fn write(&self, mut report: Report) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         if let (Some(kind), Some(file)) = (self.plot, &self.out) {
             let text = plot::svg(&report.runs, kind.kind()).map_err(Failure::Outside)?;
             save(file, &text)?;
         }
         if let Some(file) = &self.report {
-            let page = html(report, None).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))?;
+            report.beside = beside(file);
+            let page = html(&report, None).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))?;
             save(file, &page.text)?;
-            notes.extend(shortened(page.detail, file));
+            if let Some(what) = shortened(page.detail) {
+                parquet::write(&Place::Beside(file.clone()), &report.runs)?;
+                let all = report.beside.join(", ");
+                notes.push(format!("{} has room for {what}; {all} beside it have all of it", file.display()));
+            }
         }
         Ok(notes)
     }
 }
 
-/// What is not in the file.
-fn shortened(detail: Detail, file: &Path) -> Option<String> {
-    let what = match detail {
-        Detail::Everything => return None,
-        Detail::Points => "every I/O, but where its time went of the slowest hundredth only",
-        Detail::Slowest => "densities, and the slowest hundredth of the I/Os",
-        Detail::FewSlowest => "densities, and the slowest thousandth of the I/Os",
-        Detail::Sums => "densities and sums",
-    };
-    Some(format!("{} has room for {what}; --time makes the run shorter", file.display()))
+/// What is in the file, if that is not everything.
+fn shortened(detail: Detail) -> Option<&'static str> {
+    match detail {
+        Detail::Everything => None,
+        Detail::Points => Some("every I/O, but where its time went of the slowest hundredth only"),
+        Detail::Slowest => Some("densities, and the slowest hundredth of the I/Os"),
+        Detail::FewSlowest => Some("densities, and the slowest thousandth of the I/Os"),
+        Detail::Sums => Some("densities and sums"),
+    }
+}
+
+/// The names of the Parquet files that a large report has beside it.
+fn beside(file: &Path) -> Vec<String> {
+    let name = |table: &str| file.with_extension(format!("{table}.parquet"));
+    let names = parquet::TABLES.iter().map(|table| name(table));
+    names.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+}
+
+/// Every I/O, command and decision of a run, as Parquet.
+pub(crate) fn rows_of(place: &Place, trial: &Trial, name: &str, names: &Names) -> Result<(), Failure> {
+    parquet::write(place, &[watched(trial, name, names)?])
 }
 
 fn save(file: &Path, text: &str) -> Result<(), Failure> {

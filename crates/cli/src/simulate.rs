@@ -16,6 +16,7 @@ use blksched_simulate::story::Asked;
 
 use crate::args::{OutputFormat, SimulateArguments};
 use crate::compare::measured::Measured;
+use crate::compare::parquet::figures;
 use crate::explain::{Names, one_contender, watch};
 use crate::failure::Failure;
 use crate::input::{Stage, notes_on, notes_on_files, unthrottled};
@@ -58,6 +59,13 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         let told = json::text((&contender, &stage, scene), &trial, &findings, &notes);
         let measured = Measured::of(&contender, &stage.plan, std::slice::from_ref(&findings));
         notes.extend(pictures::simulated(&arguments.pictures, (&stage, scene, &contender), &trial, &measured, told)?);
+    }
+    if let Some(place) = arguments.rows.place()? {
+        let measured = Measured::of(&contender, &stage.plan, std::slice::from_ref(&findings));
+        figures(&place, &stage, std::slice::from_ref(&measured), scene.seed)?;
+        if place.is_folder() {
+            pictures::rows_of(&place, &trial, &contender.name, &Names::of(&stage.plan))?;
+        }
     }
     let text = match arguments.output_format {
         _ if arguments.json => json::text((&contender, &stage, scene), &trial, &findings, &notes),

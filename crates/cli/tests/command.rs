@@ -5,6 +5,9 @@ mod explain;
 #[cfg(target_os = "linux")]
 #[path = "command/record.rs"]
 mod record;
+#[path = "schemas/mod.rs"]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod schemas;
 #[path = "command/terminal.rs"]
 mod terminal;
 #[path = "command/traces.rs"]

@@ -1,10 +1,13 @@
 //! Reports and pictures: what a verb writes holds what it says, and the pictures of the documentation are current.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The commands and the pictures that they make stand there.
-const PAGE: &str = include_str!("../../../docs/report.md");
+const PAGES: [&str; 2] = [include_str!("../../../docs/report.md"), include_str!("../../../README.md")];
+/// What stands before a command's words.
+const PROMPTS: [&str; 2] = ["    blksched ", "    cargo run --release -- "];
 /// The most that a report may have \[bytes\].
 const MOST: usize = 8 << 20;
 
@@ -86,13 +89,19 @@ fn a_picture_wants_a_file_and_a_file_that_cannot_be_written_is_said() {
 
 #[test]
 fn the_pictures_of_the_documentation_are_what_their_commands_make() {
-    let commands =
-        PAGE.lines().filter_map(|line| line.strip_prefix("    blksched ")).filter(|line| line.contains("docs/"));
+    let words_of = |line| PROMPTS.into_iter().find_map(|prompt| str::strip_prefix(line, prompt));
+    let lines = PAGES.iter().flat_map(|page| page.lines()).filter_map(words_of);
+    let commands: BTreeSet<&str> = lines.filter(|line| line.contains("--out docs/")).collect();
     let mut seen = 0;
     for line in commands {
         let words: Vec<&str> = line.split(' ').collect();
         let made = File::new(&format!("{seen}.svg"));
         let (last, before) = words.split_last().expect("a command has words");
+        let is_shown = |page: &&str| {
+            page.contains(line) && page.contains(&format!("]({last})"))
+                || page.contains(&format!("]({})", last.trim_start_matches("docs/")))
+        };
+        assert!(PAGES.iter().any(is_shown), "{last} is shown nowhere");
         let output = blksched(&[before, &[made.path()]].concat());
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(last);
@@ -100,5 +109,6 @@ fn the_pictures_of_the_documentation_are_what_their_commands_make() {
         assert!(kept == made.text(), "{last} is stale: `cargo xtask docs` makes it anew");
         seen += 1;
     }
-    assert!(seen >= 2, "docs/report.md names its pictures' commands");
+    assert!(seen >= 3, "docs/report.md names its pictures' commands");
+    assert!(PAGES[1].contains("](docs/report/lba.svg)"), "README has a picture");
 }

@@ -8,6 +8,7 @@ mod judged;
 mod predict;
 mod row;
 mod set;
+pub mod so_far;
 
 pub use judged::{Cell, Judged, Miss, judge};
 pub use predict::{Bench, probe};

@@ -1,11 +1,12 @@
 //! The simulator's half of `testdata/reality`: every recorded cell predicted again. Figures outside of their tolerance
 //! must be listed in `known-misses.tsv` with a reason, and what is listed must still be outside. `BLESS=1` renews the
-//! list (new lines say that nobody knows yet why) and `docs/reality.md`.
+//! list (new lines say that nobody knows yet why), `docs/reality.md`, and what the program says of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use blksched_simulate::reality::so_far::{self, SoFar};
 use blksched_simulate::reality::{Cell, Judged, Row, Set, Setting, judge, read};
 
 fn root() -> PathBuf {
@@ -67,6 +68,7 @@ impl Recorded {
 
 const MISSES: &str = "testdata/reality/known-misses.tsv";
 const PAGE: &str = "docs/reality.md";
+const SO_FAR: &str = "crates/simulate/src/reality/so_far.tsv";
 const UNKNOWN: &str = "not yet explained";
 
 /// Place and figure, and why.
@@ -89,6 +91,23 @@ fn summary(page: &mut String, (name, chain_us): (&str, f64), judged: &Judged) {
         judged.pairs.1,
         judged.pairs.0,
     );
+}
+
+/// The same for the program.
+fn line(own: &Recorded, setting: &Setting, judged: &Judged) -> String {
+    let whole = |(some, all): (usize, usize)| (some as u32, all as u32);
+    let percent = |part: f64| (100.0 * judged.error(part)).round() as u32;
+    let disk = own.set.bench(setting, 0.0).expect("a disk").disk;
+    let one = SoFar {
+        disk: own.name(setting),
+        kernel: own.set.kernel.clone(),
+        kind: so_far::kind(&disk.model).to_owned(),
+        within: whole(judged.within),
+        errors: (percent(0.5), percent(0.9)),
+        verdicts: whole((judged.right(), judged.verdicts.len())),
+        pairs: whole((judged.pairs.1, judged.pairs.0)),
+    };
+    one.line()
 }
 
 fn table(page: &mut String, name: &str, cells: &[Cell]) {
@@ -164,7 +183,7 @@ of that disk are within 20 %.
 #[test]
 fn recorded_cells_are_predicted_within_their_tolerances() {
     let (mut page, mut tables, mut missed) = (INTRODUCTION.to_owned(), String::new(), BTreeMap::new());
-    let mut skipped = Vec::new();
+    let (mut skipped, mut so_far) = (Vec::new(), so_far::HEAD.to_owned());
     let recorded: Vec<Recorded> = SETS.into_iter().map(Recorded::load).collect();
     let settings = recorded.iter().flat_map(|own| own.set.settings.iter().map(move |setting| (own, setting)));
     for (own, setting) in settings {
@@ -177,6 +196,7 @@ fn recorded_cells_are_predicted_within_their_tolerances() {
         let (chain, cells) = own.cells(setting);
         let judged = judge(&cells);
         summary(&mut page, (&name, chain), &judged);
+        so_far += &line(own, setting, &judged);
         table(&mut tables, &name, &cells);
         for (job, ours, real, regret) in judged.verdicts.iter().filter(|verdict| verdict.3 > 0.05) {
             let (setting, job) = job.rsplit_once(' ').expect("a disk and a job");
@@ -197,6 +217,7 @@ fn recorded_cells_are_predicted_within_their_tolerances() {
         let head = "# setting\tjob\tscheduler\tprocess\tdirection\tfigure\twhy\n";
         std::fs::write(root().join(MISSES), head.to_owned() + &lines).expect("written");
         std::fs::write(root().join(PAGE), page).expect("written");
+        std::fs::write(root().join(SO_FAR), so_far).expect("written");
         return;
     }
     let new: Vec<_> = missed.iter().filter(|(what, _)| !known.contains_key(*what)).collect();
@@ -205,5 +226,6 @@ fn recorded_cells_are_predicted_within_their_tolerances() {
     assert!(new.is_empty() && gone.is_empty(), "outside and not listed: {new:#?}\nlisted and not outside: {gone:#?}");
     if skipped.is_empty() {
         assert_eq!(text(PAGE), page, "{PAGE} is stale: run with BLESS=1");
+        assert_eq!(text(SO_FAR), so_far, "{SO_FAR} is stale: run with BLESS=1");
     }
 }

@@ -1,19 +1,26 @@
 //! The pictures of the documentation, made by the commands beside them. That they are current is a test of the
 //! command line's (`crates/cli/tests/pictures.rs`).
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, bail};
 
 use crate::shell;
 
-const PAGE: &str = "docs/report.md";
+const PAGES: [&str; 2] = ["docs/report.md", "README.md"];
+/// What stands before a command's words.
+const PROMPTS: [&str; 2] = ["    blksched ", "    cargo run --release -- "];
 
 /// Makes them anew.
 ///
 /// # Errors
 /// If a command fails.
 pub fn write() -> Result<()> {
-    let page = std::fs::read_to_string(shell::root().join(PAGE)).with_context(|| format!("reading {PAGE}"))?;
-    for line in commands(&page) {
+    let read = |page| std::fs::read_to_string(shell::root().join(page)).with_context(|| format!("reading {page}"));
+    let pages = PAGES.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    // What stands on several pages is made once.
+    let lines: BTreeSet<&str> = pages.iter().flat_map(|page| commands(page)).collect();
+    for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         let mut cargo = shell::cargo(&["run", "--quiet", "--package", "blksched-cli", "--"]);
         cargo.args(&words).current_dir(shell::root());
@@ -28,7 +35,8 @@ pub fn write() -> Result<()> {
 
 /// Commands that write below `docs/`.
 fn commands(page: &str) -> impl Iterator<Item = &str> {
-    page.lines().filter_map(|line| line.strip_prefix("    blksched ")).filter(|line| line.contains("--out docs/"))
+    let words = |line| PROMPTS.into_iter().find_map(|prompt| str::strip_prefix(line, prompt));
+    page.lines().filter_map(words).filter(|line| line.contains("--out docs/"))
 }
 
 #[cfg(test)]
@@ -37,8 +45,9 @@ mod tests {
 
     #[test]
     fn only_commands_that_write_a_document_are_run() {
-        let page =
-            "    blksched compare --plot lba --out docs/a.svg\n    blksched compare --plot lba --out lba.svg\ntext\n";
-        assert_eq!(commands(page).collect::<Vec<_>>(), ["compare --plot lba --out docs/a.svg"]);
+        let page = "    blksched compare --plot lba --out docs/a.svg\n    blksched compare --plot lba --out lba.svg\n\
+                    text\n    cargo run --release -- compare --plot blame --out docs/b.svg\n";
+        let expected = ["compare --plot lba --out docs/a.svg", "compare --plot blame --out docs/b.svg"];
+        assert_eq!(commands(page).collect::<Vec<_>>(), expected);
     }
 }

@@ -18,6 +18,7 @@ use super::sample::sample;
 use super::sensitivity::Sensitivity;
 use crate::input::Stage;
 use crate::scene::{Scene, host_settings};
+use crate::trust;
 use crate::used;
 
 /// What stands first, in this order.
@@ -52,6 +53,7 @@ pub(crate) fn document(schema: &'static str, run: &Run<'_>, rest: Value) -> Stri
             "name": stage.disk.name,
             "description": stage.disk.description,
             "validated": blksched_disks::sheet::truth(&stage.disk).sentence(),
+            "predictions": trust::sentences(&scene.disk, &stage.disk).join(" "),
             "bytes": facts.sectors * 512,
             "rotational": facts.rotational,
             "depth": facts.depth,
@@ -142,7 +144,7 @@ fn paired(paired: &Paired) -> Value {
     json!({ "ratio": paired.ratio, "ci95": interval, "n": paired.count, "p": paired.p })
 }
 
-fn figure(figure: &Figure) -> String {
+pub(super) fn figure(figure: &Figure) -> String {
     figure.work.map_or_else(|| figure.what.key().to_owned(), |work| format!("{} {}", figure.what.key(), work.name()))
 }
 
@@ -166,7 +168,8 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
         json!({ "job": job.name, "figure": figure(&which), "modes": [mode(modes.low), mode(modes.high)] })
     });
     let settings = measured.controls.iter().map(|control| {
-        json!({ "name": control.name, "file": control.file, "value": control.value, "default": control.default })
+        let (value, default) = (number_or_text(&control.value), control.default.as_deref().map(number_or_text));
+        json!({ "name": control.name, "file": control.file, "value": value, "default": default })
     });
     json!({
         "name": measured.name,
@@ -187,6 +190,11 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
         "trace_hashes": measured.hashes,
         "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
     })
+}
+
+/// What stands in a file; a number is one.
+pub(crate) fn number_or_text(held: &str) -> Value {
+    held.parse::<i64>().map_or_else(|_| Value::from(held), Value::from)
 }
 
 /// The part of the processors' time that I/O took, and of it, waiting for the scheduler's lock.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Answered;
+use crate::compare::json::number_or_text;
 use crate::scene::{host_settings, in_its_unit};
 
 #[derive(Serialize)]
@@ -35,12 +36,12 @@ struct Report<'a> {
 #[derive(Serialize)]
 struct Reason<'a> {
     what: &'a str,
-    value: &'a str,
+    value: Value,
     why: &'a str,
 }
 
 fn reasons(all: &[Fit]) -> Vec<Reason<'_>> {
-    all.iter().map(|Fit { what, value, why }| Reason { what, value, why }).collect()
+    all.iter().map(|Fit { what, value, why }| Reason { what, value: number_or_text(value), why }).collect()
 }
 
 /// A number that is none (a run that did not end) is `null`.

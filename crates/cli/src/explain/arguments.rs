@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::watch::Outputs;
 use crate::report::Pictures;
+use crate::rows::RowsOut;
 use crate::scene::Scene;
 
 const EXAMPLES: &str = "\
@@ -45,6 +46,8 @@ pub(crate) struct ExplainArguments {
     pub(crate) outputs: Outputs,
     #[command(flatten)]
     pub(crate) pictures: Pictures,
+    #[command(flatten)]
+    pub(crate) rows: RowsOut,
     /// Print JSON (docs/schema.md)
     #[arg(long)]
     pub(crate) json: bool,

@@ -214,7 +214,7 @@ pub(crate) fn rule(part: Part) -> &'static str {
 }
 
 /// On which leg of its way.
-pub(super) fn leg(leg: Leg) -> &'static str {
+pub(crate) fn leg(leg: Leg) -> &'static str {
     match leg {
         Leg::Before => "before the scheduler",
         Leg::Elevator => "in the scheduler",

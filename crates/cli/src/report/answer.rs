@@ -117,13 +117,6 @@ pub(super) fn facts(stage: &Stage, scene: &Scene, seeds: (u64, usize)) -> Vec<(S
     let size = Quantity::Bytes.show((stage.disk.build(scene.seed).facts().sectors * 512) as f64);
     facts.push(("disk".to_owned(), format!("{} ({size}): {}", stage.disk.name, stage.disk.description)));
     facts.push(("the disk's model".to_owned(), blksched_disks::sheet::truth(&stage.disk).sentence()));
-    #[cfg(target_os = "linux")]
-    facts.push((
-        "predictions so far".to_owned(),
-        crate::validate::sentence(&scene.disk).unwrap_or_else(|| {
-            "none on this disk; docs/reality.md has what recorded runs of other disks came to".to_owned()
-        }),
-    ));
     facts
 }
 

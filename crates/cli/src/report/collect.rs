@@ -182,13 +182,10 @@ fn way(op: Op) -> Way {
     }
 }
 
-/// The order of [`Leg`] on an I/O's way.
+/// An I/O's way, in its order.
+pub(super) const LEGS: [Leg; 5] = [Leg::Before, Leg::Elevator, Leg::Drive, Leg::Service, Leg::After];
+
+/// A leg's place in [`LEGS`].
 pub(super) fn number(leg: Leg) -> u8 {
-    match leg {
-        Leg::Before => 0,
-        Leg::Elevator => 1,
-        Leg::Drive => 2,
-        Leg::Service => 3,
-        Leg::After => 4,
-    }
+    LEGS.iter().position(|known| *known == leg).unwrap_or_default() as u8
 }

@@ -26,6 +26,8 @@ pub(super) struct Decisions {
     batch: Option<Open>,
     idle: Option<Open>,
     throttled: BTreeMap<Domain, Open>,
+    /// How many tokens each kind of request may have, where that changes.
+    tokens: BTreeMap<Domain, Open>,
 }
 
 impl Decisions {
@@ -40,6 +42,7 @@ impl Decisions {
             batch: None,
             idle: None,
             throttled: BTreeMap::new(),
+            tokens: BTreeMap::new(),
         }
     }
 
@@ -110,6 +113,10 @@ impl Decisions {
             }
             Reason::TokensChanged { domain, from, to, .. } => {
                 let lane = self.lane(&format!("{domain}s"));
+                let (before, after) = (self.word(&format!("{from} tokens")), self.word(&format!("{to} tokens")));
+                let first = Open { lane, from: Instant::ZERO, why: before };
+                let open = self.tokens.insert(domain, Open { lane, from: at, why: after }).unwrap_or(first);
+                self.push(open, at, StretchKind::Tokens);
                 let why = self.word(&format!("{domain}s may have {to} tokens, not {from}"));
                 self.marks.push(Mark { lane, kind: MarkKind::Tokens, at_ns: at.as_ns(), why });
             }
@@ -123,6 +130,9 @@ impl Decisions {
         }
         for open in std::mem::take(&mut self.throttled).into_values() {
             self.push(open, end, StretchKind::NoToken);
+        }
+        for open in std::mem::take(&mut self.tokens).into_values() {
+            self.push(open, end, StretchKind::Tokens);
         }
         let mut words: Vec<(String, u32)> = self.words.into_iter().collect();
         words.sort_by_key(|(_, nth)| *nth);
@@ -144,6 +154,10 @@ impl Decisions {
 
     fn push(&mut self, open: Open, to: Instant, kind: StretchKind) {
         let Open { lane, from, why } = open;
+        // What ends at the moment at which it begins took nobody's time.
+        if to <= from {
+            return;
+        }
         self.stretches.push(Stretch { lane, kind, from_ns: from.as_ns(), to_ns: to.as_ns(), why });
     }
 

@@ -14,6 +14,7 @@ use crate::explain::{Names, replay, unknown_disk};
 use crate::failure::Failure;
 use crate::input::{Contender, Stage};
 use crate::scene::Scene;
+use crate::trust;
 
 /// What a comparison came to.
 pub(crate) struct Compared<'a> {
@@ -51,7 +52,9 @@ pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<Str
     let mut answer = Answer {
         title: format!("{} on {}: {} schedulers", stage.workload.name, stage.disk.name, contenders.len()),
         heading: of.heading.clone(),
+        proposed: of.proposed.clone(),
         tables: vec![jobs(measured)],
+        trust: trust::sentences(&scene.disk, &stage.disk),
         facts: facts(stage, scene, (of.first, seeds)),
         notes: of.notes.to_vec(),
         ..Answer::default()
@@ -65,7 +68,7 @@ pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<Str
         download("compare.csv", "text/csv", of.csv.clone()),
     ];
     let proposed = contenders.iter().position(|one| Some(&one.name) == of.proposed.as_ref());
-    pictures.write(&Report { answer, runs, proposed, published: Vec::new(), downloads })
+    pictures.write(Report { answer, runs, proposed, downloads, ..Report::default() })
 }
 
 /// The knobs of each scheduler, as they were turned.
@@ -87,12 +90,13 @@ pub(crate) fn simulated(
     let answer = Answer {
         title: format!("{} on {} under {}", stage.workload.name, stage.disk.name, contender.name),
         tables: vec![jobs(std::slice::from_ref(measured))],
+        trust: trust::sentences(&scene.disk, &stage.disk),
         facts: facts(stage, scene, (scene.seed, 1)),
         notes: stage.notes(),
         ..Answer::default()
     };
     let downloads = vec![download("simulate.json", "application/json", json)];
-    pictures.write(&Report { answer, runs: vec![run], downloads, ..Report::default() })
+    pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
 }
 
 /// Stories and the blame table, which say more than the jobs' figures.
@@ -108,12 +112,13 @@ pub(crate) fn explained(
         title: format!("{} on {} under {}: why it was late", stage.workload.name, stage.disk.name, contender.name),
         sentences: stories,
         tables: vec![grid(blame)],
+        trust: trust::sentences(&scene.disk, &stage.disk),
         facts: facts(stage, scene, (scene.seed, 1)),
         notes: stage.notes(),
         ..Answer::default()
     };
     let downloads = vec![download("explain.json", "application/json", json)];
-    pictures.write(&Report { answer, runs: vec![run], downloads, ..Report::default() })
+    pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
 }
 
 /// A server's recording: its calls are made again.
@@ -137,7 +142,7 @@ pub(crate) fn recorded(
         ..Answer::default()
     };
     let downloads = vec![download("explain.json", "application/json", json)];
-    pictures.write(&Report { answer, runs: vec![run], downloads, ..Report::default() })
+    pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
 }
 
 /// Published tables beside ours.
@@ -156,7 +161,7 @@ pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: Stri
     };
     let published = published.into_iter().map(|one| Published { why: Vec::new(), ..one }).collect();
     let downloads = vec![download("experiment.json", "application/json", json)];
-    pictures.write(&Report { answer, published, downloads, ..Report::default() })
+    pictures.write(Report { answer, published, downloads, ..Report::default() })
 }
 
 /// Predicted beside measured.
@@ -176,5 +181,5 @@ pub(crate) fn validated(
     }];
     let answer = Answer { title, heading, sentences, tables: vec![table], facts: made(), ..Answer::default() };
     let downloads = vec![download("validate.json", "application/json", json)];
-    pictures.write(&Report { answer, published, downloads, ..Report::default() })
+    pictures.write(Report { answer, published, downloads, ..Report::default() })
 }

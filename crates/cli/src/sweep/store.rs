@@ -13,12 +13,11 @@ use std::time::Duration;
 use arrow_array::{Array, StringArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use super::columns::Columns;
 use super::row::RunRows;
 use crate::failure::Failure;
+use crate::rows::properties;
 
 /// Runs of a Parquet file.
 const RUNS_PER_FILE: usize = 8192;
@@ -103,9 +102,7 @@ impl Store {
         let batch = self.columns.batch(runs).map_err(|error| Failure::Outside(error.to_string()))?;
         let failed = |error: parquet::errors::ParquetError| Failure::Outside(format!("{}: {error}", path.display()));
         let file = File::create(&temporary).map_err(|error| outside(&temporary, &error))?;
-        let zstd = Compression::ZSTD(ZstdLevel::default());
-        let properties = WriterProperties::builder().set_compression(zstd).build();
-        let mut writer = ArrowWriter::try_new(file, self.columns.schema(), Some(properties)).map_err(failed)?;
+        let mut writer = ArrowWriter::try_new(file, self.columns.schema(), Some(properties())).map_err(failed)?;
         writer.write(&batch).map_err(failed)?;
         let file = writer.into_inner().map_err(failed)?;
         file.sync_all().map_err(|error| outside(&temporary, &error))?;

@@ -1,20 +1,11 @@
 //! A trace as Parquet: the columns of our own CSV, in groups of rows of a bounded size.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use blksched_simulate::recording::Io;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
 
 use super::write::{Whose, word};
-
-/// How many rows are held until they are written.
-const GROUP: usize = 1 << 17;
+use crate::rows::Sheet;
 
 /// As in our own CSV, whose first line has the same names.
 const SCHEMA: &str = "\
@@ -29,92 +20,29 @@ message trace {
 }";
 
 /// Writes rows.
-pub(super) struct Rows<W: Write + Send> {
-    writer: SerializedFileWriter<W>,
-    time: Vec<i64>,
-    disk: Vec<ByteArray>,
-    process: Vec<ByteArray>,
-    op: Vec<ByteArray>,
-    offset: Vec<i64>,
-    size: Vec<i64>,
-    /// Those that are told, and for each row whether it is.
-    response: Vec<i64>,
-    is_told: Vec<i16>,
-}
+pub(super) struct Rows<W: Write + Send>(Sheet<W>);
 
 impl<W: Write + Send> Rows<W> {
     pub fn new(out: W) -> io::Result<Rows<W>> {
-        let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
-        let compression = Compression::ZSTD(ZstdLevel::default());
-        let properties = WriterProperties::builder().set_compression(compression).build();
-        Ok(Rows {
-            writer: SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(failed)?,
-            time: Vec::new(),
-            disk: Vec::new(),
-            process: Vec::new(),
-            op: Vec::new(),
-            offset: Vec::new(),
-            size: Vec::new(),
-            response: Vec::new(),
-            is_told: Vec::new(),
-        })
+        Sheet::new(out, SCHEMA).map(Rows)
     }
 
     pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
         let event = &io.event;
-        self.time.push(number(event.time));
-        self.disk.push(whose.device.as_str().into());
-        self.process.push(whose.process.as_str().into());
-        self.op.push(word(event).into());
-        self.offset.push(number(event.start.saturating_mul(512)));
-        self.size.push(i64::from(event.sectors) * 512);
-        self.response.extend(io.response.map(number));
-        self.is_told.push(i16::from(io.response.is_some()));
-        if self.time.len() < GROUP { Ok(()) } else { self.group().map_err(failed) }
+        self.0.row([
+            event.time.into(),
+            whose.device.as_str().into(),
+            whose.process.as_str().into(),
+            word(event).into(),
+            event.start.saturating_mul(512).into(),
+            (u64::from(event.sectors) * 512).into(),
+            io.response.into(),
+        ])
     }
 
-    pub fn finish(mut self) -> io::Result<()> {
-        if !self.time.is_empty() {
-            self.group().map_err(failed)?;
-        }
-        self.writer.close().map(drop).map_err(failed)
+    pub fn finish(self) -> io::Result<()> {
+        self.0.finish()
     }
-
-    /// What is held, written.
-    fn group(&mut self) -> Result<(), ParquetError> {
-        let mut group = self.writer.next_row_group()?;
-        column::<Int64Type, W>(&mut group, &mut self.time, None)?;
-        column::<ByteArrayType, W>(&mut group, &mut self.disk, None)?;
-        column::<ByteArrayType, W>(&mut group, &mut self.process, None)?;
-        column::<ByteArrayType, W>(&mut group, &mut self.op, None)?;
-        column::<Int64Type, W>(&mut group, &mut self.offset, None)?;
-        column::<Int64Type, W>(&mut group, &mut self.size, None)?;
-        column::<Int64Type, W>(&mut group, &mut self.response, Some(&self.is_told))?;
-        self.is_told.clear();
-        group.close().map(drop)
-    }
-}
-
-/// The next column of a group; its values are gone then.
-fn column<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &mut Vec<T::T>,
-    is_told: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let column = group.next_column()?;
-    let mut column = column.ok_or_else(|| ParquetError::General("the schema has no such column".to_owned()))?;
-    column.typed::<T>().write_batch(values, is_told, None)?;
-    values.clear();
-    column.close()
-}
-
-/// Parquet's numbers have a sign; times and places beyond it stay at its end.
-fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn failed(error: ParquetError) -> io::Error {
-    io::Error::other(error)
 }
 
 #[cfg(test)]
@@ -125,6 +53,7 @@ mod tests {
     use parquet::record::RowAccessor;
 
     use super::*;
+    use crate::rows::GROUP;
 
     fn read(time: u64, response: Option<u64>) -> Io {
         let event = Event {
@@ -149,7 +78,7 @@ mod tests {
         let whose = Whose { device: "8,0".to_owned(), process: "ca,t".to_owned() };
         let ios = GROUP as u64 + 3;
         (0..ios).for_each(|n| rows.io(&read(n, (n % 2 == 0).then_some(n * 10)), &whose).unwrap());
-        assert!(rows.time.len() < GROUP, "held: {}", rows.time.len());
+        assert!(rows.0.held() < GROUP, "held: {}", rows.0.held());
         rows.finish().unwrap();
         let reader = SerializedFileReader::new(std::fs::File::open(&file).unwrap()).unwrap();
         std::fs::remove_file(&file).unwrap();

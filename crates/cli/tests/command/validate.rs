@@ -138,6 +138,8 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
     let output = folder.run(&arguments);
     assert!(output.status.success(), "{output:?}");
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let valid = crate::schemas::validated("validate", std::slice::from_ref(&value));
+    assert!(valid.is_none_or(|valid| valid.is_ok()), "{value}");
     let cells = value["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), disk.schedulers().len(), "{value}");
     let positive = |cell: &serde_json::Value, half: &str| cell[half]["ios"].as_u64() > Some(10);
@@ -153,7 +155,7 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
     compare.args(["compare", text(&reads), "--disk", text(&model), "--time", "20ms", "--seeds", "1"]);
     let said = compare.env("XDG_STATE_HOME", &folder.0).output().expect("it runs");
     let said = String::from_utf8_lossy(&said.stdout).replace('\n', " ").replace("  ", " ");
-    assert!(said.contains("predictions on this disk have been within"), "{said}");
+    assert!(said.contains("Predictions on this disk have been within"), "{said}");
 
     let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "15s", "--elevators", "bfq,none"];
     let mut child = folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");

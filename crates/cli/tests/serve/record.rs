@@ -1,12 +1,13 @@
 //! Recording: what a real run decided replays decision for decision.
 
 use std::path::Path;
+use std::process::Command;
 
 use blksched::Catalogue;
-use blksched_nbd::{Command, Persist};
+use blksched_nbd::{Command as Asked, Persist};
 use blksched_traces::blktrace::{self, Action, Kind};
 
-use crate::kit::{Folder, Numbers, Server};
+use crate::kit::{BLKSCHED, Folder, Numbers, Server};
 
 #[test]
 fn a_recorded_run_replays_decision_for_decision() {
@@ -25,7 +26,24 @@ fn a_recorded_run_replays_decision_for_decision() {
         assert!(server.child.wait().unwrap().success());
         trace(&Path::new(&record).join("memory.blktrace.0"));
         replay(&Path::new(&record).join("memory.calls.jsonl"), elevator);
+        if elevator == "bfq" {
+            report(&folder, &Path::new(&record).join("memory.calls.jsonl"));
+        }
     }
+}
+
+/// A recording is a report's input, and a table's.
+fn report(folder: &Folder, log: &Path) {
+    let (page, rows) = (folder.text("served.html"), folder.text("rows"));
+    let mut command = Command::new(BLKSCHED);
+    command.arg("explain").arg(log).args(["--report", &page, "--parquet", &rows, "--json"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(said["disk"].is_null() && said["stories"][0]["latency_ns"].as_u64() > Some(0), "{said}");
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html>") && text.contains("what a server's queue did, under bfq"));
+    assert!(Path::new(&rows).join("pieces.parquet").is_file());
 }
 
 /// Two clients of each tenant, reads and writes and flushes.
@@ -36,9 +54,9 @@ fn work(server: &Server) {
         for _ in 0..30 {
             let offset = 4096 * numbers.below(1000);
             match numbers.below(5) {
-                0 => client.send(Command::Flush, 0, 0, &[]),
-                1 | 2 => client.send(Command::Write(Persist::First), offset, 4096, &[1; 4096]),
-                _ => client.send(Command::Read, offset, 8192, &[]),
+                0 => client.send(Asked::Flush, 0, 0, &[]),
+                1 | 2 => client.send(Asked::Write(Persist::First), offset, 4096, &[1; 4096]),
+                _ => client.send(Asked::Read, offset, 8192, &[]),
             }
             .unwrap();
         }

@@ -27,7 +27,8 @@ impl Table {
 
 fn value(cell: &Cell, unit: Quantity) -> Value {
     match cell {
-        Cell::Text(text) => json!(text),
+        // A whole number is one, whatever else its column holds.
+        Cell::Text(text) => text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number)),
         Cell::Number(number) if unit == Quantity::Count && *number >= 0.0 => json!(number.round() as u64),
         Cell::Number(number) => json!(number),
         Cell::Spread(s) if s.count == 0 => Value::Null,
@@ -41,6 +42,16 @@ fn value(cell: &Cell, unit: Quantity) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Column;
+
+    #[test]
+    fn a_whole_number_among_words_is_a_number() {
+        let mut table = Table::new("knobs", vec![Column::words("name", "name"), Column::words("default", "default")]);
+        table.row(["fifo_batch".into(), "16".into()]);
+        table.row(["read_expire".into(), "500ms".into()]);
+        let rows = table.json()["rows"].clone();
+        assert_eq!(rows, json!([{"name": "fifo_batch", "default": 16}, {"name": "read_expire", "default": "500ms"}]));
+    }
 
     #[test]
     fn rows_are_keyed_and_in_base_units() {

@@ -1,0 +1,73 @@
+//! Every value of a comparison, one by one: what CSV and Parquet are made of.
+
+use blksched_measure::{Quantity, Sample, Work};
+
+use super::figure::What;
+use super::measured::{JobMeasure, Measured};
+
+/// What a row holds.
+pub(super) const COLUMNS: [&str; 12] = [
+    "workload",
+    "disk",
+    "scheduler",
+    "settings",
+    "seed",
+    "job",
+    "processes",
+    "role",
+    "what",
+    "figure",
+    "unit",
+    "value",
+];
+
+const FIGURES: [What; 7] = [What::Bandwidth, What::Iops, What::Mean, What::P50, What::P99, What::P999, What::Max];
+
+/// One figure of one job under one scheduler with one seed.
+pub(super) struct Value<'a> {
+    pub(super) scheduler: &'a Measured,
+    pub(super) seed: u64,
+    pub(super) job: &'a JobMeasure,
+    /// The direction; empty: of the whole job or run.
+    pub(super) what: &'static str,
+    pub(super) figure: &'static str,
+    pub(super) unit: Quantity,
+    pub(super) value: f64,
+}
+
+/// All that were measured, scheduler by scheduler; `first` is the first seed.
+pub(super) fn each(measured: &[Measured], first: u64, put: &mut dyn FnMut(&Value<'_>)) {
+    for scheduler in measured {
+        for (row, job) in scheduler.jobs.iter().enumerate() {
+            of_job(scheduler, (row, job), &mut |what, figure, unit, sample| {
+                for (nth, &value) in sample.values().iter().enumerate().filter(|(_, value)| value.is_finite()) {
+                    let seed = first.wrapping_add(nth as u64);
+                    put(&Value { scheduler, seed, job, what, figure, unit, value });
+                }
+            });
+        }
+    }
+}
+
+fn of_job(
+    measured: &Measured,
+    (row, job): (usize, &JobMeasure),
+    put: &mut dyn FnMut(&'static str, &'static str, Quantity, &Sample),
+) {
+    for (work, measure) in &job.work {
+        put(work.name(), "ios", Quantity::Count, &measure.ios);
+        for what in FIGURES.into_iter().filter(|what| *work != Work::Sync || *what != What::Bandwidth) {
+            put(work.name(), what.key(), what.unit(), measure.get(what).expect("it is one of a direction's"));
+        }
+    }
+    put("", "stall", Quantity::Time, &job.stall);
+    put("", "demand", Quantity::Fraction, &job.asked);
+    put("", "service_time_share", Quantity::Fraction, &job.given);
+    if let Some(finish) = &job.finish {
+        put("", "finish", Quantity::Time, finish);
+    }
+    if row == 0 {
+        put("", "utilisation", Quantity::Fraction, &measured.busy);
+        put("", "fairness", Quantity::Ratio, &measured.jain);
+    }
+}

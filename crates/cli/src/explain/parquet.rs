@@ -1,0 +1,103 @@
+//! What was explained, as Parquet: the pieces of the I/Os that are told, the I/Os, and who waited for whom.
+
+use blksched_simulate::story::{Piece, Story, Whose};
+
+use super::Explained;
+use super::blame::Rows;
+use super::names::Names;
+use super::phrase::{leg, rule, sentence};
+use crate::rows::{Done, Filled, Place, To};
+
+const PIECES: &str = "\
+message pieces {
+  required int64 io;
+  required binary process (STRING);
+  required binary op (STRING);
+  required int64 sector;
+  required int64 sectors;
+  required int64 begun_ns;
+  required int64 latency_ns;
+  required int64 from_ns;
+  required int64 ns;
+  required binary where (STRING);
+  required binary what (STRING);
+  optional binary for_whom (STRING);
+  required int64 commands;
+}";
+
+const STORIES: &str = "\
+message stories {
+  required int64 io;
+  required binary process (STRING);
+  required binary op (STRING);
+  required int64 sector;
+  required int64 sectors;
+  required int64 begun_ns;
+  required int64 latency_ns;
+  required binary sentence (STRING);
+}";
+
+const BLAME: &str = "\
+message blame {
+  required binary who (STRING);
+  optional binary for_whom (STRING);
+  required binary rule (STRING);
+  required binary where (STRING);
+  required int64 ns;
+  required int64 ios;
+}";
+
+pub(super) fn write(place: &Place, explained: &Explained<'_>) -> Done {
+    let Explained { names, teller, .. } = explained;
+    let stories = teller.stories();
+    place.table("pieces", true, PIECES, |to| {
+        let all = stories.iter().flat_map(|story| story.pieces.iter().map(move |piece| (story, piece)));
+        all.into_iter().try_for_each(|(story, one)| piece(to, story, one, names))
+    })?;
+    place.table("stories", false, STORIES, |to| {
+        stories.iter().try_for_each(|story| {
+            to.row(begun(story, names).into_iter().chain([sentence(story, names).as_str().into()]))
+        })
+    })?;
+    let rows = Rows::of(teller.blame(), names, &teller.asked().by);
+    place.table("blame", false, BLAME, |to| {
+        rows.rows.iter().try_for_each(|(key, time, ios)| {
+            to.row([
+                key.who.as_str().into(),
+                key.whom.as_deref().into(),
+                key.rule.into(),
+                leg(key.leg).into(),
+                time.as_ns().into(),
+                (*ios).into(),
+            ])
+        })
+    })
+}
+
+/// What the two tables of I/Os have in common.
+fn begun(story: &Story, names: &Names) -> [crate::rows::Value; 7] {
+    [
+        story.nth.into(),
+        names.process(story.begun.by).as_str().into(),
+        format!("{:?}", story.begun.op).to_lowercase().as_str().into(),
+        story.begun.start.0.into(),
+        story.begun.sectors.into(),
+        story.begun_at.as_ns().into(),
+        story.latency().as_ns().into(),
+    ]
+}
+
+fn piece(to: &mut To, story: &Story, piece: &Piece, names: &Names) -> Filled {
+    let whom = match piece.part.whose() {
+        Whose::Nobody => None,
+        whose => Some(names.whose(whose)),
+    };
+    to.row(begun(story, names).into_iter().chain([
+        piece.from.as_ns().into(),
+        piece.length().as_ns().into(),
+        leg(piece.part.leg()).into(),
+        rule(piece.part).into(),
+        whom.as_deref().into(),
+        piece.commands.into(),
+    ]))
+}

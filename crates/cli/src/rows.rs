@@ -1,0 +1,339 @@
+//! Rows for programs: Parquet files, and `--parquet`, which says where they go.
+//!
+//! A table says its columns as Parquet's own text does; a row is a value for each. Rows are held in groups of a bounded
+//! number, so a table may be longer than memory. docs/schema.md says what each column holds.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[cfg(all(feature = "serve", target_os = "linux"))]
+use blksched_measure::{Align, Cell, Column, Table};
+use clap::Args;
+use parquet::basic::{Compression, Type as Physical, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use crate::failure::Failure;
+
+/// How many rows are held until they are written.
+pub(crate) const GROUP: usize = 1 << 17;
+
+/// Where rows go.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RowsOut {
+    /// Write the figures as Parquet: into this file if its name ends in .parquet, else every table into this folder
+    /// (docs/schema.md)
+    #[arg(long, value_name = "DIR|FILE")]
+    pub(crate) parquet: Option<PathBuf>,
+}
+
+impl RowsOut {
+    /// The folder, made if it is not there, or the one file.
+    pub(crate) fn place(&self) -> Result<Option<Place>, Failure> {
+        let Some(path) = &self.parquet else { return Ok(None) };
+        if path.extension().is_some_and(|end| end == "parquet") {
+            return Ok(Some(Place::File(path.clone())));
+        }
+        std::fs::create_dir_all(path).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))?;
+        Ok(Some(Place::Folder(path.clone())))
+    }
+}
+
+/// What `--parquet` names.
+pub(crate) enum Place {
+    /// One file, for the first table.
+    File(PathBuf),
+    /// A file for each table, by its name.
+    Folder(PathBuf),
+    /// Files beside this one, with the table's name behind its own.
+    Beside(PathBuf),
+}
+
+impl Place {
+    /// Writes a table; in a file there is room for the first alone.
+    pub(crate) fn table(
+        &self,
+        name: &str,
+        is_first: bool,
+        columns: &str,
+        rows: impl FnOnce(&mut To) -> Filled,
+    ) -> Done {
+        match self {
+            Place::File(path) if is_first => write(path, columns, rows),
+            Place::File(_) => Ok(()),
+            Place::Folder(folder) => write(&folder.join(format!("{name}.parquet")), columns, rows),
+            Place::Beside(file) => write(&file.with_extension(format!("{name}.parquet")), columns, rows),
+        }
+    }
+
+    /// A table of ours, its numbers in their base units.
+    #[cfg(all(feature = "serve", target_os = "linux"))]
+    pub(crate) fn as_printed(&self, name: &str, table: &Table) -> Done {
+        let kind = |column: &Column| match column.align {
+            Align::Left => format!("optional binary {} (STRING);", column.key),
+            Align::Right => format!("optional double {};", column.key),
+        };
+        let columns: String = table.columns.iter().map(kind).collect();
+        self.table(name, true, &format!("message {name} {{ {columns} }}"), |to| {
+            table.rows.iter().try_for_each(|row| to.row(row.iter().map(Value::from)))
+        })
+    }
+
+    /// Is there room for more than one table?
+    pub(crate) fn is_folder(&self) -> bool {
+        !matches!(self, Place::File(_))
+    }
+}
+
+/// Rows on their way into a file.
+pub(crate) type To = Sheet<File>;
+/// All rows are there.
+pub(crate) type Filled = io::Result<()>;
+/// The file is there, or why it is not.
+pub(crate) type Done = Result<(), Failure>;
+
+/// A file with these columns and rows, whole or not there.
+pub(crate) fn write(path: &Path, columns: &str, rows: impl FnOnce(&mut To) -> Filled) -> Done {
+    let part = path.with_extension("parquet.part");
+    let written = || -> Filled {
+        let mut sheet = Sheet::new(File::create(&part)?, columns)?;
+        rows(&mut sheet)?;
+        sheet.finish()?;
+        std::fs::rename(&part, path)
+    };
+    written().map_err(|error| {
+        // It may not even have been made.
+        let _ = std::fs::remove_file(&part);
+        Failure::Outside(format!("{}: {error}", path.display()))
+    })
+}
+
+/// How every Parquet file of ours is packed.
+pub(crate) fn properties() -> WriterProperties {
+    WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Number(i64),
+    Real(f64),
+    Text(ByteArray),
+    Flag(bool),
+    Missing,
+}
+
+/// Parquet's numbers have a sign; times and places beyond it stay at its end.
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Number(number.into())
+    }
+}
+
+/// What is no number is not there.
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        if number.is_finite() { Value::Real(number) } else { Value::Missing }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Value {
+        Value::Flag(flag)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+}
+
+impl From<&ByteArray> for Value {
+    fn from(text: &ByteArray) -> Value {
+        Value::Text(text.clone())
+    }
+}
+
+#[cfg(all(feature = "serve", target_os = "linux"))]
+impl From<&Cell> for Value {
+    fn from(cell: &Cell) -> Value {
+        match cell {
+            Cell::Text(text) => text.as_str().into(),
+            Cell::Number(value) => (*value).into(),
+            Cell::Spread(spread) => spread.mean.into(),
+            Cell::Missing => Value::Missing,
+        }
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Missing, Into::into)
+    }
+}
+
+/// What is held of a column.
+enum Held {
+    Numbers(Vec<i64>),
+    Reals(Vec<f64>),
+    Texts(Vec<ByteArray>),
+    Flags(Vec<bool>),
+}
+
+struct Filling {
+    name: String,
+    held: Held,
+    /// Of a column that may lack values: for each row, whether it has one.
+    is_told: Option<Vec<i16>>,
+}
+
+impl Filling {
+    fn add(&mut self, value: Value) -> Result<(), ParquetError> {
+        match (&mut self.is_told, &value) {
+            (Some(told), _) => told.push(i16::from(value != Value::Missing)),
+            (None, Value::Missing) => return Err(ParquetError::General(format!("no `{}` in a row", self.name))),
+            _ => {}
+        }
+        match (&mut self.held, value) {
+            (_, Value::Missing) => {}
+            (Held::Numbers(held), Value::Number(number)) => held.push(number),
+            (Held::Reals(held), Value::Real(number)) => held.push(number),
+            (Held::Texts(held), Value::Text(text)) => held.push(text),
+            (Held::Flags(held), Value::Flag(flag)) => held.push(flag),
+            (_, value) => {
+                return Err(ParquetError::General(format!("`{}` is not of the kind of {value:?}", self.name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
+        let told = self.is_told.as_deref();
+        match &mut self.held {
+            Held::Numbers(held) => column::<Int64Type, W>(group, held, told),
+            Held::Reals(held) => column::<DoubleType, W>(group, held, told),
+            Held::Texts(held) => column::<ByteArrayType, W>(group, held, told),
+            Held::Flags(held) => column::<BoolType, W>(group, held, told),
+        }?;
+        self.is_told.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+}
+
+/// The next column of a group; its values are gone then.
+fn column<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &mut Vec<T::T>,
+    is_told: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let column = group.next_column()?;
+    let mut column = column.ok_or_else(|| ParquetError::General("the schema has no such column".to_owned()))?;
+    column.typed::<T>().write_batch(values, is_told, None)?;
+    values.clear();
+    column.close()
+}
+
+/// A table on its way into a file.
+pub(crate) struct Sheet<W: Write + Send> {
+    writer: SerializedFileWriter<W>,
+    columns: Vec<Filling>,
+    rows: usize,
+}
+
+impl<W: Write + Send> Sheet<W> {
+    /// `columns`: a message as Parquet writes its schemas down, of INT64, DOUBLE, BOOLEAN and BINARY (STRING).
+    pub(crate) fn new(out: W, columns: &str) -> io::Result<Sheet<W>> {
+        let schema = Arc::new(parse_message_type(columns).map_err(io::Error::other)?);
+        let fields = schema.get_fields().iter().map(|field| {
+            let held = match field.get_physical_type() {
+                Physical::INT64 => Held::Numbers(Vec::new()),
+                Physical::DOUBLE => Held::Reals(Vec::new()),
+                Physical::BOOLEAN => Held::Flags(Vec::new()),
+                _ => Held::Texts(Vec::new()),
+            };
+            Filling { name: field.name().to_owned(), held, is_told: field.is_optional().then(Vec::new) }
+        });
+        let columns = fields.collect();
+        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties())).map_err(io::Error::other)?;
+        Ok(Sheet { writer, columns, rows: 0 })
+    }
+
+    /// One more, a value for each column.
+    pub(crate) fn row(&mut self, values: impl IntoIterator<Item = Value>) -> io::Result<()> {
+        let mut number = 0;
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            column.add(value).map_err(io::Error::other)?;
+            number += 1;
+        }
+        if number != self.columns.len() {
+            return Err(io::Error::other(format!("a row of {number} values for {} columns", self.columns.len())));
+        }
+        self.rows += 1;
+        if self.rows < GROUP { Ok(()) } else { self.group().map_err(io::Error::other) }
+    }
+
+    /// How many rows are held.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.rows
+    }
+
+    /// The last group, and the file's end.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        if self.rows > 0 {
+            self.group().map_err(io::Error::other)?;
+        }
+        self.writer.close().map(drop).map_err(io::Error::other)
+    }
+
+    fn group(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        self.columns.iter_mut().try_for_each(|column| column.write(&mut group))?;
+        self.rows = 0;
+        group.close().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: &str = "message t { required int64 a; optional double b; optional binary c (STRING); }";
+
+    #[test]
+    fn a_row_that_is_not_of_the_tables_kind_is_refused_by_its_column() {
+        let mut sheet = Sheet::new(Vec::new(), COLUMNS).unwrap();
+        sheet.row([1_u64.into(), f64::NAN.into(), "x".into()]).unwrap();
+        let said = |row: [Value; 3], sheet: &mut Sheet<Vec<u8>>| sheet.row(row).unwrap_err().to_string();
+        assert!(said([Value::Missing, 1.0.into(), "x".into()], &mut sheet).contains("no `a` in a row"));
+        let mut sheet = Sheet::new(Vec::new(), COLUMNS).unwrap();
+        assert!(said([1_u64.into(), "1.0".into(), "x".into()], &mut sheet).contains("`b` is not of the kind"));
+        let mut sheet = Sheet::new(Vec::new(), COLUMNS).unwrap();
+        assert!(sheet.row([1_u64.into()]).unwrap_err().to_string().contains("a row of 1 values for 3 columns"));
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing_behind_and_says_where() {
+        let folder = std::env::temp_dir().join(format!("blksched-rows-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("a.parquet");
+        let failed = write(&file, COLUMNS, |sheet| sheet.row([Value::Missing]));
+        assert!(matches!(failed, Err(Failure::Outside(why)) if why.contains("a.parquet: ")));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+        write(&file, COLUMNS, |sheet| sheet.row([1_u64.into(), 1.0.into(), Value::Missing])).unwrap();
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
