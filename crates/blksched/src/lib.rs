@@ -36,6 +36,9 @@
 //! ([`InFlight`]), a burst ends by itself ([`Burst`]), and what a plug holds is said with the moment by which it goes
 //! ([`Next::Plugged`]).
 //!
+//! An embedder needs the names at the root. Whoever writes an elevator finds what that takes in [`author`], a listener
+//! the words of reasons in [`reasons`].
+//!
 //! Whole embedders: `examples/embed.rs` (minimal), `threads.rs` (threads, weights, cancellation, errors) and
 //! `tokio_server.rs`. An elevator of your own: `your_own.rs` beside the command line.
 
@@ -61,27 +64,88 @@ mod time;
 pub mod tunables;
 mod utf8;
 
-pub use catalogue::{
-    ALIKE, Ahead, Alike, Bound, Built, Catalogue, Choice, Entry, Home, Mechanism, Preset, SpecError, Variant, Wait,
-};
-pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
-pub use explain::{
-    BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
-    Injected, Latency, Listener, NoListener, NotIdled, Preempt, Raised, RaisingEnd, Reason, ServiceType, SliceEnd,
-    SliceStart, Unplug, WaitEnd,
-};
-pub use file_names::{name_of_path, path_of_name, shown_name};
-pub use group::{Group, GroupError, Groups};
-pub use kernel::{Kernel, KernelError, Kernels};
-pub use nearest::nearest;
+// What an embedder works with; the rest has modules: `author`, `reasons`, `surroundings`, `text`, `tunables`, …
+pub use catalogue::{Built, Catalogue, Choice};
+pub use explain::{Listener, Reason};
+pub use group::{Group, GroupError};
+pub use kernel::Kernel;
 pub use queue::{
-    BlockQueue, Burst, Cancelled, Delivery, DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Limits, Next,
-    Outcome, Plugging, Pool, QueueConfig, Slots, Submitted, WakeRule, Wakes, merge, mq, rq_qos, wbt,
+    BlockQueue, Burst, Cancelled, Delivery, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted,
 };
 pub use request::{
-    Bio, Class, Command, Dir, Durability, FlightKey, GroupId, Hints, InFlight, NotInFlight, Op, PerDir, PerWaiter,
-    Priority, Request, RequestId, Requests, Sector, Stage, SubmitterId, Table, Tag, Waiter,
+    Bio, Class, Command, Dir, Durability, GroupId, Hints, InFlight, Op, Priority, Sector, SubmitterId, Tag,
 };
-pub use time::{Instant, Jiffies, Span, SpanError, Tick};
+pub use time::{Instant, Span};
+
+/// What the author of an elevator works with: the trait, what it is told and answers, and its entry in the catalogue.
+pub mod author {
+    pub use crate::catalogue::{Ahead, Bound, Entry, Home, Mechanism, Preset, Variant, Wait};
+    pub use crate::elevator::{
+        Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run,
+    };
+    pub use crate::index;
+    pub use crate::kernel::Kernels;
+    pub use crate::mechanism::Way;
+    pub use crate::queue::merge::{self, Merging};
+    pub use crate::request::{PerDir, PerWaiter, Request, RequestId, Requests, Stage, Table, Waiter};
+    pub use crate::time::{Jiffies, Tick};
+}
+
+/// The words of reasons: what a [`Listener`] hears of, in detail.
+pub mod reasons {
+    pub use crate::elevator::IdleFor;
+    pub use crate::explain::{
+        BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
+        Injected, Latency, NoListener, NotIdled, Preempt, Raised, RaisingEnd, ServiceType, SliceEnd, SliceStart,
+        Unplug, WaitEnd,
+    };
+}
+
+/// What can be said of a queue's surroundings beside [`Limits`]: slots, tags, the device's driver, throttling.
+pub mod surroundings {
+    pub use crate::queue::{
+        DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Pool, WakeRule, Wakes, mq, rq_qos, wbt,
+    };
+}
+
+/// Text that people wrote: names of releases, of files, and the nearest known word.
+pub mod text {
+    pub use crate::catalogue::{ALIKE, Alike, SpecError};
+    pub use crate::file_names::{name_of_path, path_of_name, shown_name};
+    pub use crate::kernel::KernelError;
+    pub use crate::nearest::nearest;
+    pub use crate::time::SpanError;
+    pub use crate::utf8::{NotUtf8, utf8};
+}
+
+// Names that stood at the root until these modules were made; they stand there still, unseen.
+#[doc(hidden)]
+pub use catalogue::{ALIKE, Ahead, Alike, Bound, Entry, Home, Mechanism, Preset, SpecError, Variant, Wait};
+#[doc(hidden)]
+pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+#[doc(hidden)]
+pub use explain::{
+    BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
+    Injected, Latency, NoListener, NotIdled, Preempt, Raised, RaisingEnd, ServiceType, SliceEnd, SliceStart, Unplug,
+    WaitEnd,
+};
+#[doc(hidden)]
+pub use file_names::{name_of_path, path_of_name, shown_name};
+#[doc(hidden)]
+pub use group::Groups;
+#[doc(hidden)]
+pub use kernel::{KernelError, Kernels};
+#[doc(hidden)]
+pub use nearest::nearest;
+#[doc(hidden)]
+pub use queue::{
+    DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Pool, WakeRule, Wakes, merge, mq, rq_qos, wbt,
+};
+#[doc(hidden)]
+pub use request::{FlightKey, NotInFlight, PerDir, PerWaiter, Request, RequestId, Requests, Stage, Table, Waiter};
+#[doc(hidden)]
+pub use time::{Jiffies, SpanError, Tick};
+#[doc(hidden)]
 pub use tunables::{Knob, KnobError, KnobValue, Setting, Tunables, Unit};
+#[doc(hidden)]
 pub use utf8::{NotUtf8, utf8};

@@ -4,12 +4,11 @@
 
 use std::process::ExitCode;
 
-use blksched::index::List;
-use blksched::merge::Merging;
-use blksched::{
-    Bound, Cx, Dispatch, Elevator, Entry, Home, Insert, Kernel, Neighbours, Plugging, Preset, Request, RequestId, Run,
-    Sector, Slots, Wait,
+use blksched::author::index::List;
+use blksched::author::{
+    Bound, Cx, Dispatch, Elevator, Entry, Home, Insert, Merging, Preset, Request, RequestId, Run, Wait,
 };
+use blksched::{Kernel, Plugging, Sector, Slots};
 
 /// Always the queued request nearest to the last one: the disk's arm moves least, and somebody far away may starve.
 #[derive(Default)]
@@ -42,10 +41,6 @@ impl Elevator for Nearest {
 
     fn merging(&self) -> Merging {
         Merging::LINUX_4_20
-    }
-
-    fn neighbours(&self, _rq: RequestId) -> Neighbours {
-        Neighbours::default()
     }
 
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {

@@ -5,7 +5,7 @@
 //!
 //! | layer | what it is |
 //! |---|---|
-//! | `ids`, `links`, `terms`, `priority`, `rules`, `tunables` | numbers, lists, times, weights, what differs between eras, knobs |
+//! | `ids`, `links`, `terms`, `priority`, `rules`, `tunables` | numbers, lists, times, weights, eras, knobs |
 //! | `hierarchy/` | B-WF2Q+ with groups, by itself: entities, service trees, weights; it knows no elevator |
 //! | `device/` | what is known of the device: peak rate, NCQ, budgets |
 //! | `state/` | what is remembered of queues and processes |
@@ -31,7 +31,7 @@
 //! | raises weights, and whose not? | `decide/raising`, `steps/{raising,burst}` |
 //! | makes queues one, and parts them? | `state/positions`, `steps/{cooperator,merge,split}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/next_request` |
-//! | meets a new request, a queue that wakes up, or a request that comes back? | `steps/{arrival,awaken,busy,completion}` |
+//! | meets a new request, a waking queue, or a completion? | `steps/{arrival,awaken,busy,completion}` |
 //! | learns about queues and the device? | `state/habits`, `steps/{habits,device}`, `device/{peak_rate,ncq}` |
 //! | says how long is long? | `terms` |
 //! | says which era has what? | [`rules`], `presets` |

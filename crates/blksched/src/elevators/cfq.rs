@@ -20,14 +20,14 @@
 //! | ranks classes and levels, and lifts what must not be waited for? | `elevators/ioprio`, `decide/boost` |
 //! | orders queues? | `state/service_trees`, `steps/service_tree` |
 //! | shares time between kinds of load? | `state/workload`, `steps/workload` |
-//! | says what a group is, and shares the disk between groups? | `state/{groups,group_tree,vdisktime}`, `steps/groups`, `steps/isolation` |
+//! | says what a group is, and shares the disk? | `state/{groups,group_tree,vdisktime}`, `steps/{groups,isolation}` |
 //! | says how long a turn is, and what it costs? | `decide/slice_length`, `decide/charge`, `steps/slice` |
 //! | keeps the disk for a queue, or gives it to another? | `decide/select`, `steps/select` |
 //! | lets a request go, and how many at a time? | `steps/dispatch`, `decide/{depth,async_ramp,async_share}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/fifo` |
 //! | idles? | `decide/idle_window`, `steps/{idle,group_idle,timer}` |
 //! | knows who thinks for how long? | `state/think` |
-//! | finds who reads close by, and makes queues one? | `state/{positions,cooperation}`, `steps/{cooperator,merge_split}` |
+//! | finds close cooperators, and makes queues one? | `state/{positions,cooperation}`, `steps/{cooperator,merge_split}` |
 //! | lets a request go first? | `decide/preempt`, `steps/preempt` |
 //! | meets a new request, or one that comes back? | `steps/arrival`, `steps/completion` |
 //! | finds out whether the disk queues? | `state/ncq` |

@@ -13,13 +13,16 @@
 #![doc(alias = "batching")]
 #![doc(alias = "seek_cost")]
 
-/// How 2.5 charged a request that continues the one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    /// 1, whatever its length (2.5.38).
-    PerRequest,
-    /// 1 for each 256 sectors begun (2.5.45).
-    PerSize,
+use crate::mechanism;
+
+mechanism! {
+    /// what a contiguous request costs a batch (2.5)
+    pub enum Cost = "cost" {
+        /// 1: 2.5.38 (mail of 2002-09-26)
+        PerRequest = "per_request",
+        /// 1 per 128 KiB begun: 2.5.45
+        PerSize = "per_size",
+    }
 }
 
 /// The points a batch of 2.5 has left.

@@ -13,16 +13,18 @@
 #![doc(alias = "write_expire")]
 
 use crate::index::List;
+use crate::mechanism;
 use crate::request::{RequestId, Requests, Table};
 use crate::time::{Instant, Jiffies, Span, Tick};
 
-/// When exactly time is up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expiry {
-    /// Strictly after the tick (2.5 to 2.6).
-    After,
-    /// At the tick (4.20).
-    At,
+mechanism! {
+    /// when exactly a request's time is up
+    pub enum Expiry = "expiry" {
+        /// after the tick: 2.6
+        After = "after",
+        /// at the tick: 4.20
+        At = "at",
+    }
 }
 
 /// One direction's requests by age (in other schedulers: one class's).

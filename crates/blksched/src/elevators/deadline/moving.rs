@@ -19,18 +19,20 @@ use super::tunables::DeadlineTunables;
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
 use crate::explain::{BatchEnd, BatchStart, End, Index, Reason};
 use crate::index::List;
+use crate::mechanism;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, Dir, RequestId, Requests, Sector};
 use crate::time::Jiffies;
 use crate::tunables::Tunables;
 
-/// Where the disk's arm is taken to be when a new request asks whether it lies ahead of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arm {
-    /// Behind the last request issued (2.5.38).
-    LastIssued,
-    /// Behind the last request chosen (2.5.45).
-    LastChosen,
+mechanism! {
+    /// where the disk's arm is taken to be when a new request is placed (2.5)
+    pub enum Arm = "arm" {
+        /// behind the last request issued: 2.5.38
+        LastIssued = "last_issued",
+        /// behind the last request chosen: 2.5.45
+        LastChosen = "last_chosen",
+    }
 }
 
 /// deadline of 2.5.

@@ -15,15 +15,17 @@
 use crate::elevator::{Cx, Insert, Lookup};
 use crate::explain::{Index, Reason};
 use crate::index::{List, Tree};
+use crate::mechanism;
 use crate::request::{Dir, PerDir, RequestId, Requests, Sector};
 
-/// How 2.5 kept requests in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// A list (2.5.38, 2.5.45).
-    List,
-    /// A red-black tree (the patch of 2002-10-31).
-    Tree,
+mechanism! {
+    /// how requests are kept in sector order (2.5)
+    pub enum Order = "order" {
+        /// a list scanned from its tail: 2.5.38, 2.5.45
+        List = "list",
+        /// a red-black tree: the patch of 2002-10-31 (mail of 2002-11-01)
+        Tree = "tree",
+    }
 }
 
 /// The requests that are not chosen yet.

@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: V2_5_38,
             source: "the mail of 2002-09-26; the rest as 2.5.45, an assumption",
-            row: &[("order", "list"), ("cost", "per_request"), ("arm", "last_issued"), ("hz", "1000")],
+            row: &[Order::List.row(), Cost::PerRequest.row(), Arm::LastIssued.row(), ("hz", "1000")],
             plugging: Plugging::LINUX_2_5,
             slots: Slots::LINUX_2_5,
             max_sectors: 256,
@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: Kernel::new(2, 5, 45),
             source: "its published text; the tree is the patch of 2002-10-31 (mail of 2002-11-01)",
-            row: &[("order", "list"), ("cost", "per_size"), ("arm", "last_chosen"), ("hz", "1000")],
+            row: &[Order::List.row(), Cost::PerSize.row(), Arm::LastChosen.row(), ("hz", "1000")],
             plugging: Plugging::LINUX_2_5,
             slots: Slots::LINUX_2_5,
             max_sectors: 256,
@@ -39,7 +39,7 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: Kernel::new(2, 6, 33),
             source: "recordings of 2.6.33; 2.6.31 and 2.6.32 decide alike",
-            row: &[("expiry", "after"), ("alias", "force"), ("hz", "1000")],
+            row: &[Expiry::After.row(), Alias::Force.row(), ("hz", "1000")],
             plugging: Plugging::LINUX_2_6,
             slots: Slots::LINUX_2_6,
             max_sectors: 1024,
@@ -47,7 +47,7 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: Kernel::new(4, 20, 0),
             source: "recordings of 4.20; 4.19 decides alike",
-            row: &[("expiry", "at"), ("alias", "behind"), ("hz", "250")],
+            row: &[Expiry::At.row(), Alias::Behind.row(), ("hz", "250")],
             plugging: Plugging::LINUX_3,
             slots: Slots::LINUX_2_6,
             max_sectors: 2560,
@@ -55,46 +55,11 @@ pub const ENTRY: Entry = Entry {
     ],
     home: Home::Mainline,
     mechanisms: &[
-        Mechanism {
-            name: "order",
-            doc: "how requests are kept in sector order (2.5)",
-            variants: &[
-                Variant { name: "list", doc: "a list scanned from its tail: 2.5.38, 2.5.45" },
-                Variant { name: "tree", doc: "a red-black tree: the patch of 2002-10-31 (mail of 2002-11-01)" },
-            ],
-        },
-        Mechanism {
-            name: "cost",
-            doc: "what a contiguous request costs a batch (2.5)",
-            variants: &[
-                Variant { name: "per_request", doc: "1: 2.5.38 (mail of 2002-09-26)" },
-                Variant { name: "per_size", doc: "1 per 128 KiB begun: 2.5.45" },
-            ],
-        },
-        Mechanism {
-            name: "arm",
-            doc: "where the disk's arm is taken to be when a new request is placed (2.5)",
-            variants: &[
-                Variant { name: "last_issued", doc: "behind the last request issued: 2.5.38" },
-                Variant { name: "last_chosen", doc: "behind the last request chosen: 2.5.45" },
-            ],
-        },
-        Mechanism {
-            name: "expiry",
-            doc: "when exactly a request's time is up",
-            variants: &[
-                Variant { name: "after", doc: "after the tick: 2.6" },
-                Variant { name: "at", doc: "at the tick: 4.20" },
-            ],
-        },
-        Mechanism {
-            name: "alias",
-            doc: "what happens to two requests with one first sector",
-            variants: &[
-                Variant { name: "force", doc: "the older is forced out at once: 2.6" },
-                Variant { name: "behind", doc: "the newer queues behind: 4.20" },
-            ],
-        },
+        Order::MECHANISM,
+        Cost::MECHANISM,
+        Arm::MECHANISM,
+        Expiry::MECHANISM,
+        Alias::MECHANISM,
         Mechanism {
             name: "hz",
             doc: "the kernel's ticks per second",
@@ -114,15 +79,11 @@ pub const ENTRY: Entry = Entry {
 fn build(choice: &Choice) -> Box<dyn Elevator> {
     let defaults = DeadlineTunables::of(choice.kernel());
     if choice.kernel() < V2_6 {
-        let order = if choice.variant("order") == "tree" { Order::Tree } else { Order::List };
-        let cost = if choice.variant("cost") == "per_size" { Cost::PerSize } else { Cost::PerRequest };
-        let arm = if choice.variant("arm") == "last_issued" { Arm::LastIssued } else { Arm::LastChosen };
+        let (order, cost, arm) = (choice.way(), choice.way(), choice.way());
         let fifo_batch = if choice.kernel() == V2_5_38 { 64 } else { 32 };
         return Box::new(Moving::new(DeadlineTunables { fifo_batch, ..defaults }, choice.hz(), order, cost, arm));
     }
-    let expiry = if choice.variant("expiry") == "at" { Expiry::At } else { Expiry::After };
-    let alias = if choice.variant("alias") == "force" { Alias::Force } else { Alias::Behind };
-    Box::new(Stepping::new(defaults, choice.hz(), expiry, alias))
+    Box::new(Stepping::new(defaults, choice.hz(), choice.way(), choice.way()))
 }
 
 /// A request whose time is up begins the next batch of its direction, unless older ones are late too.

@@ -17,18 +17,20 @@ use super::tunables::DeadlineTunables;
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
 use crate::explain::{BatchStart, End, Index, Reason};
 use crate::index::{List, Tree};
+use crate::mechanism;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, Dir, PerDir, RequestId, Requests, Sector};
 use crate::time::Jiffies;
 use crate::tunables::Tunables;
 
-/// What happens when a request comes whose first sector is queued already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alias {
-    /// The older one is forced out, ahead of any batch (2.6).
-    Force,
-    /// The newer one queues behind it (4.20).
-    Behind,
+mechanism! {
+    /// what happens to two requests with one first sector
+    pub enum Alias = "alias" {
+        /// the older is forced out at once: 2.6
+        Force = "force",
+        /// the newer queues behind: 4.20
+        Behind = "behind",
+    }
 }
 
 /// deadline of 2.6 to 4.20.

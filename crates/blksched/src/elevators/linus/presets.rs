@@ -3,14 +3,34 @@
 use super::scheduler::{Joins, Linus, Rule};
 use super::tunables::{LinusTunables, V2_4_20};
 use crate::elevator::Elevator;
-use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::kernel::Kernel;
+use crate::mechanism;
 use crate::queue::{Plugging, Slots};
 use crate::tunables::Tunables;
 
 const V2_4_18: Kernel = Kernel::new(2, 4, 18);
 const V2_5_38: Kernel = Kernel::new(2, 5, 38);
-const SWITCH: &[Variant] = &[Variant { name: "off", doc: "as released" }, Variant { name: "on", doc: "patched" }];
+
+mechanism! {
+    /// whether a lone read jumps over the writes (2.4.20; knob max_bomb_segments): the patch of 2002-11-10
+    pub enum ReadLatency2 = "read-latency2" {
+        /// as released
+        Off = "off",
+        /// patched
+        On = "on",
+    }
+}
+
+mechanism! {
+    /// whether all reads go before all writes (2.5.38): the rework of 2002-09-25, in for one day
+    pub enum Rework = "rework" {
+        /// as released
+        Off = "off",
+        /// patched
+        On = "on",
+    }
+}
 
 /// linus in the catalogue.
 pub const ENTRY: Entry = Entry {
@@ -28,7 +48,7 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: V2_5_38,
             source: "reconstructed from three published patches, no recording; with +rework recordings of its text",
-            row: &[("joins", "charged"), ("rework", "off")],
+            row: &[Joins::Charged.row(), Rework::Off.row()],
             plugging: Plugging::LINUX_2_5,
             slots: Slots::LINUX_2_5,
             max_sectors: 256,
@@ -36,50 +56,34 @@ pub const ENTRY: Entry = Entry {
         Preset {
             kernel: Kernel::new(2, 4, 21),
             source: "recordings of 2.4.20, which is the same text as 2.4.21 to 2.4.37",
-            row: &[("read-latency2", "off")],
+            row: &[ReadLatency2::Off.row()],
             plugging: Plugging::TaskQueue,
             slots: Slots::LINUX_2_4,
             max_sectors: 128,
         },
     ],
     home: Home::Mainline,
-    mechanisms: &[
-        Mechanism {
-            name: "read-latency2",
-            doc: "whether a lone read jumps over the writes (2.4.20; knob max_bomb_segments): the patch of 2002-11-10",
-            variants: SWITCH,
-        },
-        Mechanism {
-            name: "rework",
-            doc: "whether all reads go before all writes (2.5.38): the rework of 2002-09-25, in for one day",
-            variants: SWITCH,
-        },
-        Mechanism {
-            name: "joins",
-            doc: "what a request that grows costs those behind it (2.5.38; which of the two it had is not known)",
-            variants: &[
-                Variant { name: "charged", doc: "the length by which it grows, as in 2.4.18" },
-                Variant { name: "free", doc: "nothing, as one day later" },
-            ],
-        },
-    ],
+    mechanisms: &[ReadLatency2::MECHANISM, Rework::MECHANISM, Joins::MECHANISM],
     knobs: LinusTunables::KNOBS,
     bound,
     build,
 };
 
-fn is_on(choice: &Choice, mechanism: &str) -> bool {
-    choice.has(mechanism) && choice.variant(mechanism) == "on"
+fn is_reworked(choice: &Choice) -> bool {
+    choice.way_if_any() == Some(Rework::On)
+}
+
+fn is_patched(choice: &Choice) -> bool {
+    choice.way_if_any() == Some(ReadLatency2::On)
 }
 
 fn build(choice: &Choice) -> Box<dyn Elevator> {
-    let patched = is_on(choice, "read-latency2");
+    let patched = is_patched(choice);
     let defaults = LinusTunables::of(if patched { V2_4_20 } else { choice.kernel() });
-    let joins = || if choice.variant("joins") == "free" { Joins::Free } else { Joins::Charged };
     let (rule, read_latency, write_latency) = match choice.kernel() {
         V2_4_18 => (Rule::Scanned, 8192, 16384),
-        V2_5_38 if is_on(choice, "rework") => (Rule::Rework, 1024, 2048),
-        V2_5_38 => (Rule::Linux2_5 { joins: joins() }, 1024, 2048),
+        V2_5_38 if is_reworked(choice) => (Rule::Rework, 1024, 2048),
+        V2_5_38 => (Rule::Linux2_5 { joins: choice.way() }, 1024, 2048),
         _ if patched => (Rule::ReadLatency2, 2048, 8192),
         _ => (Rule::Passed, 2048, 8192),
     };
@@ -88,14 +92,14 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
 
 /// At most this many go before a request: those that were there, and those that may pass it.
 fn bound(choice: &Choice) -> Bound {
-    if is_on(choice, "rework") {
+    if is_reworked(choice) {
         return Bound {
             reads: Wait::None("every read of a lower sector goes before it, for ever"),
             writes: Wait::None("every read goes before it, for ever"),
         };
     }
     // A read that jumps goes behind a write at least, so at most one does for each that leaves the list.
-    let batches = if is_on(choice, "read-latency2") { |_: &dyn Tunables| 2 } else { |_: &dyn Tunables| 1 };
+    let batches = if is_patched(choice) { |_: &dyn Tunables| 2 } else { |_: &dyn Tunables| 1 };
     let wait = |batch| Wait::Bounded { ahead: Ahead::All, expire: None, batches, batch };
     Bound { reads: wait(passes_of_a_read), writes: wait(passes_of_a_write) }
 }

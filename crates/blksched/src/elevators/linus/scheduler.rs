@@ -17,6 +17,7 @@ use super::{arrival, passed, read_latency2, rework, scanned};
 use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
 use crate::explain::{End, Reason};
 use crate::index::List;
+use crate::mechanism;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, Dir, RequestId, Requests};
 use crate::tunables::Tunables;
@@ -38,13 +39,14 @@ pub(in crate::elevators) enum Rule {
     Rework,
 }
 
-/// What a request that grows in 2.5.38 costs those behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::elevators) enum Joins {
-    /// The length by which it grows, as in 2.4.18.
-    Charged,
-    /// Nothing.
-    Free,
+mechanism! {
+    /// what a request that grows costs those behind it (2.5.38; which of the two it had is not known)
+    pub(in crate::elevators) enum Joins = "joins" {
+        /// the length by which it grows, as in 2.4.18
+        Charged = "charged",
+        /// nothing, as one day later
+        Free = "free",
+    }
 }
 
 impl Rule {

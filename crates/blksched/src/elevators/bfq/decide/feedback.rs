@@ -1,7 +1,7 @@
 //! A queue's next budget, by how its turn ended.
 //!
-//! **Rule** Used up → four times as much; out of time → twice; idled in vain → less by four least budgets; nothing left →
-//! what it used. Never more than the greatest.
+//! **Rule** Used up → four times as much; out of time → twice; idled in vain → less by four least budgets; nothing left
+//! → what it used. Never more than the greatest.
 //! **Origin** docs/behaviour/elevators-6.1.md#b3.
 //! **In the kernel** `__bfq_bfqq_recalc_budget`.
 

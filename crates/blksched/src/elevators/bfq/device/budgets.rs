@@ -1,9 +1,10 @@
 //! The greatest budget: what the device moves within `timeout_sync`.
 //!
-//! **Rule** Until enough budgets have been assigned the greatest is 16,384 sectors; what a new queue begins with, and the
-//! least, are parts of it.
+//! **Rule** Until enough budgets have been assigned the greatest is 16,384 sectors; what a new queue begins with, and
+//! the least, are parts of it.
 //! **Origin** docs/behaviour/elevators-6.1.md#b3 and #b13.
-//! **In the kernel** `bfq_max_budget`, `bfq_min_budget`, `bfq_calc_max_budget`, `budgets_assigned`, `bfq_default_max_budget`.
+//! **In the kernel** `bfq_max_budget`, `bfq_min_budget`, `bfq_calc_max_budget`, `budgets_assigned`,
+//! `bfq_default_max_budget`.
 
 #![doc(alias = "bfq_max_budget")]
 #![doc(alias = "bfq_min_budget")]

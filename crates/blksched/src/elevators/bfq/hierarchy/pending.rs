@@ -1,7 +1,7 @@
 //! Which groups have something to do, by either of the two ways of counting them.
 //!
-//! **Rule** Until 6.1 a group counts from when it is woken until it has come to rest; since 6.6 while queues of it are busy
-//! or have requests in the device.
+//! **Rule** Until 6.1 a group counts from when it is woken until it has come to rest; since 6.6 while queues of it are
+//! busy or have requests in the device.
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g9.
 //! **In the kernel** `num_groups_with_pending_reqs`, `bfq_add_bfqq_in_groups_with_pending_reqs`.
 

@@ -1,7 +1,7 @@
 //! What is known of a process.
 //!
-//! **Rule** A process that is gone is remembered until its last request is back. What it was like alone is kept while it
-//! shares a queue.
+//! **Rule** A process that is gone is remembered until its last request is back. What it was like alone is kept while
+//! it shares a queue.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
 //! **In the kernel** `bfq_io_cq`, `bfq_bfqq_save_state`, `bic_to_bfqq`.
 

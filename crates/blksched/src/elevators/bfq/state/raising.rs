@@ -2,7 +2,8 @@
 //!
 //! **Rule** Interactive counts 30 times, soft real-time 3000 times.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6.
-//! **In the kernel** `wr_coeff`, `wr_cur_max_time`, `last_wr_start_finish`, `wr_start_at_switch_to_srt`, `soft_rt_next_start`.
+//! **In the kernel** `wr_coeff`, `wr_cur_max_time`, `last_wr_start_finish`, `wr_start_at_switch_to_srt`,
+//! `soft_rt_next_start`.
 
 #![doc(alias = "wr_coeff")]
 #![doc(alias = "wr_cur_max_time")]

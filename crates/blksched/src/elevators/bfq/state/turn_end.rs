@@ -1,7 +1,8 @@
 //! Why a turn ends, and up to when a queue had the disk.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b13.
-//! **In the kernel** `bfqq_expiration`, `BFQQE_TOO_IDLE`, `BFQQE_BUDGET_TIMEOUT`, `BFQQE_BUDGET_EXHAUSTED`, `BFQQE_NO_MORE_REQUESTS`, `BFQQE_PREEMPTED`.
+//! **In the kernel** `bfqq_expiration`, `BFQQE_TOO_IDLE`, `BFQQE_BUDGET_TIMEOUT`, `BFQQE_BUDGET_EXHAUSTED`,
+//! `BFQQE_NO_MORE_REQUESTS`, `BFQQE_PREEMPTED`.
 
 #![doc(alias = "bfqq_expiration")]
 #![doc(alias = "BFQQE_TOO_IDLE")]

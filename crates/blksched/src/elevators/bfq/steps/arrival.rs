@@ -68,7 +68,7 @@ impl Bfq {
         }
     }
 
-    pub(in crate::elevators::bfq) fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+    fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         let start = call.rq(rq).start;
         let steps = self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);
         call.explain(Reason::Searched { index: crate::Index::Tree, steps });

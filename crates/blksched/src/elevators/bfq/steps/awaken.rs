@@ -1,7 +1,7 @@
 //! A queue becomes busy, and stops being so.
 //!
 //! **Rule** Who comes back within three idle times keeps what was left of its budget and may preempt; else it begins
-//! with the budget that feedback assigned. Who begins something new, or came in time, is raised (file `raising`). It
+//! with the budget that feedback assigned. Who begins something new, or came in time, is raised (`decide/raising`). It
 //! preempts the queue in service if it was waited for, is of a higher class or weight, or if nobody would idle for that
 //! one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
@@ -35,7 +35,7 @@ enum Came {
 
 impl Bfq {
     /// A request has come to a queue that had none; true if it was found to begin something new.
-    pub(in crate::elevators::bfq) fn awaken(&mut self, call: &mut Call<'_, '_>, q: Qid) -> bool {
+    pub(super) fn awaken(&mut self, call: &mut Call<'_, '_>, q: Qid) -> bool {
         let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q));
         let at = self.look_at(call, q);
         self.leave_old_burst(call, q);

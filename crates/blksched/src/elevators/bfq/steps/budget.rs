@@ -29,7 +29,7 @@ const WRITE_BACK_COSTS: i64 = 3;
 
 impl Bfq {
     /// What serving a request costs its queue.
-    pub(in crate::elevators::bfq) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid) -> i64 {
+    pub(super) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid) -> i64 {
         let sectors = i64::from(call.rq(rq).sectors);
         let queue = &self.queues[q];
         let plain = queue.waiter == Waiter::Sync || queue.is_raised() || self.is_asymmetric(q);
@@ -39,12 +39,12 @@ impl Bfq {
     }
 
     /// It has a next request, and that fits into what is left of its budget.
-    pub(in crate::elevators::bfq) fn has_room(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    pub(super) fn has_room(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         self.queues[q].next.is_some_and(|next| self.cost(call, next, q) <= self.entity(q).left())
     }
 
     /// A queue has had this many sectors.
-    pub(in crate::elevators::bfq) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
+    pub(super) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
         let queue = &mut self.queues[q];
         if queue.turn.served == 0 {
             queue.turn.first_served = call.now;
@@ -58,7 +58,7 @@ impl Bfq {
     }
 
     /// After a turn: how much may it have next time?
-    pub(in crate::elevators::bfq) fn assign_budget(&mut self, call: &mut Call<'_, '_>, q: Qid, turn: Why) {
+    pub(super) fn assign_budget(&mut self, call: &mut Call<'_, '_>, q: Qid, turn: Why) {
         let (least, most) = (self.device.min_budget(), self.device.max_budget);
         let queue = &self.queues[q];
         let raised = queue.is_raised();
@@ -85,7 +85,7 @@ impl Bfq {
     }
 
     /// Its next request is another one: can it be paid for?
-    pub(in crate::elevators::bfq) fn fit_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn fit_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let Some(next) = self.queues[q].next.filter(|_| self.hierarchy.in_service != Some(q)) else { return };
         let cost = self.cost(call, next, q);
         let entity = self.entity(q);

@@ -23,7 +23,7 @@ const LARGE: u32 = 8;
 
 impl Bfq {
     /// The first request of a new queue: does it belong to a burst?
-    pub(in crate::elevators::bfq) fn meet_burst(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn meet_burst(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let birth = self.queues[q].birth;
         let is_known = self.burst.has(q) || birth.in_large_burst;
         if is_known || birth.split + self.terms.just_split >= call.now {

@@ -1,7 +1,7 @@
 //! A queue wants service, and wants none any more.
 //!
-//! **Origin** docs/behaviour/elevators-6.1.md#b5, "Busy count per class", with its trap: a class that changes in between
-//! makes the counts wrap.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5, "Busy count per class", with its trap: a class that changes in
+//! between makes the counts wrap.
 //! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `busy_queues`.
 
 #![doc(alias = "bfq_add_bfqq_busy")]
@@ -19,7 +19,7 @@ impl Bfq {
     }
 
     /// It wants service from now on.
-    pub(in crate::elevators::bfq) fn join_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn join_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let kept = core::mem::take(&mut self.queues[q].turn.keeps_budget);
         self.activate_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Service::GoesOn);
         self.queues[q].busy = true;
@@ -36,7 +36,7 @@ impl Bfq {
     }
 
     /// It wants none any more.
-    pub(in crate::elevators::bfq) fn leave_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid, service: Service) {
+    pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid, service: Service) {
         self.queues[q].busy = false;
         let class = self.entity(q).class;
         // Of the class that it has now: one that changed while busy leaves a wrong count behind in both, as in the

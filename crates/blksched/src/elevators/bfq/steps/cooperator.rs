@@ -27,7 +27,7 @@ use crate::request::{RequestId, Sector};
 
 impl Bfq {
     /// Put a queue where its next request is, if it may be found at all; where another one is already, it is left out.
-    pub(in crate::elevators::bfq) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(super) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
         if self.device.ncq.is_flash_that_queues() {
             return;
         }
@@ -39,13 +39,13 @@ impl Bfq {
         }
     }
 
-    pub(in crate::elevators::bfq) fn position_remove(&mut self, q: Qid) {
+    pub(super) fn position_remove(&mut self, q: Qid) {
         let level = self.entity(q).level;
         self.positions.remove(level, q);
     }
 
     /// Its next request begins elsewhere now, but it stays where it is in its tree.
-    pub(in crate::elevators::bfq) fn position_moved(&mut self, q: Qid, to: Sector) {
+    pub(super) fn position_moved(&mut self, q: Qid, to: Sector) {
         if self.positions.forest.contains(q) {
             self.positions.forest.rekey(q, to);
         }
@@ -106,13 +106,7 @@ impl Bfq {
     }
 
     /// The request, which is with a queue already, belongs to its cooperator.
-    pub(in crate::elevators::bfq) fn move_request(
-        &mut self,
-        call: &mut Call<'_, '_>,
-        rq: RequestId,
-        from: Qid,
-        into: Qid,
-    ) {
+    pub(super) fn move_request(&mut self, call: &mut Call<'_, '_>, rq: RequestId, from: Qid, into: Qid) {
         let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
         self.hold_request(into);
         self.queues[from].birth.is_new = false;
@@ -123,7 +117,7 @@ impl Bfq {
         self.rows[rq].queue = into;
     }
 
-    pub(in crate::elevators::bfq) fn end_of_chain(&self, q: Qid) -> Qid {
+    fn end_of_chain(&self, q: Qid) -> Qid {
         let mut at = q;
         while let Some(target) = self.queues[at].sharing.target {
             at = target;
@@ -132,7 +126,7 @@ impl Bfq {
     }
 
     /// `q`'s processes are to change to `other`, or where that one's do.
-    pub(in crate::elevators::bfq) fn plan_merge(&mut self, call: &mut Call<'_, '_>, q: Qid, other: Qid) -> Option<Qid> {
+    pub(super) fn plan_merge(&mut self, call: &mut Call<'_, '_>, q: Qid, other: Qid) -> Option<Qid> {
         if self.queues[other].held_by.processes == 0 {
             return None;
         }

@@ -18,7 +18,7 @@ use crate::request::RequestId;
 
 impl Bfq {
     /// A request goes to the device.
-    pub(in crate::elevators::bfq) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, rq: RequestId, q: Qid) {
+    pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, rq: RequestId, q: Qid) {
         let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
         let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());
         let at =
@@ -32,7 +32,7 @@ impl Bfq {
         }
     }
 
-    pub(in crate::elevators::bfq) fn rate_changed(&mut self, call: &mut Call<'_, '_>) {
+    pub(super) fn rate_changed(&mut self, call: &mut Call<'_, '_>) {
         if self.knobs.max_budget == 0 {
             self.recompute_max_budget();
         }

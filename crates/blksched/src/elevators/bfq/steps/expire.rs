@@ -47,7 +47,7 @@ impl Bfq {
     }
 
     /// The turn of the queue in service ends.
-    pub(in crate::elevators::bfq) fn expire(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why, until: Until) {
+    pub(super) fn expire(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why, until: Until) {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
         let much_left = why == Why::OutOfTime && entity.left() >= entity.budget / 3;
@@ -85,7 +85,7 @@ impl Bfq {
     }
 
     /// Nobody is in service any more. The queue may be gone afterwards.
-    pub(in crate::elevators::bfq) fn take_out_of_service(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why) {
+    pub(super) fn take_out_of_service(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why) {
         let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
         call.explain(Reason::SliceEnded { owner, waiter, why: why.in_words() });
         let level = self.entity(q).level;
@@ -112,7 +112,7 @@ impl Bfq {
     }
 
     /// The queue in service has nothing queued, and the disk goes on elsewhere.
-    pub(in crate::elevators::bfq) fn say_not_idled(&self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn say_not_idled(&self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
         let why = match () {
             () if queue.held_by.processes == 0 => NotIdled::Gone,

@@ -1,7 +1,8 @@
 //! What an arrival says about its queue: how long it thought, how far it went, how much it does.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.
-//! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`, `bfq_update_io_intensity`.
+//! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`,
+//! `bfq_update_io_intensity`.
 
 #![doc(alias = "bfq_update_io_thinktime")]
 #![doc(alias = "bfq_update_has_short_ttime")]
@@ -17,7 +18,7 @@ use crate::request::RequestId;
 
 impl Bfq {
     /// A request has come to a queue.
-    pub(in crate::elevators::bfq) fn note_think_time(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(super) fn note_think_time(&mut self, call: &Call<'_, '_>, q: Qid) {
         let idle = self.slice_idle();
         let queue = &mut self.queues[q];
         if queue.in_device == 0 && !queue.busy {
@@ -26,7 +27,7 @@ impl Bfq {
     }
 
     /// Does it think shortly? Injection begins anew if that has changed.
-    pub(in crate::elevators::bfq) fn judge_think_time(&mut self, call: &Call<'_, '_>, q: Qid, process_is_gone: bool) {
+    pub(super) fn judge_think_time(&mut self, call: &Call<'_, '_>, q: Qid, process_is_gone: bool) {
         let idle = self.slice_idle();
         let queue = &self.queues[q];
         let watched = call.now > queue.birth.split + self.terms.new_start;
@@ -47,7 +48,7 @@ impl Bfq {
     }
 
     /// Does it seek? A queue that only seeks is not a soft real-time stream.
-    pub(in crate::elevators::bfq) fn note_seek(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+    pub(super) fn note_seek(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
         let seek = seeks(self.queues[q].seeks.last_end, start, sectors, self.device.rate.is_rotational());
         let queue = &mut self.queues[q];
@@ -57,11 +58,11 @@ impl Bfq {
         }
     }
 
-    pub(in crate::elevators::bfq) fn note_position(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) {
+    pub(super) fn note_position(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) {
         self.queues[q].seeks.last_end = call.rq(rq).end();
     }
 
-    pub(in crate::elevators::bfq) fn watch_intensity(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(super) fn watch_intensity(&mut self, call: &Call<'_, '_>, q: Qid) {
         let queue = &mut self.queues[q];
         let ran_empty = queue.is_empty() && queue.in_device == 0;
         queue.habits.watch(call.ns, ran_empty, queue.birth.is_new);

@@ -38,7 +38,7 @@ const OTHERS_IN_DEVICE: u32 = 4;
 
 impl Bfq {
     /// Idling keeps the disk faster than going on elsewhere.
-    pub(in crate::elevators::bfq) fn idling_is_faster(&self, q: Qid) -> bool {
+    pub(super) fn idling_is_faster(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         let (rotational, deep) = (self.device.rate.is_rotational(), self.device.ncq.queues());
         let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.thinks_shortly;
@@ -48,7 +48,7 @@ impl Bfq {
     }
 
     /// Without idling it would not get its share.
-    pub(in crate::elevators::bfq) fn idling_is_needed(&self, q: Qid) -> bool {
+    pub(super) fn idling_is_needed(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         let others = || self.device.in_device >= queue.in_device + OTHERS_IN_DEVICE;
         queue.held_by.processes > 0
@@ -59,7 +59,7 @@ impl Bfq {
     }
 
     /// Is it better to idle for it?
-    pub(in crate::elevators::bfq) fn idling_is_better(&self, q: Qid) -> bool {
+    pub(super) fn idling_is_better(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         queue.held_by.processes > 0
             && (self.knobs.strict_guarantees
@@ -70,11 +70,11 @@ impl Bfq {
     }
 
     /// It has nothing queued, and the disk is to wait for it.
-    pub(in crate::elevators::bfq) fn must_idle(&self, q: Qid) -> bool {
+    pub(super) fn must_idle(&self, q: Qid) -> bool {
         self.queues[q].is_empty() && self.idling_is_better(q)
     }
 
-    pub(in crate::elevators::bfq) fn begin_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn begin_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
         let mut wait = self.slice_idle();
         if queue.seeks.is_seeky() && !queue.is_raised() && !self.is_asymmetric(q) {
@@ -89,7 +89,7 @@ impl Bfq {
         call.explain(Reason::Armed { until, why });
     }
 
-    pub(in crate::elevators::bfq) fn end_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn end_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         self.queues[q].turn.waits = false;
         if self.idling.until.take().is_some() {
             call.explain(Reason::Cancelled);

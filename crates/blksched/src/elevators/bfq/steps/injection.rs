@@ -26,7 +26,7 @@ use crate::request::{RequestId, Waiter};
 
 impl Bfq {
     /// Somebody else's queue that may send a request while `q` has the disk and is empty.
-    pub(in crate::elevators::bfq) fn injected(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Option<Qid> {
+    pub(super) fn injected(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let may_go = |other: &Qid| self.queues[*other].busy && self.has_room(call, *other);
         let (found, why) = if let Some(own) = self.own_write_back(call, q).filter(may_go) {
@@ -79,7 +79,7 @@ impl Bfq {
     }
 
     /// What was learnt is forgotten.
-    pub(in crate::elevators::bfq) fn reset_injection(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(super) fn reset_injection(&mut self, call: &Call<'_, '_>, q: Qid) {
         self.sample.request = None;
         let limit = u32::from(!self.queues[q].habits.thinks_shortly);
         let measures = self.queues[q].injection.measures;
@@ -87,7 +87,7 @@ impl Bfq {
     }
 
     /// A request has come for the queue in service: does it make a measurement?
-    pub(in crate::elevators::bfq) fn prepare_sample(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(super) fn prepare_sample(&mut self, call: &Call<'_, '_>, q: Qid) {
         if call.now >= self.queues[q].injection.decreased + self.terms.injection_forgotten {
             self.reset_injection(call, q);
         }
@@ -104,20 +104,20 @@ impl Bfq {
     }
 
     /// The request to be measured goes to the device.
-    pub(in crate::elevators::bfq) fn begin_sample(&mut self, q: Qid, rq: RequestId) {
+    pub(super) fn begin_sample(&mut self, q: Qid, rq: RequestId) {
         if core::mem::take(&mut self.queues[q].injection.measures) {
             self.sample.request = Some(rq);
         }
     }
 
-    pub(in crate::elevators::bfq) fn forget_sample(&mut self, q: Qid) {
+    pub(super) fn forget_sample(&mut self, q: Qid) {
         self.sample.injected = false;
         self.queues[q].injection.measures = false;
         self.sample.request = None;
     }
 
     /// A request of `q` has come back; the device still counts it.
-    pub(in crate::elevators::bfq) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+    pub(super) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         if self.sample.request != Some(rq) {
             return;
         }

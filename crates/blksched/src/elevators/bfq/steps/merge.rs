@@ -92,12 +92,7 @@ impl Bfq {
     }
 
     /// A process has made a queue: is that likely to cooperate with the one made last? The queue to use.
-    pub(in crate::elevators::bfq) fn merge_with_last_made(
-        &mut self,
-        call: &mut Call<'_, '_>,
-        context: Cid,
-        q: Qid,
-    ) -> Qid {
+    pub(super) fn merge_with_last_made(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) -> Qid {
         let made = self.queues[q].birth.made;
         let alike = |&last: &Qid| {
             let there = &self.queues[last];
@@ -125,27 +120,21 @@ impl Bfq {
     }
 
     /// A queue is not what new ones are likely to cooperate with any more.
-    pub(in crate::elevators::bfq) fn forget_last_made(&mut self, q: Qid) {
+    pub(super) fn forget_last_made(&mut self, q: Qid) {
         let last_made = &mut self.hierarchy.levels[self.hierarchy.entities[Node::queue(q)].level].last_made;
         if *last_made == Some(q) {
             *last_made = None;
         }
     }
 
-    pub(in crate::elevators::bfq) fn is_time_for_stable_merge(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let queue = &self.queues[q];
         let since = queue.birth.split.max(queue.birth.made);
         queue.waiter == Waiter::Sync && !queue.birth.is_new && call.now > since + self.terms.stable
     }
 
     /// The queue that the process joins for good, unless things have changed.
-    pub(in crate::elevators::bfq) fn join_for_good(
-        &mut self,
-        call: &mut Call<'_, '_>,
-        context: Cid,
-        q: Qid,
-        target: Qid,
-    ) -> Option<Qid> {
+    pub(super) fn join_for_good(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
         let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
         let fits = both && !self.idling_is_faster(q);
         let into = if fits { self.plan_merge(call, q, target) } else { None };
@@ -163,7 +152,7 @@ impl Bfq {
         }
     }
 
-    pub(in crate::elevators::bfq) fn drop_stable(&mut self, q: Qid) {
+    pub(super) fn drop_stable(&mut self, q: Qid) {
         self.queues[q].held_by.stable -= 1;
         self.release_if_unused(q);
     }

@@ -1,9 +1,8 @@
 //! Which request of a queue goes next: the nearest ahead, unless one a little behind is nearer still; and once a turn
 //! the oldest, if its time is up.
 //!
-//! **Rule** A request somebody waits for before one nobody does; then the nearer, by `back_seek_penalty` and
-//! `back_seek_max` (file `elevators/next_request`). Once a request is taken, from its own start: the one behind it, or the one before
-//! it.
+//! **Rule** As in CFQ, without metadata (`elevators/next_request`). Once a request is taken, from its own start: the
+//! one behind it, or the one before it.
 //! **Origin** docs/behaviour/elevators-6.1.md#b4.
 //! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
 
@@ -38,7 +37,7 @@ impl Bfq {
     }
 
     /// A request has come, or begins earlier now: is it next? True if the next one changed.
-    pub(in crate::elevators::bfq) fn reconsider(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) -> bool {
+    pub(super) fn reconsider(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) -> bool {
         let present = self.queues[q].next;
         let next = self.better(call, present, Some(rq), self.device.last_position);
         self.queues[q].next = next;
@@ -89,7 +88,7 @@ impl Bfq {
     }
 
     /// A request's age: at the end of its queue's line.
-    pub(in crate::elevators::bfq) fn queue_by_age(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) {
+    pub(super) fn queue_by_age(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) {
         let expire = match call.rq(rq).waiter {
             Waiter::Sync => self.knobs.fifo_expire_sync,
             Waiter::Async => self.knobs.fifo_expire_async,

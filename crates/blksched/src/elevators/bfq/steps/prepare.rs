@@ -74,7 +74,7 @@ impl Bfq {
         q
     }
 
-    pub(in crate::elevators::bfq) fn make_own_queue(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
+    pub(super) fn make_own_queue(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
         let q = self.make_queue(call, context, Waiter::Sync, level);
         self.contexts[context].queues.sync = Some(q);
         q
@@ -116,7 +116,7 @@ impl Bfq {
         }
     }
 
-    pub(in crate::elevators::bfq) fn is_idle_class(&self, q: Qid) -> bool {
+    pub(super) fn is_idle_class(&self, q: Qid) -> bool {
         self.entity(q).class == IoprioClass::Idle
     }
 

@@ -30,12 +30,12 @@ use crate::explain::{Raised, RaisingEnd, Reason};
 const ENOUGH: i64 = 120_000;
 
 impl Bfq {
-    pub(in crate::elevators::bfq) fn interactive_lasts(&self) -> Jiffy {
+    pub(super) fn interactive_lasts(&self) -> Jiffy {
         interactive_lasts(&self.device.rate, &self.terms)
     }
 
     /// Its raising is another one now: who is busy counts.
-    pub(in crate::elevators::bfq) fn set_raising(&mut self, q: Qid, raising: Raising) {
+    pub(super) fn set_raising(&mut self, q: Qid, raising: Raising) {
         let was = self.queues[q].is_raised();
         self.queues[q].raising = raising;
         self.entity_mut(q).times = raising.times();
@@ -45,7 +45,7 @@ impl Bfq {
     }
 
     /// It has its own weight again, from the next time that it enters a service tree.
-    pub(in crate::elevators::bfq) fn lower(&mut self, now: Jiffy, q: Qid) {
+    fn lower(&mut self, now: Jiffy, q: Qid) {
         let mut raising = self.queues[q].raising;
         if !raising.is_soft_real_time() {
             raising.soft_from = now;
@@ -55,13 +55,13 @@ impl Bfq {
         self.entity_mut(q).is_changing = true;
     }
 
-    pub(in crate::elevators::bfq) fn end_raising(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
+    fn end_raising(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
         self.lower(call.now, q);
         call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
     }
 
     /// Soft real-time is over: what is left of being interactive goes on.
-    pub(in crate::elevators::bfq) fn end_soft_real_time(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
+    pub(super) fn end_soft_real_time(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
         let lasts = self.interactive_lasts();
         if call.now > self.queues[q].raising.interactive_since + lasts {
             return self.end_raising(call, q, why);
@@ -74,7 +74,7 @@ impl Bfq {
     }
 
     /// A queue was served: has it been raised for long enough?
-    pub(in crate::elevators::bfq) fn watch_raising(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn watch_raising(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
         let raising = queue.raising;
         if raising.is_raised() {
@@ -97,13 +97,13 @@ impl Bfq {
     }
 
     /// A queue has nothing left to do: when may it be soft real-time next?
-    pub(in crate::elevators::bfq) fn note_soft_real_time(&mut self, now: Jiffy, q: Qid) {
+    pub(super) fn note_soft_real_time(&mut self, now: Jiffy, q: Qid) {
         let idle = (self.slice_idle() / self.tick_ns()) as Jiffy;
         let queue = &mut self.queues[q];
         queue.raising.soft_from = queue.next_soft_from(now, self.terms.second, idle);
     }
 
-    pub(in crate::elevators::bfq) fn say_raised(&self, call: &mut Call<'_, '_>, q: Qid, why: Raised) {
+    pub(super) fn say_raised(&self, call: &mut Call<'_, '_>, q: Qid, why: Raised) {
         let queue = &self.queues[q];
         let (owner, waiter, times) = (queue.owner, queue.waiter, queue.raising.times() as u32);
         call.explain(Reason::WeightRaised { owner, waiter, why, times });

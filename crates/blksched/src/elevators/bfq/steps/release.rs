@@ -1,7 +1,7 @@
 //! The end of requests, processes and queues: whoever is held by nobody any more goes.
 //!
-//! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight is
-//! counted, or it is on a service tree or in service.
+//! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight
+//! is counted, or it is on a service tree or in service.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
 //! **In the kernel** `bfq_put_queue`, `bfq_exit_icq`, `bfq_exit_bfqq`, `bfq_put_cooperator`.
 
@@ -22,13 +22,13 @@ use crate::request::{PerWaiter, RequestId, SubmitterId};
 
 impl Bfq {
     /// A request belongs to a queue.
-    pub(in crate::elevators::bfq) fn hold_request(&mut self, q: Qid) {
+    pub(super) fn hold_request(&mut self, q: Qid) {
         self.queues[q].held_by.requests += 1;
         self.hierarchy.count_allocated(q, 1);
     }
 
     /// A request of a queue is no more.
-    pub(in crate::elevators::bfq) fn drop_request(&mut self, q: Qid) {
+    pub(super) fn drop_request(&mut self, q: Qid) {
         self.queues[q].held_by.requests -= 1;
         self.hierarchy.count_allocated(q, -1);
         self.release_if_unused(q);
@@ -43,7 +43,7 @@ impl Bfq {
     }
 
     /// A process leaves a queue.
-    pub(in crate::elevators::bfq) fn drop_process(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn drop_process(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         if self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
         }
@@ -53,7 +53,7 @@ impl Bfq {
     }
 
     /// The merges planned from a queue on are dropped by one of its processes.
-    pub(in crate::elevators::bfq) fn drop_plans(&mut self, q: Qid) {
+    pub(super) fn drop_plans(&mut self, q: Qid) {
         let mut at = self.queues[q].sharing.target;
         while let Some(target) = at {
             at = self.queues[target].sharing.target;
@@ -63,7 +63,7 @@ impl Bfq {
     }
 
     /// The last of those who hold a queue may be gone.
-    pub(in crate::elevators::bfq) fn release_if_unused(&mut self, q: Qid) {
+    pub(super) fn release_if_unused(&mut self, q: Qid) {
         let References { processes, requests, stable } = self.queues[q].held_by;
         let held = processes + requests + stable > 0 || self.entity(q).counted.is_some();
         let placed = self.entity(q).place != Place::Out || self.hierarchy.in_service == Some(q);

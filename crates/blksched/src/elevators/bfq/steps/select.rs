@@ -2,7 +2,8 @@
 //!
 //! **Rule** `decide/select.rs` only looks; here turns end and begin.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
-//! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`, `bfq_set_in_service_queue`.
+//! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`,
+//! `bfq_set_in_service_queue`.
 
 #![doc(alias = "bfq_dispatch_request")]
 #![doc(alias = "__bfq_dispatch_request")]
@@ -46,20 +47,20 @@ impl Bfq {
                     return Some(q);
                 }
                 Decision::Inject => return self.injected(call, q),
-                // A queue whose first request is larger than its budget was served nothing; its budget counts as used up,
-                // and the search goes on within the same call, or it would have to wait for somebody to ask again.
+                // A queue whose first request is larger than its budget was served nothing; its budget counts as used
+                // up, and the search goes on within the same call, or it would have to wait for somebody to ask again.
                 Decision::Expire(why) => self.expire(call, q, why, Until::Now),
             }
         }
     }
 
     /// Its time is up, and it is not being waited for with most of its budget left.
-    pub(in crate::elevators::bfq) fn may_expire(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    pub(super) fn may_expire(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let entity = self.entity(q);
         (!self.queues[q].turn.waits || entity.left() >= entity.budget / 3) && self.is_out_of_time(call, q)
     }
 
-    pub(in crate::elevators::bfq) fn is_out_of_time(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    pub(super) fn is_out_of_time(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         call.now >= self.queues[q].turn.expires
     }
 

@@ -16,45 +16,33 @@ use crate::elevators::bfq::terms::Call;
 
 impl Bfq {
     /// A queue wants service, or its budget is another one now.
-    pub(in crate::elevators::bfq) fn activate_queue(
-        &mut self,
-        call: &Call<'_, '_>,
-        q: Qid,
-        how: Return,
-        service: Service,
-    ) {
+    pub(super) fn activate_queue(&mut self, call: &Call<'_, '_>, q: Qid, how: Return, service: Service) {
         self.hierarchy.activate_queue(call.now, q, how, service);
         self.release_left();
     }
 
     /// A queue wants no service any more.
-    pub(in crate::elevators::bfq) fn deactivate_queue(
-        &mut self,
-        call: &Call<'_, '_>,
-        q: Qid,
-        afterwards: Afterwards,
-        service: Service,
-    ) {
+    pub(super) fn deactivate_queue(&mut self, call: &Call<'_, '_>, q: Qid, afterwards: Afterwards, service: Service) {
         self.hierarchy.deactivate_queue(call.now, q, afterwards, service);
         self.release_left();
     }
 
     /// Whoever is next is being served.
-    pub(in crate::elevators::bfq) fn descend(&mut self, call: &Call<'_, '_>) -> Option<Qid> {
+    pub(super) fn descend(&mut self, call: &Call<'_, '_>) -> Option<Qid> {
         let next = self.hierarchy.descend(call.now);
         self.release_left();
         next
     }
 
     /// A queue has nothing to do any more, here or in the device.
-    pub(in crate::elevators::bfq) fn come_to_rest(&mut self, q: Qid) {
+    pub(super) fn come_to_rest(&mut self, q: Qid) {
         if self.hierarchy.come_to_rest(q) {
             self.release_if_unused(q);
         }
     }
 
     /// Queues that the hierarchy has forgotten.
-    pub(in crate::elevators::bfq) fn release_left(&mut self) {
+    pub(super) fn release_left(&mut self) {
         for at in 0..self.hierarchy.left.len() {
             self.release_if_unused(self.hierarchy.left[at]);
         }

@@ -19,7 +19,7 @@ use crate::explain::{Raised, Reason};
 
 impl Bfq {
     /// The end of a turn: does a shared queue seek now?
-    pub(in crate::elevators::bfq) fn mark_split(&mut self, q: Qid) {
+    pub(super) fn mark_split(&mut self, q: Qid) {
         let queue = &mut self.queues[q];
         if queue.sharing.is_shared && queue.seeks.is_seeky() {
             queue.sharing.splits = true;
@@ -28,13 +28,7 @@ impl Bfq {
 
     /// A process parts from a shared queue; the queue that it goes on with.
     /// `level`: the group of its request.
-    pub(in crate::elevators::bfq) fn split(
-        &mut self,
-        call: &mut Call<'_, '_>,
-        context: Cid,
-        q: Qid,
-        level: usize,
-    ) -> Qid {
+    pub(super) fn split(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Qid {
         let waker = self.lasting_waker(q);
         if self.queues[q].birth.in_large_burst {
             self.contexts[context].saved.in_large_burst = true;
@@ -77,7 +71,7 @@ impl Bfq {
     }
 
     /// A process is alone again: its queue becomes what it was.
-    pub(in crate::elevators::bfq) fn restore(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) {
+    pub(super) fn restore(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) {
         let saved = self.contexts[context].saved;
         let present = self.queues[q].raising;
         let kind = if self.knobs.low_latency { saved.raising.kind } else { present.kind };

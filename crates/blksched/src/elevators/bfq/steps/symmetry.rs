@@ -18,7 +18,7 @@ use crate::elevators::bfq::rules::Competition;
 
 impl Bfq {
     /// Would a share come out wrong if nobody idled?
-    pub(in crate::elevators::bfq) fn is_asymmetric(&self, q: Qid) -> bool {
+    pub(super) fn is_asymmetric(&self, q: Qid) -> bool {
         let groups = match self.rules.competition {
             Competition::Woken => self.hierarchy.woken_groups > 0,
             Competition::TwoPending => self.hierarchy.pending_groups > 1,

@@ -22,7 +22,7 @@ const WITHIN_IDLE_TIMES: u64 = 128;
 
 impl Bfq {
     /// A request of `q` has come: right behind whose?
-    pub(in crate::elevators::bfq) fn look_for_waker(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn look_for_waker(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
         let long_ago = self.device.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);
         if self.queues[q].habits.thinks_shortly || long_ago {
@@ -38,7 +38,7 @@ impl Bfq {
     }
 
     /// `q` is among those that its waker wakes, and only there.
-    pub(in crate::elevators::bfq) fn set_waker(&mut self, q: Qid, waker: Option<Qid>) {
+    pub(super) fn set_waker(&mut self, q: Qid, waker: Option<Qid>) {
         if let Some(old) = core::mem::replace(&mut self.queues[q].waking.waker, waker) {
             self.woken_links.remove(&mut self.queues[old].waking.woken, q);
         }
@@ -48,7 +48,7 @@ impl Bfq {
     }
 
     /// A merged queue goes on with the waker of one that joined it.
-    pub(in crate::elevators::bfq) fn inherit_waker(&mut self, q: Qid, from: Qid) {
+    pub(super) fn inherit_waker(&mut self, q: Qid, from: Qid) {
         let waker = self.queues[from].waking.waker;
         if waker.is_some() && waker != Some(q) && self.queues[q].waking.waker.is_none() {
             self.set_waker(q, waker);
@@ -57,14 +57,14 @@ impl Bfq {
     }
 
     /// `q` is busy: it is the one woken last.
-    pub(in crate::elevators::bfq) fn was_woken(&mut self, q: Qid) {
+    pub(super) fn was_woken(&mut self, q: Qid) {
         if let Some(waker) = self.queues[q].waking.waker {
             self.set_waker(q, Some(waker));
         }
     }
 
     /// The queue is gone: nobody is woken by it, and it by nobody.
-    pub(in crate::elevators::bfq) fn forget_waking(&mut self, q: Qid) {
+    pub(super) fn forget_waking(&mut self, q: Qid) {
         self.set_waker(q, None);
         while let Some(woken) = self.queues[q].waking.woken.first() {
             self.set_waker(woken, None);

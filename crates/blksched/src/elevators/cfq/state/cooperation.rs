@@ -1,7 +1,7 @@
 //! What a queue is to its close cooperators.
 //!
-//! **Rule** Where cooperators jump (2.6.31, 2.6.32), a queue that was served out of turn is not again until it has had a
-//! turn in order. Where they merge (2.6.33), a queue is shared until its processes no longer read side by side.
+//! **Rule** Where cooperators jump (2.6.31, 2.6.32), a queue that was served out of turn is not again until it has had
+//! a turn in order. Where they merge (2.6.33), a queue is shared until its processes no longer read side by side.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9 and #c33.9.
 //! **In the kernel** `cfq_mark_cfqq_coop`, `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`.
 

@@ -1,7 +1,7 @@
 //! Groups: cgroups or tenants, each with service trees, write-back queues and a share of its own.
 //!
 //! **Rule** Bios say whose share they are ([`GroupId`]). A process whose bios move to another group leaves its queues
-//! behind (file `context`). Cooperation and merging stay inside a group; how deep the disk may be used, and whether it
+//! behind (`steps/prepare`). Cooperation and merging stay inside a group; how deep the disk may be used, and whether it
 //! queues, are asked for the whole disk.
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
 //! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.

@@ -30,11 +30,11 @@ pub(crate) struct CfqQueue {
     pub(crate) waiter: Waiter,
     /// Whose share it has.
     pub(crate) own_group: Gid,
-    /// For whom it counts now: mostly that group (`isolation`).
+    /// For whom it counts now: mostly that group (`steps/isolation`).
     pub(crate) group: Gid,
     /// Effective class and level.
     pub(crate) ioprio: Ioprio,
-    /// Its process's class and level; the effective one may be boosted for a while (`priority`).
+    /// Its process's class and level; the effective one may be boosted for a while (`decide/boost`).
     pub(crate) own_ioprio: Ioprio,
     pub(crate) reading: Reading,
 

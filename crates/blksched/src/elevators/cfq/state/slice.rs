@@ -1,7 +1,7 @@
 //! Where a queue is in its turn.
 //!
-//! **Rule** A turn runs from its first *completion*, so before that it has no end; what is left of one, or what was taken
-//! too much, moves the next.
+//! **Rule** A turn runs from its first *completion*, so before that it has no end; what is left of one, or what was
+//! taken too much, moves the next.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12.
 //! **In the kernel** `slice_end`, `slice_resid`, `cfq_slice_used`, `cfq_cfqq_slice_new`.
 

@@ -1,7 +1,7 @@
 //! A group's place among groups: its weight, its part of the disk, and how much of that it has had.
 //!
-//! **Rule** Positions wrap, so they are compared by their signed difference. A weight that is written counts from the next
-//! time that the group is put in (file `group_tree`).
+//! **Rule** Positions wrap, so they are compared by their signed difference. A weight that is written counts from the
+//! next time that the group is put in (file `state/group_tree`).
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4.
 //! **In the kernel** `vdisktime`, `leaf_weight`.
 

@@ -62,7 +62,7 @@ impl Cfq {
     }
 
     /// Into the queue's order by sector.
-    pub(in crate::elevators::cfq) fn sort_in(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
+    fn sort_in(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
         let start = cx.rq(rq).start;
         if self.rules.alias == Alias::Forced {
             self.force_aliases_out(cx, q, start);
@@ -87,7 +87,7 @@ impl Cfq {
     }
 
     /// What an arrival says about its process and its queue.
-    pub(in crate::elevators::cfq) fn learn(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+    fn learn(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         self.pauses_end(cx, q, rq);
         let (pid, request) = (self.rows[rq].process, cx.rq(rq));
         match self.rules.seeks {
@@ -104,7 +104,7 @@ impl Cfq {
     }
 
     /// A request came in: its pauses are over.
-    pub(in crate::elevators::cfq) fn pauses_end(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+    fn pauses_end(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         let (now, ticks) = (self.now(cx), self.ticks);
         let process = self.rows[rq].process;
         if self.rules.think == Think::PerProcess {
@@ -123,7 +123,7 @@ impl Cfq {
     }
 
     /// A process sent a request into its queue: is it worth idling for now?
-    pub(in crate::elevators::cfq) fn look_at_habits(&mut self, cx: &Cx<'_>, pid: Pid, q: Qid) {
+    fn look_at_habits(&mut self, cx: &Cx<'_>, pid: Pid, q: Qid) {
         let (process, queue) = (&self.processes[pid], &self.queues[q]);
         if !queue.is_sync() || queue.is_idle_class() {
             return;
@@ -147,7 +147,7 @@ impl Cfq {
     }
 
     /// An arrival and the queue being served.
-    pub(in crate::elevators::cfq) fn meet_active(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
+    fn meet_active(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
         if self.active != Some(q) {
             let Some(why) = self.should_preempt(cx, q, rq) else { return Run::No };
             self.preempt(cx, q, why);

@@ -61,7 +61,7 @@ impl Cfq {
     }
 
     /// A request came back: pauses begin.
-    pub(in crate::elevators::cfq) fn pauses_begin(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+    fn pauses_begin(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         let (now, sync) = (self.now(cx), cx.rq(rq).waiter == Waiter::Sync);
         if sync {
             self.processes[self.rows[rq].process].pauses.begin(now);
@@ -110,7 +110,7 @@ impl Cfq {
     }
 
     /// Nobody else of the group waits and the slice is about over: wait for the next request all the same, beyond it.
-    pub(in crate::elevators::cfq) fn wait_while_alone(&mut self, cx: &Cx<'_>, q: Qid) {
+    fn wait_while_alone(&mut self, cx: &Cx<'_>, q: Qid) {
         let (now, ticks) = (self.now(cx), self.ticks);
         let queue = &self.queues[q];
         let for_group = self.rules.idling == Idling::TreeThinks;

@@ -45,7 +45,7 @@ pub(crate) enum ClosePurpose {
 
 impl Cfq {
     /// Put a queue where its next request is; where another one is already, it is left out.
-    pub(in crate::elevators::cfq) fn position_add(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn position_add(&mut self, cx: &Cx<'_>, q: Qid) {
         self.position_remove(q);
         let queue = &mut self.queues[q];
         let Some(next) = queue.next.filter(|_| !queue.is_idle_class()) else { return };
@@ -55,19 +55,19 @@ impl Cfq {
         }
     }
 
-    pub(in crate::elevators::cfq) fn position_remove(&mut self, q: Qid) {
+    pub(super) fn position_remove(&mut self, q: Qid) {
         if let Some(level) = self.queues[q].positioned_in.take() {
             self.positions.remove(level, q);
         }
     }
 
     /// Its next request is another one, but it stays where it is in its tree.
-    pub(in crate::elevators::cfq) fn set_next(&mut self, cx: &Cx<'_>, q: Qid, next: Option<RequestId>) {
+    pub(super) fn set_next(&mut self, cx: &Cx<'_>, q: Qid, next: Option<RequestId>) {
         self.queues[q].next = next;
         self.position_moved(cx, q);
     }
 
-    pub(in crate::elevators::cfq) fn position_moved(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn position_moved(&mut self, cx: &Cx<'_>, q: Qid) {
         let queue = &self.queues[q];
         if let (Some(_), Some(next)) = (queue.positioned_in, queue.next) {
             self.positions.moved(q, cx.rq(next).start);
@@ -75,7 +75,7 @@ impl Cfq {
     }
 
     /// The seeks that count for a queue, used by this process.
-    pub(in crate::elevators::cfq) fn seeks_of(&self, q: Qid, process: Option<Pid>) -> Seekiness {
+    pub(super) fn seeks_of(&self, q: Qid, process: Option<Pid>) -> Seekiness {
         let queue = &self.queues[q];
         let mean = match (self.rules.seeks, process) {
             (Seeks::History, _) => {
@@ -88,7 +88,7 @@ impl Cfq {
         Seekiness { is_seeky: mean.is_seeky(), is_surely: mean.is_surely_seeky() }
     }
 
-    pub(in crate::elevators::cfq) fn is_seeky(&self, q: Qid) -> bool {
+    pub(super) fn is_seeky(&self, q: Qid) -> bool {
         let owner = match self.rules.seeks {
             Seeks::PerProcess => self.processes.of(self.queues[q].owner),
             Seeks::PerQueue | Seeks::History => None,
@@ -97,7 +97,7 @@ impl Cfq {
     }
 
     /// Is `start` close to the disk's position, for the queue being served?
-    pub(in crate::elevators::cfq) fn is_close(&self, start: Sector, asking: ClosePurpose) -> bool {
+    pub(super) fn is_close(&self, start: Sector, asking: ClosePurpose) -> bool {
         let Some(active) = self.active else { return false };
         let believed = match self.rules.seeks {
             Seeks::PerProcess => {
@@ -118,7 +118,7 @@ impl Cfq {
     }
 
     /// A queue that goes on close to where the queue being served, `q`, stopped.
-    pub(in crate::elevators::cfq) fn cooperator(&mut self, cx: &mut Cx<'_>, q: Qid, search: Search) -> Option<Qid> {
+    pub(super) fn cooperator(&mut self, cx: &mut Cx<'_>, q: Qid, search: Search) -> Option<Qid> {
         let found = match self.rules.cooperation {
             CooperationRule::None => return None,
             CooperationRule::Jump => self.may_jump(cx, q),

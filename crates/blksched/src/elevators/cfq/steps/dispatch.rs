@@ -46,7 +46,7 @@ impl Cfq {
     }
 
     /// Choose a request, if one may go.
-    pub(in crate::elevators::cfq) fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> bool {
         if self.service.busy() == 0 {
             return false;
         }
@@ -72,7 +72,7 @@ impl Cfq {
         true
     }
 
-    pub(in crate::elevators::cfq) fn may_dispatch(&mut self, cx: &mut Cx<'_>, q: Qid) -> bool {
+    fn may_dispatch(&mut self, cx: &mut Cx<'_>, q: Qid) -> bool {
         let async_depth = self.async_depth(cx, q);
         let now = self.now(cx);
         let async_in_flight = match self.rules.depth {
@@ -124,7 +124,7 @@ impl Cfq {
     }
 
     /// To the list of chosen requests, by whatever rule.
-    pub(in crate::elevators::cfq) fn move_to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+    pub(super) fn move_to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let q = self.rows[rq].queue;
         if self.rules.next_request != NextRequest::Kept {
             let next = self.find_next(cx, q, rq);
@@ -148,7 +148,7 @@ impl Cfq {
         self.better(cx, behind, before, from)
     }
 
-    pub(in crate::elevators::cfq) fn better(
+    pub(super) fn better(
         &self,
         cx: &Cx<'_>,
         a: Option<RequestId>,
@@ -163,7 +163,7 @@ impl Cfq {
     }
 
     /// A request leaves every order of its queue.
-    pub(in crate::elevators::cfq) fn take_out(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+    pub(super) fn take_out(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         if self.queues[q].next == Some(rq) {
             let next = self.find_next(cx, q, rq);
             self.set_next(cx, q, next);
@@ -175,8 +175,8 @@ impl Cfq {
         self.queued -= 1;
         if queue.is_empty() {
             match self.rules.trees {
-                // Until 2.6.32 a queue leaves its tree the moment that nothing of it is queued, even while it is served;
-                // since 2.6.33 when its turn ends.
+                // Until 2.6.32 a queue leaves its tree the moment that nothing of it is queued, even while it is
+                // served; since 2.6.33 when its turn ends.
                 Trees::Single => self.leave(q),
                 Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
             }
@@ -184,7 +184,7 @@ impl Cfq {
     }
 
     /// Why nothing was issued.
-    pub(in crate::elevators::cfq) fn nothing_to_issue(&self) -> Dispatch {
+    fn nothing_to_issue(&self) -> Dispatch {
         match self.timer {
             _ if self.queued == 0 => Dispatch::Empty,
             Some(until) => Dispatch::Idle { until: self.unit.instant(until), why: self.idles_for },

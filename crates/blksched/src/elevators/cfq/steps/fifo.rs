@@ -20,21 +20,21 @@ use crate::request::RequestId;
 
 impl Cfq {
     /// Put a new request behind the others.
-    pub(in crate::elevators::cfq) fn queue_by_age(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+    pub(super) fn queue_by_age(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         self.rows[rq].expires = self.now(cx) + self.ticks.fifo_expire[cx.rq(rq).waiter];
         let mut fifo = self.queues[q].fifo;
         self.fifos.push_back(&mut fifo, rq);
         self.queues[q].fifo = fifo;
     }
 
-    pub(in crate::elevators::cfq) fn forget_age(&mut self, q: Qid, rq: RequestId) {
+    pub(super) fn forget_age(&mut self, q: Qid, rq: RequestId) {
         let mut fifo = self.queues[q].fifo;
         self.fifos.remove(&mut fifo, rq);
         self.queues[q].fifo = fifo;
     }
 
     /// `into` takes the place of an older `victim`.
-    pub(in crate::elevators::cfq) fn inherit_age(&mut self, q: Qid, into: RequestId, victim: RequestId) {
+    pub(super) fn inherit_age(&mut self, q: Qid, into: RequestId, victim: RequestId) {
         let (older, own) = (self.rows[victim].expires, self.rows[into].expires);
         if self.rules.fifo == Fifo::SinceMade || older >= own {
             return;
@@ -47,7 +47,7 @@ impl Cfq {
     }
 
     /// The oldest request, if its time is up and nothing may keep it back: looked at before limits are.
-    pub(in crate::elevators::cfq) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
+    pub(super) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
         if self.rules.fifo != Fifo::PastLimits {
             return None;
         }
@@ -57,7 +57,7 @@ impl Cfq {
     }
 
     /// The oldest request, if its time is up and this turn has not looked yet.
-    pub(in crate::elevators::cfq) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
+    pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
         if core::mem::replace(&mut self.queues[q].slice.age_check, AgeCheck::Done) == AgeCheck::Done {
             return None;
         }

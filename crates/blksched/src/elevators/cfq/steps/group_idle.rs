@@ -21,7 +21,7 @@ use crate::time::Tick;
 
 impl Cfq {
     /// The disk idles for the group, if not for the queue.
-    pub(in crate::elevators::cfq) fn worth_idling_for_group(&self, q: Qid) -> Result<(IdleFor, Tick), NotIdled> {
+    pub(super) fn worth_idling_for_group(&self, q: Qid) -> Result<(IdleFor, Tick), NotIdled> {
         let (queue, idle) = (&self.queues[q], self.ticks.group_idle);
         if self.service.in_group(queue.group) > 1 {
             return Err(NotIdled::NotAloneInGroup);

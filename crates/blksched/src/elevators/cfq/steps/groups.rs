@@ -1,6 +1,7 @@
 //! Groups are announced and go.
 //!
-//! **Rule** A group that goes leaves its queues to their last request; its processes' next requests make new ones in the root.
+//! **Rule** A group that goes leaves its queues to their last request; its processes' next requests make new ones in
+//! the root.
 //! **Origin** docs/behaviour/elevators-4.20.md#g.6 to #g.9.
 //! **In the kernel** `cfq_pd_init`, `cfq_pd_offline`, `cfq_link_cfqq_cfqg`.
 
@@ -18,7 +19,7 @@ use crate::request::GroupId;
 
 impl Cfq {
     /// The group that a bio counts for; the root, if it was on its way when its group went.
-    pub(in crate::elevators::cfq) fn group_of(&self, id: GroupId) -> Gid {
+    pub(super) fn group_of(&self, id: GroupId) -> Gid {
         match self.rules.groups {
             Grouping::Off => ROOT,
             Grouping::On => self.groups.of(id).unwrap_or(ROOT),
@@ -38,7 +39,7 @@ impl Cfq {
         let Some(g) = self.groups.of(id).filter(|_| self.rules.groups == Grouping::On) else { return };
         self.leave_queues_of(cx, g);
         let mut dropped = core::mem::take(&mut self.groups[g].write_back);
-        // Two levels may share one (`context`).
+        // Two levels may share one (`steps/prepare`).
         dropped.sort_unstable();
         let mut last = None;
         for q in dropped.into_iter().flatten() {
@@ -54,7 +55,7 @@ impl Cfq {
     }
 
     /// The processes of a group that is gone use its queues no more.
-    pub(in crate::elevators::cfq) fn leave_queues_of(&mut self, cx: &mut Cx<'_>, group: Gid) {
+    fn leave_queues_of(&mut self, cx: &mut Cx<'_>, group: Gid) {
         for pid in self.processes.places() {
             let process = &mut self.processes[pid];
             // A slot that is free has no queues.

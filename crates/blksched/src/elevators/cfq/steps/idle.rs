@@ -29,7 +29,7 @@ use crate::time::Tick;
 
 impl Cfq {
     /// The disk is to idle for this queue when it runs empty.
-    pub(in crate::elevators::cfq) fn should_idle(&self, cx: &Cx<'_>, q: Qid) -> bool {
+    pub(super) fn should_idle(&self, cx: &Cx<'_>, q: Qid) -> bool {
         let (queue, idle) = (&self.queues[q], self.ticks.slice_idle);
         let by_tree = self.rules.idling == Idling::TreeThinks;
         if queue.is_idle_class() && self.rules.trees != Trees::Single || by_tree && idle == 0 {
@@ -46,12 +46,12 @@ impl Cfq {
     }
 
     /// Idling pays: the disk has an arm to keep in place, or does not queue.
-    pub(in crate::elevators::cfq) fn has_arm(&self, cx: &Cx<'_>) -> bool {
+    fn has_arm(&self, cx: &Cx<'_>) -> bool {
         cx.device().rotational || !self.ncq.queues()
     }
 
     /// The queue being served ran empty: idle for it, if that is worth it.
-    pub(in crate::elevators::cfq) fn try_to_idle(&mut self, cx: &mut Cx<'_>, q: Qid) {
+    pub(super) fn try_to_idle(&mut self, cx: &mut Cx<'_>, q: Qid) {
         match self.worth_idling(cx, q) {
             Ok((why, length)) => {
                 let until = self.now(cx) + length;
@@ -101,7 +101,7 @@ impl Cfq {
     }
 
     /// Half of its slice must be used before a queue that seeks is idled for because it is deep (4.20).
-    pub(in crate::elevators::cfq) fn give_up_deep_seeker(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn give_up_deep_seeker(&mut self, cx: &Cx<'_>, q: Qid) {
         if self.rules.idling != Idling::TreeThinks {
             return;
         }

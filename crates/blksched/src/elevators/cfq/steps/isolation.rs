@@ -29,7 +29,7 @@ impl Cfq {
     }
 
     /// Take a queue out of its tree if it counts for another group from now on; says whether it does.
-    pub(in crate::elevators::cfq) fn change_group(&mut self, q: Qid) -> bool {
+    pub(super) fn change_group(&mut self, q: Qid) -> bool {
         let Some(next) = self.next_group(q) else { return false };
         if self.queues[q].served_in.is_some() {
             self.leave(q);

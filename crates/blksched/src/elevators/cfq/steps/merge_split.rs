@@ -24,7 +24,7 @@ use crate::request::Waiter;
 
 impl Cfq {
     /// `q` ran empty and `found` goes on: plan that they become one.
-    pub(in crate::elevators::cfq) fn plan_merge(&mut self, cx: &mut Cx<'_>, q: Qid, found: Qid) {
+    pub(super) fn plan_merge(&mut self, cx: &mut Cx<'_>, q: Qid, found: Qid) {
         if self.rules.cooperation != CooperationRule::MergeSplit || self.queues[q].joins.is_some() {
             return;
         }
@@ -58,7 +58,7 @@ impl Cfq {
     }
 
     /// A turn ends: does the queue still read in one place?
-    pub(in crate::elevators::cfq) fn mark_split(&mut self, q: Qid) {
+    pub(super) fn mark_split(&mut self, q: Qid) {
         if self.rules.cooperation == CooperationRule::MergeSplit && self.is_seeky(q) {
             self.queues[q].cooperation.split();
         }
@@ -66,13 +66,7 @@ impl Cfq {
 
     /// The queue that a process uses from its next request on: its present one, the one it merges into, or `None`: a
     /// new one.
-    pub(in crate::elevators::cfq) fn part_or_join(
-        &mut self,
-        cx: &mut Cx<'_>,
-        pid: Pid,
-        waiter: Waiter,
-        q: Qid,
-    ) -> Option<Qid> {
+    pub(super) fn part_or_join(&mut self, cx: &mut Cx<'_>, pid: Pid, waiter: Waiter, q: Qid) -> Option<Qid> {
         let submitter = self.processes[pid].id;
         if self.queues[q].cooperation == Cooperation::Splitting {
             cx.explain(Reason::QueueSplit { submitter });
@@ -95,7 +89,7 @@ impl Cfq {
     }
 
     /// A process leaves `q` without following its plans.
-    pub(in crate::elevators::cfq) fn drop_plans(&mut self, cx: &mut Cx<'_>, q: Qid) {
+    pub(super) fn drop_plans(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let mut at = self.queues[q].joins;
         while let Some(target) = at {
             at = self.queues[target].joins;

@@ -20,7 +20,7 @@ use crate::explain::{Preempt, ServiceType, SliceEnd};
 use crate::request::RequestId;
 
 impl Cfq {
-    pub(in crate::elevators::cfq) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, rq: RequestId) -> Option<Preempt> {
+    pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, rq: RequestId) -> Option<Preempt> {
         let a = self.active?;
         let (active, new, request) = (&self.queues[a], &self.queues[n], cx.rq(rq));
         let idles = self.active_process.is_some() && active.slice.idle == Idle::WaitsForRequest;

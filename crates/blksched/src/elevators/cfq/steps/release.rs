@@ -1,7 +1,7 @@
 //! The end of requests, processes and queues: whoever is held by nobody any more goes.
 //!
-//! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists. A process that
-//! exits ends the turn of its queue at once, for nothing more will come of it.
+//! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists. A
+//! process that exits ends the turn of its queue at once, for nothing more will come of it.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17.
 //! **In the kernel** `cfq_put_queue`, `cfq_put_request`, `cfq_exit_icq`, `cfq_exit_cfqq`.
 
@@ -28,7 +28,7 @@ impl Cfq {
     }
 
     /// A process, or a merge planned for one, leaves a queue.
-    pub(in crate::elevators::cfq) fn drop_process(&mut self, cx: &mut Cx<'_>, q: Qid) {
+    pub(super) fn drop_process(&mut self, cx: &mut Cx<'_>, q: Qid) {
         self.queues[q].held_by.processes -= 1;
         self.release_if_unused(cx, q);
     }
@@ -67,7 +67,7 @@ impl Cfq {
     }
 
     /// A process that is gone is remembered only while it has requests or is the one idled for.
-    pub(in crate::elevators::cfq) fn forget_if_unused(&mut self, pid: Pid) {
+    pub(super) fn forget_if_unused(&mut self, pid: Pid) {
         let process = &self.processes[pid];
         if process.gone && process.requests == 0 && self.active_process != Some(pid) && self.knows(pid) {
             self.processes.remove(pid);

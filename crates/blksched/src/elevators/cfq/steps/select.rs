@@ -1,7 +1,7 @@
 //! Who has the disk: looks by the ladder, ends a turn and begins the next.
 //!
-//! **Rule** `decide/select.rs`. Looking and doing are apart: the ladder only looks; here cooperators are looked for where it
-//! says so, turns end and begin.
+//! **Rule** `decide/select.rs`. Looking and doing are apart: the ladder only looks; here cooperators are looked for
+//! where it says so, turns end and begin.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
 //! **In the kernel** `cfq_select_queue`, `cfq_get_next_queue`, `cfq_set_active_queue`.
 
@@ -22,7 +22,7 @@ use crate::explain::{Reason, SliceEnd, SliceStart};
 
 impl Cfq {
     /// The queue that may send a request, if any.
-    pub(in crate::elevators::cfq) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
+    pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let Some(a) = self.active else { return self.serve_first(cx) };
         match select::choose(self.ladder(cx, a)) {
             Decision::Keep => Some(a),

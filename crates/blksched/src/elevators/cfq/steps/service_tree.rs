@@ -87,7 +87,7 @@ impl Cfq {
         }
     }
 
-    pub(in crate::elevators::cfq) fn service_add(&mut self, cx: &Cx<'_>, q: Qid, entrance: InsertPosition) {
+    pub(super) fn service_add(&mut self, cx: &Cx<'_>, q: Qid, entrance: InsertPosition) {
         let tree = self.tree_for(q);
         let key = self.service_key(cx, q, tree, entrance);
         let key = self.rules.clock.stored(key);
@@ -102,7 +102,7 @@ impl Cfq {
     }
 
     /// A queue that waits already gets the place that it would get now.
-    pub(in crate::elevators::cfq) fn resort(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn resort(&mut self, cx: &Cx<'_>, q: Qid) {
         if self.queues[q].served_in.is_none() {
             return;
         }
@@ -129,7 +129,7 @@ impl Cfq {
         }
     }
 
-    pub(in crate::elevators::cfq) fn leave(&mut self, q: Qid) {
+    pub(super) fn leave(&mut self, q: Qid) {
         self.position_remove(q);
         let Some(tree) = self.queues[q].served_in.take() else { return };
         self.service.remove(tree, q);
@@ -143,7 +143,7 @@ impl Cfq {
     }
 
     /// The group that is to be served next.
-    pub(in crate::elevators::cfq) fn due_group(&mut self) -> Gid {
+    pub(super) fn due_group(&mut self) -> Gid {
         match self.rules.groups {
             Grouping::Off => ROOT,
             Grouping::On => self.groups.due().expect("a queue waits, so its group does"),

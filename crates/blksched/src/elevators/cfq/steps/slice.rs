@@ -1,9 +1,10 @@
 //! A turn begins, gets its length, ends, and is paid for.
 //!
-//! **Rule** The length counts from the first completion (`decide/slice_length.rs`). What a turn leaves moves the next one
-//! ([`Residual`](crate::elevators::cfq::rules::Residual)); its group pays (`decide/charge.rs`).
+//! **Rule** The length counts from the first completion (`decide/slice_length.rs`). What a turn leaves moves the next
+//! one ([`Residual`](crate::elevators::cfq::rules::Residual)); its group pays (`decide/charge.rs`).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12; docs/behaviour/elevators-4.20.md#x.10, #x.12 and #g.4.
-//! **In the kernel** `__cfq_set_active_queue`, `cfq_slice_expired`, `__cfq_slice_expired`, `cfq_set_prio_slice`, `cfq_group_served`.
+//! **In the kernel** `__cfq_set_active_queue`, `cfq_slice_expired`, `__cfq_slice_expired`, `cfq_set_prio_slice`,
+//! `cfq_group_served`.
 
 #![doc(alias = "__cfq_set_active_queue")]
 #![doc(alias = "cfq_slice_expired")]
@@ -23,7 +24,7 @@ use crate::explain::{Charged, Reason, SliceEnd, SliceStart};
 use crate::time::Tick;
 
 impl Cfq {
-    pub(in crate::elevators::cfq) fn activate(&mut self, cx: &mut Cx<'_>, q: Qid, why: SliceStart) {
+    pub(super) fn activate(&mut self, cx: &mut Cx<'_>, q: Qid, why: SliceStart) {
         let now = self.now(cx);
         let queue = &mut self.queues[q];
         queue.slice.activate(now);
@@ -37,7 +38,7 @@ impl Cfq {
     }
 
     /// The turn of the queue being served ends.
-    pub(in crate::elevators::cfq) fn expire(&mut self, cx: &mut Cx<'_>, rest: Rest, why: SliceEnd) {
+    pub(super) fn expire(&mut self, cx: &mut Cx<'_>, rest: Rest, why: SliceEnd) {
         let Some(q) = self.active else { return };
         if self.queues[q].slice.idle == Idle::WaitsForRequest {
             self.cancel_timer(cx);
@@ -65,7 +66,7 @@ impl Cfq {
     }
 
     /// The turn's first request came back: how long it goes on \[ticks\].
-    pub(in crate::elevators::cfq) fn slice_length(&mut self, q: Qid) -> i64 {
+    pub(super) fn slice_length(&mut self, q: Qid) -> i64 {
         let ticks = self.ticks;
         let queue = &self.queues[q];
         let group = queue.group;
@@ -80,7 +81,7 @@ impl Cfq {
         shortened(slice, self.groups[group].averaged(rank, busy), target, &ticks)
     }
 
-    pub(in crate::elevators::cfq) fn start_slice(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn start_slice(&mut self, cx: &Cx<'_>, q: Qid) {
         if self.queues[q].slice.progress == Progress::Unstarted {
             let (now, length) = (self.now(cx), self.slice_length(q));
             let slice = &mut self.queues[q].slice;
@@ -90,7 +91,7 @@ impl Cfq {
     }
 
     /// What a turn that ends now leaves for the next one; `None`: it counts no more than the last one did.
-    pub(in crate::elevators::cfq) fn rest_of_turn(&mut self, cx: &Cx<'_>, q: Qid) -> Option<i64> {
+    fn rest_of_turn(&mut self, cx: &Cx<'_>, q: Qid) -> Option<i64> {
         match (self.queues[q].slice.progress.end(), self.rules.residual) {
             (Some(end), _) => Some(end.wrapping_sub(self.now(cx)) as i64),
             (None, Residual::Whole) => Some(self.slice_length(q)),
@@ -99,18 +100,18 @@ impl Cfq {
     }
 
     /// Requests count, not time.
-    pub(in crate::elevators::cfq) fn counts_requests(&self) -> bool {
+    fn counts_requests(&self) -> bool {
         self.rules.charge == Charge::RequestsWithoutIdling && self.ticks.slice_idle == 0 && self.ncq.queues()
     }
 
     /// How far behind the last group a newcomer begins: 200 ms of virtual time, or `HZ/5`.
-    pub(in crate::elevators::cfq) fn newcomers_delay(&self) -> u64 {
+    pub(super) fn newcomers_delay(&self) -> u64 {
         let second = if self.counts_requests() { self.second() / self.jiffy } else { self.second() };
         second / 5
     }
 
     /// The turn of `q` is over: its group pays.
-    pub(in crate::elevators::cfq) fn pay(&mut self, cx: &mut Cx<'_>, q: Qid) {
+    fn pay(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let (queue, now) = (&self.queues[q], self.now(cx));
         let g = queue.group;
         if self.rules.groups == Grouping::Off || !self.groups.is_waiting(g) {

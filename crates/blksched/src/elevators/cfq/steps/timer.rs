@@ -13,7 +13,7 @@ use crate::elevators::cfq::state::slice::{Duty, Rest};
 use crate::explain::{Reason, SliceEnd};
 
 impl Cfq {
-    pub(in crate::elevators::cfq) fn cancel_timer(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn cancel_timer(&mut self, cx: &mut Cx<'_>) {
         if self.timer.take().is_some() {
             cx.explain(Reason::Cancelled);
         }

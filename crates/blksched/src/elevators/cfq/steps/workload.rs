@@ -36,7 +36,7 @@ impl Cfq {
     }
 
     /// The same for one group: its part of it.
-    pub(in crate::elevators::cfq) fn group_target(&self, g: Gid) -> Tick {
+    pub(super) fn group_target(&self, g: Gid) -> Tick {
         match self.rules.trees {
             Trees::InGroups => self.target().saturating_mul(self.groups[g].share.fraction()) / WHOLE,
             _ => self.target(),
@@ -44,12 +44,12 @@ impl Cfq {
     }
 
     /// A queue's turn ends: its kind may go on later.
-    pub(in crate::elevators::cfq) fn save_workload(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn save_workload(&mut self, cx: &Cx<'_>, q: Qid) {
         self.groups[self.queues[q].group].saved = self.workload.rest(self.now(cx));
     }
 
     /// Whose turn is it, group by group and kind by kind?
-    pub(in crate::elevators::cfq) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
+    pub(super) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let (now, g) = (self.now(cx), self.due_group());
         if g != self.workload.group {
             cx.explain(Reason::GroupServed { group: self.groups[g].id });
