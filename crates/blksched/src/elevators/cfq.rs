@@ -27,7 +27,7 @@
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/fifo` |
 //! | idles? | `decide/idle_window`, `steps/{idle,group_idle,timer}` |
 //! | knows who thinks for how long? | `state/think` |
-//! | finds close cooperators, and makes queues one? | `state/{positions,cooperation}`, `steps/{cooperator,merge_split}` |
+//! | finds cooperators, makes queues one? | `state/{positions,cooperation}`, `steps/{cooperator,merge_split}` |
 //! | lets a request go first? | `decide/preempt`, `steps/preempt` |
 //! | meets a new request, or one that comes back? | `steps/arrival`, `steps/completion` |
 //! | finds out whether the disk queues? | `state/ncq` |
