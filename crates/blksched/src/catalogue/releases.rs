@@ -29,13 +29,14 @@ const V6_1: Kernel = v(6, 1);
 const PER_WORD: &[(&str, &str)] = &[("tags", "per_word")];
 
 const MQ_6_6: &str = "6.6.87 replays every recording of 6.12, its limits counted per tag word and requests handed back \
-     going to their class as in 6.1; between 6.1 and 6.6 MEMORY: the change that remembers a position is of 6.5";
+     going to their class as in 6.1; the change that remembers a position is of 2023-05-18 (log of its commits), and \
+     that 6.5 is the first to have it was not found in words";
 const BFQ_6_6: &str = "6.6.87 replays every recording of 6.12, with groups and without, its limits counted per tag \
      word as in 6.1; between 6.1 and 6.6 nobody looked";
 const BEFORE_6_18: &str = "6.12.117 and 6.18.2 replay each other's recordings; between them nobody looked";
 const AFTER_6_18: &str = "7.2.12 replays the recordings of 6.12; between 6.18 and 7.2 nobody looked";
 
-const LINUS_2_4_18: &str = "2.4.18 was recorded; the others MEMORY";
+const LINUS_2_4_18: &str = "2.4.18 was recorded; that those before it and 2.4.19 decide alike was found nowhere";
 const LINUS_2_4: &str = "elevator.c of 2.4.37.10 is word for word that of 2.4.20, which was recorded";
 
 /// Every such release.
@@ -108,7 +109,7 @@ pub const ALIKE: &[Alike] = &[
         releases: Kernels::between(v(6, 2), v(6, 4)),
         preset: V6_1,
         switched: &[],
-        source: "MEMORY: the change that remembers a position is of 6.5",
+        source: "the change that remembers a position is of 2023-05-18 (log of its commits): too late for 6.4",
     },
     Alike {
         elevator: "mq-deadline",
