@@ -129,6 +129,8 @@ pub struct Choice {
     pub(crate) stands_for: Option<StandsFor>,
     /// `+io.cost`: that controller stands in front of it.
     pub io_cost: Option<Overflows>,
+    /// `+io.max`, `+io.latency`, `+io.prio.class`: the groups' files that are written only where they are asked for.
+    pub asked: Vec<&'static str>,
 }
 
 /// A release without a preset of its own.
@@ -194,6 +196,7 @@ impl Choice {
             Some(Overflows::None) => "+io.cost=wide",
             None => "",
         };
+        text.extend(self.asked.iter().flat_map(|file| ["+", file]));
         text
     }
 

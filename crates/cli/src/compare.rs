@@ -1,6 +1,7 @@
 //! `blksched compare`: one workload, many schedulers; what differs beyond chance, and why.
 
 mod action;
+mod clones;
 mod contrast;
 mod cpu;
 mod csv;
@@ -90,7 +91,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     if scene.parse_only {
         return parsed(scene, &stage, &contenders);
     }
-    let length = stage.length(scene, &contenders[0])?;
+    let length = stage.settled(stage.length(scene, &contenders[0])?, scene, &contenders);
     let stage = stage.cut(length);
     let tuned = arguments.tune.as_ref().map(|name| tune::search(arguments, catalogue, &stage, name, length.limit));
     let tuned = tuned.transpose()?;
@@ -187,9 +188,8 @@ fn elevators(arguments: &CompareArguments, catalogue: &Catalogue, default: &str,
         Some(name) => vec![name.clone()],
         None if arguments.elevators.is_empty() => {
             let mut names = usual(catalogue, default);
-            if !stage.plan.groups.is_empty() && names.iter().any(|name| name == "none") {
-                names.insert(1, matrix::BY_WEIGHT.to_owned());
-            }
+            let is_known = |name: &String| catalogue.parse(name).is_ok();
+            names.splice(1..1, matrix::by_groups(&stage.plan).into_iter().filter(is_known));
             names
         }
         None => arguments.elevators.clone(),

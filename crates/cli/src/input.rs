@@ -16,7 +16,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Span, utf8};
 use blksched_disks::{DiskSpec, Facts};
 use blksched_simulate::{Findings, Length, Starts, Surroundings, Trial};
-use blksched_workloads::{CpuSet, GaveUp, JobPlan, Plan};
+use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
 use crate::failure::Failure;
 use crate::scene::{Scene, When};
@@ -25,6 +25,9 @@ pub(crate) use groups::notes_on_files;
 pub(crate) use workload::{DEFAULT_LOAD, Workload};
 #[cfg(feature = "sweep")]
 pub(crate) use workload::{check_load, recorded};
+
+/// io.latency halves a depth twice a second at most: from 1023, which an NVMe drive takes, to one in ten steps.
+const IO_LATENCY_SETTLES: Span = Span::from_secs(5);
 
 /// A workload laid out on a disk.
 pub(crate) struct Stage {
@@ -59,6 +62,18 @@ impl Stage {
             Some(time) => Ok(Length::of(time)),
             None => Length::fitting(&self.trial(scene, contender, Span::MAX)).map_err(Failure::input),
         }
+    }
+
+    /// The same where io.latency is among what is compared, which takes hold within seconds: that long is warm-up.
+    pub(crate) fn settled(&self, length: Length, scene: &Scene, contenders: &[Contender]) -> Length {
+        let has = |files: &[(String, String)]| files.iter().any(|(file, _)| file == "io.latency");
+        let is_asked = contenders.iter().any(|contender| contender.choice.asked.contains(&"io.latency"));
+        let takes_hold = |group: &GroupPlan| has(&group.files) || is_asked && has(&group.files_if_asked);
+        if scene.time.is_some() || !self.plan.groups.iter().any(takes_hold) {
+            return length;
+        }
+        let warm_up = length.warm_up.max(IO_LATENCY_SETTLES);
+        Length { warm_up, limit: warm_up + length.limit.saturating_sub(length.warm_up) }
     }
 
     /// The same of a run that is not repeated: jobs that end by themselves are not cut.

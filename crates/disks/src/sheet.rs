@@ -55,6 +55,11 @@ pub fn data_sheet(spec: &DiskSpec) -> Vec<SheetLine> {
         .collect()
 }
 
+/// One figure, measured on the model, in its unit.
+pub fn figure(spec: &DiskSpec, figure: Figure) -> f64 {
+    bench::measure(spec, figure)
+}
+
 /// The six figures of `io.cost`, measured on the model: 1 MiB with 16 in flight, 4 KiB with 256 or as many as it takes.
 pub fn six_figures(spec: &DiskSpec) -> SixFigures {
     let figures = Figure::ALL.into_iter().filter(|figure| figure.only_if_published());

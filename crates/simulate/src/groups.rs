@@ -1,9 +1,9 @@
 //! A plan's groups on a queue: what is written to their files, and io.cost in front of everything if it was chosen.
 
 use blksched::{BlockQueue, Choice, Group, GroupId, Instant, Listener};
-use blksched_disks::sheet::six_figures;
+use blksched_disks::sheet::{Figure, figure, six_figures};
 use blksched_disks::{DiskSpec, SixFigures};
-use blksched_workloads::GroupPlan;
+use blksched_workloads::{GroupPlan, in_figures};
 
 /// Files that only the root has, whichever job names them.
 const OF_ROOT: [&str; 2] = ["io.cost.qos", "io.cost.model"];
@@ -27,6 +27,9 @@ pub(crate) fn make<L: Listener>(queue: &mut BlockQueue<L>, choice: &Choice, disk
             let of = if OF_ROOT.contains(&file.as_str()) { GroupId::ROOT } else { GroupId(nth) };
             write(queue, of, file, text);
         }
+        for (file, text) in group.files_if_asked.iter().filter(|(file, _)| choice.asked.contains(&file.as_str())) {
+            write(queue, GroupId(nth), file, &of_disk(text, disk));
+        }
     }
 }
 
@@ -34,6 +37,27 @@ fn write<L: Listener>(queue: &mut BlockQueue<L>, id: GroupId, file: &str, text: 
     let written = queue.write_group_file(Instant::ZERO, id, file, text);
     written.unwrap_or_else(|error| unreachable!("it was checked when the job file was read: {error}"));
 }
+
+/// A file's text whose percentages are of what the bare disk does, as somebody would compute it who had measured that.
+fn of_disk(text: &str, disk: &DiskSpec) -> String {
+    let part = |key: &str, percent: u64| {
+        let whole = match key {
+            "rbps" => figure(disk, Figure::DeepRead),
+            "wbps" => figure(disk, Figure::DeepWrite),
+            "riops" => figure(disk, Figure::DeepRandomRead),
+            "wiops" => figure(disk, Figure::DeepRandomWrite),
+            // A target: what one read of 4 KiB anywhere takes by itself [us].
+            _ => 1e6 / figure(disk, Figure::RandomRead1),
+        };
+        let value = whole * percent as f64 / 100.0;
+        // What takes no time has no bound.
+        (value < ENDLESS).then_some(value as u64)
+    };
+    in_figures(text, part).unwrap_or_else(|| unreachable!("it was checked when the job file was read"))
+}
+
+/// No disk does so much a second.
+const ENDLESS: f64 = 1e12;
 
 /// The disk's own six figures, as `io.cost.model` takes them: what somebody would find who measured it.
 fn cost_model(disk: &DiskSpec) -> String {

@@ -52,7 +52,8 @@ fn rows() -> Vec<(String, Trial)> {
         let sectors = spec.build(0).facts().sectors;
         let mut workloads: Vec<(&str, Plan)> = Vec::new();
         // The questions are made of what the others already do.
-        let tried = |name: &str| !QUESTIONS.contains(&name) && (!SUITE.contains(&name) || SUITE_DISKS.contains(&disk));
+        let asks = |name: &str| QUESTIONS.contains(&name) || name == "plain-backup";
+        let tried = |name: &str| !asks(name) && (!SUITE.contains(&name) || SUITE_DISKS.contains(&disk));
         for builtin in BUILTINS.iter().filter(|builtin| tried(builtin.name)) {
             workloads.push((builtin.name, builtin.job_file().plan(sectors).unwrap()));
         }

@@ -21,7 +21,8 @@ macro_rules! builtins {
 
 /// All of them; the first is what `compare` runs when it is given no job file.
 pub const BUILTINS: &[Builtin] = builtins! {
-    "beside-a-backup": "an interactive reader and a log that is committed, beside a backup: who waits for whom?";
+    "beside-a-backup": "an interactive reader and a log that is committed, beside a backup with ionice -c3: who waits?";
+    "plain-backup": "the same beside a backup that nobody gave a class: who waits for whom?";
     "reader-and-writer": "a reader that waits for each block beside a streaming writer: does the reader starve?";
     "random-readers": "random reads, 32 in flight: how well is the disk's order used?";
     "mixed": "random reads and writes 70 to 30, 16 in flight: a database";
@@ -35,7 +36,7 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "clients": "a client with modest needs among greedy ones: which bandwidth and latency is it guaranteed?";
     "interleaved": "five processes read one image piece by piece in turn: is it seen that they belong together?";
     "video": "a video of 25 frames a second while others read and write: which frames take longer than 40 ms?";
-    "backup": "a file server answers clients while a backup reads everything: does anybody notice it?";
+    "backup": "a file server and a backup, groups of weight 100 and 10: does anybody notice the backup?";
     "scrub": "a scrub in the idle class while a service reads a little: does it yield?";
     "pg-oltp": "PostgreSQL: backends, a log synced at every commit, a checkpointer: how long does a commit take?";
     "lsm-compaction": "RocksDB and its kin: point reads and a log while tables are compacted: do reads wait?";

@@ -18,5 +18,5 @@ mod source;
 
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
 pub use cpus::CpuSet;
-pub use plan::{FilesPlan, GroupPlan, JobPlan, Manner, Plan};
+pub use plan::{FilesPlan, GroupPlan, JobPlan, MOST_PERCENT, Manner, Plan, in_figures};
 pub use source::{Delivered, Emission, GaveUp, Source, Trouble};

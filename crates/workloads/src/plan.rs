@@ -95,6 +95,31 @@ pub struct GroupPlan {
     pub weight: u32,
     /// What is written to its files: name and text.
     pub files: Vec<(String, String)>,
+    /// What is written under a scheduler that asks for the file; a percentage is of what the disk does ([`in_figures`]).
+    pub files_if_asked: Vec<(String, String)>,
+}
+
+/// The greatest percentage that [`in_figures`] takes.
+pub const MOST_PERCENT: u64 = 10_000;
+
+/// What a file of a group takes, its percentages replaced: `figure` is told the key and the percentage, and says how
+/// much that is (none: no limit). `None`: a percentage is out of range.
+///
+/// ```
+/// let of_a_thousand = |_: &str, percent| Some(1000 * percent / 100);
+/// assert_eq!(blksched_workloads::in_figures("wbps=25% wiops=9", of_a_thousand).unwrap(), "wbps=250 wiops=9");
+/// ```
+pub fn in_figures(text: &str, figure: impl Fn(&str, u64) -> Option<u64>) -> Option<String> {
+    let word = |word: &str| {
+        let Some((key, percent)) = word.strip_suffix('%').and_then(|word| word.split_once('=')) else {
+            return Some(word.to_owned());
+        };
+        let percent = percent.parse().ok().filter(|percent| (1..=MOST_PERCENT).contains(percent))?;
+        let value = figure(key, percent).map_or_else(|| "max".to_owned(), |value| value.max(1).to_string());
+        Some(format!("{key}={value}"))
+    };
+    let words: Option<Vec<String>> = text.split_ascii_whitespace().map(word).collect();
+    words.map(|words| words.join(" "))
 }
 
 /// All processes of a run, laid out on a disk.

@@ -3,6 +3,7 @@
 mod common;
 
 use blksched::{Dir, Instant, Span, Tag};
+use blksched_workloads::fio::JobFile;
 use blksched_workloads::{Delivered, Emission, GaveUp};
 use common::{job, plan, run, run_job};
 
@@ -220,6 +221,23 @@ fn option_cgroup_files_are_written_to_its_group_or_another() {
     assert_eq!(groups[1].files, [("io.max".to_owned(), "rbps=1048576 wiops=9".to_owned())]);
     assert_eq!(groups[0].files, [("io.weight".to_owned(), "50".to_owned())]);
     assert_eq!(plan("[a]\ndirect=1\nsize=4k\ncgroup=x\n").groups[0].files, []);
+}
+
+#[test]
+fn option_cgroup_files_if_asked_are_kept_apart_and_may_be_parts_of_what_the_disk_does() {
+    let asked = |files: &str| format!("[a]\ndirect=1\nsize=4k\ncgroup=x\ncgroup_files_if_asked={files}\n");
+    let groups = plan(&asked("io.max: wbps=25% wiops=9, io.latency: target=150%")).groups;
+    let pair = |file: &str, text: &str| (file.to_owned(), text.to_owned());
+    let expected = [pair("io.max", "wbps=25% wiops=9"), pair("io.latency", "target=150%")];
+    assert_eq!((groups[0].files.len(), &groups[0].files_if_asked[..]), (0, &expected[..]));
+    for (wrong, why) in [
+        ("io.weight: 200", "expected one of io.max, io.latency, io.prio.class"),
+        ("io.max: wbps=0%", "expected a percentage from 1 to 10000"),
+        ("io.max: wpbs=25%", "did you mean `wbps`?"),
+    ] {
+        let error = JobFile::parse(&asked(wrong), "a.fio").expect_err(wrong).to_string();
+        assert!(error.contains(why), "{wrong}: {error}");
+    }
 }
 
 #[test]

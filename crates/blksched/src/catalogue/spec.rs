@@ -8,7 +8,14 @@ use crate::nearest;
 
 /// An entry at one of its kernels, nothing switched.
 pub(super) fn of_era(entry: &Entry, preset: &Preset) -> Choice {
-    Choice { entry: *entry, preset: *preset, row: preset.row.to_vec(), stands_for: None, io_cost: None }
+    Choice {
+        entry: *entry,
+        preset: *preset,
+        row: preset.row.to_vec(),
+        stands_for: None,
+        io_cost: None,
+        asked: Vec::new(),
+    }
 }
 
 pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> {
@@ -70,8 +77,14 @@ fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecErro
     if name == IO_COST && choice.kernel() >= SINCE {
         return switch_io_cost(choice, variant, column);
     }
+    if let Some(file) = ASKED.iter().find(|file| **file == word && choice.kernel() >= SINCE) {
+        if !choice.asked.contains(file) {
+            choice.asked.push(file);
+        }
+        return Ok(());
+    }
     let here = choice.row.iter().map(|(mechanism, _)| *mechanism);
-    let controllers: &[&str] = if choice.kernel() >= SINCE { &[IO_COST] } else { &[] };
+    let controllers: &[&str] = if choice.kernel() >= SINCE { &CONTROLLERS } else { &[] };
     let Some(at) = choice.row.iter().position(|(mechanism, _)| *mechanism == name) else {
         return Err(SpecError {
             word: name.to_owned(),
@@ -97,8 +110,11 @@ fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecErro
     Ok(())
 }
 
-/// The controller that can stand in front of any elevator by itself; the others come with what is written to groups.
+/// The controller that can stand in front of any elevator by itself.
 const IO_COST: &str = "io.cost";
+/// Those that come with what is written to groups: a workload may have files that only such a name writes.
+const ASKED: [&str; 3] = ["io.max", "io.latency", "io.prio.class"];
+const CONTROLLERS: [&str; 4] = [IO_COST, "io.max", "io.latency", "io.prio.class"];
 /// It stands between merging and slots of blk-mq's queues, which all schedulers have gone through since.
 const SINCE: Kernel = Kernel::new(5, 0, 0);
 /// As kernels compute it, or without the two overflows.
@@ -127,13 +143,16 @@ mod tests {
         for era in catalogue.eras() {
             assert_eq!(catalogue.build(&era).map(|built| built.choice.to_string()).as_ref(), Ok(&era));
         }
-        for cost in ["none+io.cost", "bfq+io.cost=wide"] {
+        for cost in ["none+io.cost", "bfq+io.cost=wide", "none+io.max+io.latency", "mq-deadline+io.prio.class"] {
             assert_eq!(catalogue.parse(cost).unwrap().to_string(), cost);
         }
         let old = catalogue.parse("cfq@2.6.33+io.cost").unwrap_err().to_string();
         assert!(old.starts_with("12: unknown mechanism"), "{old}");
         let wide = catalogue.parse("none+io.cost=wied").unwrap_err().to_string();
         assert!(wide.contains("did you mean `wide`?"), "{wide}");
+        let asked = catalogue.parse("none+io.latncy").unwrap_err().to_string();
+        assert!(asked.contains("did you mean `io.latency`?"), "{asked}");
+        assert!(catalogue.parse("cfq+io.max").is_err(), "a name for kernels that have it");
         let tree = "deadline@2.5.45+order=tree";
         assert_eq!(catalogue.parse(tree).unwrap().to_string(), tree);
     }

@@ -10,6 +10,7 @@
 
 use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 
+use super::clones::{Told, families, label, told};
 use super::contrast::{ALPHA, Contrast, between, times};
 use super::figure::{Figure, What};
 use super::goal::{Bound, Goal};
@@ -140,14 +141,14 @@ fn is_starved(contrast: &Contrast) -> bool {
 
 fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
     let missed = goal.bounds().filter_map(|(clause, bound)| {
-        let sample = clause.figure.sample(scheduler)?;
-        let unit = clause.figure.what.unit();
-        let worst = sample.values().iter().copied().reduce(match bound {
+        let samples: Vec<Sample> = clause.figures.iter().filter_map(|figure| figure.sample(scheduler)).collect();
+        let unit = clause.figures.first()?.what.unit();
+        let worst = samples.iter().flat_map(|sample| sample.values()).copied().reduce(match bound {
             Bound::Below(_) => f64::max,
             Bound::Above(_) => f64::min,
         });
-        (!bound.holds(&sample))
-            .then(|| format!("{} is not kept: {}", clause.text, unit.show(worst.unwrap_or(f64::NAN))))
+        let is_kept = samples.iter().all(|sample| bound.holds(sample));
+        (!is_kept).then(|| format!("{} is not kept: {}", clause.text, unit.show(worst.unwrap_or(f64::NAN))))
     });
     missed.collect()
 }
@@ -173,18 +174,25 @@ pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec
 /// Jobs that stand still for long, or get nothing, where they do not under the default; of those rows.
 fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool) -> Vec<String> {
     let mut why = Vec::new();
-    let rows = here.jobs.iter().zip(&default.jobs).enumerate();
-    for (_, (job, base)) in rows.filter(|(row, (job, _))| concerns(*row) && !job.yields) {
-        let (stall, before) = (job.stall.spread().max, base.stall.spread().max);
-        if stall > LONGEST_STALL && before <= LONGEST_STALL {
-            let (stall, before) = (Quantity::Time.show(stall), Quantity::Time.show(before));
+    let stall = |of: &Measured, row: usize| of.jobs[row].stall.spread().max;
+    for rows in families(&default.jobs) {
+        let concerned = |row: &&usize| concerns(**row) && !here.jobs[**row].yields;
+        let stands = |row: &&usize| stall(here, **row) > LONGEST_STALL && stall(default, **row) <= LONGEST_STALL;
+        let stalled: Vec<usize> = rows.iter().filter(concerned).filter(stands).copied().collect();
+        let is_starved = |row: &&usize| here.jobs[**row].work.is_empty() && !default.jobs[**row].work.is_empty();
+        let starved: Vec<usize> = rows.iter().filter(concerned).filter(is_starved).copied().collect();
+        if !stalled.is_empty() {
+            let longest = |of| Quantity::Time.show(stalled.iter().map(|&row| stall(of, row)).fold(0.0, f64::max));
             why.push(format!(
-                "{} stands still for {stall} (under {} for {before} at most)",
-                job.label(),
-                default.label()
+                "{} stands still for {} (under {} for {} at most)",
+                label(&default.jobs, &stalled),
+                longest(here),
+                default.label(),
+                longest(default)
             ));
-        } else if job.work.is_empty() && !base.work.is_empty() {
-            why.push(format!("{} gets nothing at all", job.label()));
+        }
+        if !starved.is_empty() {
+            why.push(format!("{} gets nothing at all", label(&default.jobs, &starved)));
         }
     }
     why
@@ -247,8 +255,8 @@ impl<'a> Action<'a> {
     fn proposal(&self, chosen: &Candidate<'_>) -> String {
         let mut text = format!("Use {}: {}", chosen.scheduler.label(), self.how_much(chosen));
         let say = |contrasts: &[Contrast]| {
-            let with_job = |c: &Contrast| format!("{}: {}", c.job, c.say());
-            contrasts.iter().take(SAID).map(with_job).collect::<Vec<_>>().join("; ")
+            let told = told(contrasts.iter(), &self.default.jobs);
+            told.iter().take(SAID).map(Told::with_job).collect::<Vec<_>>().join("; ")
         };
         if !chosen.gains.is_empty() {
             text += &format!(" ({})", say(&chosen.gains));

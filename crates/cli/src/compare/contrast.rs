@@ -86,12 +86,7 @@ impl Contrast {
     pub(super) fn say(&self) -> String {
         let (subject, unit) = (self.figure.subject(), self.figure.what.unit());
         let up = self.paired.ratio > 1.0;
-        let word = match (self.figure.what.unit(), up) {
-            (Quantity::Time, true) => "longer",
-            (Quantity::Time, false) => "shorter",
-            (_, true) => "higher",
-            (_, false) => "lower",
-        };
+        let word = direction(unit == Quantity::Time, up);
         let (here, base) = (unit.show(self.here), unit.show(self.base));
         let (mut low, mut high) = (self.paired.low, self.paired.high);
         if !up {
@@ -102,6 +97,16 @@ impl Contrast {
             return format!("{subject} is {here}, not {base}");
         }
         format!("{subject} is {} {word} ({here}, not {base}{interval})", times(self.times()))
+    }
+}
+
+/// Which way a figure has moved.
+pub(super) fn direction(is_time: bool, up: bool) -> &'static str {
+    match (is_time, up) {
+        (true, true) => "longer",
+        (true, false) => "shorter",
+        (false, true) => "higher",
+        (false, false) => "lower",
     }
 }
 

@@ -48,9 +48,16 @@ fn scheduler_needs_depth(scheduler: &Measured, target: &Target) -> bool {
 
 /// What a scheduler of this name has that is no file below the disk's directory.
 fn beyond_sysfs(label: &str) -> Option<&'static str> {
-    label.contains("+io.cost").then_some(
-        "This does not switch io.cost on, which the verdict is about: `blksched disk iocost DISK --qos` prints what \
-         /sys/fs/cgroup/io.cost.model and io.cost.qos take; weights are the groups' io.weight.",
+    if label.contains("+io.cost") {
+        return Some(
+            "This does not switch io.cost on, which the verdict is about: `blksched disk iocost DISK --qos` prints what \
+             /sys/fs/cgroup/io.cost.model and io.cost.qos take; weights are the groups' io.weight.",
+        );
+    }
+    ["+io.max", "+io.latency", "+io.prio.class"].iter().any(|asked| label.contains(asked)).then_some(
+        "This does not write to the groups' files, which the verdict is about: the load's cgroup_files_if_asked says what \
+         each takes below /sys/fs/cgroup, behind the disk's MAJ:MIN; its percentages are of what `blksched disk iocost \
+         DISK` prints, those of io.latency of what one read of 4 KiB takes.",
     )
 }
 
@@ -83,6 +90,7 @@ mod tests {
     #[test]
     fn what_a_rule_for_a_disk_cannot_do_is_said() {
         assert!(beyond_sysfs("none+io.cost").is_some_and(|said| said.contains("io.cost.qos")));
+        assert!(beyond_sysfs("none+io.max").is_some_and(|said| said.contains("cgroup_files_if_asked")));
         assert_eq!(beyond_sysfs("bfq"), None);
     }
 

@@ -7,6 +7,7 @@ use blksched::nearest;
 use blksched_measure::{Sample, Work};
 use clap::ValueEnum;
 
+use super::clones::families;
 use super::figure::{Figure, What};
 use super::measured::{JobMeasure, Measured};
 use super::role::Role;
@@ -27,7 +28,8 @@ pub(super) enum Goal {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clause {
     pub(super) text: String,
-    pub(super) figure: Figure,
+    /// Of every clone of the job.
+    pub(super) figures: Vec<Figure>,
     /// What it must not pass; none: it is to get better.
     pub(super) bound: Option<Bound>,
 }
@@ -85,7 +87,7 @@ impl Goal {
         match self {
             Goal::Roles => by_role(base),
             Goal::Said(clauses) => {
-                clauses.iter().filter(|clause| clause.bound.is_none()).map(|clause| vec![clause.figure]).collect()
+                clauses.iter().filter(|clause| clause.bound.is_none()).map(|clause| clause.figures.clone()).collect()
             }
             Goal::Named(named) => match named {
                 Named::Balance => by_role(base),
@@ -102,7 +104,9 @@ impl Goal {
     /// May this row not come to a standstill? Where jobs are named, only those.
     pub(super) fn protects(&self, row: usize) -> bool {
         match self {
-            Goal::Said(clauses) => clauses.iter().any(|clause| clause.figure.row == Some(row)),
+            Goal::Said(clauses) => {
+                clauses.iter().flat_map(|clause| &clause.figures).any(|figure| figure.row == Some(row))
+            }
             Goal::Roles | Goal::Named(_) => true,
         }
     }
@@ -124,7 +128,17 @@ fn by_role(base: &Measured) -> Vec<Vec<Figure>> {
     let counts = |role: Role| base.jobs.iter().any(|job| job.role.0 == role);
     let nobody_else = !counts(Role::Latency) && !counts(Role::Bulk);
     let jobs = base.jobs.iter().enumerate().filter(|(_, job)| job.role.0 != Role::Background || nobody_else);
-    jobs.map(|(row, job)| of_job(row, job)).filter(|figures| !figures.is_empty()).collect()
+    let mut groups: Vec<(usize, Vec<Figure>)> = Vec::new();
+    let families = families(&base.jobs);
+    // Clones that report each for itself count as the one job that they are.
+    for (row, job) in jobs {
+        let family = families.iter().position(|rows| rows.contains(&row)).unwrap_or(row);
+        match groups.iter_mut().find(|(known, _)| *known == family) {
+            Some((_, figures)) => figures.extend(of_job(row, job)),
+            None => groups.push((family, of_job(row, job))),
+        }
+    }
+    groups.into_iter().map(|(_, figures)| figures).filter(|figures| !figures.is_empty()).collect()
 }
 
 fn of_job(row: usize, job: &JobMeasure) -> Vec<Figure> {
@@ -174,7 +188,8 @@ const DIRECTIONS: [(&str, Work); 7] = [
 
 fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
     let (name, what) = text.split_once(':').ok_or("expected JOB: FIGURE, as in db: p99 read")?;
-    let row = jobs.iter().position(|job| job.name == name.trim()).ok_or_else(|| {
+    let rows: Vec<usize> = (0..jobs.len()).filter(|&row| jobs[row].name == name.trim()).collect();
+    let row = *rows.first().ok_or_else(|| {
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
         let near = nearest(name.trim(), names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
         format!("no job is called `{}`{} (jobs: {})", name.trim(), near.unwrap_or_default(), names.join(", "))
@@ -215,7 +230,7 @@ fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
     });
     Ok(Clause {
         text: text.trim().to_owned(),
-        figure: Figure { row: Some(row), work, what },
+        figures: rows.into_iter().map(|row| Figure { row: Some(row), work, what }).collect(),
         bound: bound.transpose()?,
     })
 }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use blksched::Catalogue;
-use blksched_workloads::QUESTIONS;
+use blksched_workloads::{Plan, QUESTIONS};
 use clap::Args;
 
 use super::action::{self, Action, Candidate};
+use super::clones::{Told, told};
 use super::contrast::{self, times};
 use super::csv::quoted;
 use super::measured::Standing;
@@ -25,8 +26,18 @@ use crate::scene::{FileName, Scene};
 const DISKS: [&str; 6] = ["ide-2002", "sata-2009", "hdd-7200", "raid5:4xhdd-7200", "sata-ssd", "nvme-ssd"];
 /// What present kernels have, and what is built in besides.
 const SCHEDULERS: [&str; 5] = ["none", "mq-deadline", "kyber", "bfq", "adios"];
-/// What is asked besides where a load lies in control groups with weights: the controller that goes by them.
-pub(super) const BY_WEIGHT: &str = "none+io.cost";
+/// What is run besides where a load lies in control groups: the controller that goes by their weights …
+const BY_WEIGHT: &str = "none+io.cost";
+/// … and those that the job file has something for, each in front of what is usually under it.
+const BY_FILE: [&str; 3] = ["none+io.max", "none+io.latency", "mq-deadline+io.prio.class"];
+
+/// The schedulers with controllers in front of them that a load's groups ask for.
+pub(super) fn by_groups(plan: &Plan) -> Vec<String> {
+    let files = || plan.groups.iter().flat_map(|group| &group.files_if_asked);
+    let asked = |name: &&str| files().any(|(file, _)| name.split_once('+').is_some_and(|(_, asked)| asked == file));
+    let weight = (!plan.groups.is_empty()).then_some(BY_WEIGHT);
+    weight.into_iter().chain(BY_FILE.into_iter().filter(asked)).map(str::to_owned).collect()
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -41,8 +52,8 @@ pub(crate) struct MatrixArguments {
     /// The workloads [default: those that people ask about]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = FileName)]
     workloads: Vec<String>,
-    /// The schedulers; each disk's default goes first [default: what present kernels have, adios where built, and
-    /// none+io.cost where a workload has groups]
+    /// The schedulers; each disk's default goes first [default: what present kernels have, adios where built, and where
+    /// a workload has groups none+io.cost and the other controllers that it has files for]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     elevators: Vec<String>,
     /// How many seeds each is run with
@@ -140,9 +151,11 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
 /// What else the fields hold, unless the schedulers were named.
 fn besides(arguments: &MatrixArguments) -> String {
     let told = format!(
-        "Where a workload lies in control groups with weights (vm-host), {BY_WEIGHT} is run as well: no scheduler,\n\
-         and the controller that keeps them. What needs a patched kernel (adios) is never recommended; where it would\n\
-         be better than the default, that stands behind the verdict, as *out of tree*.\n"
+        "Where a workload lies in control groups (vm-host, backup), {BY_WEIGHT} is run as well: no scheduler, and the\n\
+         controller that keeps their weights; and {by_file}, with the caps, targets\n\
+         and classes that the job file has for them. What needs a patched kernel (adios) is never recommended; where it\n\
+         would be better than the default, that stands behind the verdict, as *out of tree*.\n",
+        by_file = BY_FILE.join(", "),
     );
     if arguments.elevators.is_empty() { told } else { String::new() }
 }
@@ -160,10 +173,12 @@ fn field(
     let default = stage.kernel_default(&compared.scene).to_owned();
     let mut names = vec![default.clone()];
     names.extend(schedulers.iter().filter(|name| **name != default).cloned());
-    let weighed = arguments.elevators.is_empty() && !stage.plan.groups.is_empty();
-    names.extend(weighed.then(|| BY_WEIGHT.to_owned()));
+    if arguments.elevators.is_empty() {
+        names.extend(by_groups(&stage.plan));
+    }
     let contenders = contenders("--elevators", &names, &[], catalogue)?;
     let length = stage.length(&compared.scene, &contenders[0])?;
+    let length = stage.settled(length, &compared.scene, &contenders);
     let stage = stage.cut(length);
     let mut runs = Runs::new(&compared, &stage, &contenders, length.limit, arguments.seed);
     let goal = runs.more(arguments.seeds, None)?;
@@ -190,7 +205,7 @@ fn field(
 
 fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, candidate: &Candidate<'_>) {
     let chosen = action.chosen().is_some_and(|chosen| std::ptr::eq(chosen, candidate));
-    let price: Vec<String> = candidate.costs.iter().map(|cost| format!("{}: {}", cost.job, cost.say())).collect();
+    let price: Vec<String> = told(candidate.costs.iter(), &action.default.jobs).iter().map(Told::with_job).collect();
     let _ = writeln!(
         csv,
         "{},{},{},{},{},{:.4},{:.4},{:.4},{:.5},{chosen},{},{}",

@@ -1,10 +1,12 @@
 //! What a job is for, inferred from how it works: what is better for it follows from that.
 //!
 //! **Rule** Background: of the idle class, of low weight or priority, or named like a backup. Latency-bound: of the
-//! real-time class or a high priority, paced (a rate, think time), or somebody waits for each read or sync (depth 1,
-//! at random, or with syncs). Bulk: everything else, which is deep or in order. The first that holds counts.
+//! real-time class, of high weight or priority, paced (a rate, think time), or somebody waits for each read or sync
+//! (depth 1, at random, or with syncs). Bulk: everything else, which is deep or in order. The first that holds counts.
+//! A weight says something beside the siblings' alone: it is low at a quarter of the greatest of them or less, and high
+//! if it is the greatest, and another at most half of it; what is in no group counts as one of weight 100.
 
-use blksched::Class;
+use blksched::{Class, Group, GroupId};
 use blksched_workloads::fio::Order;
 use blksched_workloads::{JobPlan, Plan};
 
@@ -24,9 +26,36 @@ pub(crate) const FLOOR: f64 = 0.1;
 
 /// Names of what nobody waits for.
 const BACKGROUND: [&str; 8] = ["backup", "scrub", "batch", "background", "archive", "rsync", "resync", "rebuild"];
-/// Weights and levels that nobody said.
-const USUAL_WEIGHT: u32 = 100;
+/// A level that nobody said.
 const USUAL_LEVEL: u8 = 4;
+
+/// What a group's weight says of who is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    Low,
+    Usual,
+    High,
+}
+
+/// Beside its siblings, and those above it beside theirs: low if that comes to a quarter of the greatest.
+fn weight(plan: &Plan, group: GroupId) -> Weight {
+    let (mut part, mut stands_out) = (1.0, false);
+    let mut at = group;
+    while let Some(own) = (at.0 as usize).checked_sub(1).and_then(|nth| plan.groups.get(nth)) {
+        let siblings = plan.groups.iter().filter(|other| other.parent == own.parent).map(|other| other.weight);
+        let is_loose = own.parent == GroupId::ROOT && plan.jobs.iter().any(|job| job.cgroup == GroupId::ROOT);
+        let loose = is_loose.then(|| Group::default().weight);
+        let (least, greatest) = siblings.chain(loose).fold((u32::MAX, 0), |(l, g), w| (l.min(w), g.max(w)));
+        part *= f64::from(own.weight) / f64::from(greatest);
+        stands_out |= greatest >= 2 * least;
+        at = own.parent;
+    }
+    match part {
+        part if part <= 0.25 => Weight::Low,
+        part if part >= 1.0 && stands_out => Weight::High,
+        _ => Weight::Usual,
+    }
+}
 
 impl Role {
     pub(crate) fn name(self) -> &'static str {
@@ -40,8 +69,7 @@ impl Role {
     /// The role of the processes of one row, and why.
     pub(crate) fn of(plan: &Plan, members: &[usize]) -> (Role, &'static str) {
         let job = &plan.jobs[members[0]];
-        let weight =
-            (job.cgroup.0 as usize).checked_sub(1).and_then(|nth| plan.groups.get(nth)).map(|group| group.weight);
+        let weight = weight(plan, job.cgroup);
         let best_effort = job.priority.class == Class::BestEffort;
         let name = job.name.to_lowercase();
         let named = |word: &&str| name.contains(*word);
@@ -50,11 +78,11 @@ impl Role {
         let known = job.manner.order.is_some();
         match job {
             JobPlan { priority, .. } if priority.class == Class::Idle => (Role::Background, "idle class"),
-            _ if weight.is_some_and(|weight| weight < USUAL_WEIGHT) => (Role::Background, "low weight"),
+            _ if weight == Weight::Low => (Role::Background, "low weight"),
             _ if best_effort && job.priority.level > USUAL_LEVEL => (Role::Background, "low priority"),
             _ if BACKGROUND.iter().any(named) => (Role::Background, "its name"),
             JobPlan { priority, .. } if priority.class == Class::RealTime => (Role::Latency, "real-time class"),
-            _ if weight.is_some_and(|weight| weight > USUAL_WEIGHT) => (Role::Latency, "high weight"),
+            _ if weight == Weight::High => (Role::Latency, "high weight"),
             _ if best_effort && job.priority.level < USUAL_LEVEL => (Role::Latency, "high priority"),
             _ if job.manner.paced => (Role::Latency, "paced"),
             _ if job.manner.syncs && !deep => (Role::Latency, "it waits for its syncs"),
@@ -65,5 +93,34 @@ impl Role {
             _ if in_order => (Role::Bulk, "in order"),
             _ => (Role::Bulk, "memory takes its writes"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blksched_workloads::fio::JobFile;
+
+    /// The roles of jobs that all read in order with eight in flight, in these groups with these weights.
+    fn roles(groups: &[(&str, u32)]) -> Vec<&'static str> {
+        let mut text = "[global]\nrw=read\niodepth=8\nioengine=libaio\ndirect=1\nsize=1m\n".to_owned();
+        for (nth, (group, weight)) in groups.iter().enumerate() {
+            let own = format!("cgroup={group}\ncgroup_weight={weight}\n");
+            text += &format!("[job{nth}]\n{}", if group.is_empty() { "" } else { &own });
+        }
+        let plan = JobFile::parse(&text, "a.fio").expect("it is read").plan(1 << 30).expect("it fits");
+        (0..groups.len()).map(|job| Role::of(&plan, &[job]).0.name()).collect()
+    }
+
+    #[test]
+    fn a_weight_says_something_beside_others_alone() {
+        let (high, usual, low) = ("latency-bound", "bulk", "background");
+        assert_eq!(roles(&[("web", 1000), ("db", 1000), ("build", 400), ("restore", 100)]), [high, high, usual, low]);
+        assert_eq!(roles(&[("a", 500), ("b", 500)]), [usual, usual], "fio's own default for both");
+        assert_eq!(roles(&[("a", 300), ("b", 100)]), [high, usual]);
+        assert_eq!(roles(&[("a", 1000)]), [usual], "nobody to be held against");
+        assert_eq!(roles(&[("a", 10), ("", 0)]), [low, usual], "in no group: one of weight 100");
+        // A group within a group that counts for little counts for little.
+        assert_eq!(roles(&[("a/b", 800), ("a", 20), ("c", 100)]), [low, low, high]);
     }
 }

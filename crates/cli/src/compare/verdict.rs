@@ -5,6 +5,7 @@ use blksched::Dir;
 use blksched_measure::{Quantity, Work};
 
 use super::action::{say_modes, two_modes};
+use super::clones::{Told, families, label, told};
 use super::contrast::{ALPHA, Contrast};
 use super::measured::{JobMeasure, Measured, Total};
 
@@ -50,8 +51,11 @@ fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
 
 /// Which job is what.
 fn roles(base: &Measured) -> String {
-    let job = |job: &JobMeasure| format!("{} is {} ({})", job.label(), job.role.0.name(), job.role.1);
-    let jobs: Vec<String> = base.jobs.iter().map(job).collect();
+    let job = |rows: &Vec<usize>| {
+        let (role, why) = base.jobs[rows[0]].role;
+        format!("{} is {} ({why})", label(&base.jobs, rows), role.name())
+    };
+    let jobs: Vec<String> = families(&base.jobs).iter().map(job).collect();
     format!("Taken for: {}; --goal says it otherwise.", jobs.join(", "))
 }
 
@@ -68,24 +72,26 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
         };
     }
     let mut said: Vec<&Contrast> = Vec::new();
-    let mut jobs: Vec<String> = Vec::new();
-    for row in 0..base.jobs.len() {
-        let mut of_job: Vec<&Contrast> = beyond.iter().copied().filter(|c| c.figure.row == Some(row)).collect();
+    let (mut jobs, mut same): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+    for rows in families(&base.jobs) {
+        let is_of = |c: &&Contrast| c.figure.row.is_some_and(|row| rows.contains(&row));
+        let mut of_job: Vec<&Contrast> = beyond.iter().copied().filter(is_of).collect();
         of_job.sort_by(|a, b| b.times().total_cmp(&a.times()));
+        let mut of_job = told(of_job.into_iter(), &base.jobs);
         of_job.truncate(SAID);
-        if let Some(first) = of_job.first() {
-            let figures: Vec<String> = of_job.iter().map(|contrast| contrast.say()).collect();
-            jobs.push(format!("{}: {}", first.job, figures.join(", ")));
-            said.extend(of_job);
+        match of_job.first() {
+            Some(first) => {
+                let figures: Vec<String> = of_job.iter().map(Told::say).collect();
+                jobs.push(format!("{}: {}", first.job, figures.join(", ")));
+                said.extend(of_job.iter().map(|told| told.of[0]));
+            }
+            None => same.push(rows),
         }
     }
-    let same: Vec<String> = (0..base.jobs.len())
-        .filter(|row| beyond.iter().all(|contrast| contrast.figure.row != Some(*row)))
-        .map(|row| base.jobs[row].label())
-        .collect();
     if !same.is_empty() {
-        let of_none = |contrast: &&Contrast| beyond.iter().all(|other| other.figure.row != contrast.figure.row);
-        jobs.push(format!("{}: {}", same.join(", "), chance(contrasts.iter().filter(of_none))));
+        let of_none = |c: &&Contrast| c.figure.row.is_some_and(|row| same.iter().any(|rows| rows.contains(&row)));
+        let names: Vec<String> = same.iter().map(|rows| label(&base.jobs, rows)).collect();
+        jobs.push(format!("{}: {}", names.join(", "), chance(contrasts.iter().filter(of_none))));
     }
     let mut text = format!("{pair}: {}.", jobs.join("; "));
     for dir in Dir::BOTH {

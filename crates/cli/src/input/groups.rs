@@ -8,12 +8,13 @@ use super::Contender;
 
 /// Notes: one per file and reason, with all schedulers that it holds for.
 pub(crate) fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<String> {
-    let files = plan.groups.iter().flat_map(|group| &group.files);
-    let files: Vec<(&str, &str)> = files.map(|(file, text)| (file.as_str(), text.as_str())).collect();
     let mut found: Vec<(&str, String, Vec<&str>)> = Vec::new();
-    for (file, text) in &files {
-        for contender in contenders {
-            let is_on = contender.choice.io_cost.is_some() || is_switched_on(&files);
+    let always = plan.groups.iter().flat_map(|group| &group.files).map(|file| (file, Asked::Always));
+    let if_asked = plan.groups.iter().flat_map(|group| &group.files_if_asked).map(|file| (file, Asked::ByName));
+    for ((file, text), asked) in always.chain(if_asked) {
+        let is_asked = |choice: &Choice| asked == Asked::Always || choice.asked.contains(&file.as_str());
+        for contender in contenders.iter().filter(|contender| is_asked(&contender.choice)) {
+            let is_on = contender.choice.io_cost.is_some() || is_switched_on(plan);
             let cost = if is_on { Cost::On } else { Cost::Off };
             let Some(why) = why_nothing(file, text, &contender.choice, cost) else { continue };
             let under = match found.iter_mut().find(|(own, reason, _)| own == file && *reason == why) {
@@ -28,10 +29,35 @@ pub(crate) fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<Strin
             }
         }
     }
-    found
-        .into_iter()
-        .map(|(file, why, under)| format!("{file} does nothing under {}: {why}", under.join(", ")))
-        .collect()
+    let nothing = |(file, why, under): (&str, String, Vec<&str>)| {
+        format!("{file} does nothing under {}: {why}", under.join(", "))
+    };
+    let asked_in_vain = contenders.iter().flat_map(|contender| in_vain(contender, plan));
+    found.into_iter().map(nothing).chain(asked_in_vain).collect()
+}
+
+/// When is a file written?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Always,
+    ByName,
+}
+
+/// Controllers that a scheduler's name asks for and that no group has anything for.
+fn in_vain<'a>(contender: &'a Contender, plan: &'a Plan) -> impl Iterator<Item = String> {
+    let all =
+        |file: &str| plan.groups.iter().any(|g| g.files.iter().chain(&g.files_if_asked).any(|(own, _)| own == file));
+    contender.choice.asked.iter().filter(move |file| !all(file)).map(|file| {
+        format!(
+            "{}: no group has anything to write to {file}; a job's cgroup_files_if_asked says it, as in {file}: {}",
+            contender.name,
+            match *file {
+                "io.max" => "wbps=25%",
+                "io.latency" => "target=150%",
+                _ => "idle",
+            }
+        )
+    })
 }
 
 /// Is io.cost on?
@@ -41,11 +67,11 @@ enum Cost {
     Off,
 }
 
-fn is_switched_on(files: &[(&str, &str)]) -> bool {
-    let on = |(file, text): &(&str, &str)| {
+fn is_switched_on(plan: &Plan) -> bool {
+    let on = |(file, text): &(String, String)| {
         matches!(parse(file, text), Ok(Written::CostQos(CostQos { enable: Some(true), .. })))
     };
-    files.iter().any(on)
+    plan.groups.iter().flat_map(|group| &group.files).any(on)
 }
 
 /// Why the file does nothing; none: it does something.
@@ -101,6 +127,22 @@ mod tests {
         assert!(said.len() == 1 && said[0].starts_with("io.latency does nothing under cfq"), "{said:?}");
         assert!(notes(&["none"], "io.bfq.weight: 200")[0].contains("BFQ's groups"));
         assert!(notes(&["none", "kyber"], "io.prio.class: idle")[0].contains("knows no priorities"));
+    }
+
+    #[test]
+    fn a_controller_that_is_asked_for_in_vain_is_named() {
+        let said = notes(&["none+io.max", "none"], "io.latency: target=100");
+        assert!(
+            said.len() == 1 && said[0].starts_with("none+io.max: no group has anything to write to io.max"),
+            "{said:?}"
+        );
+        assert_eq!(notes(&["none+io.max"], "io.max: rbps=1000000"), [""; 0]);
+        let asked =
+            notes(&["kyber+io.prio.class", "none"], "io.max: rbps=1\ncgroup_files_if_asked=io.prio.class: idle");
+        assert!(
+            asked.len() == 1 && asked[0].contains("under kyber+io.prio.class: kyber knows no priorities"),
+            "{asked:?}"
+        );
     }
 
     #[test]

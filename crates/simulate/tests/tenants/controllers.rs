@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
+use blksched_disks::sheet::{self, Figure};
 use blksched_simulate::{Findings, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 
@@ -100,6 +101,32 @@ fn io_latency_holds_a_flood_back_until_the_target_is_nearly_kept() {
     assert!(before > Span::from_ms(45), "{before}");
     assert!(after < Span::from_ms(15), "{after} under a target of 10 ms, {before} without");
     assert!(still > 0.95 * all, "the disk is used: {still} of {all}");
+}
+
+/// `none+io.max` and the like: what is written only where the scheduler's name asks for it, in parts of what the disk does.
+#[test]
+fn a_file_that_a_name_asks_for_does_nothing_under_others_and_its_percentages_are_of_the_disk() {
+    let spec = blksched_disks::load(DEEP).unwrap();
+    let whole = sheet::figure(&spec, Figure::DeepRandomRead);
+    let jobs = format!("{READERS}[a]\ncgroup=a\ncgroup_files_if_asked=io.max: riops=25%\n");
+    let rate = |elevator: &str| ios(&run(DEEP, elevator, &jobs, 10))[0] / 10.0;
+    assert!((rate("none+io.max") / whole / 0.25 - 1.0).abs() <= 0.02, "{} of {whole}", rate("none+io.max"));
+    assert!(rate("none") > 0.95 * whole && rate("none+io.latency") > 0.95 * whole);
+    // A read alone takes 0.8 ms.
+    let files = "io.latency: target=1250%";
+    let flood = format!("[victim]\ncgroup=v\niodepth=1\ncgroup_files_if_asked={files}\n[flood]\ncgroup=f\nnumjobs=4\n");
+    let p90 = |elevator: &str| {
+        let found = run(DEEP, elevator, &format!("{READERS}{flood}"), 20);
+        found.jobs[0].record.read.clat.percentile(90.0)
+    };
+    let (before, after) = (p90("none+io.max"), p90("none+io.latency"));
+    assert!(
+        before > Span::from_ms(45) && after < Span::from_ms(15),
+        "{after} under a target of 10 ms, {before} without"
+    );
+    let jobs = format!("{READERS}[a]\ncgroup=a\ncgroup_files_if_asked=io.prio.class: idle\n[b]\ncgroup=b\n");
+    let [idle, equal] = ["mq-deadline+io.prio.class", "mq-deadline"].map(|name| ios(&run(SLOW, name, &jobs, 3)));
+    assert!(idle[0] < 0.05 * idle[1] && equal[0] > 0.9 * equal[1], "{idle:?}, {equal:?}");
 }
 
 #[test]

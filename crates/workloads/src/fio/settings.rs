@@ -17,7 +17,7 @@ use super::blocks::Blocks;
 use super::distribution::Distribution;
 use super::place::Place;
 use super::values::{Extent, KbBase};
-pub(crate) use ending::{EndSettings, ExitWhat, GroupFile};
+pub(crate) use ending::{EndSettings, ExitWhat, GroupFile, Written};
 pub(crate) use files::{FileSettings, Service, Turn};
 pub use pace::RateProcess;
 pub(crate) use pace::{AfterThinking, PaceSettings, ThinksAfter};

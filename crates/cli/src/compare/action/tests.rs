@@ -137,3 +137,30 @@ fn a_job_that_gets_nothing_forbids_it() {
     let (chosen, said) = verdict(base, scheduler("b", vec![reader("db", &times(0.2), 0.1e9), starved]), None);
     assert!(chosen.is_none() && said.contains("other gets nothing at all"), "{said}");
 }
+
+#[test]
+fn clones_that_report_each_for_itself_are_told_once_with_their_number() {
+    let clones = |name, factors: [f64; 3], stalls: [f64; 3]| {
+        let jobs = factors.iter().zip(stalls).map(|(factor, stall)| reader("deliver", &times(*factor), stall));
+        scheduler(name, jobs.collect())
+    };
+    let base = || scheduler("a", (0..3).map(|_| reader("deliver", &USUAL, 0.1e9)).collect());
+    let better = clones("b", [0.5, 0.4, 0.5], [0.1e9; 3]);
+    let measured = [base(), better];
+    let said = crate::compare::verdict::sentences(&measured, &contrasts(&measured, 1)).join(" ");
+    assert!(said.contains("Taken for: deliver ×3 is latency-bound (it waits for each read);"), "{said}");
+    let both = "deliver ×3: mean read latency is 2.00 to 2.50 times shorter (40.0ms to 50.0ms, not 100ms), ";
+    assert!(said.contains(both) && said.matches("deliver").count() == 2, "{said}");
+    let [first, better] = measured;
+    let (chosen, said) = verdict(first, better, None);
+    assert!(chosen.as_deref() == Some("b") && said.matches("mean read latency").count() == 1, "{said}");
+    // Of some of them, with how many; and of those that stand still the longest.
+    let one = clones("b", [0.5, 1.0, 1.0], [0.1e9, 1.1e9, 1.3e9]);
+    let (chosen, said) = verdict(base(), one, None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("deliver ×2 stands still for 1.30s (under a for 100ms at most)"), "{said}");
+    // A goal that names the job means every clone, and two clones weigh no more than one job.
+    let goal =
+        Goal::read(Some("deliver: p99 read < 90ms"), &[reader("deliver", &USUAL, 0.0), reader("deliver", &USUAL, 0.0)]);
+    assert_eq!(goal.expect("a goal").bounds().next().map(|(clause, _)| clause.figures.len()), Some(2));
+}

@@ -4,8 +4,9 @@ use blksched::cgroup::files;
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::ddir::PerDdir;
-use crate::fio::settings::{ExitWhat, GroupFile, Settings};
+use crate::fio::settings::{ExitWhat, GroupFile, Settings, Written};
 use crate::fio::values::{Bare, ValueError, expected};
+use crate::plan::{MOST_PERCENT, in_figures};
 
 const fn entry(name: &'static str, category: Category, kind: Kind, doc: &'static str) -> OptionEntry {
     OptionEntry { name, aliases: &[], category, doc, support: Support::Supported(Takes(kind)) }
@@ -48,20 +49,44 @@ fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
 /// `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. What is said of one file later holds.
 fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     for written in text.split(',') {
-        let Some((path, text)) = written.split_once(": ") else {
-            return expected("a file, a colon and what is written to it, as in io.weight: 200");
-        };
-        let (group, file) = match path.trim().rsplit_once('/') {
-            Some((group, file)) => (Some(group.to_owned()), file),
-            None => (None, path.trim()),
-        };
-        if let Err(error) = files::parse(file, text.trim()) {
+        let file = group_file(written, Written::Always)?;
+        if let Err(error) = files::parse(&file.file, &file.text) {
             return expected(error.to_string());
         }
-        let written = GroupFile { group, file: file.to_owned(), text: text.trim().to_owned() };
-        settings.ending.cgroup.files.push(written);
+        settings.ending.cgroup.files.push(file);
     }
     Ok(())
+}
+
+/// Files that a scheduler's name can ask for; `io.max: wbps=25%, io.latency: target=150%` is of what the disk does.
+fn read_asked_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    for written in text.split(',') {
+        let file = group_file(written, Written::IfAsked)?;
+        if !ASKED.contains(&file.file.as_str()) {
+            return expected(format!("one of {}: what +FILE behind a scheduler's name asks for", ASKED.join(", ")));
+        }
+        let Some(text) = in_figures(&file.text, |_, percent| Some(percent)) else {
+            return expected(format!("a percentage from 1 to {MOST_PERCENT}, as in io.max: wbps=25%"));
+        };
+        if let Err(error) = files::parse(&file.file, &text) {
+            return expected(error.to_string());
+        }
+        settings.ending.cgroup.files.push(file);
+    }
+    Ok(())
+}
+
+const ASKED: [&str; 3] = ["io.max", "io.latency", "io.prio.class"];
+
+fn group_file(written: &str, when: Written) -> Result<GroupFile, ValueError> {
+    let Some((path, text)) = written.split_once(": ") else {
+        return expected("a file, a colon and what is written to it, as in io.weight: 200");
+    };
+    let (group, file) = match path.trim().rsplit_once('/') {
+        Some((group, file)) => (Some(group.to_owned()), file),
+        None => (None, path.trim()),
+    };
+    Ok(GroupFile { group, file: file.to_owned(), text: text.trim().to_owned(), when })
 }
 
 /// Is EIO among them?
@@ -120,6 +145,12 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Category::Process,
         Kind::Own { form: "[group/]file: text[, …]", read: read_files },
         "what is written to files of its group, or of another: io.max: rbps=1048576, io.weight: 200",
+    ),
+    entry(
+        "cgroup_files_if_asked",
+        Category::Process,
+        Kind::Own { form: "[group/]file: text[, …]", read: read_asked_files },
+        "the same, under a scheduler that asks for it alone: none+io.max; io.max: wbps=25% is a part of what the disk does",
     ),
     entry(
         "continue_on_error",

@@ -8,7 +8,7 @@ use blksched::{Group, GroupId, SubmitterId};
 use super::Scripted;
 use crate::fio::files::JobClone;
 use crate::fio::process::{Ends, FlowPlan};
-use crate::fio::settings::{ExitWhat, GroupFile};
+use crate::fio::settings::{ExitWhat, GroupFile, Written};
 use crate::plan::{GroupPlan, JobPlan};
 
 /// Tells every process whom it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
@@ -45,10 +45,14 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
             let group = &mut groups[job.cgroup.0 as usize - 1];
             group.weight = said.weight.unwrap_or(group.weight);
         }
-        for GroupFile { group, file, text } in &said.files {
+        for GroupFile { group, file, text, when } in &said.files {
             let Some(name) = group.as_ref().or(said.name.as_ref()) else { continue };
             let of = number(&mut groups, name);
-            let files = &mut groups[of.0 as usize - 1].files;
+            let group = &mut groups[of.0 as usize - 1];
+            let files = match when {
+                Written::Always => &mut group.files,
+                Written::IfAsked => &mut group.files_if_asked,
+            };
             files.retain(|(known, _)| known != file);
             files.push((file.clone(), text.clone()));
         }
@@ -63,7 +67,7 @@ fn number(groups: &mut Vec<GroupPlan>, path: &str) -> GroupId {
     }
     let parent = path.rsplit_once('/').map_or(GroupId::ROOT, |(above, _)| number(groups, above));
     let weight = Group::default().weight;
-    groups.push(GroupPlan { name: path.to_owned(), parent, weight, files: Vec::new() });
+    groups.push(GroupPlan { name: path.to_owned(), parent, weight, files: Vec::new(), files_if_asked: Vec::new() });
     GroupId(groups.len() as u32)
 }
 

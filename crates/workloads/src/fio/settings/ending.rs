@@ -33,6 +33,16 @@ pub(crate) struct GroupFile {
     pub group: Option<String>,
     pub file: String,
     pub text: String,
+    pub when: Written,
+}
+
+/// When something is written to a group's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Whatever stands behind the groups.
+    Always,
+    /// Under a scheduler whose name asks for that controller.
+    IfAsked,
 }
 
 /// The fields carry the names of fio's options.
