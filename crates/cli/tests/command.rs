@@ -844,8 +844,8 @@ fn a_disk_is_measured_and_what_comes_out_is_a_disk() {
 }
 
 /// Every scheduler's jobs: rate and mean latency, with their names.
-fn rates_and_means(disk: &str) -> (serde_json::Value, Vec<(String, f64)>) {
-    let text = done(&["compare", "--disk", disk, "--json"]);
+fn rates_and_means(load: &str, disk: &str) -> (serde_json::Value, Vec<(String, f64)>) {
+    let text = done(&["compare", load, "--disk", disk, "--json"]);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut numbers = Vec::new();
     for scheduler in value["schedulers"].as_array().unwrap() {
@@ -863,12 +863,18 @@ fn rates_and_means(disk: &str) -> (serde_json::Value, Vec<(String, f64)>) {
 }
 
 #[test]
-fn what_is_measured_of_hdd_7200_gives_the_default_comparison_the_same_verdict_and_numbers_within_10_percent() {
+fn what_is_measured_of_hdd_7200_gives_comparisons_the_same_verdict_and_numbers_within_10_percent() {
     let out = job_file("measured-7200.toml", "");
     done(&["disk", "measure", "model:hdd-7200", "--destroy", "--out", &out]);
-    let ((action, ours), (expected, theirs)) = (rates_and_means(&out), rates_and_means("hdd-7200"));
-    std::fs::remove_file(out).unwrap();
-    assert_eq!((&action["use"], &action["default"]), (&expected["use"], &expected["default"]));
+    let same = |load| {
+        let ((action, ours), (expected, theirs)) = (rates_and_means(load, &out), rates_and_means(load, "hdd-7200"));
+        assert_eq!((&action["use"], &action["default"]), (&expected["use"], &expected["default"]));
+        (ours, theirs)
+    };
+    same("beside-a-backup");
+    // What bfq leaves a backup of the idle class hangs on the seed more than on the disk (12.9 ±2.1 MiB/s).
+    let (ours, theirs) = same("plain-backup");
+    std::fs::remove_file(&out).unwrap();
     assert!(ours.len() >= 20 && ours.len() == theirs.len(), "{ours:?}");
     for ((name, ours), (other, theirs)) in ours.iter().zip(&theirs) {
         assert!(
