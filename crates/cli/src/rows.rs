@@ -39,6 +39,10 @@ impl RowsOut {
         if path.extension().is_some_and(|end| end == "parquet") {
             return Ok(Some(Place::File(path.clone())));
         }
+        if path.is_file() {
+            let expected = "expected a folder, or a file whose name ends in .parquet";
+            return Err(Failure::Input(format!("--parquet {}: it is a file: {expected}", path.display())));
+        }
         std::fs::create_dir_all(path).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))?;
         Ok(Some(Place::Folder(path.clone())))
     }

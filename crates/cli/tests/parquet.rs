@@ -115,11 +115,18 @@ fn one_file_has_the_first_table_and_a_folder_that_cannot_be_made_is_said() {
     blksched("simulate --time 1 --disk ide-2002", &["--parquet", file.to_str().expect("text")]);
     assert_eq!(folder.names(), ["one.parquet".to_owned()].into());
     assert!(rows(&file).iter().any(|row| text(row, "figure") == "p50"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    let words = ["simulate", "--time", "1", "--disk", "ide-2002", "--parquet", "/proc/no/such"];
-    let output = command.args(words).output().expect("the binary runs");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("/proc/no/such: "));
+    let said = |place: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
+        let words = ["simulate", "--time", "1", "--disk", "ide-2002", "--parquet", place];
+        let output = command.args(words).output().expect("the binary runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, text) = said("/proc/no/such");
+    assert!(code == Some(1) && text.contains("/proc/no/such: "), "{text}");
+    let other = folder.0.join("other.csv");
+    std::fs::write(&other, "a,b").expect("written");
+    let (code, text) = said(other.to_str().expect("text"));
+    assert!(code == Some(2) && text.contains("other.csv: it is a file: expected a folder"), "{text}");
 }
 
 #[test]

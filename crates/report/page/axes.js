@@ -102,10 +102,15 @@ export function drawAxes(context, width, height, view, scale) {
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   const inner = height - MARGIN.top - MARGIN.bottom;
+  /** @type {number[]} */
+  const labelled = [];
   for (const { value, label } of scale.ticks) {
     const y = Math.round(MARGIN.top + inner * (1 - scale.place(value))) + 0.5;
     if (y < MARGIN.top - 1 || y > height - MARGIN.bottom + 1) continue;
     line(context, MARGIN.left, y, width - MARGIN.right, y);
+    // Labels that would lie upon each other are left out.
+    if (labelled.some((other) => Math.abs(other - y) < 10)) continue;
+    labelled.push(y);
     context.fillText(label, MARGIN.left - 6, y);
   }
   context.textAlign = 'center';

@@ -26,7 +26,7 @@ pub(crate) fn answer(answer: &Answer) -> String {
     }
     text += &answer.action.as_deref().map(action).unwrap_or_default();
     text += &verdict(answer);
-    for grid in &answer.tables {
+    for grid in answer.tables.iter().filter(|grid| !grid.rows.is_empty()) {
         text += &table(grid);
     }
     for sentence in &answer.trust {
