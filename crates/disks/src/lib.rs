@@ -54,10 +54,11 @@ pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
     AfterHit, Before, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CollectionSpec,
     CommandOverheads, Counts, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec,
-    Fit, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, Interference, InterferenceSpec, IocostModel,
-    LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec,
-    OverheadSpec, Overwritten, PageMapSpec, PowerLoss, QueueOrder, RaidSpec, Rate, Reach, RebuildSpec, SeekSpec,
-    SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermarks, WriteCacheSpec, Written,
-    ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse, preset_descriptions, presets,
+    Fit, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, Interference, InterferenceSpec,
+    IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model,
+    NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, PowerLoss, QueueOrder, RaidSpec, Rate, Reach,
+    RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermarks,
+    WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse, preset_descriptions,
+    presets,
 };
 pub use stint::{Stint, Work};

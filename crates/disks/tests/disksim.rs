@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use blksched_disks::disksim::demerit::{Demerit, Measured, demerit, parse, replay};
 use blksched_disks::disksim::import;
-use blksched_disks::{DiskSpec, Model};
+use blksched_disks::{DiskSpec, HeadOrder, Model};
 use flate2::read::GzDecoder;
 
 fn data(file: &str) -> PathBuf {
@@ -143,6 +143,53 @@ fn what_may_be_left_out_or_said_otherwise_is_understood() {
     assert!(nested.unwrap_err().contains("lists within lists"));
     let error = replaced("barracuda", "seek", "2,\t", "0,\t").unwrap_err();
     assert!(error.starts_with("/barracuda.seek:3:1: "), "{error}");
+}
+
+#[test]
+fn every_sparing_scheme_and_order_of_heads_of_the_manual_is_a_disk() {
+    let of = |from: &str, to: &str| replaced("barracuda", "model", from, to).unwrap();
+    for scheme in 0..=10 {
+        let spec = of("Sparing scheme used = 8,", &format!("Sparing scheme used = {scheme},"));
+        let Model::Hdd(hdd) = &spec.model else { panic!("an hdd") };
+        let held = hdd.layout.as_ref().unwrap().sectors();
+        // Believed where the blocks end where the arm's way does; else the zones are.
+        assert!([4_110_000, held].contains(&hdd.capacity_sectors) && held >= 4_110_000, "scheme {scheme}");
+    }
+    let error = replaced("barracuda", "model", "Sparing scheme used = 8,", "Sparing scheme used = 11,").unwrap_err();
+    assert!(error.contains("/barracuda.model:7:29:") && error.contains("up to 10"), "{error}");
+    for (scheme, order) in [(1, HeadOrder::Alternating), (2, HeadOrder::AlternatingByCylinder)] {
+        let spec = of("mapping scheme = 0,", &format!("mapping scheme = {scheme},"));
+        let Model::Hdd(hdd) = &spec.model else { panic!("an hdd") };
+        assert_eq!(hdd.layout.as_ref().unwrap().order, order);
+    }
+    let error = replaced("barracuda", "model", "mapping scheme = 0,", "mapping scheme = 3,").unwrap_err();
+    assert!(error.contains("/barracuda.model:6:35: `3` is not a value"), "{error}");
+    // A zone's units go before the layout's: the same skews said in revolutions.
+    let said = changed("barracuda", "model", |text| {
+        text.replace("Offset of first block = ", "Skew units = revolutions, Offset of first block = 0.")
+    });
+    assert_ne!(said.unwrap().model, imported("barracuda").model);
+}
+
+#[test]
+fn what_is_not_read_is_refused_by_its_name() {
+    let error = replaced("barracuda", "model", "dm_layout_g1 {", "dm_layout_g4 {").unwrap_err();
+    assert!(error.contains("/barracuda.model:5:") && error.contains("`dm_layout_g4 { … }`"), "{error}");
+    let error = replaced("barracuda", "model", "trackSwitchPlusRotation", "averageRotation").unwrap_err();
+    assert!(error.contains("`averageRotation` is not a value for `Access time type`"), "{error}");
+    let error = changed("barracuda", "diskspecs", |_| "Access time (in msecs):\t-2.0\n".to_owned()).unwrap_err();
+    assert!(error.starts_with("/barracuda.diskspecs:1:1: no block") && error.contains("older"), "{error}");
+    let error = changed("barracuda", "model", |text| text.replacen("dm_disk", "disksim_disk", 1)).unwrap_err();
+    assert!(error.contains("expected `dm_disk NAME { … }`"), "{error}");
+    // One file with several drives: the one that names this model.
+    let other = |text: &str| text.replacen("source ", "source other_", 1).replace("= 3,", "= 1,");
+    let both = changed("barracuda", "diskspecs", |text| format!("{}\n{text}", other(text))).unwrap();
+    assert_eq!(both.model, imported("barracuda").model);
+    let error = changed("barracuda", "diskspecs", |text| format!("{0}\n{0}", other(text))).unwrap_err();
+    assert!(error.contains("has `Model = source barracuda.model`"), "{error}");
+    let error =
+        replaced("barracuda", "model", "Number of data surfaces = 5", "Number of data surfaces = 0").unwrap_err();
+    assert!(error.contains("from 1 to 64"), "{error}");
 }
 
 #[test]

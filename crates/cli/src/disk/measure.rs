@@ -1,8 +1,9 @@
 //! `blksched disk measure`: a model of a real disk, with its error.
 
+use std::fs;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,6 +54,7 @@ It reads past the page cache (O_DIRECT) and wants the disk for itself. Interrupt
 pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
     let limit = arguments.time.unwrap_or(Span::from_secs(if arguments.quick { 120 } else { 600 }));
     let access = if arguments.destroy { ProbeAccess::Destroy } else { ProbeAccess::ReadOnly };
+    let half = arguments.out.as_deref().map(Half::beside).transpose()?;
     let mut target = target(&arguments.path, access, arguments.seed)?;
     let how = match access {
         ProbeAccess::ReadOnly => "reads only, and is opened so that nothing can be written",
@@ -71,10 +73,43 @@ pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
     watch.clear();
     let outcome = outcome.map_err(|error| Failure::Outside(format!("{}: {error}", arguments.path)))?;
     report(&outcome);
-    match &arguments.out {
+    match half {
         None => Ok(output::print(&outcome.toml)?),
-        Some(path) => std::fs::write(path, &outcome.toml)
-            .map_err(|error| Failure::Outside(format!("{}: {error}", path.display()))),
+        Some(half) => half.becomes(&outcome.toml),
+    }
+}
+
+/// Where the disk's TOML will stand: written beside it and renamed, so that nothing half-written ever has its name.
+/// Tried before anything is measured, so that ten minutes are not lost on a folder that cannot be written.
+struct Half<'a> {
+    out: &'a Path,
+    half: PathBuf,
+}
+
+impl<'a> Half<'a> {
+    fn beside(out: &'a Path) -> Result<Half<'a>, Failure> {
+        let mut name = out.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".half-{}", std::process::id()));
+        let half = Half { out, half: out.with_file_name(name) };
+        if out.is_dir() {
+            return Err(Failure::Input(format!("--out {}: is a folder: expected a file's name", out.display())));
+        }
+        // Not left there meanwhile: a second Ctrl-C ends at once.
+        let tried = fs::write(&half.half, "").and_then(|()| fs::remove_file(&half.half));
+        tried.map_err(|error| Failure::Outside(format!("--out {}: {error}", out.display())))?;
+        Ok(half)
+    }
+
+    fn becomes(&self, text: &str) -> Result<(), Failure> {
+        let written = fs::write(&self.half, text).and_then(|()| fs::rename(&self.half, self.out));
+        written.map_err(|error| Failure::Outside(format!("{}: {error}", self.out.display())))
+    }
+}
+
+impl Drop for Half<'_> {
+    fn drop(&mut self) {
+        // After a rename there is nothing to remove.
+        fs::remove_file(&self.half).ok();
     }
 }
 
@@ -110,12 +145,13 @@ fn target(path: &str, access: ProbeAccess, seed: u64) -> Result<Box<dyn Target>,
     Err(Failure::Input(format!("{path}: real disks are measured on Linux; model:DISK works here")))
 }
 
-/// Set by Ctrl-C, which then no longer ends us.
+/// Set by the first Ctrl-C, which does not end us; the second does.
 fn heard_interrupts() -> Result<Arc<AtomicBool>, Failure> {
     let heard = Arc::new(AtomicBool::new(false));
     #[cfg(target_os = "linux")]
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&heard))
+        signal_hook::flag::register_conditional_default(signal, Arc::clone(&heard))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&heard)))
             .map_err(|error| Failure::Outside(format!("listening for signals: {error}")))?;
     }
     Ok(heard)

@@ -1,10 +1,12 @@
 //! What the three files say of a drive, in our terms.
 
+use std::path::Path;
+
 use blksched::Span;
 
 use super::fields::{Fields, ms};
 use super::keys;
-use super::syntax::{self, File, Value};
+use super::syntax::{self, Block, File, Value};
 use crate::{
     AfterHit, Begins, CaseOverheads, CommandOverheads, Counts, Delivered, DiskError, LayoutSpec, LookAheadRules,
     Overwritten, Reach, Written,
@@ -50,18 +52,21 @@ pub(super) struct Drive {
 impl Drive {
     pub(super) fn read(files: &Files<'_>) -> Result<Drive, DiskError> {
         let mut notes = Vec::new();
-        let block = syntax::parse(&files.model)?;
+        let block = syntax::parse(&files.model, "dm_disk")?.swap_remove(0);
         let model = Fields::of(&files.model, &block, keys::MODEL, &mut notes)?;
-        let heads = model.count("Number of data surfaces", 64)? as u32;
+        let heads = match model.count("Number of data surfaces", 64)? {
+            0 => return Err(model.wrong("Number of data surfaces", "a whole number from 1 to 64")),
+            heads => heads as u32,
+        };
         let mechanics = Fields::of(&files.model, model.block("Mechanical Model")?, keys::MECHANICS, &mut notes)?;
         let cylinders = layout::cylinders(&model)?;
         let (curve, seek) = seek::read(&mechanics, cylinders, files.seek)?;
         let (layout, sectors) = layout::read(&model, heads, &curve, &mut notes)?;
         if mechanics.text("Access time type")? != "trackSwitchPlusRotation" {
-            return Err(mechanics.wrong("Access time type", "`trackSwitchPlusRotation`"));
+            return Err(mechanics.wrong("Access time type", "`trackSwitchPlusRotation`: a disk whose platters turn"));
         }
         let rpm = mechanics.count("Rotation speed (in rpms)", 30_000)? as u32;
-        let specs_block = syntax::parse(&files.specs)?;
+        let specs_block = specs_of(files)?;
         let specs = Fields::of(&files.specs, &specs_block, keys::SPECS, &mut notes)?;
         let minimum = specs.ms("Minimum seek delay")?;
         let curve = curve.into_iter().map(|(distance, time): (u32, Span)| (distance, time.max(minimum))).collect();
@@ -86,6 +91,25 @@ impl Drive {
             write_segments,
             notes,
         })
+    }
+}
+
+/// The drive's own block: of several the one whose model is this file.
+fn specs_of<'t>(files: &Files<'t>) -> Result<Block<'t>, DiskError> {
+    let mut blocks = syntax::parse(&files.specs, "disksim_disk")?;
+    let file = Path::new(files.model.name).file_name().unwrap_or_default().to_string_lossy();
+    let is_ours = |block: &Block<'_>| {
+        matches!(block.entry("Model").map(|entry| &entry.value), Some(Value::Text(text))
+            if text.trim_start_matches("source").trim().trim_matches('"') == file)
+    };
+    match blocks.iter().position(is_ours) {
+        Some(ours) => Ok(blocks.swap_remove(ours)),
+        None if blocks.len() == 1 => Ok(blocks.swap_remove(0)),
+        None => {
+            let names = blocks.iter().map(|block| block.name).collect::<Vec<_>>().join(", ");
+            let problem = format!("none of {names} has `Model = source {file}`: expected one that does");
+            Err(files.specs.invalid(blocks[0].at, problem, None))
+        }
     }
 }
 
@@ -125,13 +149,16 @@ fn watermarks(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<[u32; 2
     Ok(marks)
 }
 
+/// More than a disk of ours remembers make no difference to one that is asked one command at a time.
+const MOST_SEGMENTS: u64 = 64;
+
 /// Segments for reads and for writes.
 fn segments(specs: &Fields<'_, '_>) -> Result<(u64, u64), DiskError> {
-    let all = specs.count("Number of buffer segments", 64)?.max(1);
+    let all = specs.count("Number of buffer segments", 10_000)?.clamp(1, MOST_SEGMENTS);
     let caching = specs.is_on("Enable caching in buffer")?;
     let apart = u64::from(specs.is_on("Use separate write segment")?);
     let write = match specs.is_on("Fast write level")? {
-        true => specs.count("Maximum number of write segments", 64)?.max(1),
+        true => specs.count("Maximum number of write segments", 10_000)?.clamp(1, MOST_SEGMENTS),
         false => 0,
     };
     Ok((if caching { (all - apart.min(all - 1)).max(1) } else { 0 }, write))

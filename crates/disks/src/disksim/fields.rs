@@ -51,7 +51,8 @@ impl<'a, 't> Fields<'a, 't> {
         let found = match self.block.entry(key).map(|entry| &entry.value) {
             Some(Value::Text(text)) => format!("`{text}`"),
             Some(Value::List(_)) => "a list".to_owned(),
-            _ => "a block".to_owned(),
+            Some(Value::Block(block)) => format!("`{} {{ … }}`", block.kind),
+            None => "nothing".to_owned(),
         };
         self.file.invalid(at, format!("{found} is not a value for `{key}`: expected {expected}"), None)
     }

@@ -35,6 +35,7 @@ pub(super) const ZONE: &[(&str, Use)] = &[
     ("Last cylinder number", Taken),
     ("Blocks per track", Taken),
     ("Offset of first block", Taken),
+    ("Skew units", Taken),
     ("Empty space at zone front", Taken),
     ("Skew for track switch", Taken),
     ("Skew for cylinder switch", Taken),
@@ -45,9 +46,11 @@ pub(super) const ZONE: &[(&str, Use)] = &[
 
 pub(super) const MECHANICS: &[(&str, Use)] = &[
     ("Access time type", Taken),
+    ("Constant access time", OffOnly),
     ("Seek type", Taken),
     ("Single cylinder seek time", Taken),
     ("Average seek time", Taken),
+    ("Constant seek time", Taken),
     ("Full strobe seek time", Taken),
     ("Full seek curve", Taken),
     ("First ten seek times", Taken),

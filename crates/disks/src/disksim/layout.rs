@@ -5,35 +5,11 @@ use blksched::Span;
 use super::drive::numbers;
 use super::fields::Fields;
 use super::keys;
+use super::sparing::{Sparing, last_cylinder};
 use super::syntax::Value;
-use crate::{DiskError, LayoutSpec, Turn, ZoneSpec};
+use crate::{DiskError, HeadOrder, LayoutSpec, Turn, ZoneSpec};
 
 const MOST_CYLINDERS: u64 = 10_000_000;
-
-/// Where spares lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sparing {
-    /// This many tracks at the end of each zone.
-    TracksOfZone,
-    /// This many sectors at the end of each zone.
-    Zone,
-    /// At the end of each range of cylinders.
-    Cylinders(u64),
-    /// At the end of each track.
-    Track,
-}
-
-impl Sparing {
-    fn name(self) -> &'static str {
-        match self {
-            Sparing::TracksOfZone => "tracks at the end of each zone",
-            Sparing::Zone => "sectors at the end of each zone",
-            Sparing::Cylinders(1) => "sectors at the end of each cylinder",
-            Sparing::Cylinders(_) => "sectors at the end of each range of cylinders",
-            Sparing::Track => "sectors at the end of each track",
-        }
-    }
-}
 
 /// The layout, and how many sectors the drive has for its host.
 pub(super) fn read(
@@ -44,46 +20,29 @@ pub(super) fn read(
 ) -> Result<(LayoutSpec, u64), DiskError> {
     let fields = Fields::of(model.file, model.block("Layout Model")?, keys::LAYOUT, notes)?;
     if fields.block.kind != "dm_layout_g1" {
-        return Err(model.wrong("Layout Model", "`dm_layout_g1 { … }`"));
+        return Err(model.wrong("Layout Model", "`dm_layout_g1 { … }`; the later layouts g2 and g4 are not read"));
     }
-    if fields.count("LBN-to-PBN mapping scheme", 10)? != 0 {
-        return Err(fields.wrong("LBN-to-PBN mapping scheme", "0: track by track, cylinder by cylinder"));
-    }
-    let range = fields.count("Rangesize for sparing", 100_000)?.max(1);
-    let blocks = model.count("Block count", 2_000_000_000_000)?;
-    let stroke = curve.last().map_or(0, |&(distance, _)| distance);
-    let scheme = fields.count("Sparing scheme used", 20)?;
-    let candidates = match scheme {
-        0 | 7 | 9 => vec![Sparing::Zone],
-        1 => vec![Sparing::TracksOfZone],
-        8 => vec![Sparing::Cylinders(range)],
-        // Not described in what we have: the one under which the drive's blocks end where its arm's way does.
+    let order = match fields.count("LBN-to-PBN mapping scheme", 10)? {
+        0 => HeadOrder::Same,
+        1 => HeadOrder::Alternating,
+        2 => HeadOrder::AlternatingByCylinder,
         _ => {
-            vec![Sparing::Cylinders(1), Sparing::Track, Sparing::Zone, Sparing::Cylinders(range), Sparing::TracksOfZone]
+            let expected = "0 (every cylinder from its first head on), 1 or 2 (there and back)";
+            return Err(fields.wrong("LBN-to-PBN mapping scheme", expected));
         }
     };
-    let mut best: Option<(u64, Sparing, LayoutSpec)> = None;
-    for &sparing in &candidates {
-        let Ok(zones) = zones(&fields, heads, sparing, notes) else { continue };
-        let layout = LayoutSpec { heads, zones };
-        if candidates.len() > 1 && layout.sectors() < blocks {
-            continue;
-        }
-        let off = last_cylinder(&layout, blocks).abs_diff(stroke.into());
-        if best.as_ref().is_none_or(|(least, _, _)| off < *least) {
-            best = Some((off, sparing, layout));
-        }
-    }
-    let (_, sparing, layout) = match best {
-        Some(best) => best,
-        None => (0, candidates[0], LayoutSpec { heads, zones: zones(&fields, heads, candidates[0], notes)? }),
+    let range = fields.count("Rangesize for sparing", 100_000)?.max(1);
+    let scheme = fields.count("Sparing scheme used", 10)?;
+    let blocks = model.count("Block count", 2_000_000_000_000)?.max(1);
+    let stroke = curve.last().map_or(0, |&(distance, _)| distance);
+    let believed = Sparing::of(scheme, range);
+    let layout = match zones(&fields, heads, believed, notes).map(|zones| LayoutSpec { heads, order, zones }) {
+        Ok(layout) if layout.sectors() >= blocks => layout,
+        less => match otherwise(&fields, (heads, order), (blocks, stroke, range), notes) {
+            Some(layout) => layout,
+            None => less?,
+        },
     };
-    if candidates.len() > 1 {
-        notes.push(format!(
-            "`Sparing scheme used = {scheme}` is taken for {}: so the blocks fill the stroke",
-            sparing.name()
-        ));
-    }
     notes.sort();
     notes.dedup();
     let held = layout.sectors();
@@ -99,6 +58,27 @@ pub(super) fn read(
     Ok((layout, sectors))
 }
 
+/// The layout under which the drive's blocks end where its arm's way does, if one can hold them.
+fn otherwise(
+    fields: &Fields<'_, '_>,
+    (heads, order): (u32, HeadOrder),
+    (blocks, stroke, range): (u64, u32, u64),
+    notes: &mut Vec<String>,
+) -> Option<LayoutSpec> {
+    let mut best: Option<(u64, Sparing, LayoutSpec)> = None;
+    for sparing in Sparing::others(range) {
+        let Ok(zones) = zones(fields, heads, sparing, notes) else { continue };
+        let layout = LayoutSpec { heads, order, zones };
+        let off = last_cylinder(&layout, blocks).abs_diff(stroke.into());
+        if layout.sectors() >= blocks && best.as_ref().is_none_or(|(least, _, _)| off < *least) {
+            best = Some((off, sparing, layout));
+        }
+    }
+    let (_, sparing, layout) = best?;
+    notes.push(format!("`Sparing scheme used` is taken for {}: so the zones hold the blocks", sparing.name()));
+    Some(layout)
+}
+
 /// How many the drive says it has.
 pub(super) fn cylinders(model: &Fields<'_, '_>) -> Result<u32, DiskError> {
     Ok(model.count("Number of cylinders", MOST_CYLINDERS)? as u32)
@@ -106,20 +86,6 @@ pub(super) fn cylinders(model: &Fields<'_, '_>) -> Result<u32, DiskError> {
 
 /// Cylinders that a drive may keep for itself within the stroke that was measured.
 const TOLERANCE: u64 = 32;
-
-/// The cylinder of the last of this many sectors.
-fn last_cylinder(layout: &LayoutSpec, sectors: u64) -> u64 {
-    let mut left = sectors;
-    for zone in &layout.zones {
-        let here = zone.sectors(layout.heads);
-        if left <= here {
-            let cylinders = u64::from(zone.last_cylinder - zone.first_cylinder);
-            return u64::from(zone.first_cylinder) + cylinders * left / here.max(1);
-        }
-        left -= here;
-    }
-    layout.zones.last().map_or(0, |zone| zone.last_cylinder.into())
-}
 
 fn zones(
     layout: &Fields<'_, '_>,
@@ -131,31 +97,52 @@ fn zones(
     if list.is_empty() || list.len() > 200 {
         return Err(layout.wrong("Zones", "1 to 200 zones"));
     }
-    let in_turns = match layout.block.entry("Skew units").map(|_| layout.text("Skew units")).transpose()? {
-        None | Some("sectors") => false,
-        Some("revolutions") => true,
-        Some(_) => return Err(layout.wrong("Skew units", "`sectors` or `revolutions`")),
-    };
-    let mut zones = Vec::new();
+    let units = skew_units(layout)?.unwrap_or(SkewUnits::Sectors);
+    let mut zones: Vec<ZoneSpec> = Vec::new();
     for (value, at) in list {
         let Value::Block(block) = value else {
             return Err(layout.file.invalid(*at, "expected `dm_layout_g1_zone { … }`".to_owned(), None));
         };
         let fields = Fields::of(layout.file, block, keys::ZONE, notes)?;
-        zones.push(zone(&fields, heads, (sparing, in_turns), notes)?);
+        let zone = zone(&fields, heads, (sparing, units), notes)?;
+        if zones.last().is_some_and(|before| before.last_cylinder >= zone.first_cylinder) {
+            return Err(fields.wrong("First cylinder number", "one behind the zone before it"));
+        }
+        zones.push(zone);
     }
     Ok(zones)
+}
+
+/// What skews are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SkewUnits {
+    Sectors,
+    Revolutions,
+}
+
+/// What a layout or a zone says, if it does; a zone's word goes first.
+fn skew_units(fields: &Fields<'_, '_>) -> Result<Option<SkewUnits>, DiskError> {
+    match fields.block.entry("Skew units").map(|_| fields.text("Skew units")).transpose()? {
+        None => Ok(None),
+        Some("sectors") => Ok(Some(SkewUnits::Sectors)),
+        Some("revolutions") => Ok(Some(SkewUnits::Revolutions)),
+        Some(_) => Err(fields.wrong("Skew units", "`sectors` or `revolutions`")),
+    }
 }
 
 fn zone(
     fields: &Fields<'_, '_>,
     heads: u32,
-    (sparing, in_turns): (Sparing, bool),
+    (sparing, units): (Sparing, SkewUnits),
     notes: &mut Vec<String>,
 ) -> Result<ZoneSpec, DiskError> {
     let per_track = fields.count("Blocks per track", 100_000)?.max(1);
+    let track = match skew_units(fields)?.unwrap_or(units) {
+        SkewUnits::Sectors => per_track as f64,
+        SkewUnits::Revolutions => 1.0,
+    };
     let turn = |key: &str| {
-        let part = fields.number_or_0(key)? / if in_turns { 1.0 } else { per_track as f64 };
+        let part = fields.number_or_0(key)? / track;
         Ok::<_, DiskError>(Turn::from_millionths(((part.fract() * 1e6).round() as u32).min(999_000)))
     };
     let mut zone = ZoneSpec {
@@ -170,21 +157,15 @@ fn zone(
         spare_sectors: fields.count("Number of spares", 1_000_000_000)?,
         slips: Vec::new(),
     };
-    // They count from the zone's first sector, reserved or not.
-    let slips = numbers(fields, "slips")?.into_iter().filter_map(|slip| slip.checked_sub(zone.reserved_sectors));
-    zone.slips = slips.collect();
     if zone.last_cylinder < zone.first_cylinder {
         return Err(fields.wrong("Last cylinder number", "at least the first cylinder's"));
     }
-    let left = zone.raw_sectors(heads).saturating_sub(zone.reserved_sectors).max(1);
-    let cylinder = per_track * u64::from(heads);
-    match sparing {
-        Sparing::Zone => zone.group_sectors = left,
-        Sparing::TracksOfZone => (zone.group_sectors, zone.spare_sectors) = (left, zone.spare_sectors * per_track),
-        Sparing::Cylinders(range) => zone.group_sectors = range * cylinder,
-        Sparing::Track => zone.group_sectors = per_track,
-    }
+    sparing.apply(&mut zone, heads);
+    // They count from the zone's first sector, reserved or not.
+    let slips = numbers(fields, "slips")?.into_iter().filter_map(|slip| slip.checked_sub(zone.reserved_sectors));
+    zone.slips = slips.collect();
     zone.slips.sort_unstable();
+    zone.slips.dedup();
     if !numbers(fields, "defects")?.is_empty() {
         notes.push("remapped defects are read where they would be, not at their spares".to_owned());
     }

@@ -1,11 +1,11 @@
 //! DiskSim's parameter files as a disk of ours: `DRIVE.model`, with `DRIVE.seek` and `DRIVE.diskspecs` beside it.
 //!
-//! `syntax` reads the files, `keys` knows the parameters, `drive`, `layout` and `seek` take what they say,
+//! `syntax` reads the files, `keys` knows the parameters, `drive`, `layout`, `sparing` and `seek` take what they say,
 //! `write` says it in our TOML, which is then read like any other. Nothing is fitted: what the files do not say
 //! is listed in the TOML's head.
 //!
 //! Written from DiskSim's manual and the files themselves. Not modelled, and refused or noted: other layouts than
-//! `dm_layout_g1`, other mapping schemes than 0, remapped defects (read where they would be).
+//! `dm_layout_g1`, remapped defects (read where they would be), disks without rotation (other access time types).
 
 use std::fs;
 use std::path::Path;
@@ -18,6 +18,7 @@ mod fields;
 mod keys;
 mod layout;
 mod seek;
+mod sparing;
 mod syntax;
 mod write;
 

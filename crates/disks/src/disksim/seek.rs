@@ -35,7 +35,8 @@ pub(super) fn read(
     let most = f64::from(cylinders.max(2) - 1);
     let formula: Box<dyn Fn(f64) -> f64> = match kind {
         "constant" => {
-            let time = mechanics.number("Average seek time")?;
+            let said = mechanics.block.entry("Constant seek time").is_some();
+            let time = mechanics.number(if said { "Constant seek time" } else { "Average seek time" })?;
             Box::new(move |_| time)
         }
         "linear" => {

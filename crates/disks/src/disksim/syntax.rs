@@ -58,11 +58,33 @@ impl<'t> Block<'t> {
     }
 }
 
-/// The one block of a file.
-pub(super) fn parse<'t>(file: &File<'t>) -> Result<Block<'t>, DiskError> {
+/// The blocks of this kind in a file; an error if it has none.
+pub(super) fn parse<'t>(file: &File<'t>, kind: &str) -> Result<Vec<Block<'t>>, DiskError> {
     let mut parser = Parser { file: *file, at: 0 };
-    let head = parser.until(&['{'])?;
-    parser.block(head, 0)
+    let mut blocks: Vec<Block<'t>> = Vec::new();
+    while blocks.is_empty() || parser.peek().is_some() {
+        let head = match parser.until(&['{']) {
+            Err(_) if blocks.is_empty() => {
+                let problem = format!(
+                    "no block: expected `{kind} NAME {{ … }}`, as DiskSim 3 and 4 write it; the older `key: value` \
+                     files are not read"
+                );
+                return Err(file.invalid(0, problem, None));
+            }
+            head => head?,
+        };
+        blocks.push(parser.block(head, 0)?);
+    }
+    let first = blocks[0].clone();
+    blocks.retain(|block| block.kind == kind);
+    match blocks.is_empty() {
+        true => Err(file.invalid(
+            first.at,
+            format!("`{}` is not a block of it: expected `{kind} NAME {{ … }}`", first.kind),
+            None,
+        )),
+        false => Ok(blocks),
+    }
 }
 
 /// Blocks within blocks; no file nests deeper than four.

@@ -5,7 +5,10 @@ use core::fmt::{self, Write};
 use blksched::Span;
 
 use super::drive::Drive;
-use crate::{AfterHit, Begins, CommandOverheads, Counts, Delivered, Overwritten, Reach, Turn, Written, ZoneSpec};
+use crate::spec::HEAD_ORDERS;
+use crate::{
+    AfterHit, Begins, CommandOverheads, Counts, Delivered, HeadOrder, Overwritten, Reach, Turn, Written, ZoneSpec,
+};
 
 /// If the files say nothing of the bus: asynchronous transfers on a narrow SCSI bus.
 const ASYNCHRONOUS: u64 = 3_500_000;
@@ -34,6 +37,10 @@ fn head(text: &mut String, file: &str, drive: &Drive) -> fmt::Result {
 
 fn body(text: &mut String, drive: &Drive) -> fmt::Result {
     writeln!(text, "\n[geometry]\nheads = {}", drive.layout.heads)?;
+    let order = drive.layout.order;
+    if let Some((word, _)) = HEAD_ORDERS.iter().find(|known| known.1 == order && order != HeadOrder::Same) {
+        writeln!(text, "head_order = \"{word}\"")?;
+    }
     seek(text, drive)?;
     overheads(text, drive)?;
     writeln!(text, "\n[interface]")?;

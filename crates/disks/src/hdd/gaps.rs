@@ -19,6 +19,8 @@ pub(super) struct Gaps {
     usable: Divisor,
     /// Ascending, counted from the first that is not reserved, spares left out.
     slips: Vec<u64>,
+    /// For each slip, how many sectors for the host lie before it.
+    before: Vec<u64>,
 }
 
 impl Gaps {
@@ -29,18 +31,16 @@ impl Gaps {
             reserved: zone.reserved_sectors,
             group: Divisor::new(zone.group_sectors),
             usable: Divisor::new(zone.group_sectors - zone.spare_sectors),
+            before: before(&zone.slips),
             slips: zone.slips.clone(),
         })
     }
 
     /// Which of the zone's sectors its `nth` sector for the host is.
     pub(super) fn place(&self, nth: u64) -> u64 {
-        let mut slipped = 0;
         // A slip at or before a sector moves it on, perhaps onto the next slip.
-        while self.slips.get(slipped).is_some_and(|&slip| slip <= nth + slipped as u64) {
-            slipped += 1;
-        }
-        let (group, within) = self.usable.div_rem(nth + slipped as u64);
+        let slipped = self.before.partition_point(|&before| before <= nth) as u64;
+        let (group, within) = self.usable.div_rem(nth + slipped);
         self.reserved + group * self.group.get() + within
     }
 
@@ -52,6 +52,11 @@ impl Gaps {
     }
 }
 
+/// How many sectors that are no slips lie before each slip.
+fn before(slips: &[u64]) -> Vec<u64> {
+    (0..).zip(slips).map(|(nth, slip)| slip - nth).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,7 +64,7 @@ mod tests {
     #[test]
     fn the_inverse_finds_every_sector_again() {
         let (group, usable) = (Divisor::new(20), Divisor::new(17));
-        let gaps = Gaps { reserved: 5, group, usable, slips: vec![0, 3, 4, 30] };
+        let gaps = Gaps { reserved: 5, group, usable, slips: vec![0, 3, 4, 30], before: before(&[0, 3, 4, 30]) };
         let places: Vec<u64> = (0..40).map(|nth| gaps.place(nth)).collect();
         assert_eq!(places[..4], [6, 7, 10, 11], "reserved 0 to 4, slips at 5, 8 and 9");
         assert!(places.windows(2).all(|pair| pair[0] < pair[1]));

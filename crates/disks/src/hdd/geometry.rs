@@ -11,7 +11,7 @@
 //! **Costs when wrong**: without skew, a sequential read loses a revolution per track.
 
 use super::divisor::Divisor;
-use super::zones::{Zone, lay_out};
+use super::zones::{Backwards, Zone, lay_out};
 use crate::HddSpec;
 
 /// Buckets of the table that finds a sector's zone.
@@ -101,7 +101,7 @@ impl Spiral {
         let unrolled = spot.track_at + self.along(&spot, spot.sector + 1);
         let track = self.track(&spot);
         let zone = &self.zones[spot.zone];
-        if zone.gaps.is_some() {
+        if zone.gaps.is_some() || zone.backwards != Backwards::None {
             let next = (sector + 1).min(self.sectors - 1);
             return Behind { next_track: self.track(&self.spot(next)), unrolled };
         }
@@ -163,7 +163,7 @@ impl Spiral {
         let place = here.gaps.as_ref().map_or(nth, |gaps| gaps.place(nth));
         let (track, sector) = here.per_track.div_rem(place);
         let (cylinder, head) = self.heads.div_rem(track);
-        let track_at = here.begin + track * here.track_ns + cylinder * here.extra_ns;
+        let track_at = (here.begin + track * here.track_ns).wrapping_add(cylinder.wrapping_mul(here.extra_ns));
         Spot { zone, cylinder, head, sector, track_at }
     }
 
@@ -173,7 +173,9 @@ impl Spiral {
     }
 
     fn track(&self, spot: &Spot) -> Track {
-        Track { cylinder: self.zones[spot.zone].first_cylinder + spot.cylinder as i32, head: spot.head as i32 }
+        let zone = &self.zones[spot.zone];
+        let head = if zone.backwards.has(spot.cylinder) { self.heads.get() - 1 - spot.head } else { spot.head };
+        Track { cylinder: zone.first_cylinder + spot.cylinder as i32, head: head as i32 }
     }
 }
 
@@ -181,6 +183,7 @@ impl Spiral {
 mod tests {
     use super::*;
     use crate::hdd::tests_support::hdd_spec;
+    use crate::{HeadOrder, LayoutSpec, Turn, ZoneSpec};
 
     fn spiral() -> Spiral {
         Spiral::new(&hdd_spec("ide-2002"))
@@ -211,6 +214,64 @@ mod tests {
             assert_eq!(spiral.sector_at(spiral.behind(sector).unrolled), sector + 1);
             assert_eq!(spiral.sector_at(spiral.behind(sector).unrolled - 1), sector);
         }
+    }
+
+    /// Two zones of ten cylinders, three heads, with the cylinder's skew less than the track's.
+    fn zoned(order: HeadOrder) -> HddSpec {
+        let mut spec = hdd_spec("ide-2002");
+        let turn = Turn::from_millionths;
+        let zone = |first_cylinder, per_track: u32| ZoneSpec {
+            first_cylinder,
+            last_cylinder: first_cylinder + 9,
+            per_track,
+            track_skew: turn(200_000),
+            cylinder_skew: turn(150_000),
+            offset: turn(0),
+            reserved_sectors: 0,
+            group_sectors: u64::from(per_track) * 30,
+            spare_sectors: 0,
+            slips: Vec::new(),
+        };
+        spec.geometry.heads = 3;
+        spec.layout = Some(LayoutSpec { heads: 3, order, zones: vec![zone(0, 50), zone(11, 40)] });
+        spec.capacity_sectors = 30 * 90;
+        spec
+    }
+
+    #[test]
+    fn heads_that_go_there_and_back_change_with_no_step_to_the_next_cylinder() {
+        for (order, zone, first_heads) in [
+            (HeadOrder::Same, 0, [0, 0]),
+            (HeadOrder::Alternating, 0, [0, 2]),
+            (HeadOrder::Alternating, 1, [0, 2]),
+            (HeadOrder::AlternatingByCylinder, 0, [0, 2]),
+            // It begins at cylinder 11.
+            (HeadOrder::AlternatingByCylinder, 1, [2, 0]),
+        ] {
+            let spiral = Spiral::new(&zoned(order));
+            let (first, cylinder) = [(0, 150), (1500, 120)][zone];
+            let heads = [0, 1].map(|nth| spiral.place(first + nth * cylinder).track.head);
+            assert_eq!(heads, first_heads, "{order:?}");
+            for nth in 1..9 {
+                let last = first + nth * cylinder - 1;
+                let (here, next) = (spiral.place(last).track, spiral.behind(last).next_track);
+                assert_eq!(next, spiral.place(last + 1).track);
+                assert_eq!(next.cylinder, here.cylinder + 1);
+                assert_eq!(next.head == here.head, order != HeadOrder::Same);
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_may_be_skewed_less_than_a_switch() {
+        let spec = zoned(HeadOrder::Same);
+        let spiral = Spiral::new(&spec);
+        for sector in 0..spec.capacity_sectors {
+            assert_eq!(spiral.sector_at(spiral.place(sector).unrolled), sector);
+        }
+        let gap = |last: u64| spiral.place(last + 1).unrolled - spiral.behind(last).unrolled;
+        let parts = |gap: u64| (gap as f64 / spec.revolution().as_ns() as f64 * 1000.0).round();
+        assert_eq!([parts(gap(49)), parts(gap(149)), parts(gap(150 + 149))], [200.0, 150.0, 150.0]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use blksched::Span;
 
 use super::divisor::Divisor;
 use super::gaps::Gaps;
-use crate::{HddSpec, LayoutSpec};
+use crate::{HddSpec, HeadOrder, LayoutSpec};
 
 /// Bytes in a sector.
 const SECTOR_BYTES: f64 = 512.0;
@@ -36,12 +36,43 @@ pub(super) struct Zone {
     pub(super) begin: u64,
     /// A revolution and a head switch \[ns\].
     pub(super) track_ns: u64,
-    /// What a step to the next cylinder costs beyond a head switch \[ns\].
+    /// What a step to the next cylinder costs beyond a head switch \[ns\]; may be negative, modulo 2^64.
     pub(super) extra_ns: u64,
     /// All tracks of a cylinder \[ns\].
     pub(super) cylinder_ns: Divisor,
     /// Sectors that hold nothing for the host, if there are any.
     pub(super) gaps: Option<Gaps>,
+    /// Which of its cylinders go from the last head to the first.
+    pub(super) backwards: Backwards,
+}
+
+/// Cylinders whose tracks go from the last head to the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backwards {
+    None,
+    /// The odd ones, counted from the zone's first.
+    Odd,
+    /// The even ones.
+    Even,
+}
+
+impl Backwards {
+    fn of(order: HeadOrder, first_cylinder: u32) -> Backwards {
+        match order {
+            HeadOrder::Same => Backwards::None,
+            HeadOrder::AlternatingByCylinder if !first_cylinder.is_multiple_of(2) => Backwards::Even,
+            HeadOrder::Alternating | HeadOrder::AlternatingByCylinder => Backwards::Odd,
+        }
+    }
+
+    /// Is this one of them, counted from the zone's first?
+    pub(super) fn has(self, cylinder: u64) -> bool {
+        match self {
+            Backwards::None => false,
+            Backwards::Odd => !cylinder.is_multiple_of(2),
+            Backwards::Even => cylinder.is_multiple_of(2),
+        }
+    }
 }
 
 /// The disk's zones, outermost first; together they hold at least the configured capacity.
@@ -79,6 +110,7 @@ fn in_a_line(spec: &HddSpec) -> Vec<Zone> {
             extra_ns,
             cylinder_ns: Divisor::new(cylinder_ns),
             gaps: None,
+            backwards: Backwards::None,
         });
         first += cylinders * heads * sectors;
     }
@@ -94,8 +126,8 @@ fn measured(layout: &LayoutSpec, revolution: Span) -> Vec<Zone> {
         let sectors = u64::from(zone.per_track);
         let [track_skew, cylinder_skew, offset] =
             [zone.track_skew, zone.cylinder_skew, zone.offset].map(|turn| turn.of(revolution).as_ns());
-        let (track_ns, extra_ns) = (revolution_ns + track_skew, cylinder_skew.saturating_sub(track_skew));
-        let cylinder_ns = heads * track_ns + extra_ns;
+        let (track_ns, extra_ns) = (revolution_ns + track_skew, cylinder_skew.wrapping_sub(track_skew));
+        let cylinder_ns = (heads * track_ns).wrapping_add(extra_ns);
         let cylinders = u64::from(zone.last_cylinder - zone.first_cylinder + 1);
         // The spiral goes on where the zone's first sector comes round next.
         let begin = end + (offset + revolution_ns - end % revolution_ns) % revolution_ns;
@@ -110,12 +142,13 @@ fn measured(layout: &LayoutSpec, revolution: Span) -> Vec<Zone> {
             extra_ns,
             cylinder_ns: Divisor::new(cylinder_ns),
             gaps: Gaps::of(zone, layout.heads),
+            backwards: Backwards::of(layout.order, zone.first_cylinder),
         });
         let (held, gaps) = (zone.sectors(layout.heads), zones.last().and_then(|zone: &Zone| zone.gaps.as_ref()));
         first += held;
         // The head leaves the zone behind its last sector for the host, not behind its spares.
         let last_track = gaps.map_or(held - 1, |gaps| gaps.place(held - 1)) / sectors;
-        end = begin + (last_track + 1) * track_ns + (last_track / heads + 1) * extra_ns;
+        end = (begin + (last_track + 1) * track_ns).wrapping_add((last_track / heads + 1).wrapping_mul(extra_ns));
     }
     zones
 }

@@ -6,7 +6,7 @@ use blksched::{Op, Span};
 
 use super::ProbeError;
 use super::session::{Random, Session, Step, Timed};
-use super::target::{Modelled, ProbeAccess};
+use super::target::{Modelled, ProbeAccess, ProbeClock};
 use super::value::demerit;
 use crate::DiskSpec;
 
@@ -85,11 +85,29 @@ pub(super) fn measure(session: &mut Session<'_>) -> Result<Measurements, ProbeEr
     session.stage("what is held back")?;
     session.rest(Span::from_secs(3));
     let mut measured = Vec::new();
+    let clock = session.facts().clock;
     for Load { name, depth, steps } in loads(session) {
-        session.rest(Span::from_ms(100));
-        measured.push((name, latencies(&session.closed_loop(depth, steps)?)));
+        let (begun, mut took) = (session.elapsed(), run(session, depth, &steps)?);
+        let lasted = session.elapsed() - begun;
+        // Twice, if there is time for it: the run counts in which the host was less late.
+        if clock == ProbeClock::Wall && session.elapsed() + lasted * 5 < session.limit() {
+            let again = run(session, depth, &steps)?;
+            if squares(&again) < squares(&took) {
+                took = again;
+            }
+        }
+        measured.push((name, took));
     }
     Ok(measured)
+}
+
+fn run(session: &mut Session<'_>, depth: u32, steps: &[Step]) -> Result<Vec<f64>, ProbeError> {
+    session.rest(Span::from_ms(100));
+    Ok(latencies(&session.closed_loop(depth, steps.iter().copied())?))
+}
+
+fn squares(times: &[f64]) -> f64 {
+    times.iter().map(|time| time * time).sum()
 }
 
 /// The same on the model, from several angles.

@@ -22,7 +22,7 @@ mod value;
 
 pub use held_back::HeldBack;
 pub use session::{Progress, Session};
-pub use target::{Ended, Modelled, ProbeAccess, Target, TargetFacts};
+pub use target::{Ended, Modelled, ProbeAccess, ProbeClock, Target, TargetFacts};
 pub use traced::{Fit, Traced, fit_trace};
 pub use value::{Measured, demerit};
 

@@ -44,6 +44,17 @@ pub struct TargetFacts {
     pub max_sectors: u32,
     /// May it be written, all of it, and its data lost?
     pub access: ProbeAccess,
+    /// When its ends are heard of.
+    pub clock: ProbeClock,
+}
+
+/// When an end is heard of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeClock {
+    /// When it is.
+    Virtual,
+    /// Later, as the host has time.
+    Wall,
 }
 
 /// What a measurement may do.
@@ -94,6 +105,7 @@ impl Target for Modelled {
             depth: facts.depth,
             max_sectors: facts.max_sectors,
             access: self.access,
+            clock: ProbeClock::Virtual,
         }
     }
 

@@ -12,8 +12,22 @@ use super::units::{Rate, Turn};
 pub struct LayoutSpec {
     /// Surfaces in use.
     pub heads: u32,
+    /// In which order the tracks of a cylinder follow each other.
+    pub order: HeadOrder,
     /// The zones; cylinders between two of them hold nothing.
     pub zones: Vec<ZoneSpec>,
+}
+
+/// In which order the tracks of a cylinder follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadOrder {
+    /// From the first head to the last, in every cylinder.
+    Same,
+    /// There and back: a zone's first cylinder from the first head to the last, its next back, so that a step to the
+    /// next cylinder changes no head.
+    Alternating,
+    /// There and back, by the number of the cylinder.
+    AlternatingByCylinder,
 }
 
 /// Cylinders with the same number of sectors per track.
@@ -88,6 +102,13 @@ const ZONE: &[&str] = &[
     "slips",
 ];
 
+/// As a file says them.
+pub(crate) const HEAD_ORDERS: [(&str, HeadOrder); 3] = [
+    ("same", HeadOrder::Same),
+    ("alternating", HeadOrder::Alternating),
+    ("alternating_by_cylinder", HeadOrder::AlternatingByCylinder),
+];
+
 /// `[[zone]]`, if there is any.
 pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, DiskError> {
     let sections = top.sections("zone", ZONE)?;
@@ -98,7 +119,9 @@ pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, DiskError> {
         let problem = "[zones] and [[zone]] exclude each other: expected the one or the other".to_owned();
         return Err(top.invalid(sections[0].at(), problem));
     }
-    let heads = top.needs("geometry", &["heads"])?.count("heads", 1..=64)?;
+    let geometry = top.needs("geometry", &["heads", "head_order"])?;
+    let heads = geometry.count("heads", 1..=64)?;
+    let order = if geometry.has("head_order") { geometry.word("head_order", &HEAD_ORDERS)? } else { HeadOrder::Same };
     let mut zones: Vec<ZoneSpec> = Vec::new();
     for section in &sections {
         let zone = zone(section, heads)?;
@@ -108,7 +131,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, DiskError> {
         }
         zones.push(zone);
     }
-    Ok(Some(LayoutSpec { heads, zones }))
+    Ok(Some(LayoutSpec { heads, order, zones }))
 }
 
 fn zone(section: &Section<'_>, heads: u32) -> Result<ZoneSpec, DiskError> {

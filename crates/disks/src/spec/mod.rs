@@ -48,7 +48,8 @@ pub use hdd::{
     SeekSpec, WriteCacheSpec, ZonesSpec,
 };
 pub use iocost::{IocostModel, SixFigures, iocost_models};
-pub use layout::{LayoutSpec, ZoneSpec};
+pub(crate) use layout::HEAD_ORDERS;
+pub use layout::{HeadOrder, LayoutSpec, ZoneSpec};
 pub use look_ahead_rules::{AfterHit, Begins, Counts, Delivered, LookAheadRules, Overwritten, Reach, Written};
 pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
 pub use overhead::{CaseOverheads, CommandOverheads, Watermarks};

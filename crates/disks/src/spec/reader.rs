@@ -212,7 +212,7 @@ impl<'t> Section<'t> {
         };
         let list = self.value(key, "a list of sectors' numbers, ascending", |value| {
             let list: Option<Vec<u64>> = value.as_array()?.iter().map(|item| number(item.get_ref())).collect();
-            list.filter(|list| list.is_sorted())
+            list.filter(|list| list.is_sorted_by(|one, next| one < next))
         })?;
         Ok(list.value)
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use blksched::{Instant, Op, Span};
-use blksched_disks::probe::{Ended, ProbeAccess, Target, TargetFacts};
+use blksched_disks::probe::{Ended, ProbeAccess, ProbeClock, Target, TargetFacts};
 
 use crate::failure::Failure;
 
@@ -72,18 +72,30 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         return Err(Failure::Input(format!("{path}: expected a block device or a file")));
     }
     let destroy = access == ProbeAccess::Destroy;
-    // A device that is mounted is refused: O_EXCL fails there.
+    if is_device {
+        in_use(path, kind.rdev(), access)?;
+    }
+    // Whatever else has it for itself (swap, an array, a volume group) is noticed by the kernel.
     let exclusive = if is_device && destroy { libc::O_EXCL } else { 0 };
     let flags = libc::O_DIRECT | exclusive;
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(destroy)
-        .custom_flags(flags)
-        .open(path)
-        .map_err(|error| outside("cannot be opened past the page cache (O_DIRECT)", error))?;
+    let mut file = OpenOptions::new().read(true).write(destroy).custom_flags(flags).open(path).map_err(|error| {
+        match error.raw_os_error() {
+            Some(libc::EBUSY) => {
+                Failure::Input(format!("{path}: is in use (mounted, swap, part of an array): refused"))
+            }
+            _ => outside("cannot be opened past the page cache (O_DIRECT)", error),
+        }
+    })?;
     let bytes = file.seek(SeekFrom::End(0)).map_err(|error| outside("no size", error))?;
     if bytes < 64 << 20 {
         return Err(Failure::Input(format!("{path}: {bytes} bytes; expected 64 MiB or more")));
+    }
+    if !is_device && kind.blocks() * 512 < bytes / 10 * 9 && !destroy {
+        return Err(Failure::Input(format!(
+            "{path}: {} of its {bytes} bytes are on a disk, the rest are holes, which no disk reads: expected a file \
+             that was written, as by `dd if=/dev/zero`",
+            kind.blocks() * 512
+        )));
     }
     let queue = if is_device { device_queue(kind.rdev()) } else { Queue::of_a_file() };
     let facts = TargetFacts {
@@ -93,6 +105,7 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         depth: queue.depth,
         max_sectors: queue.max_sectors,
         access,
+        clock: ProbeClock::Wall,
     };
     let (report, done) = channel();
     Ok(RealPath {
@@ -106,6 +119,30 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         report,
         buffer: Aligned::new(),
     })
+}
+
+/// A mounted device is refused if it is to be destroyed; else it is said that others read and write it meanwhile.
+fn in_use(path: &str, rdev: u64, access: ProbeAccess) -> Result<(), Failure> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let folder = format!("/sys/dev/block/{}:{}", libc::major(rdev), libc::minor(rdev));
+    // Itself, and its partitions: folders of its folder with a number of their own.
+    let parts = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let parts = parts.filter_map(|part| std::fs::read_to_string(part.path().join("dev")).ok());
+    let own = format!("{}:{}", libc::major(rdev), libc::minor(rdev));
+    let numbers: Vec<String> = parts.map(|number| number.trim().to_owned()).chain([own]).collect();
+    let mounted = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(2);
+        let number = words.next()?;
+        numbers.iter().any(|known| known == number).then(|| words.nth(1).unwrap_or_default().to_owned())
+    });
+    match (mounted, access) {
+        (Some(at), ProbeAccess::Destroy) => Err(Failure::Input(format!("{path}: is mounted at {at}: refused"))),
+        (Some(at), ProbeAccess::ReadOnly) => {
+            anstream::eprintln!("{path}: is mounted at {at}: what others do there is measured too");
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    }
 }
 
 /// What sysfs says of a device.

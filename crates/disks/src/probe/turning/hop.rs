@@ -3,13 +3,18 @@
 //! **Rule**: a read that begins a time `d` of turning behind the last one's end is reached in this revolution if
 //! getting there takes at most `d`, else in the next. Short moves are aimed: angles around a place are known, so `d` is
 //! chosen, and the step between made and missed is the time. Two steps show cylinders between the tracks. Long moves
-//! are read at random angles: their times fill one revolution from the shortest, which is the answer.
+//! are read at random angles: their times fill one revolution from the shortest, which is the answer. A host hears of
+//! an end late and asks later still, so `d` counts from the moment of asking, and where the platters are then follows
+//! from the ends of the last few reads.
 
 use super::super::ProbeError;
 use super::super::session::Session;
-use super::super::value::{Measured, fraction};
-use super::spot::Spot;
+use super::super::value::{Measured, fraction, median};
+use super::spot::{Spot, usual};
 use super::zones::Rates;
+
+/// So many mistakes fewer are no chance.
+const BEYOND_CHANCE: usize = 12;
 
 /// One aimed hop.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +42,10 @@ pub(super) fn neighbours(session: &mut Session<'_>, spot: &Spot) -> Result<Neigh
     let mut track = 2;
     let (few, many) = (session.scaled(300), session.scaled(500));
     let wide = aimed(session, spot, &mut track, few, 0.0..0.6 * spot.period)?;
-    let (low, high) = edges(&wide);
-    let margin = 0.02 * spot.period;
-    let range = (low - margin).max(0.0)..high + margin;
+    // What lies far from the one threshold is a late answer, not another threshold.
+    let ((low, high), middle) = (edges(&wide), threshold(&wide).value);
+    let (margin, far) = (0.02 * spot.period, 0.08 * spot.period);
+    let range = (low - margin).max(middle - far).max(0.0)..(high + margin).min(middle + far);
     let mut hops = aimed(session, spot, &mut track, many, range)?;
     hops.extend(wide);
     let heads = spot.heads.map(|heads| (heads, None)).or_else(|| pattern(&hops));
@@ -65,26 +71,61 @@ fn aimed(
     let block = session.block();
     let length = f64::from(block) / spot.per_track;
     let (mut from, mut part) = (*track, session.unit() * 0.9);
-    let mut last = session.read(spot.sector(from, part), block)?;
+    let last = session.read(spot.sector(from, part), block)?;
+    let mut platters = Platters { period: spot.period, zeros: Vec::new(), lags: Vec::new() };
+    platters.ended(last.ended.as_ns() as f64, spot.angle(from, part) + length);
     let mut hops = Vec::new();
     // A shuffled comb of times: no two near each other in a row.
     for nth in 0..count {
         let share = fraction(nth as f64 * 0.618_033_988_749_895);
-        let want = due.start + (due.end - due.start) * share;
+        let want = due.start + (due.end - due.start) * share + platters.lag();
         let (to, ended) = (from + 1, spot.angle(from, part) + length);
         let wanted = fraction(ended + want / spot.period - spot.angle(to, 0.0)).min(1.0 - 2.0 * length);
         let sector = session.aligned(spot.sector(to, wanted), block);
         let begin = spot.sector(to, 0.0);
         let there = (sector.max(begin) - begin) as f64 / spot.per_track;
-        let turns = fraction(spot.angle(to, there) - ended);
         let read = session.read(sector, block)?;
-        let took = read.ended.since(last.ended).as_ns() as f64 - length * spot.period;
-        let made = took < (turns + 0.5) * spot.period;
-        hops.push(Hop { due: turns * spot.period, made, boundary: to });
-        (from, part, last) = (to, there, read);
+        let asked = platters.asked(read.begun.as_ns() as f64, ended);
+        let due = fraction(spot.angle(to, there) - asked) * spot.period;
+        let took = read.latency() - length * spot.period;
+        hops.push(Hop { due, made: took < due + 0.5 * spot.period, boundary: to });
+        platters.ended(read.ended.as_ns() as f64, spot.angle(to, there) + length);
+        (from, part) = (to, there);
     }
     *track = from + 2;
     Ok(hops)
+}
+
+/// Where the platters are, as the last few reads say whose places are known.
+struct Platters {
+    period: f64,
+    /// The angle at which the clock stood at 0, by each read \[revolutions\].
+    zeros: Vec<f64>,
+    /// From the end of a read to the next request, by each \[ns\].
+    lags: Vec<f64>,
+}
+
+impl Platters {
+    /// This many reads count.
+    const RECENT: usize = 9;
+
+    /// A read of what ends at `angle` was heard of at `time` \[ns\].
+    fn ended(&mut self, time: f64, angle: f64) {
+        self.zeros.push(fraction(angle - time / self.period));
+    }
+
+    /// The angle at `time` \[ns\], when somebody asks; the read before ended at `ended`.
+    fn asked(&mut self, time: f64, ended: f64) -> f64 {
+        let recent = &self.zeros[self.zeros.len().saturating_sub(Platters::RECENT)..];
+        let angle = fraction(time / self.period + usual(recent));
+        self.lags.push((fraction(angle - ended + 0.25) - 0.25) * self.period);
+        angle
+    }
+
+    /// How long after an end somebody asks again \[ns\].
+    fn lag(&self) -> f64 {
+        median(&mut self.lags[self.lags.len().saturating_sub(Platters::RECENT)..].to_vec())
+    }
 }
 
 /// The shortest time that was made and the longest that was not, outliers of one in fifty left out.
@@ -102,34 +143,43 @@ fn edges(hops: &[Hop]) -> (f64, f64) {
 fn threshold(hops: &[Hop]) -> Measured {
     let mut hops = hops.to_vec();
     hops.sort_by(|a, b| a.due.total_cmp(&b.due));
-    let made_below = |at: usize| hops[..at].iter().filter(|hop| hop.made).count();
-    let missed = hops.iter().filter(|hop| !hop.made).count();
-    let mistakes = |at: usize| made_below(at) + missed - (at - made_below(at));
-    let Some(best) = (0..=hops.len()).min_by_key(|at| mistakes(*at)) else { return Measured::new(0.0, 0.0) };
+    let (_, best) = fewest_mistakes(&hops);
     let due = |at: usize| hops.get(at).map_or(0.0, |hop| hop.due);
     let (low, high) = (due(best.saturating_sub(1)), due(best.min(hops.len().saturating_sub(1))));
     Measured::new(low.midpoint(high), (high - low) / 2.0)
 }
 
-/// Every how many boundaries, and from which on, hops differ from the others at the same times.
-fn pattern(hops: &[Hop]) -> Option<(u32, Option<u64>)> {
-    let (low, high) = edges(hops);
-    let between: Vec<&Hop> = hops.iter().filter(|hop| hop.due > low && hop.due < high).collect();
-    if high - low < 60_000.0 || between.len() < 30 {
-        return None;
+/// Of hops by time: how many are on the wrong side of the best threshold, and behind how many it lies.
+fn fewest_mistakes(hops: &[Hop]) -> (usize, usize) {
+    let mut mistakes = hops.iter().filter(|hop| !hop.made).count();
+    let mut best = (mistakes, 0);
+    for (nth, hop) in hops.iter().enumerate() {
+        if hop.made {
+            mistakes += 1
+        } else {
+            mistakes -= 1
+        }
+        best = best.min((mistakes, nth + 1));
     }
-    let made = between.iter().filter(|hop| hop.made).count();
-    let rare_is_made = 2 * made < between.len();
+    best
+}
+
+/// Every how many boundaries, and from which on, hops have a threshold of their own: so that fewer of them are on the
+/// wrong side of their threshold than of one for all, by more than chance makes of three hundred guesses.
+fn pattern(hops: &[Hop]) -> Option<(u32, Option<u64>)> {
+    let mut hops = hops.to_vec();
+    hops.sort_by(|a, b| a.due.total_cmp(&b.due));
+    let (alone, _) = fewest_mistakes(&hops);
     let mut best = (usize::MAX, 0, 0);
     for heads in 2..=24u64 {
         for phase in 0..heads {
-            let odd = |hop: &&&Hop| (hop.boundary + phase).is_multiple_of(heads) != (hop.made == rare_is_made);
-            let mistakes = between.iter().filter(odd).count();
-            best = best.min((mistakes, heads, phase));
+            let (odd, others): (Vec<Hop>, Vec<Hop>) =
+                hops.iter().partition(|hop| (hop.boundary + phase).is_multiple_of(heads));
+            best = best.min((fewest_mistakes(&odd).0 + fewest_mistakes(&others).0, heads, phase));
         }
     }
     let (mistakes, heads, phase) = best;
-    (20 * mistakes <= between.len()).then_some((heads as u32, Some(phase)))
+    (3 * mistakes <= 2 * alone && alone - mistakes >= BEYOND_CHANCE).then_some((heads as u32, Some(phase)))
 }
 
 /// How long it takes over a part of the stroke, with a command's overhead \[ns\].
@@ -145,19 +195,16 @@ pub(super) fn long(
     let from = 0.5 * (1.0 - part);
     let jitter = from.min(0.004);
     let mut times = Vec::new();
-    let mut last = None;
     for nth in 0..count {
         let base = from + jitter * (2.0 * session.unit() - 1.0);
-        // The jitter of both ends would blur the distance: pairs share theirs.
-        for end in [base, base + part] {
-            let sector = rates.sector_at(end);
-            let read = session.read(sector, block)?;
-            let transfer = f64::from(block) * 512e9 / rates.rate_at(sector);
-            if let Some(last) = last.filter(|_| end > base) {
-                times.push(read.ended.since(last).as_ns() as f64 - transfer);
-            }
-            last = Some(read.ended);
-        }
+        // The jitter of both ends would blur the distance: pairs share theirs. Within a track the place is drawn, or
+        // the angle between the ends would be the same each time.
+        session.read(rates.sector_at(base), block)?;
+        let there = rates.sector_at(base + part);
+        let track = (rates.rate_at(there) * period / 512e9) as u64;
+        let sector = there - session.below(track.max(1)).min(there);
+        let read = session.read(sector, block)?;
+        times.push(read.latency() - f64::from(block) * 512e9 / rates.rate_at(sector));
         if nth % 16 == 15 {
             session.stage("seek curve")?;
         }

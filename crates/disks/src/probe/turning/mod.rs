@@ -6,6 +6,7 @@ use super::session::Session;
 use super::target::ProbeAccess;
 use super::value::Measured;
 
+mod boundary;
 mod buffer;
 mod hop;
 mod layout;

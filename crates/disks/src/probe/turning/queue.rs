@@ -62,6 +62,8 @@ pub(super) fn waits(session: &mut Session<'_>, depth: u32, count: usize, stream:
     let far: Vec<Step> = (0..count)
         .map(|_| Step { op: Op::Read, start: sectors / 2 + session.below(sectors / 3), sectors: 8 })
         .collect();
+    // A host keeps three reads of a stream in their order, thirty it does not.
+    let depth = if stream { depth.min(4) } else { depth };
     let (width, mut at) = (sectors / 2000 / 8, near);
     let mut random = super::super::session::Random::new(7);
     let mut others = core::iter::from_fn(|| {

@@ -2,13 +2,13 @@
 //!
 //! **Rule**: the moment at which a read ends is its last sector's angle. A stretch of some tracks is read backwards, so
 //! that the look-ahead never has what comes next; from one place to the next the angle moves by their distance over the
-//! sectors per track, and by a skew more where a track begins. Where one track begins is found by halving, each time a
-//! track further back, since all tracks of a zone are alike. A host is late now and then, so the stretch is read
-//! several times and the median of each step counts; so does the median of several looks when a half is chosen.
+//! sectors per track, and by a skew more where a track begins. A host is late now and then, so the stretch is read
+//! several times and the median of each step counts. Then [`boundary`](super::boundary) looks closer.
 
 use super::super::ProbeError;
 use super::super::session::Session;
 use super::super::value::{Measured, fraction, median};
+use super::boundary::{Tracks, tracks};
 
 /// How sectors lie around one place.
 #[derive(Clone, Debug)]
@@ -34,8 +34,6 @@ const SAME: f64 = 0.006;
 const STEPS: f64 = 9.3;
 /// How often the stretch is read.
 const ROUNDS: usize = 5;
-/// How often it is looked in which half a track begins.
-const LOOKS: usize = 3;
 /// Below this a read came out of the buffer, and says nothing of an angle \[ns\].
 const HIT_NS: f64 = 700_000.0;
 
@@ -61,20 +59,21 @@ pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) 
         return Err(ProbeError::Unclear("angles of neighbouring sectors do not differ".to_owned()));
     }
     let per_track = step as f64 / base;
-    let rounded = per_track.round();
-    let per_track = if (per_track - rounded).abs() < 0.1 { rounded } else { per_track };
     moved.iter_mut().for_each(|by| *by = fraction(*by - base + 0.5) - 0.5);
-    let crossings: Vec<(usize, f64)> = moved.into_iter().enumerate().filter(|(_, by)| by.abs() > SAME).collect();
+    // No skew is half a revolution: what seems to go back was heard of late.
+    let crossings: Vec<(usize, f64)> = moved.into_iter().enumerate().filter(|(_, by)| *by > SAME).collect();
     let (track_skew, cylinder_skew, heads, phase) = skews(&crossings);
-    let spot = Spot { period, per_track, track_skew, cylinder_skew, heads, origin: 0, cylinder_phase: phase };
-    let lowest = top - 219 * step;
     let &(last, _) = crossings.last().ok_or_else(|| ProbeError::Unclear("no track begins here".to_owned()))?;
-    let (low, high) = (top - (last as u64 + 1) * step, top - last as u64 * step);
-    spot.with_origin(session, low, high, lowest)
+    // The whole step and one on either side: a step's reads end behind it.
+    let (low, high) = (top - (last as u64 + 2) * step, top - (last as u64).saturating_sub(1) * step);
+    let zone = (period, per_track, track_skew.value.min(cylinder_skew.value).max(SAME));
+    let Tracks { per_track, origin, below, .. } = tracks(session, zone, (low, high), (top - 219 * step, top / 4))?;
+    let cylinder_phase = phase + below;
+    Ok(Spot { period, per_track, track_skew, cylinder_skew, heads, origin, cylinder_phase })
 }
 
 /// The angle at which `sector` ends \[revolutions\].
-fn angle(session: &mut Session<'_>, period: f64, sector: u64) -> Result<f64, ProbeError> {
+pub(super) fn angle(session: &mut Session<'_>, period: f64, sector: u64) -> Result<f64, ProbeError> {
     let block = session.block();
     let read = session.read(sector, block)?;
     Ok(fraction(read.ended.as_ns() as f64 / period))
@@ -88,7 +87,7 @@ fn angle_again(session: &mut Session<'_>, period: f64, sector: u64) -> Result<Op
 }
 
 /// The median of angles that may lie on both sides of zero.
-fn usual(angles: &[f64]) -> f64 {
+pub(super) fn usual(angles: &[f64]) -> f64 {
     let first = angles.first().copied().unwrap_or(0.0);
     let mut beside: Vec<f64> = angles.iter().map(|angle| fraction(angle - first + 0.5) - 0.5).collect();
     fraction(first + median(&mut beside))
@@ -117,34 +116,6 @@ fn skews(crossings: &[(usize, f64)]) -> (Measured, Measured, Option<u32>, u64) {
 }
 
 impl Spot {
-    /// Halves `low..high` until the boundary in it is known, each time a track further down than `lowest`.
-    fn with_origin(mut self, session: &mut Session<'_>, low: u64, high: u64, lowest: u64) -> Result<Spot, ProbeError> {
-        let block = u64::from(session.block());
-        let heads = self.heads.map_or(1, u64::from);
-        // Whole cylinders down, so that the same boundary is looked for.
-        let mut down = (((low - lowest) as f64 / self.per_track) as u64 / heads + 1) * heads;
-        let (mut low, mut high) = (low, high);
-        while high - low > block.max(2) {
-            let middle = low.midpoint(high) / block * block;
-            if middle <= low {
-                break;
-            }
-            let expected = (middle - low) as f64 / self.per_track;
-            let mut looks = Vec::new();
-            for _ in 0..LOOKS {
-                let shift = (down as f64 * self.per_track).round() as u64;
-                let above = angle(session, self.period, middle - shift)?;
-                let below = angle(session, self.period, low - shift)?;
-                looks.push(fraction(above - below - expected + 0.5) - 0.5);
-                down += heads;
-            }
-            if median(&mut looks).abs() < SAME { low = middle } else { high = middle }
-        }
-        let shift = (down as f64 * self.per_track).round() as u64;
-        self.origin = high - shift;
-        Ok(self)
-    }
-
     /// How many tracks below the origin a track begins, and how far in it `part` of a revolution lies.
     pub(super) fn sector(&self, track: u64, part: f64) -> u64 {
         self.origin - (track as f64 * self.per_track).round() as u64 + (part * self.per_track) as u64

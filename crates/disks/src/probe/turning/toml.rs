@@ -56,7 +56,8 @@ impl Findings {
         };
         // A skew must cover its switch, or the file is refused; a drive reads on without one, so it does.
         let floor = |skew: Measured, needed: Option<Measured>| {
-            let needed = needed.map_or(0.0, |needed| (needed.value + 1.0) / self.period.value);
+            // Rounded up to what six decimals can say.
+            let needed = needed.map_or(0.0, |needed| (needed.value * 1e6 / self.period.value).ceil() / 1e6 + 1e-6);
             Measured::new(skew.value.max(needed), skew.spread)
         };
         let (head, shortest) = (self.head_switch(), self.shortest());

@@ -1,0 +1,92 @@
+//! Where a drive's spare sectors lie, by DiskSim's numbers.
+//!
+//! From memory of DiskSim's manual (`Sparing scheme used`); 1, 7, 8 and 9 are held to drives. A scheme under which the
+//! zones cannot hold what the drive says it has is not believed: then the one counts under which the drive's blocks end
+//! where its arm's way does.
+
+use crate::{LayoutSpec, ZoneSpec};
+
+/// Where spares lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sparing {
+    /// Nowhere.
+    None,
+    /// This many tracks at the end of each zone.
+    TracksOfZone,
+    /// This many sectors at the end of each zone.
+    Zone,
+    /// At the end of each range of cylinders.
+    Cylinders(u64),
+    /// At the front of each cylinder.
+    CylinderFront,
+    /// At the end of each track.
+    Track,
+}
+
+impl Sparing {
+    /// What a number says; `range` is of cylinders.
+    pub(super) fn of(scheme: u64, range: u64) -> Sparing {
+        match scheme {
+            0 => Sparing::None,
+            1 => Sparing::TracksOfZone,
+            2 | 4 => Sparing::Cylinders(1),
+            3 => Sparing::Track,
+            5 | 6 => Sparing::CylinderFront,
+            8 => Sparing::Cylinders(range),
+            _ => Sparing::Zone,
+        }
+    }
+
+    /// What else it may be.
+    pub(super) fn others(range: u64) -> [Sparing; 6] {
+        let ranges = Sparing::Cylinders(range);
+        [Sparing::Cylinders(1), Sparing::Track, Sparing::Zone, ranges, Sparing::TracksOfZone, Sparing::None]
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Sparing::None => "no spares at all",
+            Sparing::TracksOfZone => "tracks at the end of each zone",
+            Sparing::Zone => "sectors at the end of each zone",
+            Sparing::Cylinders(1) => "sectors at the end of each cylinder",
+            Sparing::Cylinders(_) => "sectors at the end of each range of cylinders",
+            Sparing::CylinderFront => "sectors at the front of each cylinder",
+            Sparing::Track => "sectors at the end of each track",
+        }
+    }
+
+    /// Lays a zone's spares out.
+    pub(super) fn apply(self, zone: &mut ZoneSpec, heads: u32) {
+        let per_track = u64::from(zone.per_track);
+        let cylinder = per_track * u64::from(heads);
+        let spares = zone.spare_sectors;
+        match self {
+            Sparing::None => zone.spare_sectors = 0,
+            Sparing::TracksOfZone => zone.spare_sectors = spares * per_track,
+            // The same as a front that is reserved and the next cylinder's spares behind each cylinder.
+            Sparing::CylinderFront => zone.reserved_sectors += spares,
+            Sparing::Zone | Sparing::Cylinders(_) | Sparing::Track => {}
+        }
+        let left = zone.raw_sectors(heads).saturating_sub(zone.reserved_sectors).max(1);
+        zone.group_sectors = match self {
+            Sparing::None | Sparing::Zone | Sparing::TracksOfZone => left,
+            Sparing::Cylinders(range) => range * cylinder,
+            Sparing::CylinderFront => cylinder,
+            Sparing::Track => per_track,
+        };
+    }
+}
+
+/// The cylinder of the last of this many sectors.
+pub(super) fn last_cylinder(layout: &LayoutSpec, sectors: u64) -> u64 {
+    let mut left = sectors;
+    for zone in &layout.zones {
+        let here = zone.sectors(layout.heads);
+        if left <= here {
+            let cylinders = u64::from(zone.last_cylinder - zone.first_cylinder);
+            return u64::from(zone.first_cylinder) + cylinders * left / here.max(1);
+        }
+        left -= here;
+    }
+    layout.zones.last().map_or(0, |zone| zone.last_cylinder.into())
+}
