@@ -164,9 +164,9 @@ fn every_sparing_scheme_and_order_of_heads_of_the_manual_is_a_disk() {
     }
     let error = replaced("barracuda", "model", "mapping scheme = 0,", "mapping scheme = 3,").unwrap_err();
     assert!(error.contains("/barracuda.model:6:35: `3` is not a value"), "{error}");
-    // A zone's units go before the layout's: the same skews said in revolutions.
+    // A zone's units go before the layout's: whole revolutions are no skew.
     let said = changed("barracuda", "model", |text| {
-        text.replace("Offset of first block = ", "Skew units = revolutions, Offset of first block = 0.")
+        text.replace("Offset of first block = ", "Skew units = revolutions, Offset of first block = ")
     });
     assert_ne!(said.unwrap().model, imported("barracuda").model);
 }

@@ -113,6 +113,9 @@ impl Drop for Half<'_> {
     }
 }
 
+/// A model that is further off on average says little of its disk.
+const TOO_FAR: f64 = 0.25;
+
 /// What it says beside the file.
 fn report(outcome: &Outcome) {
     if let Some(stopped) = &outcome.stopped {
@@ -129,6 +132,12 @@ fn report(outcome: &Outcome) {
     }
     if let Some(error) = outcome.error() {
         eprintln!("the model's error, on average over what was held back: {:.1}%", 100.0 * error);
+        if error > TOO_FAR {
+            eprintln!(
+                "this model is not the disk: somebody else used the disk or the machine meanwhile (measure it at rest, or \
+                 before all others: chrt -f 40), or the disk does what no model here does"
+            );
+        }
     }
     eprintln!("took {:.0}s", outcome.took.as_secs_f64());
 }
