@@ -132,7 +132,9 @@ impl Mixture for Mixed {
                 let write = |start| Step { op: Op::Write, start, sectors: SMALL };
                 let near = |start: u64| sectors / 3 / 8 * 8 + start % NEAR.min(sectors / 3);
                 let place = |start| if self == Mixed::NearOverflow { near(start) } else { start };
-                let steps: Vec<Step> = (0..3_000).map(|_| write(place(anywhere()))).collect();
+                // What is chosen from shows less than settling does.
+                let count = if self == Mixed::NearOverflow { 9_000 } else { 3_000 };
+                let steps: Vec<Step> = (0..count).map(|_| write(place(anywhere()))).collect();
                 let mut took = latencies(session.closed_loop(4, steps)?);
                 let (first, rest) = took.split_at_mut(2_000);
                 Ok(vec![first.to_vec(), rest.to_vec()])
