@@ -61,7 +61,10 @@ pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) 
     let per_track = step as f64 / base;
     moved.iter_mut().for_each(|by| *by = fraction(*by - base + 0.5) - 0.5);
     // No skew is half a revolution: what seems to go back was heard of late.
-    let crossings: Vec<(usize, f64)> = moved.into_iter().enumerate().filter(|(_, by)| *by > SAME).collect();
+    let mut crossings: Vec<(usize, f64)> = moved.into_iter().enumerate().filter(|(_, by)| *by > SAME).collect();
+    // Nor is one a quarter of the usual one.
+    let usual_gain = median(&mut crossings.iter().map(|(_, by)| *by).collect::<Vec<_>>());
+    crossings.retain(|(_, by)| *by > 0.25 * usual_gain);
     let (track_skew, cylinder_skew, heads, phase) = skews(&crossings);
     let &(last, _) = crossings.last().ok_or_else(|| ProbeError::Unclear("no track begins here".to_owned()))?;
     // The whole step and one on either side: a step's reads end behind it.

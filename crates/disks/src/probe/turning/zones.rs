@@ -8,6 +8,7 @@ use blksched::Op;
 
 use super::super::ProbeError;
 use super::super::session::{Session, Step};
+use super::super::target::ProbeClock;
 use super::super::value::Measured;
 
 /// Rates from the first sector to the last.
@@ -24,7 +25,7 @@ const COMMAND: u32 = 1024;
 /// Halves of a stretch that differ by less (as a part of the rate, halved) were read alike.
 const EVEN: f64 = 0.015;
 /// How many commands are under way.
-const DEPTHS: [u32; 2] = [4, 1];
+const DEPTH: u32 = 4;
 /// Fewer commands than this say nothing.
 const FEWEST: u64 = 24;
 /// How often a stretch is read at most.
@@ -36,10 +37,11 @@ pub(super) fn rates(session: &mut Session<'_>, places: u64, commands: u64) -> Re
     let length = commands * u64::from(COMMAND);
     let last = sectors.saturating_sub(length);
     let (mut at, mut commands): (Vec<(u64, Measured)>, u64) = (Vec::new(), commands);
+    let depth = depth(session, FEWEST)?;
     for nth in 0..places {
         let start = session.aligned(last / (places - 1) * nth, COMMAND);
         let begun = session.elapsed();
-        at.push((start, rate(session, start, commands)?));
+        at.push((start, rate(session, start, commands, depth)?));
         // A slow disk is read for less long: a tenth of all the time for all places.
         let (took, most) = (session.elapsed() - begun, session.limit().as_secs_f64() / (10.0 * places as f64));
         if took.as_secs_f64() > most {
@@ -49,16 +51,25 @@ pub(super) fn rates(session: &mut Session<'_>, places: u64, commands: u64) -> Re
     Ok(Rates::new(sectors, at))
 }
 
-/// Bytes per second from `start` on; a stretch whose halves differ is read again, for then somebody was late, or commands
-/// overtook each other: every other time one by one.
-fn rate(session: &mut Session<'_>, start: u64, commands: u64) -> Result<Measured, ProbeError> {
-    let mut best = stretch(session, start, commands, DEPTHS[0])?;
-    for nth in 1..TRIES {
+/// With how many commands under way a host reads fastest: what it sends in pieces may overtake each other.
+fn depth(session: &mut Session<'_>, commands: u64) -> Result<u32, ProbeError> {
+    if session.facts().clock == ProbeClock::Virtual {
+        return Ok(DEPTH);
+    }
+    let many = stretch(session, 0, commands, DEPTH)?.value;
+    let alone = stretch(session, commands * u64::from(COMMAND), commands, 1)?.value;
+    Ok(if alone > 1.05 * many { 1 } else { DEPTH })
+}
+
+/// Bytes per second from `start` on; a stretch whose halves differ is read again, for then somebody was late.
+fn rate(session: &mut Session<'_>, start: u64, commands: u64, depth: u32) -> Result<Measured, ProbeError> {
+    let mut best = stretch(session, start, commands, depth)?;
+    for _ in 1..TRIES {
         let has_time = session.elapsed() * 5 < session.limit();
         if best.spread <= EVEN * best.value || !has_time {
             break;
         }
-        let again = stretch(session, start, commands, DEPTHS[nth % 2])?;
+        let again = stretch(session, start, commands, depth)?;
         if again.spread < best.spread {
             best = again;
         }
