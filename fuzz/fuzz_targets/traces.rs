@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
+use blksched_simulate::recording::{Damage, Reading, in_memory, recording};
 use blksched_traces::blktrace::{self, BlktraceError, Event};
 use blksched_traces::call_log::CallLog;
-use blksched_traces::elevator_transcript::ReadError;
 use blksched_traces::columns::{Rows, Spec};
+use blksched_traces::elevator_transcript::ReadError;
 use blksched_traces::{blkparse, presets, tracefs, vscsi};
 use libfuzzer_sys::fuzz_target;
 
@@ -38,8 +39,20 @@ fn rows(bytes: &[u8]) {
     }
 }
 
+/// They are a recording or refused, whichever devices are asked for, with what is damaged passed over or not.
+fn recorded(bytes: &[u8]) {
+    for (device, damage) in [("all", Damage::Refused), ("all", Damage::Skipped), ("each", Damage::Skipped)] {
+        let mut reading = Reading { damage, ..Reading::default() };
+        reading.filter.take("device", device).expect("devices can be named so");
+        if let Err(error) = recording(vec![in_memory("fuzz", bytes.to_vec())], &reading) {
+            assert!(!error.is_empty());
+        }
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     rows(bytes);
+    recorded(bytes);
     match blktrace::read(bytes) {
         Ok(events) => {
             // An event brings its category's bit, so only what was written once is written the same again.

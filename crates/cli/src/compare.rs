@@ -77,11 +77,28 @@ struct Comparison<'a> {
 }
 
 pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result<(), Failure> {
-    let scene = &arguments.scene;
     if arguments.wide {
         output::be_wide();
     }
-    let (stage, no_logs) = Stage::load(scene)?.without_logs();
+    let single = [
+        (arguments.csv, "--csv"),
+        (arguments.emit.is_some(), "--emit"),
+        (arguments.pictures.any(), "--report"),
+        (output::is_kept(), "a result for programs"),
+    ];
+    for (nth, stage) in Stage::each(&arguments.scene, &single)?.into_iter().enumerate() {
+        if nth > 0 && !arguments.json {
+            output::print("\n")?;
+        }
+        of(arguments, stage, catalogue)?;
+    }
+    Ok(())
+}
+
+/// The comparison on one disk.
+fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
+    let scene = &arguments.scene;
+    let (stage, no_logs) = stage.without_logs();
     if let (false, Some(two)) = (arguments.scene.parse_only, &arguments.why) {
         return why::run(arguments, &stage, two, catalogue);
     }

@@ -50,8 +50,23 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
     if let Some(file) = server::recording(&arguments.scene.jobs) {
         return recorded(arguments, file, catalogue);
     }
+    let single = [
+        (arguments.outputs.any(), "--perfetto or --blktrace"),
+        (arguments.pictures.any(), "--report"),
+        (output::is_kept(), "a result for programs"),
+    ];
+    for (nth, stage) in Stage::each(&arguments.scene, &single)?.into_iter().enumerate() {
+        if nth > 0 && !arguments.json {
+            output::print("\n")?;
+        }
+        simulated(arguments, stage, catalogue)?;
+    }
+    Ok(())
+}
+
+/// A run, as one disk sees it.
+fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
-    let stage = Stage::load(scene)?;
     let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
     let mut notes: Vec<String> = notes_on(std::slice::from_ref(&contender)).chain(stage.notes()).collect();
     notes.extend(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));

@@ -2,6 +2,7 @@
 //! before anything runs.
 
 mod contender;
+mod each;
 mod files;
 mod groups;
 pub(crate) mod trace;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Span, utf8};
 use blksched_disks::{DiskSpec, Facts};
-use blksched_simulate::{Findings, Length, Starts, Surroundings, Trial};
+use blksched_simulate::{Beside, Findings, Length, Starts, Surroundings, Trial};
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
 use crate::failure::Failure;
@@ -34,6 +35,10 @@ pub(crate) struct Stage {
     pub(crate) workload: Arc<Workload>,
     pub(crate) plan: Arc<Plan>,
     pub(crate) disk: Arc<DiskSpec>,
+    /// As it was said.
+    pub(crate) disk_name: String,
+    /// The other disks of the same run, if the workload's processes have I/Os there, too; and what they are called.
+    pub(crate) beside: Vec<(String, Beside)>,
 }
 
 impl Stage {
@@ -44,9 +49,14 @@ impl Stage {
 
     /// A workload that is loaded already, on the scene's disk.
     pub(crate) fn of(workload: Arc<Workload>, scene: &Scene) -> Result<Stage, Failure> {
-        let disk = blksched_disks::load(&scene.disk).map_err(Failure::input)?;
-        let plan = workload.plan(disk.build(scene.seed).facts().sectors)?;
-        Ok(Stage { workload, plan: Arc::new(plan), disk: Arc::new(disk) })
+        Stage::on(workload, scene.disk.clone(), scene)
+    }
+
+    /// A workload that is loaded already, on this disk.
+    fn on(workload: Arc<Workload>, disk_name: String, scene: &Scene) -> Result<Stage, Failure> {
+        let disk = blksched_disks::load(&disk_name).map_err(Failure::input)?;
+        let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
+        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, beside: Vec::new() })
     }
 
     /// The scheduler that a present kernel gives such a disk by itself.
@@ -92,7 +102,17 @@ impl Stage {
 
     /// What a user should know about options that change nothing, and about assumptions.
     pub(crate) fn notes(&self) -> Vec<String> {
-        self.workload.notes(&self.plan)
+        let mut notes = self.workload.notes(&self.plan);
+        let others: Vec<String> =
+            self.beside.iter().map(|(name, beside)| format!("{name} on {}", beside.disk.name)).collect();
+        if !others.is_empty() {
+            notes.push(format!(
+                "beside it run {}: a process with I/Os on several disks waits on each for what it waited for on the \
+                 others; processors and memory are each disk's own",
+                others.join(", ")
+            ));
+        }
+        notes
     }
 
     /// What jobs say of processors that the host does not have, or that cost nothing.
@@ -177,6 +197,7 @@ impl Stage {
             plan: self.plan.clone(),
             seed: scene.seed,
             limit,
+            beside: self.beside.iter().map(|(_, beside)| beside.clone()).collect(),
         }
     }
 }

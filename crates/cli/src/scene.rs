@@ -23,7 +23,7 @@ pub(crate) struct Scene {
     /// The job file that fio's options on the command line make.
     #[arg(skip)]
     pub(crate) typed: Option<Text>,
-    /// The disk: a preset's name or a TOML file
+    /// The disk: a preset's name or a TOML file; of a trace with device=each one for all, or sda=NAME,sdb=NAME
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
     pub(crate) disk: String,
     /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in

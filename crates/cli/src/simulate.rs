@@ -24,8 +24,24 @@ use crate::output;
 use crate::report as pictures;
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
+    let single = [
+        (arguments.outputs.any(), "--perfetto or --blktrace"),
+        (arguments.pictures.any(), "--report"),
+        (arguments.decisions.is_some(), "--decisions"),
+        (output::is_kept(), "a result for programs"),
+    ];
+    for (nth, stage) in Stage::each(&arguments.scene, &single)?.into_iter().enumerate() {
+        if nth > 0 && !arguments.json {
+            output::print("\n")?;
+        }
+        of(arguments, stage, catalogue)?;
+    }
+    Ok(())
+}
+
+/// The run as one disk sees it.
+fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
-    let stage = Stage::load(scene)?;
     let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
     let files = notes_on_files(std::slice::from_ref(&contender), &stage.plan);
     let known =

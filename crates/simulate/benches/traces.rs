@@ -28,7 +28,7 @@ fn bench(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(events));
     group.bench_function("info", |bencher| {
         bencher.iter(|| {
-            let mut stream = Stream::open(files(), Reading::default()).expect("a trace");
+            let mut stream = Stream::open(files(), Reading::default()).expect("a trace").without_plugs();
             Info::of(&mut stream).expect("a whole trace").ios()
         });
     });

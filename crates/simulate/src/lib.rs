@@ -11,6 +11,7 @@
 //!
 //! Nothing here decides: elevators do, disks do, sources do.
 
+mod beside;
 pub mod cpu;
 pub mod experiment;
 mod grid;
@@ -27,6 +28,7 @@ mod used;
 mod wakes;
 mod world;
 
+pub use beside::Beside;
 pub use grid::Grid;
 pub use hash::TraceHash;
 pub use length::Length;

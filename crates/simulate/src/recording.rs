@@ -11,6 +11,7 @@
 //! Files may be packed (gzip, zstd, bzip2). A recording that is replayed is held in memory, some 100 bytes an I/O;
 //! [`Info`] needs memory for what is under way alone.
 
+mod apart;
 mod events;
 mod filter;
 mod format;
@@ -91,17 +92,24 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
 pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
-    let (mut builder, mut info) = (Builder::default(), Info::default());
-    while let Some(event) = stream.event()? {
-        info.add(&event);
-        builder.add(&event);
-        if let Some(most) = reading.most_ios.filter(|most| builder.ios() as u64 > *most) {
-            return Err(format!("{name}: more than {most} I/Os, which is all that there is memory for"));
+    let is_each = reading.filter.device == Devices::Each;
+    let (mut builder, mut info, mut each) = (Builder::default(), Info::default(), BTreeMap::<_, Info>::new());
+    stream.each(|event| {
+        info.add(event);
+        builder.add(event);
+        if is_each && (each.len() < MOST_DISKS || each.contains_key(&event.device)) {
+            each.entry(event.device).or_default().add(event);
         }
-    }
-    let counts: BTreeMap<_, u64> = info.devices.iter().map(|(&device, share)| (device, share.ios)).collect();
-    if counts.len() > 1 && reading.filter.device == Devices::Only {
-        return Err(choose(&name, &stream, &counts));
+        match reading.most_ios.filter(|most| builder.ios() as u64 > *most) {
+            Some(most) => Err(format!("{name}: more than {most} I/Os, which is all that there is memory for")),
+            None => Ok(()),
+        }
+    })?;
+    let counts: BTreeMap<_, u64> = info.devices().into_iter().map(|(device, share)| (device, share.ios)).collect();
+    match reading.filter.device {
+        Devices::Only if counts.len() > 1 => return Err(choose(&name, &stream, &counts)),
+        Devices::Each if counts.len() > MOST_DISKS => return Err(choose(&name, &stream, &counts)),
+        _ => {}
     }
     if let (Devices::One(wanted), true) = (&reading.filter.device, counts.is_empty()) {
         return Err(format!(
@@ -110,10 +118,23 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     }
     let recording = builder.finish(stream.names()).map_err(|error| format!("{name}: {error}"))?;
     let fitness = info.fitness(stream.format(), stream.met());
-    let device = info.devices.keys().next().filter(|_| counts.len() == 1);
-    let machine = stream.machine().zip(device).and_then(|(machine, device)| machine.devices.get(device)).cloned();
-    Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, took: took(&info), name })
+    let device = counts.keys().next().filter(|_| counts.len() == 1);
+    let machine = |device| stream.machine().and_then(|machine| machine.devices.get(&device)).cloned();
+    let of = |(device, info): (_, Info)| DeviceOf {
+        device,
+        name: stream.device(device),
+        machine: machine(device),
+        fitness: info.fitness(stream.format(), stream.met()),
+        took: took(&info),
+    };
+    let each = each.into_iter().filter(|(device, _)| counts.contains_key(device)).map(of).collect();
+    let machine = device.and_then(|device| machine(*device));
+    let counts = if is_each { BTreeMap::new() } else { counts };
+    Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, took: took(&info), name, each })
 }
+
+/// A trace of more devices is no world of disks that anybody could look at.
+const MOST_DISKS: usize = 16;
 
 /// A recording, and what whoever replays it should know.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +151,23 @@ pub struct Recorded {
     pub took: Vec<(Work, Took)>,
     /// Where it is from, what it lacks, and what was assumed.
     pub notes: Vec<String>,
+    /// Its devices one by one, if each is to be a disk ([`Devices::Each`]).
+    pub each: Vec<DeviceOf>,
+}
+
+/// One of a recording's devices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceOf {
+    /// Its number.
+    pub device: (u32, u32),
+    /// What it is called.
+    pub name: String,
+    /// What is known of it.
+    pub machine: Option<Device>,
+    /// May a verdict about queueing on it hang on its part?
+    pub fitness: Fitness,
+    /// How long reads and writes took on it, as far as it tells.
+    pub took: Vec<(Work, Took)>,
 }
 
 /// How long I/Os of one direction took, from submission to completion.
@@ -176,9 +214,13 @@ fn choose(name: &str, stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> St
     let more = devices.len().saturating_sub(8);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let busiest = stream.device(*devices[0].0);
+    let each = match devices.len() {
+        0..=MOST_DISKS => "device=each for a disk of each, or ".to_owned(),
+        _ => String::new(),
+    };
     format!(
-        "{name}: the trace has {} devices: {}{more}; choose one, as in `{name}:device={busiest}`, or say device=all to \
-         lay them upon each other on one disk",
+        "{name}: the trace has {} devices: {}{more}; choose one, as in `{name}:device={busiest}`, or say {each}device=all \
+         to lay them upon each other on one disk",
         devices.len(),
         said.join(", ")
     )

@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use blksched::{
-    BlockQueue, Built, Choice, Command, DispatchAhead, Driver, Instant, KnobError, Limits, Listener, Plugging, Pool,
-    QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
+    BlockQueue, Built, Choice, Command, DispatchAhead, Driver, Instant, KnobError, Limits, Listener, NoListener,
+    Plugging, Pool, QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
 };
-use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts, Stint, Work};
+use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, Work};
 use blksched_measure::{JobRecord, Reasons, Share, WorksFor};
 use blksched_workloads::host::{HostKnobs, HostReport};
+use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
+use crate::beside::{self, Beside};
 use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
 use crate::hash::TraceHash;
 use crate::story::{Asked, Hears, ReasonTee, Shared, Storyteller};
 use crate::trial_observer::TrialObserver;
-use crate::world::{StandsStill, World};
+use crate::world::{Observer, StandsStill, World};
 
 /// What stands around an elevator; `None`: as its era and the disk have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,6 +140,8 @@ pub struct Trial {
     pub seed: u64,
     /// The run ends after this much simulated time, if its jobs have not.
     pub limit: Span,
+    /// Other disks of the same run, whose processes these may share. What becomes of them is not told.
+    pub beside: Vec<Beside>,
 }
 
 /// What a simulation came to.
@@ -250,17 +254,36 @@ impl Trial {
         L: Hears,
     {
         let is_told = listener.as_ref().tells_decisions();
-        let disk = self.disk.build(self.seed);
-        let mut queue = self.queue(&*disk, listener);
+        let mut joint = Joint::default();
+        let observer = TrialObserver::new(&self.plan, is_told).before(onlooker);
+        let world = self.world((&self.disk, &self.plan), listener, observer, &mut joint)?;
+        let mut world = world.with_work_told(L::works);
+        let beside =
+            self.beside.iter().map(|beside| self.world((&beside.disk, &beside.plan), NoListener, (), &mut joint));
+        let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
+        beside::run(&mut world, &mut beside, Instant::ZERO + self.limit)?;
+        Ok(self.result(world))
+    }
+
+    /// The world of one disk and its part of the workload, at its beginning.
+    fn world<L: Listener, O: Observer>(
+        &self,
+        (spec, plan): (&DiskSpec, &Plan),
+        listener: L,
+        observer: O,
+        joint: &mut Joint,
+    ) -> Result<World<L, O>, TrialError> {
+        let disk = spec.build(self.seed);
+        let built = self.elevator.build();
+        let config = queue_config(&built, &self.surroundings, &disk.facts(), spec.attached);
+        let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
+        self.surroundings.throttle(&mut queue, &config);
         for (knob, raw) in &self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
         }
-        crate::groups::make(&mut queue, &self.elevator, &self.disk, &self.plan.groups);
-        let observer = TrialObserver::new(&self.plan, is_told).before(onlooker);
-        let config = self.queue_config(&self.elevator.build(), &disk.facts());
-        let later = self.surroundings.starts.later(self.seed, self.plan.jobs.len());
-        let world = World::new(queue, disk, self.plan.staggered_sources(self.seed, &later), observer);
-        let world = world.with_work_told(L::works);
+        crate::groups::make(&mut queue, &self.elevator, spec, &plan.groups);
+        let later = self.surroundings.starts.later(self.seed, plan.jobs.len());
+        let world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(self.seed, self.surroundings.owner_first);
@@ -269,25 +292,12 @@ impl Trial {
             world = world.with_processors(cpus.cpus);
         }
         if let Some(cpus) = self.surroundings.cpus_under(&self.elevator.build()) {
-            let allowed: Vec<_> = self.plan.jobs.iter().map(|job| job.cpus_allowed).collect();
+            let allowed: Vec<_> = plan.jobs.iter().map(|job| job.cpus_allowed).collect();
             let places = place(cpus.cpus as usize, &allowed, self.seed);
-            let (scheduler, queues) = self.surroundings.on_cpus(&cpus, &self.elevator, self.disk.attached);
+            let (scheduler, queues) = self.surroundings.on_cpus(&cpus, &self.elevator, spec.attached);
             world = world.with_cpus(&cpus, scheduler, queues, &places);
         }
-        world.run_until(Instant::ZERO + self.limit)?;
-        Ok(self.result(world))
-    }
-
-    fn queue<L: Listener>(&self, disk: &dyn Disk, listener: L) -> BlockQueue<L> {
-        let built = self.elevator.build();
-        let config = self.queue_config(&built, &disk.facts());
-        let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
-        self.surroundings.throttle(&mut queue, &config);
-        queue
-    }
-
-    fn queue_config(&self, built: &Built, facts: &Facts) -> QueueConfig {
-        queue_config(built, &self.surroundings, facts, self.disk.attached)
+        Ok(world)
     }
 
     /// One that has seen nothing yet of this run.
@@ -298,7 +308,8 @@ impl Trial {
 
     /// What stands around the elevator in this run.
     pub fn around(&self) -> QueueConfig {
-        self.queue_config(&self.elevator.build(), &self.disk.build(self.seed).facts())
+        let facts = self.disk.build(self.seed).facts();
+        queue_config(&self.elevator.build(), &self.surroundings, &facts, self.disk.attached)
     }
 
     fn result<L: Listener + AsRef<Reasons>>(&self, mut world: World<L, TrialObserver>) -> Findings {

@@ -83,6 +83,8 @@ pub struct World<L: Listener, O: Observer> {
     workers: Vec<Workers>,
     processors: u32,
     wakes: Wakes,
+    /// Sources that also hang on what happens on other disks.
+    joint: Vec<usize>,
     /// News and processors on their way, if processes have delays.
     mail: DeliveryQueue,
     races: Option<Races>,
@@ -124,8 +126,10 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         let unused = SubmitterId(submitters.last().map_or(0, |(last, _)| last.0.saturating_add(1)));
         let alive = sources.len();
+        let joint = (0..sources.len()).filter(|&source| sources[source].hangs_on_other_disks()).collect();
         World {
             alive,
+            joint,
             now: Instant::ZERO,
             queue,
             disk,
@@ -206,6 +210,13 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub fn upcoming(&mut self) -> Option<Instant> {
         let parts = [self.queue.deadline(), self.disk.next(), self.mail.next(), self.host.next(), self.wakes.next()];
         parts.into_iter().flatten().min().map(|next| next.max(self.now))
+    }
+
+    /// Something has happened on another disk: sources that hang on that may wish another moment.
+    pub fn look_again(&mut self) {
+        for nth in 0..self.joint.len() {
+            self.set_wake(self.joint[nth]);
+        }
     }
 
     /// The time.

@@ -9,7 +9,7 @@ use blksched::{Catalogue, Span};
 use blksched_measure::{Reasons, Work};
 use blksched_simulate::recording::{Reading, in_memory, recording};
 use blksched_simulate::story::BlockTrace;
-use blksched_simulate::{Findings, Starts, Surroundings, Trial};
+use blksched_simulate::{Beside, Findings, Starts, Surroundings, Trial};
 use blksched_workloads::Plan;
 use blksched_workloads::fio::JobFile;
 use blksched_workloads::replay::Replay;
@@ -38,6 +38,7 @@ fn trial(elevator: &str, disk: &str, plan: impl Fn(u64) -> Plan) -> Trial {
         plan: Arc::new(plan),
         seed: 5,
         limit: Span::from_secs(3600),
+        beside: Vec::new(),
     }
 }
 
@@ -49,7 +50,8 @@ fn original(jobs: &str, elevator: &str, disk: &str) -> Trial {
 fn trace(jobs: &str, elevator: &str, disk: &str) -> (Findings, Vec<u8>) {
     let kept = Kept::default();
     let names = Box::new(|by: blksched::SubmitterId| format!("p{}", by.0));
-    let onlooker = Rc::new(RefCell::new(BlockTrace::new(Box::new(kept.clone()), names)));
+    let onlooker =
+        Rc::new(RefCell::new(BlockTrace::new(Box::new(kept.clone()), names, Box::new(|reason| format!("{reason:?}")))));
     let findings = original(jobs, elevator, disk).simulate_before(onlooker.clone(), Reasons::new()).unwrap();
     assert!(findings.finished);
     Rc::into_inner(onlooker).unwrap().into_inner().finish().unwrap();
@@ -144,4 +146,54 @@ fn at_recorded_moments_only_a_load_that_waits_for_nobody_comes_out_elsewhere() {
     }
     let closed = error(CLOSED, "sata-ssd", "sata-2009");
     assert!(closed > 1.0, "a disk that is too slow for the recorded moments shows: {:.1} %", 100.0 * closed);
+}
+
+/// A process that reads one disk, waits, and reads the other, 200 times; and one that reads the second disk alone.
+fn across_disks() -> Vec<u8> {
+    let mut text = "time_ns,disk,process,op,offset_B,size_B,response_ns\n".to_owned();
+    let mut now = 0_u64;
+    for nth in 0..200_u64 {
+        let place = nth * 7919 % 1000 * (1 << 20);
+        text += &format!("{now},a,both,R,{place},4096,8000000\n");
+        text += &format!("{},b,both,R,{place},4096,100000\n", now + 8_000_000);
+        text += &format!("{},b,other,R,{},8192,100000\n", now + 8_050_000, place + (1 << 30));
+        now += 8_200_000;
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn a_process_on_two_disks_waits_on_one_for_the_other() {
+    let mut reading = Reading::default();
+    reading.filter.take("device", "each").unwrap();
+    let read = recording(vec![in_memory("x", across_disks())], &reading).unwrap();
+    assert_eq!(read.each.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    let replay = Replay::of("x", "timing=closed", Arc::new(read.recording)).unwrap();
+    let one = |nth: usize, disk: &str| {
+        let replay = replay.on(read.each[nth].device).unwrap();
+        trial("bfq", disk, |sectors| {
+            let mut plan = Plan::default();
+            plan.add_replay(replay.clone(), sectors).unwrap();
+            plan
+        })
+    };
+    let beside = |trial: &Trial| Beside { disk: trial.disk.clone(), plan: trial.plan.clone() };
+    let (a, b) = (one(0, "sata-2009"), one(1, "sata-ssd"));
+    let on_a = Trial { beside: vec![beside(&b)], ..a.clone() }.simulate().unwrap();
+    let on_b = Trial { beside: vec![beside(&a)], ..b.clone() }.simulate().unwrap();
+    assert!(on_a.finished && on_b.finished);
+    let of = |findings: &Findings, name: &str| {
+        let job = findings.jobs.iter().find(|job| job.record.job.name.starts_with(name)).unwrap();
+        let reads = job.record.work(Work::Read);
+        (reads.ios, reads.lat.mean() * reads.ios as f64, job.exited.unwrap().as_ns() as f64)
+    };
+    let ((ios_a, time_a, ended_a), (ios_b, time_b, ended_b)) = (of(&on_a, "both"), of(&on_b, "both"));
+    assert_eq!((ios_a, ios_b, of(&on_b, "other").0), (200, 200, 200));
+    // One I/O after the other, on whichever disk, and the recorded pauses of 100 us before all but the first.
+    let (ended, expected) = (ended_a.max(ended_b), time_a + time_b + 199.0 * 100_000.0);
+    assert!((ended / expected - 1.0).abs() < 0.02, "{ended} ns, and its waits and pauses are {expected} ns");
+    assert!((ended_a / ended_b - 1.0).abs() < 0.001, "a process ends once: {ended_a} {ended_b}");
+    assert!(time_a > 20.0 * time_b, "the disks differ: {time_a} {time_b}");
+    // Without the slow disk beside it, its part of the fast one would be over at once.
+    assert!(of(&on_b, "other").2 < 0.5 * ended, "whoever is on one disk alone waits for nobody");
 }

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_simulate::recording::{Reading, in_memory, recording};
-use blksched_simulate::{Surroundings, Trial};
+use blksched_simulate::recording::{Damage, Reading, in_memory, recording};
+use blksched_simulate::{Beside, Surroundings, Trial};
 use blksched_workloads::Plan;
 use blksched_workloads::replay::Replay;
 
@@ -40,12 +40,11 @@ fn damaged(whole: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-fn replayed(bytes: Vec<u8>, said: &str) -> Option<()> {
+fn trial(replay: Replay) -> Option<Trial> {
     let disk = Arc::new(blksched_disks::load("fixed").unwrap());
-    let recording = Arc::new(recording(vec![in_memory("trace", bytes)], &Reading::default()).ok()?.recording);
     let mut plan = Plan::default();
-    plan.add_replay(Replay::of("trace", said, recording).ok()?, disk.build(0).facts().sectors).ok()?;
-    let trial = Trial {
+    plan.add_replay(replay, disk.build(0).facts().sectors).ok()?;
+    Some(Trial {
         elevator: Catalogue::builtin().parse("mq-deadline").unwrap(),
         knobs: Vec::new(),
         surroundings: Surroundings::default(),
@@ -53,8 +52,27 @@ fn replayed(bytes: Vec<u8>, said: &str) -> Option<()> {
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_ms(20),
-    };
-    trial.simulate().unwrap();
+        beside: Vec::new(),
+    })
+}
+
+fn replayed(bytes: Vec<u8>, said: &str) -> Option<()> {
+    each_device_a_disk(bytes.clone(), said);
+    let recorded = recording(vec![in_memory("trace", bytes)], &Reading::default()).ok()?;
+    trial(Replay::of("trace", said, Arc::new(recorded.recording)).ok()?)?.simulate().unwrap();
+    Some(())
+}
+
+/// What is damaged is passed over, and there may be devices that there never were.
+fn each_device_a_disk(bytes: Vec<u8>, said: &str) -> Option<()> {
+    let mut reading = Reading { damage: Damage::Skipped, ..Reading::default() };
+    reading.filter.take("device", "each").unwrap();
+    let recorded = recording(vec![in_memory("trace", bytes)], &reading).ok()?;
+    let whole = Replay::of("trace", said, Arc::new(recorded.recording)).ok()?;
+    let trials: Vec<Trial> = recorded.each.iter().filter_map(|of| trial(whole.on(of.device)?)).collect();
+    let beside = |trial: &Trial| Beside { disk: trial.disk.clone(), plan: trial.plan.clone() };
+    let (first, others) = trials.split_first()?;
+    Trial { beside: others.iter().map(beside).collect(), ..first.clone() }.simulate().unwrap();
     Some(())
 }
 

@@ -241,6 +241,64 @@ impl<I: BufRead> Events<I> {
         Ok(read)
     }
 
+    /// Some events more; false at the end. Each whose action is `wanted` is handed over with its payload, which it does
+    /// not hold itself; the others are passed over, which costs little.
+    ///
+    /// # Errors
+    /// As [`Events::next_into`], behind what was handed over.
+    pub fn several(
+        &mut self,
+        wanted: impl Fn(Action) -> bool,
+        mut take: impl FnMut(&Event, &[u8]),
+    ) -> Result<bool, BlktraceError> {
+        let (mut event, mut at, mut taken, mut damage) = (Event::default(), 0, 0, None);
+        let buffer = if self.ended { &[][..] } else { self.input.fill_buf().unwrap_or_default() };
+        while let Some(header) = buffer.get(at..).and_then(|rest| rest.first_chunk::<HEADER>()) {
+            let Some(order) = order_of(header) else {
+                damage = Some(BlktraceError::Magic { event: self.read + 1, found: magic_of(header) });
+                break;
+            };
+            let end = at + HEADER + length_of(header, order);
+            if end > buffer.len() {
+                break;
+            }
+            if wanted(action_of(header, order)) {
+                decode(header, order, &mut event);
+                take(&event, &buffer[at + HEADER..end]);
+                taken += 1;
+            }
+            at = end;
+            self.read += 1;
+            if taken == AT_ONCE {
+                break;
+            }
+        }
+        self.input.consume(at);
+        match damage {
+            Some(damage) => {
+                self.ended = true;
+                Err(damage)
+            }
+            None if at > 0 => Ok(true),
+            None => self.one(wanted, take, event),
+        }
+    }
+
+    /// The next one, which does not lie in the buffer as a whole.
+    fn one(
+        &mut self,
+        wanted: impl Fn(Action) -> bool,
+        mut take: impl FnMut(&Event, &[u8]),
+        mut event: Event,
+    ) -> Result<bool, BlktraceError> {
+        let read = self.next_into(&mut event)?;
+        if read && wanted(event.action) {
+            let payload = core::mem::take(&mut event.payload);
+            take(&event, &payload);
+        }
+        Ok(read)
+    }
+
     fn read_into(&mut self, into: &mut Event) -> Result<bool, BlktraceError> {
         let event = self.read + 1;
         let failed = |source| BlktraceError::Io { event, source };
@@ -252,13 +310,10 @@ impl<I: BufRead> Events<I> {
         } else if !filled(&mut self.input, &mut header).map_err(failed)? {
             return Ok(false);
         }
-        let magic = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-        let order = match (magic, magic.swap_bytes()) {
-            (magic, _) if magic == MAGIC | VERSION => Order::Little,
-            (_, swapped) if swapped == MAGIC | VERSION => Order::Big,
-            (found, _) => return Err(BlktraceError::Magic { event, found }),
-        };
+        let found = || BlktraceError::Magic { event, found: magic_of(&header) };
+        let order = order_of(&header).ok_or_else(found)?;
         decode(&header, order, into);
+        into.payload.resize(length_of(&header, order), 0);
         if !into.payload.is_empty() && !filled(&mut self.input, &mut into.payload).map_err(failed)? {
             return Ok(false);
         }
@@ -297,30 +352,77 @@ fn bytes_at<const N: usize>(header: &[u8; HEADER], at: usize) -> [u8; N] {
     header[at..].first_chunk().copied().unwrap_or([0; N])
 }
 
-/// The event of these bytes; its payload has the right length and is not read yet.
+fn magic_of(header: &[u8; HEADER]) -> u32 {
+    u32::from_le_bytes(bytes_at(header, 0))
+}
+
+/// `None`: these bytes begin no event.
+#[inline]
+fn order_of(header: &[u8; HEADER]) -> Option<Order> {
+    const SWAPPED: u32 = (MAGIC | VERSION).swap_bytes();
+    match magic_of(header) {
+        magic if magic == MAGIC | VERSION => Some(Order::Little),
+        SWAPPED => Some(Order::Big),
+        _ => None,
+    }
+}
+
+/// How many are handed over at once at most.
+const AT_ONCE: usize = 64;
+
+#[inline]
+fn long<const LITTLE: bool>(header: &[u8; HEADER], at: usize) -> u64 {
+    let bytes = bytes_at(header, at);
+    if LITTLE { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) }
+}
+
+#[inline]
+fn word<const LITTLE: bool>(header: &[u8; HEADER], at: usize) -> u32 {
+    let bytes = bytes_at(header, at);
+    if LITTLE { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+}
+
+#[inline]
+fn short<const LITTLE: bool>(header: &[u8; HEADER], at: usize) -> u16 {
+    let bytes = bytes_at(header, at);
+    if LITTLE { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
+}
+
+#[inline]
+fn action_of(header: &[u8; HEADER], order: Order) -> Action {
+    let action = if order == Order::Little { word::<true>(header, 28) } else { word::<false>(header, 28) };
+    Action::of(action as u16, Kind((action >> 16) as u16))
+}
+
+/// Of its payload.
+#[inline]
+fn length_of(header: &[u8; HEADER], order: Order) -> usize {
+    usize::from(if order == Order::Little { short::<true>(header, 46) } else { short::<false>(header, 46) })
+}
+
+/// The event of these bytes, without its payload.
+#[inline]
 fn decode(header: &[u8; HEADER], order: Order, event: &mut Event) {
-    let little = order == Order::Little;
-    let long = |at| u64::from_le_bytes(bytes_at(header, at));
-    let word = |at| u32::from_le_bytes(bytes_at(header, at));
-    let short = |at| u16::from_le_bytes(bytes_at(header, at));
-    let long = |at| if little { long(at) } else { long(at).swap_bytes() };
-    let word = |at| if little { word(at) } else { word(at).swap_bytes() };
-    let short = |at| if little { short(at) } else { short(at).swap_bytes() };
-    let action = word(28);
+    match order {
+        Order::Little => decode_as::<true>(header, event),
+        Order::Big => decode_as::<false>(header, event),
+    }
+}
+
+#[inline]
+fn decode_as<const LITTLE: bool>(header: &[u8; HEADER], event: &mut Event) {
+    let action = word::<LITTLE>(header, 28);
     event.kind = Kind((action >> 16) as u16);
     event.action = Action::of(action as u16, event.kind);
-    event.sequence = word(4);
-    event.time = long(8);
-    event.sector = long(16);
-    event.bytes = word(24);
-    event.pid = word(32);
-    event.device = word(36);
-    event.cpu = word(40);
-    event.error = short(44);
+    event.sequence = word::<LITTLE>(header, 4);
+    event.time = long::<LITTLE>(header, 8);
+    event.sector = long::<LITTLE>(header, 16);
+    event.bytes = word::<LITTLE>(header, 24);
+    event.pid = word::<LITTLE>(header, 32);
+    event.device = word::<LITTLE>(header, 36);
+    event.cpu = word::<LITTLE>(header, 40);
+    event.error = short::<LITTLE>(header, 44);
     event.payload.clear();
-    if let length @ 1.. = short(46) {
-        event.payload.resize(usize::from(length), 0);
-    }
 }
 
 impl Event {
@@ -412,6 +514,34 @@ mod tests {
         let mut written = Vec::new();
         events.iter().for_each(|event| event.write(&mut written).unwrap());
         assert!(written == file);
+    }
+
+    /// Whatever pieces it is read in, and in both byte orders: what is wanted, with what it brings.
+    #[test]
+    fn several_at_once_are_the_same_events() {
+        let file = include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0");
+        let wanted = |action| matches!(action, Action::Queue | Action::Unplug | Action::Note(_));
+        let all = read(&file[..]).unwrap();
+        let fifth: usize = all[..5].iter().map(|event| HEADER + event.payload.len()).sum();
+        let expected: Vec<Event> = all.into_iter().filter(|event| wanted(event.action)).collect();
+        for buffer in [1, 47, 48, 100, 4096, 1 << 20] {
+            let (mut reader, mut seen) = (events(BufReader::with_capacity(buffer, &file[..])), Vec::new());
+            let mut take =
+                |event: &Event, payload: &[u8]| seen.push(Event { payload: payload.to_vec(), ..event.clone() });
+            while reader.several(wanted, &mut take).unwrap() {}
+            assert!(seen == expected, "{buffer}");
+        }
+        let mut broken = file[..].to_vec();
+        broken[fifth] = 0;
+        let mut reader = events(&broken[..]);
+        let mut ended = || loop {
+            match reader.several(wanted, |_, _| ()) {
+                Ok(true) => {}
+                other => return other.map_err(|error| error.to_string()),
+            }
+        };
+        assert!(ended().unwrap_err().contains("is not a blktrace magic number"));
+        assert_eq!(ended(), Ok(false));
     }
 
     #[test]

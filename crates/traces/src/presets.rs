@@ -141,6 +141,17 @@ impl Preset {
     /// # Errors
     /// What speaks against it.
     pub fn fits(&self, beginning: &str) -> Result<(), String> {
+        self.damaged(beginning, 0).map(drop)
+    }
+
+    /// How many lines of a text that begins so are damaged, if it is of this format but for a few: of ten rows one at
+    /// most. `None`: it is not.
+    pub fn fits_but_for(&self, beginning: &str) -> Option<u64> {
+        self.damaged(beginning, beginning.lines().count() as u64 / 10).ok()
+    }
+
+    /// How many lines are none of its rows, if they are no more than `most`.
+    fn damaged(&self, beginning: &str, most: u64) -> Result<u64, String> {
         let first = beginning.lines().next().unwrap_or_default().trim();
         match &self.first {
             Some(line) if first != line => return Err(format!("its first line would be `{line}`")),
@@ -151,24 +162,28 @@ impl Preset {
         let spec = self.spec_for(beginning);
         let time = self.time.and_then(|looks| Some((looks, time_column(&spec)?)));
         let mut rows = Rows::new(beginning.as_bytes(), spec);
-        let mut read = 0;
+        let (mut read, mut damaged) = (0, 0);
         while let Some(row) = rows.row().expect("memory can be read") {
-            row.map_err(|error| error.to_string())?;
-            read += 1;
+            match row {
+                Ok(_) => read += 1,
+                Err(_) if damaged < most => damaged += 1,
+                Err(error) => return Err(error.to_string()),
+            }
         }
         if read == 0 {
             return Err("no row of it could be read".to_owned());
         }
         if let Some((looks, at)) = time {
             let word = |line: &str| line.split_whitespace().nth(at).map(str::to_owned);
-            let fraction = beginning.lines().filter_map(word).any(|word| word.contains('.'));
+            let words = || beginning.lines().filter_map(word);
+            let fraction = 2 * words().filter(|word| word.contains('.')).count() > words().count();
             match (looks, fraction) {
                 (TimeLooks::Whole, true) => return Err("its times would be whole numbers".to_owned()),
                 (TimeLooks::Fraction, false) => return Err("its times would have a decimal point".to_owned()),
                 _ => {}
             }
         }
-        Ok(())
+        Ok(damaged)
     }
 }
 
@@ -215,6 +230,19 @@ mod tests {
         for (name, text) in rows {
             assert_eq!(found(text), [name], "{text}");
         }
+    }
+
+    #[test]
+    fn a_damaged_line_among_many_does_not_hide_the_format() {
+        let mut text = "128166372010635508,srv,2,Write,268021760,4096,63332\n".repeat(20);
+        text += "garbage\n";
+        let known: Vec<(String, u64)> = presets()
+            .into_iter()
+            .filter_map(|preset| Some((preset.name.clone(), preset.fits_but_for(&text)?)))
+            .collect();
+        assert_eq!(known, [("msr".to_owned(), 1)]);
+        assert_eq!(found(&text), Vec::<String>::new());
+        assert!(presets().iter().all(|preset| preset.fits_but_for("garbage\n".repeat(20).as_str()).is_none()));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::Source;
 use crate::cpus::CpuSet;
 use crate::fio::{Note, Order, Reporting, Scripted};
 use crate::programs::Start;
-use crate::replay::{Part, Replay};
+use crate::replay::{Joint, Part, Replay};
 
 /// One process.
 #[derive(Clone, Debug)]
@@ -143,6 +143,11 @@ impl Plan {
 
     /// The same, each process so much later than it says; what a trace recorded stays as it was.
     pub fn staggered_sources(&self, seed: u64, later: &[Span]) -> Vec<Box<dyn Source>> {
+        self.joint_sources(seed, later, &mut Joint::default())
+    }
+
+    /// The same, on one of several disks; `joint` has the processes that they share.
+    pub fn joint_sources(&self, seed: u64, later: &[Span], joint: &mut Joint) -> Vec<Box<dyn Source>> {
         let mut sources = Vec::with_capacity(self.jobs.len());
         for origin in &self.origins {
             let later = later[sources.len()];
@@ -156,7 +161,7 @@ impl Plan {
                 }
                 Origin::Replay { replay, parts, first } => {
                     let submitters = (first.0..).map(SubmitterId);
-                    sources.extend(parts.iter().zip(submitters).map(|(part, own)| replay.source(part, own)));
+                    sources.extend(parts.iter().zip(submitters).map(|(part, own)| replay.source(part, own, joint)));
                 }
             }
         }
@@ -232,6 +237,15 @@ impl Plan {
     /// Is any of it a program or a replay, which somebody waits for to end?
     pub fn has_programs(&self) -> bool {
         self.origins.iter().any(|origin| !matches!(origin, Origin::Job(_)))
+    }
+
+    /// Has a process of it I/Os on other disks of the same run?
+    pub fn is_joint(&self) -> bool {
+        let shared = |origin: &Origin| match origin {
+            Origin::Replay { parts, .. } => parts.iter().any(|part| part.is_shared),
+            Origin::Job(_) | Origin::Program { .. } => false,
+        };
+        self.origins.iter().any(shared)
     }
 
     /// How many rows a report has.

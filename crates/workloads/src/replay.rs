@@ -13,16 +13,21 @@
 //! **Left out** what a trace does not tell: who waited for whom among processes, reads that memory answered, and what
 //! a process would have done next on a faster disk.
 
+mod joint;
 mod recording;
 mod source;
+mod under_way;
 
 use std::sync::Arc;
 
 use blksched::{Class, Instant, Op, Priority, SubmitterId};
 
-pub(crate) use recording::Io;
+pub use joint::Joint;
+use joint::Member;
 pub use recording::{Builder, Event, Recording, What};
+pub(crate) use recording::{Disk, Io};
 use source::Replayer;
+pub use under_way::UnderWay;
 
 use crate::Source;
 use crate::programs::{Kind, Parameter, Said, Settings};
@@ -100,6 +105,7 @@ pub struct Replay {
     pub at: Instant,
     settings: Settings,
     recording: Arc<Recording>,
+    disk: Disk,
 }
 
 /// One process of a replay, laid out on a disk.
@@ -113,6 +119,8 @@ pub(crate) struct Part {
     /// That of its first I/O.
     pub priority: Priority,
     process: usize,
+    /// It has I/Os on other disks of the world, too.
+    pub is_shared: bool,
 }
 
 impl Replay {
@@ -145,7 +153,7 @@ impl Replay {
             return Err(format!("`{loops}` is not a value of `loops`: expected a number from 1 to {MOST_LOOPS}"));
         }
         let recording = if loops == 1 { recording } else { Arc::new(recording.repeated(loops)) };
-        let replay = Replay { name, at, settings, recording };
+        let replay = Replay { name, at, settings, recording, disk: Disk::Whole };
         if replay.recording.ios() == 0 {
             return Err("`skip` leaves nothing of the trace".to_owned());
         }
@@ -187,7 +195,15 @@ impl Replay {
             Timing::Closed => "each submitted when its process had as few under way, and after its recorded pause",
             Timing::NoStall => "each submitted when its process had as few under way, without its pauses",
         };
-        self.recording.notes(&self.name, when)
+        self.recording.notes(&self.name, when, self.disk)
+    }
+
+    /// The part of it that is this device's, for a world of several disks ([`Joint`]); `None` if it has no such device.
+    pub fn on(&self, device: (u32, u32)) -> Option<Replay> {
+        let nth = self.recording.devices().iter().position(|known| *known == device)?;
+        let disk = Disk::Nth(u16::try_from(nth).ok()?);
+        let is_asked = self.recording.processes.iter().any(|process| process.priority(disk).is_some());
+        is_asked.then(|| Replay { disk, ..self.clone() })
     }
 
     /// Its processes on a disk of this size.
@@ -195,7 +211,7 @@ impl Replay {
     /// # Errors
     /// If it does not fit there.
     pub(crate) fn parts(&self, disk_sectors: u64) -> Result<Vec<Part>, String> {
-        let (reach, longest) = self.recording.reach();
+        let (reach, longest) = self.recording.reach(self.disk);
         let end = self.place(reach).saturating_add(u64::from(longest));
         if let Some(needed) = beyond(self.place(reach), longest, reach, disk_sectors) {
             let gib = |sectors: u64| sectors as f64 / (1 << 21) as f64;
@@ -210,6 +226,7 @@ impl Replay {
         let mut rows: Vec<&str> = Vec::new();
         let mut parts = Vec::new();
         for (process, recorded) in self.recording.processes.iter().enumerate() {
+            let Some(priority) = recorded.priority(self.disk) else { continue };
             let row = match self.settings.word("rows") {
                 "name" => rows.iter().position(|name| *name == recorded.name).unwrap_or(rows.len()),
                 _ => rows.len(),
@@ -221,14 +238,18 @@ impl Replay {
                 "name" => recorded.name.clone(),
                 _ => format!("{}.{}", recorded.name, recorded.pid),
             };
-            parts.push(Part { name, row: row as u32, depth: recorded.depth(), priority: recorded.priority(), process });
+            let is_shared = !recorded.ios.iter().all(|io| self.disk.has(io));
+            parts.push(Part { name, row: row as u32, depth: recorded.depth(), priority, process, is_shared });
         }
         Ok(parts)
     }
 
-    /// The state machine of one of its processes.
-    pub(crate) fn source(&self, part: &Part, submitter: SubmitterId) -> Box<dyn Source> {
-        Box::new(Replayer::new(self.clone(), part.process, submitter))
+    /// The state machine of one of its processes; what it has on other disks of the world goes by `joint`.
+    pub(crate) fn source(&self, part: &Part, submitter: SubmitterId, joint: &mut Joint) -> Box<dyn Source> {
+        if !part.is_shared {
+            return Box::new(Replayer::new(self.clone(), part.process, submitter));
+        }
+        Box::new(Member::new(joint.process(self, part.process), self.disk, submitter))
     }
 }
 

@@ -43,6 +43,12 @@ pub trait Source: Send {
         false
     }
 
+    /// True if what it does next also hangs on what happens to its like on other disks of a world of several: `next`
+    /// may change without a call.
+    fn hangs_on_other_disks(&self) -> bool {
+        false
+    }
+
     /// Whose bios these are.
     fn submitter(&self) -> SubmitterId;
 

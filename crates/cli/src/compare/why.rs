@@ -1,4 +1,5 @@
-//! `compare --why A,B`: the first moment at which two schedulers decide differently, with both reasons.
+//! `compare --why A,B`: the first moment at which two schedulers decide differently, with both reasons. Processors cost
+//! nothing there: only decisions part the two.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -38,7 +39,13 @@ pub(super) fn run(
     };
     let limit = stage.length(scene, one)?.limit;
     let names = Names::of(&stage.plan);
-    let logs = [one, other].map(|contender| log(&stage.trial(scene, contender, limit)));
+    // What schedulers cost the processors would part any two at their first command.
+    let trial = |contender, limit| {
+        let mut trial = stage.trial(scene, contender, limit);
+        trial.surroundings.cpus = None;
+        trial
+    };
+    let logs = [one, other].map(|contender| log(&trial(contender, limit)));
     let [one_log, other_log] = logs;
     let (one_log, other_log) = (one_log?, other_log?);
     let heading = format!("{} on {}, seed {}", stage.workload.name, stage.disk.name, scene.seed);
@@ -54,8 +61,8 @@ pub(super) fn run(
     };
     let end = |log: &[Sent]| log.get(nth).map_or(limit, |sent| sent.at.since(Instant::ZERO) + Span::from_ns(1));
     let side = |contender, log: &[Sent]| -> Result<Side<'_>, Failure> {
-        let trial = stage.trial(scene, contender, end(log).min(limit));
-        Ok(Side { contender, close: before(&trial, Close::on(nth))? })
+        let close = before(&trial(contender, end(log).min(limit)), Close::on(nth))?;
+        Ok(Side { contender, close })
     };
     let sides = [side(one, &one_log)?, side(other, &other_log)?];
     let text = match arguments.json {
@@ -78,7 +85,8 @@ fn before<O: Onlooker + 'static>(trial: &Trial, onlooker: O) -> Result<O, Failur
 fn text(heading: &str, nth: usize, sides: &[Side<'_>], names: &Names) -> String {
     let [one, other] = sides else { unreachable!("there are two") };
     let mut text = output::paragraph(&format!(
-        "{heading}: {} and {} send the same {nth} commands at the same moments; the next one differs.",
+        "{heading}: {} and {} send the same {nth} commands at the same moments; the next one differs \
+         (processors cost nothing here, so that only decisions part them).",
         one.contender.name, other.contender.name
     ));
     for side in sides {

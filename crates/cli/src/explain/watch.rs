@@ -14,6 +14,7 @@ use clap::Args;
 
 use super::names::Names;
 use super::phrase;
+use super::reason::reason;
 use crate::failure::Failure;
 
 /// Where to write what a run was like, for other programs.
@@ -73,8 +74,9 @@ pub(super) fn look_on<T>(
     run: impl FnOnce(Shared) -> Result<(T, Instant), Failure>,
 ) -> Result<(T, Storyteller), Failure> {
     let block_trace = outputs.blktrace.as_deref().map(|path| {
-        let names = names.clone();
-        Ok::<_, Failure>((path, shared(BlockTrace::new(create(path)?, Box::new(move |by| names.process(by))))))
+        let (names, told) = (names.clone(), names.clone());
+        let words = Box::new(move |why| reason(why, &told));
+        Ok::<_, Failure>((path, shared(BlockTrace::new(create(path)?, Box::new(move |by| names.process(by)), words))))
     });
     let block_trace = block_trace.transpose()?;
     let with = |onlooker: Shared| match &block_trace {

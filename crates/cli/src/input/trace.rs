@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use blksched::path_of_name;
 use blksched_measure::Work;
-use blksched_simulate::recording::{Damage, Filter, Format, KEYS, Reading, Recorded, Stream, Took, recording};
+use blksched_simulate::recording::{Damage, Devices, Format, KEYS, Reading, Recorded, Stream, Took, recording};
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
 use blksched_traces::presets::{Preset, presets};
@@ -87,10 +87,10 @@ impl Trace {
         &self.name
     }
 
-    /// Its events, one after the other, and what was said that is not about reading.
+    /// Its events but for plugs, one after the other, and what was said that is not about reading.
     pub(crate) fn stream(&self) -> Result<(Stream, String), String> {
         let (reading, rest) = self.reading()?;
-        Ok((Stream::open(files::open(&self.name)?, reading)?, rest))
+        Ok((Stream::open(files::open(&self.name)?, reading)?.without_plugs(), rest))
     }
 
     /// How it is to be read, and what was said that is about its replay.
@@ -102,7 +102,7 @@ impl Trace {
 
     /// Is only a part of it wanted?
     pub(crate) fn is_filtered(&self) -> Result<bool, String> {
-        Ok(self.reading()?.0.filter != Filter::default())
+        Ok(!self.reading()?.0.filter.keeps_all())
     }
 
     /// Its files as one recording.
@@ -115,16 +115,58 @@ impl Trace {
         Ok((recording(files::open(&self.name)?, &reading)?, rest))
     }
 
+    /// Is each of its devices to be a disk?
+    pub(super) fn is_each(&self) -> Result<bool, Failure> {
+        Ok(self.reading().map_err(Failure::Input)?.0.filter.device == Devices::Each)
+    }
+
     /// The replay, and what to know of it.
     pub(super) fn load(&self) -> Result<Loaded, Failure> {
+        if self.is_each()? {
+            return Err(Failure::Input(format!(
+                "{}: device=each makes a disk of each device: compare, simulate and explain do that with one trace and \
+                 nothing beside it; else choose one, as `blksched trace info` names them",
+                self.name
+            )));
+        }
         let (recorded, rest) = self.recorded().map_err(Failure::Input)?;
-        let name = Path::new(&self.name).file_name().map_or(self.name.clone().into(), |name| name.to_string_lossy());
+        let replay = self.replay(&rest, Arc::new(recorded.recording))?;
         let fitness = recorded.fitness.to_string();
-        let notes = [&fitness].into_iter().chain(&recorded.notes).map(|note| format!("{name}: {note}")).collect();
-        let replay = Replay::of(&name, &rest, Arc::new(recorded.recording));
-        let replay = replay.map_err(|problem| Failure::Input(format!("{}:{}: {problem}", self.name, self.said)))?;
+        let notes = self.told(&fitness, &recorded.notes);
         let (machine, took) = (recorded.machine, recorded.took);
-        Ok(Loaded { replay, notes, machine, took, unranked: (!recorded.fitness.ranks()).then_some(fitness) })
+        let unranked = (!recorded.fitness.ranks()).then_some(fitness);
+        Ok(Loaded { replay, notes, machine, took, unranked, device: Vec::new() })
+    }
+
+    /// The same of each of its devices.
+    pub(super) fn load_each(&self) -> Result<Vec<Loaded>, Failure> {
+        let (recorded, rest) = self.recorded().map_err(Failure::Input)?;
+        let whole = self.replay(&rest, Arc::new(recorded.recording))?;
+        let each = recorded.each.into_iter().filter_map(|of| {
+            let mut replay = whole.on(of.device)?;
+            let given = of.machine.as_ref().and_then(|machine| machine.word("name")).map(str::to_owned);
+            let device: Vec<String> = given.into_iter().chain([of.name]).collect();
+            replay.name = format!("{} {}", whole.name, device[0]);
+            let fitness = of.fitness.to_string();
+            let notes = self.told(&fitness, &recorded.notes);
+            let unranked = (!of.fitness.ranks()).then_some(fitness);
+            Some(Loaded { replay, notes, machine: of.machine, took: of.took, unranked, device })
+        });
+        Ok(each.collect())
+    }
+
+    fn file_name(&self) -> String {
+        Path::new(&self.name).file_name().map_or(self.name.clone(), |name| name.to_string_lossy().into_owned())
+    }
+
+    fn told(&self, fitness: &str, notes: &[String]) -> Vec<String> {
+        let name = self.file_name();
+        std::iter::once(fitness).chain(notes.iter().map(String::as_str)).map(|note| format!("{name}: {note}")).collect()
+    }
+
+    fn replay(&self, said: &str, recording: Arc<Recording>) -> Result<Replay, Failure> {
+        let replay = Replay::of(&self.file_name(), said, recording);
+        replay.map_err(|problem| Failure::Input(format!("{}:{}: {problem}", self.name, self.said)))
     }
 }
 
@@ -138,6 +180,8 @@ pub(super) struct Loaded {
     pub(super) took: Vec<(Work, Took)>,
     /// Why schedulers cannot be ranked by it, if so.
     pub(super) unranked: Option<String>,
+    /// If it is one device of several: what it is called, and its other name.
+    pub(super) device: Vec<String>,
 }
 
 /// What was said, item by item: `key=value`, where a value may hold commas, and anything if it is in quotes.
@@ -270,8 +314,6 @@ fn named(name: &str) -> Result<Format, String> {
 
 #[cfg(test)]
 mod tests {
-    use blksched_simulate::recording::Devices;
-
     use super::*;
 
     fn said(text: &str) -> Vec<(String, String)> {

@@ -15,7 +15,7 @@ use blksched_workloads::replay::Replay;
 use blksched_workloads::{BUILTINS, Plan, builtin};
 
 use crate::failure::Failure;
-use crate::input::trace::Trace;
+use crate::input::trace::{Loaded, Trace};
 use crate::input::{bytes_of, text_beside, text_of, uri};
 use crate::scene::Scene;
 
@@ -39,6 +39,8 @@ pub(crate) struct Workload {
     /// Why schedulers cannot be ranked by this workload, if so.
     pub(crate) unranked: Option<String>,
     host: HostKnobs,
+    /// The names of the device that it is of, if it is a part of a trace of several.
+    pub(crate) device: Vec<String>,
 }
 
 /// One word of the command line.
@@ -86,7 +88,33 @@ impl Workload {
             _ => Vec::new(),
         };
         let replays = loaded.into_iter().map(|trace| trace.replay).collect();
-        Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host: scene.host.memory })
+        let (host, device) = (scene.host.memory, Vec::new());
+        Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host, device })
+    }
+
+    /// One for each disk: one alone, unless it is a trace of which each device is to be a disk.
+    pub(crate) fn each(scene: &Scene) -> Result<Vec<Workload>, Failure> {
+        let trace = match (&scene.jobs[..], &scene.typed) {
+            ([name], None) => match word(name, false)? {
+                Word::Trace(trace) => Some((name, trace)),
+                Word::Jobs(_) | Word::Program(_) => None,
+            },
+            _ => None,
+        };
+        match trace {
+            Some((name, trace)) if trace.is_each()? => {
+                let whole = |part: Loaded| Workload::of(format!("{name}, device {}", part.device[0]), part, scene);
+                Ok(trace.load_each()?.into_iter().map(whole).collect())
+            }
+            _ => Ok(vec![Workload::load(scene)?]),
+        }
+    }
+
+    /// A trace, or a device of it, and nothing else.
+    fn of(name: String, loaded: Loaded, scene: &Scene) -> Workload {
+        let Loaded { replay, notes, machine, took, unranked, device } = loaded;
+        let (file, programs, host) = (None, Vec::new(), scene.host.memory);
+        Workload { name, file, programs, replays: vec![replay], told: notes, machine, took, unranked, host, device }
     }
 
     /// Its processes on a disk of this size.

@@ -78,7 +78,16 @@ fn around(disk: &DiskSpec, catalogue: &Catalogue) -> Option<String> {
         let surroundings = Surroundings { host: host.memory, cpus: host.processors(), ..Surroundings::default() };
         let elevator = catalogue.parse(name).ok()?;
         let (disk, plan) = (disk.clone(), plan.clone());
-        let trial = Trial { elevator, knobs: Vec::new(), surroundings, disk, plan, seed: 1, limit: Span::ZERO };
+        let trial = Trial {
+            elevator,
+            knobs: Vec::new(),
+            surroundings,
+            disk,
+            plan,
+            seed: 1,
+            limit: Span::ZERO,
+            beside: Vec::new(),
+        };
         Some(((*name).to_owned(), trial))
     };
     let trials: Vec<(String, Trial)> = PRESENT.iter().filter_map(trial).collect();

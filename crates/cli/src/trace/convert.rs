@@ -100,8 +100,9 @@ impl Bases {
     fn of(trace: &Trace) -> Result<Bases, Failure> {
         let (mut stream, _) = trace.stream().map_err(Failure::Input)?;
         let info = Info::of(&mut stream).map_err(Failure::Input)?;
-        let devices = info.devices.iter().zip(1..).map(|((&device, share), number)| (device, (number, share.begin)));
-        let processes = info.processes.keys().copied().zip(1..);
+        let devices = info.devices().into_iter().zip(1..);
+        let devices = devices.map(|((device, share), number)| (device, (number, share.begin)));
+        let processes = info.processes().into_keys().zip(1..);
         Ok(Bases { devices: devices.collect(), processes: processes.collect(), first: info.first().unwrap_or(0) })
     }
 

@@ -68,11 +68,14 @@ fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
     let _ = writeln!(
         text,
         "  devices: {}",
-        shares(info.devices.iter().map(|(&device, share)| (stream.device(device), share.ios)))
+        shares(info.devices().into_iter().map(|(device, share)| (stream.device(device), share.ios)))
     );
     let called = |pid: u32| stream.names().get(&pid).map_or_else(|| pid.to_string(), |name| format!("{name} [{pid}]"));
-    let _ =
-        writeln!(text, "  processes: {}", shares(info.processes.iter().map(|(&pid, share)| (called(pid), share.ios))));
+    let _ = writeln!(
+        text,
+        "  processes: {}",
+        shares(info.processes().into_iter().map(|(pid, share)| (called(pid), share.ios)))
+    );
     match info.depth() {
         Some(depth) => {
             let open = match info.never_completed() {
@@ -100,7 +103,7 @@ fn in_words(asked: &Asked, of: u64) -> String {
 }
 
 fn sizes(info: &Info) -> String {
-    let mut sizes: Vec<_> = info.sizes.iter().map(|(&sectors, &ios)| (sectors, ios)).collect();
+    let mut sizes: Vec<_> = info.sizes().into_iter().collect();
     sizes.sort_by_key(|&(_, ios)| std::cmp::Reverse(ios));
     let called = |sectors: u32| match sectors {
         0 => "other".to_owned(),
@@ -144,7 +147,7 @@ fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
         })
         .collect();
     let devices: Vec<Value> = info
-        .devices
+        .devices()
         .iter()
         .map(|(&device, share)| {
             let mut value = told(share);
@@ -155,7 +158,7 @@ fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
         })
         .collect();
     let processes: Vec<Value> = info
-        .processes
+        .processes()
         .iter()
         .map(|(&pid, share)| {
             let mut value = told(share);
@@ -173,7 +176,7 @@ fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
         "resolution_ns": info.resolution().as_ns(),
         "ios": info.ios(),
         "kinds": kinds,
-        "sizes": info.sizes.iter().map(size).collect::<Vec<_>>(),
+        "sizes": info.sizes().iter().map(size).collect::<Vec<_>>(),
         "devices": devices,
         "processes": processes,
         "under_way": { "mean": info.depth(), "most": info.deepest },

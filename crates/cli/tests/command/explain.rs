@@ -305,7 +305,7 @@ fn trace_processor_finds_no_open_slice_and_both_ends_of_every_flow() {
                  (select count(*) from flow), (select count(*) from stats where severity = 'error' and value > 0)";
     let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
     let Some(program) = ["trace_processor_shell", "trace_processor"].into_iter().find(is_there) else {
-        println!("skipped: there is no trace_processor here (Perfetto's releases have it)");
+        println!("skipped: there is no trace_processor here: no package registry has it, Perfetto's releases do");
         return;
     };
     let (picture, _gone) = temporary("queried.pftrace");

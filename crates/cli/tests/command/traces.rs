@@ -120,6 +120,27 @@ fn several_devices_must_be_chosen_among() {
     assert!(chosen.contains("101 I/Os of 1 process"), "{chosen}");
     let none = refused(&["compare", &format!("{trace}:device=srv.9"), "--parse-only"]);
     assert!(none.contains("no I/O of device srv.9 is left"), "{none}");
+    assert!(error.contains("device=each for a disk of each"), "{error}");
+}
+
+#[test]
+fn each_device_is_a_disk_of_its_own_if_asked_for() {
+    let trace = format!("{}:device=each,timing=closed", public("msr-like.csv.gz"));
+    let run = ["--elevators", "mq-deadline,none", "--seeds", "1"];
+    let disks = ["--disk", "srv.0=hdd-7200,srv.1=sata-ssd,srv.2=nvme-ssd"];
+    let compared = done(&[&["compare", &trace][..], &disks, &run].concat());
+    for (device, disk, ios) in [("srv.0", "hdd-7200", 212), ("srv.1", "sata-ssd", 87), ("srv.2", "nvme-ssd", 101)] {
+        assert!(compared.contains(&format!("device {device} on {disk}, seed 1")), "{compared}");
+        assert!(compared.contains(&format!("{device}: {ios} I/Os of 1 process")), "{compared}");
+    }
+    let same = done(&["simulate", &trace, "--elevator", "none", "--disk", "sata-ssd"]);
+    assert_eq!(same.matches("on sata-ssd").count(), 3, "{same}");
+    let lacking = refused(&["compare", &trace, "--disk", "srv.0=hdd-7200,srv.1=sata-ssd"]);
+    assert!(lacking.contains("no disk for device srv.2; the trace has srv.0, srv.1, srv.2"), "{lacking}");
+    let file = refused(&["compare", &trace, "--csv"]);
+    assert!(file.contains("--csv is about one disk"), "{file}");
+    let beside = refused(&["compare", &trace, "dd"]);
+    assert!(beside.contains("with one trace and nothing beside it"), "{beside}");
 }
 
 #[test]

@@ -53,6 +53,7 @@ impl Bench {
                 plan: plan.clone(),
                 seed,
                 limit: self.limit,
+                beside: Vec::new(),
             };
             let findings = trial.simulate().map_err(|error| error.to_string())?;
             for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {

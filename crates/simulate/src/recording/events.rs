@@ -28,21 +28,34 @@ pub enum Begins {
 /// Processes' names, as far as the trace tells.
 pub(super) type Names = BTreeMap<u32, String>;
 
-pub(super) fn of_blktrace(event: &blktrace::Event, events: &mut Vec<Event>, names: &mut Names) {
-    if event.action == Action::Note(0) {
-        let name = event.payload.split(|&byte| byte == 0).next().unwrap_or_default();
-        names.insert(event.pid, String::from_utf8_lossy(name).into_owned());
-    }
+/// A process collects, or hands over.
+pub(super) fn is_plug(action: Action) -> bool {
+    matches!(action, Action::Plug | Action::Unplug | Action::UnplugTimer)
+}
+
+/// Submissions, completions and names; the others are about what the simulation does itself.
+pub(super) fn is_told_by(action: Action) -> bool {
+    matches!(action, Action::Queue | Action::Complete | Action::Note(0))
+}
+
+pub(super) fn of_blktrace(event: &blktrace::Event, payload: &[u8], events: &mut Vec<Event>, names: &mut Names) {
     let what = match event.action {
         Action::Queue => What::Queue,
         Action::Complete => What::Complete,
         Action::Plug => What::Plug,
         Action::Unplug | Action::UnplugTimer => What::Unplug,
+        Action::Note(0) => {
+            let name = payload.split(|&byte| byte == 0).next().unwrap_or_default();
+            names.insert(event.pid, String::from_utf8_lossy(name).into_owned());
+            return;
+        }
         _ => return,
     };
     let device = (event.device >> 20, event.device & 0xf_ffff);
     let place = (event.sector, event.bytes.div_ceil(512));
-    events.extend(made(event.time, what, (device, event.pid), Letters::of_bits(event.kind), place));
+    if let Some(made) = made(event.time, what, (device, event.pid), Letters::of_bits(event.kind), place) {
+        events.push(made);
+    }
 }
 
 pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut Vec<Event>, names: &mut Names) {

@@ -28,6 +28,8 @@ pub enum Devices {
     One(String),
     /// All, as one disk: their sectors lie upon each other.
     Together,
+    /// All, each a disk of its own.
+    Each,
 }
 
 /// What can be said of a filter, for messages.
@@ -46,6 +48,7 @@ impl Filter {
         };
         match key {
             "device" if value == "all" => self.device = Devices::Together,
+            "device" if value == "each" => self.device = Devices::Each,
             "device" => self.device = Devices::One(value.to_owned()),
             "process" => self.process = Some(value.to_owned()),
             "from" => self.from = Some(time()?),
@@ -72,10 +75,10 @@ impl Filter {
     }
 
     /// Is nothing left out?
-    pub(super) fn keeps_all(&self) -> bool {
+    pub fn keeps_all(&self) -> bool {
         let Filter { device, process, from, to, op } = self;
         let whole = process.is_none() && from.is_none() && to.is_none() && op.is_none();
-        whole && matches!(device, Devices::Only | Devices::Together)
+        whole && !matches!(device, Devices::One(_))
     }
 
     /// Is an event wanted that comes so long after the first, of a device and process of these names?
@@ -84,7 +87,7 @@ impl Filter {
         let in_time = self.from.is_none_or(|from| since >= from) && self.to.is_none_or(|to| since < to || completes);
         let on_device = match &self.device {
             Devices::One(name) => name == device,
-            Devices::Only | Devices::Together => true,
+            Devices::Only | Devices::Together | Devices::Each => true,
         };
         // A completion does not tell whose it was: it ends whatever was kept.
         let of_process = match &self.process {

@@ -96,7 +96,14 @@ fn of_events(text: &str) -> Option<Format> {
 /// The formats that are rows of columns.
 fn of_rows(text: &str) -> Option<Format> {
     let beginning: String = text.split_inclusive('\n').take(LOOK_AT_LINES).collect();
-    let mut preset = presets().into_iter().find(|preset| preset.fits(&beginning).is_ok())?;
+    let known = presets();
+    // A damaged line is told, or passed over, where it stands: it does not make the format an unknown one.
+    let whole = known.iter().find(|preset| preset.fits(&beginning).is_ok());
+    let damaged = || {
+        let few = known.iter().filter_map(|preset| Some((preset.fits_but_for(&beginning)?, preset)));
+        few.min_by_key(|(damaged, _)| *damaged).map(|(_, preset)| preset)
+    };
+    let mut preset = whole.or_else(damaged)?.clone();
     preset.spec = preset.spec_for(&beginning);
     Some(Format::Text(Box::new(preset)))
 }

@@ -1,22 +1,18 @@
 //! What a trace holds, and first of all whether it can carry a verdict about queueing.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use blksched::{Op, Span};
 use blksched_measure::Histogram;
-use blksched_workloads::replay::{Event, What};
+use blksched_workloads::replay::{Event, UnderWay, What};
 
+use super::apart::{Apart, Sizes};
 use super::events::Device;
 use super::stream::{Met, Stream};
 use super::{Begins, Format};
 
 /// I/Os whose completion is looked for at most: whoever completes nothing does not fill the memory.
 const MOST_UNDER_WAY: usize = 1 << 20;
-/// Devices and processes that are told apart at most; the rest counts together.
-const MOST_TOLD_APART: usize = 100_000;
-/// Sizes that are told apart at most.
-const MOST_SIZES: usize = 4096;
 
 /// Can a verdict about queueing hang on a trace?
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,17 +68,21 @@ pub struct Share {
     pub reach: u64,
 }
 
+impl Share {
+    fn add(&mut self, begin: u64, end: u64, bytes: u64) {
+        let first = if self.ios == 0 { begin } else { self.begin.min(begin) };
+        *self = Share { ios: self.ios + 1, bytes: self.bytes + bytes, begin: first, reach: self.reach.max(end) };
+    }
+}
+
 /// A trace's summary.
 #[derive(Debug, Default)]
 pub struct Info {
     /// By kind: read, write, discard, flush.
     pub asked: [Asked; 4],
-    /// By device.
-    pub devices: BTreeMap<Device, Share>,
-    /// By process.
-    pub processes: BTreeMap<u32, Share>,
-    /// I/Os by length \[sectors\]; 0 stands for further lengths.
-    pub sizes: BTreeMap<u32, u64>,
+    devices: Apart<Device, Shared>,
+    processes: Apart<u32, Share>,
+    sizes: Sizes,
     /// Completions.
     pub completions: u64,
     /// Requests with a priority.
@@ -93,14 +93,19 @@ pub struct Info {
     pub deepest: u64,
     /// Under way, times the time that it lasted \[ns\].
     depth_time: u128,
-    under_way: u64,
     first: Option<u64>,
     last: u64,
     before: Option<u64>,
     resolution: u64,
-    ends: BTreeMap<(Device, u8), u64>,
-    /// When each was submitted, by where it ends and its number.
-    open: BTreeMap<(Key, u64), u64>,
+    /// When each was submitted that is under way.
+    open: UnderWay<u64>,
+}
+
+/// What a device was asked for, and where the last of each kind ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shared {
+    share: Share,
+    ends: [Option<u64>; 4],
 }
 
 /// Its place in [`Info::asked`].
@@ -120,16 +125,21 @@ impl Info {
     /// If it cannot be read.
     pub fn of(stream: &mut Stream) -> Result<Info, String> {
         let mut info = Info::default();
-        while let Some(event) = stream.event()? {
-            info.add(&event);
-        }
+        stream.each(|event| {
+            info.add(event);
+            Ok(())
+        })?;
         Ok(info)
     }
 
     /// One more event; they come in the order of their moments.
+    #[inline]
     pub(super) fn add(&mut self, event: &Event) {
+        if matches!(event.what, What::Plug | What::Unplug) {
+            return;
+        }
         let first = *self.first.get_or_insert(event.time);
-        self.depth_time += u128::from(event.time - self.last.max(first)) * u128::from(self.under_way);
+        self.depth_time += u128::from(event.time - self.last.max(first)) * self.open.len() as u128;
         self.last = event.time;
         match event.what {
             What::Queue => self.submitted(event),
@@ -145,15 +155,16 @@ impl Info {
         let asked = &mut self.asked[kind(event.op)];
         asked.ios += 1;
         asked.bytes += bytes;
-        let before = self.ends.insert((event.device, kind(event.op) as u8), end);
-        asked.sequential += u64::from(before == Some(event.start) && event.sectors > 0);
-        let shares = [share(&mut self.devices, event.device), share(&mut self.processes, event.pid)];
-        for share in shares.into_iter().flatten() {
-            let begin = if share.ios == 0 { event.start } else { share.begin.min(event.start) };
-            *share = Share { ios: share.ios + 1, bytes: share.bytes + bytes, begin, reach: share.reach.max(end) };
+        let (major, minor) = event.device;
+        if let Some(device) = self.devices.at(event.device, major ^ minor) {
+            let before = device.ends[kind(event.op)].replace(end);
+            asked.sequential += u64::from(before == Some(event.start) && event.sectors > 0);
+            device.share.add(event.start, end, bytes);
         }
-        let known = self.sizes.len() < MOST_SIZES || self.sizes.contains_key(&event.sectors);
-        *self.sizes.entry(if known { event.sectors } else { 0 }).or_default() += 1;
+        if let Some(share) = self.processes.at(event.pid, event.pid) {
+            share.add(event.start, end, bytes);
+        }
+        self.sizes.add(event.sectors);
         self.together += u64::from(self.before == Some(event.time));
         self.before = Some(event.time);
         // Most traces are exact to 1 ns soon.
@@ -163,24 +174,33 @@ impl Info {
         // Where nothing ever completes, nobody need be waited for.
         let room = if self.completions == 0 { MOST_UNDER_WAY >> 6 } else { MOST_UNDER_WAY };
         if self.open.len() < room {
-            self.open.insert((key_of(event), self.ios()), event.time);
-            self.under_way += 1;
-            self.deepest = self.deepest.max(self.under_way);
+            self.open.add(event, event.time);
+            self.deepest = self.deepest.max(self.open.len() as u64);
         }
     }
 
     /// A request's completion is that of every bio that ends inside of it.
     fn completed(&mut self, event: &Event) {
         self.completions += 1;
-        let inside = inside(event);
-        while let Some((&key, &since)) = self.open.range((inside.start, 0)..).next()
-            && key.0 < inside.end
-        {
-            self.open.remove(&key);
-            self.under_way -= 1;
-            let latency = self.asked[kind(event.op)].latency.get_or_insert_with(|| Box::new(Histogram::new()));
-            latency.record(Span::from_ns(event.time - since));
-        }
+        let latency = &mut self.asked[kind(event.op)].latency;
+        self.open.complete(event, |since| {
+            latency.get_or_insert_with(|| Box::new(Histogram::new())).record(Span::from_ns(event.time - since));
+        });
+    }
+
+    /// What each device was asked for.
+    pub fn devices(&self) -> BTreeMap<Device, Share> {
+        self.devices.iter().map(|(device, of)| (*device, of.share)).collect()
+    }
+
+    /// What each process asked for.
+    pub fn processes(&self) -> BTreeMap<u32, Share> {
+        self.processes.iter().copied().collect()
+    }
+
+    /// I/Os by length \[sectors\]; 0 stands for further lengths.
+    pub fn sizes(&self) -> BTreeMap<u32, u64> {
+        self.sizes.all()
     }
 
     /// All I/Os.
@@ -200,7 +220,7 @@ impl Info {
 
     /// I/Os without a completion, in a trace that has completions.
     pub fn never_completed(&self) -> u64 {
-        if self.completions > 0 { self.under_way } else { 0 }
+        if self.completions > 0 { self.open.len() as u64 } else { 0 }
     }
 
     /// Under way on the mean, if completions are there.
@@ -258,28 +278,6 @@ impl Info {
             _ => Fitness::Good(format!("{moments}, and completions")),
         }
     }
-}
-
-fn share<K: Ord + Copy>(shares: &mut BTreeMap<K, Share>, key: K) -> Option<&mut Share> {
-    let room = shares.len() < MOST_TOLD_APART || shares.contains_key(&key);
-    room.then(|| shares.entry(key).or_default())
-}
-
-/// By which a completion finds what it completes: device, kind and last sector.
-pub(super) type Key = (Device, u8, u64);
-
-/// A submission's key.
-pub(super) fn key_of(event: &Event) -> Key {
-    key(event, event.start.saturating_add(u64::from(event.sectors).saturating_sub(1)))
-}
-
-/// The keys of whatever ends inside a request.
-pub(super) fn inside(event: &Event) -> Range<Key> {
-    key(event, event.start)..key(event, event.start.saturating_add(u64::from(event.sectors).max(1)))
-}
-
-fn key(event: &Event, sector: u64) -> Key {
-    (event.device, kind(event.op) as u8, sector)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

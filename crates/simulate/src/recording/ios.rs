@@ -1,10 +1,9 @@
 //! Submissions with how long each took, in the order of their moments, in bounded memory.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use blksched_workloads::replay::{Event, What};
+use blksched_workloads::replay::{Event, UnderWay, What};
 
-use super::info::{Key, inside, key_of};
 use super::stream::Stream;
 
 /// How many I/Os wait for a completion at most; beyond that the oldest goes without.
@@ -26,14 +25,15 @@ pub struct Ios {
     waiting: VecDeque<(Event, Option<u64>)>,
     /// How many have left `waiting`.
     gone: u64,
-    open: BTreeMap<Key, Vec<u64>>,
+    /// By their number.
+    open: UnderWay<u64>,
     ended: bool,
 }
 
 impl Ios {
     /// The I/Os of a trace.
     pub fn of(stream: Stream) -> Ios {
-        Ios { stream, waiting: VecDeque::new(), gone: 0, open: BTreeMap::new(), ended: false }
+        Ios { stream, waiting: VecDeque::new(), gone: 0, open: UnderWay::default(), ended: false }
     }
 
     /// For names and notes.
@@ -61,7 +61,9 @@ impl Ios {
                 None => self.ended = true,
                 Some(event) if event.what == What::Queue => {
                     let number = self.gone + self.waiting.len() as u64;
-                    self.open.entry(key_of(&event)).or_default().push(number);
+                    if self.open.len() < MOST_UNDER_WAY {
+                        self.open.add(&event, number);
+                    }
                     self.waiting.push_back((event, None));
                 }
                 Some(event) if event.what == What::Complete => self.completed(&event),
@@ -71,13 +73,13 @@ impl Ios {
     }
 
     fn completed(&mut self, event: &Event) {
-        let done: Vec<Key> = self.open.range(inside(event)).map(|(key, _)| *key).collect();
-        for number in done.iter().filter_map(|key| self.open.remove(key)).flatten() {
+        let (gone, waiting) = (self.gone, &mut self.waiting);
+        self.open.complete(event, |number| {
             // One that had to go without is gone.
-            let place = number.checked_sub(self.gone).and_then(|at| self.waiting.get_mut(at as usize));
+            let place = number.checked_sub(gone).and_then(|at| waiting.get_mut(at as usize));
             if let Some((submitted, response)) = place {
                 *response = Some(event.time - submitted.time);
             }
-        }
+        });
     }
 }

@@ -11,9 +11,11 @@ use blksched::Span;
 use blksched_traces::columns::Rows;
 use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
-use blksched_workloads::replay::Event;
+use blksched_workloads::replay::{Event, What};
 
-use super::events::{Begins, Device, NAMED, Names, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi};
+use super::events::{
+    Begins, Device, NAMED, Names, is_plug, is_told_by, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
+};
 use super::filter::Filter;
 use super::format::{self, Format};
 use super::order::Order;
@@ -75,11 +77,24 @@ struct File {
 }
 
 enum Kind {
-    /// With the event last read, whose memory is used again.
-    Blktrace(blktrace::Events<Input>, Box<blktrace::Event>),
+    Blktrace(blktrace::Events<Input>, Plugs),
     Lines(Input, Begins, Text, usize),
     Vscsi(vscsi::Records<Input>),
     Rows(Box<Rows<Input>>),
+}
+
+/// What becomes of a process's plugging and unplugging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plugs {
+    Told,
+    PassedOver,
+}
+
+/// Is there to be more?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Go {
+    On,
+    Stop,
 }
 
 /// Which text of a kernel's events.
@@ -98,6 +113,7 @@ pub struct Stream {
     settled: Option<u64>,
     names: Names,
     devices: BTreeMap<Device, String>,
+    keeps_all: bool,
     first: Option<u64>,
     last: u64,
     met: Met,
@@ -123,6 +139,7 @@ impl Stream {
         Ok(Stream {
             order: Order::of(opened.len()),
             files: opened,
+            keeps_all: reading.filter.keeps_all(),
             reading,
             settled: None,
             names: Names::new(),
@@ -165,30 +182,69 @@ impl Stream {
         name_of(&self.devices, device)
     }
 
+    /// The same without plugs, for whoever does not ask which I/Os were submitted together.
+    pub fn without_plugs(mut self) -> Stream {
+        for file in &mut self.files {
+            if let Kind::Blktrace(_, plugs) = &mut file.kind {
+                *plugs = Plugs::PassedOver;
+            }
+        }
+        self
+    }
+
     /// The next event that is wanted; `None` at the end.
     ///
     /// # Errors
     /// If a file cannot be read or is damaged, and damage is refused.
     pub fn event(&mut self) -> Result<Option<Event>, String> {
+        let mut next = None;
+        self.until(|event| {
+            next = Some(event.clone());
+            Ok(Go::Stop)
+        })?;
+        Ok(next)
+    }
+
+    /// Every event that is wanted, one after the other.
+    ///
+    /// # Errors
+    /// As [`Stream::event`], and if `tell` has one.
+    pub fn each(&mut self, mut tell: impl FnMut(&Event) -> Result<(), String>) -> Result<(), String> {
+        self.until(|event| tell(event).map(|()| Go::On))
+    }
+
+    #[inline]
+    fn until(&mut self, mut tell: impl FnMut(&Event) -> Result<Go, String>) -> Result<(), String> {
         loop {
             if !self.is_ready() && self.read_on()? {
                 continue;
             }
-            let Some(mut event) = self.order.next() else { return Ok(None) };
-            if event.time < self.last {
-                event.time = self.last;
-                self.met.late += 1;
+            let Some(event) = self.order.peek() else { return Ok(()) };
+            let time = event.time.max(self.last);
+            let is_plug = matches!(event.what, What::Plug | What::Unplug);
+            if self.first.is_none() && !is_plug {
+                self.first = Some(time);
             }
-            self.last = event.time;
-            let first = *self.first.get_or_insert(event.time);
-            if self.keeps(&event, Span::from_ns(event.time - first)) {
-                return Ok(Some(event));
+            let since = Span::from_ns(time - self.first.unwrap_or(time));
+            let went = if time > event.time {
+                let event = Event { time, ..event.clone() };
+                self.met.late += 1;
+                if self.keeps(&event, since) { tell(&event)? } else { Go::On }
+            } else if self.keeps(event, since) {
+                tell(event)?
+            } else {
+                Go::On
+            };
+            self.last = time;
+            self.order.pop();
+            if went == Go::Stop {
+                return Ok(());
             }
         }
     }
 
     fn keeps(&self, event: &Event, since: Span) -> bool {
-        if self.reading.filter.keeps_all() {
+        if self.keeps_all {
             return true;
         }
         let device = name_of(&self.devices, event.device);
@@ -240,8 +296,14 @@ impl Stream {
             (Err(Trouble::Damage(why, _)), Damage::Refused) => return Err(why),
             (Err(Trouble::Io(why)), _) => return Err(why),
         }
-        if let (Some(reached), Some(event)) = (file.reached.as_mut(), self.buffer.first()) {
-            *reached = (*reached).max(event.time);
+        if let Some(reached) = file.reached.as_mut() {
+            // A row's first event is its submission, and its completion is still to come.
+            let read = if matches!(file.kind, Kind::Blktrace(..)) {
+                &self.buffer[..]
+            } else {
+                self.buffer.get(..1).unwrap_or_default()
+            };
+            *reached = read.iter().fold(*reached, |latest, event| latest.max(event.time));
         }
         self.buffer.drain(..).for_each(|event| self.order.add(at, event));
         Ok(())
@@ -294,7 +356,7 @@ impl File {
         let machine = Machine::read(&String::from_utf8_lossy(&beginning));
         let input: Input = Box::new(Cursor::new(beginning).chain(rest));
         let kind = match &format {
-            Format::Blktrace => Kind::Blktrace(blktrace::events(input), Box::default()),
+            Format::Blktrace => Kind::Blktrace(blktrace::events(input), Plugs::Told),
             Format::Blkparse => Kind::Lines(input, Begins::Queue, Text::Blkparse, 0),
             Format::Tracefs(begins) => Kind::Lines(input, *begins, Text::Tracefs, 0),
             Format::Vscsi(version) => Kind::Vscsi(vscsi::Records::new(input, *version)),
@@ -312,16 +374,20 @@ impl File {
     ) -> Result<Step, Trouble> {
         let name = &self.name;
         match &mut self.kind {
-            Kind::Blktrace(reader, event) => loop {
-                match reader.next_into(event) {
+            Kind::Blktrace(reader, plugs) => loop {
+                let take = |event: &blktrace::Event, payload: &[u8]| of_blktrace(event, payload, events, names);
+                let read = match plugs {
+                    Plugs::Told => reader.several(|action| is_plug(action) || is_told_by(action), take),
+                    Plugs::PassedOver => reader.several(is_told_by, take),
+                };
+                match read {
                     Ok(false) => return Ok(Step::Ended),
-                    Ok(true) => of_blktrace(event, events, names),
+                    Ok(true) => {}
                     Err(error @ blktrace::BlktraceError::Io { .. }) => {
                         return Err(Trouble::Io(format!("{name}: {error}")));
                     }
                     Err(error) => return Err(Trouble::Damage(format!("{name}: {error}"), GoesOn::No)),
                 }
-                // Most of its events are about what the simulation does itself.
                 if !events.is_empty() {
                     return Ok(Step::Read);
                 }

@@ -30,6 +30,7 @@ struct About {
 pub struct BlockTrace {
     out: Box<dyn Write>,
     names: Box<dyn Fn(SubmitterId) -> String>,
+    words: Box<dyn Fn(Reason) -> String>,
     named: BTreeMap<SubmitterId, ()>,
     sequence: u32,
     /// The bio that the queue looks at now, and what was said of requests meanwhile.
@@ -45,11 +46,16 @@ pub struct BlockTrace {
 }
 
 impl BlockTrace {
-    /// One that writes there; `names` calls processes by name.
-    pub fn new(out: Box<dyn Write>, names: Box<dyn Fn(SubmitterId) -> String>) -> BlockTrace {
+    /// One that writes there; `names` calls processes by name, and `words` says what a message says of a reason.
+    pub fn new(
+        out: Box<dyn Write>,
+        names: Box<dyn Fn(SubmitterId) -> String>,
+        words: Box<dyn Fn(Reason) -> String>,
+    ) -> BlockTrace {
         BlockTrace {
             out,
             names,
+            words,
             named: BTreeMap::new(),
             sequence: 0,
             entering: None,
@@ -182,7 +188,10 @@ impl BlockTrace {
                 }
             }
             Reason::Merged { .. } | Reason::Searched { .. } | Reason::Issued { .. } | Reason::Slept { .. } => {}
-            _ => self.message(at, &format!("{reason:?}")),
+            _ => {
+                let text = (self.words)(reason);
+                self.message(at, &text);
+            }
         }
     }
 

@@ -1,9 +1,10 @@
 //! A recording: the events of a block trace, made into what each process asked for, when, and after what.
 
-use core::ops::Range;
 use std::collections::BTreeMap;
 
 use blksched::{Class, Durability, Hints, Op, Priority, Span, Waiter};
+
+use super::under_way::UnderWay;
 
 /// One event of a trace, whatever its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub enum What {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     pub(super) processes: Vec<Recorded>,
+    /// In the order in which they first occur.
+    devices: Vec<(u32, u32)>,
     completions: u64,
     priorities: bool,
     length: Span,
@@ -78,17 +81,37 @@ pub(crate) struct Io {
     pub priority: Priority,
     /// How many of the process's I/Os were under way.
     pub under_way: u32,
+    /// The place of its device among the recording's.
+    pub device: u16,
     /// How long the process had let pass since it last submitted something or heard of a completion.
     pub pause: Span,
     /// The next one belongs to the same burst.
     pub goes_on: bool,
 }
 
-/// Where an I/O stands: process, and place among its I/Os.
-type Place = (usize, usize);
+/// What a disk of the run stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disk {
+    /// All devices of the recording, or its only one.
+    Whole,
+    /// This one of several, by its place.
+    Nth(u16),
+}
 
-/// What is under way while a trace is read, by device, kind and last sector, then by its number.
-type UnderWay = BTreeMap<(Key, usize), Place>;
+impl Disk {
+    pub fn has(self, io: &Io) -> bool {
+        match self {
+            Disk::Whole => true,
+            Disk::Nth(device) => io.device == device,
+        }
+    }
+}
+
+/// Where an I/O stands: process, and place among its I/Os.
+type Place = (u32, u32);
+
+/// More devices than this count as one: nobody simulates so many disks.
+const MOST_DEVICES: usize = u16::MAX as usize;
 
 /// What a process is at while the trace is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,8 +132,12 @@ pub struct Builder {
     first: Option<u64>,
     /// Each process's place.
     places: BTreeMap<u32, usize>,
+    /// The process of the last event.
+    last: Option<(u32, usize)>,
+    devices: BTreeMap<(u32, u32), u16>,
+    last_device: Option<((u32, u32), u16)>,
     states: Vec<State>,
-    under_way: UnderWay,
+    under_way: UnderWay<Place>,
     /// How many I/Os there were so far.
     queued: usize,
 }
@@ -186,21 +213,27 @@ impl Recording {
         self.completions > 0
     }
 
-    /// The last place that anything begins at, and the longest length \[sectors\].
-    pub(crate) fn reach(&self) -> (u64, u32) {
-        let ios = || self.processes.iter().flat_map(|process| &process.ios);
+    /// The devices it is of, in the order in which they first occur.
+    pub fn devices(&self) -> &[(u32, u32)] {
+        &self.devices
+    }
+
+    /// The last place that anything on `disk` begins at, and the longest length \[sectors\].
+    pub(crate) fn reach(&self, disk: Disk) -> (u64, u32) {
+        let ios = || self.processes.iter().flat_map(|process| &process.ios).filter(|io| disk.has(io));
         (ios().map(|io| io.start).max().unwrap_or(0), ios().map(|io| io.sectors).max().unwrap_or(0))
     }
 
-    /// What is in it and what is not; `when` says when its I/Os are submitted.
-    pub(crate) fn notes(&self, name: &str, when: &str) -> Vec<String> {
+    /// What is in it of `disk` and what is not; `when` says when its I/Os are submitted.
+    pub(crate) fn notes(&self, name: &str, when: &str, disk: Disk) -> Vec<String> {
         let count =
             |number: usize, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
-        let processes = self.processes.len();
+        let each = || self.processes.iter().map(|process| process.ios.iter().filter(|io| disk.has(io)).count());
+        let processes = each().filter(|&ios| ios > 0).count();
         let several = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
         let mut notes = vec![format!(
             "{name}: {} of {several} in {:.3}s, {when}; merges, waiting and completions are the simulation's",
-            count(self.ios(), "I/O"),
+            count(each().sum(), "I/O"),
             self.length.as_secs_f64()
         )];
         if !self.priorities {
@@ -246,13 +279,9 @@ impl Builder {
     }
 
     fn queue(&mut self, event: &Event, since: u64) {
-        let processes = &mut self.recording.processes;
-        let process = *self.places.entry(event.pid).or_insert_with(|| {
-            processes.push(Recorded { pid: event.pid, name: String::new(), ios: Vec::new() });
-            self.states.push(State { last: since, ..State::default() });
-            processes.len() - 1
-        });
-        let (state, ios) = (&mut self.states[process], &mut processes[process].ios);
+        let device = self.device(event.device);
+        let process = self.process(event.pid).unwrap_or_else(|| self.newcomer(event.pid, since));
+        let (state, ios) = (&mut self.states[process], &mut self.recording.processes[process].ios);
         ios.push(Io {
             nth: self.queued,
             at: Span::from_ns(since),
@@ -264,42 +293,73 @@ impl Builder {
             durability: event.durability,
             priority: Priority::default(),
             under_way: state.under_way,
+            device,
             // The first comes as long after the recording's beginning as it did.
             pause: Span::from_ns(if ios.is_empty() { since } else { since - state.last }),
             goes_on: state.plugged,
         });
-        let number = self.queued;
         self.queued += 1;
         state.under_way += 1;
         state.last = since;
-        let last_sector = event.start.saturating_add(u64::from(event.sectors).saturating_sub(1));
-        self.under_way.insert((key(event, last_sector), number), (process, ios.len() - 1));
+        self.under_way.add(event, (process as u32, ios.len() as u32 - 1));
+    }
+
+    /// The place of a device among the recording's.
+    fn device(&mut self, device: (u32, u32)) -> u16 {
+        if let Some((last, place)) = self.last_device
+            && last == device
+        {
+            return place;
+        }
+        let known = &mut self.recording.devices;
+        let place = *self.devices.entry(device).or_insert_with(|| {
+            known.push(device);
+            known.len().min(MOST_DEVICES) as u16 - 1
+        });
+        self.last_device = Some((device, place));
+        place
+    }
+
+    /// The place of a process that is known.
+    fn process(&mut self, pid: u32) -> Option<usize> {
+        match self.last {
+            Some((last, process)) if last == pid => Some(process),
+            _ => {
+                let process = *self.places.get(&pid)?;
+                self.last = Some((pid, process));
+                Some(process)
+            }
+        }
+    }
+
+    fn newcomer(&mut self, pid: u32, since: u64) -> usize {
+        let processes = &mut self.recording.processes;
+        self.places.insert(pid, processes.len());
+        processes.push(Recorded { pid, name: String::new(), ios: Vec::new() });
+        self.states.push(State { last: since, ..State::default() });
+        self.states.len() - 1
     }
 
     fn tell_priority(&mut self, event: &Event, priority: Priority) {
-        self.recording.priorities = true;
-        for &(process, io) in self.under_way.range(inside(event)).map(|(_, place)| place) {
-            self.recording.processes[process].ios[io].priority = priority;
-        }
+        let Recording { processes, priorities, .. } = &mut self.recording;
+        *priorities = true;
+        self.under_way.inside(event, |&(process, io)| processes[process as usize].ios[io as usize].priority = priority);
     }
 
     /// A request's completion is that of every bio that ends inside of it.
     fn complete(&mut self, event: &Event, since: u64) {
         self.recording.completions += 1;
-        let inside = inside(event);
-        while let Some((&key, &(process, _))) = self.under_way.range(inside.start..).next()
-            && key < inside.end
-        {
-            self.under_way.remove(&key);
-            let state = &mut self.states[process];
+        let states = &mut self.states;
+        self.under_way.complete(event, |(process, _)| {
+            let state = &mut states[process as usize];
             state.under_way -= 1;
             state.last = since;
-        }
+        });
     }
 
     /// blktrace tells of a plug behind the first bio that is in it.
     fn plug(&mut self, event: &Event, since: u64) {
-        let Some(&process) = self.places.get(&event.pid) else { return };
+        let Some(process) = self.process(event.pid) else { return };
         let (state, ios) = (&mut self.states[process], &mut self.recording.processes[process].ios);
         if event.what == What::Plug && !state.plugged {
             state.plugged = true;
@@ -319,29 +379,10 @@ impl Recorded {
         self.ios.iter().map(|io| io.under_way + 1).max().unwrap_or(1)
     }
 
-    /// The priority of its first I/O.
-    pub(super) fn priority(&self) -> Priority {
-        self.ios.first().map_or_else(Priority::default, |io| io.priority)
+    /// The priority of its first I/O on `disk`; `None` if it has none there.
+    pub(super) fn priority(&self, disk: Disk) -> Option<Priority> {
+        self.ios.iter().find(|io| disk.has(io)).map(|io| io.priority)
     }
-}
-
-type Key = ((u32, u32), u8, u64);
-
-fn key(event: &Event, sector: u64) -> Key {
-    let kind = match event.op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Discard => 2,
-        Op::Flush => 3,
-        Op::WriteZeroes => 4,
-    };
-    (event.device, kind, sector)
-}
-
-/// Whatever ends inside a request.
-fn inside(event: &Event) -> Range<(Key, usize)> {
-    let end = event.start.saturating_add(u64::from(event.sectors).max(1));
-    (key(event, event.start), 0)..(key(event, end), 0)
 }
 
 #[cfg(test)]
@@ -381,7 +422,7 @@ pub(super) mod tests {
         let ios = &recording.processes[0].ios;
         let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.under_way, io.pause.as_ns())).collect();
         assert_eq!(seen, [(0, 0, 0), (50, 1, 50), (900, 0, 100)]);
-        assert_eq!((recording.processes[0].depth(), recording.reach()), (2, (16, 8)));
+        assert_eq!((recording.processes[0].depth(), recording.reach(Disk::Whole)), (2, (16, 8)));
     }
 
     #[test]

@@ -43,8 +43,14 @@ impl Replayer {
         }
     }
 
-    fn io(&self) -> Option<&Io> {
+    /// The next I/O; `None` if there is none left.
+    pub fn io(&self) -> Option<&Io> {
         self.replay.recording.processes[self.process].ios.get(self.at)
+    }
+
+    /// When it ends, once all of its I/Os are over.
+    pub fn ended(&self) -> Option<Instant> {
+        (self.io().is_none() && self.under_way == 0).then_some(self.now)
     }
 
     fn scaled(&self, span: Span) -> Span {
@@ -86,7 +92,7 @@ impl Source for Replayer {
         }
         match self.io() {
             Some(io) => self.due(io),
-            None => (self.under_way == 0).then_some(self.now),
+            None => self.ended(),
         }
     }
 
@@ -145,6 +151,7 @@ mod tests {
     use std::collections::{BTreeMap, VecDeque};
     use std::sync::Arc;
 
+    use super::super::Joint;
     use super::super::recording::{Recording, What, tests::event};
     use super::*;
 
@@ -163,7 +170,7 @@ mod tests {
     fn played(said: &str, latency: u64) -> Vec<(u64, u64)> {
         let replay = Replay::of("trace", said, recording()).unwrap_or_else(|e| panic!("{e}"));
         let parts = replay.parts(1 << 20).unwrap();
-        let mut source = replay.source(&parts[0], SubmitterId(0));
+        let mut source = replay.source(&parts[0], SubmitterId(0), &mut Joint::default());
         let (mut log, mut done, mut out) = (Vec::new(), VecDeque::new(), Vec::new());
         while !source.is_finished() {
             let first = done.front().map_or(Instant::NEVER, |(at, _)| *at);

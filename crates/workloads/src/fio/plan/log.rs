@@ -10,7 +10,7 @@ use crate::fio::names::names_in;
 use crate::fio::process::{Entry, LogPlan};
 use crate::fio::sections::JobSection;
 use crate::fio::settings::ReplaySettings;
-use crate::replay::{Recording, beyond, place};
+use crate::replay::{Disk, Recording, beyond, place};
 
 /// What was read of each trace, or why it could not be.
 pub(in crate::fio) type Traces = BTreeMap<String, Result<Recording, String>>;
@@ -36,7 +36,7 @@ pub(super) fn log(job: &JobSection, number: u64, traces: &Traces, disk: u64) -> 
         None => return Err(problem(format!("`{name}` cannot be replayed"), "no trace is read here".to_owned())),
     };
     let left = replay.skip.iter().fold(recording.clone(), |left, op| left.without(*op));
-    let (reach, longest) = left.reach();
+    let (reach, longest) = left.reach(Disk::Whole);
     if let Some(scale) = beyond(place(reach, replay.scale, replay.align / 512), longest, reach, disk) {
         let title = format!("`{name}` reaches beyond the end of the disk");
         return Err(problem(title, format!("replay_scale={scale} would make it fit")));
@@ -69,7 +69,9 @@ pub(super) fn notes(job: &JobSection, number: u64, traces: &Traces) -> Vec<Note>
     let s = &job.settings;
     let Some(name) = name(&s.files.replay, number).filter(|_| number == 0) else { return Vec::new() };
     let read = traces.get(&name).and_then(|read| read.as_ref().ok());
-    let told = read.map(|recording| recording.notes(&name, "as one process, iodepth at a time")).unwrap_or_default();
+    let told = read
+        .map(|recording| recording.notes(&name, "as one process, iodepth at a time", Disk::Whole))
+        .unwrap_or_default();
     let place = s.place_of("read_iolog", &job.place);
     let told = told.into_iter().map(|why| Note { place: place.clone(), option: "read_iolog", why });
     let without_effect = ["rw", "bs", "bsrange", "bssplit", "size", "rwmixread", "rwmixwrite"];

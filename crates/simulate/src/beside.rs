@@ -1,0 +1,56 @@
+//! Disks that stand beside the one that a trial is about: worlds of their own under one clock.
+//!
+//! **Rule** The world in which the next thing happens goes on to that moment; among equals the trial's own, then the
+//! others in their order. Processes with I/Os on several disks are [shared](blksched_workloads::replay::Joint): what
+//! becomes of them in one world is seen by the others at that moment.
+//! **Left out** What disks share beside processes: each world has the host's processors and memory to itself.
+
+use std::sync::Arc;
+
+use blksched::{Instant, Listener, NoListener};
+use blksched_disks::DiskSpec;
+use blksched_workloads::Plan;
+
+use crate::world::{Observer, StandsStill, World};
+
+/// A disk beside the trial's, and what its part of the workload is. Elevator, knobs and surroundings are the trial's.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// The disk.
+    pub disk: Arc<DiskSpec>,
+    /// The workload's part there.
+    pub plan: Arc<Plan>,
+}
+
+/// A world that nobody looks at.
+pub(crate) type Quiet = World<NoListener, ()>;
+
+/// All of them until `end`, or until nothing more happens in `main`.
+///
+/// # Errors
+/// If time stands still in one.
+pub(crate) fn run<L: Listener, O: Observer>(
+    main: &mut World<L, O>,
+    others: &mut [Quiet],
+    end: Instant,
+) -> Result<(), StandsStill> {
+    if others.is_empty() {
+        return main.run_until(end);
+    }
+    while !main.is_finished() {
+        let others_next = others.iter_mut().enumerate().filter_map(|(nth, other)| {
+            let next = if other.is_finished() { None } else { other.upcoming() };
+            next.map(|at| (at, nth))
+        });
+        let (mine, theirs) = (main.upcoming(), others_next.min());
+        match (mine, theirs) {
+            (Some(at), _) if at <= end && theirs.is_none_or(|(their, _)| at <= their) => main.run_until(at)?,
+            (_, Some((at, nth))) if at <= end => others[nth].run_until(at)?,
+            // Nothing more happens before the end.
+            _ => return main.run_until(end),
+        }
+        main.look_again();
+        others.iter_mut().for_each(World::look_again);
+    }
+    Ok(())
+}
