@@ -111,6 +111,10 @@ fn of_rows(text: &str) -> Option<Format> {
 /// What stands in a file whose format is none of the known ones, and how it would be described.
 pub fn unknown(name: &str, beginning: &[u8], whole: bool) -> String {
     let mut said = format!("{name}: no trace in a known format\n");
+    if beginning.starts_with(b"PAR1") {
+        said.push_str("  it is a Parquet file: `blksched trace convert` writes those, and reads CSV and blktrace");
+        return said;
+    }
     let Some(text) = text(beginning, whole).filter(|text| !text.trim().is_empty()) else {
         let shown: Vec<String> = beginning.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         let bytes = if shown.is_empty() { "nothing: the file is empty".to_owned() } else { shown.join(" ") };

@@ -268,7 +268,8 @@ impl Builder {
     /// If nobody submitted anything.
     pub fn finish(mut self, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
         for process in &mut self.recording.processes {
-            process.name = names.get(&process.pid).cloned().unwrap_or_else(|| "process".to_owned());
+            let name = names.get(&process.pid).cloned().unwrap_or_else(|| "process".to_owned());
+            process.name = if process.writes_back(&name) { "write-back".to_owned() } else { name };
         }
         match self.recording.ios() {
             0 => Err("the trace has no I/O that a process submitted: it needs queue events (`Q` of blktrace, \
@@ -374,6 +375,12 @@ impl Builder {
 }
 
 impl Recorded {
+    /// Is it a kernel's worker that only writes? It does so for whoever dirtied memory.
+    fn writes_back(&self, name: &str) -> bool {
+        let writes = |io: &Io| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
+        name.starts_with("kworker/") && self.ios.iter().all(writes)
+    }
+
     /// How many I/Os it had under way at most.
     pub(super) fn depth(&self) -> u32 {
         self.ios.iter().map(|io| io.under_way + 1).max().unwrap_or(1)
@@ -456,6 +463,16 @@ pub(super) mod tests {
         let left = recording.without(Op::Write);
         assert_eq!((left.ios(), left.processes[0].ios[0].goes_on), (1, false));
         assert_eq!(left.without(Op::Read).ios(), 0);
+    }
+
+    #[test]
+    fn a_kernel_worker_that_only_writes_is_write_back() {
+        let of = |op: Op| {
+            let events = vec![Event { op, ..event(0, What::Queue, 0) }];
+            let recording = Recording::of(events, &BTreeMap::from([(7, "kworker/u8:1".to_owned())])).unwrap();
+            recording.processes[0].name.clone()
+        };
+        assert_eq!((of(Op::Write).as_str(), of(Op::Read).as_str()), ("write-back", "kworker/u8:1"));
     }
 
     #[test]
