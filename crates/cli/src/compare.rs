@@ -278,7 +278,7 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
             }
             let truth = blksched_disks::sheet::truth(&stage.disk).sentence();
             text += &output::paragraph(&format!("Disk {}: {truth}.", stage.disk.name));
-            let trust = trust::sentences(&arguments.scene.disk, &stage.disk).join(" ");
+            let trust = trust::sentences(&stage.disk_name, &stage.disk).join(" ");
             text + &output::notes(&comparison.notes) + &output::paragraph(&trust)
         }
     };

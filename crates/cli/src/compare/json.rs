@@ -53,7 +53,7 @@ pub(crate) fn document(schema: &'static str, run: &Run<'_>, rest: Value) -> Stri
             "name": stage.disk.name,
             "description": stage.disk.description,
             "validated": blksched_disks::sheet::truth(&stage.disk).sentence(),
-            "predictions": trust::sentences(&scene.disk, &stage.disk).join(" "),
+            "predictions": trust::sentences(&stage.disk_name, &stage.disk).join(" "),
             "bytes": facts.sectors * 512,
             "rotational": facts.rotational,
             "depth": facts.depth,

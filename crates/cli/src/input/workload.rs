@@ -95,7 +95,8 @@ impl Workload {
     /// One for each disk: one alone, unless it is a trace of which each device is to be a disk.
     pub(crate) fn each(scene: &Scene) -> Result<Vec<Workload>, Failure> {
         let trace = match (&scene.jobs[..], &scene.typed) {
-            ([name], None) => match word(name, false)? {
+            // Nothing else is looked at: what comes through a pipe can be read once.
+            ([name], None) if name.contains("device=each") => match word(name, false)? {
                 Word::Trace(trace) => Some((name, trace)),
                 Word::Jobs(_) | Word::Program(_) => None,
             },

@@ -54,7 +54,7 @@ pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<Str
         heading: of.heading.clone(),
         proposed: of.proposed.clone(),
         tables: vec![jobs(measured)],
-        trust: trust::sentences(&scene.disk, &stage.disk),
+        trust: trust::sentences(&stage.disk_name, &stage.disk),
         facts: facts(stage, scene, (of.first, seeds)),
         notes: of.notes.to_vec(),
         ..Answer::default()
@@ -90,7 +90,7 @@ pub(crate) fn simulated(
     let answer = Answer {
         title: format!("{} on {} under {}", stage.workload.name, stage.disk.name, contender.name),
         tables: vec![jobs(std::slice::from_ref(measured))],
-        trust: trust::sentences(&scene.disk, &stage.disk),
+        trust: trust::sentences(&stage.disk_name, &stage.disk),
         facts: facts(stage, scene, (scene.seed, 1)),
         notes: stage.notes(),
         ..Answer::default()
@@ -112,7 +112,7 @@ pub(crate) fn explained(
         title: format!("{} on {} under {}: why it was late", stage.workload.name, stage.disk.name, contender.name),
         sentences: stories,
         tables: vec![grid(blame)],
-        trust: trust::sentences(&scene.disk, &stage.disk),
+        trust: trust::sentences(&stage.disk_name, &stage.disk),
         facts: facts(stage, scene, (scene.seed, 1)),
         notes: stage.notes(),
         ..Answer::default()
