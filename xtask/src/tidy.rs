@@ -146,8 +146,8 @@ mod tests {
             ("docs/b.md", "# B\n[there](nowhere.md)\n"),
         ];
         let mut rules: Vec<_> = findings(&Tree::planted(&planted), &["bs"]).into_iter().map(|f| f.rule).collect();
-        rules.dedup();
         rules.sort_unstable();
+        rules.dedup();
         assert_eq!(
             rules,
             [
