@@ -90,6 +90,50 @@ pub struct Neighbours {
     pub behind: Option<RequestId>,
 }
 
+/// A call of an elevator that many have not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// `Elevator::deadline`, and so `Elevator::elapse`.
+    Deadline,
+    /// `Elevator::meet`.
+    Meet,
+    /// `Elevator::admit`.
+    Admit,
+    /// `Elevator::prepare`.
+    Prepare,
+    /// `Elevator::may_merge`.
+    MayMerge,
+    /// `Elevator::may_append`.
+    MayAppend,
+    /// `Elevator::look_up`.
+    LookUp,
+}
+
+/// Which of the calls that many elevators have not this one has: the others are not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hooks(u8);
+
+impl Hooks {
+    /// Every one: right for any elevator.
+    pub const ALL: Hooks = Hooks(u8::MAX);
+
+    /// These.
+    pub const fn of(hooks: &[Hook]) -> Hooks {
+        let (mut set, mut nth) = (0, 0);
+        while nth < hooks.len() {
+            set |= 1 << hooks[nth] as u8;
+            nth += 1;
+        }
+        Hooks(set)
+    }
+
+    /// Is it among them?
+    #[inline]
+    pub const fn has(self, hook: Hook) -> bool {
+        self.0 >> hook as u8 & 1 != 0
+    }
+}
+
 /// How deep a request may go into the queue's tags: the wish behind `limit_depth`. How such a number is meant changed
 /// between 6.6 and 6.12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

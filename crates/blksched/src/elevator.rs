@@ -1,6 +1,6 @@
 //! The contract between a queue and an elevator.
 
-pub use crate::answer::{Admission, Dispatch, IdleFor, Insert, Lookup, Neighbours, Run};
+pub use crate::answer::{Admission, Dispatch, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::{Listener, Reason};
 use crate::group::Group;
 use crate::queue::merge::{MergeIndex, Merging};
@@ -102,6 +102,12 @@ pub trait Elevator: Send {
     /// A queue takes this elevator on: the first call it hears, at its birth (`cx.now`) and with the device's facts,
     /// ahead of any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
     fn attach(&mut self, _cx: &mut Cx<'_>) {}
+
+    /// Which of the optional calls it has; asked once, when a queue takes it on. A call that is not named here is not
+    /// made, so whoever names some names all that it has.
+    fn hooks(&self) -> Hooks {
+        Hooks::ALL
+    }
 
     /// A request is queued.
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run;

@@ -84,6 +84,7 @@ impl Default for Groups {
 
 impl Groups {
     /// The group of this number.
+    #[inline]
     pub fn get(&self, id: GroupId) -> Option<&Group> {
         self.table.get(id.0 as usize)?.as_ref()
     }

@@ -81,7 +81,7 @@ pub use time::{Instant, Span};
 pub mod author {
     pub use crate::catalogue::{Ahead, Bound, Entry, Home, Mechanism, Preset, Variant, Wait};
     pub use crate::elevator::{
-        Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run,
+        Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run,
     };
     pub use crate::index;
     pub use crate::kernel::Kernels;

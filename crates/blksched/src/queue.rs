@@ -7,10 +7,10 @@
 //!
 //! It owns the arena, keeps the contract's four rules, and is the only writer of requests. One file per mechanism.
 
-use crate::elevator::{Cx, DeviceFacts, Dispatch, Elevator, Insert, QueueState, Run};
+use crate::elevator::{Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, Insert, QueueState, Run};
 use crate::explain::{Listener, NoListener, Reason, Unplug};
 use crate::group::Groups;
-use crate::request::{Bio, Bios, Dir, Fragment, InFlight, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
+use crate::request::{Bio, Bios, Carried, Dir, InFlight, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting};
 
@@ -19,9 +19,12 @@ mod burst;
 mod cancel;
 mod cgroup;
 mod config;
+mod deliver;
 mod dispatch_list;
 mod flush;
 mod groups;
+#[cfg(test)]
+mod hooks;
 mod in_flight;
 pub mod merge;
 pub mod mq;
@@ -90,6 +93,8 @@ pub struct BlockQueue<L: Listener = NoListener> {
 /// What the queue's mechanisms share: the state, and the listener.
 struct Core<L> {
     config: QueueConfig,
+    /// What the elevator is asked at all.
+    hooks: Hooks,
     state: QueueState,
     /// The latest moment seen; time never runs backwards for an elevator.
     clock: Instant,
@@ -146,6 +151,7 @@ impl<L: Listener> BlockQueue<L> {
         let requests = Requests::with_capacity(config.slots.capacity());
         let core = Core {
             config,
+            hooks: elevator.hooks(),
             state: QueueState { device, requests, merges, wished: Run::No },
             clock: config.born,
             bios: Bios::default(),
@@ -182,8 +188,17 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// What should the device do next? Call until it no longer says `Issue`.
+    #[inline]
     pub fn next(&mut self, now: Instant) -> Next {
         self.catch_up(now);
+        if self.is_simply_full() && self.nobody_goes_on() {
+            return Next::Full;
+        }
+        self.next_of_all(now)
+    }
+
+    /// The same, whatever there may be.
+    fn next_of_all(&mut self, now: Instant) -> Next {
         loop {
             let next = self.ask(now);
             if matches!(next, Next::Issue(_)) || !self.admit_sleepers(now) {
@@ -210,16 +225,18 @@ impl<L: Listener> BlockQueue<L> {
             }
             return;
         }
-        if !self.passed_by(rq) && !self.is_orphan(rq) {
+        let plain = self.core.state.requests[rq].is_plain();
+        if (plain || !self.passed_by(rq)) && !self.is_orphan(rq) {
             let run = self.elevator.complete(&mut self.core.cx(now), rq);
             self.obey(now, run);
         }
-        if !self.sequence_goes_on(now, rq, outcome) {
+        if plain || !self.sequence_goes_on(now, rq, outcome) {
             self.end_request(now, rq, outcome);
         }
     }
 
     /// Nothing more is to be done with `rq`: its bios end, the policies hear of it, its slot comes free, in this order.
+    #[inline(always)]
     fn end_request(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
         let dir = self.core.state.requests[rq].dir();
         self.deliver(now, rq, outcome);
@@ -317,7 +334,7 @@ impl<L: Listener> BlockQueue<L> {
     /// When the queue next wants to be told the time, by any call.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        let elevator = self.elevator.deadline();
+        let elevator = if self.core.hooks.has(Hook::Deadline) { self.elevator.deadline() } else { None };
         if !self.has_timers() {
             return elevator;
         }
@@ -342,8 +359,15 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// What has come back since the last call.
+    #[inline(always)]
     pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> + '_ {
         self.deliveries.drain(..)
+    }
+
+    /// The same, to the end of `all`: for drivers that keep one buffer.
+    #[inline]
+    pub fn take_deliveries(&mut self, all: &mut Vec<Delivery>) {
+        all.append(&mut self.deliveries);
     }
 
     /// Who listens.
@@ -369,7 +393,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The tags of the bios that a request carries, in the order in which they lie on the disk. (A bio that was split
     /// has its tag on every piece.)
     pub fn tags(&self, rq: RequestId) -> impl Iterator<Item = Tag> + '_ {
-        self.core.bios.tags(self.core.state.requests[rq].bios)
+        self.core.bios.tags(self.core.state.requests[rq].carried())
     }
 
     /// Requests the device has.
@@ -408,17 +432,18 @@ impl<L: Listener> BlockQueue<L> {
 
 impl<L: Listener> BlockQueue<L> {
     /// Rule 1: what is due elapses first, earliest first, each at its own time.
-    #[inline]
+    #[inline(always)]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
-        if self.deadline().is_some_and(|at| at <= now) {
+        let is_due = self.core.hooks.has(Hook::Deadline) && self.elevator.deadline().is_some_and(|at| at <= now);
+        if is_due || self.has_timers() {
             self.pass_all(now);
         }
         self.core.clock = now;
     }
 
     /// Out of line: nearly every call finds nothing due.
-    #[cold]
+    #[inline(never)]
     fn pass_all(&mut self, now: Instant) {
         let mut rounds = 0;
         while let Some(at) = self.deadline().filter(|&at| at <= now) {
@@ -458,14 +483,20 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A wish to be run opens the plug.
+    #[inline]
     fn obey(&mut self, now: Instant, run: Run) {
         if run != Run::No {
-            self.core.explain(now, |_| Reason::WishedRun(run));
-            self.open_plug(now, Unplug::Wished);
+            self.obey_wish_of(now, run);
         }
     }
 
+    fn obey_wish_of(&mut self, now: Instant, run: Run) {
+        self.core.explain(now, |_| Reason::WishedRun(run));
+        self.open_plug(now, Unplug::Wished);
+    }
+
     /// One question to the elevator, or the reason not to ask.
+    #[inline(always)]
     fn ask(&mut self, now: Instant) -> Next {
         if self.is_device_full(now) {
             return Next::Full;
@@ -492,6 +523,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The elevator's answer, what it wants inserted again and what nobody wants any more being seen to.
+    #[inline(always)]
     fn choose(&mut self, now: Instant) -> Dispatch {
         loop {
             match self.answer {
@@ -506,6 +538,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The elevator chose `rq`: it leaves the merge index and goes to the device.
+    #[inline(always)]
     fn issue(&mut self, now: Instant, rq: RequestId) -> InFlight {
         let stage = self.core.state.requests[rq].stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
@@ -514,31 +547,10 @@ impl<L: Listener> BlockQueue<L> {
         self.start(now, rq)
     }
 
-    /// Hand the bios of a finished request back, unless their data must still be flushed.
-    fn deliver(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
-        let bios = core::mem::replace(&mut self.core.state.requests.get_mut(rq).bios, Fragment::NONE);
-        let needs_flush = self.core.state.requests[rq].durability.fua && !self.core.config.limits.fua;
-        if needs_flush && outcome == Outcome::Ok && self.core.config.slots.era().is_none() {
-            self.flushes.after(bios);
-            self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
-        } else {
-            self.finish_bios(bios, outcome);
-        }
-    }
-
-    #[inline]
-    fn finish_bios(&mut self, bios: Fragment, outcome: Outcome) {
-        let deliveries = &mut self.deliveries;
-        self.core.bios.finish(bios, outcome == Outcome::Failed, |tag, failed| {
-            let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
-            deliveries.push(Delivery::Done { tag, outcome });
-        });
-    }
-
     /// Give a prepared request to the elevator.
-    #[inline]
+    #[inline(always)]
     fn hand_over(&mut self, now: Instant, rq: RequestId, at: Insert) {
-        let was_idle = !self.elevator.has_work();
+        let was_idle = self.plug.closes() && !self.elevator.has_work();
         self.enlist(now, rq);
         if was_idle {
             self.close_plug(now);
@@ -547,11 +559,12 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// From now on it is queued, and found by what may join it.
+    #[inline(always)]
     fn enlist(&mut self, now: Instant, rq: RequestId) {
         self.core.state.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
         self.core.state.merges.admit(&self.core.state.requests, rq);
-        if self.cancelled.contains(&rq) {
+        if !self.cancelled.is_empty() && self.cancelled.contains(&rq) {
             // Inserted anew, and nothing may join it as before.
             self.core.seal(rq);
         }
@@ -565,6 +578,7 @@ impl<L: Listener> BlockQueue<L> {
         });
     }
 
+    #[inline(always)]
     fn insert(&mut self, now: Instant, rq: RequestId, at: Insert) {
         let run = self.elevator.insert(&mut self.core.cx(now), rq, at);
         self.changed();
@@ -575,7 +589,8 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A bio as the arena keeps it.
-    fn make(&mut self, now: Instant, bio: &Bio, fragment: Fragment) -> RequestId {
-        self.core.state.requests.make(now, bio, fragment)
+    #[inline(always)]
+    fn make(&mut self, now: Instant, bio: &Bio, carried: Carried) -> RequestId {
+        self.core.state.requests.make(now, bio, carried)
     }
 }

@@ -10,7 +10,7 @@ mod arena;
 mod in_flight;
 mod vocabulary;
 
-pub(crate) use arena::{Bios, Fragment, SplitId};
+pub(crate) use arena::{Bios, Carried, Fragment, SplitId};
 pub use arena::{Requests, Table};
 pub use in_flight::{FlightKey, InFlight, NotInFlight};
 pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Priority, Sector, Waiter};
@@ -182,8 +182,8 @@ pub struct Request {
     pub submitter: SubmitterId,
     /// Whose share it is.
     pub group: GroupId,
-    pub(crate) bios: Fragment,
-    pub(crate) last_bio: u32,
+    /// Its bios: the two halves of the tag of its only one, or the first and the last piece of a chain (`lone`).
+    pub(crate) bios: [u32; 2],
     /// How often this slot was used for something that went to the device: a token of an earlier use is stale.
     pub(crate) generation: u32,
     /// Pieces of memory it gathers; one per bio.
@@ -202,6 +202,8 @@ pub struct Request {
     pub stage: Stage,
     /// May a bio or a neighbour still join it?
     pub(crate) mergeable: bool,
+    /// Does it carry one whole bio, whose tag is all there is to keep?
+    pub(crate) lone: bool,
 }
 
 const _: () = assert!(core::mem::size_of::<Request>() <= 64);
@@ -220,6 +222,25 @@ impl Request {
     /// May a bio or a neighbour still join it?
     pub fn is_mergeable(&self) -> bool {
         self.mergeable
+    }
+
+    /// Is there nothing to flush for it?
+    pub(crate) fn is_plain(&self) -> bool {
+        self.op != Op::Flush && self.durability.is_volatile()
+    }
+
+    pub(crate) fn carried(&self) -> Carried {
+        match (self.lone, self.bios) {
+            (true, [low, high]) => Carried::Lone(Tag(u64::from(high) << 32 | u64::from(low))),
+            (false, [front, last]) => Carried::Chain(Fragment(front), last),
+        }
+    }
+
+    pub(crate) fn carry(&mut self, bios: Carried) {
+        (self.lone, self.bios) = match bios {
+            Carried::Lone(Tag(tag)) => (true, [tag as u32, (tag >> 32) as u32]),
+            Carried::Chain(front, last) => (false, [front.0, last]),
+        };
     }
 }
 

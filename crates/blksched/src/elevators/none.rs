@@ -8,7 +8,7 @@
 //! MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at once, which decides the same.
 //! Not decision-checked: there is no recording without a scheduler.
 
-use crate::elevator::{Cx, Dispatch, Elevator, Insert, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hooks, Insert, Run};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
 use crate::kernel::{Kernel, V6_18};
@@ -58,6 +58,10 @@ pub struct Unscheduled {
 }
 
 impl Elevator for Unscheduled {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[])
+    }
+
     fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         match at {
             Insert::First => self.waiting.push_front(rq),

@@ -4,7 +4,7 @@
 //! 2.4: docs/behaviour/elevator-linus.md#n, where it shares linus's list (`linus/arrival.rs`); recorded.
 
 use super::linus::{Linus, LinusTunables, Rule};
-use crate::elevator::{Cx, Dispatch, Elevator, Insert, Neighbours, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hooks, Insert, Neighbours, Run};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
 use crate::kernel::Kernel;
@@ -63,6 +63,10 @@ pub struct Noop {
 }
 
 impl Elevator for Noop {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[])
+    }
+
     fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         match at {
             Insert::First => self.fifo.push_front(rq),

@@ -38,7 +38,7 @@ impl EndHash {
     }
 
     /// Put `id` in front of its chain under `end`.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, id: RequestId, end: Sector) {
         let bucket = self.bucket(end);
         let behind = self.buckets[bucket];
@@ -53,7 +53,7 @@ impl EndHash {
     }
 
     /// Take `id` out, if it is in.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, id: RequestId) {
         let Some(&node) = self.nodes.get(id).filter(|node| node.hashed) else { return };
         match node.before {
@@ -71,7 +71,7 @@ impl EndHash {
     }
 
     /// The request hashed most recently under `end`, and how many entries were looked at.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, end: Sector) -> (Option<RequestId>, u32) {
         let mut at = self.buckets[self.bucket(end)];
         let mut steps = 0;
@@ -96,6 +96,7 @@ impl EndHash {
         self.len == 0
     }
 
+    #[inline(always)]
     fn bucket(&self, end: Sector) -> usize {
         // Fibonacci hashing: ends are often multiples of 8, which the high bits of the product do not show.
         (end.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize

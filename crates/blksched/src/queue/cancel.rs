@@ -6,7 +6,7 @@
 //! so the elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
 
 use super::{BlockQueue, Cancelled, Listener, Outcome};
-use crate::request::{Fragment, RequestId, Stage, Tag};
+use crate::request::{Carried, RequestId, Stage, Tag};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
@@ -25,12 +25,15 @@ impl<L: Listener> BlockQueue<L> {
         let mut taken = Vec::new();
         for rq in self.core.state.requests.at_stage(Stage::Queued) {
             let tags: Vec<Tag> = self.tags(rq).collect();
-            let stays = tags.iter().any(|tag| !bios.contains(tag)) || self.core.bios.has_split(self.bios_of(rq));
+            let carried = self.core.state.requests[rq].carried();
+            let stays = tags.iter().any(|tag| !bios.contains(tag)) || self.core.bios.has_split(carried);
             if stays || tags.is_empty() {
                 continue;
             }
-            let fragment = core::mem::replace(&mut self.core.state.requests.get_mut(rq).bios, Fragment::NONE);
-            self.core.bios.finish(fragment, false, |_, _| {});
+            self.core.state.requests.get_mut(rq).carry(Carried::NOTHING);
+            if let Carried::Chain(front, _) = carried {
+                self.core.bios.finish(front, false, |_, _| {});
+            }
             self.core.seal(rq);
             self.cancelled.push(rq);
             taken.extend(tags);
@@ -40,10 +43,6 @@ impl<L: Listener> BlockQueue<L> {
 
     fn carries(&self, rq: RequestId, bio: Tag) -> bool {
         self.tags(rq).any(|tag| tag == bio)
-    }
-
-    fn bios_of(&self, rq: RequestId) -> Fragment {
-        self.core.state.requests[rq].bios
     }
 
     /// Did the elevator choose a request that nobody wants any more? Then it is over.

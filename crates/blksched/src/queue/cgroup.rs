@@ -78,6 +78,12 @@ impl Default for BioGate {
 }
 
 impl BioGate {
+    /// Does every bio pass as it is?
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        !self.limits && self.classes.is_empty()
+    }
+
     #[inline]
     pub(super) fn has_limits(&self) -> bool {
         self.limits
@@ -190,11 +196,8 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The bio, with its group's priority, unless `io.max` holds it back: then the queue keeps it.
-    #[inline]
+    #[cold]
     pub(super) fn pass_gate(&mut self, now: Instant, bio: Bio) -> Option<Bio> {
-        if !self.gate.limits && self.gate.classes.is_empty() {
-            return Some(bio);
-        }
         let passed = self.gate.pass(now, bio);
         if passed.is_none() {
             self.core.explain(now, |_| Reason::HeldByMax { submitter: bio.submitter, group: bio.group });
@@ -219,7 +222,7 @@ impl<L: Listener> BlockQueue<L> {
         for token in released {
             let Some(bio) = self.gate.held.remove(token) else { continue };
             self.core.explain(now, |_| Reason::PassedMax { submitter: bio.submitter, group: bio.group });
-            if self.submit_passed(now, bio) == Submitted::Held && !submitters.contains(&bio.submitter) {
+            if self.submit_passed(now, &bio) == Submitted::Held && !submitters.contains(&bio.submitter) {
                 submitters.push(bio.submitter);
             }
         }

@@ -86,7 +86,15 @@ impl DispatchList {
 }
 
 impl<L: Listener> BlockQueue<L> {
+    /// Is the device full, and does its host send nothing ahead?
+    #[inline(always)]
+    pub(super) fn is_simply_full(&self) -> bool {
+        self.core.state.device.in_flight >= self.core.config.depth
+            && self.core.config.driver.ahead == DispatchAhead::Budget
+    }
+
     /// Does the device take nothing at present? A request may then wait on the list.
+    #[inline(always)]
     pub(super) fn is_device_full(&mut self, now: Instant) -> bool {
         let state = &self.core.state;
         let room = state.device.in_flight < self.core.config.depth;
@@ -104,6 +112,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// One more leaves the elevator and waits here.
+    #[inline(never)]
     fn dispatch_ahead(&mut self, now: Instant) {
         if self.answer.is_some() || self.plug.is_closed() || !self.elevator.has_work() {
             return;
@@ -120,6 +129,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The list's first, to the device, which has room.
+    #[inline(always)]
     pub(super) fn next_listed(&mut self, now: Instant) -> Option<InFlight> {
         let (rq, _) = self.list.waiting.pop_front()?;
         let is_flush = self.core.state.requests[rq].op == Op::Flush;

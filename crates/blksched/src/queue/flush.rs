@@ -9,7 +9,7 @@
 
 use super::{BlockQueue, Delivery, Listener, Outcome, Submitted};
 use crate::explain::Reason;
-use crate::request::{Bio, Durability, Fragment, InFlight, Op, RequestId, SubmitterId, Tag};
+use crate::request::{Bio, Carried, Durability, Fragment, InFlight, Op, RequestId, SubmitterId, Tag};
 use crate::time::Instant;
 
 /// What waits for a flush.
@@ -65,14 +65,20 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A flush goes ahead of everything the elevator holds, once the one before it is done.
+    #[inline]
     pub(super) fn next_flush(&mut self, now: Instant) -> Option<InFlight> {
         if self.flushes.wished.is_empty() || self.flushes.running.is_some() {
             return None;
         }
+        self.send_flush(now)
+    }
+
+    #[cold]
+    fn send_flush(&mut self, now: Instant) -> Option<InFlight> {
         core::mem::swap(&mut self.flushes.wished, &mut self.flushes.covered);
         let bios = self.flushes.covered.len() as u32;
         self.core.explain(now, |_| Reason::FlushSent { bios });
-        let rq = self.make(now, &Bio::flush(0, SubmitterId::default()), Fragment::NONE);
+        let rq = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
         self.flushes.running = Some(rq);
         Some(self.start(now, rq))
     }

@@ -23,6 +23,7 @@ impl<L: Listener> BlockQueue<L> {
         Ok(self.token(rq))
     }
 
+    #[inline(always)]
     pub(super) fn start(&mut self, now: Instant, rq: RequestId) -> InFlight {
         self.core.state.device.in_flight += 1;
         self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
@@ -34,12 +35,14 @@ impl<L: Listener> BlockQueue<L> {
         self.token(rq)
     }
 
+    #[inline(always)]
     fn token(&self, rq: RequestId) -> InFlight {
         let Request { op, start, sectors, durability, submitter, generation, .. } = self.core.state.requests[rq];
         let fua = durability.fua && self.core.config.limits.fua;
         InFlight::new(Command { rq, op, start, sectors, fua, submitter }, generation)
     }
 
+    #[inline(always)]
     pub(super) fn leave_device(&mut self, command: &InFlight) -> RequestId {
         let rq = command.rq;
         let requests = &mut self.core.state.requests;
@@ -50,15 +53,20 @@ impl<L: Listener> BlockQueue<L> {
         request.generation = request.generation.wrapping_add(1);
         self.core.state.device.in_flight -= 1;
         // What the elevator never met changes no answer of its.
-        let unknown = self.core.state.requests[rq].op == Op::Flush || self.passed_by(rq);
-        if self.core.config.slots.era().is_none() || !unknown {
+        let request = &self.core.state.requests[rq];
+        let unknown = !request.is_plain() && (request.op == Op::Flush || self.passed_by(rq));
+        if !unknown || self.core.config.slots.era().is_none() {
             self.changed();
         }
         rq
     }
 
     /// Was `rq` issued by an elevator that has been replaced? Asked once per request.
+    #[inline(always)]
     pub(super) fn is_orphan(&mut self, rq: RequestId) -> bool {
+        if self.orphans.is_empty() {
+            return false;
+        }
         let at = self.orphans.iter().position(|&orphan| orphan == rq);
         at.map(|at| self.orphans.swap_remove(at)).is_some()
     }

@@ -8,7 +8,7 @@
 use crate::answer::Insert;
 use crate::explain::End;
 use crate::index::EndHash;
-use crate::request::{Bio, Request, RequestId, Requests};
+use crate::request::{Bio, Request, RequestId, Requests, Sector};
 
 use super::Limits;
 
@@ -91,6 +91,7 @@ pub enum Kin {
 }
 
 impl Kin {
+    #[inline]
     pub(super) fn accepts(self, request: &Request, bio: &Bio) -> bool {
         let alike = request.priority == bio.priority && request.group == bio.group;
         request.mergeable && request.op == bio.op && (self == Kin::SameDirection || alike)
@@ -183,6 +184,7 @@ pub(super) enum Attempt {
 }
 
 /// The end of `request` that `bio` adjoins.
+#[inline]
 pub(super) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
     if request.end() == bio.start {
         Some(End::Back)
@@ -205,12 +207,14 @@ pub struct MergeIndex {
     rules: Merging,
     hash: EndHash,
     last: Option<RequestId>,
+    /// No request that can be found ends here, until the next one is hashed. What was merged last is hashed, too.
+    nothing_at: Option<Sector>,
 }
 
 impl MergeIndex {
     pub(super) fn new(rules: Merging, requests: usize) -> MergeIndex {
         let bits = rules.hash_bits.unwrap_or_else(|| (2 * requests).ilog2().clamp(8, 20));
-        MergeIndex { rules, hash: EndHash::with_bits(bits), last: None }
+        MergeIndex { rules, hash: EndHash::with_bits(bits), last: None, nothing_at: None }
     }
 
     pub(super) fn rules(&self) -> Merging {
@@ -218,16 +222,17 @@ impl MergeIndex {
     }
 
     /// A request is about to be inserted: it can be found from now on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn admit(&mut self, requests: &Requests, rq: RequestId) {
         if requests[rq].mergeable && self.uses_hash() {
+            self.nothing_at = None;
             self.hash.insert(rq, requests[rq].end());
             self.last = self.last.or(Some(rq));
         }
     }
 
     /// Nothing finds this request any more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forget(&mut self, rq: RequestId) {
         self.hash.remove(rq);
         if self.last == Some(rq) {
@@ -238,11 +243,28 @@ impl MergeIndex {
     /// Its end moved: it is now the newest of its chain.
     fn rehash(&mut self, requests: &Requests, rq: RequestId) {
         if self.uses_hash() {
+            self.nothing_at = None;
             self.hash.remove(rq);
             self.hash.insert(rq, requests[rq].end());
         }
     }
 
+    /// The request hashed last that ends here, and how many were looked at.
+    #[inline]
+    fn find(&mut self, end: Sector) -> (Option<RequestId>, u32) {
+        let found = self.hash.find(end);
+        if found.0.is_none() {
+            self.nothing_at = Some(end);
+        }
+        found
+    }
+
+    #[inline]
+    fn nothing_ends_at(&self, sector: Sector) -> bool {
+        self.nothing_at == Some(sector)
+    }
+
+    #[inline]
     fn uses_hash(&self) -> bool {
         self.rules.gate != Gate::Never && self.rules.search == Search::LastHashOwn
     }

@@ -9,13 +9,14 @@
 //! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the
 //! submitter. Thresholds: MEMORY of those kernels.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::dispatch_list::From;
 use super::mq::MqEra;
 use super::{BlockQueue, Listener};
 use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};
+use crate::index::Numbers;
 use crate::request::{RequestId, Stage, SubmitterId};
 use crate::time::{Instant, Span};
 
@@ -73,10 +74,50 @@ impl Plugging {
 const LONGEST_BURST: Span = Span::from_ms(100);
 
 /// What one submitter has collected, oldest first, and since when.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Collected {
     began: Instant,
     requests: Vec<RequestId>,
+}
+
+/// The collection of each submitter.
+#[derive(Debug, Default)]
+struct Collections {
+    places: Numbers,
+    rows: Vec<Collected>,
+    /// Rows of submitters that are gone.
+    free: Vec<u32>,
+}
+
+impl Collections {
+    fn get(&self, submitter: SubmitterId) -> Option<&Collected> {
+        self.places.get(submitter.0).map(|place| &self.rows[place as usize])
+    }
+
+    fn get_mut(&mut self, submitter: SubmitterId) -> Option<&mut Collected> {
+        self.places.get(submitter.0).map(|place| &mut self.rows[place as usize])
+    }
+
+    /// Made if it does not exist.
+    fn row(&mut self, submitter: SubmitterId) -> &mut Collected {
+        let place = self.places.get(submitter.0).unwrap_or_else(|| {
+            let place = self.free.pop().unwrap_or_else(|| {
+                self.rows.push(Collected::default());
+                self.rows.len() as u32 - 1
+            });
+            self.places.insert(submitter.0, place);
+            place
+        });
+        &mut self.rows[place as usize]
+    }
+
+    fn remove(&mut self, submitter: SubmitterId) {
+        if let Some(place) = self.places.get(submitter.0) {
+            self.places.remove(submitter.0);
+            self.rows[place as usize] = Collected::default();
+            self.free.push(place);
+        }
+    }
 }
 
 /// The state of whichever plug the era has.
@@ -86,7 +127,7 @@ pub(super) struct Plug {
     closed_until: Option<Instant>,
     closed: bool,
     /// What each submitter has collected.
-    collected: BTreeMap<SubmitterId, Collected>,
+    collected: Collections,
     /// How many requests all of them hold.
     held: u32,
     /// Bursts by their beginnings, those that are over among them until they come to the front.
@@ -95,7 +136,14 @@ pub(super) struct Plug {
 
 impl Plug {
     pub(super) fn new(kind: Plugging) -> Plug {
-        Plug { kind, closed_until: None, closed: false, collected: BTreeMap::new(), held: 0, bursts: VecDeque::new() }
+        Plug {
+            kind,
+            closed_until: None,
+            closed: false,
+            collected: Collections::default(),
+            held: 0,
+            bursts: VecDeque::new(),
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -119,23 +167,31 @@ impl Plug {
     }
 
     /// Are enough requests queued to open it?
+    #[inline]
     pub(super) fn is_reached(&self, queued: u32) -> bool {
         self.is_closed() && matches!(self.kind, Plugging::Queue { threshold, .. } if queued >= threshold)
     }
 
+    /// Does it close when a request enters an empty queue?
+    #[inline]
+    pub(super) fn closes(&self) -> bool {
+        matches!(self.kind, Plugging::Queue { .. } | Plugging::TaskQueue)
+    }
+
     /// Does a new request wait with its submitter?
+    #[inline]
     pub(super) fn collects(&self) -> bool {
         matches!(self.kind, Plugging::Submitter { .. } | Plugging::Task { .. })
     }
 
     /// `submitter` is gone, and what it collected was handed over. Numbers are never reused, so nothing may stay.
     pub(super) fn forget(&mut self, submitter: SubmitterId) {
-        self.collected.remove(&submitter);
+        self.collected.remove(submitter);
     }
 
     /// What `submitter` has collected, newest first.
     pub(super) fn collected(&self, submitter: SubmitterId) -> impl Iterator<Item = RequestId> + '_ {
-        self.collected.get(&submitter).into_iter().flat_map(|burst| burst.requests.iter().rev().copied())
+        self.collected.get(submitter).into_iter().flat_map(|burst| burst.requests.iter().rev().copied())
     }
 
     /// A burst of this many requests is handed over: bursts that are over leave the front.
@@ -145,7 +201,7 @@ impl Plug {
             return self.bursts.clear();
         }
         while let Some((began, submitter)) = self.bursts.front() {
-            let burst = self.collected.get(submitter);
+            let burst = self.collected.get(*submitter);
             if burst.is_some_and(|burst| burst.began == *began && !burst.requests.is_empty()) {
                 break;
             }
@@ -202,7 +258,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A new request joins its submitter's collection, which is handed over once it is large enough.
     pub(super) fn collect(&mut self, now: Instant, rq: RequestId) {
         let submitter = self.core.state.requests[rq].submitter;
-        let held = self.plug.collected.get(&submitter).map_or(0, |burst| burst.requests.len());
+        let held = self.plug.collected.get(submitter).map_or(0, |burst| burst.requests.len());
         let full_before = match self.plug.kind {
             Plugging::Task { requests, sectors } => {
                 let last = self.plug.collected(submitter).next();
@@ -213,8 +269,7 @@ impl<L: Listener> BlockQueue<L> {
         if full_before {
             self.flush_plug_of(now, submitter, Handover::Finish);
         }
-        let empty = || Collected { began: now, requests: Vec::new() };
-        let burst = self.plug.collected.entry(submitter).or_insert_with(empty);
+        let burst = self.plug.collected.row(submitter);
         if burst.requests.is_empty() {
             burst.began = now;
             self.plug.bursts.push_back((now, submitter));
@@ -227,11 +282,15 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// Hand what `submitter` has collected to the elevator, in order of submission.
+    #[inline]
     pub(super) fn flush_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
-        if !self.plug.holds() {
-            return;
+        if self.plug.holds() {
+            self.empty_plug_of(now, submitter, how);
         }
-        let Some(Collected { requests, .. }) = self.plug.collected.get_mut(&submitter) else { return };
+    }
+
+    fn empty_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
+        let Some(Collected { requests, .. }) = self.plug.collected.get_mut(submitter) else { return };
         if requests.is_empty() {
             return;
         }
@@ -241,13 +300,13 @@ impl<L: Listener> BlockQueue<L> {
             self.send_newest_first(now, &mut collected);
         }
         for rq in collected.drain(..) {
-            self.elevator.prepare(&mut self.core.cx(now), rq);
+            self.prepare(now, rq);
             if self.merge_on_insert(now, rq).is_none() {
                 self.hand_over(now, rq, Insert::Sorted);
             }
         }
         // Keep the allocation for the next burst.
-        if let Some(burst) = self.plug.collected.get_mut(&submitter) {
+        if let Some(burst) = self.plug.collected.get_mut(submitter) {
             burst.requests = collected;
         }
     }
@@ -288,6 +347,6 @@ mod tests {
             queue.submit(Instant::ZERO, Bio::read(1, SubmitterId(nth), Sector(0), 8));
             queue.forget(Instant::ZERO, SubmitterId(nth));
         }
-        assert_eq!((queue.queued(), queue.plug.collected.len()), (100, 0));
+        assert_eq!((queue.queued(), queue.plug.collected.rows.len()), (100, 1));
     }
 }

@@ -66,7 +66,7 @@ impl<L: Listener> BlockQueue<L> {
             self.core.explain(now, |_| Reason::Limited { shallow });
         }
         self.pools().take_anyway(bio.dir());
-        let fragment = self.core.bios.add(bio.tag, None);
-        self.make(now, bio, fragment)
+        let carried = self.core.bios.carry(bio.tag, None);
+        self.make(now, bio, carried)
     }
 }

@@ -12,7 +12,7 @@ use super::mq::MqEra;
 use super::{BlockQueue, Listener, Outcome, Submitted};
 use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};
-use crate::request::{Bio, Fragment, Op, Request, RequestId, Stage, SubmitterId, Table};
+use crate::request::{Bio, Carried, Op, Request, RequestId, Stage, SubmitterId, Table};
 use crate::time::{Instant, Span};
 
 /// Where a request is in its sequence.
@@ -71,12 +71,9 @@ impl<L: Listener> BlockQueue<L> {
         !plain && self.core.config.slots.era() == Some(MqEra::Linux6_1)
     }
 
-    /// A request that must be stable has its slot. `None` if it is an ordinary one after all.
+    /// A request that is a flush or must be stable has its slot. `None` if it is an ordinary one after all.
     pub(super) fn begin_sequence(&mut self, now: Instant, rq: RequestId) -> Option<Submitted> {
         let Request { op, durability, .. } = self.core.state.requests[rq];
-        if op != Op::Flush && durability.is_volatile() {
-            return None;
-        }
         let era = self.core.config.slots.era();
         let flush_after = durability.fua && !self.core.config.limits.fua;
         match (op == Op::Flush || durability.preflush, flush_after, era) {
@@ -170,7 +167,7 @@ impl<L: Listener> BlockQueue<L> {
         self.sequences.served.extend(self.sequences.pending.drain(..).map(|(_, rq)| rq));
         let bios = self.sequences.served.len() as u32;
         self.core.explain(now, |_| Reason::FlushSent { bios });
-        let flush = self.make(now, &Bio::flush(0, SubmitterId::default()), Fragment::NONE);
+        let flush = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
         self.core.state.requests.get_mut(flush).stage = Stage::Held;
         self.sequences.running = Some(flush);
         self.list.push_front(flush, From::Bypass);

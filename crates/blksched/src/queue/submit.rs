@@ -8,7 +8,7 @@ use super::pools::{Pools, Sleeper};
 use super::slots::SlotPools;
 use super::split::{self, Piece};
 use super::{BlockQueue, Delivery, Listener, Submitted};
-use crate::elevator::{Admission, Insert};
+use crate::elevator::{Admission, Hook, Insert};
 use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, Dir, Op, RequestId};
 use crate::time::Instant;
@@ -22,27 +22,30 @@ impl<L: Listener> BlockQueue<L> {
         assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
         self.catch_up(now);
         self.meet_group(now, &bio);
+        if self.gate.is_open() {
+            return self.submit_passed(now, &bio);
+        }
         match self.pass_gate(now, bio) {
-            Some(bio) => self.submit_passed(now, bio),
+            Some(bio) => self.submit_passed(now, &bio),
             None => Submitted::Held,
         }
     }
 
     /// A bio that no limit holds back.
-    pub(super) fn submit_passed(&mut self, now: Instant, bio: Bio) -> Submitted {
+    #[inline(always)]
+    pub(super) fn submit_passed(&mut self, now: Instant, bio: &Bio) -> Submitted {
         if bio.op == Op::Flush || !bio.durability.is_volatile() {
-            return self.submit_durable(now, bio);
+            return self.submit_durable(now, *bio);
         }
-        self.submit_data(now, &bio)
+        self.submit_data(now, bio)
     }
 
     /// The bio's data, whatever must be flushed around it having been seen to.
-    #[inline]
+    #[inline(always)]
     pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
         let max_sectors = self.longest_piece();
         if bio.sectors <= max_sectors {
-            let piece = Piece { of: None, last: true };
-            return self.submit_piece(now, Sleeper { bio: *bio, piece });
+            return self.submit_piece(now, bio, Piece { of: None, last: true });
         }
         self.submit_split(now, bio)
     }
@@ -72,7 +75,7 @@ impl<L: Listener> BlockQueue<L> {
                     self.pools().wait_behind(sleeper)
                 }
                 (Submitted::Asleep, SlotPools::Pools(_)) => self.sleep(now, sleeper),
-                _ => became = self.submit_piece(now, sleeper),
+                _ => became = self.submit_piece(now, &part, piece),
             }
         }
         became
@@ -96,21 +99,26 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    fn submit_piece(&mut self, now: Instant, sleeper: Sleeper) -> Submitted {
+    fn submit_piece(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
         if let SlotPools::Tags(_) = self.core.slots {
-            let merged = if sleeper.bio.is_mergeable() { self.try_merge(now, &sleeper) } else { None };
-            return merged.unwrap_or_else(|| self.allocate(now, sleeper));
+            if bio.is_mergeable()
+                && let Some(merged) = self.try_merge(now, bio, piece)
+            {
+                return merged;
+            }
+            return self.allocate(now, bio, piece);
         }
-        let became = self.submit_pooled(now, &sleeper);
+        let became = self.submit_pooled(now, bio, piece);
         if became == Submitted::Asleep {
-            self.sleep(now, sleeper);
+            self.sleep(now, Sleeper { bio: *bio, piece });
         }
         became
     }
 
     /// What became of a bio that joined a request; `None` if it needs one of its own.
-    pub(super) fn try_merge(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) -> Option<Submitted> {
-        match self.merge_bio(now, bio, *piece) {
+    #[inline(always)]
+    pub(super) fn try_merge(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Submitted> {
+        match self.merge_bio(now, bio, piece) {
             Attempt::Joined { into, end } => {
                 self.tell_policies(now, |policy, cx| policy.merged(cx, into, bio));
                 Some(Submitted::Merged { into, end })
@@ -120,21 +128,24 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// Until blk-mq: asleep if there is no slot.
-    pub(super) fn submit_pooled(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) -> Submitted {
-        let at = match self.merge_bio(now, bio, *piece) {
+    #[inline(always)]
+    pub(super) fn submit_pooled(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
+        let at = match self.merge_bio(now, bio, piece) {
             Attempt::Joined { into, end } => return Submitted::Merged { into, end },
             Attempt::Insert(at) => at,
         };
         // Recordings without a pool tell what was asked for.
-        let admission = self.elevator.admit(&mut self.core.cx(now), bio);
-        if let Admission::Shallow(shallow) | Admission::AtMost(shallow) = admission {
+        if self.core.hooks.has(Hook::Admit)
+            && let Admission::Shallow(shallow) | Admission::AtMost(shallow) =
+                self.elevator.admit(&mut self.core.cx(now), bio)
+        {
             self.core.explain(now, |_| Reason::Limited { shallow });
         }
         if !self.pools().take(now, bio) {
             return Submitted::Asleep;
         }
-        let fragment = self.core.bios.add(bio.tag, piece.of);
-        let rq = self.make(now, bio, fragment);
+        let carried = self.core.bios.carry(bio.tag, piece.of);
+        let rq = self.make(now, bio, carried);
         self.enter_queue(now, rq, at)
     }
 
@@ -146,8 +157,10 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A request with a slot goes on to its flush, its submitter's plug, or the elevator.
+    #[inline(always)]
     pub(super) fn enter_queue(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
         if let SlotPools::Tags(_) = self.core.slots
+            && !self.core.state.requests[rq].is_plain()
             && let Some(became) = self.begin_sequence(now, rq)
         {
             return became;
@@ -156,12 +169,20 @@ impl<L: Listener> BlockQueue<L> {
             self.collect(now, rq);
             return Submitted::Held;
         }
-        self.elevator.prepare(&mut self.core.cx(now), rq);
+        self.prepare(now, rq);
         if let Some(into) = self.merge_on_insert(now, rq) {
             return Submitted::MergedOnInsert { into };
         }
         self.hand_over(now, rq, at);
         Submitted::Inserted(rq)
+    }
+
+    /// A request has left its submitter's plug.
+    #[inline]
+    pub(super) fn prepare(&mut self, now: Instant, rq: RequestId) {
+        if self.core.hooks.has(Hook::Prepare) {
+            self.elevator.prepare(&mut self.core.cx(now), rq);
+        }
     }
 
     /// Let sleepers in whose slots have come free; true if any went. They run after the queue has, as woken processes
@@ -171,6 +192,15 @@ impl<L: Listener> BlockQueue<L> {
         match &self.core.slots {
             SlotPools::Pools(pools) => !pools.nobody_sleeps() && self.admit_pooled(now),
             SlotPools::Tags(tasks) => !tasks.nobody_runs() && self.run_woken(now),
+        }
+    }
+
+    /// Is there nobody whom [`BlockQueue::admit_sleepers`] could let in?
+    #[inline]
+    pub(super) fn nobody_goes_on(&self) -> bool {
+        match &self.core.slots {
+            SlotPools::Pools(pools) => pools.nobody_sleeps(),
+            SlotPools::Tags(tasks) => tasks.nobody_runs(),
         }
     }
 
@@ -194,10 +224,10 @@ impl<L: Listener> BlockQueue<L> {
 
     /// False if the elevator does not let it have a slot yet.
     fn admit_sleeper(&mut self, now: Instant, sleeper: Sleeper) -> bool {
-        if self.submit_pooled(now, &sleeper) == Submitted::Asleep {
+        let Sleeper { bio, piece } = sleeper;
+        if self.submit_pooled(now, &bio, piece) == Submitted::Asleep {
             return false;
         }
-        let Sleeper { bio, piece } = sleeper;
         // The burst it belonged to may be over.
         self.end_burst(now, bio.submitter);
         if piece.last {
@@ -215,14 +245,15 @@ impl<L: Listener> BlockQueue<L> {
         let of = (count > 1).then(|| self.core.bios.split(count));
         for part in split::pieces(bio, max_sectors) {
             self.pools().take_anyway(part.dir());
-            let fragment = self.core.bios.add(part.tag, of);
-            let rq = self.make(now, &part, fragment);
-            self.elevator.prepare(&mut self.core.cx(now), rq);
+            let carried = self.core.bios.carry(part.tag, of);
+            let rq = self.make(now, &part, carried);
+            self.prepare(now, rq);
             self.hand_over(now, rq, Insert::Sorted);
         }
         self.open_plug(now, Unplug::Waiting);
     }
 
+    #[inline(always)]
     pub(super) fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
         if self.plug.collects()
             && let Some(joined) = self.merge_in_plug(now, bio, piece)
@@ -259,13 +290,17 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Answers the first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
         match self.core.state.merges.rules().on_insert {
-            OnInsert::Merge if self.elevator.may_append(&self.core.state.requests[rq]) => {
-                self.merge_into_others(now, rq)
+            OnInsert::Merge if !self.core.may_continue(rq) => None,
+            OnInsert::Merge
+                if self.core.hooks.has(Hook::MayAppend) && !self.elevator.may_append(&self.core.state.requests[rq]) =>
+            {
+                None
             }
-            OnInsert::Plain | OnInsert::Merge => None,
+            OnInsert::Merge => self.merge_into_others(now, rq),
+            OnInsert::Plain => None,
         }
     }
 

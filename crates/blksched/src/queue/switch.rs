@@ -19,6 +19,7 @@ impl<L: Listener> BlockQueue<L> {
         let mut queued = self.core.state.requests.at_stage(Stage::Queued);
         queued.sort_by_key(|&rq| self.core.state.requests[rq].queued_at);
         let old = core::mem::replace(&mut self.elevator, elevator);
+        self.core.hooks = self.elevator.hooks();
         self.orphans = self.core.state.requests.at_stage(Stage::InFlight);
         self.orphans.extend(self.list.chosen());
         let requests = &self.core.state.requests;
@@ -47,7 +48,7 @@ impl<L: Listener> BlockQueue<L> {
             self.explain_inserted(now, rq);
         }
         for rq in queued {
-            self.elevator.prepare(&mut self.core.cx(now), rq);
+            self.prepare(now, rq);
             self.enlist(now, rq);
             self.insert(now, rq, Insert::Sorted);
         }

@@ -11,8 +11,9 @@ use super::mq::{Asked, Patience, Search, TagSet, Task};
 use super::plug::Handover;
 use super::pools::Sleeper;
 use super::slots::SlotPools;
+use super::split::Piece;
 use super::{BlockQueue, Delivery, Listener, Submitted};
-use crate::elevator::Admission;
+use crate::elevator::{Admission, Hook};
 use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, RequestId, Table};
 use crate::time::Instant;
@@ -133,11 +134,28 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A bio that did not merge wants to become a request.
-    pub(super) fn allocate(&mut self, now: Instant, sleeper: Sleeper) -> Submitted {
-        let Some(tasks) = self.tasks() else { unreachable!("only blk-mq has tags") };
-        let task = tasks.next();
-        match self.climb(now, 0, task, &sleeper.bio) {
-            Climbed::Tag(tag) => self.enter_with(now, &sleeper, tag),
+    #[inline(always)]
+    pub(super) fn allocate(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
+        if self.policies.is_empty() {
+            let search = self.search_for(now, bio);
+            if let Some(tag) = self.core.tasks().set.take(0, search) {
+                return self.enter_with(now, bio, piece, tag);
+            }
+            let tasks = self.core.tasks();
+            let task = tasks.next();
+            let climbed = climbed(tasks.set.wait(0, task, search), search);
+            return self.climbed(now, task, climbed, Sleeper { bio: *bio, piece });
+        }
+        let task = self.core.tasks().next();
+        let climbed = self.climb(now, 0, task, bio);
+        self.climbed(now, task, climbed, Sleeper { bio: *bio, piece })
+    }
+
+    /// Out of line: mostly nothing holds a bio back and a tag is free.
+    #[cold]
+    fn climbed(&mut self, now: Instant, task: Task, climbed: Climbed, sleeper: Sleeper) -> Submitted {
+        match climbed {
+            Climbed::Tag(tag) => self.enter_with(now, &sleeper.bio, sleeper.piece, tag),
             Climbed::Asleep(gate) => {
                 self.core.tasks().fall_asleep(gate, sleeper);
                 self.last_asleep = Some(task);
@@ -176,8 +194,9 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// How deep a request may go is asked once, and of flushes' own requests not in 6.1.
+    #[inline(always)]
     fn search_for(&mut self, now: Instant, bio: &Bio) -> Search {
-        if self.passes_elevator_by(bio) {
+        if !self.core.hooks.has(Hook::Admit) || self.passes_elevator_by(bio) {
             return Search::All;
         }
         match self.elevator.admit(&mut self.core.cx(now), bio) {
@@ -193,10 +212,10 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    fn enter_with(&mut self, now: Instant, sleeper: &Sleeper, tag: u32) -> Submitted {
-        let Sleeper { bio, piece } = sleeper;
-        let fragment = self.core.bios.add(bio.tag, piece.of);
-        let rq = self.make(now, bio, fragment);
+    #[inline(always)]
+    fn enter_with(&mut self, now: Instant, bio: &Bio, piece: Piece, tag: u32) -> Submitted {
+        let carried = self.core.bios.carry(bio.tag, piece.of);
+        let rq = self.make(now, bio, carried);
         *self.core.tasks().tags.row(rq) = Some(tag);
         self.tell_policies(now, |policy, cx| policy.track(cx, rq, bio));
         self.enter_queue(now, rq, crate::elevator::Insert::Sorted)
@@ -216,12 +235,14 @@ impl<L: Listener> BlockQueue<L> {
                     self.core.tasks().sleeping[task.0 as usize] = Some(Sleeping { gate, pieces });
                     return self.give_up_plugs(now, submitter);
                 }
-                Climbed::Tag(tag) => self.enter_with(now, &sleeper, tag),
+                Climbed::Tag(tag) => self.enter_with(now, &sleeper.bio, sleeper.piece, tag),
             };
             // Further pieces of a bio that was split come by like new ones.
             sleeper = loop {
                 match pieces.pop_front() {
-                    Some(piece) if !piece.bio.is_mergeable() || self.try_merge(now, &piece).is_none() => break piece,
+                    Some(next) if !next.bio.is_mergeable() || self.try_merge(now, &next.bio, next.piece).is_none() => {
+                        break next;
+                    }
                     Some(_) => {}
                     None => return self.gone_through(now, task, submitter),
                 }
@@ -272,6 +293,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A request's tag comes free, if it has one.
+    #[inline(always)]
     pub(super) fn return_tag(&mut self, rq: RequestId) {
         let tasks = self.core.tasks();
         if let Some(tag) = tasks.tags.row(rq).take() {

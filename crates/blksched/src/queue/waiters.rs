@@ -117,7 +117,7 @@ impl<L: Listener> BlockQueue<L> {
         let submitter = first.bio.submitter;
         self.try_with_request(now, &first);
         while let Some(piece) = pieces.pop_front() {
-            if self.submit_pooled(now, &piece) == Submitted::Asleep {
+            if self.submit_pooled(now, &piece.bio, piece.piece) == Submitted::Asleep {
                 pieces.push_front(piece);
                 self.wait_for_request(now, pieces);
                 return true;
@@ -139,8 +139,8 @@ impl<L: Listener> BlockQueue<L> {
                 self.tell_woken();
             }
             Attempt::Insert(at) => {
-                let fragment = self.core.bios.add(bio.tag, piece.of);
-                let rq = self.make(now, bio, fragment);
+                let carried = self.core.bios.carry(bio.tag, piece.of);
+                let rq = self.make(now, bio, carried);
                 self.enter_queue(now, rq, at);
             }
         }

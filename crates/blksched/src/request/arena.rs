@@ -35,9 +35,13 @@ impl Requests {
         self.slots.get(id.index()).is_some_and(|request| request.stage != Stage::Free)
     }
 
-    #[inline]
-    pub(crate) fn make(&mut self, now: Instant, bio: &Bio, bios: Fragment) -> RequestId {
+    #[inline(always)]
+    pub(crate) fn make(&mut self, now: Instant, bio: &Bio, carried: Carried) -> RequestId {
         let serial = self.next_serial;
+        let (lone, bios) = match carried {
+            Carried::Lone(Tag(tag)) => (true, [tag as u32, (tag >> 32) as u32]),
+            Carried::Chain(front, last) => (false, [front.0, last]),
+        };
         // Made where it stays: a copy of sixteen small fields costs more than they do.
         let request = |generation| Request {
             start: bio.start,
@@ -47,7 +51,6 @@ impl Requests {
             submitter: bio.submitter,
             group: bio.group,
             bios,
-            last_bio: bios.0,
             generation,
             segments: 1,
             priority: bio.priority,
@@ -57,6 +60,7 @@ impl Requests {
             durability: bio.durability,
             stage: Stage::Prepared,
             mergeable: bio.is_mergeable(),
+            lone,
         };
         self.next_serial += 1;
         match self.free.pop() {
@@ -72,11 +76,12 @@ impl Requests {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
         &mut self.slots[id.index()]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release(&mut self, id: RequestId) {
         let request = &mut self.slots[id.index()];
         assert!(request.stage != Stage::Free, "request {id:?} released twice");
@@ -95,6 +100,7 @@ impl Requests {
 
 impl Index<RequestId> for Requests {
     type Output = Request;
+    #[inline(always)]
     fn index(&self, id: RequestId) -> &Request {
         &self.slots[id.index()]
     }
@@ -153,6 +159,20 @@ impl Fragment {
     pub(crate) const NONE: Fragment = Fragment(u32::MAX);
 }
 
+/// What a request carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// One whole bio, as most do: its tag stands in the request, and no piece is made of it.
+    Lone(Tag),
+    /// A chain of pieces, and its last one.
+    Chain(Fragment, u32),
+}
+
+impl Carried {
+    /// No bio: a flush of the queue's own.
+    pub(crate) const NOTHING: Carried = Carried::Chain(Fragment::NONE, Fragment::NONE.0);
+}
+
 /// One bio, or one piece of a bio that was split, waiting for its request.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -185,7 +205,29 @@ pub(crate) struct Bios {
 pub(crate) struct SplitId(u32);
 
 impl Bios {
-    #[inline]
+    /// What a new request of this bio, or of a piece of it, carries.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, tag: Tag, split: Option<SplitId>) -> Carried {
+        match split {
+            None => Carried::Lone(tag),
+            Some(_) => {
+                let piece = self.add(tag, split);
+                Carried::Chain(piece, piece.0)
+            }
+        }
+    }
+
+    /// The first and the last piece of what a request carries: a lone bio becomes one.
+    pub(crate) fn chain(&mut self, carried: Carried) -> (Fragment, u32) {
+        match carried {
+            Carried::Lone(tag) => {
+                let piece = self.add(tag, None);
+                (piece, piece.0)
+            }
+            Carried::Chain(front, last) => (front, last),
+        }
+    }
+
     pub(crate) fn add(&mut self, tag: Tag, split: Option<SplitId>) -> Fragment {
         let piece = Piece { tag, whole: split.map_or(WHOLE, |s| s.0), next: Fragment::NONE };
         Fragment(put(&mut self.pieces, &mut self.free, piece))
@@ -200,20 +242,25 @@ impl Bios {
         self.pieces[last as usize].next = behind;
     }
 
-    /// The tags of a chain, from its front on.
-    pub(crate) fn tags(&self, front: Fragment) -> impl Iterator<Item = Tag> + '_ {
+    /// The tags of what a request carries, from its front on.
+    pub(crate) fn tags(&self, carried: Carried) -> impl Iterator<Item = Tag> + '_ {
+        let (lone, front) = match carried {
+            Carried::Lone(tag) => (Some(tag), Fragment::NONE),
+            Carried::Chain(front, _) => (None, front),
+        };
         let piece = |at: Fragment| (at != Fragment::NONE).then(|| self.pieces[at.0 as usize]);
-        core::iter::successors(piece(front), move |before| piece(before.next)).map(|piece| piece.tag)
+        let pieces = core::iter::successors(piece(front), move |before| piece(before.next));
+        lone.into_iter().chain(pieces.map(|piece| piece.tag))
     }
 
-    /// Is a piece of a bio that was split in this chain?
-    pub(crate) fn has_split(&self, front: Fragment) -> bool {
+    /// Is a piece of a bio that was split among these?
+    pub(crate) fn has_split(&self, carried: Carried) -> bool {
+        let Carried::Chain(front, _) = carried else { return false };
         let piece = |at: Fragment| (at != Fragment::NONE).then(|| self.pieces[at.0 as usize]);
         core::iter::successors(piece(front), move |before| piece(before.next)).any(|piece| piece.whole != WHOLE)
     }
 
     /// Take a chain apart; `done` hears of each bio whose last piece this was, and whether any piece failed.
-    #[inline]
     pub(crate) fn finish(&mut self, mut at: Fragment, failed: bool, mut done: impl FnMut(Tag, bool)) {
         while at != Fragment::NONE {
             let piece = self.pieces[at.0 as usize];
@@ -260,7 +307,9 @@ mod tests {
         let [front, middle, back] = [7, 8, 9].map(|tag| bios.add(Tag(tag), None));
         bios.link(middle.0, back);
         bios.link(front.0, middle);
-        assert_eq!(bios.tags(front).collect::<Vec<_>>(), [Tag(7), Tag(8), Tag(9)]);
-        assert_eq!(bios.tags(Fragment::NONE).count(), 0);
+        let chain = Carried::Chain(front, back.0);
+        assert_eq!(bios.tags(chain).collect::<Vec<_>>(), [Tag(7), Tag(8), Tag(9)]);
+        assert_eq!(bios.tags(Carried::NOTHING).count(), 0);
+        assert_eq!(bios.tags(Carried::Lone(Tag(6))).collect::<Vec<_>>(), [Tag(6)]);
     }
 }

@@ -13,7 +13,7 @@ use super::model::{Model, Samples};
 use super::order::{self, Order, Row};
 use super::page::{Direction, Page};
 use super::tunables::AdiosTunables;
-use crate::elevator::{Admission, Cx, Dispatch, Elevator, Insert, Run};
+use crate::elevator::{Admission, Cx, Dispatch, Elevator, Hook, Hooks, Insert, Run};
 use crate::explain::End;
 use crate::index::List;
 use crate::queue::merge::Merging;
@@ -190,6 +190,10 @@ impl Adios {
 }
 
 impl Elevator for Adios {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::Deadline, Hook::Admit, Hook::MayMerge, Hook::MayAppend])
+    }
+
     fn attach(&mut self, cx: &mut Cx<'_>) {
         if cx.device().rotational {
             self.tunables.global_latency_window = ROTATIONAL_WINDOW;

@@ -18,7 +18,7 @@ use super::history::Newcomers;
 use super::look_up;
 use super::process::{Life, ProcessId, Processes};
 use super::tunables::AnticipatoryTunables;
-use crate::elevator::{Cx, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::explain::{End, Index, Reason, WaitEnd};
 use crate::index::Tree;
@@ -104,6 +104,10 @@ fn lengths(tunables: &AnticipatoryTunables, jiffies: Jiffies) -> Lengths {
 }
 
 impl Elevator for Anticipatory {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::Deadline, Hook::LookUp])
+    }
+
     fn attach(&mut self, cx: &mut Cx<'_>) {
         self.batch = Batch::first(self.tick(cx), self.lengths());
     }

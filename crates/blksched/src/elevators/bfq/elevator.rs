@@ -5,7 +5,7 @@
 #![doc(alias = "iosched_bfq_mq")]
 
 use super::Bfq;
-use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
 use crate::elevators::bfq::rules::Grouping;
 use crate::elevators::bfq::tunables::STRICT_IDLE;
 use crate::elevators::by_sector;
@@ -18,6 +18,10 @@ use crate::time::Instant;
 use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Bfq {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::Deadline, Hook::Meet, Hook::Admit, Hook::Prepare, Hook::MayMerge, Hook::LookUp])
+    }
+
     fn attach(&mut self, cx: &mut Cx<'_>) {
         let call = self.call(cx);
         self.meet_device(&call);

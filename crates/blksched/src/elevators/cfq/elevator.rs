@@ -7,7 +7,7 @@
 
 use super::Cfq;
 use super::tunables::Ticks;
-use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
 use crate::elevators::by_sector;
 use crate::explain::End;
 use crate::group::Group;
@@ -17,6 +17,10 @@ use crate::time::Instant;
 use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Cfq {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::Deadline, Hook::Prepare, Hook::MayMerge, Hook::LookUp])
+    }
+
     fn attach(&mut self, cx: &mut Cx<'_>) {
         self.meet_device(cx);
     }

@@ -16,7 +16,7 @@ use super::direction::Starved;
 use super::expiry::{Expiry, Fifo};
 use super::order::{Order, Sorted, scan};
 use super::tunables::DeadlineTunables;
-use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
 use crate::explain::{BatchEnd, BatchStart, End, Index, Reason};
 use crate::index::List;
 use crate::mechanism;
@@ -147,6 +147,10 @@ impl Moving {
 }
 
 impl Elevator for Moving {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::LookUp])
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         self.sort(cx, rq, at);
         if cx.rq(rq).dir() == Dir::Read {

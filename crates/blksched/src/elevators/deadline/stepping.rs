@@ -14,7 +14,7 @@ use super::batch;
 use super::direction::Starved;
 use super::expiry::{Expiry, Fifo};
 use super::tunables::DeadlineTunables;
-use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
 use crate::explain::{BatchStart, End, Index, Reason};
 use crate::index::{List, Tree};
 use crate::mechanism;
@@ -129,6 +129,10 @@ impl Stepping {
 }
 
 impl Elevator for Stepping {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::LookUp])
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         if at == Insert::First {
             self.chosen.push_front(rq);

@@ -15,7 +15,7 @@ use super::domain::{DomainQueue, PerDomain, domain_of};
 use super::statistics::Statistics;
 use super::tunables::KyberTunables;
 use super::turn::Turn;
-use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Insert, Run};
+use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, Insert, Run};
 use crate::elevators::tags::Tags;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, RequestId, Requests, Table, Waiter};
@@ -67,6 +67,10 @@ impl Kyber {
 }
 
 impl Elevator for Kyber {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::Deadline, Hook::Admit])
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
         match at {

@@ -14,7 +14,7 @@ use super::scanned::Short;
 use super::search::{Found, Place, View, Wanted};
 use super::tunables::LinusTunables;
 use super::{arrival, passed, read_latency2, rework, scanned};
-use crate::elevator::{Cx, Dispatch, Elevator, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
 use crate::explain::{End, Reason};
 use crate::index::List;
 use crate::mechanism;
@@ -231,6 +231,10 @@ impl Linus {
 }
 
 impl Elevator for Linus {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::LookUp])
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         let left = match cx.rq(rq).dir() {
             Dir::Read => self.tunables.read_latency,

@@ -56,12 +56,12 @@ impl Batch {
     pub(super) fn candidate(
         &mut self,
         cx: &mut Cx<'_>,
-        class: &ClassQueue,
+        class: &mut ClassQueue,
         tunables: &MqDeadlineTunables,
         jiffies: Jiffies,
     ) -> Option<Candidate> {
         let goes_on = goes_on(self.taken, tunables.fifo_batch);
-        if let Some(rq) = class.next(self.dir).filter(|_| goes_on) {
+        if goes_on && let Some(rq) = class.next(self.dir) {
             return Some(Candidate { dir: self.dir, rq, why: Why::Continues });
         }
         let (reads, writes) = (class.has(Dir::Read), class.has(Dir::Write));
@@ -81,7 +81,7 @@ impl Batch {
     }
 }
 
-fn begin(cx: &Cx<'_>, class: &ClassQueue, dir: Dir, jiffies: Jiffies) -> (RequestId, BatchStart) {
+fn begin(cx: &Cx<'_>, class: &mut ClassQueue, dir: Dir, jiffies: Jiffies) -> (RequestId, BatchStart) {
     let oldest = class.aged[dir].head().expect("this direction waits");
     match (class.aged[dir].late(cx.now, jiffies, Expiry::At), class.next(dir)) {
         (Some(late), _) => (oldest, BatchStart::Expired { late }),

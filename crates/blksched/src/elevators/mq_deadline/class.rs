@@ -76,6 +76,17 @@ impl<T> IndexMut<IoprioClass> for PerRank<T> {
     }
 }
 
+/// The request with which a direction goes on, kept while the order changes, so that it is not looked up for each
+/// request of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum First {
+    /// To be looked up.
+    #[default]
+    Unknown,
+    /// This one, if any.
+    Known(Option<RequestId>),
+}
+
 /// One class's requests.
 #[derive(Debug)]
 pub(super) struct ClassQueue {
@@ -83,6 +94,8 @@ pub(super) struct ClassQueue {
     pub(super) aged: PerDir<Fifo>,
     /// Where each direction goes on.
     pub(super) onward: PerDir<Onward>,
+    /// What that comes to at this moment.
+    pub(super) first: PerDir<First>,
     /// Requests queued or in flight.
     pub(super) unfinished: u32,
 }
@@ -94,13 +107,36 @@ impl ClassQueue {
             sorted: PerDir::default(),
             aged: PerDir::default(),
             onward: PerDir { read: onward, write: onward },
+            first: PerDir::default(),
             unfinished: 0,
         }
     }
 
     /// The request with which a direction goes on.
-    pub(super) fn next(&self, dir: Dir) -> Option<RequestId> {
-        self.onward[dir].request(&self.sorted[dir])
+    pub(super) fn next(&mut self, dir: Dir) -> Option<RequestId> {
+        if let First::Known(first) = self.first[dir] {
+            return first;
+        }
+        let first = self.onward[dir].request(&self.sorted[dir]);
+        self.first[dir] = First::Known(first);
+        first
+    }
+
+    /// The direction goes on from there.
+    pub(super) fn goes_on_from(&mut self, dir: Dir, start: Sector) {
+        self.onward[dir].goes_on_from(start);
+        self.first[dir] = First::Unknown;
+    }
+
+    /// `rq` comes into the order.
+    pub(super) fn sort(&mut self, dir: Dir, rq: RequestId, start: Sector) {
+        self.sorted[dir].insert(rq.index() as u32, start);
+        let First::Known(first) = self.first[dir] else { return };
+        // Equals stand in the order in which they came.
+        let is_first = first.is_none_or(|first| start < self.sorted[dir].key(first.index() as u32));
+        if is_first && self.onward[dir].admits(start) {
+            self.first[dir] = First::Known(Some(rq));
+        }
     }
 
     pub(super) fn has(&self, dir: Dir) -> bool {
@@ -117,12 +153,16 @@ impl ClassQueue {
 
     /// `rq` is chosen: the direction would go on behind it.
     pub(super) fn take(&mut self, dir: Dir, rq: RequestId) {
-        self.onward[dir].took(&self.sorted[dir], rq);
+        // Whoever begins at the same sector as the first of all does not stand before it.
+        let was_first = self.first[dir] == First::Known(Some(rq));
+        let behind = self.onward[dir].took(&self.sorted[dir], rq);
         self.drop(dir, rq);
+        self.first[dir] = if was_first { First::Known(behind) } else { First::Unknown };
     }
 
     /// `rq` leaves both orders.
     pub(super) fn drop(&mut self, dir: Dir, rq: RequestId) {
+        self.first[dir] = First::Unknown;
         self.sorted[dir].remove(rq.index() as u32);
         self.aged[dir].list.remove(rq);
     }
@@ -133,6 +173,9 @@ impl ClassQueue {
             self.aged[dir].check(requests);
             assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
             self.onward[dir].check(&self.sorted[dir]);
+            if let First::Known(first) = self.first[dir] {
+                assert_eq!(first, self.onward[dir].request(&self.sorted[dir]));
+            }
         }
         assert!(self.unfinished >= self.sorted.read.len() + self.sorted.write.len());
     }

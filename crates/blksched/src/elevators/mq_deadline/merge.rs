@@ -10,7 +10,7 @@
 #![doc(alias = "dd_bio_merge")]
 #![doc(alias = "dd_merged_requests")]
 
-use super::class::{ClassQueue, IoprioClass};
+use super::class::{ClassQueue, First, IoprioClass};
 use super::scheduler::MqDeadline;
 use crate::elevator::{Cx, Lookup, Neighbours};
 use crate::explain::{Index, Reason};
@@ -43,6 +43,7 @@ impl MqDeadline {
 impl ClassQueue {
     /// `rq` starts at `start` now.
     pub(super) fn move_in_order(&mut self, dir: Dir, rq: RequestId, start: Sector) {
+        self.first[dir] = First::Unknown;
         self.sorted[dir].remove(rq.index() as u32);
         self.sorted[dir].insert(rq.index() as u32, start);
     }

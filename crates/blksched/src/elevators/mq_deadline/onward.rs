@@ -40,12 +40,19 @@ impl Onward {
         }
     }
 
-    /// `rq` is taken; it is still in the order.
-    pub(super) fn took(&mut self, sorted: &Tree<Sector>, rq: RequestId) {
+    /// `rq` is taken; it is still in the order. Answers who is behind it.
+    pub(super) fn took(&mut self, sorted: &Tree<Sector>, rq: RequestId) -> Option<RequestId> {
+        let behind = behind(sorted, rq);
         match self {
-            Onward::Request(next) => *next = behind(sorted, rq),
+            Onward::Request(next) => *next = behind,
             Onward::Place(place) => *place = sorted.key(rq.index() as u32),
         }
+        behind
+    }
+
+    /// May a request that comes, and begins there, be the one with which the direction goes on?
+    pub(super) fn admits(self, start: Sector) -> bool {
+        matches!(self, Onward::Place(place) if start >= place)
     }
 
     /// A request that begins there went without having been in the order.

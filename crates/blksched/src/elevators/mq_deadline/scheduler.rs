@@ -18,7 +18,9 @@ use super::class::{ClassQueue, IoprioClass, PerRank};
 use super::depth;
 use super::onward::Onward;
 use super::tunables::MqDeadlineTunables;
-use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{
+    Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run,
+};
 use crate::elevators::tags::Tags;
 use crate::explain::{ClassTurn, End, Reason};
 use crate::queue::merge::Merging;
@@ -105,7 +107,7 @@ impl MqDeadline {
         if let Some(handed_back) = self.handed_back.pop_of_class(rank, age) {
             return handed_back.map_or(Pick::Nothing, |(rq, queued)| Pick::Taken { rq, queued });
         }
-        let candidate = self.batch.candidate(cx, &self.classes[rank], &self.tunables, self.jiffies);
+        let candidate = self.batch.candidate(cx, &mut self.classes[rank], &self.tunables, self.jiffies);
         let Some(candidate) = candidate else { return Pick::Nothing };
         let (dir, rq) = (candidate.dir, candidate.rq);
         let queued = self.classes[rank].aged[dir].expires(rq) as i64 - self.expire(dir) as i64;
@@ -120,7 +122,7 @@ impl MqDeadline {
     fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         if let Some(rq) = self.handed_back.pop() {
             let request = cx.rq(rq);
-            self.classes[IoprioClass::of(request.priority)].onward[request.dir()].goes_on_from(request.start);
+            self.classes[IoprioClass::of(request.priority)].goes_on_from(request.dir(), request.start);
             return Dispatch::Issue(rq);
         }
         if !self.has_work() {
@@ -162,6 +164,10 @@ enum Pick {
 }
 
 impl Elevator for MqDeadline {
+    fn hooks(&self) -> Hooks {
+        Hooks::of(&[Hook::Deadline, Hook::Admit, Hook::LookUp])
+    }
+
     fn attach(&mut self, cx: &mut Cx<'_>) {
         self.tunables.async_depth = depth::all_of_them(cx.device());
     }
@@ -174,18 +180,19 @@ impl Elevator for MqDeadline {
         if at == Insert::First {
             self.hand_back(cx, rq);
         } else {
-            class.sorted[dir].insert(rq.index() as u32, start);
+            class.sort(dir, rq, start);
             class.aged[dir].push(rq, expires);
         }
         Run::No
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        let before = self.deadline();
-        self.ahead_of_time = None;
+        let before = self.ahead_of_time.take();
         let answer = self.answer(cx);
+        if self.ahead_of_time == before {
+            return answer;
+        }
         match self.deadline() {
-            now if now == before => {}
             Some(until) => cx.explain(Reason::Armed { until, why: IdleFor::AheadOfTime }),
             None => cx.explain(Reason::Cancelled),
         }

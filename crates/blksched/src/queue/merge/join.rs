@@ -4,7 +4,7 @@ use super::{Remember, fits};
 use crate::elevator::Elevator;
 use crate::explain::{End, Listener, Reason};
 use crate::queue::Core;
-use crate::request::{Bio, RequestId, SplitId};
+use crate::request::{Bio, Carried, RequestId, SplitId};
 use crate::time::Instant;
 
 impl<L: Listener> Core<L> {
@@ -38,18 +38,19 @@ impl<L: Listener> Core<L> {
 
     /// The request takes the bio.
     pub(in crate::queue) fn grow(&mut self, rq: RequestId, bio: &Bio, of: Option<SplitId>, end: End) {
-        let fragment = self.bios.add(bio.tag, of);
         let request = self.state.requests.get_mut(rq);
+        let (front, last) = self.bios.chain(request.carried());
+        let piece = self.bios.add(bio.tag, of);
         request.sectors += bio.sectors;
         request.segments += 1;
         match end {
             End::Back => {
-                self.bios.link(request.last_bio, fragment);
-                request.last_bio = fragment.0;
+                self.bios.link(last, piece);
+                request.carry(Carried::Chain(front, piece.0));
             }
             End::Front => {
-                self.bios.link(fragment.0, request.bios);
-                request.bios = fragment;
+                self.bios.link(piece.0, front);
+                request.carry(Carried::Chain(piece, last));
                 request.start = bio.start;
             }
         }
@@ -79,8 +80,9 @@ impl<L: Listener> Core<L> {
     pub(super) fn take_over(&mut self, into: RequestId, victim: RequestId) {
         let from = self.state.requests[victim];
         let request = self.state.requests.get_mut(into);
-        self.bios.link(request.last_bio, from.bios);
-        request.last_bio = from.last_bio;
+        let ((front, last), (behind, end)) = (self.bios.chain(request.carried()), self.bios.chain(from.carried()));
+        self.bios.link(last, behind);
+        request.carry(Carried::Chain(front, end));
         request.sectors += from.sectors;
         request.segments += from.segments;
         request.queued_at = request.queued_at.min(from.queued_at);

@@ -31,11 +31,13 @@ impl<L: Listener> Core<L> {
         if !self.state.requests[victim].is_mergeable() {
             return None;
         }
-        let continues = |into: &RequestId| self.continues(*into, victim);
-        let last = self.state.merges.last.filter(|_| grown.is_none()).filter(continues);
+        let last = self.state.merges.last.filter(|&last| grown.is_none() && self.continues(last, victim));
         let into = match last {
             Some(last) => last,
-            None => self.state.merges.hash.find(self.state.requests[victim].start).0.filter(continues)?,
+            None => {
+                let start = self.state.requests[victim].start;
+                self.state.merges.find(start).0.filter(|&into| self.continues(into, victim))?
+            }
         };
         match grown {
             None => {
@@ -51,6 +53,12 @@ impl<L: Listener> Core<L> {
             Some(_) => self.coalesce(elevator, now, into, victim),
         }
         Some(Append { into, victim, cascades: last.is_none() })
+    }
+
+    /// May a request end where this one starts? The search of the bio that it was made of may just have told.
+    #[inline]
+    pub(in crate::queue) fn may_continue(&self, rq: RequestId) -> bool {
+        !self.state.merges.nothing_ends_at(self.state.requests[rq].start)
     }
 
     fn continues(&self, into: RequestId, victim: RequestId) -> bool {

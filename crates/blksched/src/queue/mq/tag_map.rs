@@ -80,7 +80,45 @@ impl TagMap {
     }
 
     /// Take one, if the search finds it.
+    #[inline]
     pub fn take(&mut self, search: Search) -> Option<u32> {
+        self.take_near_hint(search).or_else(|| self.take_anywhere(search))
+    }
+
+    /// The usual case of [`TagMap::take`]: any tag will do, and the word where the search begins has one.
+    #[inline(always)]
+    fn take_near_hint(&mut self, search: Search) -> Option<u32> {
+        let wraps = match search {
+            Search::All => false,
+            Search::PerWord(limit) if limit >= self.bits_per_word() => true,
+            Search::OfAll(limit) if limit >= self.depth => true,
+            Search::PerWord(_) | Search::OfAll(_) => return None,
+        };
+        if self.hint >= self.depth || self.order == TagOrder::RoundRobin {
+            return None;
+        }
+        let w = (self.hint >> self.shift) as usize;
+        let bits = self.bits(w);
+        let word = self.words.get_mut(w)?;
+        if !word.taken & mask(bits) == 0 {
+            word.taken &= !core::mem::take(&mut word.freed);
+        }
+        let free = !word.taken & mask(bits);
+        let from = if wraps { self.hint & ((1 << self.shift) - 1) } else { 0 };
+        let ahead = free & !mask(from);
+        let found = if ahead == 0 { free } else { ahead };
+        if found == 0 {
+            return None;
+        }
+        let bit = found.trailing_zeros();
+        word.taken |= 1 << bit;
+        let tag = ((w as u32) << self.shift) + bit;
+        self.move_hint(tag);
+        Some(tag)
+    }
+
+    #[inline(never)]
+    fn take_anywhere(&mut self, search: Search) -> Option<u32> {
         let hint = self.valid_hint();
         let mut w = (hint >> self.shift) as usize;
         let count = self.word_count();
@@ -127,6 +165,7 @@ impl TagMap {
     ///
     /// # Panics
     /// If it was not taken.
+    #[inline]
     pub fn give_back(&mut self, tag: u32) {
         let (w, bit) = self.place(tag);
         let word = &mut self.words[w];
@@ -146,6 +185,7 @@ impl TagMap {
     }
 
     /// The tag just given back is where the next search begins, unless tags go round or it is beyond the depth.
+    #[inline]
     pub fn hint_at(&mut self, tag: u32) {
         if self.order == TagOrder::Lowest && tag < self.depth {
             self.hint = tag;
@@ -204,6 +244,7 @@ impl TagMap {
         freed != 0
     }
 
+    #[inline]
     fn move_hint(&mut self, tag: u32) {
         if tag == self.hint || self.order == TagOrder::RoundRobin {
             self.hint = if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 };
@@ -211,6 +252,7 @@ impl TagMap {
     }
 
     /// Bits of word `w`; the last may be shorter.
+    #[inline]
     fn bits(&self, w: usize) -> u32 {
         (self.depth - ((w as u32) << self.shift)).min(self.bits_per_word())
     }
@@ -240,6 +282,7 @@ pub(crate) fn word_shift(depth: u32) -> u32 {
     shift
 }
 
+#[inline]
 fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }

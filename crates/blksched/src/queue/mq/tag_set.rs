@@ -102,6 +102,12 @@ impl TagSet {
         }
     }
 
+    /// A tag, if one is free: [`TagSet::ask`], for whoever has not decided whether to wait.
+    #[inline]
+    pub(in crate::queue) fn take(&mut self, queue: usize, search: Search) -> Option<u32> {
+        self.try_take(queue, search)
+    }
+
     /// A woken task runs, and wants its tag still.
     pub fn run(&mut self, queue: usize, task: Task, search: Search) -> Asked {
         self.waits.runs();
@@ -121,6 +127,7 @@ impl TagSet {
     }
 
     /// A tag's request has ended: who is woken, in order.
+    #[inline]
     pub fn free(&mut self, tag: u32, woke: &mut Vec<Task>) {
         self.disown(tag);
         self.map.give_back(tag);
@@ -182,7 +189,8 @@ impl TagSet {
         self.sharing.as_ref().map_or(0, |sharing| sharing.active.iter().filter(|&&active| active).count() as u32)
     }
 
-    fn wait(&mut self, queue: usize, task: Task, search: Search) -> Asked {
+    /// What [`TagSet::ask`] does when no tag was free.
+    pub(in crate::queue) fn wait(&mut self, queue: usize, task: Task, search: Search) -> Asked {
         let wait_queue = self.cursors[queue];
         self.cursors[queue] = (wait_queue + 1) % WAIT_QUEUES;
         if let Some(tag) = self.try_take(queue, search) {
@@ -198,6 +206,7 @@ impl TagSet {
         }
     }
 
+    #[inline]
     fn try_take(&mut self, queue: usize, search: Search) -> Option<u32> {
         if self.has_its_share(queue) {
             return None;

@@ -70,10 +70,14 @@ impl WaitQueues {
     }
 
     /// Tags were returned: who is woken, in order.
+    #[inline]
     pub fn returned(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
-        if self.waiters == 0 {
-            return;
+        if self.waiters > 0 {
+            self.returned_to_waiters(era, tags, batch, woke);
         }
+    }
+
+    fn returned_to_waiters(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
         self.done += u64::from(tags);
         if self.done - self.credited < u64::from(batch) {
             return;

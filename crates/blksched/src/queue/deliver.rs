@@ -1,0 +1,38 @@
+//! The bios of a finished request go back to their submitters.
+
+use super::{BlockQueue, Delivery, Listener, Outcome};
+use crate::explain::Reason;
+use crate::request::{Carried, Fragment, RequestId};
+use crate::time::Instant;
+
+impl<L: Listener> BlockQueue<L> {
+    /// Hand the bios of a finished request back, unless their data must still be flushed.
+    #[inline]
+    pub(super) fn deliver(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
+        let request = &self.core.state.requests[rq];
+        match request.carried() {
+            Carried::Lone(tag) if request.is_plain() => self.deliveries.push(Delivery::Done { tag, outcome }),
+            carried => self.deliver_chain(now, rq, carried, outcome),
+        }
+    }
+
+    #[inline(never)]
+    fn deliver_chain(&mut self, now: Instant, rq: RequestId, carried: Carried, outcome: Outcome) {
+        let (bios, _) = self.core.bios.chain(carried);
+        let needs_flush = self.core.state.requests[rq].durability.fua && !self.core.config.limits.fua;
+        if needs_flush && outcome == Outcome::Ok && self.core.config.slots.era().is_none() {
+            self.flushes.after(bios);
+            self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
+        } else {
+            self.finish_bios(bios, outcome);
+        }
+    }
+
+    pub(super) fn finish_bios(&mut self, bios: Fragment, outcome: Outcome) {
+        let deliveries = &mut self.deliveries;
+        self.core.bios.finish(bios, outcome == Outcome::Failed, |tag, failed| {
+            let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
+            deliveries.push(Delivery::Done { tag, outcome });
+        });
+    }
+}

@@ -1,0 +1,68 @@
+//! Calls that an elevator says it has not ([`Elevator::hooks`](crate::Elevator::hooks)) are not made; here is the test
+//! that this changes no decision.
+
+use super::BlockQueue;
+use crate::elevator::Hooks;
+use crate::{Bio, Catalogue, Delivery, Instant, Next, Outcome, QueueConfig, Sector, Span, SubmitterId};
+
+/// A linear congruential generator, its upper half.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// What a queue answers to some thousand calls, in words.
+fn answers(name: &str, asked: Option<Hooks>) -> Vec<String> {
+    let built = Catalogue::builtin().build(name).expect("a built-in elevator");
+    let slots = built.slots.with_nr_requests(64);
+    let config = QueueConfig { slots, plugging: built.plugging, depth: 4, ..QueueConfig::default() };
+    let mut queue = BlockQueue::new(config, built.elevator);
+    queue.core.hooks = asked.unwrap_or(queue.core.hooks);
+    let (mut random, mut now) = (Random(1), Instant::ZERO);
+    let (mut answers, mut flying, mut out) = (Vec::new(), Vec::new(), 0);
+    for step in 0..6_000 {
+        now += Span::from_us(random.below(3_000));
+        if out < 48 && random.below(2) == 0 {
+            let (who, start) = (SubmitterId(1 + random.below(4) as u32), Sector(8 * random.below(200)));
+            let bio = match random.below(3) {
+                0 => Bio::write_back(step, who, start, 8),
+                _ => Bio::read(step, who, start, 8),
+            };
+            answers.push(format!("{:?}", queue.submit(now, bio)));
+            queue.waits(now, who);
+            out += 1;
+        }
+        loop {
+            let next = queue.next(now);
+            answers.push(format!("{next:?}"));
+            let Next::Issue(command) = next else { break };
+            flying.push(command);
+        }
+        if !flying.is_empty() && random.below(2) == 0 {
+            let command = flying.swap_remove(random.below(flying.len() as u64) as usize);
+            queue.complete(now, command, Outcome::Ok);
+        }
+        let done = queue.deliveries().filter(|delivery| matches!(delivery, Delivery::Done { .. })).count();
+        out -= done;
+    }
+    answers
+}
+
+#[test]
+fn an_elevator_decides_the_same_if_it_is_asked_what_it_has_not() {
+    for name in Catalogue::builtin().eras() {
+        let (its_own, every) = (answers(&name, None), answers(&name, Some(Hooks::ALL)));
+        assert!(its_own.len() > 6_000, "{name}");
+        assert!(its_own == every, "{name} has a call that it does not name in `hooks`");
+    }
+}
+
+#[test]
+fn a_call_that_is_not_named_is_not_made() {
+    // The control of the test above: without its look-up deadline finds no request to join at the front.
+    assert!(answers("deadline@4.20", None) != answers("deadline@4.20", Some(Hooks::of(&[]))));
+}
