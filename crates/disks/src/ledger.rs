@@ -87,6 +87,16 @@ impl Ledger {
 
     pub(crate) fn charge(&mut self, submitter: SubmitterId, activity: &Activity) {
         self.total += activity;
+        *self.account(submitter) += activity;
+    }
+
+    /// The same for time that was spent reading ahead, and for nothing else.
+    pub(crate) fn charge_look_ahead(&mut self, submitter: SubmitterId, look_ahead: Span) {
+        self.total.look_ahead += look_ahead;
+        self.account(submitter).look_ahead += look_ahead;
+    }
+
+    fn account(&mut self, submitter: SubmitterId) -> &mut Activity {
         // Neighbouring charges are mostly for the same submitter.
         if self.accounts.get(self.last).is_none_or(|account| account.0 != submitter) {
             self.last = self.find(submitter).unwrap_or_else(|at| {
@@ -94,7 +104,7 @@ impl Ledger {
                 at
             });
         }
-        self.accounts[self.last].1 += activity;
+        &mut self.accounts[self.last].1
     }
 
     fn find(&self, submitter: SubmitterId) -> Result<usize, usize> {

@@ -16,12 +16,14 @@ pub(crate) struct Wakes {
     heap: BinaryHeap<Reverse<u128>>,
     /// The entry of each source that holds.
     current: Vec<Option<u128>>,
+    /// Of few sources, the first of these.
+    first: Option<u128>,
     asked: u32,
 }
 
 impl Wakes {
     pub(crate) fn new(sources: usize) -> Wakes {
-        Wakes { heap: BinaryHeap::with_capacity(2 * sources), current: vec![None; sources], asked: 0 }
+        Wakes { heap: BinaryHeap::with_capacity(2 * sources), current: vec![None; sources], first: None, asked: 0 }
     }
 
     /// `source` wants to be called at `at`; `None`: not by itself.
@@ -34,10 +36,20 @@ impl Wakes {
             self.asked = self.asked.wrapping_add(1);
             u128::from(at.as_ns()) << 64 | u128::from(self.asked) << 32 | source as u128
         });
-        self.current[source] = entry;
+        self.change(source, entry);
         if self.current.len() > FEW {
             self.heap.extend(entry.map(Reverse));
         }
+    }
+
+    /// This is the entry of `source` that holds now.
+    fn change(&mut self, source: usize, entry: Option<u128>) {
+        self.current[source] = entry;
+        self.first = match &self.current[..] {
+            [only] => *only,
+            few if few.len() <= FEW => few.iter().flatten().min().copied(),
+            _ => None,
+        };
     }
 
     /// The earliest moment.
@@ -52,14 +64,14 @@ impl Wakes {
         if self.current.len() > FEW {
             self.heap.pop();
         }
-        self.current[source] = None;
+        self.change(source, None);
         Some(source)
     }
 
     #[inline]
     fn settle(&mut self) -> Option<u128> {
         if self.current.len() <= FEW {
-            return self.current.iter().flatten().min().copied();
+            return self.first;
         }
         while let Some(&Reverse(entry)) = self.heap.peek() {
             if self.current[entry as u32 as usize] == Some(entry) {

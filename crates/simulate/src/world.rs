@@ -388,7 +388,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let token = token.take().unwrap_or_else(|| unreachable!("the disk has {rq:?}"));
         self.queue.complete(self.now, token, outcome);
         // The submitters of this request hear of it after the queue has run.
-        self.deliveries.extend(self.queue.deliveries());
+        self.queue.take_deliveries(&mut self.deliveries);
         let mine = self.deliveries.len();
         while let Next::Issue(command) = self.queue.next(self.now) {
             self.start(command);
@@ -401,7 +401,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
     fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
-        self.deliveries.extend(self.queue.deliveries());
+        self.queue.take_deliveries(&mut self.deliveries);
         if self.deliveries.is_empty() {
             return;
         }

@@ -116,6 +116,18 @@ impl Spiral {
 
     /// The first sector that has not wholly passed when the head has come as far as `unrolled` \[ns\].
     pub(super) fn sector_at(&self, unrolled: u64) -> u64 {
+        self.passing(unrolled).0
+    }
+
+    /// The same, and its track.
+    pub(super) fn passing_at(&self, unrolled: u64) -> (u64, Track) {
+        let (sector, track) = self.passing(unrolled);
+        (sector, track.unwrap_or_else(|| self.track(&self.spot(sector))))
+    }
+
+    /// The same; its track, if that is known without looking it up.
+    #[inline]
+    fn passing(&self, unrolled: u64) -> (u64, Option<Track>) {
         let index = self.zones.partition_point(|zone| zone.begin <= unrolled).max(1) - 1;
         let zone = &self.zones[index];
         let heads = self.heads.get();
@@ -129,7 +141,12 @@ impl Spiral {
             sector += 1;
         }
         let place = (cylinder * heads + head) * per_track + sector;
-        zone.first + zone.gaps.as_ref().map_or(place, |gaps| gaps.nth_from(place))
+        let track = Track { cylinder: zone.first_cylinder + cylinder as i32, head: head as i32 };
+        match &zone.gaps {
+            Some(gaps) => (zone.first + gaps.nth_from(place), None),
+            // At the track's end it is the first of the next.
+            None => (zone.first + place, (sector < per_track).then_some(track)),
+        }
     }
 
     /// The first sector behind `sector` whose track is not the `same`.

@@ -118,6 +118,16 @@ impl LookAhead {
         furthest.map(|(index, _)| index)
     }
 
+    /// The segment that the head is reading into.
+    pub(super) fn running(&self) -> Option<usize> {
+        self.run.map(|run| run.segment)
+    }
+
+    /// Does a read at `start` begin in this segment or go on directly behind it?
+    pub(super) fn continues_at(&self, segment: usize, start: u64) -> bool {
+        self.segments[segment].continues_at(start)
+    }
+
     /// Is all of a read up to `end` that begins in `segment` in the buffer?
     pub(super) fn holds(&self, segment: Option<usize>, end: u64) -> bool {
         segment.is_some_and(|index| end <= self.segments[index].end)

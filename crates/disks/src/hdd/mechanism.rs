@@ -168,10 +168,8 @@ impl Mechanism {
 
     /// The head has followed the spiral as far as `unrolled`; answers the first sector that has not wholly passed.
     pub(super) fn follow(&mut self, unrolled: u64) -> u64 {
-        let sector = self.sector_at(unrolled);
-        self.head = self.spiral.place(sector).track;
-        self.next_sector = sector;
-        sector
+        (self.next_sector, self.head) = self.spiral.passing_at(unrolled);
+        self.next_sector
     }
 
     /// The head is where `behind` says; `end` is the next sector.

@@ -124,7 +124,7 @@ impl Hdd {
             match ahead.find(at, &begin, end, &self.mechanism) {
                 Some(Found::Whole) => return self.buffer_hit(begun, at, &command),
                 Some(Found::Passing(until)) => return self.pass(at, until, at.since(begun), &command),
-                None => segment = self.look_elsewhere(at, start, end),
+                None => segment = self.look_elsewhere(at, (start, end), segment),
             }
         }
         if let Some(ahead) = &self.look_ahead {
@@ -142,10 +142,14 @@ impl Hdd {
         self.end_access(at, accessed, at.since(begun), &command);
     }
 
-    /// The head leaves the spiral to read `start..end`; the segment that begins in, now that the look-ahead has ended.
-    fn look_elsewhere(&mut self, at: Instant, start: u64, end: u64) -> Option<usize> {
+    /// The head leaves the spiral to read `start..end`, which began in the segment `was`; the segment that it begins
+    /// in now that the look-ahead has ended, which changes one segment.
+    fn look_elsewhere(&mut self, at: Instant, (start, end): (u64, u64), was: Option<usize>) -> Option<usize> {
+        let grown = self.look_ahead.as_ref().and_then(LookAhead::running);
         self.stop_reading_ahead(at);
-        self.look_ahead.as_ref().and_then(|ahead| ahead.segment_of(start, end))
+        let ahead = self.look_ahead.as_ref()?;
+        let concerned = grown.is_some_and(|grown| was == Some(grown) || ahead.continues_at(grown, start));
+        if concerned { ahead.segment_of(start, end) } else { was }
     }
 
     /// The head is just reading what the command wants: it goes on until that has passed.
@@ -227,7 +231,7 @@ impl Hdd {
         if let Some(ahead) = &mut self.look_ahead
             && let Some((owner, look_ahead)) = ahead.stop(at, &mut self.mechanism)
         {
-            self.ledger.charge(owner, &Activity { look_ahead, ..Activity::default() });
+            self.ledger.charge_look_ahead(owner, look_ahead);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One process of a job as a state machine: when it submits what, and when it is done.
 
+use core::cell::Cell;
 use core::ops::Range;
 
 use crate::fio::ddir::{Ddir, PerDdir};
@@ -163,6 +164,8 @@ pub(crate) struct Process {
     submitted_ios: u64,
     submitted_bytes: u64,
     thinking: Thinking,
+    /// When it is to be called next, once that was worked out; until something happens.
+    upcoming: Cell<Option<Option<Instant>>>,
 }
 
 impl Process {
@@ -213,6 +216,7 @@ impl Process {
             submitted_ios: 0,
             submitted_bytes: 0,
             thinking: Thinking::new(script.think),
+            upcoming: Cell::new(None),
             script,
         }
     }
@@ -497,8 +501,9 @@ impl Script {
     }
 }
 
-impl Source for Process {
-    fn next(&self) -> Option<Instant> {
+impl Process {
+    /// From what its state is now.
+    fn work_out_next(&self) -> Option<Instant> {
         match self.phase {
             Phase::Behind(_) | Phase::Finished => None,
             Phase::Begins(at) => Some(at),
@@ -509,11 +514,20 @@ impl Source for Process {
             Phase::Running => self.may_submit_at().map(|at| at.min(self.end)),
         }
     }
+}
+
+impl Source for Process {
+    fn next(&self) -> Option<Instant> {
+        let next = self.upcoming.get().unwrap_or_else(|| self.work_out_next());
+        self.upcoming.set(Some(next));
+        next
+    }
 
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
         if self.phase == Phase::Finished || self.next().is_none_or(|next| now < next) {
             return;
         }
+        self.upcoming.set(None);
         if matches!(self.phase, Phase::Begins(_)) {
             self.begin(now, out);
         }
@@ -531,6 +545,7 @@ impl Source for Process {
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
+        self.upcoming.set(None);
         match what {
             Delivered::Done { tag, failed } => self.done(now, tag, failed),
             Delivered::Awake => {
@@ -554,6 +569,7 @@ impl Source for Process {
     }
 
     fn asleep(&mut self) {
+        self.upcoming.set(None);
         self.asleep = true;
         self.slept.sleeps();
     }
