@@ -144,7 +144,8 @@ impl Stage {
         (self, any.then(|| note.to_owned()))
     }
 
-    /// For rows of a sweep, which tell nothing of the submission's own time and of rates over time: that is not measured.
+    /// For rows of a sweep, which tell nothing of the submission's own time and of rates over time: that is not
+    /// measured.
     #[cfg(feature = "sweep")]
     pub(crate) fn for_rows(self) -> Stage {
         let (mut stage, _) = self.without_logs();

@@ -1,5 +1,6 @@
-//! docs/sweep.md's lines for machines that share the work, each really run: GNU parallel, an array of Slurm on a cluster
-//! of one node, and what the containers of the Kubernetes Job run. Skipped by name where a Debian package is missing.
+//! docs/sweep.md's lines for machines that share the work, each really run: GNU parallel, an array of Slurm on a
+//! cluster of one node, and what the containers of the Kubernetes Job run. Skipped by name where a Debian package is
+//! missing.
 #![cfg(all(feature = "sweep", target_os = "linux"))]
 
 use std::fs::{self, File};

@@ -1,5 +1,6 @@
 //! Traces by URI, against a server that speaks S3 (`moto_server`, of PyPI's `moto[server]`), on this machine alone:
-//! they are read as the files are, piece by piece, and what is wrong says so. Skipped by name where it is not to be had.
+//! they are read as the files are, piece by piece, and what is wrong says so. Skipped by name where it is not to be
+//! had.
 #![cfg(all(feature = "uri", feature = "sweep", target_os = "linux"))]
 
 use std::fs::{self, File};

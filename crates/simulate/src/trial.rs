@@ -224,8 +224,8 @@ impl Trial {
         self.listened_to(Reasons::new(), None)
     }
 
-    /// The same, and of [`Findings::reasons`] nothing is kept but submitters' times and how busy the disk was: for those
-    /// who make runs by the thousand.
+    /// The same, and of [`Findings::reasons`] nothing is kept but submitters' times and how busy the disk was: for
+    /// those who make runs by the thousand.
     ///
     /// # Errors
     /// As [`Trial::simulate`].
