@@ -135,7 +135,7 @@ fn a_trace_in_a_store_is_read_as_its_files_are() {
     let uri = format!("file://{}:from=0s", fs::canonicalize(TRACES).unwrap().join("mq-deadline.blktrace.0").display());
     assert_eq!(words(&server.prints(&["trace", "info", &uri])).len(), words(&here).len());
     let compare = |load: &str| {
-        server.prints(&["compare", load, "--elevators", "none,bfq", "--seeds", "2", "--time", "200ms", "--csv", "-"])
+        server.prints(&["compare", load, "--elevators", "none,bfq", "--seeds", "2", "--time", "200ms", "--csv"])
     };
     let numbers = |text: String, name: &str| text.replace(name, "");
     let local = compare(&format!("{TRACES}/mq-deadline.blkparse.txt.gz:scale=2"));
@@ -201,12 +201,13 @@ fn a_large_object_is_never_held_whole() {
 fn what_cannot_be_read_says_why_and_where() {
     let Some(server) = Server::start() else { return };
     server.put(&format!("{BUCKET}/good.csv"), b"7,R,0,4096,1000000\n7,R,8192,4096,1000500\n");
-    server.put(&format!("{BUCKET}/bad.csv"), b"7,R,0,4096,1000000\n7,X,8192,4096,1000500\n");
+    let bad = "7,R,0,4096,1000000\n".repeat(4000) + "7,X,8192,4096,1000500\n";
+    server.put(&format!("{BUCKET}/bad.csv"), bad.as_bytes());
     let info = |uri: &str| server.complains(&["trace", "info", uri]);
     assert!(info("s3://traces/godo.csv").contains("s3://traces/godo.csv: there is no such object"));
     assert!(info("s3://traces/n*.csv").contains("s3://traces/n*.csv: no object matches"));
     assert!(
-        info("s3://traces/bad.csv").contains("s3://traces/bad.csv:2:3: `X` is not"),
+        info("s3://traces/bad.csv").contains("s3://traces/bad.csv:4001:3: `X` is not"),
         "{}",
         info("s3://traces/bad.csv")
     );
@@ -227,7 +228,7 @@ fn what_cannot_be_read_says_why_and_where() {
     let rows = rows(&out);
     let with = |text: &str| rows.iter().filter(|row| row.contains(text)).count();
     assert_eq!(
-        (with("bad.csv:2:3"), with("gone.csv: there is no such object"), with("error=null")),
+        (with("bad.csv:4001:3"), with("gone.csv: there is no such object"), with("error=null")),
         (1, 1, 1),
         "{rows:#?}"
     );
