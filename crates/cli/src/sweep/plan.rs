@@ -287,7 +287,8 @@ fn load(source: Source<'_>, value: &Value<'_>) -> Result<Vec<Vec<String>>, Failu
 }
 
 fn is_pattern(word: &str) -> bool {
-    word.contains(['*', '?', '[']) && !path_of_name(word).exists() && !word.contains("://")
+    let named = if uri::is_uri(word) { uri::split(word).0 } else { word };
+    named.contains(['*', '?', '[']) && !path_of_name(word).exists()
 }
 
 /// The files of a pattern, each with what is said of them all behind a colon; those of one trace are one load.
