@@ -95,7 +95,8 @@ pub struct GroupPlan {
     pub weight: u32,
     /// What is written to its files: name and text.
     pub files: Vec<(String, String)>,
-    /// What is written under a scheduler that asks for the file; a percentage is of what the disk does ([`in_figures`]).
+    /// What is written under a scheduler that asks for the file; a percentage is of what the disk does
+    /// ([`in_figures`]).
     pub files_if_asked: Vec<(String, String)>,
 }
 

@@ -1,7 +1,8 @@
 //! Clones of a job that report each for itself (`numjobs` without `group_reporting`): what holds of them is told once.
 //!
 //! **Rule** Rows of one name and one role are clones. What differs in the same way for several of them is one sentence,
-//! with the range of what they have, and to how many of them it applies. In a verdict they count as the one job they are.
+//! with the range of what they have, and to how many of them it applies. In a verdict they count as the one job that
+//! they are.
 
 use blksched_measure::Quantity;
 

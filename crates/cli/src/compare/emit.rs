@@ -50,14 +50,14 @@ fn scheduler_needs_depth(scheduler: &Measured, target: &Target) -> bool {
 fn beyond_sysfs(label: &str) -> Option<&'static str> {
     if label.contains("+io.cost") {
         return Some(
-            "This does not switch io.cost on, which the verdict is about: `blksched disk iocost DISK --qos` prints what \
-             /sys/fs/cgroup/io.cost.model and io.cost.qos take; weights are the groups' io.weight.",
+            "This does not switch io.cost on, which the verdict is about: `blksched disk iocost DISK --qos` prints \
+             what /sys/fs/cgroup/io.cost.model and io.cost.qos take; weights are the groups' io.weight.",
         );
     }
     ["+io.max", "+io.latency", "+io.prio.class"].iter().any(|asked| label.contains(asked)).then_some(
-        "This does not write to the groups' files, which the verdict is about: the load's cgroup_files_if_asked says what \
-         each takes below /sys/fs/cgroup, behind the disk's MAJ:MIN; its percentages are of what `blksched disk iocost \
-         DISK` prints, those of io.latency of what one read of 4 KiB takes.",
+        "This does not write to the groups' files, which the verdict is about: the load's cgroup_files_if_asked says \
+         what each takes below /sys/fs/cgroup, behind the disk's MAJ:MIN; its percentages are of what `blksched disk \
+         iocost DISK` prints, those of io.latency of what one read of 4 KiB takes.",
     )
 }
 

@@ -153,8 +153,8 @@ fn besides(arguments: &MatrixArguments) -> String {
     let told = format!(
         "Where a workload lies in control groups (vm-host, backup), {BY_WEIGHT} is run as well: no scheduler, and the\n\
          controller that keeps their weights; and {by_file}, with the caps, targets\n\
-         and classes that the job file has for them. What needs a patched kernel (adios) is never recommended; where it\n\
-         would be better than the default, that stands behind the verdict, as *out of tree*.\n",
+         and classes that the job file has for them. What needs a patched kernel (adios) is never recommended; where\n\
+         it would be better than the default, that stands behind the verdict, as *out of tree*.\n",
         by_file = BY_FILE.join(", "),
     );
     if arguments.elevators.is_empty() { told } else { String::new() }

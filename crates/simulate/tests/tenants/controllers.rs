@@ -104,7 +104,8 @@ fn io_latency_holds_a_flood_back_until_the_target_is_nearly_kept() {
     assert!(still > 0.95 * all, "the disk is used: {still} of {all}");
 }
 
-/// `none+io.max` and the like: what is written only where the scheduler's name asks for it, in parts of what the disk does.
+/// `none+io.max` and the like: what is written only where the scheduler's name asks for it, in parts of what the disk
+/// does.
 #[test]
 fn a_file_that_a_name_asks_for_does_nothing_under_others_and_its_percentages_are_of_the_disk() {
     let spec = blksched_disks::load(DEEP).unwrap();

@@ -150,7 +150,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "cgroup_files_if_asked",
         Category::Process,
         Kind::Own { form: "[group/]file: text[, …]", read: read_asked_files },
-        "the same, under a scheduler that asks for it alone: none+io.max; io.max: wbps=25% is a part of what the disk does",
+        "the same, under a scheduler that asks for it: none+io.max; io.max: wbps=25% is a part of what the disk does",
     ),
     entry(
         "continue_on_error",
