@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use blksched::{Tunables, nearest};
+use blksched_simulate::RaceOdds;
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, HostCpus};
 use blksched_workloads::host::HostKnobs;
 
@@ -16,16 +17,23 @@ pub(crate) struct HostSettings {
     pub(crate) cpus: u32,
     /// What I/O costs them; nothing if `None`.
     pub(crate) cpu: Option<CpuPreset>,
+    /// Who runs first of those whom a completion lets run.
+    pub(crate) odds: RaceOdds,
 }
 
 impl Default for HostSettings {
     fn default() -> HostSettings {
-        HostSettings { memory: HostKnobs::default(), cpus: HostCpus::USUAL, cpu: Some(CpuPreset::usual()) }
+        HostSettings {
+            memory: HostKnobs::default(),
+            cpus: HostCpus::USUAL,
+            cpu: Some(CpuPreset::usual()),
+            odds: RaceOdds::default(),
+        }
     }
 }
 
 /// What is said of processors.
-const OWN: [&str; 2] = ["cpus", "cpu"];
+const OWN: [&str; 4] = ["cpus", "cpu", RaceOdds::NAMES[0], RaceOdds::NAMES[1]];
 
 impl HostSettings {
     /// Reads `memory=1g,cpus=8,cpu=off`.
@@ -37,6 +45,7 @@ impl HostSettings {
                 ("cpus", value) => host.cpus = HostCpus::count(value)?,
                 ("cpu", "off") => host.cpu = None,
                 ("cpu", value) => host.cpu = Some(preset(value)?),
+                (name, value) if host.odds.set(name, value)? => {}
                 (name, value) => {
                     let known = HostKnobs::KNOBS.iter().map(|knob| knob.name).chain(OWN);
                     let is_known = HostKnobs::KNOBS.iter().any(|knob| knob.name == name);
@@ -80,6 +89,7 @@ mod tests {
         let host = HostSettings::parse("cpus=8, memory=1g,cpu=off").unwrap();
         assert_eq!((host.cpus, host.cpu_name(), host.memory.memory_mib()), (8, "off", 1024));
         assert_eq!((host.processors(), HostSettings::parse("").unwrap()), (None, HostSettings::default()));
+        assert_eq!(HostSettings::parse("worker_first=2").unwrap().odds.worker_first, 2);
         assert_eq!(HostSettings::default().processors().unwrap().cpus, HostCpus::USUAL);
     }
 
@@ -90,6 +100,8 @@ mod tests {
         assert!(error("dirty_ration=4").contains("did you mean `dirty_ratio`?"));
         assert!(error("cpus=0").contains("expected a number from 1 to 64"));
         assert!(error("cpu=epyc").contains("expected off, epyc-6.18"), "{}", error("cpu=epyc"));
+        assert!(error("worker_frist=4").contains("did you mean `worker_first`?"));
+        assert!(error("worker_first=120").contains("expected a number from 0 to 100"));
         assert!(error("cpu=gone.toml").starts_with("gone.toml: "), "{}", error("cpu=gone.toml"));
     }
 }

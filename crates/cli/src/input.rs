@@ -184,6 +184,7 @@ impl Stage {
             wbt_latency: scene.wbt_lat_usec.map(Span::from_us),
             host: scene.host.memory,
             cpus: scene.host.processors(),
+            odds: scene.host.odds,
             starts: match scene.starts {
                 When::Drawn => Starts::Drawn(0),
                 When::AsSaid => Starts::AsSaid,

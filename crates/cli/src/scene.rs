@@ -57,7 +57,7 @@ pub(crate) struct Scene {
     pub(crate) wbt_lat_usec: Option<u64>,
     /// The host: its memory, for buffered I/O, as in memory=1g,dirty_ratio=20 (`blksched list host` shows all); its
     /// processors, as in cpus=8, and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML
-    /// file
+    /// file; and who runs first there, of 100: owner_first=60, worker_first=76 (docs/host.md)
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostSettings::parse, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,

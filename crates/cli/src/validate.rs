@@ -157,8 +157,9 @@ impl Plan {
         let runs = self.schedulers.len() as u64 * u64::from(self.repeats);
         let does = if self.job.writes { "reads and WRITES" } else { "only reads" };
         let seconds = self.runtime.as_secs_f64() * runs as f64;
+        let plural = if runs == 1 { "run" } else { "runs" };
         let mut text = format!(
-            "{} {does} {} ({}), under {}: {runs} runs of {}, about {seconds:.0} s.\n",
+            "{} {does} {} ({}), under {}: {runs} {plural} of {}, about {seconds:.0} s.\n",
             self.job.name,
             self.target.path.display(),
             self.target.disks.join(", "),

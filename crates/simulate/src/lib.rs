@@ -35,4 +35,4 @@ pub use length::Length;
 pub use qos::{Point, TunedQos, tuned_qos};
 pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial, TrialError};
 pub use used::Used;
-pub use world::{Observer, StandsStill, World};
+pub use world::{Observer, RaceOdds, StandsStill, World};

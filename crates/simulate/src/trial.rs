@@ -17,7 +17,7 @@ use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
 use crate::hash::TraceHash;
 use crate::story::{Asked, Hears, ReasonTee, Shared, Storyteller};
 use crate::trial_observer::TrialObserver;
-use crate::world::{Observer, StandsStill, World};
+use crate::world::{Observer, RaceOdds, StandsStill, World};
 
 /// What stands around an elevator; `None`: as its era and the disk have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub struct Surroundings {
     pub host: HostKnobs,
     /// The host's processors; `None`: they cost nothing. Only since blk-mq.
     pub cpus: Option<HostCpus>,
-    /// Of a hundred completions that wake their owner and a sleeper for a slot, the owner runs first in this many.
-    pub owner_first: Option<u32>,
+    /// Who runs first of those whom a completion lets run.
+    pub odds: RaceOdds,
     /// When processes begin.
     pub starts: Starts,
 }
@@ -286,7 +286,7 @@ impl Trial {
         let world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
         let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
-            world = world.with_races(self.seed, self.surroundings.owner_first);
+            world = world.with_races(self.seed, self.surroundings.odds);
         }
         if let Some(cpus) = self.surroundings.cpus {
             world = world.with_processors(cpus.cpus);

@@ -19,6 +19,7 @@ use crate::hash::TraceHash;
 use crate::story::{Begun, Happening, IoId};
 use crate::wakes::Wakes;
 
+mod kblockd;
 mod mail;
 mod memory;
 mod observer;
@@ -28,7 +29,8 @@ mod workers;
 
 use mail::{DeliveryQueue, Letter};
 pub use observer::Observer;
-use races::{Lap, Races};
+pub use races::RaceOdds;
+use races::Races;
 use work::{Labour, Work};
 use workers::Workers;
 
@@ -88,6 +90,8 @@ pub struct World<L: Listener, O: Observer> {
     /// News and processors on their way, if processes have delays.
     mail: DeliveryQueue,
     races: Option<Races>,
+    /// Runs of the queue that the kernel's worker has been called for and has not made.
+    workers_called: u32,
     /// The host's processors, if they cost anything.
     labour: Option<Box<Labour>>,
     /// When each source hears of its I/O at the earliest: not before what it heard of last.
@@ -142,6 +146,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             wakes,
             mail: DeliveryQueue::default(),
             races: None,
+            workers_called: 0,
             labour: None,
             steps: 0,
             submitters,
@@ -174,10 +179,9 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// The same with processes that do not run in lockstep: they hear of their I/O, and woken tasks run, after small
-    /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`). Of a
-    /// hundred completions that wake their owner and a sleeper, the owner runs first in `owner_first`, if known.
-    pub fn with_races(mut self, seed: u64, owner_first: Option<u32>) -> World<L, O> {
-        self.races = Some(Races::of(seed, owner_first));
+    /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`).
+    pub fn with_races(mut self, seed: u64, odds: RaceOdds) -> World<L, O> {
+        self.races = Some(Races::of(seed, odds));
         self
     }
 
@@ -312,6 +316,10 @@ impl<L: Listener, O: Observer> World<L, O> {
                 self.queue.run_task(self.now, Task(task));
                 self.run_queue();
             }
+            Letter::Worker => {
+                self.workers_called -= 1;
+                self.run_worker();
+            }
             Letter::Done { place, failed, queued_at, issued_at } => {
                 let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
                 let place = Tag(place);
@@ -333,7 +341,12 @@ impl<L: Listener, O: Observer> World<L, O> {
                 self.start(command);
             }
             self.hand_out(None);
-            if !self.obey_host() {
+            let is_left = self.queue.needs_worker() && self.workers_called == 0;
+            if is_left {
+                // Nobody comes between whoever left it and the worker.
+                self.queue.run_worker(self.now);
+            }
+            if !self.obey_host() && !is_left {
                 break;
             }
         }
@@ -390,8 +403,13 @@ impl<L: Listener, O: Observer> World<L, O> {
         // The submitters of this request hear of it after the queue has run.
         self.queue.take_deliveries(&mut self.deliveries);
         let mine = self.deliveries.len();
-        while let Next::Issue(command) = self.queue.next(self.now) {
-            self.start(command);
+        if !self.calls_worker() {
+            if self.queue.needs_worker() {
+                self.queue.run_worker(self.now);
+            }
+            while let Next::Issue(command) = self.queue.next(self.now) {
+                self.start(command);
+            }
         }
         self.hand_out(Some((mine, queued_at, issued_at)));
         if self.obey_host() {
@@ -430,27 +448,6 @@ impl<L: Listener, O: Observer> World<L, O> {
             }
         }
         self.deliveries = deliveries;
-    }
-
-    /// The delays of what has just come back.
-    fn lap(&mut self, deliveries: &[Delivery]) -> Option<Lap> {
-        let races = self.races.as_mut()?;
-        let any = |wanted: fn(&Delivery) -> bool| deliveries.iter().any(wanted);
-        let contested = any(|delivery| matches!(delivery, Delivery::Runnable(_)))
-            && any(|delivery| matches!(delivery, Delivery::Done { .. }));
-        Some(races.lap(contested))
-    }
-
-    /// How long a task that was woken takes to run; `further` if the same completion woke another before it.
-    fn until_it_runs(&mut self, lap: Option<Lap>, further: bool) -> Span {
-        let (Some(lap), Some(races)) = (lap, self.races.as_mut()) else {
-            unreachable!("only a world with races leaves it to its driver when tasks run")
-        };
-        let drawn = if further { races.further_sleeper(lap) } else { lap.sleeper };
-        match &self.labour {
-            Some(labour) if lap.owner_first => drawn + labour.until_it_asks(),
-            _ => drawn,
-        }
     }
 
     fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
@@ -503,6 +500,8 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn emit(&mut self, index: usize) {
         let mut emissions = core::mem::take(&mut self.emissions);
         self.sources[index].emit(self.now, &mut emissions);
+        // What a processor works for first comes to the queue later, and the worker does not run earlier for it.
+        let mut entered = self.labour.is_none();
         let mut rest = emissions.drain(..).peekable();
         while let Some(emission) = rest.next() {
             match emission {
@@ -519,6 +518,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                     }
                 }
                 Emission::Call(call) => {
+                    entered = true;
                     let what = (call.op(), call.start(), call.bytes());
                     let tag = self.embark(index, call.tag, what, call.priority);
                     self.tells(|| Happening::Began(Begun::call(&Call { tag, ..call })));
@@ -529,20 +529,25 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
                 Emission::Waits if self.works(index) => self.toil(Work::Waits { source: index }),
                 Emission::Waits => {
+                    entered = true;
                     self.obey_host();
                     self.queue.waits(self.now, self.sources[index].submitter());
                 }
                 Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
                 Emission::Exit if self.works(index) => self.toil(Work::Exit { source: index }),
-                Emission::Exit => self.exit(index),
+                Emission::Exit => {
+                    entered = true;
+                    self.exit(index);
+                }
             }
         }
         drop(rest);
         self.emissions = emissions;
         self.set_wake(index);
-        self.obey_host();
-        self.run_queue();
+        if self.obey_host() || entered {
+            self.run_queue();
+        }
     }
 
     /// Source number `index` submits something; answers the world's name for it.

@@ -150,9 +150,10 @@ skipped by name where a machine is too slow. `--guest` does it with Debian's 6.1
 only predicts. `blksched validate` ([validate.md](validate.md)) does it with your job on your disk.
 
 The way from the kernel to the disk takes time of its own. It is added to every predicted command, and fitted on job 01
-alone. `live` rows also have from their recording how often the owner of a completed request ran before a sleeper that
-it woke (traced: 107 of 496; elsewhere 60 of 100 is assumed). Predictions are means over three seeds, measurements over
-up to three repeats. *Verdict right*: the scheduler that is predicted to have the highest geometric mean of its
+alone. Each set also says who runs first on its host after a completion ([host.md](host.md)): the owner of the completed
+request before a sleeper that it woke (`live`: traced, 107 of 496; elsewhere 60 of 100 is assumed), and the kernel's
+worker before any process (see below). Predictions are means over nine seeds, measurements over up to three repeats.
+*Verdict right*: the scheduler that is predicted to have the highest geometric mean of its
 processes' bandwidths is at most 5 % worse, as measured, than the best. *Pairs*: schedulers that really differ by more
 than 10 % for a process, predicted in the right direction. Rows of a disk whose model has changed since it was recorded
 are not predicted again, and stand here as they last were.
@@ -165,16 +166,19 @@ are not predicted again, and stand here as they last were.
 | 04, sata-2009 | w1 : w2 | 0.32 to 2.47 | 0.36 to 3.35 |
 | 09, sata-2009 | 300 : 100 | 1.35 to 1.60 (8), 2.91 (1) | 1.52 to 1.58 (4), 2.85 to 2.88 (5) |
 | 09, fixed | 300 : 100 | 0.94 to 0.96 (7), 1.46 to 1.49 (2) | 0.95 (4), 3.57 (5) |
-| 02, fixed | reader, KiB/s | 71 to 644 | **8 to 16** |
 
-In 02 under BFQ reader and writer share a queue, and a read comes to its turn only if no write is queued between the
-one that is dispatched and the next. So it hangs on who comes first after a completion, the kernel's worker who asks
-the scheduler or the writer who submits again. Traced: with fio at ordinary priority the worker came first in 1143
-of 1504 cases, and the real reader got 721 and 741 KiB/s; with fio at real-time priority, as `live` was recorded, in
-45 of 2178, and it got 81 to 106 in five runs (537 to 667 when the set was recorded, which was not traced). Here the
-worker always comes first, at once, in lockstep with the disk. Tried and not in yet: with it first in 2 of 100 cases
-mq-deadline's reader of 02 is predicted as 634 (real 648), kyber's as 806 (778), BFQ's as 790, and 156 of 164 cells
-of that disk are within 20 %.
+**A race decides what a stream has beside another.** In 02 under BFQ reader and writer share a queue, and a read comes to
+its turn only if no write is queued between the one that is dispatched and the next; mq-deadline's batch of writes goes
+on as long as there is a next one. So it hangs on who comes first after a completion, the kernel's worker who asks the
+scheduler or the writer who submits again:
+
+| 02 on the fixed disk, fio's priority | worker first | reader under bfq, KiB/s | predicted |
+|---|---|--:|--:|
+| ordinary | traced: 1143 of 1504 | 721, 741 | 773 |
+| real-time | traced: 45 of 2178 | 81 to 106 (five runs) | 117 |
+| `live`, real-time, not traced when it was recorded | 25 of 100, FIT on mq-deadline's reader | 537 to 667 | 559 |
+
+`fixed-10ms-4tags`, fio at ordinary priority, has 90 of 100, FIT on one cell, too (02 under BFQ).
 
 | setting | added to each command | within 20 % | above 20 KiB/s | median / p90 error | verdict right | pairs |
 |---|--:|--:|--:|--:|--:|--:|

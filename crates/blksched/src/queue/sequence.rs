@@ -3,12 +3,14 @@
 //! **Rule** Each such request holds its slot from start to end and takes up to three steps: a flush before it, its
 //! data, a flush after it (if the device cannot write through). One flush is in flight at a time; it serves all that
 //! wait when it is sent, goes ahead of everything, and is not sent while data of a sequence is under way, unless
-//! somebody has waited five seconds. In 6.1 the data passes the elevator by: written through, at the tail of the
+//! somebody has waited five seconds. It goes by way of a worker (kblockd), so that whoever submits before that one runs
+//! is ahead of it. In 6.1 the data passes the elevator by: written through, at the tail of the
 //! dispatch list; else at its head. Since 6.12 it goes through the elevator, behind a flush at its head.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#f; not recorded.
 
 use super::dispatch_list::From;
 use super::mq::MqEra;
+use super::tasks::Wakes;
 use super::{BlockQueue, Listener, Outcome, Submitted};
 use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};
@@ -54,6 +56,8 @@ pub(super) struct Sequences {
     /// The flush on its way, and whom it serves.
     running: Option<RequestId>,
     served: Vec<RequestId>,
+    /// The flush, while the kernel's worker has not put it on the dispatch list.
+    left_to_worker: Option<RequestId>,
     data_under_way: u32,
 }
 
@@ -134,6 +138,21 @@ impl<L: Listener> BlockQueue<L> {
         self.kick_flush(now);
     }
 
+    /// Is there anything that only the kernel's worker does ([`BlockQueue::run_worker`])? Only with
+    /// [`Wakes::ByDriver`]: otherwise it is done at once.
+    pub fn needs_worker(&self) -> bool {
+        self.sequences.left_to_worker.is_some()
+    }
+
+    /// The kernel's worker runs: what was left to it, a flush, goes ahead of everything. Whoever submitted before it
+    /// ran went before the flush.
+    pub fn run_worker(&mut self, now: Instant) {
+        self.catch_up(now);
+        if let Some(flush) = self.sequences.left_to_worker.take() {
+            self.list.push_front(flush, From::Bypass);
+        }
+    }
+
     /// The device handed the flush back untried.
     pub(super) fn sequence_flush_again(&mut self, flush: RequestId) {
         self.list.flush_is_back();
@@ -170,7 +189,10 @@ impl<L: Listener> BlockQueue<L> {
         let flush = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
         self.core.state.requests.get_mut(flush).stage = Stage::Held;
         self.sequences.running = Some(flush);
-        self.list.push_front(flush, From::Bypass);
+        match self.core.config.wakes {
+            Wakes::AtOnce => self.list.push_front(flush, From::Bypass),
+            Wakes::ByDriver => self.sequences.left_to_worker = Some(flush),
+        }
     }
 
     /// Data whose flush is done goes ahead of everything: in 6.1 of the elevator, too.

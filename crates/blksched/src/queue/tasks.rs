@@ -133,6 +133,14 @@ impl<L: Listener> BlockQueue<L> {
         self.last_asleep
     }
 
+    /// Would whoever does not sleep for a tag find one now, if nothing limits it further? True where there are no tags.
+    pub fn has_free_tag(&self) -> bool {
+        match &self.core.slots {
+            SlotPools::Tags(tasks) => tasks.set.map().in_use() < tasks.set.map().depth(),
+            SlotPools::Pools(_) => true,
+        }
+    }
+
     /// A bio that did not merge wants to become a request.
     #[inline(always)]
     pub(super) fn allocate(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {

@@ -40,7 +40,7 @@ impl Run {
         let world = world.with_work_told(|ear: &mut Ear, stint| works(&mut ear.reasons, stint));
         let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
-            world = world.with_races(seed, None);
+            world = world.with_races(seed, scene.surroundings.odds);
         }
         if let Some(cpus) = scene.surroundings.cpus_under(&scene.elevator.build()) {
             let places = place(cpus.cpus as usize, &allowed, seed);

@@ -14,7 +14,8 @@ use toml::{Table, Value};
 use super::predict::{Bench, probe};
 use super::row::Row;
 use crate::cpu::{CpuPreset, HostCpus};
-use crate::trial::Surroundings;
+use crate::trial::{Starts, Surroundings};
+use crate::world::RaceOdds;
 
 /// What was recorded, and with what the simulator repeats it.
 #[derive(Clone, Debug)]
@@ -27,8 +28,10 @@ pub struct Set {
     pub nr_requests: u32,
     /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
     pub cpus: u32,
-    /// Of a hundred completions that wake their owner and a sleeper, the owner ran first in this many.
-    pub owner_first: Option<u32>,
+    /// Who ran first when a completion let several run, as far as it was traced.
+    pub odds: RaceOdds,
+    /// Whether processes began in the order of the job file or as they came.
+    pub starts: Starts,
     /// The job of one synchronous reader, on which the latency of the way to the disk is fitted.
     pub calibrates: String,
     /// Where the job files lie, from the set's folder.
@@ -65,8 +68,22 @@ pub struct Switched {
     pub knobs: Vec<(String, String, i64)>,
 }
 
-const HEAD: [&str; 9] =
-    ["kernel", "cpus", "owner_first", "max_sectors_kb", "nr_requests", "calibrates", "jobs", "only", "switched"];
+/// Predictions are means over this many seeds: BFQ's runs fall into modes, and fewer say little about how often each is.
+const SEEDS: u64 = 9;
+
+const HEAD: [&str; 11] = [
+    "kernel",
+    "cpus",
+    "owner_first",
+    "worker_first",
+    "starts",
+    "max_sectors_kb",
+    "nr_requests",
+    "calibrates",
+    "jobs",
+    "only",
+    "switched",
+];
 
 impl Set {
     /// Reads `settings.toml`; `file` has the text of what it names.
@@ -82,8 +99,9 @@ impl Set {
             kernel: word(&table, "kernel")?,
             max_sectors_kb: number(&table, "max_sectors_kb")?,
             nr_requests: number(&table, "nr_requests")?,
-            owner_first: table.contains_key("owner_first").then(|| number(&table, "owner_first")).transpose()?,
-            cpus: if table.contains_key("cpus") { number(&table, "cpus")? } else { 0 },
+            odds: odds(&table)?,
+            starts: starts(&table)?,
+            cpus: number_or(&table, "cpus", 0)?,
             calibrates: word(&table, "calibrates")?,
             jobs: word(&table, "jobs")?,
             only: words(&table, "only"),
@@ -101,16 +119,15 @@ impl Set {
     pub fn bench(&self, setting: &Setting, chain_us: f64) -> Result<Bench, String> {
         let costs = || CpuPreset::usual().costs;
         let cpus = (self.cpus > 0).then(|| HostCpus { cpus: self.cpus, costs: costs() });
-        let (max_sectors, owner_first) = (Some(2 * self.max_sectors_kb), self.owner_first);
+        let (max_sectors, odds, starts) = (Some(2 * self.max_sectors_kb), self.odds, self.starts);
         Ok(Bench {
             disk: setting.spec(chain_us)?,
-            // fio lets its processes begin together.
-            around: Surroundings { max_sectors, cpus, owner_first, ..Surroundings::default() },
+            around: Surroundings { max_sectors, cpus, odds, starts, ..Surroundings::default() },
             nr_requests: Some(self.nr_requests),
             tags: Some(setting.tags),
             knobs: Vec::new(),
             kernel: self.kernel.clone(),
-            seeds: 3,
+            seeds: SEEDS,
             limit: Span::from_secs(12),
         })
     }
@@ -236,6 +253,27 @@ fn number(table: &Table, key: &str) -> Result<u32, String> {
     found.ok_or_else(|| format!("settings.toml: `{key}` is missing or no number"))
 }
 
+fn number_or(table: &Table, key: &str, usual: u32) -> Result<u32, String> {
+    if table.contains_key(key) { number(table, key) } else { Ok(usual) }
+}
+
+fn starts(table: &Table) -> Result<Starts, String> {
+    match table.get("starts").map(|value| value.as_str().unwrap_or_default()) {
+        None | Some("drawn") => Ok(Starts::Drawn(0)),
+        Some("as-said") => Ok(Starts::AsSaid),
+        Some(_) => Err("settings.toml: `starts`: expected \"drawn\" or \"as-said\"".to_owned()),
+    }
+}
+
+fn odds(table: &Table) -> Result<RaceOdds, String> {
+    let RaceOdds { owner_first, worker_first } = RaceOdds::default();
+    let of = |key, usual| match number_or(table, key, usual)? {
+        part @ 0..=100 => Ok(part),
+        more => Err(format!("settings.toml: `{key}` is {more}: expected a part of 100")),
+    };
+    Ok(RaceOdds { owner_first: of("owner_first", owner_first)?, worker_first: of("worker_first", worker_first)? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +298,8 @@ mod tests {
     fn what_is_wrong_is_named() {
         let wrong = |text: &str| Set::parse(text, |_| Ok(DISK.to_owned())).unwrap_err();
         assert!(wrong("kernel = 6").contains("`kernel`"));
+        assert!(wrong(&format!("starts = \"soon\"\n{SET}")).contains("`starts`"));
+        assert!(wrong(&format!("worker_first = 101\n{SET}")).contains("`worker_first` is 101"));
         assert!(wrong(&SET.replace("tags", "tag")).contains("`tags`"));
         assert!(wrong(&SET.replace("wbt_lat", "wbt")).contains("switched.two.wbt_usec"));
         assert!(wrong(&format!("nr = 1\n{SET}")).contains("`nr`"));

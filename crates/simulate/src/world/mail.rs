@@ -11,6 +11,8 @@ use blksched::{Instant, Outcome, Tag};
 pub(super) enum Letter {
     /// A processor, for a task that was woken in the queue.
     Run(u32),
+    /// A processor, for the kernel's worker that runs the queue.
+    Worker,
     /// The end of what this processor worked for.
     Worked(u32),
     /// The news that its I/O is complete: the world's name for it, how it ended, when its request was made and issued.

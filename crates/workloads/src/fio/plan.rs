@@ -77,7 +77,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
             Ok(regions) => {
                 let s = &clone.job.settings;
                 let place = |file: &usize| open_file(s, extents[*file], files.needs[*file]);
-                let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.bytes);
+                let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.pass);
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
                 plan.notes.extend(log::notes(clone.job, clone.number, traces));
@@ -416,10 +416,14 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         bytes: match s.time_based {
             _ if s.files.create_only => 0,
             true => u64::MAX,
-            false => regions.bytes.saturating_mul(s.loops).saturating_mul(passes),
+            false => regions.bytes.saturating_mul(passes),
         },
         passes: regions.passes,
-        ios: s.number_ios.unwrap_or(u64::MAX).saturating_mul(passes),
+        // A job that only time ends has no last loop.
+        ios: match s.number_ios {
+            Some(ios) if !s.time_based => ios.saturating_mul(s.loops).saturating_mul(passes),
+            _ => u64::MAX,
+        },
         runtime: s.runtime.unwrap_or(Span::MAX),
         startdelay: s.startdelay,
         batch: batch(s),

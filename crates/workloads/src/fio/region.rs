@@ -32,7 +32,9 @@ pub(super) struct Region {
 /// What a clone uses of all its files.
 pub(super) struct Regions {
     pub all: Vec<Region>,
-    /// To transfer in one loop \[bytes\].
+    /// To transfer before its files are dropped from memory again \[bytes\].
+    pub pass: u64,
+    /// To transfer in all loops \[bytes\].
     pub bytes: u64,
     /// How often its files may be gone through; more than that `io_size` alone asks for.
     pub passes: u64,
@@ -60,18 +62,25 @@ pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::Extent], needs: &[N
     let to_do = all.iter().fold(0, |sum: u64, region| sum.saturating_add(region.bytes));
     let all = if s.zones.strided { zones(clone.job, &all[0])? } else { all };
     let whole = clone.files.iter().fold(0u64, |sum, file| sum.saturating_add(files[*file].length));
-    let bytes = match (s.io_size, s.size) {
-        (Some(extent), _) if extent != Extent::Bytes(0) => resolve(extent, whole),
-        // With `filesize`, `size` only says how much is transferred.
-        (_, Some(extent)) if s.files.filesize.is_some() && extent != Extent::Bytes(0) => resolve(extent, whole),
-        _ => to_do,
+    let (pass, bytes) = match (s.io_size, s.size) {
+        // A loop does no more than the files have, and there are more loops if `io_size` is not done by then (tried).
+        (Some(extent), _) if extent != Extent::Bytes(0) => {
+            let io_size = resolve(extent, to_do);
+            (io_size, io_size.min(to_do).saturating_mul(s.loops).max(io_size))
+        }
+        // With `filesize`, `size` only says how much is transferred, and no more than the files have (tried).
+        (_, Some(extent)) if s.files.filesize.is_some() && extent != Extent::Bytes(0) => {
+            let size = resolve(extent, whole).min(to_do);
+            (size, size.saturating_mul(s.loops))
+        }
+        _ => (to_do, to_do.saturating_mul(s.loops)),
     };
     let passes = match s.io_size {
         Some(extent) if extent != Extent::Bytes(0) => u64::MAX,
         _ if s.time_based => u64::MAX,
         _ => s.loops,
     };
-    Ok(Regions { all, bytes, passes })
+    Ok(Regions { all, pass, bytes, passes })
 }
 
 fn region(

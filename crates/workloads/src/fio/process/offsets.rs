@@ -90,8 +90,7 @@ impl Offsets {
                 Walk::Covering { done: 0, order }
             }
             (Order::Random, Covers::Sizes) => {
-                let least = pattern.drawn.iter().map(|ddir| pattern.sizes[*ddir].min()).min().unwrap_or(1);
-                Walk::Mapped(BlockMap::new(area.sectors / u64::from(least), random))
+                Walk::Mapped(BlockMap::new(area.sectors / u64::from(pattern.least()), random))
             }
         };
         Offsets { area, pattern: pattern.clone(), walk, lengths, last: PerDdir::default() }
@@ -238,6 +237,11 @@ enum Covers {
 }
 
 impl Pattern {
+    /// The least size of all directions, those that the job has not included (tried).
+    fn least(&self) -> u32 {
+        Ddir::ALL.into_iter().map(|ddir| self.sizes[ddir].min()).min().unwrap_or(1)
+    }
+
     /// Jobs that also go on behind their last I/O keep no map (tried).
     fn covers(&self) -> Covers {
         let jumps = |ddir: Ddir| self.every == 1 && self.percentage_random[ddir] == 100;
@@ -247,7 +251,9 @@ impl Pattern {
         }
         let sizes = &self.sizes[self.drawn[0]];
         match sizes {
-            Sizes::One(sectors) if self.drawn.iter().all(|ddir| self.sizes[*ddir] == *sizes) => {
+            Sizes::One(sectors)
+                if *sectors == self.least() && self.drawn.iter().all(|ddir| self.sizes[*ddir] == *sizes) =>
+            {
                 Covers::BlocksOf(*sectors)
             }
             _ => Covers::Sizes,

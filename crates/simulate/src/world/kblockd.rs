@@ -1,0 +1,55 @@
+//! The kernel's worker (kblockd) who runs the queue after a completion, and the delays of all whom a completion lets run.
+//!
+//! **Rule** A completion of a queue that has anything calls the worker. That one runs at once, before anybody who was
+//! woken, or, as often as the host's odds say, behind all of them: what they submit until then is with the elevator when
+//! it is asked, and ahead of a flush that is left to the worker. Whoever submits runs the queue himself.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#d and #f; how often, traced on 6.18: `races.rs`.
+
+use blksched::{Delivery, Listener, Span};
+
+use super::mail::Letter;
+use super::races::{Lap, Races};
+use super::{Observer, World};
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// A completion leaves it to the kernel's worker to run the queue. False if that one runs before anybody whom the
+    /// completion woke, which is at once.
+    pub(super) fn calls_worker(&mut self) -> bool {
+        let is_idle = self.queue.queued() == 0 && !self.queue.needs_worker();
+        if is_idle || self.deliveries.is_empty() {
+            return false;
+        }
+        let Some(delay) = self.races.as_mut().and_then(Races::worker) else { return false };
+        let others = self.labour.as_ref().map_or(Span::ZERO, |labour| labour.until_it_asks());
+        self.workers_called += 1;
+        self.mail.post(self.now + delay + others, Letter::Worker);
+        true
+    }
+
+    /// The kernel's worker runs the queue.
+    pub(super) fn run_worker(&mut self) {
+        self.queue.run_worker(self.now);
+        self.run_queue();
+    }
+
+    /// The delays of what has just come back.
+    pub(super) fn lap(&mut self, deliveries: &[Delivery]) -> Option<Lap> {
+        let races = self.races.as_mut()?;
+        let any = |wanted: fn(&Delivery) -> bool| deliveries.iter().any(wanted);
+        let contested = any(|delivery| matches!(delivery, Delivery::Runnable(_)))
+            && any(|delivery| matches!(delivery, Delivery::Done { .. }));
+        Some(races.lap(contested))
+    }
+
+    /// How long a task that was woken takes to run; `further` if the same completion woke another before it.
+    pub(super) fn until_it_runs(&mut self, lap: Option<Lap>, further: bool) -> Span {
+        let (Some(lap), Some(races)) = (lap, self.races.as_mut()) else {
+            unreachable!("only a world with races leaves it to its driver when tasks run")
+        };
+        let drawn = if further { races.further_sleeper(lap) } else { lap.sleeper };
+        match &self.labour {
+            Some(labour) if lap.owner_first => drawn + labour.until_it_asks(),
+            _ => drawn,
+        }
+    }
+}
