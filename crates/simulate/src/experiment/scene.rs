@@ -8,6 +8,7 @@
 //! | `disk.TABLE.KEY` | a key of that disk's file |
 //! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | what stands around the scheduler |
 //! | `host.cpus`, `host.cpu` | the host's processors, and what I/O costs them |
+//! | `host.owner_first`, `host.worker_first` | who runs first after a completion, of 100 |
 //! | `time` | after this much simulated time the run ends |
 //! | `WORKLOAD.start` | when that program begins |
 //! | `WORKLOAD.PARAMETER` | a parameter of its program, or a variable of its job file |
@@ -23,6 +24,7 @@ use blksched_workloads::{CpuSet, GroupPlan, JobPlan, Plan, Source as Submitter, 
 use super::reader::{ExperimentError, Located, Place, Source};
 use crate::cpu::{CpuPreset, HostCpus};
 use crate::trial::Surroundings;
+use crate::world::RaceOdds;
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -262,6 +264,7 @@ impl Director<'_> {
             }
         }
         surroundings.cpus = self.cpus(settings)?;
+        surroundings.odds = self.odds(settings)?;
         Ok(surroundings)
     }
 
@@ -275,6 +278,17 @@ impl Director<'_> {
                 Err(self.source.complain(&setting.at, problem))
             }
         }
+    }
+
+    /// Who runs first: the worker always unless it is set, as nobody knows it of a host that was not traced.
+    fn odds(&self, settings: &[Setting]) -> Result<RaceOdds, ExperimentError> {
+        let mut odds = RaceOdds { worker_first: 100, ..RaceOdds::default() };
+        for setting in settings {
+            if let Some(name) = setting.address.strip_prefix("host.") {
+                odds.set(name, &setting.value).map_err(|problem| self.source.complain(&setting.at, problem))?;
+            }
+        }
+        Ok(odds)
     }
 
     /// The host's processors: they cost nothing unless one of these is set.
@@ -295,9 +309,11 @@ impl Director<'_> {
                     let preset = CpuPreset::builtin(&setting.value).map_err(complain)?;
                     cpus = Some(HostCpus { costs: preset.costs, ..cpus.unwrap_or_else(usual) });
                 }
+                other if RaceOdds::NAMES.contains(&other) => {}
                 other => {
                     let problem = format!("`{}` can not be set", setting.address);
-                    return Err(self.source.unknown(&setting.at, &problem, other, ["cpus", "cpu"]));
+                    let known = ["cpus", "cpu"].into_iter().chain(RaceOdds::NAMES);
+                    return Err(self.source.unknown(&setting.at, &problem, other, known));
                 }
             }
         }

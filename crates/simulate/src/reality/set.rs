@@ -259,8 +259,9 @@ fn number_or(table: &Table, key: &str, usual: u32) -> Result<u32, String> {
 
 fn starts(table: &Table) -> Result<Starts, String> {
     match table.get("starts").map(|value| value.as_str().unwrap_or_default()) {
-        None | Some("drawn") => Ok(Starts::Drawn(0)),
-        Some("as-said") => Ok(Starts::AsSaid),
+        // fio lets its processes begin together.
+        None | Some("as-said") => Ok(Starts::AsSaid),
+        Some("drawn") => Ok(Starts::Drawn(0)),
         Some(_) => Err("settings.toml: `starts`: expected \"drawn\" or \"as-said\"".to_owned()),
     }
 }
