@@ -3,8 +3,7 @@
 mod queue_kit;
 
 use blksched::{
-    Bio, Durability, Instant, Limits, Next, Op, Outcome, QueueConfig, Reason, Sector, Slots, Submitted, WakeRule,
-    Wakes,
+    Bio, Durability, Instant, Limits, Next, Op, Outcome, QueueConfig, Reason, Sector, Slots, Submitted, WakeRule, Wakes,
 };
 use queue_kit::{FUA, ME, PREFLUSH, Rig, YOU, at_ms, durable};
 
