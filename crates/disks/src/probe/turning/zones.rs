@@ -1,8 +1,8 @@
 //! **What for**: where the disk is fast and where slow.
 //!
 //! **Rule**: at places all over the disk a stretch is read in large commands, several under way so that the medium
-//! never waits; the rate is what moved between ends that are half of the stretch apart. From the rates follows which part of the
-//! arm's stroke lies before a sector: a track holds what one revolution moves.
+//! never waits; the rate is what moved between ends that are half of the stretch apart. From the rates follows
+//! which part of the arm's stroke lies before a sector: a track holds what one revolution moves.
 
 use blksched::Op;
 
