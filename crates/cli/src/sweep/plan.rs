@@ -305,7 +305,7 @@ fn matches(word: &str) -> Result<Vec<Vec<String>>, String> {
             loads.push(load);
         }
     }
-    if loads.is_empty() { Err(format!("nothing matches `{pattern}`")) } else { Ok(loads) }
+    if loads.is_empty() { Err(format!("`{pattern}` matches nothing")) } else { Ok(loads) }
 }
 
 fn files(pattern: &str) -> Result<Vec<String>, String> {
