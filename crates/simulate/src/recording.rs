@@ -219,8 +219,8 @@ fn choose(name: &str, stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> St
         _ => String::new(),
     };
     format!(
-        "{name}: the trace has {} devices: {}{more}; choose one, as in `{name}:device={busiest}`, or say {each}device=all \
-         to lay them upon each other on one disk",
+        "{name}: the trace has {} devices: {}{more}; choose one, as in `{name}:device={busiest}`, or say \
+         {each}device=all to lay them upon each other on one disk",
         devices.len(),
         said.join(", ")
     )

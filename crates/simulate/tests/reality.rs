@@ -152,7 +152,8 @@ only predicts. `blksched validate` ([validate.md](validate.md)) does it with you
 The way from the kernel to the disk takes time of its own. It is added to every predicted command, and fitted on job 01
 alone. Each set also says who runs first on its host after a completion ([host.md](host.md)): the owner of the completed
 request before a sleeper that it woke (traced: `live` 107 of 496, `guest` 397 of 402; else 60 of 100 is assumed), and
-the kernel's worker before any process (see below; `guest`, traced, 9 of 126). Predictions are means over nine seeds, measurements over up to three repeats.
+the kernel's worker before any process (see below; `guest`, traced, 9 of 126). Predictions are means over nine seeds,
+measurements over up to three repeats.
 *Verdict right*: the scheduler that is predicted to have the highest geometric mean of its
 processes' bandwidths is at most 5 % worse, as measured, than the best. *Pairs*: schedulers that really differ by more
 than 10 % for a process, predicted in the right direction. Rows of a disk whose model has changed since it was recorded
@@ -167,8 +168,8 @@ are not predicted again, and stand here as they last were.
 | 09, sata-2009 | 300 : 100 | 1.35 to 1.60 (8), 2.91 (1) | 1.52 to 1.58 (4), 2.85 to 2.88 (5) |
 | 09, fixed | 300 : 100 | 0.94 to 0.96 (7), 1.46 to 1.49 (2) | 0.95 (4), 3.57 (5) |
 
-**A race decides what a stream has beside another.** In 02 under BFQ reader and writer share a queue, and a read comes to
-its turn only if no write is queued between the one that is dispatched and the next; mq-deadline's batch of writes goes
+**A race decides what a stream has beside another.** In 02 under BFQ reader and writer share a queue, and a read comes
+to its turn only if no write is queued between the one that is dispatched and the next; mq-deadline's batch of writes goes
 on as long as there is a next one. So it hangs on who comes first after a completion, the kernel's worker who asks the
 scheduler or the writer who submits again:
 

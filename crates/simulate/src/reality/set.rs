@@ -68,7 +68,7 @@ pub struct Switched {
     pub knobs: Vec<(String, String, i64)>,
 }
 
-/// Predictions are means over this many seeds: BFQ's runs fall into modes, and fewer say little about how often each is.
+/// Predictions are means over this many seeds: BFQ's runs fall into modes, and fewer say little of how often each is.
 const SEEDS: u64 = 9;
 
 const HEAD: [&str; 11] = [

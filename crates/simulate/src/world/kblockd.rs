@@ -1,8 +1,8 @@
-//! The kernel's worker (kblockd) who runs the queue after a completion, and the delays of all whom a completion lets run.
+//! The kernel's worker (kblockd) that runs the queue after a completion, and the delays of all that a completion wakes.
 //!
 //! **Rule** A completion of a queue that has anything calls the worker. That one runs at once, before anybody who was
-//! woken, or, as often as the host's odds say, behind all of them: what they submit until then is with the elevator when
-//! it is asked, and ahead of a flush that is left to the worker. Whoever submits runs the queue himself.
+//! woken, or, as often as the host's odds say, behind all of them: what they submit until then is with the elevator
+//! when it is asked, and ahead of a flush that is left to the worker. A submitter runs the queue by itself.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#d and #f; how often, traced on 6.18: `races.rs`.
 
 use blksched::{Delivery, Listener, Span};
