@@ -52,8 +52,8 @@ def test_the_lines_of_the_documentation_work(tmp_path: Path, monkeypatch: pytest
     assert sql and len(duckdb.sql(sql.group(1)).fetchall()) == 3
     # The line of `blksched sweep --help`, too.
     helped = subprocess.run([*command[:4], "--help"], capture_output=True, text=True).stdout
-    line = re.search(r'duckdb -c "(.*?)"', helped)
-    assert line and len(duckdb.sql(line.group(1)).fetchall()) == 2
+    line = re.search(r'duckdb -c "(.*?)"', " ".join(helped.split()))
+    assert line and len(duckdb.sql(line.group(1)).fetchall()) == 2, helped
     blocks = re.findall(r"```python\n(.*?)```", document, re.S)
     shown = {}
     for block in blocks:
