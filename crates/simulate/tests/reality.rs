@@ -169,9 +169,9 @@ are not predicted again, and stand here as they last were.
 | 09, fixed | 300 : 100 | 0.94 to 0.96 (7), 1.46 to 1.49 (2) | 0.95 (4), 3.57 (5) |
 
 **A race decides what a stream has beside another.** In 02 under BFQ reader and writer share a queue, and a read comes
-to its turn only if no write is queued between the one that is dispatched and the next; mq-deadline's batch of writes goes
-on as long as there is a next one. So it hangs on who comes first after a completion, the kernel's worker who asks the
-scheduler or the writer who submits again:
+to its turn only if no write is queued between the one that is dispatched and the next; mq-deadline's batch of writes
+goes on as long as there is a next one. So it hangs on who comes first after a completion, the kernel's worker who
+asks the scheduler or the writer who submits again:
 
 | 02 on the fixed disk, fio's priority | worker first | reader under bfq, KiB/s | predicted |
 |---|---|--:|--:|

@@ -79,7 +79,7 @@ fn arrows<'a>(
 fn absolute(files: &BTreeMap<Module, &RustFile>, from: &Module, path: &[String]) -> Option<Vec<String>> {
     let first = path.first()?;
     let ups = path.iter().take_while(|part| *part == "super").count();
-    let child = [from.as_slice(), &[first.clone()]].concat();
+    let child = [from.as_slice(), std::slice::from_ref(first)].concat();
     match first.as_str() {
         "crate" => Some(path[1..].to_vec()),
         "self" => Some([from.as_slice(), &path[1..]].concat()),

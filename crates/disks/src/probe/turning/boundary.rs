@@ -2,9 +2,9 @@
 //!
 //! **Rule**: where a track begins, the angle of neighbouring sectors jumps by the skew. A stretch around such a place
 //! is read downwards in small steps (so that the look-ahead never has what comes next), and the jump is where two
-//! straight lines fit best. From one boundary to another a thousand tracks on, what lies between is that many tracks; but it
-//! must be known how many, so the second is looked for a few tracks on, then further, each as far as what is known
-//! reaches.
+//! straight lines fit best. From one boundary to another a thousand tracks on, what lies between is that many tracks;
+//! but it must be known how many, so the second is looked for a few tracks on, then further, each as far as what is
+//! known reaches.
 
 use super::super::ProbeError;
 use super::super::session::Session;
