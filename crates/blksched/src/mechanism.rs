@@ -5,7 +5,7 @@
 
 pub use crate::entry::{Choice, Mechanism, Variant};
 
-/// The ways in which a mechanism can work; [`mechanism!`](crate::mechanism) makes them.
+/// The ways in which a mechanism can work; [`mechanism!`](crate::mechanism!) makes them.
 pub trait Way: Copy + 'static {
     /// What a user types before the `=`.
     const NAME: &'static str;
