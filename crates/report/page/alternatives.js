@@ -76,7 +76,10 @@ export function depthAlternative(run) {
 /** @param {import('./data.js').Run} run */
 export function timelineAlternative(run) {
   const { stretches } = run.decisions;
-  if (run.lanes.length === 0) return `${run.name} took no turns, made no batches, left nothing idle and ran out of no tokens: there is nothing to draw.`;
+  if (run.lanes.length === 0) {
+    const none = "took no turns, made no batches, left nothing idle and ran out of no tokens: there is nothing to draw.";
+    return `${run.name} ${none}`;
+  }
   const told = STRETCHES.map((name, kind) => {
     let [number, sum] = [0, 0];
     for (let nth = 0; nth < stretches.kind.length; nth += 1) {
