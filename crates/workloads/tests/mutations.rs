@@ -95,6 +95,7 @@ filename_format=$jobname.$jobnum
 cgroup=a
 cgroup_weight=300
 cgroup_files=io.max: rbps=1048576
+cgroup_files_if_asked=io.max: rbps=1048576
 cmd_type=nvme
 sg_write_mode=verify_bytchk_01
 zonemode=none

@@ -100,11 +100,14 @@ const FAIRNESS_FIO: &[Control] = &[
     },
     // A slice ends as soon as its reader thinks.
     Control {
-        changes: &[Knob("beside *", "slice_idle", 0)],
+        changes: &[Text("thinker.runtime = \"30s\"", "thinker.runtime = \"30s\"\nset.knob.slice_idle = 0")],
         breaks: &[(5, &["it thinks 1 ms: disk time", "it thinks 4 ms: disk time"])],
     },
     // A think time within slice_idle.
-    Control { changes: &[Knob("beside *", "slice_idle", 16)], breaks: &[(5, &["it thinks 10 ms: disk time"])] },
+    Control {
+        changes: &[Text("thinker.runtime = \"30s\"", "thinker.runtime = \"30s\"\nset.knob.slice_idle = 16")],
+        breaks: &[(5, &["it thinks 10 ms: disk time"])],
+    },
 ];
 
 #[test]
