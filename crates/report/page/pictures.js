@@ -117,7 +117,8 @@ function depthSection(page, runs) {
 
 /** @param {Page} page @param {Run[]} runs */
 function timelineSection(page, runs) {
-  const box = section('timeline', 'What the scheduler decided', 'A bar is a turn, a batch, or how many tokens there are; hatched, the disk was left '
+  const box = section('timeline', 'What the scheduler decided',
+    'A bar is a turn, a batch, or how many tokens there are; hatched, the disk was left '
     + 'idle on purpose, for somebody\'s next request. Come closer to see each, and point at it for its reason.');
   const said = signs(runs);
   if (said.length > 0) box.append(element('p', { class: 'note' }, `Signs: ${said.join(', ')}.`));
