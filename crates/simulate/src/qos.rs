@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_disk_in_order_of_arrival_queues_at_its_own_rate_and_not_before() {
         // 0.8 ms per request, one after the other, 64 taken: 1250 a second.
-        let deep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tenants/deep.toml");
+        let deep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/tenants/deep.toml");
         let disk = Arc::new(blksched_disks::load(deep).unwrap());
         let none = blksched::Catalogue::builtin().parse("none").unwrap();
         let found = tuned_qos(&disk, &none).unwrap();

@@ -1,5 +1,5 @@
 //! The pictures of the documentation, made by the commands beside them. That they are current is a test of the
-//! command line's (`crates/cli/tests/pictures.rs`).
+//! command line's (`crates/cli/tests/it/pictures.rs`).
 
 use std::collections::BTreeSet;
 

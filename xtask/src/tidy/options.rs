@@ -1,12 +1,12 @@
 //! Every fio option that we support has a test in which flipping it changes the run: a `#[test]` named
-//! `option_<name>_…` in one of `crates/workloads/tests/options*.rs`.
+//! `option_<name>_…` in one of `crates/workloads/tests/it/options*.rs`.
 
 use super::Finding;
 use super::tree::{RustFile, Tree};
 
-const FILE: &str = "crates/workloads/tests/options.rs";
+const FILE: &str = "crates/workloads/tests/it/options.rs";
 /// Where further ones stand.
-const FILES: &str = "crates/workloads/tests/options";
+const FILES: &str = "crates/workloads/tests/it/options";
 
 /// Every option of `supported` without a test. A test belongs to the longest option that its name begins with.
 pub fn check(tree: &Tree, supported: &[&str]) -> Vec<Finding> {

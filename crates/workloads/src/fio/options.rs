@@ -6,7 +6,7 @@
 //! given) or [`Support::Later`] (refused for now).
 //!
 //! To support another option: give it a field in `settings.rs`, a [`Takes`] here, and a test `option_<name>_…` in
-//! `tests/options.rs` in which flipping it changes the run.
+//! `tests/it/options.rs` in which flipping it changes the run.
 
 use crate::fio::ddir::PerDdir;
 use blksched::{Span, nearest};

@@ -1,0 +1,277 @@
+//! Every mechanism that can be switched by itself, in every era that has it: a load under which no two of its variants
+//! decide alike.
+
+use crate::queue_kit::{Rig, YOU, at_ms, joined};
+use blksched::{Bio, Catalogue, Class, Limits, Mechanism, Next, Priority, QueueConfig, Reason, Sector, Slots};
+
+/// A load under which a mechanism matters: what an elevator of this name decides.
+struct Scenario {
+    mechanism: &'static str,
+    eras: &'static [&'static str],
+    decide: fn(&str) -> Vec<u64>,
+}
+
+const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
+const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
+const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
+const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
+const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"];
+const KYBER: &[&str] = &["kyber@6.1", "kyber@6.12", "kyber@6.18"];
+
+const SCENARIOS: &[Scenario] = &[
+    Scenario { mechanism: "read-latency2", eras: &["linus@2.4.21"], decide: a_lone_read_beyond_many_writes },
+    Scenario { mechanism: "rework", eras: &["linus@2.5.38"], decide: a_second_read_beyond_two_writes },
+    Scenario { mechanism: "joins", eras: &["linus@2.5.38"], decide: a_read_behind_one_that_grew },
+    Scenario { mechanism: "order", eras: OLD, decide: requests_behind_the_arm },
+    Scenario { mechanism: "cost", eras: OLD, decide: long_contiguous_reads_beside_a_write },
+    Scenario { mechanism: "arm", eras: OLD, decide: a_request_between_the_issued_and_the_chosen },
+    Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
+    Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
+    Scenario { mechanism: "onward", eras: MQ, decide: a_read_close_behind_the_last_one_and_an_older_one_far_away },
+    Scenario { mechanism: "at_head", eras: MQ, decide: an_idle_read_handed_back_and_a_real_time_read },
+    Scenario { mechanism: "tags", eras: MQ, decide: tags_that_a_write_may_use },
+    Scenario { mechanism: "tags", eras: KYBER, decide: tags_that_a_write_may_use },
+    Scenario { mechanism: "hz", eras: KYBER, decide: moments_at_which_latencies_are_looked_at },
+    Scenario { mechanism: "hz", eras: MQ, decide: moments_at_which_a_read_is_late },
+    Scenario { mechanism: "hz", eras: ALL, decide: moments_at_which_a_read_is_late },
+    Scenario { mechanism: "hz", eras: ANTICIPATORY, decide: moments_at_which_the_disk_is_left_idle },
+];
+
+fn rig(spec: &str) -> Rig {
+    let limits = Limits { max_sectors: 512, ..Limits::default() };
+    Rig::new(spec, QueueConfig { limits, ..QueueConfig::default() })
+}
+
+/// By its sector it belongs behind them all.
+fn a_lone_read_beyond_many_writes(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.writes([100, 200, 300, 400, 500, 600, 700, 800]);
+    rig.new_read(1000, 8);
+    rig.drain()
+}
+
+/// The first one is there because the rework's reads cannot go before a write at the head.
+fn a_second_read_beyond_two_writes(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(50, 8);
+    rig.writes([100, 200]);
+    rig.new_read(300, 8);
+    rig.drain()
+}
+
+/// Of its 16, 900 has paid 2 for two searches when 700 comes; if it paid 8 for the growth of 500 too, it has fewer left
+/// than the 8 sectors of 700, which then does not get to its place before it.
+fn a_read_behind_one_that_grew(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.queue.set(rig.now, "read_latency", 16).unwrap();
+    rig.reads([100, 900, 500]);
+    joined(rig.read(508, 8));
+    rig.new_read(700, 8);
+    rig.drain()
+}
+
+/// A list goes on from the arm; a tree begins at the lowest sector.
+fn requests_behind_the_arm(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(40, 8);
+    rig.serve();
+    rig.reads([300, 100, 10]);
+    rig.drain()
+}
+
+/// Nothing was queued behind the last read when it was taken.
+fn a_read_close_behind_the_last_one_and_an_older_one_far_away(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(40, 8);
+    rig.serve();
+    rig.reads([10, 100, 300]);
+    rig.drain()
+}
+
+fn an_idle_read_handed_back_and_a_real_time_read(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    let idle = Priority { class: Class::Idle, level: 7 };
+    rig.submit(Bio { priority: idle, ..Bio::read(0, YOU, Sector(100), 8) });
+    let handed_back = rig.issue();
+    rig.requeue(handed_back.rq);
+    rig.real_time_reads([400]);
+    rig.drain()
+}
+
+/// Of 62, in eight words of eight; half of them for mq-deadline.
+fn tags_that_a_write_may_use(spec: &str) -> Vec<u64> {
+    let slots = Slots::LINUX_6_12.with_nr_requests(62);
+    let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
+    _ = rig.queue.set(rig.now, "async_depth", 31);
+    rig.submit(Bio::write_back(0, YOU, Sector(100), 8));
+    let limits = |reason| match reason {
+        Reason::Limited { shallow } => Some(u64::from(shallow)),
+        _ => None,
+    };
+    rig.heard().into_iter().filter_map(limits).collect()
+}
+
+/// Four points of cost are four requests, or two of 256 KiB.
+fn long_contiguous_reads_beside_a_write(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.queue.set(rig.now, "fifo_batch", 4).unwrap();
+    rig.queue.set(rig.now, "writes_starved", 1).unwrap();
+    for start in [0, 512, 1024, 1536, 2048] {
+        rig.new_read(start, 512);
+    }
+    rig.new_write(90_000, 8);
+    rig.drain()
+}
+
+/// 300 is ahead of the request issued (100) and behind the one chosen (500).
+fn a_request_between_the_issued_and_the_chosen(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.reads([100, 500]);
+    rig.serve();
+    rig.reads([900, 300]);
+    rig.drain()
+}
+
+fn two_requests_with_one_first_sector(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(50, 8);
+    rig.new_read(100, 8);
+    rig.new_read(100, 4);
+    rig.drain()
+}
+
+/// At which milliseconds a read queued at 1 ms that may wait 5 ms goes before its turn.
+fn moments_at_which_a_read_is_late(spec: &str) -> Vec<u64> {
+    let is_late_at = |&ms: &u64| {
+        let mut rig = rig(spec);
+        rig.queue.set(rig.now, "fifo_batch", 1).unwrap();
+        rig.queue.set(rig.now, "read_expire", 5_000_000).unwrap();
+        rig.now = at_ms(1);
+        rig.reads([500, 700]);
+        rig.serve();
+        rig.reads([100, 800]);
+        rig.now = at_ms(ms);
+        rig.serve();
+        rig.serve() == (100, 8)
+    };
+    (1..40).filter(is_late_at).collect()
+}
+
+/// At which milliseconds somebody else's far read is held back for the next read of one that completed at 1 ms.
+fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
+    let is_idle_at = |&ms: &u64| {
+        let mut rig = rig(spec);
+        rig.now = at_ms(1);
+        rig.new_read(500, 8);
+        rig.serve();
+        rig.read_by(YOU, 10_000_000, 8);
+        let _ = rig.next();
+        rig.now = at_ms(ms);
+        matches!(rig.next(), Next::Idle { .. })
+    };
+    (1..40).filter(is_idle_at).collect()
+}
+
+/// When Kyber next looks at latencies \[µs\], for a read that is done at each of these milliseconds.
+fn moments_at_which_latencies_are_looked_at(spec: &str) -> Vec<u64> {
+    let look_after = |ms: u64| {
+        let mut rig = rig(spec);
+        rig.now = at_ms(ms);
+        rig.new_read(500, 8);
+        rig.serve();
+        rig.queue.deadline().map_or(0, |at| at.as_ns() / 1000)
+    };
+    (1..20).map(look_after).collect()
+}
+
+/// What each variant of a mechanism decides in an era.
+fn decisions(scenario: &Scenario, mechanism: &Mechanism, era: &str) -> Vec<(String, Vec<u64>)> {
+    let specs = mechanism.variants.iter().map(|variant| format!("{era}+{}={}", mechanism.name, variant.name));
+    specs.map(|spec| (spec.clone(), (scenario.decide)(&spec))).collect()
+}
+
+#[test]
+fn no_two_variants_of_a_mechanism_decide_alike() {
+    let catalogue = Catalogue::builtin();
+    for scenario in SCENARIOS {
+        for era in scenario.eras {
+            let entry = catalogue.parse(era).unwrap().entry;
+            let mechanism = entry.mechanisms.iter().find(|m| m.name == scenario.mechanism).unwrap();
+            let all = decisions(scenario, mechanism, era);
+            for (nth, (spec, decided)) in all.iter().enumerate() {
+                for (other, decided_there) in &all[nth + 1..] {
+                    assert_ne!(decided, decided_there, "{spec} and {other}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_era_decides_as_its_own_row_says() {
+    let catalogue = Catalogue::builtin();
+    for scenario in SCENARIOS {
+        for era in scenario.eras {
+            let own = catalogue.parse(era).unwrap().variant(scenario.mechanism);
+            let spelt_out = format!("{era}+{}={own}", scenario.mechanism);
+            assert_eq!((scenario.decide)(era), (scenario.decide)(&spelt_out), "{spelt_out}");
+        }
+    }
+}
+
+#[test]
+fn every_mechanism_of_every_era_has_a_scenario_and_every_variant_a_place() {
+    let catalogue = Catalogue::builtin();
+    // CFQ's are in `cfq_mechanisms`, BFQ's in `bfq_knobs`; ADIOS's is the length of a tick, which its recordings name.
+    for entry in catalogue.entries().iter().filter(|entry| !["cfq", "bfq", "adios"].contains(&entry.name)) {
+        for preset in entry.presets {
+            let era = format!("{}@{}", entry.name, preset.kernel);
+            for (mechanism, _) in preset.row {
+                let shown = SCENARIOS.iter().any(|s| s.mechanism == *mechanism && s.eras.contains(&era.as_str()));
+                assert!(shown, "nothing shows what {mechanism} does in {era}");
+            }
+        }
+        for mechanism in entry.mechanisms {
+            assert!(mechanism.variants.len() > 1, "{} of {} leaves no choice", mechanism.name, entry.name);
+            let used = entry.presets.iter().any(|preset| preset.row.iter().any(|(name, _)| *name == mechanism.name));
+            assert!(used, "no era of {} has {}", entry.name, mechanism.name);
+        }
+    }
+}
+
+#[test]
+fn the_scenarios_decide_as_the_notes_say() {
+    let writes_before = |spec| a_lone_read_beyond_many_writes(spec).iter().position(|&start| start == 1000);
+    // Six, which cost 1 each.
+    assert_eq!(["linus@2.4.21", "linus@2.4.21+read-latency2=on"].map(writes_before), [Some(8), Some(6)]);
+    assert_eq!(a_second_read_beyond_two_writes("linus@2.5.38"), [50, 100, 200, 300]);
+    assert_eq!(a_second_read_beyond_two_writes("linus@2.5.38+rework=on"), [50, 300, 100, 200]);
+    assert_eq!(a_read_behind_one_that_grew("linus@2.5.38"), [100, 500, 900, 700]);
+    assert_eq!(a_read_behind_one_that_grew("linus@2.5.38+joins=free"), [100, 500, 700, 900]);
+    let spec = "deadline@2.5.45";
+    assert_eq!(requests_behind_the_arm(spec), [100, 300, 10]);
+    assert_eq!(requests_behind_the_arm("deadline@2.5.45+order=tree"), [10, 100, 300]);
+    assert_eq!(long_contiguous_reads_beside_a_write(spec), [0, 512, 90_000, 1024, 1536, 2048]);
+    let per_request = long_contiguous_reads_beside_a_write("deadline@2.5.45+cost=per_request");
+    assert_eq!(per_request, [0, 512, 1024, 1536, 90_000, 2048]);
+    assert_eq!(a_request_between_the_issued_and_the_chosen(spec), [500, 900, 300]);
+    let issued = a_request_between_the_issued_and_the_chosen("deadline@2.5.45+arm=last_issued");
+    assert_eq!(issued, [500, 300, 900]);
+    assert_eq!(two_requests_with_one_first_sector("deadline@2.6.33"), [100, 50, 100]);
+    assert_eq!(two_requests_with_one_first_sector("deadline@4.20"), [50, 100, 100]);
+    let first_late = |spec: &str| moments_at_which_a_read_is_late(spec)[0];
+    assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@2.6.33+hz={hz}"))), [20, 12, 10, 7]);
+    assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@4.20+hz={hz}"))), [10, 8, 7, 6]);
+    let onward =
+        |variant| a_read_close_behind_the_last_one_and_an_older_one_far_away(&format!("mq-deadline+onward={variant}"));
+    assert_eq!(onward("request"), [10, 100, 300]);
+    assert_eq!(onward("place"), [100, 300, 10]);
+    let handed_back = |era: &str| an_idle_read_handed_back_and_a_real_time_read(era);
+    assert_eq!((handed_back("mq-deadline@6.1"), handed_back("mq-deadline")), (vec![400, 100], vec![100, 400]));
+    let tags = ["mq-deadline@6.1", "mq-deadline", "kyber@6.1", "kyber"].map(|era| tags_that_a_write_may_use(era)[0]);
+    assert_eq!(tags, [4, 31, 6, 46]);
+    assert_eq!([250, 1000].map(|hz| first_late(&format!("mq-deadline+hz={hz}"))), [8, 6]);
+    assert_eq!(moments_at_which_latencies_are_looked_at("kyber")[..5], [100_000, 100_000, 100_000, 104_000, 104_000]);
+    let idle = |hz| moments_at_which_the_disk_is_left_idle(&format!("anticipatory+hz={hz}"));
+    assert_eq!([100, 250, 1000].map(|hz| idle(hz).last().copied()), [Some(9), Some(3), Some(6)]);
+}

@@ -1,0 +1,192 @@
+//! The same job file by real fio and by ours: the same keys, in the same order, with the same kinds of values.
+//!
+//! Skipped, saying so, where fio is not installed; `BLKSCHED_REQUIRE_FIO=1` makes that a failure. Of what real fio
+//! measures nothing is compared but whether it is there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+mod counts;
+
+/// A folder of its own, gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("blksched-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// True if real fio is here.
+fn fio_is_here() -> bool {
+    let here = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
+    if !here {
+        let reason = "the Debian package fio is not installed";
+        assert!(std::env::var_os("BLKSCHED_REQUIRE_FIO").is_none(), "{reason}");
+        println!("skipped: {reason}");
+    }
+    here
+}
+
+fn run(folder: &Path, program: &str, arguments: &[&str], text: &str) -> String {
+    std::fs::write(folder.join("job.fio"), text).expect("a job file");
+    let mut command = Command::new(program);
+    let output = command.current_dir(folder).args(arguments).stdin(Stdio::null()).output().expect("it runs");
+    assert!(output.status.success(), "{program}: {}\n{text}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn theirs(folder: &Path, text: &str) -> Value {
+    let printed = run(folder, "fio", &["--output-format=json", "job.fio"], text);
+    let json = &printed[printed.find('{').expect("an object")..];
+    serde_json::from_str(json).expect("JSON")
+}
+
+fn ours(folder: &Path, text: &str) -> Value {
+    let arguments = ["simulate", "job.fio", "--output-format", "json", "--disk", "null"];
+    serde_json::from_str(&run(folder, env!("CARGO_BIN_EXE_blksched"), &arguments, text)).expect("JSON")
+}
+
+/// Every key with its place and the kind of its value. Keys of an object are sorted by `serde_json`; their order is
+/// held to a recording in the measures' own tests.
+fn shape(value: &Value, place: &str, out: &mut Vec<String>) {
+    let kind = match value {
+        Value::Object(members) => {
+            members.iter().for_each(|(key, value)| shape(value, &format!("{place}/{key}"), out));
+            "object"
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(nth, item)| shape(item, &format!("{place}[{nth}]"), out));
+            "array"
+        }
+        Value::String(_) => "string",
+        Value::Number(number) if number.is_f64() => "float",
+        Value::Number(_) => "integer",
+        Value::Bool(_) | Value::Null => "something else",
+    };
+    out.push(format!("{place}: {kind}"));
+}
+
+/// `ENGINE` becomes null for fio and psync here, so that neither waits for a disk.
+fn the_same(name: &str, jobs: &str) {
+    if !fio_is_here() {
+        return;
+    }
+    let folder = Folder::new(name);
+    let theirs = theirs(&folder.0, &jobs.replace("ENGINE", "null"));
+    let ours = ours(&folder.0, &jobs.replace("ENGINE", "psync"));
+    let [mut their_shape, mut our_shape] = [Vec::new(), Vec::new()];
+    // What the disk did, fio says only of real ones.
+    let without_disks = |mut value: Value| {
+        value.as_object_mut().map(|members| members.remove("disk_util"));
+        value
+    };
+    shape(&without_disks(theirs), "", &mut their_shape);
+    shape(&without_disks(ours), "", &mut our_shape);
+    let missing: Vec<_> = their_shape.iter().filter(|line| !our_shape.contains(line)).collect();
+    let more: Vec<_> = our_shape.iter().filter(|line| !their_shape.contains(line)).collect();
+    assert!(missing.is_empty() && more.is_empty(), "{name}: missing {missing:#?}, more {more:#?}");
+}
+
+const GLOBAL: &str = "[global]\nioengine=ENGINE\ndirect=1\nsize=1m\nbs=4k\n";
+
+#[test]
+fn reads_writes_and_trims_look_alike() {
+    the_same("plain", &format!("{GLOBAL}[a]\nrw=read\n[b]\nrw=write\nfsync=16\n[c]\nrw=randrw\n[d]\nrw=randtrim\n"));
+    the_same("trimwrite", &format!("{GLOBAL}[a]\nrw=trimwrite\ndescription=some words\n"));
+}
+
+#[test]
+fn groups_look_alike() {
+    let jobs = "[a]\nrw=read\nnumjobs=3\ngroup_reporting\n[b]\nrw=write\nnew_group\n[c]\nrw=write\nstonewall\n";
+    the_same("groups", &format!("{GLOBAL}{jobs}"));
+}
+
+#[test]
+fn percentiles_look_alike() {
+    for (nth, options) in [
+        "percentile_list=50:99:99.9",
+        "clat_percentiles=0",
+        "lat_percentiles=1",
+        "slat_percentiles=1\nlat_percentiles=1\nclat_percentiles=0",
+        "disable_clat=1",
+        "disable_lat=1\ndisable_slat=1",
+        "disable_bw_measurement=1",
+        "gtod_reduce=1",
+    ]
+    .iter()
+    .enumerate()
+    {
+        the_same(&format!("percentiles-{nth}"), &format!("{GLOBAL}[a]\nrw=randrw\nfsync=8\n{options}\n"));
+    }
+}
+
+#[test]
+fn directions_as_one_look_alike() {
+    for mode in ["none", "mixed", "both"] {
+        let text = format!("{GLOBAL}[a]\nrw=randrw\nunified_rw_reporting={mode}\n");
+        the_same(&format!("unified-{mode}"), &text);
+    }
+}
+
+#[test]
+fn jobs_that_go_on_after_errors_and_ramps_look_alike() {
+    the_same("errors", &format!("{GLOBAL}[a]\nrw=randrw\ncontinue_on_error=all\n"));
+    the_same("ramp", &format!("{GLOBAL}[a]\nrw=read\nrate_iops=2000\nramp_time=50ms\n"));
+}
+
+/// Columns of a log's first line and kinds of its values.
+fn columns(line: &str) -> usize {
+    let number = |value: &&str| match value.strip_prefix("0x") {
+        Some(digits) => digits.len() == 4 && u64::from_str_radix(digits, 16).is_ok(),
+        None => value.parse::<u64>().is_ok(),
+    };
+    let values = line.split(", ").filter(number);
+    assert_eq!(values.clone().count(), line.split(", ").count(), "{line}");
+    values.count()
+}
+
+#[test]
+fn logs_have_the_same_names_and_columns() {
+    if !fio_is_here() {
+        return;
+    }
+    for (nth, options) in ["", "log_offset=1\nlog_prio=1", "log_avg_msec=20", "per_job_logs=0"].iter().enumerate() {
+        let logs = "write_bw_log=x\nwrite_lat_log\nwrite_iops_log=z";
+        let text = format!("{GLOBAL}[a]\nrw=randrw\nrate_iops=1000\n{logs}\n{options}\n");
+        let list = |name: &str, run: &dyn Fn(&Path)| {
+            let folder = Folder::new(&format!("logs-{nth}-{name}"));
+            run(&folder.0);
+            let entries = std::fs::read_dir(&folder.0).expect("a folder").map(|entry| entry.expect("an entry").path());
+            let mut found: Vec<(String, Option<usize>)> = entries
+                .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
+                .map(|path| {
+                    let text = std::fs::read_to_string(&path).expect("a log");
+                    let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+                    (name, text.lines().next().map(columns))
+                })
+                .collect();
+            found.sort();
+            found
+        };
+        let theirs = list("theirs", &|folder| drop(theirs(folder, &text.replace("ENGINE", "null"))));
+        let ours = list("ours", &|folder| drop(ours(folder, &text.replace("ENGINE", "psync"))));
+        let names = |logs: &[(String, Option<usize>)]| logs.iter().map(|log| log.0.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&ours), names(&theirs), "{options}");
+        // Whether a short run of fio's fills a window hangs on the machine.
+        for (ours, theirs) in ours.iter().zip(&theirs).filter(|(_, theirs)| theirs.1.is_some()) {
+            assert_eq!(ours, theirs, "{options}");
+        }
+        assert_eq!(ours.len(), 5);
+    }
+}

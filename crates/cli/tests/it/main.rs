@@ -1,0 +1,15 @@
+//! The command line's tests that need no program of their own: pages held to what they say, schemas, sweeps, fio beside
+//! ours. `command`, `experiments`, `uri`, `serve`, `fairness` and `guests` stand beside this one.
+
+mod arguments;
+mod experiment_command;
+mod json_schema;
+mod like_fio;
+mod measured_disk;
+mod messages;
+mod parquet;
+mod pictures;
+mod schema;
+mod sweep;
+mod sweep_engines;
+mod tutorials;

@@ -1,0 +1,10 @@
+//! Recorded decisions, laws, and the mistakes that they must catch.
+
+mod calls;
+mod elevators;
+mod laws;
+mod live;
+mod planted;
+mod reach;
+mod replay;
+mod starvation;

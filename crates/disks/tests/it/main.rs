@@ -1,0 +1,19 @@
+//! Disk models: data sheets, laws of commands, each mechanism, and what broken files answer.
+
+mod buffer;
+mod disk;
+mod disksim;
+mod laws;
+mod mechanism;
+mod middleware;
+mod mutations;
+mod probe;
+mod queue;
+mod raid;
+mod sheet;
+mod spec;
+mod ssd;
+mod stints;
+mod stripes;
+mod support;
+mod switches;

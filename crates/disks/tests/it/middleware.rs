@@ -1,0 +1,192 @@
+//! What stands around a disk changes what it says it changes, and nothing else.
+
+use crate::support::*;
+use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched_disks::{
+    DelaySpec, Disk, DiskSpec, FaultAction, FaultSpec, IoError, MiddlewareSpec, Outcome, Tracer, load, parse, presets,
+};
+
+const FIXED: &str = include_str!("../../presets/fixed.toml");
+const FAIL: FaultSpec =
+    FaultSpec { action: FaultAction::Fail, after: Span::from_ms(30), op: None, nth: 1, times: None, sectors: None };
+
+fn around(preset: &str, middleware: MiddlewareSpec) -> DiskSpec {
+    DiskSpec { middleware, ..load(preset).unwrap() }
+}
+
+fn faulty(fault: FaultSpec) -> DiskSpec {
+    around("fixed", MiddlewareSpec { faults: vec![fault], ..MiddlewareSpec::default() })
+}
+
+/// One after the other; how each ended and how long it took.
+fn one_by_one(spec: &DiskSpec, starts: &[u64]) -> Vec<(Outcome, Span)> {
+    let mut disk = spec.build(1);
+    let mut now = Instant::ZERO;
+    let mut all = Vec::new();
+    for &start in starts {
+        disk.start(now, read(start, 8));
+        let finished = next_completion(&mut *disk);
+        all.push((finished.outcome, finished.at.since(now)));
+        now = finished.at;
+    }
+    all
+}
+
+#[test]
+fn a_transient_fault_fails_the_nth_command_and_a_persistent_one_all_from_there() {
+    let ok = one_by_one(&load("fixed").unwrap(), &[0])[0];
+    let failed = (Outcome::Failed(IoError::Medium), Span::from_ms(30));
+    let starts = [0, 8, 16, 24];
+    let transient = faulty(FaultSpec { nth: 3, times: Some(1), ..FAIL });
+    assert_eq!(one_by_one(&transient, &starts), [ok, ok, failed, ok]);
+    assert_eq!(one_by_one(&faulty(FaultSpec { nth: 3, ..FAIL }), &starts), [ok, ok, failed, failed]);
+    assert_eq!(one_by_one(&faulty(FaultSpec { sectors: Some((10, 16)), ..FAIL }), &starts), [ok, failed, failed, ok]);
+}
+
+#[test]
+fn a_slow_command_works_and_takes_so_much_longer() {
+    let ok = one_by_one(&load("fixed").unwrap(), &[0])[0];
+    let slow = faulty(FaultSpec { action: FaultAction::Slow, nth: 2, times: Some(1), ..FAIL });
+    assert_eq!(one_by_one(&slow, &[0, 8, 16]), [ok, (Outcome::Ok, ok.1 + Span::from_ms(30)), ok]);
+}
+
+#[test]
+fn a_delay_is_added_to_every_command_and_its_jitter_lies_between_nothing_and_itself() {
+    let ok = one_by_one(&load("fixed").unwrap(), &[0])[0].1;
+    let delayed = |time, jitter| {
+        let delay = Some(DelaySpec { time, jitter });
+        around("fixed", MiddlewareSpec { delay, ..MiddlewareSpec::default() })
+    };
+    let constant = delayed(Span::from_us(70), Span::ZERO);
+    assert!(one_by_one(&constant, &[0, 8, 16]).iter().all(|one| one.1 == ok + Span::from_us(70)));
+    let starts: Vec<u64> = (0..2_000).map(|n| n * 8).collect();
+    let extra: Vec<u64> = one_by_one(&delayed(Span::from_us(70), Span::from_us(100)), &starts)
+        .iter()
+        .map(|one| one.1.as_ns() - ok.as_ns() - 70_000)
+        .collect();
+    assert!(extra.iter().all(|&extra| extra <= 100_000));
+    let mean = extra.iter().sum::<u64>() as f64 / extra.len() as f64;
+    assert!((mean / 50_000.0 - 1.0).abs() < 0.05, "{mean}");
+}
+
+#[test]
+fn the_seed_decides_the_jitter() {
+    let delay = Some(DelaySpec { time: Span::ZERO, jitter: Span::from_ms(1) });
+    let spec = around("fixed", MiddlewareSpec { delay, ..MiddlewareSpec::default() });
+    let trace = |seed| run(&spec, seed, 8, (0..200).map(|n| read(n * 8, 8))).done;
+    assert_eq!(trace(3), trace(3));
+    assert_ne!(trace(3), trace(4));
+}
+
+#[test]
+fn a_tracer_keeps_the_last_commands_and_changes_nothing() {
+    let spec = around("sata-2009", MiddlewareSpec { tracer: Some(10), ..MiddlewareSpec::default() });
+    let commands = || (0..50u64).map(|n| read(n * 7_919_000, 8));
+    let mut disk = spec.build(1);
+    let traced = run_on(&mut *disk, 8, commands()).done;
+    assert_eq!(traced, run(&load("sata-2009").unwrap(), 1, 8, commands()).done);
+    let trace = disk.trace().unwrap();
+    assert_eq!((trace.seen(), trace.records().len()), (50, 10));
+    for (record, (started, finished)) in trace.records().zip(&traced[40..]) {
+        assert_eq!((record.started, record.ended, record.service), (*started, finished.at, finished.service));
+        assert_eq!(record.command.rq, finished.rq);
+    }
+    assert!(load("sata-2009").unwrap().build(1).trace().is_none());
+    let by_hand = Tracer::new(load("null").unwrap().build(1), 1);
+    assert_eq!(by_hand.trace().unwrap().seen(), 0);
+}
+
+#[test]
+fn it_is_read_from_the_tables_of_any_disk() {
+    let text = format!(
+        "{FIXED}\n[[fault]]\naction = \"fail\"\nafter = \"3s\"\nop = \"read\"\nnth = 100\ntimes = 2\n\
+         first_sector = 1_000\nlast_sector = 2000\n[[fault]]\naction = \"slow\"\nafter = \"5ms\"\n\
+         [delay]\ntime = \"1ms\"\njitter = \"20us\"\n[tracer]\nkeep = 64\n"
+    );
+    let (op, times, sectors) = (Some(Op::Read), Some(2), Some((1_000, 2_000)));
+    let fail = FaultSpec { after: Span::from_secs(3), op, nth: 100, times, sectors, ..FAIL };
+    let slow = FaultSpec { action: FaultAction::Slow, after: Span::from_ms(5), ..FAIL };
+    let delay = DelaySpec { time: Span::from_ms(1), jitter: Span::from_us(20) };
+    let expected = MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), caps: None, tracer: Some(64) };
+    assert_eq!(parse("x", &text).unwrap().middleware, expected);
+}
+
+#[test]
+fn what_is_wrong_with_its_tables_is_told_with_its_place() {
+    let complaint = |tables: &str| parse("my.toml", &format!("{FIXED}\n{tables}")).unwrap_err().to_string();
+    let line = FIXED.lines().count() + 2;
+    assert_eq!(
+        complaint("[delay]\ntime = \"1 ms\"\njiter = \"1us\""),
+        format!(
+            "my.toml:{}:1: unknown key `jiter`: expected in [delay] one of time, jitter; did you mean `jitter`?",
+            line + 2
+        )
+    );
+    assert_eq!(
+        complaint("[[fault]]\naction = \"fial\"\nafter = \"1s\""),
+        format!(
+            "my.toml:{}:10: `fial` is not a value of `action`: expected one of fail, slow; did you mean `fail`?",
+            line + 1
+        )
+    );
+    let one = complaint("[fault]\naction = \"fail\"");
+    assert!(one.contains("expected tables [[fault]]"), "{one}");
+    let keep = complaint("[tracer]\nkeep = 0");
+    assert!(keep.contains("a whole number from 1"), "{keep}");
+    let order = complaint("[[fault]]\naction = \"slow\"\nafter = \"1s\"\nfirst_sector = 9\nlast_sector = 8");
+    assert!(order.contains("`last_sector` lies before `first_sector`"), "{order}");
+}
+
+#[test]
+fn commands_are_conserved_whatever_stands_around_whichever_disk() {
+    for (case, preset) in presets().into_iter().enumerate() {
+        let slow = FaultSpec { action: FaultAction::Slow, nth: 5, times: Some(40), ..FAIL };
+        let fail = FaultSpec { nth: 60, times: Some(30), op: Some(Op::Write), ..FAIL };
+        let delay = Some(DelaySpec { time: Span::from_us(3), jitter: Span::from_ms(2) });
+        let middleware = MiddlewareSpec { faults: vec![slow, fail], delay, caps: None, tracer: Some(1_000) };
+        let spec = DiskSpec { middleware, ..preset };
+        let mut random = Random(case as u64 + 1);
+        let (done, disk) = check_conservation(&spec, case as u64, 600, &mut random, |random| {
+            let (start, submitter) = (random.below(100_000), SubmitterId(random.below(3) as u32));
+            let command = if random.below(2) == 0 { read(start, 8) } else { write(start, 8) };
+            blksched::Command { submitter, ..command }
+        });
+        let failed = done.iter().filter(|finished| finished.outcome != Outcome::Ok).count();
+        assert_eq!(failed, 30, "{}", spec.name);
+        assert_eq!(disk.trace().unwrap().seen(), 600);
+    }
+}
+
+#[test]
+fn a_volume_of_a_cloud_spends_its_credits_and_then_keeps_its_rate() {
+    let spec = blksched_disks::load_changed("cloud-gp2", &[("caps.credits".to_owned(), "6000".to_owned())]).unwrap();
+    let mut disk = spec.build(1);
+    let (mut now, mut ends) = (Instant::ZERO, Vec::new());
+    let command = |nth: u32| Command {
+        rq: RequestId::from_index(nth % 16),
+        op: Op::Read,
+        start: Sector(u64::from(nth) * 8),
+        sectors: 8,
+        fua: false,
+        submitter: SubmitterId(1),
+    };
+    let mut free: Vec<u32> = (0..16).collect();
+    for nth in 0..8_000 {
+        while free.is_empty() {
+            let then = disk.next().unwrap();
+            while let Some(finished) = disk.finish(then) {
+                free.push(finished.rq.index() as u32);
+                ends.push(finished.at);
+            }
+            now = then;
+        }
+        let slot = free.pop().unwrap();
+        disk.start(now, Command { rq: RequestId::from_index(slot), ..command(nth) });
+    }
+    let rate = |from: usize, to: usize| (to - from) as f64 / ends[to].since(ends[from]).as_secs_f64();
+    let (burst, after) = (rate(100, 5_000), rate(7_000, 7_900));
+    assert!((burst / 3_000.0 - 1.0).abs() < 0.02, "{burst}");
+    assert!((after / 300.0 - 1.0).abs() < 0.02, "{after}");
+    let wrong = blksched_disks::load_changed("cloud-gp2", &[("caps.burst".to_owned(), "10/s".to_owned())]);
+    assert!(wrong.unwrap_err().to_string().contains("`burst` is less than `operations`"));
+}

@@ -1,0 +1,311 @@
+//! The prober on our own models, in virtual time: it finds what the model is made of.
+
+use core::ops::ControlFlow;
+
+use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Traced, fit_trace, measure};
+use blksched_disks::sheet::{Figure, data_sheet};
+use blksched_disks::{DiskSpec, HddSpec, Model, SsdSpec, WriteCacheSpec, load, load_changed};
+
+fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
+    let mut target = Modelled::new(spec, 3, access);
+    let outcome = measure(&mut target, Span::from_secs(300), 1, &mut |_| ControlFlow::Continue(()));
+    let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", spec.name));
+    assert_eq!(outcome.stopped, None, "{}", spec.name);
+    outcome
+}
+
+/// Every value that the two lists have in common is within 5 %; the list names what differs.
+fn compare(name: &str, pairs: &[(&str, f64, f64)], outcome: &Outcome) {
+    let off = |(_, ours, theirs): &&(&str, f64, f64)| (ours / theirs - 1.0).abs() > 0.05;
+    let off: Vec<_> = pairs.iter().filter(off).collect();
+    assert!(off.is_empty(), "{name}: {off:?}\n{}", outcome.toml);
+    let error = outcome.error().expect("something was held back");
+    assert!(error <= 0.05, "{name}: {error:.3}\n{}", outcome.toml);
+}
+
+fn hdd(spec: &DiskSpec) -> &HddSpec {
+    let Model::Hdd(hdd) = &spec.model else { panic!("{} is {:?}", spec.name, spec.model) };
+    hdd
+}
+
+/// What reads alone show of a disk that turns.
+fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static str, f64, f64)> {
+    let ns = |span: Span| span.as_ns() as f64;
+    let rate = |hdd: &HddSpec| [hdd.zones.outer, hdd.zones.inner, hdd.interface].map(|rate| rate.bytes_per_s() as f64);
+    let ([outer, inner, wire], [real_outer, real_inner, real_wire]) = (rate(found), rate(real));
+    let turn =
+        |hdd: &HddSpec| [hdd.geometry.track_skew, hdd.geometry.cylinder_skew].map(|turn| turn.millionths().into());
+    let ([track, cylinder], [real_track, real_cylinder]) = (turn(found), turn(real));
+    let (ahead, real_ahead) = (found.look_ahead.as_ref().unwrap(), real.look_ahead.as_ref().unwrap());
+    let mut pairs = vec![
+        ("speed", found.rpm.into(), real.rpm.into()),
+        ("outer", outer, real_outer),
+        ("inner", inner, real_inner),
+        ("interface", wire, real_wire),
+        ("heads", found.geometry.heads.into(), real.geometry.heads.into()),
+        ("track_skew", track, real_track),
+        ("cylinder_skew", cylinder, real_cylinder),
+        ("seek.min", ns(found.seek.min), ns(real.seek.min)),
+        ("seek.average", ns(found.seek.average), ns(real.seek.average)),
+        ("seek.max", ns(found.seek.max), ns(real.seek.max)),
+        ("head_switch", ns(found.seek.head_switch), ns(real.seek.head_switch)),
+        ("command", ns(found.overhead.command), ns(real.overhead.command)),
+        ("segment", ahead.segment_sectors as f64, real_ahead.segment_sectors as f64),
+        ("segments", ahead.segments.into(), real_ahead.segments.into()),
+    ];
+    if let (Some(ncq), Some(real_ncq)) = (&found.ncq, &real.ncq) {
+        pairs.push(("queued", ns(found.overhead.queued), ns(real.overhead.queued)));
+        pairs.push(("age_limit", ns(ncq.age_limit), ns(real_ncq.age_limit)));
+        assert_eq!((ncq.order, ncq.depth), (real_ncq.order, real_ncq.depth));
+    }
+    pairs
+}
+
+/// What writes show beyond that; who goes first, destaging or commands, only where commands queue.
+fn write_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64, f64)> {
+    let rate = |spec: &DiskSpec| {
+        let sheet = data_sheet(spec);
+        sheet.iter().find(|line| line.figure == Figure::RandomWrite32).expect("it writes").model
+    };
+    let rates = (rate(found), rate(real));
+    let settle = [found, real].map(|spec| hdd(spec).seek.write_settle.as_ns() as f64);
+    // Two per cent of a random write: draws of places differ by that.
+    assert!((settle[0] - settle[1]).abs() <= 100_000.0, "{settle:?}");
+    let queues = hdd(real).ncq.is_some_and(|ncq| ncq.depth > 1);
+    let (cache, real) = (hdd(found).write_cache.as_ref().unwrap(), hdd(real).write_cache.as_ref().unwrap());
+    assert_eq!(cache.order, real.order);
+    let pairs = vec![
+        ("reach", cache.reach.into(), real.reach.into()),
+        ("size", cache.size_sectors as f64, real.size_sectors as f64),
+        ("extents", cache.extents.into(), real.extents.into()),
+        ("random writes", rates.0, rates.1),
+    ];
+    if queues {
+        // 220 reads tell no more: two draws of places gave 0 and 17 % off.
+        let turn = |cache: &WriteCacheSpec| cache.destage.turn.as_ns() as f64;
+        let share = |cache: &WriteCacheSpec| f64::from(cache.destage.share_percent);
+        let within = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs() <= 0.2;
+        assert!(within(share(cache), share(real)) && within(turn(cache), turn(real)), "{:?}", cache.destage);
+    }
+    pairs
+}
+
+const TURNING: [&str; 3] = ["hdd-7200", "sata-2009", "ide-2002"];
+
+#[test]
+fn reads_alone_show_what_a_disk_that_turns_is_made_of() {
+    for preset in TURNING {
+        let real = load(preset).unwrap();
+        let outcome = probed(&real, ProbeAccess::ReadOnly);
+        assert!(outcome.took < Span::from_secs(150), "{preset}: {}", outcome.took);
+        compare(preset, &read_parameters(hdd(&outcome.spec), hdd(&real)), &outcome);
+    }
+}
+
+#[test]
+fn with_writes_the_cache_shows_too() {
+    for preset in TURNING {
+        let real = load(preset).unwrap();
+        let outcome = probed(&real, ProbeAccess::Destroy);
+        compare(preset, &write_parameters(&outcome.spec, &real), &outcome);
+    }
+}
+
+fn ssd(spec: &DiskSpec) -> &SsdSpec {
+    let Model::Ssd(ssd) = &spec.model else { panic!("{} is {:?}", spec.name, spec.model) };
+    ssd
+}
+
+fn flash_parameters(found: &SsdSpec, real: &SsdSpec) -> Vec<(&'static str, f64, f64)> {
+    let ns = |span: Span| span.as_ns() as f64;
+    let rate = |ssd: &SsdSpec| [ssd.interface.rate, ssd.flash.channel_rate].map(|rate| rate.bytes_per_s() as f64);
+    let ([wire, channel], [real_wire, real_channel]) = (rate(found), rate(real));
+    let (collection, real_collection) = (found.collection.unwrap(), real.collection.unwrap());
+    let copies = |percent: u32| 100.0 / (100.0 - f64::from(percent));
+    vec![
+        ("command", ns(found.overhead.command), ns(real.overhead.command)),
+        ("interval", ns(found.overhead.interval), ns(real.overhead.interval)),
+        ("interface", wire, real_wire),
+        ("channel_rate", channel, real_channel),
+        ("channels", found.flash.channels.into(), real.flash.channels.into()),
+        ("dies", found.flash.dies.into(), real.flash.dies.into()),
+        ("page", found.flash.page_sectors as f64, real.flash.page_sectors as f64),
+        ("read", ns(found.flash.read), ns(real.flash.read)),
+        ("program_size", found.flash.program_sectors as f64, real.flash.program_sectors as f64),
+        ("program", ns(found.flash.program), ns(real.flash.program)),
+        ("after", collection.after_sectors as f64, real_collection.after_sectors as f64),
+        ("writes per write", copies(collection.valid_percent), copies(real_collection.valid_percent)),
+    ]
+}
+
+#[test]
+fn a_disk_of_flash_shows_its_dies_its_programs_and_its_collection() {
+    for (preset, after) in [("sata-ssd", "3GB"), ("nvme-ssd", "3GB")] {
+        // Less than the preset has, so that the test is short: the same mechanism.
+        let real = load_changed(preset, &[("collection.after".to_owned(), after.to_owned())]).unwrap();
+        let outcome = probed(&real, ProbeAccess::Destroy);
+        assert_eq!(ssd(&outcome.spec).interface.duplex, ssd(&real).interface.duplex);
+        compare(preset, &flash_parameters(ssd(&outcome.spec), ssd(&real)), &outcome);
+    }
+}
+
+#[test]
+#[ignore = "slow: writes 48 GB to the models, two minutes without optimisation"]
+fn a_disk_of_flash_as_its_preset_has_it() {
+    for preset in ["sata-ssd", "nvme-ssd"] {
+        let real = load(preset).unwrap();
+        let outcome = probed(&real, ProbeAccess::Destroy);
+        compare(preset, &flash_parameters(ssd(&outcome.spec), ssd(&real)), &outcome);
+    }
+}
+
+#[test]
+fn what_is_interrupted_or_out_of_time_says_what_is_missing_and_is_a_disk_all_the_same() {
+    let mut target = Modelled::new(&load("hdd-7200").unwrap(), 3, ProbeAccess::ReadOnly);
+    let mut stop = |progress: blksched_disks::probe::Progress| match progress.stage {
+        "look-ahead" => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let outcome = measure(&mut target, Span::from_secs(300), 1, &mut stop).unwrap();
+    assert_eq!(outcome.stopped, Some(ProbeError::Interrupted));
+    assert!(outcome.held_back.is_empty() && outcome.toml.contains("# Not all of it was measured: interrupted."));
+    assert!(hdd(&outcome.spec).look_ahead.is_none() && hdd(&outcome.spec).rpm == 7200);
+
+    let mut target = Modelled::new(&load("hdd-7200").unwrap(), 3, ProbeAccess::ReadOnly);
+    let outcome = measure(&mut target, Span::from_secs(20), 1, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(outcome.stopped, Some(ProbeError::TimeIsUp));
+    assert!(outcome.took < Span::from_secs(21), "{}", outcome.took);
+}
+
+#[test]
+fn without_leave_to_destroy_nothing_is_written() {
+    let real = blksched_disks::parse("traced", &(HDD.to_owned() + "\n[tracer]\nkeep = 100000\n")).unwrap();
+    let mut target = Modelled::new(&real, 3, ProbeAccess::ReadOnly);
+    measure(&mut target, Span::from_secs(300), 1, &mut |_| ControlFlow::Continue(())).unwrap();
+    let trace = target.disk().trace().expect("a tracer is in the way");
+    let reads = trace.records().filter(|record| record.command.op == blksched::Op::Read).count();
+    assert!(reads > 1_000 && reads == trace.records().count());
+}
+
+const HDD: &str = include_str!("../../presets/ide-2002.toml");
+
+/// What a closed loop of one command at a time leaves in a trace: streams at both ends, random reads, writes.
+fn traced(spec: &DiskSpec) -> Vec<Traced> {
+    let mut disk = spec.build(5);
+    let (mut now, mut traced, mut state) = (Instant::ZERO, Vec::new(), 88_172_645_463_325_252u64);
+    let mut random = |bound: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % bound
+    };
+    let sectors = disk.facts().sectors;
+    for nth in 0..3_000u64 {
+        let (op, start, length) = match nth % 300 {
+            step @ 0..100 => (Op::Read, (nth / 300 % 2) * (sectors - 200_000) + step * 256, 256),
+            100..280 => (Op::Read, random(sectors - 8), 8),
+            _ => (Op::Write, random(sectors - 8), 8),
+        };
+        let (rq, submitter) = (RequestId::from_index(0), SubmitterId(1));
+        disk.start(now, Command { rq, op, start: Sector(start), sectors: length, fua: false, submitter });
+        let finished = loop {
+            let then = disk.next().unwrap();
+            if let Some(finished) = disk.finish(then) {
+                break finished;
+            }
+        };
+        traced.push(Traced { op, start, sectors: length, issued: now, completed: finished.at });
+        now = finished.at;
+    }
+    traced
+}
+
+#[test]
+fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
+    let near = |name: &str, ours: f64, theirs: f64, within: f64| {
+        assert!((ours / theirs - 1.0).abs() <= within, "{name}: {ours} for {theirs}");
+    };
+    let real = load("sata-2009").unwrap();
+    let fit = fit_trace("mine", traced(&real)).unwrap();
+    let (found, real) = (hdd(&fit.spec), hdd(&real));
+    assert_eq!(found.rpm, real.rpm);
+    near("outer", found.zones.outer.bytes_per_s() as f64, real.zones.outer.bytes_per_s() as f64, 0.06);
+    near("inner", found.zones.inner.bytes_per_s() as f64, real.zones.inner.bytes_per_s() as f64, 0.06);
+    near("average", found.seek.average.as_ms_f64(), real.seek.average.as_ms_f64(), 0.15);
+    assert!(found.write_cache.is_some() && fit.unknown.iter().any(|what| what.starts_with("heads, skews")));
+    assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
+
+    let real = load("sata-ssd").unwrap();
+    let fit = fit_trace("mine", traced(&real)).unwrap();
+    assert!(ssd(&fit.spec).depth == 1 && fit.unknown.iter().any(|what| what.starts_with("dies")));
+    assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
+
+    let few = fit_trace("mine", traced(&load("sata-ssd").unwrap())[..100].to_vec()).unwrap_err().to_string();
+    assert!(few.contains("100 commands") && few.contains("expected 200 or more"), "{few}");
+}
+
+#[test]
+fn what_is_as_slow_as_a_disk_that_turns_and_does_not_is_measured_as_flash_and_says_so() {
+    let slow = load_changed("fixed", &[("service".to_owned(), "3ms".to_owned())]).unwrap();
+    let mut target = Modelled::new(&slow, 3, ProbeAccess::ReadOnly);
+    let outcome = measure(&mut target, Span::from_secs(120), 1, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert!(outcome.toml.contains("\n# Its reads take as long as"), "{}", outcome.toml);
+    assert!(matches!(outcome.spec.model, Model::Ssd(_)));
+}
+
+#[test]
+fn a_seek_curve_of_another_shape_is_written_point_by_point() {
+    let mut real = load("hdd-7200").unwrap();
+    let ms = |ms: f64| Span::from_ns((ms * 1e6) as u64);
+    // A straight line over more cylinders than it has.
+    let line = |distance: u32| 1.0 + 14.0 * f64::from(distance) / 400_000.0;
+    real.hdd_mut().unwrap().seek_curve = [1, 200_000, 400_000].map(|distance| (distance, ms(line(distance)))).to_vec();
+    let outcome = probed(&real, ProbeAccess::ReadOnly);
+    let found = &hdd(&outcome.spec).seek_curve;
+    assert!(found.len() >= 6, "{}", outcome.toml);
+    for (distance, time) in &found[1..] {
+        let (ours, theirs) = (time.as_ms_f64(), line(*distance));
+        assert!((ours / theirs - 1.0).abs() < 0.05, "{distance}: {ours} for {theirs}\n{}", outcome.toml);
+    }
+    // The usual shape needs three numbers.
+    let usual = probed(&load("hdd-7200").unwrap(), ProbeAccess::ReadOnly);
+    assert!(hdd(&usual.spec).seek_curve.is_empty(), "{}", usual.toml);
+}
+
+/// Two thirds of its cylinders as fast as the outermost, then half as fast: no straight line.
+const KNEE: [(u32, u32, u32); 2] = [(0, 100_000, 3_600), (100_001, 150_000, 1_800)];
+
+#[test]
+fn rates_of_another_shape_are_written_zone_by_zone() {
+    let preset = include_str!("../../presets/hdd-7200.toml");
+    let without = |text: &str, heading: &str| {
+        let (before, behind) = text.split_once(heading).expect("it has it");
+        let (_, behind) = behind.split_once("\n[").expect("more follows");
+        format!("{before}[{behind}")
+    };
+    let mut text = without(&without(preset, "[zones]"), "[geometry]");
+    text = text.lines().filter(|line| !line.starts_with("zones.") && !line.starts_with("geometry.")).fold(
+        String::new(),
+        |text, line| match line.starts_with("capacity") {
+            true => text + "capacity = \"1.8TB\"\n",
+            false => text + line + "\n",
+        },
+    );
+    text += "\n[geometry]\nheads = 8\n";
+    for (first, last, per_track) in KNEE {
+        text += &format!(
+            "\n[[zone]]\nfirst_cylinder = {first}\nlast_cylinder = {last}\nsectors_per_track = {per_track}\n\
+             track_skew = \"0.12rev\"\ncylinder_skew = \"0.12rev\"\n"
+        );
+    }
+    let real = blksched_disks::parse("knee", &text).unwrap();
+    let outcome = probed(&real, ProbeAccess::ReadOnly);
+    let found = hdd(&outcome.spec).layout.as_ref().unwrap_or_else(|| panic!("{}", outcome.toml));
+    assert_eq!(found.zones.len(), 20);
+    for figure in [Figure::SequentialRead, Figure::SequentialReadMiddle, Figure::SequentialReadInner] {
+        let of = |spec: &DiskSpec| data_sheet(spec).iter().find(|line| line.figure == figure).unwrap().model;
+        let (ours, theirs) = (of(&outcome.spec), of(&real));
+        assert!((ours / theirs - 1.0).abs() < 0.05, "{figure:?}: {ours} for {theirs}\n{}", outcome.toml);
+    }
+}

@@ -1,0 +1,16 @@
+//! The world's tests that need no program of their own: conservation, replays, tenants, stories, experiments' files.
+//! `golden_hashes`, `reality` and `claims_can_fail` stand beside this one.
+
+mod bfq_promise;
+mod buffered;
+mod conservation;
+mod cpu;
+mod experiment;
+mod experiment_mutations;
+mod messages;
+mod priorities;
+mod replays;
+mod slots;
+mod stories;
+mod tenants;
+mod trace_mutations;

@@ -1,0 +1,14 @@
+//! fio's options each by a run that changes, programs, the host, and what broken job files answer.
+
+mod common;
+mod fio_examples;
+mod host;
+mod malformed;
+mod mutations;
+mod options;
+mod options_files;
+mod options_pace;
+mod options_replay;
+mod options_report;
+mod several_files;
+mod source;

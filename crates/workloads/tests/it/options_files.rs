@@ -1,0 +1,171 @@
+//! Several files per job: each option flipped, the order of I/O as fio 3.33 does it where it says *tried*.
+
+use crate::common::{DISK_SECTORS, ground, job, plan, run, run_job};
+use blksched::Dir;
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+
+/// Offsets of a run \[KiB\].
+fn kib(options: &str) -> Vec<u64> {
+    run_job(options).offsets().iter().map(|offset| offset / KIB).collect()
+}
+
+/// Which file of `length` \[KiB\] each I/O went to, files lying one behind the other.
+fn files(options: &str, length: u64) -> Vec<u64> {
+    kib(options).iter().map(|offset| offset / length).collect()
+}
+
+#[test]
+fn option_filename_of_several_files_takes_turns_at_them() {
+    // Tried: a 0, b 0, a 4096, b 4096 …, each with half of the size.
+    let b = 512 * KIB;
+    assert_eq!(kib("filename=a:b size=16k"), [0, b, 4, b + 4]);
+    assert_eq!(kib("filename=a\\:b size=16k"), [0, 4, 8, 12]);
+    assert_eq!(kib("filename=/dev/sda:/dev/sdb size=16k"), [0, 0, 4, 4]);
+}
+
+#[test]
+fn option_nrfiles_parts_the_size_in_whole_blocks() {
+    // Tried: 32k in three files is 8k in each.
+    assert_eq!(kib("size=32k nrfiles=3"), [0, 8, 16, 4, 12, 20]);
+    assert_eq!(kib("size=32k"), (0..8).map(|n| 4 * n).collect::<Vec<_>>());
+    assert_eq!(kib("size=32k nr_files=3 offset=4k"), [4, 16, 28, 8, 20, 32], "the offset is each file's");
+    let plan = plan("[a]\ndirect=1\nsize=8k\nnrfiles=2\nnumjobs=2\n");
+    let got: Vec<(&str, u32, u64)> =
+        plan.jobs.iter().map(|j| (ground(j).name.as_str(), ground(j).count, ground(j).start.0 * 512 / MIB)).collect();
+    assert_eq!(got, [("a.0.0", 2, 0), ("a.1.0", 2, 512)], "each process has its own, which lie together");
+}
+
+#[test]
+fn files_start_over_together_and_random_ones_in_the_same_order() {
+    // Tried.
+    assert_eq!(kib("size=16k nrfiles=2 io_size=24k"), [0, 8, 4, 12, 0, 8]);
+    assert_eq!(kib("size=16k nrfiles=2 loops=2"), [0, 8, 4, 12, 0, 8, 4, 12]);
+    let random = kib("rw=randread size=96k nrfiles=3 io_size=192k");
+    let (first, second) = random.split_at(24);
+    assert_eq!(first, second);
+    let mut sorted = first.to_vec();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..24).map(|n| 4 * n).collect::<Vec<_>>(), "every block of every file once");
+    assert_ne!(first[..8], sorted[..8]);
+}
+
+#[test]
+fn option_openfiles_bounds_how_many_take_turns() {
+    // Tried.
+    assert_eq!(files("size=32k nrfiles=4 openfiles=2", 8), [0, 1, 0, 1, 2, 3, 2, 3]);
+    assert_eq!(files("size=32k nrfiles=4", 8), [0, 1, 2, 3, 0, 1, 2, 3]);
+    let random = files("size=64k nrfiles=8 openfiles=1 file_service_type=random", 8);
+    assert!(random.chunks(2).all(|pair| pair[0] == pair[1]), "{random:?}");
+}
+
+#[test]
+fn option_file_service_type_says_which_file_is_next() {
+    // Tried.
+    assert_eq!(files("size=32k nrfiles=3 file_service_type=roundrobin:2", 8), [0, 0, 1, 1, 2, 2]);
+    assert_eq!(files("size=32k nrfiles=3 file_service_type=sequential", 8), [0, 0, 1, 1, 2, 2]);
+    let random = files("size=256k nrfiles=4 file_service_type=random:4", 64);
+    assert!(random.chunks(4).all(|run| run.iter().all(|file| *file == run[0])), "{random:?}");
+    assert_ne!(random, files("size=256k nrfiles=4 file_service_type=roundrobin:4", 64));
+    let mut sorted = random.clone();
+    sorted.sort_unstable();
+    assert!(sorted.chunks(16).enumerate().all(|(file, run)| run.iter().all(|f| *f == file as u64)), "each once");
+}
+
+#[test]
+fn option_file_service_type_may_prefer_some_files() {
+    let share_of_the_favourite = |kind: &str| {
+        let drawn = files(&format!("size=8m nrfiles=64 number_ios=4000 file_service_type={kind}"), 128);
+        let count = |file| drawn.iter().filter(|drawn| **drawn == file).count();
+        (0..64).map(count).max().unwrap_or(0)
+    };
+    let [random, zipf, pareto, normal, gauss] =
+        ["random", "zipf:1.5", "pareto:0.1", "normal:5", "gauss:5"].map(share_of_the_favourite);
+    assert!(random == 32 && zipf > 700 && pareto > 700 && normal > 200, "{random} {zipf} {pareto} {normal}");
+    assert_eq!(normal, gauss);
+}
+
+#[test]
+fn option_filesize_is_each_files_length_and_leaves_size_to_the_run() {
+    assert_eq!(run_job("filesize=16k").bytes(Dir::Read), 16 * KIB);
+    assert_eq!(run_job("filesize=16k nrfiles=4").bytes(Dir::Read), 64 * KIB);
+    // Tried: four files of 16k, of which 8k are read in all.
+    assert_eq!(kib("filesize=16k nrfiles=4 size=8k"), [0, 16]);
+    assert_eq!(kib("filesize=8k size=16k"), [0, 4], "tried");
+    assert_eq!(kib("filesize=16k offset=8k"), [8, 12]);
+}
+
+#[test]
+fn option_filesize_draws_from_a_range_by_the_files_name() {
+    let lengths = |options: &str| {
+        let run = run_job(&format!("nrfiles=40 file_service_type=sequential filesize=4k-64k {options}"));
+        let starts = run.offsets().windows(2).filter(|pair| pair[1] != pair[0] + 4 * KIB).count();
+        (run.submitted.len() as u64, starts)
+    };
+    let (blocks, _) = lengths("");
+    assert!((40 * 6..40 * 11).contains(&blocks), "8.5 blocks on average, not {}", blocks / 40);
+    assert_eq!(lengths(""), lengths(""));
+    assert_ne!(lengths("").0, lengths("randseed=7").0);
+}
+
+#[test]
+fn option_directory_of_several_is_taken_in_turn_by_processes() {
+    let text = "[a]\ndirect=1\nsize=4k\nnumjobs=3\ndirectory=x:y\n";
+    let names: Vec<String> = plan(text).jobs.iter().map(|j| ground(j).name.clone()).collect();
+    assert_eq!(names, ["x/a.0.0", "y/a.1.0", "x/a.2.0"]);
+    let named = plan(&format!("{text}filename=f\n"));
+    assert!(named.jobs.iter().all(|j| ground(j).name == "x/f"), "clones share a named file");
+}
+
+#[test]
+fn option_fill_device_writes_until_the_disk_is_full() {
+    let full = run_job("rw=write bs=1m size=4m fill_device=1");
+    assert_eq!(full.bytes(Dir::Write), DISK_SECTORS * 512);
+    assert_eq!(run_job("rw=write bs=1m size=4m fill_fs=0").bytes(Dir::Write), 4 * MIB);
+    assert_eq!(plan(&job("fill_device=1")).notes.len(), 1);
+}
+
+#[test]
+fn option_create_only_does_no_io() {
+    assert_eq!(run_job("size=64k create_only=1").submitted.len(), 0);
+    assert_eq!(run_job("size=64k create_only=0").submitted.len(), 16);
+    let behind = run("[a]\ndirect=1\nsize=4k\ncreate_only=1\n[b]\nstonewall\ndirect=1\nsize=4k\n", 1);
+    assert_eq!(behind.times_ms(), [0]);
+}
+
+#[test]
+fn option_zonemode_strided_uses_stretches_of_the_file() {
+    let strided = "size=64k bs=4k zonemode=strided zonesize=8k zoneskip=8k";
+    let once = [0, 4, 16, 20, 32, 36, 48, 52];
+    assert_eq!(kib(strided), [once, once].concat(), "as much as its size says (tried)");
+    assert_eq!(kib(&format!("{strided} io_size=32k")), once);
+    assert_eq!(kib(&strided.replace("=strided", "=none")), kib("size=64k"));
+    let mut random = kib(&format!("rw=randread {strided} io_size=32k"));
+    assert!(random.chunks(2).enumerate().all(|(zone, two)| two.iter().all(|at| at / 16 == zone as u64)), "{random:?}");
+    random.sort_unstable();
+    assert_eq!(random, once);
+}
+
+#[test]
+fn option_zonesize_is_how_much_goes_to_a_zone() {
+    assert_eq!(kib("size=32k io_size=8k zonemode=strided zonesize=4k zonerange=16k"), [0, 16]);
+    assert_eq!(kib("size=32k io_size=16k zonemode=strided zonesize=8k zonerange=16k"), [0, 4, 16, 20]);
+}
+
+#[test]
+fn option_zonerange_is_a_zones_length() {
+    assert_eq!(kib("size=32k zonemode=strided zonesize=8k"), kib("size=32k"));
+    assert_eq!(kib("size=32k zonemode=strided zonesize=8k zonerange=8k"), kib("size=32k"));
+    assert_eq!(
+        kib("size=32k zonemode=strided zonesize=8k zonerange=4k"),
+        [0, 0, 4, 4, 8, 8, 12, 12],
+        "tried: twice 8k of a zone of 4k"
+    );
+}
+
+#[test]
+fn option_zoneskip_is_the_gap_between_zones() {
+    assert_eq!(kib("size=24k io_size=12k zonemode=strided zonesize=4k zoneskip=4k"), [0, 8, 16]);
+    assert_eq!(kib("size=24k io_size=8k zonemode=strided zonesize=4k zoneskip=50%"), [0, 16]);
+}
