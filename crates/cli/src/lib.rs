@@ -19,7 +19,8 @@ mod interrupt;
 pub mod library;
 mod list;
 #[cfg(all(feature = "serve", target_os = "linux"))]
-mod load;
+#[doc(hidden)]
+pub mod load;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod mount;
 mod output;

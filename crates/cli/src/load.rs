@@ -1,14 +1,18 @@
 //! `blksched load`: a lean load for any NBD server, and servers side by side.
 
+mod generator;
+mod peers;
+
 use std::path::{Path, PathBuf};
 
 use blksched::{Catalogue, Span};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_nbd::Uri;
-use blksched_serve::load::{LoadPlan, LoadReport, Order, load};
-use blksched_serve::peers::Peer;
 use blksched_serve::sizes;
 use clap::{Args, ValueEnum};
+
+pub use generator::{LoadPlan, LoadReport, Order, load};
+use peers::Peer;
 
 use crate::failure::Failure;
 use crate::output::{self, Look, render};

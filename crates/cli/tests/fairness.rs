@@ -9,7 +9,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use blksched_measure::jain;
-use blksched_serve::load::{LoadPlan, Order, load};
+use blksched_cli::load::{LoadPlan, Order, load};
 
 use blksched::Span;
 

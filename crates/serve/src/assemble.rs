@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use blksched::{Catalogue, Choice, GroupId, Limits, NoListener, Plugging, QueueConfig, Sector};
-use blksched_conformance::calls::LoggedQueue;
+use blksched_calls::LoggedQueue;
 use blksched_disks::Disk;
 use blksched_nbd::Export;
 

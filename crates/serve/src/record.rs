@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use blksched::{Bio, Command, Durability, End, Instant, Op, Request, Sector, Submitted, SubmitterId};
-use blksched_conformance::calls::LoggedQueue;
+use blksched_calls::LoggedQueue;
 use blksched_traces::blktrace::{Action, Event, Kind};
 
 use crate::ServeError;

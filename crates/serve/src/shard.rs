@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use blksched::{Catalogue, Choice, Delivery, Instant, Next, Span, SubmitterId};
-use blksched_conformance::calls::LoggedQueue;
+use blksched_calls::LoggedQueue;
 use blksched_disks::Disk;
 use slab::Slab;
 

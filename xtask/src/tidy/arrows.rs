@@ -1,4 +1,4 @@
-//! Arrows between crates: `blksched` ← {conformance, traces, disks, workloads, measure,
+//! Arrows between crates: `blksched` ← {calls, conformance, traces, disks, workloads, measure,
 //! report} ← {simulate, serve} ← cli ← python. What
 //! stands on one level does not know its neighbours. Dev-dependencies draw no arrow, as nobody who uses a crate gets
 //! them: the library's own tests ask conformance for its laws.
@@ -9,14 +9,15 @@ use super::tree::{TextFile, Tree};
 /// Levels from the ground up; a crate may use those of lower levels.
 const LEVELS: &[&[&str]] = &[
     &["blksched", "nbd"],
-    &["conformance", "traces", "disks", "workloads", "measure", "report"],
+    &["calls", "conformance", "traces", "disks", "workloads", "measure", "report"],
     &["simulate", "serve"],
     &["cli"],
     &["python"],
 ];
 
-/// Arrows along one level that the design has: (who, uses). The replayer reads transcripts through `traces`.
-const NEIGHBOURS: &[(&str, &str)] = &[("conformance", "traces")];
+/// Arrows along one level that the design has: (who, uses). The replayers read files through `traces`.
+const NEIGHBOURS: &[(&str, &str)] =
+    &[("calls", "traces"), ("conformance", "calls"), ("conformance", "traces")];
 
 /// Every arrow that the design does not have.
 pub fn check(tree: &Tree) -> Vec<Finding> {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 use blksched::{Catalogue, Command, Instant, Listener, Reason, RequestId, Tag};
-use blksched_conformance::calls::{Step, play};
+use blksched_calls::{Step, play};
 use blksched_disks::Activity;
 use blksched_simulate::story::{Asked, Begun, Happening, IoId, Shared, Storyteller};
 use blksched_traces::call_log::{CallLog, FORMAT};

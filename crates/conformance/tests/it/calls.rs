@@ -6,7 +6,8 @@ use blksched::{
     Bio, Catalogue, Class, Durability, Group, GroupId, InFlight, Instant, Next, NoListener, Outcome, Priority,
     QueueConfig, Sector, Slots, Span, SubmitterId,
 };
-use blksched_conformance::calls::{LoggedQueue, replay};
+use blksched_calls::LoggedQueue;
+use blksched_conformance::calls::replay;
 use blksched_traces::call_log::{Answer, Call, CallLog, Delivery, Record};
 
 /// Random calls of every kind to a queue under `elevator`, as a server would make them.

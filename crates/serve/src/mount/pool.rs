@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use blksched_nbd::{Address, Chunk, Command, Errno, Export, Framing, ReplyReader, Request, Uri};
 
-use crate::load::{connect, shake_hands};
+use crate::client::{connect, shake_hands};
 
 /// A request's end: its data, or the error number that the caller of a file hears.
 pub type Done = Result<Vec<u8>, i32>;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use blksched::Span;
 use blksched_nbd::{Address, Uri};
 
-use crate::load::{LoadPlan, LoadReport, load};
+use super::{LoadPlan, LoadReport, load};
 
 /// A server to be measured: its name and how it is started.
 pub struct Peer {

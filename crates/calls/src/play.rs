@@ -7,7 +7,7 @@ use blksched::{
 };
 use blksched_traces::call_log::{Call, CallLog};
 
-use super::{LoggedQueue, convert, unanswered};
+use crate::{LoggedQueue, convert, unanswered};
 
 /// One thing that the log's driver did or heard.
 #[derive(Clone, Debug, PartialEq)]

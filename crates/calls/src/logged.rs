@@ -6,7 +6,7 @@ use blksched::{
 };
 use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
 
-use super::convert;
+use crate::convert;
 
 /// Who writes the records down.
 pub type Sink = Box<dyn FnMut(&Record) + Send>;

@@ -9,7 +9,7 @@ use blksched::{
 };
 use blksched_traces::call_log as file;
 
-pub(super) fn queue_to_file(config: &QueueConfig) -> file::Queue {
+pub fn queue_to_file(config: &QueueConfig) -> file::Queue {
     let Limits { max_sectors, max_segments, rotational, volatile_cache, fua } = config.limits;
     file::Queue {
         born: config.born.as_ns(),
@@ -62,7 +62,7 @@ fn wake_to_file(wake: WakeRule) -> file::Wake {
     }
 }
 
-pub(super) fn queue_from_file(queue: &file::Queue) -> QueueConfig {
+pub fn queue_from_file(queue: &file::Queue) -> QueueConfig {
     let file::Queue { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = *queue;
     QueueConfig {
         limits: Limits { max_sectors, max_segments, rotational, volatile_cache, fua },
@@ -117,7 +117,7 @@ fn wake_from_file(wake: file::Wake) -> WakeRule {
     }
 }
 
-pub(super) fn bio_to_file(bio: &Bio) -> file::Bio {
+pub fn bio_to_file(bio: &Bio) -> file::Bio {
     file::Bio {
         tag: bio.tag.0,
         op: match bio.op {
@@ -146,7 +146,7 @@ pub(super) fn bio_to_file(bio: &Bio) -> file::Bio {
 const CLASSES: [Class; 4] = [Class::None, Class::RealTime, Class::BestEffort, Class::Idle];
 
 /// `None`: no class or group has that number, or the bio lies nowhere.
-pub(super) fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
+pub fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
     let op = match bio.op {
         file::Op::Read => Op::Read,
         file::Op::Write => Op::Write,
@@ -173,7 +173,7 @@ pub(super) fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
     })
 }
 
-pub(super) fn submitted(submitted: Submitted) -> file::Answer {
+pub fn submitted(submitted: Submitted) -> file::Answer {
     let index = |rq: blksched::RequestId| rq.index() as u32;
     match submitted {
         Submitted::Inserted(rq) => file::Answer::Inserted(index(rq)),
@@ -188,7 +188,7 @@ pub(super) fn submitted(submitted: Submitted) -> file::Answer {
     }
 }
 
-pub(super) fn next(next: &Next) -> file::Answer {
+pub fn next(next: &Next) -> file::Answer {
     match next {
         Next::Issue(command) => file::Answer::Issue {
             rq: command.rq.index() as u32,
@@ -204,7 +204,7 @@ pub(super) fn next(next: &Next) -> file::Answer {
     }
 }
 
-pub(super) fn delivery(delivery: &Delivery) -> file::Delivery {
+pub fn delivery(delivery: &Delivery) -> file::Delivery {
     match *delivery {
         Delivery::Done { tag, outcome: Outcome::Ok } => file::Delivery::Done(tag.0),
         Delivery::Done { tag, outcome: Outcome::Failed } => file::Delivery::Failed(tag.0),

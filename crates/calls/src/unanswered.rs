@@ -3,13 +3,13 @@
 use blksched::{Group, GroupId, Instant, Listener, SubmitterId};
 use blksched_traces::call_log::Call;
 
-use super::LoggedQueue;
+use crate::LoggedQueue;
 
 /// Make such a call.
 ///
 /// # Panics
 /// If it is one of those that take or give something: the caller makes them.
-pub(super) fn make<L: Listener>(queue: &mut LoggedQueue<L>, now: Instant, call: &Call) {
+pub fn make<L: Listener>(queue: &mut LoggedQueue<L>, now: Instant, call: &Call) {
     match call {
         Call::Waits { submitter } => queue.waits(now, SubmitterId(*submitter)),
         Call::Forget { submitter } => queue.forget(now, SubmitterId(*submitter)),
