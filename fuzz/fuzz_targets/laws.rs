@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use blksched::{Catalogue, Elevator};
+use blksched::author::Elevator;
+use blksched::Catalogue;
 use blksched_conformance::driver::Script;
 use blksched_conformance::laws;
 use libfuzzer_sys::fuzz_target;

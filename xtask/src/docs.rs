@@ -10,7 +10,9 @@ use std::fmt::Write;
 use std::fs;
 
 use anyhow::{Context, Result};
-use blksched::{Catalogue, Entry, Kernel, Kernels, Knob, Tunables};
+use blksched::author::{Entry, Kernels};
+use blksched::tunables::{Knob, Tunables};
+use blksched::{Catalogue, Kernel};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{COMMON, PROGRAMS, Parameter};
 use blksched_workloads::replay::PARAMETERS;
@@ -268,7 +270,7 @@ mod tests {
     fn a_row_gives_unit_default_range_kernels_and_meaning() {
         let knob = Knob {
             name: "read_expire",
-            unit: blksched::Unit::Ms,
+            unit: blksched::tunables::Unit::Ms,
             default: 500_000_000,
             min: 0,
             max: 1_000_000_000,

@@ -95,17 +95,17 @@ pub struct Neighbours {
 pub enum Hook {
     /// `Elevator::deadline`, and so `Elevator::elapse`.
     Deadline,
-    /// `Elevator::meet`.
+    /// `Merges::meet`.
     Meet,
-    /// `Elevator::admit`.
+    /// `Admits::admit`.
     Admit,
-    /// `Elevator::prepare`.
+    /// `Merges::prepare`.
     Prepare,
-    /// `Elevator::may_merge`.
+    /// `Merges::may_merge`.
     MayMerge,
-    /// `Elevator::may_append`.
+    /// `Merges::may_append`.
     MayAppend,
-    /// `Elevator::look_up`.
+    /// `Merges::look_up`.
     LookUp,
 }
 

@@ -7,6 +7,7 @@ mod error;
 mod releases;
 mod spec;
 
+#[cfg_attr(not(feature = "elevator-author"), allow(unused_imports, reason = "authors name the rest"))]
 pub use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
 pub use error::SpecError;
 pub use releases::{ALIKE, Alike};

@@ -74,8 +74,8 @@ impl Cx<'_> {
         self.state.merges.forget(id);
     }
 
-    /// Wish to be run, in the calls that have no answer to say so: [`Elevator::meet`], [`Elevator::grown`],
-    /// [`Elevator::absorbed`] and [`Elevator::ungroup`].
+    /// Wish to be run, in the calls that have no answer to say so: [`Merges::meet`], [`Merges::grown`],
+    /// [`Elevator::absorbed`] and [`Grouped::ungroup`].
     pub fn wish(&mut self, run: Run) {
         self.state.wished = run.max(self.state.wished);
     }
@@ -98,7 +98,11 @@ impl Cx<'_> {
 /// *Let what is due happen; change one thing; then, unless the queue is plugged or the device is full, call `dispatch`
 /// until it no longer says `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
 /// crate's documentation.
-pub trait Elevator: Send {
+///
+/// Twelve calls, of which six must be there. What fewer elevators have stands in four further traits whose calls all have
+/// defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs ([`Tuned`]);
+/// whoever has none of it writes `impl Grouped for Mine {}`.
+pub trait Elevator: Merges + Admits + Grouped + Tuned + Send {
     /// A queue takes this elevator on: the first call it hears, at its birth (`cx.now`) and with the device's facts,
     /// ahead of any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
     fn attach(&mut self, _cx: &mut Cx<'_>) {}
@@ -132,38 +136,31 @@ pub trait Elevator: Send {
         Run::No
     }
 
-    /// A bio has come and is about to look for a request to join, whether there is one or not.
-    fn meet(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) {}
+    /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure. A request also
+    /// grows without this call, by [`Merges::unprepare`]d ones: never keep a copy of its size, read `cx.rq`.
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId);
 
-    /// May this bio take a slot, and how deep? Asked before a request is made.
-    fn admit(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Admission {
-        Admission::Unlimited
+    /// The device handed an issued request back untried: it goes first when it can go again.
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId);
+
+    /// A submitter is gone. Its queued requests are served all the same.
+    fn forget(&mut self, _cx: &mut Cx<'_>, _submitter: SubmitterId) -> Run {
+        Run::No
     }
 
-    /// The smallest depth that [`Elevator::admit`] limits anything to, as announced to blk-mq: fewer completions then
-    /// make a wake-up.
-    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
-        None
-    }
+    /// Look at every invariant; tests call it between operations.
+    ///
+    /// # Panics
+    /// If one is broken.
+    fn check(&self, _requests: &Requests) {}
+}
 
-    /// Is there an elevator at all? Without one requests hold the device's own tags, and none are sent ahead.
-    fn schedules(&self) -> bool {
-        true
-    }
-
-    /// Does it schedule buffered writes by itself, so that they are not to be throttled?
-    fn own_throttling(&self) -> OwnThrottling {
-        OwnThrottling::No
-    }
-
-    /// A request exists, has left its submitter's plug, and may still merge away before it is inserted.
-    fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
-
-    /// A prepared request merged away; it will never be inserted.
-    fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
-
+/// How bios find a request to join, and what an elevator that follows them hears of it.
+pub trait Merges {
     /// How the queue looks for a request that a bio may join.
-    fn merging(&self) -> Merging;
+    fn merging(&self) -> Merging {
+        Merging::LINUX_6_1
+    }
 
     /// May this bio join this request? Asked of each candidate, before adjacency is looked at.
     fn may_merge(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _bio: &Bio) -> bool {
@@ -180,7 +177,7 @@ pub trait Elevator: Send {
         Lookup::Nothing
     }
 
-    /// For [`Search::Newest`](crate::merge::Search): of the requests that this bio may still join, the newest; or the
+    /// For [`Search::Newest`](crate::queue::merge::Search): of the requests that this bio may still join, the newest; or the
     /// newest that is older than `than`.
     fn newest(&self, _bio: &Bio, _than: Option<RequestId>) -> Option<RequestId> {
         None
@@ -194,25 +191,52 @@ pub trait Elevator: Send {
     /// A bio joined `rq` at `end` and nothing coalesced; after a front merge its first sector is lower.
     fn grown(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _end: crate::explain::End) {}
 
-    /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure. A request also
-    /// grows without this call, by [`Elevator::unprepare`]d ones: never keep a copy of its size, read `cx.rq`.
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId);
+    /// A bio has come and is about to look for a request to join, whether there is one or not.
+    fn meet(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) {}
 
-    /// The device handed an issued request back untried: it goes first when it can go again.
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId);
+    /// A request exists, has left its submitter's plug, and may still merge away before it is inserted.
+    fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 
-    /// A submitter is gone. Its queued requests are served all the same.
-    fn forget(&mut self, _cx: &mut Cx<'_>, _submitter: SubmitterId) -> Run {
-        Run::No
+    /// A prepared request merged away; it will never be inserted.
+    fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
+}
+
+/// How many requests may exist, of whom: blk-mq's tags and what limits them.
+pub trait Admits {
+    /// May this bio take a slot, and how deep? Asked before a request is made.
+    fn admit(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Admission {
+        Admission::Unlimited
     }
 
+    /// The smallest depth that [`Admits::admit`] limits anything to, as announced to blk-mq: fewer completions then
+    /// make a wake-up.
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        None
+    }
+
+    /// Is there an elevator at all? Without one requests hold the device's own tags, and none are sent ahead.
+    fn schedules(&self) -> bool {
+        true
+    }
+
+    /// Does it schedule buffered writes by itself, so that they are not to be throttled?
+    fn own_throttling(&self) -> OwnThrottling {
+        OwnThrottling::No
+    }
+}
+
+/// Whose share it is: control groups.
+pub trait Grouped {
     /// A group is made, or its weights change. Every group is announced before its first request, parents first, the
     /// root right after [`Elevator::attach`].
     fn group(&mut self, _cx: &mut Cx<'_>, _id: GroupId, _group: Group) {}
 
     /// A group is gone: no request of it comes any more; those queued are served all the same.
     fn ungroup(&mut self, _cx: &mut Cx<'_>, _id: GroupId) {}
+}
 
+/// Knobs, as in `/sys/block/*/queue/iosched`.
+pub trait Tuned {
     /// Its knobs.
     fn tunables(&self) -> &dyn Tunables {
         &()
@@ -234,10 +258,4 @@ pub trait Elevator: Send {
             (None, _) => ().set(knob, 0),
         }
     }
-
-    /// Look at every invariant; tests call it between operations.
-    ///
-    /// # Panics
-    /// If one is broken.
-    fn check(&self, _requests: &Requests) {}
 }

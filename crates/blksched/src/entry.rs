@@ -98,9 +98,9 @@ pub enum Wait {
         /// The knob that says when it expires, if there is one.
         expire: Option<&'static str>,
         /// How many batches may come between two of its own.
-        batches: fn(&dyn crate::Tunables) -> u64,
+        batches: fn(&dyn crate::tunables::Tunables) -> u64,
         /// How many requests a batch may have.
-        batch: fn(&dyn crate::Tunables) -> u64,
+        batch: fn(&dyn crate::tunables::Tunables) -> u64,
     },
     /// There is a bound, but in time instead of in issues, for this reason.
     InTime(&'static str),

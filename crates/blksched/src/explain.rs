@@ -128,7 +128,7 @@ pub enum Reason {
     /// The plug opened.
     Unplugged(Unplug),
     /// The elevator lets the next request use this many tags only: of each word of the tag map, or of all
-    /// ([`Admission`](crate::elevator::Admission)).
+    /// (`Admission`).
     Limited {
         /// Tags.
         shallow: u32,

@@ -19,7 +19,7 @@ fn byte(c: char) -> Option<u8> {
 /// A file's name as a text.
 ///
 /// ```
-/// use blksched::{name_of_path, path_of_name};
+/// use blksched::text::{name_of_path, path_of_name};
 /// # #[cfg(unix)] {
 /// use std::os::unix::ffi::OsStrExt;
 /// let path = std::ffi::OsStr::from_bytes(b"caf\xe9.fio");

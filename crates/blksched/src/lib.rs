@@ -12,8 +12,8 @@
 //!    of that instant.
 //! 2. `dispatch` is called only after a change or an elapsed deadline, never to poll. It must be right with *any*
 //!    number of changes between two dispatches.
-//! 3. [`Dispatch::Empty`] when nothing is queued; else [`Dispatch::Idle`] when a deadline can change the answer; else
-//!    [`Dispatch::Wait`].
+//! 3. `Dispatch::Empty` when nothing is queued; else `Dispatch::Idle` when a deadline can change the answer; else
+//!    `Dispatch::Wait`.
 //! 4. [`Reason`]s are complete: armed, re-armed (even to the same moment), cancelled, wished a run, and every decision.
 //!    The listener changes nothing.
 //!
@@ -36,8 +36,14 @@
 //! ([`InFlight`]), a burst ends by itself ([`Burst`]), and what a plug holds is said with the moment by which it goes
 //! ([`Next::Plugged`]).
 //!
-//! An embedder needs the names at the root. Whoever writes an elevator finds what that takes in [`author`], a listener
-//! the words of reasons in [`reasons`].
+//! An embedder needs the names at the root; a listener finds the words of reasons in [`reasons`], and what else can be
+//! said of a queue stands in [`surroundings`].
+//!
+//! # Features
+//!
+//! * `elevator-author` (off): what it takes to write an elevator (`author`), the elevators' own modules, and structs that
+//!   can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without it they have builders). What it shows
+//!   follows the elevators' needs and may change with any release.
 //!
 //! Whole embedders: `examples/embed.rs` (minimal), `threads.rs` (threads, weights, cancellation, errors) and
 //! `tokio_server.rs`. An elevator of your own: `your_own.rs` beside the command line.
@@ -48,20 +54,34 @@ mod answer;
 mod catalogue;
 pub mod cgroup;
 mod elevator;
+#[cfg(feature = "elevator-author")]
 pub mod elevators;
+#[cfg(not(feature = "elevator-author"))]
+#[allow(dead_code, unused_imports, reason = "authors of elevators use the rest")]
+mod elevators;
 mod entry;
 pub mod estimate;
 mod explain;
+#[cfg(feature = "elevator-author")]
 mod file_names;
 pub mod group;
+#[cfg(feature = "elevator-author")]
 pub mod index;
+#[cfg(not(feature = "elevator-author"))]
+#[allow(dead_code, unused_imports, reason = "authors of elevators use the rest")]
+mod index;
 mod kernel;
+#[cfg(feature = "elevator-author")]
 pub mod mechanism;
+#[cfg(not(feature = "elevator-author"))]
+#[allow(dead_code, unused_imports, reason = "authors of elevators use the rest")]
+mod mechanism;
 mod nearest;
 mod queue;
 mod request;
 mod time;
 pub mod tunables;
+#[cfg(feature = "elevator-author")]
 mod utf8;
 
 // What an embedder works with; the rest has modules: `author`, `reasons`, `surroundings`, `text`, `tunables`, …
@@ -73,15 +93,18 @@ pub use queue::{
     BlockQueue, Burst, Cancelled, Delivery, Limits, Next, Outcome, Plugging, QueueConfig, Slots, Submitted,
 };
 pub use request::{
-    Bio, Class, Command, Dir, Durability, GroupId, Hints, InFlight, Op, Priority, Sector, SubmitterId, Tag,
+    Bio, Class, Command, Dir, Durability, FlightKey, GroupId, Hints, InFlight, NotInFlight, Op, Priority, Sector,
+    SubmitterId, Tag,
 };
 pub use time::{Instant, Span};
 
 /// What the author of an elevator works with: the trait, what it is told and answers, and its entry in the catalogue.
+#[cfg(feature = "elevator-author")]
 pub mod author {
     pub use crate::catalogue::{Ahead, Bound, Entry, Home, Mechanism, Preset, Variant, Wait};
     pub use crate::elevator::{
-        Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run,
+        Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
+        Neighbours, Run, Tuned,
     };
     pub use crate::index;
     pub use crate::kernel::Kernels;
@@ -99,6 +122,7 @@ pub mod reasons {
         Injected, Latency, NoListener, NotIdled, Preempt, Raised, RaisingEnd, ServiceType, SliceEnd, SliceStart,
         Unplug, WaitEnd,
     };
+    pub use crate::request::{RequestId, Waiter};
 }
 
 /// What can be said of a queue's surroundings beside [`Limits`]: slots, tags, the device's driver, throttling.
@@ -108,44 +132,15 @@ pub mod surroundings {
     };
 }
 
-/// Text that people wrote: names of releases, of files, and the nearest known word.
+/// What is wrong with text that people wrote, and releases that decide alike.
 pub mod text {
     pub use crate::catalogue::{ALIKE, Alike, SpecError};
-    pub use crate::file_names::{name_of_path, path_of_name, shown_name};
     pub use crate::kernel::KernelError;
-    pub use crate::nearest::nearest;
     pub use crate::time::SpanError;
-    pub use crate::utf8::{NotUtf8, utf8};
+    #[cfg(feature = "elevator-author")]
+    pub use crate::{
+        file_names::{name_of_path, path_of_name, shown_name},
+        nearest::nearest,
+        utf8::{NotUtf8, utf8},
+    };
 }
-
-// Names that stood at the root until these modules were made; they stand there still, unseen.
-#[doc(hidden)]
-pub use catalogue::{ALIKE, Ahead, Alike, Bound, Entry, Home, Mechanism, Preset, SpecError, Variant, Wait};
-#[doc(hidden)]
-pub use elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, IdleFor, Insert, Lookup, Neighbours, Run};
-#[doc(hidden)]
-pub use explain::{
-    BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
-    Injected, Latency, NoListener, NotIdled, Preempt, Raised, RaisingEnd, ServiceType, SliceEnd, SliceStart, Unplug,
-    WaitEnd,
-};
-#[doc(hidden)]
-pub use file_names::{name_of_path, path_of_name, shown_name};
-#[doc(hidden)]
-pub use group::Groups;
-#[doc(hidden)]
-pub use kernel::{KernelError, Kernels};
-#[doc(hidden)]
-pub use nearest::nearest;
-#[doc(hidden)]
-pub use queue::{
-    DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Pool, WakeRule, Wakes, merge, mq, rq_qos, wbt,
-};
-#[doc(hidden)]
-pub use request::{FlightKey, NotInFlight, PerDir, PerWaiter, Request, RequestId, Requests, Stage, Table, Waiter};
-#[doc(hidden)]
-pub use time::{Jiffies, SpanError, Tick};
-#[doc(hidden)]
-pub use tunables::{Knob, KnobError, KnobValue, Setting, Tunables, Unit};
-#[doc(hidden)]
-pub use utf8::{NotUtf8, utf8};

@@ -43,7 +43,7 @@ impl Choice {
     }
 }
 
-/// Describes a mechanism once: makes the enum, `MECHANISM` for the catalogue, `row` for the presets, and [`Way`].
+/// Describes a mechanism once: makes the enum, `MECHANISM` for the catalogue, `row` for the presets, and `Way`.
 ///
 /// The documentation is what `blksched list` prints, so it stays on one line.
 ///

@@ -5,9 +5,9 @@
 /// Near is at most a third of the word's letters changed, added, dropped or swapped, capitals or not.
 ///
 /// ```
-/// assert_eq!(blksched::nearest("fifo_bacth", ["fifo_batch", "read_expire"]), Some("fifo_batch"));
-/// assert_eq!(blksched::nearest("BFQ", ["cfq", "bfq"]), Some("bfq"));
-/// assert_eq!(blksched::nearest("bananas", ["fifo_batch", "read_expire"]), None);
+/// assert_eq!(blksched::text::nearest("fifo_bacth", ["fifo_batch", "read_expire"]), Some("fifo_batch"));
+/// assert_eq!(blksched::text::nearest("BFQ", ["cfq", "bfq"]), Some("bfq"));
+/// assert_eq!(blksched::text::nearest("bananas", ["fifo_batch", "read_expire"]), None);
 /// ```
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = word.chars().count().div_ceil(3);

@@ -210,7 +210,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The device is done with a command.
     ///
     /// # Panics
-    /// If it is not in flight here: see [`crate::NotInFlight`].
+    /// If it is not in flight here: see [`crate::request::NotInFlight`].
     pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
         self.catch_up(now);
         let rq = self.leave_device(&command);
@@ -254,7 +254,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The device handed a command back untried (busy, a reset): it goes again, before anything else.
     ///
     /// # Panics
-    /// If it is not in flight here: see [`crate::NotInFlight`].
+    /// If it is not in flight here: see [`crate::request::NotInFlight`].
     pub fn requeue(&mut self, now: Instant, command: InFlight) {
         self.catch_up(now);
         let rq = self.leave_device(&command);

@@ -34,6 +34,7 @@ pub struct Tag(pub u64);
 
 /// One piece of I/O as submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub struct Bio {
     /// Handed back on completion.
     pub tag: Tag,

@@ -268,7 +268,7 @@ pub trait Tunables {
         let knobs = self.knobs();
         knobs.iter().find(|k| k.name == name).copied().ok_or_else(|| KnobError::Unknown {
             name: name.to_owned(),
-            nearest: crate::nearest(name, knobs.iter().map(|k| k.name)),
+            nearest: crate::nearest::nearest(name, knobs.iter().map(|k| k.name)),
         })
     }
 }
@@ -373,10 +373,10 @@ macro_rules! tunables {
 
         impl $name {
             /// Every knob of any era.
-            pub const KNOBS: &'static [$crate::Knob] = &[$(
-                $crate::Knob {
+            pub const KNOBS: &'static [$crate::tunables::Knob] = &[$(
+                $crate::tunables::Knob {
                     name: stringify!($field),
-                    unit: $crate::Unit::$unit,
+                    unit: $crate::tunables::Unit::$unit,
                     default: $crate::tunables!(@raw $ty, $default),
                     min: *{ const RANGE: core::ops::RangeInclusive<i64> = $range; RANGE }.start(),
                     max: *{ const RANGE: core::ops::RangeInclusive<i64> = $range; RANGE }.end(),
@@ -386,9 +386,9 @@ macro_rules! tunables {
                     same_as: None,
                 },
             )+ $($(
-                $crate::Knob {
+                $crate::tunables::Knob {
                     name: stringify!($also),
-                    unit: $crate::Unit::$also_unit,
+                    unit: $crate::tunables::Unit::$also_unit,
                     default: $name::of($crate::Kernel::new(0, 0, 0)).$of.as_ns() as i64,
                     min: *{ const RANGE: core::ops::RangeInclusive<i64> = $also_range; RANGE }.start(),
                     max: *{ const RANGE: core::ops::RangeInclusive<i64> = $also_range; RANGE }.end(),
@@ -405,25 +405,25 @@ macro_rules! tunables {
             }
         }
 
-        impl $crate::Tunables for $name {
-            fn knobs(&self) -> Vec<&'static $crate::Knob> {
+        impl $crate::tunables::Tunables for $name {
+            fn knobs(&self) -> Vec<&'static $crate::tunables::Knob> {
                 $name::KNOBS.iter().filter(|knob| knob.kernels.contain(self.kernel)).collect()
             }
 
             fn get(&self, name: &str) -> Option<i64> {
                 self.find(name).ok()?;
                 match name {
-                    $( stringify!($field) => Some($crate::KnobValue::to_raw(self.$field)), )+
-                    $($( stringify!($also) => Some($crate::KnobValue::to_raw(self.$of)), )+)?
+                    $( stringify!($field) => Some($crate::tunables::KnobValue::to_raw(self.$field)), )+
+                    $($( stringify!($also) => Some($crate::tunables::KnobValue::to_raw(self.$of)), )+)?
                     _ => None,
                 }
             }
 
-            fn set(&mut self, name: &str, raw: i64) -> Result<(), $crate::KnobError> {
+            fn set(&mut self, name: &str, raw: i64) -> Result<(), $crate::tunables::KnobError> {
                 self.find(name)?.check(raw)?;
                 match name {
-                    $( stringify!($field) => self.$field = $crate::KnobValue::from_raw(raw), )+
-                    $($( stringify!($also) => self.$of = $crate::KnobValue::from_raw(raw), )+)?
+                    $( stringify!($field) => self.$field = $crate::tunables::KnobValue::from_raw(raw), )+
+                    $($( stringify!($also) => self.$of = $crate::tunables::KnobValue::from_raw(raw), )+)?
                     _ => {}
                 }
                 Ok(())

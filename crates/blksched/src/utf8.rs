@@ -35,8 +35,8 @@ impl core::error::Error for NotUtf8 {}
 /// The first byte that is not UTF-8.
 ///
 /// ```
-/// assert_eq!(blksched::utf8(b"rw=read\n".to_vec()).as_deref(), Ok("rw=read\n"));
-/// let error = blksched::utf8(b"[a]\nrw=\xff\n".to_vec()).unwrap_err();
+/// assert_eq!(blksched::text::utf8(b"rw=read\n".to_vec()).as_deref(), Ok("rw=read\n"));
+/// let error = blksched::text::utf8(b"[a]\nrw=\xff\n".to_vec()).unwrap_err();
 /// assert_eq!(error.to_string(), "2:4: the byte 0xff is not UTF-8: expected a text");
 /// ```
 pub fn utf8(bytes: Vec<u8>) -> Result<String, NotUtf8> {

@@ -1,14 +1,17 @@
 //! The library's values as the file spells them, and back.
 
+use blksched::author::Waiter;
 use blksched::group::MOST_GROUPS;
-use blksched::mq::{MqEra, TagOrder};
+use blksched::reasons::End;
+use blksched::surroundings::mq::{MqEra, TagOrder};
+use blksched::surroundings::{DispatchAhead, Driver, FlushCommand, WakeRule, Wakes};
 use blksched::{
-    Bio, Class, Delivery, DispatchAhead, Driver, Durability, End, FlushCommand, GroupId, Hints, Instant, Limits, Next,
-    Op, Outcome, Plugging, Priority, QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag, Waiter, WakeRule,
-    Wakes,
+    Bio, Class, Delivery, Durability, GroupId, Hints, Instant, Limits, Next, Op, Outcome, Plugging, Priority,
+    QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag,
 };
 use blksched_traces::call_log as file;
 
+/// A queue's surroundings, as the header has them.
 pub fn queue_to_file(config: &QueueConfig) -> file::Queue {
     let Limits { max_sectors, max_segments, rotational, volatile_cache, fua } = config.limits;
     file::Queue {
@@ -62,6 +65,7 @@ fn wake_to_file(wake: WakeRule) -> file::Wake {
     }
 }
 
+/// A header's queue.
 pub fn queue_from_file(queue: &file::Queue) -> QueueConfig {
     let file::Queue { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = *queue;
     QueueConfig {
@@ -117,6 +121,7 @@ fn wake_from_file(wake: file::Wake) -> WakeRule {
     }
 }
 
+/// A bio, as the log has it.
 pub fn bio_to_file(bio: &Bio) -> file::Bio {
     file::Bio {
         tag: bio.tag.0,
@@ -173,8 +178,9 @@ pub fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
     })
 }
 
+/// The answer to a submission, as the log has it.
 pub fn submitted(submitted: Submitted) -> file::Answer {
-    let index = |rq: blksched::RequestId| rq.index() as u32;
+    let index = |rq: blksched::author::RequestId| rq.index() as u32;
     match submitted {
         Submitted::Inserted(rq) => file::Answer::Inserted(index(rq)),
         Submitted::Merged { into, end } => {
@@ -188,6 +194,7 @@ pub fn submitted(submitted: Submitted) -> file::Answer {
     }
 }
 
+/// The answer to a question for work, as the log has it.
 pub fn next(next: &Next) -> file::Answer {
     match next {
         Next::Issue(command) => file::Answer::Issue {
@@ -204,6 +211,7 @@ pub fn next(next: &Next) -> file::Answer {
     }
 }
 
+/// A delivery, as the log has it.
 pub fn delivery(delivery: &Delivery) -> file::Delivery {
     match *delivery {
         Delivery::Done { tag, outcome: Outcome::Ok } => file::Delivery::Done(tag.0),

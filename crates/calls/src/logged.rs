@@ -1,8 +1,11 @@
 //! A block queue that writes down every call and its answer, if somebody wants to know; else just a block queue.
 
+use blksched::reasons::NoListener;
+use blksched::surroundings::GroupFileError;
+use blksched::tunables::KnobError;
 use blksched::{
-    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupFileError, GroupId, InFlight, Instant, KnobError,
-    Listener, Next, NoListener, Outcome, QueueConfig, Submitted, SubmitterId,
+    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupId, InFlight, Instant, Listener, Next, Outcome,
+    QueueConfig, Submitted, SubmitterId,
 };
 use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
 

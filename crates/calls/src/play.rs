@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{
-    Bio, Catalogue, Command, Delivery, InFlight, Instant, Listener, Next, Outcome, RequestId, Submitted, Tag,
-};
+use blksched::author::RequestId;
+use blksched::{Bio, Catalogue, Command, Delivery, InFlight, Instant, Listener, Next, Outcome, Submitted, Tag};
 use blksched_traces::call_log::{Call, CallLog};
 
 use crate::{LoggedQueue, convert, unanswered};

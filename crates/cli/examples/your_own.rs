@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use blksched::author::index::List;
 use blksched::author::{
-    Bound, Cx, Dispatch, Elevator, Entry, Home, Insert, Merging, Preset, Request, RequestId, Run, Wait,
+    Admits, Bound, Cx, Dispatch, Elevator, Entry, Grouped, Home, Insert, Merges, Preset, Request, RequestId,
+    Run, Tuned, Wait,
 };
 use blksched::{Kernel, Plugging, Sector, Slots};
 
@@ -39,10 +40,6 @@ impl Elevator for Nearest {
         !self.queued.is_empty()
     }
 
-    fn merging(&self) -> Merging {
-        Merging::LINUX_4_20
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         self.queued.remove(victim);
     }
@@ -51,6 +48,12 @@ impl Elevator for Nearest {
         self.queued.push_front(rq);
     }
 }
+
+// As usual: 6.1's merges, any number of requests, no groups, no knobs.
+impl Merges for Nearest {}
+impl Admits for Nearest {}
+impl Grouped for Nearest {}
+impl Tuned for Nearest {}
 
 const NEAREST: Entry = Entry {
     name: "nearest",

@@ -9,7 +9,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use blksched::{Catalogue, path_of_name};
+use blksched::Catalogue;
+use blksched::text::path_of_name;
 use blksched_report::{Published, PublishedRow};
 use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome, RowAnswer};
 use rayon::prelude::*;
@@ -106,7 +107,7 @@ fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     let path = &*path_of_name(name);
     if !name.ends_with(".toml") && !path.exists() {
         let known: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-        let near = blksched::nearest(name, known.iter().copied());
+        let near = blksched::text::nearest(name, known.iter().copied());
         let hint = near.map_or(String::new(), |near| format!("; the nearest experiment is `{near}`"));
         let known = known.join(", ");
         return Err(Failure::Input(format!("`{name}` is neither a file nor an experiment{hint} (known: {known})")));

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use blksched::shown_name;
+use blksched::text::shown_name;
 
 use crate::output::{Paint, paint};
 

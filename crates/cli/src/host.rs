@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use blksched::{Tunables, nearest};
+use blksched::text::nearest;
+use blksched::tunables::Tunables;
 use blksched_simulate::RaceOdds;
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, HostCpus};
 use blksched_workloads::host::HostKnobs;

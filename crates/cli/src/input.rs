@@ -14,7 +14,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use blksched::{Catalogue, Span, utf8};
+use blksched::text::utf8;
+use blksched::{Catalogue, Span};
 use blksched_disks::{DiskSpec, Facts};
 use blksched_simulate::{Beside, Findings, Length, Starts, Surroundings, Trial};
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};

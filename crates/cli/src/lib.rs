@@ -49,7 +49,8 @@ mod validate;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use blksched::{Catalogue, Entry};
+use blksched::Catalogue;
+use blksched::author::Entry;
 use clap::Parser;
 
 use args::{Arguments, Verb};

@@ -9,7 +9,8 @@ mod tuning;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use blksched::{Catalogue, Entry};
+use blksched::Catalogue;
+use blksched::author::Entry;
 use blksched_workloads::fio::Text;
 use clap::Parser;
 

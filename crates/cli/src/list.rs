@@ -4,7 +4,9 @@ mod disk;
 mod iocost;
 mod programs;
 
-use blksched::{Catalogue, Entry, Preset, nearest, path_of_name};
+use blksched::Catalogue;
+use blksched::author::{Entry, Preset};
+use blksched::text::{nearest, path_of_name};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset};
 use blksched_workloads::fio::options::all_options;

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blksched::shown_name;
+use blksched::text::shown_name;
 use blksched_measure::{Borders, Table};
 use clap::ValueEnum;
 

@@ -2,7 +2,9 @@
 
 use std::ffi::OsStr;
 
-use blksched::{Knob, Span, Tunables, name_of_path, nearest};
+use blksched::Span;
+use blksched::text::{name_of_path, nearest};
+use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
 use blksched_workloads::fio::Text;
 use blksched_workloads::host::HostKnobs;

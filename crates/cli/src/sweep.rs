@@ -161,7 +161,7 @@ pub(crate) fn stretch_of(
 }
 
 fn load(path: &Path, catalogue: &Catalogue) -> Result<SweepPlan, Failure> {
-    let name = blksched::name_of_path(path.as_os_str());
+    let name = blksched::text::name_of_path(path.as_os_str());
     let text = text_of(&name, std::fs::File::open(path).and_then(bytes_of))?;
     SweepPlan::read(&name, &text, catalogue)
 }

@@ -8,8 +8,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use blksched_measure::jain;
 use blksched_cli::load::{LoadPlan, Order, load};
+use blksched_measure::jain;
 
 use blksched::Span;
 

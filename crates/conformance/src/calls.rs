@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use blksched::{Catalogue, Choice, InFlight, Instant, Next, NoListener, Outcome, QueueConfig, SpecError};
+use blksched::reasons::NoListener;
+use blksched::text::SpecError;
+use blksched::{Catalogue, Choice, InFlight, Instant, Next, Outcome, QueueConfig};
 use blksched_calls::{LoggedQueue, convert, unanswered};
 use blksched_traces::call_log::{Call, CallLog, Record};
 

@@ -16,7 +16,9 @@ use core::cell::Cell;
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use blksched::{Bound, Catalogue, Elevator, Entry, Instant, NoListener, Reason};
+use blksched::author::{Bound, Elevator, Entry};
+use blksched::reasons::NoListener;
+use blksched::{Catalogue, Instant, Reason};
 
 use crate::driver::{KeepingListener, Run, Script, TraceHash};
 

@@ -11,9 +11,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use blksched::author::{RequestId, Stage, Waiter};
+use blksched::tunables::KnobError;
 use blksched::{
-    Bio, BlockQueue, Choice, Class, Durability, InFlight, Instant, KnobError, Limits, Next, Op, Outcome, Priority,
-    QueueConfig, RequestId, Sector, Slots, Stage, Submitted, SubmitterId, Tag, Waiter,
+    Bio, BlockQueue, Choice, Class, Durability, InFlight, Instant, Limits, Next, Op, Outcome, Priority, QueueConfig,
+    Sector, Slots, Submitted, SubmitterId, Tag,
 };
 use blksched_traces::tracefs::{Event, Line};
 

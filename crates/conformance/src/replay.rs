@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use blksched::{Catalogue, GroupError, KnobError, SpecError};
+use blksched::text::SpecError;
+use blksched::tunables::KnobError;
+use blksched::{Catalogue, GroupError};
 use blksched_traces::blk_mq_transcript;
 use blksched_traces::call_log::{self, CallLog};
 use blksched_traces::elevator_transcript::{Event, ReadError, Transcript};

@@ -1,7 +1,8 @@
 //! No elevator allocates in steady state.
 
-use blksched::merge::Merging;
-use blksched::{Catalogue, Cx, Dispatch, Elevator, Insert, RequestId, Run};
+use blksched::Catalogue;
+use blksched::author::merge::Merging;
+use blksched::author::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, RequestId, Run, Tuned};
 use blksched_conformance::laws::check_steady;
 use std::collections::VecDeque;
 
@@ -42,10 +43,6 @@ impl Elevator for Boxed {
         !self.0.is_empty()
     }
 
-    fn merging(&self) -> Merging {
-        Merging::LINUX_2_6
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         self.0.retain(|rq| **rq != victim);
     }
@@ -54,6 +51,16 @@ impl Elevator for Boxed {
         self.0.push_front(Box::new(rq));
     }
 }
+
+impl Merges for Boxed {
+    fn merging(&self) -> Merging {
+        Merging::LINUX_2_6
+    }
+}
+
+impl Admits for Boxed {}
+impl Grouped for Boxed {}
+impl Tuned for Boxed {}
 
 #[test]
 fn an_elevator_that_allocates_for_each_request_is_found() {

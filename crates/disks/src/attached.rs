@@ -2,8 +2,8 @@
 //!
 //! MEMORY of Linux 6.x, and where it says so read from a running 6.18 (`/sys/kernel/debug/block/*/hctx0`).
 
-use blksched::mq::TagOrder;
-use blksched::{DispatchAhead, Driver, FlushCommand};
+use blksched::surroundings::mq::TagOrder;
+use blksched::surroundings::{DispatchAhead, Driver, FlushCommand};
 
 /// What a disk is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

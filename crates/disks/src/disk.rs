@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use blksched::{Command, Instant, RequestId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant};
 
 use crate::{Activity, Ledger, Stint, Trace};
 

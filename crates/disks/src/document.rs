@@ -4,7 +4,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use blksched::nearest;
+use blksched::text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -6,7 +6,8 @@
 //! file, and a seed. The same specification, seed and calls give the same completions on every platform.
 //!
 //! ```
-//! use blksched::{Command, Instant, Op, RequestId, Sector, SubmitterId};
+//! use blksched::author::RequestId;
+//! use blksched::{Command, Instant, Op, Sector, SubmitterId};
 //! use blksched_disks::load;
 //!
 //! let mut disk = load("sata-2009").unwrap().build(1);

@@ -9,7 +9,8 @@
 //! A flash die that suspends a program for a read is told as if the program had run on: the lengths are right, the
 //! place is off by the read's time.
 
-use blksched::{Instant, RequestId, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Instant, SubmitterId};
 
 /// For whom a part of a disk works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,7 +33,8 @@ pub use turns::Turns;
 pub use waiting::{Longest, Waiting};
 pub use work::WorksFor;
 
-use blksched::{Dir, Instant, Listener, Reason, RequestId, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Dir, Instant, Listener, Reason, Span, SubmitterId};
 
 use decisions::Decisions;
 use disk::Disk;

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use blksched::merge::Merging;
-use blksched::{
-    Bound, Choice, Cx, Dispatch, Elevator, Entry, Home, IdleFor, Insert, Instant, Kernel, Plugging, Preset, RequestId,
-    Run, Slots, Wait,
+use blksched::author::merge::Merging;
+use blksched::author::{
+    Admits, Bound, Cx, Dispatch, Elevator, Entry, Grouped, Home, Insert, Merges, Preset, RequestId, Run, Tuned, Wait,
 };
+use blksched::reasons::IdleFor;
+use blksched::{Choice, Instant, Kernel, Plugging, Slots};
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -120,7 +121,7 @@ impl PyElevator {
             sector: request.start.0,
             sectors: request.sectors,
             process: request.submitter.0,
-            sync: request.waiter == blksched::Waiter::Sync,
+            sync: request.waiter == blksched::author::Waiter::Sync,
             queued_ns: request.queued_at.as_ns(),
         };
         let now = cx.now.as_ns();
@@ -189,10 +190,6 @@ impl Elevator for PyElevator {
         Run::Now
     }
 
-    fn merging(&self) -> Merging {
-        Merging::LINUX_4_20
-    }
-
     fn absorbed(&mut self, cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         let serial = cx.rq(victim).serial;
         self.queued.remove(&serial);
@@ -204,3 +201,13 @@ impl Elevator for PyElevator {
         self.told(cx, "requeue", rq);
     }
 }
+
+impl Merges for PyElevator {
+    fn merging(&self) -> Merging {
+        Merging::LINUX_4_20
+    }
+}
+
+impl Admits for PyElevator {}
+impl Grouped for PyElevator {}
+impl Tuned for PyElevator {}

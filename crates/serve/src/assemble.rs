@@ -3,7 +3,8 @@
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use blksched::{Catalogue, Choice, GroupId, Limits, NoListener, Plugging, QueueConfig, Sector};
+use blksched::reasons::NoListener;
+use blksched::{Catalogue, Choice, GroupId, Limits, Plugging, QueueConfig, Sector};
 use blksched_calls::LoggedQueue;
 use blksched_disks::Disk;
 use blksched_nbd::Export;
@@ -110,7 +111,8 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
     }
     for rule in &config.rules {
         if let Some(name) = rule.export().filter(|name| !names.contains(name)) {
-            let near = blksched::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+            let near =
+                blksched::text::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
             return Err(ServeError::Config(format!("no export is called `{name}`{}", near.unwrap_or_default())));
         }
     }

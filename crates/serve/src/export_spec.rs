@@ -3,7 +3,8 @@
 use core::str::FromStr;
 use std::path::PathBuf;
 
-use blksched::{Class, nearest};
+use blksched::Class;
+use blksched::text::nearest;
 
 use crate::caps::Limit;
 use crate::config::{Access, ExportConfig, Locking, Share, Source};

@@ -9,7 +9,7 @@ use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::control;
 use crate::orders::{Change, Leave, Question};
 use crate::policies::{Files, Setting};
-use blksched::nearest;
+use blksched::text::nearest;
 
 impl Serving {
     /// The export with this name, if it is open.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use blksched::cgroup::files::{self, CostQos, Written};
-use blksched::mq::TagOrder;
+use blksched::surroundings::mq::TagOrder;
 use blksched::{GroupId, Slots};
 
 use crate::config::{ServerConfig, Shares};

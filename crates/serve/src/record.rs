@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use blksched::{Bio, Command, Durability, End, Instant, Op, Request, Sector, Submitted, SubmitterId};
+use blksched::author::Request;
+use blksched::reasons::End;
+use blksched::{Bio, Command, Durability, Instant, Op, Sector, Submitted, SubmitterId};
 use blksched_calls::LoggedQueue;
 use blksched_traces::blktrace::{Action, Event, Kind};
 

@@ -82,7 +82,7 @@ pub struct Shard {
     /// A disk of the simulator in front of the back ends.
     model: Option<Box<dyn Disk>>,
     /// Requests that need no engine, and are done.
-    done: VecDeque<blksched::RequestId>,
+    done: VecDeque<blksched::author::RequestId>,
     /// Connections to look after before the turn ends, each once.
     dirty: Vec<usize>,
     /// Connections whose next request waits for memory.

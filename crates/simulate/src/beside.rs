@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use blksched::{Instant, Listener, NoListener};
+use blksched::reasons::NoListener;
+use blksched::{Instant, Listener};
 use blksched_disks::DiskSpec;
 use blksched_workloads::Plan;
 

@@ -12,7 +12,8 @@
 
 use std::sync::Arc;
 
-use blksched::{Choice, Dir, PerDir, Span};
+use blksched::author::PerDir;
+use blksched::{Choice, Dir, Span};
 use blksched_disks::sheet::six_figures;
 use blksched_disks::{DiskSpec, SixFigures};
 use blksched_workloads::fio::JobFile;

@@ -233,7 +233,8 @@ pub fn in_memory(name: &str, bytes: Vec<u8>) -> Named {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{Class, Durability, Hints, Op, Priority, Waiter};
+    use blksched::author::Waiter;
+    use blksched::{Class, Durability, Hints, Op, Priority};
     use blksched_workloads::replay::{Event, What};
 
     use super::*;

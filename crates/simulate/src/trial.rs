@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use blksched::reasons::NoListener;
+use blksched::surroundings::{DispatchAhead, Driver, Pool, Wakes, wbt};
+use blksched::tunables::KnobError;
 use blksched::{
-    BlockQueue, Built, Choice, Command, DispatchAhead, Driver, Instant, KnobError, Limits, Listener, NoListener,
-    Plugging, Pool, QueueConfig, Slots, Span, SubmitterId, Wakes, wbt,
+    BlockQueue, Built, Choice, Command, Instant, Limits, Listener, Plugging, QueueConfig, Slots, Span, SubmitterId,
 };
 use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, Work};
 use blksched_measure::{JobRecord, Reasons, Share, WorksFor};

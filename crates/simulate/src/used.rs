@@ -1,7 +1,8 @@
 //! What a run uses around its scheduler: tags, hardware queues, limits, as sysfs would show them.
 
-use blksched::rq_qos::OwnThrottling;
-use blksched::{DispatchAhead, QueueConfig, wbt};
+use blksched::QueueConfig;
+use blksched::surroundings::rq_qos::OwnThrottling;
+use blksched::surroundings::{DispatchAhead, wbt};
 use blksched_disks::Attached;
 
 use crate::trial::Trial;

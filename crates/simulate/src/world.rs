@@ -5,10 +5,11 @@
 //! next request before the process it woke runs; the host's timers and the calls that return; sources, in the order in
 //! which they asked for the moment.
 
-use blksched::mq::Task;
+use blksched::author::{Request, RequestId};
+use blksched::surroundings::mq::Task;
 use blksched::{
-    Bio, BlockQueue, Delivery, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Request, RequestId,
-    Sector, Span, SubmitterId, Tag,
+    Bio, BlockQueue, Delivery, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Sector, Span,
+    SubmitterId, Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
 use blksched_measure::Completion;

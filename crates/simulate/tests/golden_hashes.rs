@@ -5,7 +5,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use blksched::{Catalogue, Entry, Preset, Span};
+use blksched::author::{Entry, Preset};
+use blksched::{Catalogue, Span};
 use blksched_simulate::{Grid, Surroundings, Trial};
 use blksched_workloads::programs::{PROGRAMS, Start};
 use blksched_workloads::{BUILTINS, Plan, QUESTIONS, SUITE};

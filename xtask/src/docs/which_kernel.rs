@@ -5,7 +5,9 @@
 
 use std::fmt::Write;
 
-use blksched::{ALIKE, Catalogue, Kernel, Kernels};
+use blksched::author::Kernels;
+use blksched::text::ALIKE;
+use blksched::{Catalogue, Kernel};
 
 /// A scheduler that releases had.
 struct Had {
@@ -286,7 +288,9 @@ mod tests {
     #[test]
     fn every_preset_of_mainline_and_every_release_alike_is_in_a_row() {
         let text = text();
-        for entry in Catalogue::builtin().entries().iter().filter(|entry| entry.home == blksched::Home::Mainline) {
+        for entry in
+            Catalogue::builtin().entries().iter().filter(|entry| entry.home == blksched::author::Home::Mainline)
+        {
             for preset in entry.presets {
                 // 2.5.38's deadline was a patch to that kernel.
                 let had = HAD.iter().any(|had| had.scheduler == entry.name && had.releases.contain(preset.kernel));

@@ -16,8 +16,7 @@ const LEVELS: &[&[&str]] = &[
 ];
 
 /// Arrows along one level that the design has: (who, uses). The replayers read files through `traces`.
-const NEIGHBOURS: &[(&str, &str)] =
-    &[("calls", "traces"), ("conformance", "calls"), ("conformance", "traces")];
+const NEIGHBOURS: &[(&str, &str)] = &[("calls", "traces"), ("conformance", "calls"), ("conformance", "traces")];
 
 /// Every arrow that the design does not have.
 pub fn check(tree: &Tree) -> Vec<Finding> {

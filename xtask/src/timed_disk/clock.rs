@@ -8,7 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Wall};
 
-use blksched::{Command, Instant, Op, RequestId, Sector, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, SubmitterId};
 use blksched_disks::{Disk, DiskSpec, Facts, Outcome};
 
 /// What can be asked of it.

@@ -4,7 +4,7 @@ use super::{Choice, Entry, Preset, SpecError, releases};
 use crate::cgroup::blk_iocost::Overflows;
 use crate::entry::StandsFor;
 use crate::kernel::Kernel;
-use crate::nearest;
+use crate::nearest::nearest;
 
 /// An entry at one of its kernels, nothing switched.
 pub(super) fn of_era(entry: &Entry, preset: &Preset) -> Choice {

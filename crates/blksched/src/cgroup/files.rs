@@ -11,7 +11,7 @@ use super::blk_iocost::{Figures, Model};
 use super::blk_ioprio::PrioClass;
 use super::blk_throttle::Limit;
 use crate::group::WEIGHTS;
-use crate::nearest;
+use crate::nearest::nearest;
 use crate::request::{Dir, PerDir};
 use crate::time::Span;
 

@@ -8,7 +8,7 @@
 //! MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at once, which decides the same.
 //! Not decision-checked: there is no recording without a scheduler.
 
-use crate::elevator::{Cx, Dispatch, Elevator, Hooks, Insert, Run};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Run, Tuned};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
 use crate::kernel::{Kernel, V6_18};
@@ -78,20 +78,8 @@ impl Elevator for Unscheduled {
         Run::No
     }
 
-    fn schedules(&self) -> bool {
-        false
-    }
-
     fn has_work(&self) -> bool {
         !self.waiting.is_empty()
-    }
-
-    fn merging(&self) -> Merging {
-        Merging::LINUX_6_1_NEWEST
-    }
-
-    fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
-        than.map_or(self.waiting.tail(), |than| self.waiting.before(than))
     }
 
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
@@ -106,3 +94,22 @@ impl Elevator for Unscheduled {
         self.waiting.check(requests);
     }
 }
+
+impl Merges for Unscheduled {
+    fn merging(&self) -> Merging {
+        Merging::LINUX_6_1_NEWEST
+    }
+
+    fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        than.map_or(self.waiting.tail(), |than| self.waiting.before(than))
+    }
+}
+
+impl Admits for Unscheduled {
+    fn schedules(&self) -> bool {
+        false
+    }
+}
+
+impl Grouped for Unscheduled {}
+impl Tuned for Unscheduled {}

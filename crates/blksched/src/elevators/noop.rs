@@ -4,7 +4,7 @@
 //! 2.4: docs/behaviour/elevator-linus.md#n, where it shares linus's list (`linus/arrival.rs`); recorded.
 
 use super::linus::{Linus, LinusTunables, Rule};
-use crate::elevator::{Cx, Dispatch, Elevator, Hooks, Insert, Neighbours, Run};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Neighbours, Run, Tuned};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
 use crate::kernel::Kernel;
@@ -87,14 +87,6 @@ impl Elevator for Noop {
         !self.fifo.is_empty()
     }
 
-    fn merging(&self) -> Merging {
-        Merging::LINUX_2_6
-    }
-
-    fn neighbours(&self, rq: RequestId) -> Neighbours {
-        Neighbours { before: self.fifo.before(rq), behind: self.fifo.behind(rq) }
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         self.fifo.remove(victim);
     }
@@ -107,3 +99,17 @@ impl Elevator for Noop {
         self.fifo.check(requests);
     }
 }
+
+impl Merges for Noop {
+    fn merging(&self) -> Merging {
+        Merging::LINUX_2_6
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        Neighbours { before: self.fifo.before(rq), behind: self.fifo.behind(rq) }
+    }
+}
+
+impl Admits for Noop {}
+impl Grouped for Noop {}
+impl Tuned for Noop {}

@@ -8,6 +8,7 @@ use crate::time::Instant;
 
 /// What the device can take, and whether it forgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub struct Limits {
     /// The largest request \[512-byte sectors\]; longer bios are split, merges stop there.
     pub max_sectors: u32,
@@ -27,8 +28,35 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The same with requests of at most this many sectors.
+    #[must_use]
+    pub fn with_max_sectors(self, max_sectors: u32) -> Limits {
+        Limits { max_sectors, ..self }
+    }
+
+    /// The same with requests of at most this many pieces of memory.
+    #[must_use]
+    pub fn with_max_segments(self, max_segments: u16) -> Limits {
+        Limits { max_segments, ..self }
+    }
+
+    /// The same as a device without moving parts.
+    #[must_use]
+    pub fn flash(self) -> Limits {
+        Limits { rotational: false, ..self }
+    }
+
+    /// The same with a volatile write cache; `fua`: a single write can bypass it.
+    #[must_use]
+    pub fn with_write_cache(self, fua: bool) -> Limits {
+        Limits { volatile_cache: true, fua, ..self }
+    }
+}
+
 /// A queue's surroundings, fixed at construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub struct QueueConfig {
     /// The device.
     pub limits: Limits,
@@ -58,5 +86,49 @@ impl Default for QueueConfig {
             wakes: Wakes::default(),
             born: Instant::ZERO,
         }
+    }
+}
+
+impl QueueConfig {
+    /// The same for this device.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> QueueConfig {
+        QueueConfig { limits, ..self }
+    }
+
+    /// The same with a device that takes this many requests at a time.
+    #[must_use]
+    pub fn with_depth(self, depth: u32) -> QueueConfig {
+        QueueConfig { depth, ..self }
+    }
+
+    /// The same, collecting like this before dispatch.
+    #[must_use]
+    pub fn with_plugging(self, plugging: Plugging) -> QueueConfig {
+        QueueConfig { plugging, ..self }
+    }
+
+    /// The same with this many requests.
+    #[must_use]
+    pub fn with_slots(self, slots: Slots) -> QueueConfig {
+        QueueConfig { slots, ..self }
+    }
+
+    /// The same with this device's driver (blk-mq).
+    #[must_use]
+    pub fn with_driver(self, driver: Driver) -> QueueConfig {
+        QueueConfig { driver, ..self }
+    }
+
+    /// The same with tasks that run like this once woken (blk-mq).
+    #[must_use]
+    pub fn with_wakes(self, wakes: Wakes) -> QueueConfig {
+        QueueConfig { wakes, ..self }
+    }
+
+    /// The same, beginning to exist at this moment.
+    #[must_use]
+    pub fn born_at(self, born: Instant) -> QueueConfig {
+        QueueConfig { born, ..self }
     }
 }

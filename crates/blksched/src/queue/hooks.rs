@@ -1,4 +1,4 @@
-//! Calls that an elevator says it has not ([`Elevator::hooks`](crate::Elevator::hooks)) are not made; here is the test
+//! Calls that an elevator says it has not ([`Elevator::hooks`](crate::elevator::Elevator::hooks)) are not made; here is the test
 //! that this changes no decision.
 
 use super::BlockQueue;

@@ -62,7 +62,7 @@ impl<L: Listener> BlockQueue<L> {
 
     fn make_anyway(&mut self, now: Instant, bio: &Bio) -> RequestId {
         let admission = self.elevator.admit(&mut self.core.cx(now), bio);
-        if let crate::Admission::Shallow(shallow) | crate::Admission::AtMost(shallow) = admission {
+        if let crate::elevator::Admission::Shallow(shallow) | crate::elevator::Admission::AtMost(shallow) = admission {
             self.core.explain(now, |_| Reason::Limited { shallow });
         }
         self.pools().take_anyway(bio.dir());

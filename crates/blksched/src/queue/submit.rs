@@ -307,7 +307,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The elevator lets a request that it kept aside into its order.
     pub(super) fn reinsert(&mut self, now: Instant, rq: RequestId) {
         let stage = self.core.state.requests[rq].stage;
-        assert!(stage == crate::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
+        assert!(stage == crate::request::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
         if self.merge_on_insert(now, rq).is_none() {
             self.core.state.merges.admit(&self.core.state.requests, rq);
             self.insert(now, rq, Insert::Sorted);
@@ -340,7 +340,7 @@ impl<L: Listener> BlockQueue<L> {
     fn absorb(&mut self, now: Instant, into: RequestId, victim: RequestId) {
         self.tell_policies(now, |policy, cx| policy.absorbed(cx, into, victim));
         let request = &self.core.state.requests[victim];
-        let (dir, queued) = (request.dir(), request.stage == crate::Stage::Queued);
+        let (dir, queued) = (request.dir(), request.stage == crate::request::Stage::Queued);
         self.core.queued -= u32::from(queued);
         match &mut self.core.slots {
             SlotPools::Pools(pools) => {

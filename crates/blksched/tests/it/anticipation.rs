@@ -1,7 +1,9 @@
 //! Stories of the anticipatory scheduler: whom it waits for, why not, and what it says about it.
 
 use crate::queue_kit::{ME, Rig, WHO, YOU, at_ms};
-use blksched::{IdleFor, Instant, Next, QueueConfig, Reason, Run, Span, WaitEnd};
+use blksched::author::Run;
+use blksched::reasons::{IdleFor, WaitEnd};
+use blksched::{Instant, Next, QueueConfig, Reason, Span};
 
 const FAR: u64 = 100_000_000;
 

@@ -1,9 +1,9 @@
 //! BFQ's mechanisms, each set in motion by hand, and the reason that it gives.
 
 use crate::queue_kit::{ME, Rig, WHO, YOU, at_ms};
-use blksched::{
-    Bio, Injected, Next, Preempt, QueueConfig, Raised, RaisingEnd, Reason, Sector, SliceEnd, Span, SubmitterId, Waiter,
-};
+use blksched::author::Waiter;
+use blksched::reasons::{Injected, Preempt, Raised, RaisingEnd, SliceEnd};
+use blksched::{Bio, Next, QueueConfig, Reason, Sector, Span, SubmitterId};
 
 const FAR: u64 = 1 << 30;
 

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
+use blksched::reasons::Charged;
 use blksched::{
-    Bio, BlockQueue, Catalogue, Charged, Group, GroupId, Instant, Limits, Next, Outcome, QueueConfig, Reason, Sector,
-    Span, SubmitterId,
+    Bio, BlockQueue, Catalogue, Group, GroupId, Instant, Limits, Next, Outcome, QueueConfig, Reason, Sector, Span,
+    SubmitterId,
 };
 
 const MS: i64 = 1_000_000;

@@ -1,7 +1,8 @@
 //! CFQ's knobs: what each value decides, in every era that has it.
 
 use crate::queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
-use blksched::{Bio, Catalogue, Class, Group, GroupId, Next, Priority, QueueConfig, RequestId, Sector, Span};
+use blksched::author::RequestId;
+use blksched::{Bio, Catalogue, Class, Group, GroupId, Next, Priority, QueueConfig, Sector, Span};
 
 /// A load under which a knob matters.
 struct Scenario {

@@ -2,8 +2,9 @@
 //! would hide one, the load fixes them.
 
 use crate::queue_kit::{ME, Rig, WHO, YOU, at_ms, issued_at_once, one_per_ms};
+use blksched::author::Run;
 use blksched::{
-    Bio, Catalogue, Class, Group, GroupId, Hints, Instant, Next, Priority, QueueConfig, Reason, Run, Sector, Span,
+    Bio, Catalogue, Class, Group, GroupId, Hints, Instant, Next, Priority, QueueConfig, Reason, Sector, Span,
     SubmitterId,
 };
 

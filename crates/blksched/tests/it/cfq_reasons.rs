@@ -1,8 +1,10 @@
 //! CFQ says why: slices, idling, preemption, write-back held back, cooperators. And it shares by priority.
 
+use blksched::author::Waiter;
+use blksched::reasons::{HeldBack, NotIdled, Preempt, SliceEnd};
 use blksched::{
-    Bio, BlockQueue, Catalogue, Class, HeldBack, InFlight, Instant, Next, NotIdled, Outcome, Preempt, Priority,
-    QueueConfig, Reason, Sector, SliceEnd, Span, SubmitterId, Waiter,
+    Bio, BlockQueue, Catalogue, Class, InFlight, Instant, Next, Outcome, Priority, QueueConfig, Reason, Sector, Span,
+    SubmitterId,
 };
 
 type Heard = Vec<(Instant, Reason)>;
@@ -72,7 +74,10 @@ fn a_reader_that_runs_empty_is_idled_for_and_the_timer_ends_its_slice() {
         rig.read(1, 8000);
         rig.bio(2, 1 << 30, 4);
         let answer = rig.queue.next(rig.now);
-        assert!(matches!(answer, Next::Idle { why: blksched::IdleFor::Submitter(SubmitterId(1)), .. }), "{era}");
+        assert!(
+            matches!(answer, Next::Idle { why: blksched::reasons::IdleFor::Submitter(SubmitterId(1)), .. }),
+            "{era}"
+        );
         rig.wait(Span::from_ms(20));
         let in_vain = |reason: &Reason| matches!(reason, Reason::SliceEnded { why: SliceEnd::IdledInVain, .. });
         assert!(rig.said(in_vain) && rig.issue().is_some(), "{era}");

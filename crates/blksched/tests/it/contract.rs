@@ -4,9 +4,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use blksched::{
-    Bio, BlockQueue, Cancelled, Catalogue, Delivery, FlightKey, InFlight, Instant, Limits, Next, NotInFlight, Outcome,
-    Plugging, QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag,
+    Bio, BlockQueue, Cancelled, Catalogue, Delivery, InFlight, Instant, Limits, Next, Outcome, Plugging, QueueConfig,
+    Sector, Slots, Span, Submitted, SubmitterId, Tag,
 };
+use blksched::{FlightKey, NotInFlight};
 
 const NOW: Instant = Instant::ZERO;
 const ME: SubmitterId = SubmitterId(1);
@@ -150,7 +151,7 @@ fn a_burst_in_one_call_ends_and_stops_at_the_first_that_sleeps() {
     assert_eq!(queue.submit_burst(NOW, &[read(1, ME), read(2, YOU), read(3, ME)]), 3);
     assert_eq!((queue.queued(), queue.deadline()), (3, None));
 
-    let slots = Slots::PerDirection { nr_requests: 2, wake: blksched::WakeRule::AtFree(1) };
+    let slots = Slots::PerDirection { nr_requests: 2, wake: blksched::surroundings::WakeRule::AtFree(1) };
     let config = QueueConfig { depth: 4, plugging: Plugging::LINUX_3, slots, ..QueueConfig::default() };
     let mut queue = BlockQueue::new(config, Catalogue::builtin().build("noop").unwrap().elevator);
     let bios = [1, 2, 3, 4].map(|tag| read(tag, ME));

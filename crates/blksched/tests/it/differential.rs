@@ -2,7 +2,8 @@
 //! and from nothing else. The same operations must give the same merges and the same commands in the same order.
 
 use crate::queue_kit::{ME, Rig};
-use blksched::{Bio, End, Instant, Limits, Next, QueueConfig, Sector, Submitted};
+use blksched::reasons::End;
+use blksched::{Bio, Instant, Limits, Next, QueueConfig, Sector, Submitted};
 
 /// One request of a model, by its place in the vector of all that ever were.
 #[derive(Clone, Debug)]

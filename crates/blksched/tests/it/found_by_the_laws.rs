@@ -1,9 +1,11 @@
 //! What the laws found in the queue, each as the smallest case that shows it.
 
 use crate::common::{A, B, Counting, ask, done, ms, queue, said, starts};
+use blksched::reasons::End;
+use blksched::surroundings::WakeRule;
 use blksched::{
-    Bio, BlockQueue, Durability, End, Instant, Limits, Next, Outcome, Plugging, QueueConfig, Reason, Sector, Slots,
-    Submitted, WakeRule,
+    Bio, BlockQueue, Durability, Instant, Limits, Next, Outcome, Plugging, QueueConfig, Reason, Sector, Slots,
+    Submitted,
 };
 
 const THREE: Slots = Slots::PerDirection { nr_requests: 3, wake: WakeRule::AtFree(1) };

@@ -1,7 +1,8 @@
 //! Every knob of every era: turning it changes what is decided, before the first request and while running.
 
 use crate::queue_kit::{Rig, YOU, at_ms};
-use blksched::{Catalogue, Knob, QueueConfig};
+use blksched::tunables::Knob;
+use blksched::{Catalogue, QueueConfig};
 
 /// A load under which a knob matters.
 struct Scenario {

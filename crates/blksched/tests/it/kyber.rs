@@ -1,10 +1,8 @@
 //! Kyber: its domains, its tokens, its feedback, its knobs, and what it says about them.
 
 use crate::queue_kit::{ME, Rig, inserted};
-use blksched::{
-    Bio, DepthChange, Domain, DomainTurn, Latency, Limits, Next, Op, QueueConfig, Reason, Sector, Slots, Span,
-    Submitted,
-};
+use blksched::reasons::{DepthChange, Domain, DomainTurn, Latency};
+use blksched::{Bio, Limits, Next, Op, QueueConfig, Reason, Sector, Slots, Span, Submitted};
 
 fn rig(depth: u32) -> Rig {
     let limits = Limits { rotational: false, ..Limits::default() };

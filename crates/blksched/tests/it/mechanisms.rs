@@ -2,7 +2,8 @@
 //! decide alike.
 
 use crate::queue_kit::{Rig, YOU, at_ms, joined};
-use blksched::{Bio, Catalogue, Class, Limits, Mechanism, Next, Priority, QueueConfig, Reason, Sector, Slots};
+use blksched::author::Mechanism;
+use blksched::{Bio, Catalogue, Class, Limits, Next, Priority, QueueConfig, Reason, Sector, Slots};
 
 /// A load under which a mechanism matters: what an elevator of this name decides.
 struct Scenario {

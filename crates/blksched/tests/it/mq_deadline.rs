@@ -1,7 +1,8 @@
 //! mq-deadline: its classes, its ageing, its batches, its depth, and what it says about them.
 
 use crate::queue_kit::{ME, REAL_TIME, Rig, YOU, at_ms, inserted};
-use blksched::{Bio, Class, ClassTurn, IdleFor, Next, Priority, QueueConfig, Reason, Sector, Slots, Span, Submitted};
+use blksched::reasons::{ClassTurn, IdleFor};
+use blksched::{Bio, Class, Next, Priority, QueueConfig, Reason, Sector, Slots, Span, Submitted};
 
 const IDLE: Priority = Priority { class: Class::Idle, level: 7 };
 

@@ -1,9 +1,8 @@
 //! Requests that come without a merge search find their place all the same, and what an earlier elevator issued goes
 //! first when it comes back.
 
-use blksched::{
-    Bio, BlockQueue, Catalogue, Durability, Elevator, Instant, Next, Outcome, QueueConfig, Sector, SubmitterId,
-};
+use blksched::author::Elevator;
+use blksched::{Bio, BlockQueue, Catalogue, Durability, Instant, Next, Outcome, QueueConfig, Sector, SubmitterId};
 
 const NOW: Instant = Instant::ZERO;
 const ME: SubmitterId = SubmitterId(1);

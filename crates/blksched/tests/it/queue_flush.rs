@@ -1,9 +1,8 @@
 //! Flushes: what they cover, how many are under way, what waits for them, and what devices need none.
 
 use crate::queue_kit::{FUA, ME, PREFLUSH, Rig, YOU, at_ms, durable};
-use blksched::{
-    Bio, Durability, Instant, Limits, Next, Op, Outcome, QueueConfig, Reason, Sector, Slots, Submitted, WakeRule, Wakes,
-};
+use blksched::surroundings::{WakeRule, Wakes};
+use blksched::{Bio, Durability, Instant, Limits, Next, Op, Outcome, QueueConfig, Reason, Sector, Slots, Submitted};
 
 /// A device that forgets, and can or cannot write through.
 fn cached(fua: bool) -> QueueConfig {
@@ -20,7 +19,7 @@ fn flush(rig: &mut Rig) -> Submitted {
 }
 
 /// The next command, which must be a flush.
-fn flush_command(rig: &mut Rig) -> blksched::RequestId {
+fn flush_command(rig: &mut Rig) -> blksched::author::RequestId {
     let command = rig.issue();
     assert_eq!((command.op, command.sectors, command.fua), (Op::Flush, 0, false));
     command.rq

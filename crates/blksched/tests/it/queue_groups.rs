@@ -2,11 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use blksched::merge::Merging;
-use blksched::{
-    Bio, BlockQueue, Cx, Dispatch, Elevator, Group, GroupError, GroupId, Insert, Instant, QueueConfig, RequestId, Run,
-    Sector, SubmitterId,
-};
+use blksched::author::merge::Merging;
+use blksched::author::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, RequestId, Run, Tuned};
+use blksched::{Bio, BlockQueue, Group, GroupError, GroupId, Instant, QueueConfig, Sector, SubmitterId};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
@@ -29,14 +27,6 @@ impl Elevator for Diary {
         self.write("attach".into());
     }
 
-    fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
-        self.write(format!("group {} under {}: {}", id.0, group.parent.0, group.weight));
-    }
-
-    fn ungroup(&mut self, _cx: &mut Cx<'_>, id: GroupId) {
-        self.write(format!("no group {}", id.0));
-    }
-
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         self.write(format!("request of {}", cx.rq(rq).group.0));
         Run::No
@@ -55,14 +45,30 @@ impl Elevator for Diary {
         true
     }
 
-    fn merging(&self) -> Merging {
-        Merging::NEVER
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, _victim: RequestId) {}
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 }
+
+impl Merges for Diary {
+    fn merging(&self) -> Merging {
+        Merging::NEVER
+    }
+}
+
+impl Admits for Diary {}
+
+impl Grouped for Diary {
+    fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
+        self.write(format!("group {} under {}: {}", id.0, group.parent.0, group.weight));
+    }
+
+    fn ungroup(&mut self, _cx: &mut Cx<'_>, id: GroupId) {
+        self.write(format!("no group {}", id.0));
+    }
+}
+
+impl Tuned for Diary {}
 
 /// What has been written down since the last call.
 fn heard(log: &Log) -> Vec<String> {

@@ -1,9 +1,10 @@
 //! What stands around linus in 2.4: a plug without a timer, and bios that come in buffers. Who waits for a request and
 //! who wakes is compared with every recording.
 
+use blksched::author::Waiter;
 use blksched::{
     Bio, BlockQueue, Catalogue, Instant, Limits, Next, Op, Outcome, Plugging, QueueConfig, Sector, Slots, Span,
-    Submitted, SubmitterId, Tag, Waiter,
+    Submitted, SubmitterId, Tag,
 };
 
 const ME: SubmitterId = SubmitterId(7);

@@ -2,11 +2,10 @@
 //! an elevator that has no order of its own.
 
 use crate::queue_kit::{FUA, ME, Plain, Rig, Told, WHO, YOU, at_ms, back, durable, front, inserted};
-use blksched::merge::Merging;
-use blksched::{
-    BatchStart, Bio, Class, End, Limits, Next, Op, Plugging, Priority, QueueConfig, Reason, RequestId, Sector, Stage,
-    Submitted, Waiter,
-};
+use blksched::author::merge::Merging;
+use blksched::author::{RequestId, Stage, Waiter};
+use blksched::reasons::{BatchStart, End};
+use blksched::{Bio, Class, Limits, Next, Op, Plugging, Priority, QueueConfig, Reason, Sector, Submitted};
 
 /// 2.6.33, requests of up to `max_sectors`. A request far away is queued first, so that it is the one merged last.
 fn linux_2_6(max_sectors: u32) -> Rig {

@@ -2,10 +2,12 @@
 //! since 2.6.39.
 
 use crate::queue_kit::{FUA, ME, PREFLUSH, Plain, Rig, Told, YOU, at_ms, durable, inserted, joined};
-use blksched::merge::Merging;
+use blksched::author::Run;
+use blksched::author::merge::Merging;
+use blksched::reasons::{End, Unplug};
+use blksched::surroundings::WakeRule;
 use blksched::{
-    Bio, Catalogue, End, Limits, Next, Plugging, QueueConfig, Reason, Run, Sector, Slots, Span, Submitted, SubmitterId,
-    Unplug, WakeRule,
+    Bio, Catalogue, Limits, Next, Plugging, QueueConfig, Reason, Sector, Slots, Span, Submitted, SubmitterId,
 };
 
 const DELAY: Span = Span::from_ms(3);

@@ -1,10 +1,10 @@
 //! Request slots: how many requests may exist, who sleeps when there are none, who wakes, when, and how often.
 
 use crate::queue_kit::{ME, PREFLUSH, Plain, Rig, WHO, YOU, at_ms, durable};
-use blksched::merge::Merging;
+use blksched::author::merge::Merging;
+use blksched::surroundings::WakeRule;
 use blksched::{
     Bio, Dir, Instant, Limits, Next, Plugging, QueueConfig, Reason, Sector, Slots, Span, Submitted, SubmitterId,
-    WakeRule,
 };
 
 fn with(slots: Slots) -> QueueConfig {
@@ -25,7 +25,7 @@ fn rig(config: QueueConfig) -> Rig {
 }
 
 /// This many reads of others, far apart, all sent to the device.
-fn fill(rig: &mut Rig, reads: u64) -> Vec<blksched::RequestId> {
+fn fill(rig: &mut Rig, reads: u64) -> Vec<blksched::author::RequestId> {
     for nth in 0..reads {
         rig.read_by(WHO, 1_000_000 + nth * 100, 8);
     }
@@ -412,7 +412,7 @@ fn data_that_was_held_for_a_flush_wakes_nobody() {
 
 // ---- shallow admission
 
-fn shallow(dir: Dir, per_word: u32) -> Box<dyn blksched::Elevator> {
+fn shallow(dir: Dir, per_word: u32) -> Box<dyn blksched::author::Elevator> {
     Box::new(Plain { shallow: Some((dir, per_word)), ..Plain::new(Merging::LINUX_2_6) })
 }
 

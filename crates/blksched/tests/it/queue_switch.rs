@@ -1,11 +1,10 @@
 //! Another elevator under load: nothing is lost, the order of age is kept, and the device's work goes on.
 
 use crate::queue_kit::{ME, PREFLUSH, Plain, Rig, Told, YOU, at_ms, back, durable, inserted};
-use blksched::merge::Merging;
-use blksched::{
-    Bio, Catalogue, Elevator, Limits, Next, Op, Outcome, Plugging, QueueConfig, Reason, RequestId, Sector, Slots,
-    Submitted, WakeRule,
-};
+use blksched::author::merge::Merging;
+use blksched::author::{Elevator, RequestId};
+use blksched::surroundings::WakeRule;
+use blksched::{Bio, Catalogue, Limits, Next, Op, Outcome, Plugging, QueueConfig, Reason, Sector, Slots, Submitted};
 
 fn elevator(spec: &str) -> Box<dyn Elevator> {
     Catalogue::builtin().build(spec).unwrap().elevator

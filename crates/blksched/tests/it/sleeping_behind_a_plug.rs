@@ -1,8 +1,8 @@
 //! A submitter that sleeps for a slot gives up what its plug holds, and what it sleeps with does not stay in the plug.
 
+use blksched::surroundings::WakeRule;
 use blksched::{
     Bio, BlockQueue, Catalogue, Delivery, Instant, Next, Outcome, Plugging, QueueConfig, Sector, Slots, SubmitterId,
-    WakeRule,
 };
 
 fn queue(nr_requests: u32) -> BlockQueue {

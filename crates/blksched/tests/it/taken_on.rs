@@ -3,11 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use blksched::merge::Merging;
-use blksched::{
-    Bio, BlockQueue, Catalogue, Cx, Dispatch, Elevator, Insert, Instant, Next, QueueConfig, RequestId, Run, Sector,
-    Slots, Span, SubmitterId,
-};
+use blksched::author::merge::Merging;
+use blksched::author::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, RequestId, Run, Tuned};
+use blksched::{Bio, BlockQueue, Catalogue, Instant, Next, QueueConfig, Sector, Slots, Span, SubmitterId};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
@@ -33,10 +31,6 @@ impl Elevator for Diary {
         self.write(format!("attach at {} with {} requests", cx.now, cx.device().nr_requests));
     }
 
-    fn prepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.write(format!("prepare {}", rq.index()));
-    }
-
     fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         self.write(format!("insert {} {at:?}", rq.index()));
         self.fifo.push(rq);
@@ -56,10 +50,6 @@ impl Elevator for Diary {
         !self.fifo.is_empty()
     }
 
-    fn merging(&self) -> Merging {
-        Merging::NEVER
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, _victim: RequestId) {}
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
@@ -67,6 +57,20 @@ impl Elevator for Diary {
         self.fifo.insert(0, rq);
     }
 }
+
+impl Merges for Diary {
+    fn prepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.write(format!("prepare {}", rq.index()));
+    }
+
+    fn merging(&self) -> Merging {
+        Merging::NEVER
+    }
+}
+
+impl Admits for Diary {}
+impl Grouped for Diary {}
+impl Tuned for Diary {}
 
 #[test]
 fn an_elevator_hears_of_its_queue_before_anything_else() {

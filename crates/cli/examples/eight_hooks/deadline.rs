@@ -3,8 +3,10 @@
 //! Where deadline asks the clock (has the oldest request waited too long?), this cannot: no hook is told the time, and
 //! none is called when a time has come. So every batch begins with the oldest.
 
-use blksched::index::{List, Tree};
-use blksched::{Bio, Dir, End, PerDir, RequestId, Requests, Sector};
+use blksched::author::index::{List, Tree};
+use blksched::author::{PerDir, RequestId, Requests};
+use blksched::reasons::End;
+use blksched::{Bio, Dir, Sector};
 
 use super::hooks::{EightHooks, MergeBio, View};
 

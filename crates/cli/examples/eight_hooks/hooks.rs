@@ -1,6 +1,8 @@
 //! The eight hooks: what a scheduler of that shape is told and asked, and nothing else.
 
-use blksched::{Bio, End, Request, RequestId, Requests, Sector};
+use blksched::author::{Request, RequestId, Requests};
+use blksched::reasons::End;
+use blksched::{Bio, Sector};
 
 /// The requests, to look at; a hook is told no time and can wait for none.
 pub struct View<'a> {

@@ -10,11 +10,13 @@ mod hooks;
 
 use std::process::ExitCode;
 
-use blksched::merge::Merging;
-use blksched::{
-    Ahead, Bio, Bound, Cx, Dispatch, Elevator, End, Entry, Home, Insert, Kernel, Lookup, Plugging, Preset, RequestId,
-    Requests, Run, Slots, Wait,
+use blksched::author::merge::Merging;
+use blksched::author::{
+    Admits, Ahead, Bound, Cx, Dispatch, Elevator, Entry, Grouped, Home, Insert, Lookup, Merges, Preset, RequestId,
+    Requests, Run, Tuned, Wait,
 };
+use blksched::reasons::End;
+use blksched::{Bio, Kernel, Plugging, Slots};
 
 use deadline::HookedDeadline;
 use hooks::{EightHooks, MergeBio, View};
@@ -55,6 +57,20 @@ impl<S: EightHooks> Elevator for Hooked<S> {
         self.0.has_req()
     }
 
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.0.merge_req(&View::new(&|rq| *cx.rq(rq)), into, victim);
+    }
+
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.0.insert_req(&View::new(&|rq| *cx.rq(rq)), rq, true);
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.0.check(requests);
+    }
+}
+
+impl<S: EightHooks> Merges for Hooked<S> {
     fn merging(&self) -> Merging {
         Merging::LINUX_6_1
     }
@@ -76,19 +92,11 @@ impl<S: EightHooks> Elevator for Hooked<S> {
             self.0.insert_req(&view, rq, false);
         }
     }
-
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        self.0.merge_req(&View::new(&|rq| *cx.rq(rq)), into, victim);
-    }
-
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.0.insert_req(&View::new(&|rq| *cx.rq(rq)), rq, true);
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.0.check(requests);
-    }
 }
+
+impl<S: EightHooks> Admits for Hooked<S> {}
+impl<S: EightHooks> Grouped for Hooked<S> {}
+impl<S: EightHooks> Tuned for Hooked<S> {}
 
 /// Every batch begins with the oldest request of its direction, and few batches of one direction follow each other.
 const WAIT: Wait = Wait::Bounded {

@@ -3,7 +3,7 @@
 //! `pgdata: p99 read, wal: p99 fsync, backup: finish < 2h`: clauses behind commas, each a job, a figure, a direction,
 //! and perhaps a bound. A clause without a bound is to get better, one with a bound is to be kept.
 
-use blksched::nearest;
+use blksched::text::nearest;
 use blksched_measure::{Sample, Work};
 use clap::ValueEnum;
 

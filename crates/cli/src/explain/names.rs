@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use blksched::{SubmitterId, nearest};
+use blksched::SubmitterId;
+use blksched::text::nearest;
 use blksched_simulate::story::Whose;
 use blksched_workloads::Plan;
 

@@ -1,6 +1,7 @@
 //! A story in words.
 
-use blksched::{Dir, HeldBack, Op, Span, SubmitterId};
+use blksched::reasons::HeldBack;
+use blksched::{Dir, Op, Span, SubmitterId};
 use blksched_measure::Quantity;
 use blksched_simulate::story::{Batched, Leg, Part, Rule, Story, Whose};
 

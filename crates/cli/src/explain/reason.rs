@@ -1,6 +1,8 @@
 //! A scheduler's reason in words.
 
-use blksched::{BatchStart, IdleFor, Reason, SliceEnd, SubmitterId, WaitEnd, Waiter};
+use blksched::author::Waiter;
+use blksched::reasons::{BatchStart, IdleFor, SliceEnd, WaitEnd};
+use blksched::{Reason, SubmitterId};
 
 use super::names::Names;
 use super::phrase::time;

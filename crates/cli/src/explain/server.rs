@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-use blksched::{Catalogue, Command, Instant, Listener, Reason, RequestId, Tag};
+use blksched::author::RequestId;
+use blksched::{Catalogue, Command, Instant, Listener, Reason, Tag};
 use blksched_calls::{Step, play};
 use blksched_disks::Activity;
 use blksched_simulate::story::{Asked, Begun, Happening, IoId, Shared, Storyteller};

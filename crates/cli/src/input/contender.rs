@@ -1,6 +1,8 @@
 //! What is compared: schedulers with their knobs and what stands around them, `bfq:slice_idle=0:nr_requests=64`.
 
-use blksched::{Catalogue, Choice, Span, Tunables, nearest};
+use blksched::text::nearest;
+use blksched::tunables::Tunables;
+use blksched::{Catalogue, Choice, Span};
 use blksched_simulate::Surroundings;
 use blksched_workloads::host::HostKnobs;
 

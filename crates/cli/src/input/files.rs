@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use blksched::{name_of_path, path_of_name};
+use blksched::text::{name_of_path, path_of_name};
 use blksched_simulate::recording::Named;
 
 use super::uri::{self, Opened};

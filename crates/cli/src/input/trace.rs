@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blksched::path_of_name;
+use blksched::text::path_of_name;
 use blksched_measure::Work;
 use blksched_simulate::recording::{Damage, Devices, Format, KEYS, Reading, Recorded, Stream, Took, recording};
 use blksched_traces::columns::Spec;
@@ -259,7 +259,7 @@ fn is_replays(key: &str) -> bool {
 fn unknown(key: &str) -> String {
     let replays = PARAMETERS.iter().map(|parameter| parameter.name).chain(["name", "start"]);
     let all: Vec<&str> = READING.into_iter().chain(KEYS).chain(replays).collect();
-    let near = blksched::nearest(key, all.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+    let near = blksched::text::nearest(key, all.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
     format!("a trace has no `{key}`: expected one of {}{}", all.join(", "), near.unwrap_or_default())
 }
 
@@ -304,7 +304,7 @@ fn named(name: &str) -> Result<Format, String> {
     }
     let names: Vec<String> = presets().into_iter().map(|preset| preset.name).collect();
     let near =
-        blksched::nearest(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+        blksched::text::nearest(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
     Err(format!(
         "`{name}` is not a format: expected one of {}, or a TOML file{}",
         names.join(", "),

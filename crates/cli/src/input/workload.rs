@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use blksched::{nearest, path_of_name};
+use blksched::text::{nearest, path_of_name};
 use blksched_measure::Work;
 use blksched_simulate::recording::{Content, Took, content};
 use blksched_traces::machine::Device;

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
-use blksched::{Catalogue, Entry};
+use blksched::Catalogue;
+use blksched::author::Entry;
 use blksched_simulate::Trial;
 
 use super::{Error, Job, parse};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
-use blksched::{Catalogue, Entry, Instant};
+use blksched::author::Entry;
+use blksched::{Catalogue, Instant};
 use blksched_measure::{Cause, Decision};
 use blksched_simulate::{Findings, Trial};
 

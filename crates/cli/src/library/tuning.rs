@@ -1,7 +1,8 @@
 //! A search whose steps somebody else chooses (Optuna, say): the same objective, and the same check on seeds that the
 //! search has not seen, as `compare --tune`.
 
-use blksched::{Catalogue, Entry};
+use blksched::Catalogue;
+use blksched::author::Entry;
 
 use super::{Error, Job, parse};
 use crate::args::{CompareArguments, Verb};

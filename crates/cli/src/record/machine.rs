@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use blksched::nearest;
+use blksched::text::nearest;
 use blksched_traces::machine::{Device, Machine};
 
 /// Files of a disk's folder in sysfs that a simulation can use or a reader wants to know.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Command, Instant, Op, Reason, RequestId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Reason};
 use blksched_report::{Io, Part as ReportPart, Piece, Run, Sent, Way};
 use blksched_simulate::story::{Happening, IoId, Leg, Onlooker, Part, Story, Storyteller, Whose};
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{BatchStart, Dir, Domain, IdleFor, Instant, Reason, SliceEnd, SubmitterId, Waiter};
+use blksched::author::Waiter;
+use blksched::reasons::{BatchStart, Domain, IdleFor, SliceEnd};
+use blksched::{Dir, Instant, Reason, SubmitterId};
 use blksched_report::{Mark, MarkKind, Run, Stretch, StretchKind};
 
 use crate::explain::{Names, reason};

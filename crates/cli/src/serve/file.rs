@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use blksched::nearest;
+use blksched::text::nearest;
 use blksched_disks::document;
 use blksched_serve::ExportConfig;
 use clap::{ArgAction, CommandFactory, Parser};

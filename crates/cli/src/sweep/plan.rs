@@ -2,7 +2,8 @@
 //!
 //! **Order** load, disk, scheduler with its knobs, seed; the last changes fastest.
 
-use blksched::{Catalogue, Span, name_of_path, nearest, path_of_name};
+use blksched::text::{name_of_path, nearest, path_of_name};
+use blksched::{Catalogue, Span};
 use toml::de::{DeTable, DeValue};
 
 use super::axis::{Axis, DRAWS, random};

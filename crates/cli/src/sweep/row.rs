@@ -1,6 +1,6 @@
 //! What one run leaves behind: a row per job and direction, in base units.
 
-use blksched::{Tunables, Unit};
+use blksched::tunables::{Tunables, Unit};
 use blksched_measure::{Direction, Share, Work, fairness};
 use blksched_simulate::Findings;
 use blksched_workloads::Plan;

@@ -47,7 +47,8 @@ impl<W: Write + Send> Rows<W> {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{Durability, Hints, Op, Waiter};
+    use blksched::author::Waiter;
+    use blksched::{Durability, Hints, Op};
     use blksched_workloads::replay::{Event, What};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::io::{self, Write};
 use std::path::Path;
 
-use blksched::{Op, Waiter};
+use blksched::Op;
+use blksched::author::Waiter;
 use blksched_simulate::recording::{Io, Stream};
 use blksched_traces::blktrace::{Action, Event, Kind};
 use blksched_workloads::replay;

@@ -1,9 +1,7 @@
 //! Bytes to scripts. Every byte string spells a script, so that a fuzzer never wastes one.
 
-use blksched::{
-    Class, DispatchAhead, Driver, FlushCommand, Group, GroupId, Hints, Limits, Outcome, Plugging, Priority,
-    QueueConfig, Slots, Span, WakeRule,
-};
+use blksched::surroundings::{DispatchAhead, Driver, FlushCommand, WakeRule};
+use blksched::{Class, Group, GroupId, Hints, Limits, Outcome, Plugging, Priority, QueueConfig, Slots, Span};
 
 use super::script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};
 

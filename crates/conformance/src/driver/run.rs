@@ -1,8 +1,9 @@
 //! Plays a script: the device, the submitters and the clock around one queue.
 
+use blksched::author::{Elevator, Waiter};
 use blksched::{
-    Bio, BlockQueue, Delivery, Durability, Elevator, GroupError, InFlight, Instant, Next, Op, Outcome, Sector, Span,
-    Submitted, SubmitterId, Tag, Waiter,
+    Bio, BlockQueue, Delivery, Durability, GroupError, InFlight, Instant, Next, Op, Outcome, Sector, Span, Submitted,
+    SubmitterId, Tag,
 };
 
 use super::script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};

@@ -1,6 +1,7 @@
 //! What an audience sees of a run, in the order in which it happened.
 
-use blksched::{Bio, Command, Delivery, Instant, Listener, Next, NoListener, Outcome, Reason, Submitted};
+use blksched::reasons::NoListener;
+use blksched::{Bio, Command, Delivery, Instant, Listener, Next, Outcome, Reason, Submitted};
 
 use crate::laws::Violation;
 

@@ -6,7 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use blksched::{Bound, Cx, Dispatch, End, Insert, Instant, RequestId, Tunables};
+use blksched::Instant;
+use blksched::author::{Bound, Cx, Dispatch, Insert, RequestId};
+use blksched::reasons::End;
+use blksched::tunables::Tunables;
 
 use super::checker::SharedState;
 use super::waiting::Waiting;

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use blksched::{Bound, Catalogue, Elevator, Instant, Wait};
+use blksched::author::{Bound, Elevator, Wait};
+use blksched::{Catalogue, Instant};
 
 use super::Violation;
 use super::calls::Calls;

@@ -1,10 +1,9 @@
 //! The queue's side of the contract is watched too: a queue that polls or comes late is found.
 
-use blksched::merge::Merging;
-use blksched::{
-    Bio, BlockQueue, Bound, Cx, Dispatch, Elevator, IdleFor, Insert, Instant, Next, QueueConfig, RequestId, Run,
-    Sector, Span, SubmitterId, Wait,
-};
+use blksched::author::merge::Merging;
+use blksched::author::{Admits, Bound, Cx, Dispatch, Elevator, Grouped, Insert, Merges, RequestId, Run, Tuned, Wait};
+use blksched::reasons::IdleFor;
+use blksched::{Bio, BlockQueue, Instant, Next, QueueConfig, Sector, Span, SubmitterId};
 
 use super::Violation;
 use super::checker::{Bench, Checker};
@@ -41,14 +40,20 @@ impl Elevator for Ticker {
         Run::No
     }
 
-    fn merging(&self) -> Merging {
-        Merging::NEVER
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, _victim: RequestId) {}
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 }
+
+impl Merges for Ticker {
+    fn merging(&self) -> Merging {
+        Merging::NEVER
+    }
+}
+
+impl Admits for Ticker {}
+impl Grouped for Ticker {}
+impl Tuned for Ticker {}
 
 /// Stands between a queue and a watched elevator, and tells the queue that the deadline is later than it is.
 struct Late(Box<dyn Elevator>);
@@ -78,10 +83,6 @@ impl Elevator for Late {
         self.0.elapse(cx)
     }
 
-    fn merging(&self) -> Merging {
-        Merging::NEVER
-    }
-
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         self.0.absorbed(cx, into, victim);
     }
@@ -90,6 +91,16 @@ impl Elevator for Late {
         self.0.requeue(cx, rq);
     }
 }
+
+impl Merges for Late {
+    fn merging(&self) -> Merging {
+        Merging::NEVER
+    }
+}
+
+impl Admits for Late {}
+impl Grouped for Late {}
+impl Tuned for Late {}
 
 fn checker() -> (Checker, Bench) {
     let wait = Wait::None("not looked at");

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Bio, Command, Delivery, Durability, Instant, Op, Outcome, RequestId, Tag};
+use blksched::author::RequestId;
+use blksched::{Bio, Command, Delivery, Durability, Instant, Op, Outcome, Tag};
 
 use super::checker::Law;
 use crate::driver::Seen;

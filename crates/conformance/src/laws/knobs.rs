@@ -1,6 +1,7 @@
 //! Knobs keep what they are set to; what does not fit is an error that changes nothing.
 
-use blksched::{Elevator, Knob, KnobError, Tunables};
+use blksched::author::Elevator;
+use blksched::tunables::{Knob, KnobError, Tunables};
 
 use super::Violation;
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Command, Delivery, Instant, Op, Reason, RequestId, SubmitterId, Tag};
+use blksched::author::RequestId;
+use blksched::{Command, Delivery, Instant, Op, Reason, SubmitterId, Tag};
 
 use super::checker::Law;
 use crate::driver::Seen;

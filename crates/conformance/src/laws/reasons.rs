@@ -1,6 +1,8 @@
 //! Reasons are complete: whatever happened at the queue's edge was said, and every change of a deadline.
 
-use blksched::{IdleFor, Instant, Reason, RequestId, Submitted, SubmitterId};
+use blksched::author::RequestId;
+use blksched::reasons::IdleFor;
+use blksched::{Instant, Reason, Submitted, SubmitterId};
 
 use super::checker::Law;
 use crate::driver::Seen;

@@ -1,8 +1,9 @@
 //! Nothing is allocated once as many requests exist as ever will.
 
+use blksched::author::Elevator;
 use blksched::{
-    Bio, BlockQueue, Delivery, Elevator, InFlight, Instant, Limits, Next, Outcome, Plugging, QueueConfig, Sector,
-    Slots, Span, Submitted, SubmitterId,
+    Bio, BlockQueue, Delivery, InFlight, Instant, Limits, Next, Outcome, Plugging, QueueConfig, Sector, Slots, Span,
+    Submitted, SubmitterId,
 };
 
 use super::Violation;

@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Ahead, Bound, Dir, Insert, Instant, PerDir, Request, RequestId, Sector, Span, Tunables, Wait};
+use blksched::author::{Ahead, Bound, Insert, PerDir, Request, RequestId, Wait};
+use blksched::tunables::Tunables;
+use blksched::{Dir, Instant, Sector, Span};
 
 /// Two ticks of the slowest clock that an elevator may count in (100 per second): expiry is rounded.
 const ROUNDING: Span = Span::from_ms(20);

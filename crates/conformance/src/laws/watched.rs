@@ -1,11 +1,14 @@
 //! An elevator under watch: every call passes through, and the law of calls hears of it.
 
-use blksched::merge::Merging;
-use blksched::rq_qos::OwnThrottling;
-use blksched::{
-    Admission, Bio, Cx, DeviceFacts, Dispatch, Elevator, End, Group, GroupId, Insert, Instant, KnobError, Lookup,
-    Neighbours, Request, RequestId, Requests, Run, Setting, SubmitterId, Tunables,
+use blksched::author::merge::Merging;
+use blksched::author::{
+    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Insert, Lookup, Merges, Neighbours, Request,
+    RequestId, Requests, Run, Tuned,
 };
+use blksched::reasons::End;
+use blksched::surroundings::rq_qos::OwnThrottling;
+use blksched::tunables::{KnobError, Setting, Tunables};
+use blksched::{Bio, Group, GroupId, Instant, SubmitterId};
 
 use super::calls::Calls;
 
@@ -67,20 +70,26 @@ impl Elevator for Watched {
         run
     }
 
-    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        self.changes(cx, |inner, cx| inner.admit(cx, bio))
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.calls.absorbed(into, victim);
+        self.changes(cx, |inner, cx| inner.absorbed(cx, into, victim));
     }
 
-    fn shallowest(&self, device: &DeviceFacts) -> Option<u32> {
-        self.inner.shallowest(device)
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.calls.requeued(cx, rq);
+        self.changes(cx, |inner, cx| inner.requeue(cx, rq));
     }
 
-    // `schedules` is not passed on: requests of `none` that go straight to the device would pass these eyes by.
-
-    fn own_throttling(&self) -> OwnThrottling {
-        self.inner.own_throttling()
+    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        self.changes(cx, |inner, cx| inner.forget(cx, submitter))
     }
 
+    fn check(&self, requests: &Requests) {
+        self.inner.check(requests);
+    }
+}
+
+impl Merges for Watched {
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.changes(cx, |inner, cx| inner.prepare(cx, rq));
     }
@@ -121,21 +130,25 @@ impl Elevator for Watched {
         self.calls.grown(cx, rq, end);
         self.changes(cx, |inner, cx| inner.grown(cx, rq, end));
     }
+}
 
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        self.calls.absorbed(into, victim);
-        self.changes(cx, |inner, cx| inner.absorbed(cx, into, victim));
+impl Admits for Watched {
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        self.changes(cx, |inner, cx| inner.admit(cx, bio))
     }
 
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.calls.requeued(cx, rq);
-        self.changes(cx, |inner, cx| inner.requeue(cx, rq));
+    fn shallowest(&self, device: &DeviceFacts) -> Option<u32> {
+        self.inner.shallowest(device)
     }
 
-    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
-        self.changes(cx, |inner, cx| inner.forget(cx, submitter))
-    }
+    // `schedules` is not passed on: requests of `none` that go straight to the device would pass these eyes by.
 
+    fn own_throttling(&self) -> OwnThrottling {
+        self.inner.own_throttling()
+    }
+}
+
+impl Grouped for Watched {
     fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
         self.inner.group(cx, id, group);
     }
@@ -143,7 +156,9 @@ impl Elevator for Watched {
     fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
         self.inner.ungroup(cx, id);
     }
+}
 
+impl Tuned for Watched {
     fn tunables(&self) -> &dyn Tunables {
         self.inner.tunables()
     }
@@ -154,9 +169,5 @@ impl Elevator for Watched {
 
     fn store(&mut self, cx: &mut Cx<'_>, knob: &str, value: Setting<'_>) -> Result<(), KnobError> {
         self.inner.store(cx, knob, value)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.inner.check(requests);
     }
 }

@@ -1,7 +1,9 @@
 //! What only the recordings of ADIOS have: plugs whose flush is an event, knobs written as text, merges inside a
 //! dispatch.
 
-use blksched::{Bio, Instant, Kept, RequestId, Stage, Submitted};
+use blksched::author::{RequestId, Stage};
+use blksched::surroundings::Kept;
+use blksched::{Bio, Instant, Submitted};
 use blksched_traces::elevator_transcript::Add;
 
 use super::expect::Said;

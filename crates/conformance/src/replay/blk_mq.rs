@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use blksched::Kernel;
-use blksched::mq::{MqEra, Task};
+use blksched::surroundings::mq::{MqEra, Task};
 use blksched_traces::blk_mq_transcript::{self as file, Common, Kind, Recorded};
 
 use super::{Divergence, ReplayError, Report};

@@ -1,6 +1,8 @@
 //! The outputs of a recording, compared with what the queue said.
 
-use blksched::{End, IdleFor, Instant, Reason, RequestId, Run, Submitted};
+use blksched::author::{RequestId, Run};
+use blksched::reasons::{End, IdleFor};
+use blksched::{Instant, Reason, Submitted};
 use blksched_traces::elevator_transcript::{Add, AddResult, Event, Kick, MergeKind};
 
 use super::setup::Outputs;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use blksched::author::{RequestId, Waiter};
 use blksched::{
     Bio, BlockQueue, Class, Durability, Group, GroupId, Hints, InFlight, Instant, Next, Op, Outcome, Priority, Reason,
-    RequestId, Sector, Submitted, SubmitterId, Tag, Waiter,
+    Sector, Submitted, SubmitterId, Tag,
 };
 use blksched_traces::elevator_transcript::{Add, AddResult, Event, Got, OpLetter, What, Written};
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use blksched::{
-    BlockQueue, Catalogue, Elevator, Group, GroupError, GroupId, Instant, Jiffies, Knob, KnobError, Limits,
-    QueueConfig, Reason, Slots, Span, Unit, Wakes,
-};
+use blksched::author::{Elevator, Jiffies};
+use blksched::surroundings::Wakes;
+use blksched::tunables::{Knob, KnobError, Unit};
+use blksched::{BlockQueue, Catalogue, Group, GroupError, GroupId, Instant, Limits, QueueConfig, Reason, Slots, Span};
 use blksched_traces::elevator_transcript::Header;
 
 use super::ReplayError;

@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use blksched::mq::Task;
-use blksched::{Delivery, Dir, End, Instant, RequestId};
+use blksched::author::RequestId;
+use blksched::reasons::End;
+use blksched::surroundings::mq::Task;
+use blksched::{Delivery, Dir, Instant};
 use blksched_traces::elevator_transcript::{Add, AddResult, Event, MergeKind, What};
 
 use super::expect::Said;

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use blksched::reasons::NoListener;
 use blksched::{
-    Bio, Catalogue, Class, Durability, Group, GroupId, InFlight, Instant, Next, NoListener, Outcome, Priority,
-    QueueConfig, Sector, Slots, Span, SubmitterId,
+    Bio, Catalogue, Class, Durability, Group, GroupId, InFlight, Instant, Next, Outcome, Priority, QueueConfig, Sector,
+    Slots, Span, SubmitterId,
 };
 use blksched_calls::LoggedQueue;
 use blksched_conformance::calls::replay;

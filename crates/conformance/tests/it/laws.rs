@@ -1,6 +1,7 @@
 //! Every law, for every elevator and era, over random scripts.
 
-use blksched::{Bound, Catalogue, Choice, Elevator, Priority};
+use blksched::author::{Bound, Elevator};
+use blksched::{Catalogue, Choice, Priority};
 use blksched_conformance::driver::{Script, Step};
 use blksched_conformance::laws;
 use proptest::collection::vec;

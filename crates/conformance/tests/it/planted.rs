@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use crate::elevators::company::Company;
 use crate::elevators::faulty::{Fault, Faulty};
-use blksched::merge::Merging;
-use blksched::{Ahead, Bound, Elevator, Wait};
+use blksched::author::merge::Merging;
+use blksched::author::{Ahead, Bound, Elevator, Wait};
 use blksched_conformance::driver::Script;
 use blksched_conformance::laws::{self, Violation};
 

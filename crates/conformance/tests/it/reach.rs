@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use blksched::{Catalogue, Elevator, Instant, Reason};
+use blksched::author::Elevator;
+use blksched::{Catalogue, Instant, Reason};
 use blksched_conformance::driver::{Run, RunObserver, Script, Seen, Successor};
 use blksched_conformance::laws::Violation;
 use std::cell::Cell;

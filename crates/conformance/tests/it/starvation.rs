@@ -1,8 +1,9 @@
 //! Where the catalogue states no bound, requests do starve; where it states one, the same load starves nobody.
 
+use blksched::author::{Bound, Elevator, Wait, Waiter};
 use blksched::{
-    Bio, BlockQueue, Bound, Catalogue, Class, Dir, Elevator, Instant, Next, Op, Outcome, Priority, QueueConfig, Sector,
-    Span, SubmitterId, Tag, Wait, Waiter,
+    Bio, BlockQueue, Catalogue, Class, Dir, Instant, Next, Op, Outcome, Priority, QueueConfig, Sector, Span,
+    SubmitterId, Tag,
 };
 use blksched_conformance::driver::Script;
 use blksched_conformance::laws;

@@ -3,7 +3,8 @@
 //! The demerit is the root mean square of the horizontal distance between the two cumulative distributions of response
 //! times: both sorted, the n-th of the one beside the n-th of the other (Ruemmler and Wilkes, 1994).
 
-use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 
 use crate::{Disk, DiskSpec};
 

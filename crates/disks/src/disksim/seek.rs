@@ -6,7 +6,8 @@
 //! Ruemmler and Wilkes's (An Introduction to Disk Drive Modeling, 1994) with six values; `hplplus10`, the same behind
 //! ten listed times. From memory of the manual, except `extracted`, which is held to drives.
 
-use blksched::{Span, nearest};
+use blksched::Span;
+use blksched::text::nearest;
 
 use super::fields::{Fields, ms};
 use super::syntax::{File, Value};

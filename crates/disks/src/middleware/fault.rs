@@ -41,7 +41,7 @@ pub(crate) struct Faults {
     inner: Box<dyn Disk>,
     faults: Vec<Fault>,
     /// By request, how long its end is held back; most requests are not in it.
-    slow: Vec<(blksched::RequestId, Span)>,
+    slow: Vec<(blksched::author::RequestId, Span)>,
     held: Endings<()>,
     held_count: u32,
 }
@@ -125,7 +125,8 @@ impl Disk for Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blksched::{Op, RequestId, Sector, SubmitterId};
+    use blksched::author::RequestId;
+    use blksched::{Op, Sector, SubmitterId};
 
     fn met(spec: FaultSpec, commands: &[(Op, u64)]) -> Vec<bool> {
         let mut fault = Fault { spec, seen: 0, acted: 0 };

@@ -1,7 +1,8 @@
 //! What is measured: anything that takes commands and says when they have ended. A model in virtual time, or a real
 //! path by the wall clock, which the command line brings.
 
-use blksched::{Command, Instant, Op, RequestId, Sector, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, SubmitterId};
 
 use crate::{Disk, DiskSpec};
 

@@ -339,7 +339,7 @@ fn replay(spec: &DiskSpec, held: &[Traced]) -> HeldBack {
         let Some(slot) = free.pop() else { continue };
         begun[slot as usize] = now;
         let (rq, start, submitter) =
-            (blksched::RequestId::from_index(slot), blksched::Sector(command.start), blksched::SubmitterId(1));
+            (blksched::author::RequestId::from_index(slot), blksched::Sector(command.start), blksched::SubmitterId(1));
         disk.start(
             now,
             blksched::Command { rq, op: command.op, start, sectors: command.sectors, fua: false, submitter },

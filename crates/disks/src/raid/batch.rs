@@ -1,6 +1,7 @@
 //! Pages of the stripe cache that are read or written together, and windows of the rebuild: sent, and ended.
 
-use blksched::{Command, Instant, Op, RequestId, Sector, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, SubmitterId};
 
 use super::layout::PAGE;
 use super::member::Owner;

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use blksched::{Command, Instant, RequestId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant};
 
 use crate::{Disk, Finished, Stint, Work};
 

@@ -1,6 +1,7 @@
 //! How each figure is measured: a closed loop around the bare disk, in virtual time.
 
-use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 
 use super::{Figure, SEED};
 use crate::{Disk, DiskSpec, Finished};

@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use blksched::nearest;
+use blksched::text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

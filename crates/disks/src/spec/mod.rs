@@ -11,7 +11,8 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use blksched::{Span, nearest, path_of_name, utf8};
+use blksched::Span;
+use blksched::text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use blksched::nearest;
+use blksched::text::nearest;
 
 use super::error::DiskError;
 use super::published;

@@ -3,7 +3,8 @@
 
 use core::ops::{Range, RangeInclusive};
 
-use blksched::{Span, nearest};
+use blksched::Span;
+use blksched::text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -1,7 +1,8 @@
 //! What stands around a disk changes what it says it changes, and nothing else.
 
 use crate::support::*;
-use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 use blksched_disks::{
     DelaySpec, Disk, DiskSpec, FaultAction, FaultSpec, IoError, MiddlewareSpec, Outcome, Tracer, load, parse, presets,
 };

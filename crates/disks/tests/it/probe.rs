@@ -2,7 +2,8 @@
 
 use core::ops::ControlFlow;
 
-use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Traced, fit_trace, measure};
 use blksched_disks::sheet::{Figure, data_sheet};
 use blksched_disks::{DiskSpec, HddSpec, Model, SsdSpec, WriteCacheSpec, load, load_changed};

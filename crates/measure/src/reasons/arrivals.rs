@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use blksched::{Dir, Instant, RequestId, Span};
+use blksched::author::RequestId;
+use blksched::{Dir, Instant, Span};
 
 use crate::moments::Moments;
 

@@ -1,6 +1,8 @@
 //! What batches were like: how long, how often, and why they began.
 
-use blksched::{BatchStart, Dir, PerDir, Reason};
+use blksched::author::PerDir;
+use blksched::reasons::BatchStart;
+use blksched::{Dir, Reason};
 
 use super::cause::BeganBy;
 use crate::moments::Moments;
@@ -118,7 +120,9 @@ fn place(start: BatchStart) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{BatchEnd, RequestId, Span};
+    use blksched::Span;
+    use blksched::author::RequestId;
+    use blksched::reasons::BatchEnd;
 
     use super::*;
 

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use blksched::{Dir, IdleFor};
+use blksched::Dir;
+use blksched::reasons::IdleFor;
 
 /// Why the batch that the disk serves was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

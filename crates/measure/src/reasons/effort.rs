@@ -1,6 +1,6 @@
 //! What searches cost, per index.
 
-use blksched::Index;
+use blksched::reasons::Index;
 
 use crate::moments::Moments;
 

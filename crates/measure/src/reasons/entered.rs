@@ -1,6 +1,8 @@
 //! What became of bios on their way to the disk: requests made, merged, plugged, flushed.
 
-use blksched::{Dir, End, PerDir, Reason, Run, Unplug};
+use blksched::author::{PerDir, Run};
+use blksched::reasons::{End, Unplug};
+use blksched::{Dir, Reason};
 
 use crate::moments::Moments;
 
@@ -95,7 +97,8 @@ fn place(why: Unplug) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{RequestId, Sector, SubmitterId};
+    use blksched::author::RequestId;
+    use blksched::{Sector, SubmitterId};
 
     use super::*;
 

@@ -1,6 +1,7 @@
 //! What each submitter asked of the disk and was given, and how long submitters slept for want of a request slot.
 
-use blksched::{Dir, Instant, PerDir, Span, SubmitterId};
+use blksched::author::PerDir;
+use blksched::{Dir, Instant, Span, SubmitterId};
 use rustc_hash::FxHashMap; // tidy: never iterated
 
 use crate::fairness::Share;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{HeldBack, Instant, NotIdled, Reason, SliceEnd, Span, SubmitterId, Waiter};
+use blksched::author::Waiter;
+use blksched::reasons::{HeldBack, NotIdled, SliceEnd};
+use blksched::{Instant, Reason, Span, SubmitterId};
 
 /// Turns of a scheduler that gives each process the disk for a while.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,7 +112,7 @@ fn end(why: SliceEnd) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{Preempt, SliceStart};
+    use blksched::reasons::{Preempt, SliceStart};
 
     use super::*;
 

@@ -1,6 +1,7 @@
 //! How requests waited: from when they were queued to when they were issued, split over the causes.
 
-use blksched::{Dir, Instant, PerDir, RequestId, Span};
+use blksched::author::{PerDir, RequestId};
+use blksched::{Dir, Instant, Span};
 
 use super::Kept;
 use super::cause::{Cause, Serving};

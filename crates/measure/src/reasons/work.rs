@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use blksched::{Instant, RequestId, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Instant, SubmitterId};
 
 use super::cause::Serving;
 use super::submitters::Asker;

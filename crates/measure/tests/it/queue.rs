@@ -1,8 +1,9 @@
 //! The listener on a real queue: what it derives agrees with what a driver sees from outside.
 
+use blksched::author::PerDir;
 use blksched::{
-    Bio, BlockQueue, Catalogue, Delivery, Dir, InFlight, Instant, Next, Op, Outcome, PerDir, Plugging, QueueConfig,
-    Sector, Slots, Span, SubmitterId,
+    Bio, BlockQueue, Catalogue, Delivery, Dir, InFlight, Instant, Next, Op, Outcome, Plugging, QueueConfig, Sector,
+    Slots, Span, SubmitterId,
 };
 use blksched_measure::{Cause, Reasons};
 

@@ -1,8 +1,8 @@
 //! Hand-made streams of reasons, and what they must amount to.
 
-use blksched::{
-    BatchEnd, BatchStart, Dir, IdleFor, Instant, Listener, Reason, RequestId, Sector, Span, SubmitterId, Unplug,
-};
+use blksched::author::RequestId;
+use blksched::reasons::{BatchEnd, BatchStart, IdleFor, Unplug};
+use blksched::{Dir, Instant, Listener, Reason, Sector, Span, SubmitterId};
 use blksched_measure::{BeganBy, Cause, IdleKind, Reasons, Serving, fairness};
 
 /// A stream, told in nanoseconds.

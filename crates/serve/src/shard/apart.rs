@@ -4,7 +4,8 @@
 //! **Rule** Nobody is told before each piece of it has been tried by itself, one after the other, so that the device
 //! has no more at a time than before. Only a piece that fails alone has failed.
 
-use blksched::{Command, Op, RequestId};
+use blksched::author::RequestId;
+use blksched::{Command, Op};
 
 use super::{Piece, Shard};
 

@@ -1,7 +1,8 @@
 //! Between the tenants' gates and the queue: whose turn it is ([`Turns`]), where shares are kept by time; with
 //! [`Shares::ByScheduler`] everything goes straight on and the scheduler's groups share the disk.
 
-use blksched::{Op, RequestId, Span};
+use blksched::author::RequestId;
+use blksched::{Op, Span};
 
 use super::Shard;
 use super::work::Piece;

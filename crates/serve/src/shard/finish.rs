@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use blksched::{Op, Outcome, RequestId};
+use blksched::author::RequestId;
+use blksched::{Op, Outcome};
 use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 

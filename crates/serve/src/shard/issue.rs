@@ -1,6 +1,7 @@
 //! The way to the device: a command of the queue becomes I/O on a back end.
 
-use blksched::{Command, InFlight, Instant, Op, RequestId};
+use blksched::author::RequestId;
+use blksched::{Command, InFlight, Instant, Op};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
 use super::apart::Tries;

@@ -1,6 +1,8 @@
 //! What may be read and changed while the shard runs, under the names that sysfs would have.
 
-use blksched::{Class, Group, GroupId, Knob, Priority, Unit, nearest};
+use blksched::text::nearest;
+use blksched::tunables::{Knob, Unit};
+use blksched::{Class, Group, GroupId, Priority};
 
 use super::Shard;
 use crate::caps::Limit;

@@ -1,6 +1,7 @@
 //! What clients have asked for: a work per request, cut into pieces that each have a buffer of their own.
 
-use blksched::{Bio, Durability, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag, Waiter};
+use blksched::author::Waiter;
+use blksched::{Bio, Durability, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag};
 use blksched_nbd::reply::Extent;
 use blksched_nbd::{Command, Errno, Persist, Request};
 

@@ -1,8 +1,7 @@
 //! What both benchmarks of the simulator run: one process that reads 4 KiB at random from an hdd, for ever.
 
-use blksched::{
-    BlockQueue, Built, Catalogue, Instant, Limits, Listener, NoListener, Op, QueueConfig, Span, SubmitterId,
-};
+use blksched::reasons::NoListener;
+use blksched::{BlockQueue, Built, Catalogue, Instant, Limits, Listener, Op, QueueConfig, Span, SubmitterId};
 use blksched_disks::{Disk, load};
 use blksched_measure::{Completion, Engine, Job, JobId, Reasons, Recorder};
 use blksched_simulate::{Observer, World};

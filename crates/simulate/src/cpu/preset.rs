@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Span, nearest};
+use blksched::Span;
+use blksched::text::nearest;
 use toml::de::DeTable;
 
 use super::costs::{CpuCosts, LockScope, SchedulerCosts, Schedules};

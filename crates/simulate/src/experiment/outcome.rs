@@ -1,6 +1,7 @@
 //! What one run with one seed came to, as measures read it.
 
-use blksched::{Dir, Instant, Listener, Op, PerDir, Reason, Span, SubmitterId};
+use blksched::author::PerDir;
+use blksched::{Dir, Instant, Listener, Op, Reason, Span, SubmitterId};
 use blksched_disks::Activity;
 use blksched_measure::{Completion, Moments, Reasons, Share};
 

@@ -1,6 +1,7 @@
 //! Running an experiment: one simulation per run and seed, and the judgement over all of them.
 
-use blksched::{BlockQueue, Instant, Span, Wakes};
+use blksched::surroundings::Wakes;
+use blksched::{BlockQueue, Instant, Span};
 
 use super::expression::fits;
 use super::outcome::{Ear, Outcome, OutcomeObserver, ProcessOutcome, submitter};

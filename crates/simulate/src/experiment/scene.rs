@@ -15,7 +15,8 @@
 
 use std::sync::Arc;
 
-use blksched::{Catalogue, Choice, DispatchAhead, Instant, Span, SubmitterId};
+use blksched::surroundings::DispatchAhead;
+use blksched::{Catalogue, Choice, Instant, Span, SubmitterId};
 use blksched_disks::DiskSpec;
 use blksched_workloads::fio::{Host, JobFile, Style, Text};
 use blksched_workloads::programs::{Process, Program, Settings, Start, program};

@@ -1,6 +1,7 @@
 //! Counts of decisions that measures ask for and that nobody else keeps.
 
-use blksched::{Dir, Instant, PerDir, Reason};
+use blksched::author::PerDir;
+use blksched::{Dir, Instant, Reason};
 use blksched_measure::Moments;
 
 /// What decisions amounted to.
@@ -49,7 +50,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use blksched::BatchEnd;
+    use blksched::reasons::BatchEnd;
 
     use super::*;
 

@@ -53,7 +53,8 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{RequestId, SubmitterId};
+    use blksched::SubmitterId;
+    use blksched::author::RequestId;
 
     use super::*;
 

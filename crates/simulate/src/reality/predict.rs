@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use blksched::{Catalogue, Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Catalogue, Command, Instant, Op, Sector, Span, SubmitterId};
 use blksched_disks::{Disk, DiskSpec};
 use blksched_measure::{Direction, Work};
 use blksched_workloads::Plan;

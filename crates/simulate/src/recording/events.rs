@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Class, Durability, Hints, Op, Priority, Waiter};
+use blksched::author::Waiter;
+use blksched::{Class, Durability, Hints, Op, Priority};
 use blksched_traces::blktrace::{self, Action};
 use blksched_traces::columns::{Row, Told};
 use blksched_traces::{blkparse, tracefs, vscsi};

@@ -103,7 +103,8 @@ impl Filter {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{Durability, Hints, Waiter};
+    use blksched::author::Waiter;
+    use blksched::{Durability, Hints};
 
     use super::*;
 

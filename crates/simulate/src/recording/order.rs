@@ -153,7 +153,8 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use blksched::{Durability, Hints, Op, Waiter};
+    use blksched::author::Waiter;
+    use blksched::{Durability, Hints, Op};
     use blksched_workloads::replay::What;
 
     use super::*;

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use blksched::{Bio, Command, End, Instant, Op, Reason, Sector, Submitted, SubmitterId, Waiter};
+use blksched::author::Waiter;
+use blksched::reasons::End;
+use blksched::{Bio, Command, Instant, Op, Reason, Sector, Submitted, SubmitterId};
 use blksched_traces::blktrace::{Action, Event, Kind};
 
 use super::happening::{Happening, Onlooker};

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use blksched::{Bio, Command, Instant, Listener, Op, Reason, RequestId, Sector, Submitted, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Bio, Command, Instant, Listener, Op, Reason, Sector, Submitted, SubmitterId};
 use blksched_disks::{Activity, Stint};
 use blksched_measure::Reasons;
 use blksched_workloads::host::Call;

@@ -1,6 +1,7 @@
 //! What a piece of an I/O's time went to.
 
-use blksched::{Dir, Domain, GroupId, HeldBack, Instant, Span, SubmitterId};
+use blksched::reasons::{Domain, HeldBack};
+use blksched::{Dir, GroupId, Instant, Span, SubmitterId};
 
 /// For whom the disk worked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,8 @@
 //! One I/O's way from beginning to landing, cut into pieces: a pure function of what is known when it lands.
 
-use blksched::{Dir, Domain, GroupId, Instant, SubmitterId, Waiter};
+use blksched::author::Waiter;
+use blksched::reasons::Domain;
+use blksched::{Dir, GroupId, Instant, SubmitterId};
 use blksched_disks::Activity;
 
 use super::part::{Part, Piece, Rule, Whose, add};

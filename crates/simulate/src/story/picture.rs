@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use blksched::{Command, Dir, Instant, Op, Reason, RequestId, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Dir, Instant, Op, Reason, SubmitterId};
 use blksched_traces::perfetto::{
     CounterDescriptor, DebugAnnotation, EventType, ProcessDescriptor, TrackDescriptor, TrackEvent, Writer,
 };

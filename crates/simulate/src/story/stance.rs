@@ -1,6 +1,8 @@
 //! What the scheduler is about at a moment, as far as its reasons tell.
 
-use blksched::{BatchStart, Dir, Domain, GroupId, HeldBack, IdleFor, Reason, SubmitterId, Waiter};
+use blksched::author::Waiter;
+use blksched::reasons::{BatchStart, Domain, HeldBack, IdleFor};
+use blksched::{Dir, GroupId, Reason, SubmitterId};
 
 use super::part::Batched;
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use blksched::{Dir, Domain, Instant, Op, Reason, RequestId, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::reasons::Domain;
+use blksched::{Dir, Instant, Op, Reason, Span, SubmitterId};
 
 use blksched_disks::{Activity, Stint, Work};
 

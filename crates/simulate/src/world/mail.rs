@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use blksched::mq::Task;
+use blksched::surroundings::mq::Task;
 use blksched::{Instant, Outcome, Tag};
 
 /// Something that a process gets.

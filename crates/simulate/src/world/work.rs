@@ -1,7 +1,8 @@
 //! What processors work for, carried out when they have: an I/O enters the queue once its process has worked for it, a
 //! completion is one once its interrupt has been handled, and a process hears of it once it has run.
 
-use blksched::{Bio, Instant, Listener, Outcome, RequestId, Span, SubmitterId, Tag};
+use blksched::author::RequestId;
+use blksched::{Bio, Instant, Listener, Outcome, Span, SubmitterId, Tag};
 
 use super::mail::Letter;
 use super::{Observer, World};

@@ -1,6 +1,7 @@
 //! Sources that talk: a word told is heard at the same moment, also by one that has nothing else to wait for.
 
-use blksched::{Bio, BlockQueue, Catalogue, Instant, NoListener, QueueConfig, Sector, Span, SubmitterId};
+use blksched::reasons::NoListener;
+use blksched::{Bio, BlockQueue, Catalogue, Instant, QueueConfig, Sector, Span, SubmitterId};
 
 use blksched_simulate::World;
 use blksched_workloads::{Delivered, Emission, Source};

@@ -146,7 +146,7 @@ impl fmt::Display for Column {
 
 fn unknown(name: &str) -> SpecError {
     let names: Vec<&str> = ROLES.iter().map(|row| row.0).collect();
-    let near = blksched::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+    let near = blksched::text::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
     let message =
         format!("`{name}` is not a column: expected one of {} or -{}", names.join(", "), near.unwrap_or_default());
     SpecError::new(name, message)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blksched::nearest;
+use blksched::text::nearest;
 
 use super::blocks::Blocks;
 use super::ddir::{Ddir, PerDdir};

@@ -9,7 +9,8 @@
 //! `tests/it/options.rs` in which flipping it changes the run.
 
 use crate::fio::ddir::PerDdir;
-use blksched::{Span, nearest};
+use blksched::Span;
+use blksched::text::nearest;
 
 use super::settings::Settings;
 use super::values::{self, Bare, Extent, ValueError};

@@ -4,7 +4,8 @@
 //! `kb_base=1000` it is the other way round.
 
 use crate::fio::ddir::PerDdir;
-use blksched::{Span, nearest};
+use blksched::Span;
+use blksched::text::nearest;
 
 use super::expression;
 

@@ -1,6 +1,7 @@
 //! Transfers between memory and disk: a bio each, the pages it carries, and the calls that wait for it.
 
-use blksched::{Bio, Hints, Instant, Sector, Tag, Waiter};
+use blksched::author::Waiter;
+use blksched::{Bio, Hints, Instant, Sector, Tag};
 
 use super::Host;
 use super::cache::{State, TransferId};

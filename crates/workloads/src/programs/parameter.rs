@@ -1,6 +1,7 @@
 //! What can be said about a program: one description per parameter, from which it is parsed, listed and explained.
 
-use blksched::{Span, nearest};
+use blksched::Span;
+use blksched::text::nearest;
 
 use super::units;
 

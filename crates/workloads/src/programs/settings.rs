@@ -3,7 +3,8 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use blksched::{Span, nearest};
+use blksched::Span;
+use blksched::text::nearest;
 
 use super::Program;
 use super::parameter::{Parameter, Place, Value};

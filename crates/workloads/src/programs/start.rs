@@ -1,6 +1,7 @@
 //! A program to be started, as a user says it: `dd:size=1GiB,start=5s`.
 
-use blksched::{Instant, Span, SubmitterId, nearest};
+use blksched::text::nearest;
+use blksched::{Instant, Span, SubmitterId};
 
 use super::settings::Settings;
 use super::{Launch, PROGRAMS, Process, Program, program};

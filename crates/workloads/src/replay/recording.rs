@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Class, Durability, Hints, Op, Priority, Span, Waiter};
+use blksched::author::Waiter;
+use blksched::{Class, Durability, Hints, Op, Priority, Span};
 
 use super::under_way::UnderWay;
 

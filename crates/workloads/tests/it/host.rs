@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag, Waiter};
+use blksched::author::Waiter;
+use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::{
     Advice, Call, Host, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, Stable, WaitsFor, Wish, Work,
 };

@@ -4,7 +4,8 @@ use crate::common;
 
 use std::collections::BTreeMap;
 
-use blksched::{Durability, Hints, Op, Waiter};
+use blksched::author::Waiter;
+use blksched::{Durability, Hints, Op};
 use blksched_workloads::fio::JobFile;
 use blksched_workloads::replay::{Event, Recording, What};
 

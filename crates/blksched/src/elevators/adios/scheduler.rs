@@ -13,7 +13,7 @@ use super::model::{Model, Samples};
 use super::order::{self, Order, Row};
 use super::page::{Direction, Page};
 use super::tunables::AdiosTunables;
-use crate::elevator::{Admission, Cx, Dispatch, Elevator, Hook, Hooks, Insert, Run};
+use crate::elevator::{Admission, Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Merges, Run, Tuned};
 use crate::explain::End;
 use crate::index::List;
 use crate::queue::merge::Merging;
@@ -264,13 +264,27 @@ impl Elevator for Adios {
         Run::No
     }
 
-    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        match bio.op {
-            Op::Read => Admission::Unlimited,
-            _ => Admission::Shallow(cx.device().tags_per_word),
-        }
+    /// The survivor may have become older, but keeps its place and its deadline.
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
+        self.order.remove(victim, self.rows[victim].kind);
     }
 
+    /// It is inserted at the head, and counted as under way once more.
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.note(cx.rq(rq), rq);
+        self.at_once(cx, rq, true);
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.fifos.head.check(requests);
+        self.fifos.early.check(requests);
+        self.order.check();
+        self.barrier.check(requests);
+        assert!(self.pages[Which::First].len() + self.pages[Which::Second].len() <= requests.len());
+    }
+}
+
+impl Merges for Adios {
     fn merging(&self) -> Merging {
         Merging::LINUX_6_1
     }
@@ -288,18 +302,20 @@ impl Elevator for Adios {
         self.order.remove(rq, self.rows[rq].kind);
         self.put_in_order(cx, rq);
     }
+}
 
-    /// The survivor may have become older, but keeps its place and its deadline.
-    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
-        self.order.remove(victim, self.rows[victim].kind);
+impl Admits for Adios {
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        match bio.op {
+            Op::Read => Admission::Unlimited,
+            _ => Admission::Shallow(cx.device().tags_per_word),
+        }
     }
+}
 
-    /// It is inserted at the head, and counted as under way once more.
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.note(cx.rq(rq), rq);
-        self.at_once(cx, rq, true);
-    }
+impl Grouped for Adios {}
 
+impl Tuned for Adios {
     fn tunables(&self) -> &dyn Tunables {
         &self.tunables
     }
@@ -310,13 +326,5 @@ impl Elevator for Adios {
 
     fn store(&mut self, cx: &mut Cx<'_>, knob: &str, value: Setting<'_>) -> Result<(), KnobError> {
         self.store_knob(cx, knob, value)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.fifos.head.check(requests);
-        self.fifos.early.check(requests);
-        self.order.check();
-        self.barrier.check(requests);
-        assert!(self.pages[Which::First].len() + self.pages[Which::Second].len() <= requests.len());
     }
 }

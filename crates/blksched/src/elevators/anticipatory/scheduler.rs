@@ -18,7 +18,9 @@ use super::history::Newcomers;
 use super::look_up;
 use super::process::{Life, ProcessId, Processes};
 use super::tunables::AnticipatoryTunables;
-use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{
+    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges, Neighbours, Run, Tuned,
+};
 use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::explain::{End, Index, Reason, WaitEnd};
 use crate::index::Tree;
@@ -190,6 +192,48 @@ impl Elevator for Anticipatory {
         Run::Soon
     }
 
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        let (now, class, process) = (self.tick(cx), cx.rq(victim).waiter, self.owner[victim]);
+        self.aged[class].inherit(into, victim);
+        self.processes[process].queued -= 1;
+        if self.next[class] == Some(victim) {
+            self.next[class] = self.behind(cx, victim);
+        }
+        self.leave_orders(class, victim);
+        self.part(now, class, process);
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.processes[self.owner[rq]].chosen += 1;
+        self.chosen.hand_back(rq);
+    }
+
+    fn forget(&mut self, _cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        self.processes.exit(submitter);
+        Run::No
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.chosen.check(requests);
+        let mut queued = 0;
+        for class in [Waiter::Sync, Waiter::Async] {
+            self.sorted[class].check();
+            self.aged[class].check(requests);
+            assert_eq!(self.sorted[class].len(), self.aged[class].len());
+            queued += self.aged[class].len();
+            if let Some(next) = self.next[class] {
+                assert!(self.sorted[class].contains(next.index() as u32), "the next request is gone");
+            }
+        }
+        assert_eq!(self.processes.on_their_way().0, queued, "processes and orders disagree");
+        assert!(
+            self.anticipation.phase != Phase::Completion || self.in_flight > 0,
+            "waits for a completion of nothing"
+        );
+    }
+}
+
+impl Merges for Anticipatory {
     fn merging(&self) -> Merging {
         Merging::LINUX_2_6
     }
@@ -216,52 +260,17 @@ impl Elevator for Anticipatory {
             cx.wish(forced);
         }
     }
+}
 
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        let (now, class, process) = (self.tick(cx), cx.rq(victim).waiter, self.owner[victim]);
-        self.aged[class].inherit(into, victim);
-        self.processes[process].queued -= 1;
-        if self.next[class] == Some(victim) {
-            self.next[class] = self.behind(cx, victim);
-        }
-        self.leave_orders(class, victim);
-        self.part(now, class, process);
-    }
+impl Admits for Anticipatory {}
+impl Grouped for Anticipatory {}
 
-    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.processes[self.owner[rq]].chosen += 1;
-        self.chosen.hand_back(rq);
-    }
-
-    fn forget(&mut self, _cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
-        self.processes.exit(submitter);
-        Run::No
-    }
-
+impl Tuned for Anticipatory {
     fn tunables(&self) -> &dyn Tunables {
         &self.tunables
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(&mut self.tunables)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.chosen.check(requests);
-        let mut queued = 0;
-        for class in [Waiter::Sync, Waiter::Async] {
-            self.sorted[class].check();
-            self.aged[class].check(requests);
-            assert_eq!(self.sorted[class].len(), self.aged[class].len());
-            queued += self.aged[class].len();
-            if let Some(next) = self.next[class] {
-                assert!(self.sorted[class].contains(next.index() as u32), "the next request is gone");
-            }
-        }
-        assert_eq!(self.processes.on_their_way().0, queued, "processes and orders disagree");
-        assert!(
-            self.anticipation.phase != Phase::Completion || self.in_flight > 0,
-            "waits for a completion of nothing"
-        );
     }
 }

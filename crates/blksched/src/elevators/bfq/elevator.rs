@@ -5,7 +5,10 @@
 #![doc(alias = "iosched_bfq_mq")]
 
 use super::Bfq;
-use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{
+    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours,
+    Run, Tuned,
+};
 use crate::elevators::bfq::rules::Grouping;
 use crate::elevators::bfq::tunables::STRICT_IDLE;
 use crate::elevators::by_sector;
@@ -25,35 +28,6 @@ impl Elevator for Bfq {
     fn attach(&mut self, cx: &mut Cx<'_>) {
         let call = self.call(cx);
         self.meet_device(&call);
-    }
-
-    fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
-        let mut call = self.call(cx);
-        if let Some(context) = self.contexts.find(bio.submitter) {
-            let run = self.notice_group(&mut call, context, bio.group);
-            cx.wish(run);
-        }
-    }
-
-    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        self.admission(cx.device(), bio)
-    }
-
-    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
-        Some(1)
-    }
-
-    fn own_throttling(&self) -> OwnThrottling {
-        OwnThrottling::Yes
-    }
-
-    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let mut call = self.call(cx);
-        self.prepared(&mut call, rq);
-    }
-
-    fn unprepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.finished(rq);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
@@ -103,6 +77,52 @@ impl Elevator for Bfq {
         self.idling_is_over(&mut call)
     }
 
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        let mut call = self.call(cx);
+        self.inherit_age(into, victim);
+        let q = self.rows[victim].queue;
+        if self.rows[into].queue == q && self.queues[q].next == Some(victim) {
+            self.queues[q].next = Some(into);
+        }
+        self.remove(&mut call, victim);
+        self.finished(victim);
+    }
+
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let call = self.call(cx);
+        let q = self.rows[rq].queue;
+        self.left_device(&call, q);
+        self.handed_back.push_front(rq);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        let mut call = self.call(cx);
+        self.process_gone(&mut call, submitter)
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.check_state(requests);
+    }
+}
+
+impl Merges for Bfq {
+    fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
+        let mut call = self.call(cx);
+        if let Some(context) = self.contexts.find(bio.submitter) {
+            let run = self.notice_group(&mut call, context, bio.group);
+            cx.wish(run);
+        }
+    }
+
+    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let mut call = self.call(cx);
+        self.prepared(&mut call, rq);
+    }
+
+    fn unprepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.finished(rq);
+    }
+
     fn merging(&self) -> Merging {
         Merging::LINUX_6_1
     }
@@ -137,30 +157,23 @@ impl Elevator for Bfq {
             self.begins_earlier(&mut call, rq);
         }
     }
+}
 
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        let mut call = self.call(cx);
-        self.inherit_age(into, victim);
-        let q = self.rows[victim].queue;
-        if self.rows[into].queue == q && self.queues[q].next == Some(victim) {
-            self.queues[q].next = Some(into);
-        }
-        self.remove(&mut call, victim);
-        self.finished(victim);
+impl Admits for Bfq {
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        self.admission(cx.device(), bio)
     }
 
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let call = self.call(cx);
-        let q = self.rows[rq].queue;
-        self.left_device(&call, q);
-        self.handed_back.push_front(rq);
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        Some(1)
     }
 
-    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
-        let mut call = self.call(cx);
-        self.process_gone(&mut call, submitter)
+    fn own_throttling(&self) -> OwnThrottling {
+        OwnThrottling::Yes
     }
+}
 
+impl Grouped for Bfq {
     fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
         if self.rules.groups == Grouping::On {
             let Bfq { hierarchy, queues, .. } = self;
@@ -173,17 +186,15 @@ impl Elevator for Bfq {
         let run = self.group_gone(&mut call, id);
         cx.wish(run);
     }
+}
 
+impl Tuned for Bfq {
     fn tunables(&self) -> &dyn Tunables {
         self
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(self)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.check_state(requests);
     }
 }
 

@@ -15,7 +15,7 @@ impl Cfq {
         let (mut queued, mut waiting, mut reading) = (0, 0, 0);
         for (q, queue) in self.queues.iter() {
             let members = self.sorted.iter(queue.sorted);
-            members.for_each(|slot| assert!(requests.is_live(crate::RequestId::from_index(slot))));
+            members.for_each(|slot| assert!(requests.is_live(crate::request::RequestId::from_index(slot))));
             assert_eq!(queue.sorted.len(), queue.fifo.len(), "queue {q}: the orders hold different requests");
             assert_eq!(queue.next.is_some(), !queue.is_empty(), "queue {q}: a next request exactly if there are any");
             assert!(queue.is_empty() || queue.served_in.is_some(), "queue {q} has requests but waits for no turn");

@@ -7,7 +7,9 @@
 
 use super::Cfq;
 use super::tunables::Ticks;
-use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{
+    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
+};
 use crate::elevators::by_sector;
 use crate::explain::End;
 use crate::group::Group;
@@ -23,15 +25,6 @@ impl Elevator for Cfq {
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
         self.meet_device(cx);
-    }
-
-    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.settle();
-        self.prepared(cx, rq);
-    }
-
-    fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.drop_request(cx, rq);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
@@ -61,6 +54,36 @@ impl Elevator for Cfq {
         self.timer_fired(cx)
     }
 
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.replaced(cx, into, victim);
+    }
+
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.in_driver[cx.rq(rq).waiter] -= 1;
+        self.chosen.hand_back(rq);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        self.settle();
+        self.process_gone(cx, submitter)
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.check_state(requests);
+        self.chosen.check(requests);
+    }
+}
+
+impl Merges for Cfq {
+    fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.settle();
+        self.prepared(cx, rq);
+    }
+
+    fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.drop_request(cx, rq);
+    }
+
     fn merging(&self) -> Merging {
         Merging::LINUX_2_6
     }
@@ -84,21 +107,11 @@ impl Elevator for Cfq {
             self.begins_earlier(cx, rq);
         }
     }
+}
 
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        self.replaced(cx, into, victim);
-    }
+impl Admits for Cfq {}
 
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.in_driver[cx.rq(rq).waiter] -= 1;
-        self.chosen.hand_back(rq);
-    }
-
-    fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
-        self.settle();
-        self.process_gone(cx, submitter)
-    }
-
+impl Grouped for Cfq {
     fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
         self.settle();
         self.announce(cx, id, group);
@@ -110,18 +123,15 @@ impl Elevator for Cfq {
         let run = self.take_wish();
         cx.wish(run);
     }
+}
 
+impl Tuned for Cfq {
     fn tunables(&self) -> &dyn Tunables {
         &self.knobs
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(self)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.check_state(requests);
-        self.chosen.check(requests);
     }
 }
 

@@ -16,7 +16,9 @@ use super::direction::Starved;
 use super::expiry::{Expiry, Fifo};
 use super::order::{Order, Sorted, scan};
 use super::tunables::DeadlineTunables;
-use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{
+    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
+};
 use crate::explain::{BatchEnd, BatchStart, End, Index, Reason};
 use crate::index::List;
 use crate::mechanism;
@@ -177,6 +179,27 @@ impl Elevator for Moving {
         !self.chosen.is_empty() || Dir::BOTH.iter().any(|&dir| !self.sorted.is_empty(dir))
     }
 
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        if self.reads.list.contains(into) && self.reads.list.contains(victim) {
+            self.reads.inherit(into, victim);
+        }
+        self.sorted.discard(cx.rq(victim).dir(), victim);
+        self.chosen.discard(victim);
+        self.reads.list.discard(victim);
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.chosen.push_front(rq);
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.sorted.check(requests);
+        self.reads.check(requests);
+        self.chosen.check(requests);
+    }
+}
+
+impl Merges for Moving {
     fn merging(&self) -> Merging {
         match self.sorted {
             Sorted::List(_) => Merging::LINUX_2_5,
@@ -217,31 +240,17 @@ impl Elevator for Moving {
             self.sort(cx, rq, Insert::Sorted);
         }
     }
+}
 
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        if self.reads.list.contains(into) && self.reads.list.contains(victim) {
-            self.reads.inherit(into, victim);
-        }
-        self.sorted.discard(cx.rq(victim).dir(), victim);
-        self.chosen.discard(victim);
-        self.reads.list.discard(victim);
-    }
+impl Admits for Moving {}
+impl Grouped for Moving {}
 
-    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.chosen.push_front(rq);
-    }
-
+impl Tuned for Moving {
     fn tunables(&self) -> &dyn Tunables {
         &self.tunables
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(&mut self.tunables)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.sorted.check(requests);
-        self.reads.check(requests);
-        self.chosen.check(requests);
     }
 }

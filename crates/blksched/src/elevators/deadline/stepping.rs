@@ -14,7 +14,9 @@ use super::batch;
 use super::direction::Starved;
 use super::expiry::{Expiry, Fifo};
 use super::tunables::DeadlineTunables;
-use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{
+    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
+};
 use crate::explain::{BatchStart, End, Index, Reason};
 use crate::index::{List, Tree};
 use crate::mechanism;
@@ -162,6 +164,37 @@ impl Elevator for Stepping {
         !self.chosen.is_empty() || Dir::BOTH.iter().any(|&dir| self.aged[dir].head().is_some())
     }
 
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        let dir = cx.rq(victim).dir();
+        self.aged[dir].inherit(into, victim);
+        if self.next == Some((dir, victim)) {
+            self.next = self.behind(dir, victim).map(|behind| (dir, behind));
+        }
+        self.sorted[dir].remove(victim.index() as u32);
+        self.aged[dir].list.remove(victim);
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.chosen.push_front(rq);
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.chosen.check(requests);
+        for dir in Dir::BOTH {
+            self.sorted[dir].check();
+            self.aged[dir].check(requests);
+            assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
+        }
+        if let Some((dir, next)) = self.next {
+            assert!(
+                self.sorted[dir].contains(next.index() as u32),
+                "the batch would go on with a request that is gone"
+            );
+        }
+    }
+}
+
+impl Merges for Stepping {
     fn merging(&self) -> Merging {
         match self.alias {
             Alias::Force => Merging::LINUX_2_6,
@@ -193,41 +226,17 @@ impl Elevator for Stepping {
             self.sort(cx, rq);
         }
     }
+}
 
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        let dir = cx.rq(victim).dir();
-        self.aged[dir].inherit(into, victim);
-        if self.next == Some((dir, victim)) {
-            self.next = self.behind(dir, victim).map(|behind| (dir, behind));
-        }
-        self.sorted[dir].remove(victim.index() as u32);
-        self.aged[dir].list.remove(victim);
-    }
+impl Admits for Stepping {}
+impl Grouped for Stepping {}
 
-    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.chosen.push_front(rq);
-    }
-
+impl Tuned for Stepping {
     fn tunables(&self) -> &dyn Tunables {
         &self.tunables
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(&mut self.tunables)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.chosen.check(requests);
-        for dir in Dir::BOTH {
-            self.sorted[dir].check();
-            self.aged[dir].check(requests);
-            assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
-        }
-        if let Some((dir, next)) = self.next {
-            assert!(
-                self.sorted[dir].contains(next.index() as u32),
-                "the batch would go on with a request that is gone"
-            );
-        }
     }
 }

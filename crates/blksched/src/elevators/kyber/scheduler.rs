@@ -15,7 +15,9 @@ use super::domain::{DomainQueue, PerDomain, domain_of};
 use super::statistics::Statistics;
 use super::tunables::KyberTunables;
 use super::turn::Turn;
-use crate::elevator::{Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, Insert, Run};
+use crate::elevator::{
+    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Merges, Run, Tuned,
+};
 use crate::elevators::tags::Tags;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, RequestId, Requests, Table, Waiter};
@@ -113,26 +115,6 @@ impl Elevator for Kyber {
         Run::No
     }
 
-    fn shallowest(&self, device: &DeviceFacts) -> Option<u32> {
-        Some(self.async_depth(device))
-    }
-
-    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        match bio.waiter {
-            Waiter::Sync => Admission::Unlimited,
-            Waiter::Async => self.tags.admission(self.async_depth(cx.device())),
-        }
-    }
-
-    fn merging(&self) -> Merging {
-        Merging::LINUX_6_1_NEWEST
-    }
-
-    fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
-        let staged = &self.queues[domain_of(bio.op)].staged;
-        than.map_or(staged.tail(), |than| staged.before(than))
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         unreachable!("{victim:?} has no neighbour here that could absorb it");
     }
@@ -144,15 +126,43 @@ impl Elevator for Kyber {
         queue.flushed.push_front(rq);
     }
 
+    fn check(&self, requests: &Requests) {
+        self.queues.iter().for_each(|queue| queue.check(requests));
+    }
+}
+
+impl Merges for Kyber {
+    fn merging(&self) -> Merging {
+        Merging::LINUX_6_1_NEWEST
+    }
+
+    fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        let staged = &self.queues[domain_of(bio.op)].staged;
+        than.map_or(staged.tail(), |than| staged.before(than))
+    }
+}
+
+impl Admits for Kyber {
+    fn shallowest(&self, device: &DeviceFacts) -> Option<u32> {
+        Some(self.async_depth(device))
+    }
+
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        match bio.waiter {
+            Waiter::Sync => Admission::Unlimited,
+            Waiter::Async => self.tags.admission(self.async_depth(cx.device())),
+        }
+    }
+}
+
+impl Grouped for Kyber {}
+
+impl Tuned for Kyber {
     fn tunables(&self) -> &dyn Tunables {
         &self.tunables
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(&mut self.tunables)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.queues.iter().for_each(|queue| queue.check(requests));
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
 
 /// Right before `rq`: behind what stands there. Before the first there is nothing to stand behind, which is taken for
 /// "no place" and leads to the end, unless the disk's own request stands there.
-fn before(view: &View<'_>, rq: crate::RequestId) -> Place {
+fn before(view: &View<'_>, rq: crate::request::RequestId) -> Place {
     match (view.list.before(rq), view.head_is_served) {
         (Some(before), _) => Place::Behind(before),
         (None, true) => Place::First,

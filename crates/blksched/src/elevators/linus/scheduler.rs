@@ -14,7 +14,9 @@ use super::scanned::Short;
 use super::search::{Found, Place, View, Wanted};
 use super::tunables::LinusTunables;
 use super::{arrival, passed, read_latency2, rework, scanned};
-use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Lookup, Neighbours, Run};
+use crate::elevator::{
+    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
+};
 use crate::explain::{End, Reason};
 use crate::index::List;
 use crate::mechanism;
@@ -269,6 +271,24 @@ impl Elevator for Linus {
         !self.list.is_empty() || !self.handed_back.is_empty()
     }
 
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.counters.inherit(into, victim);
+        self.list.remove(victim);
+        self.last = self.last.filter(|&last| last != victim);
+    }
+
+    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+        self.handed_back.push_front(rq);
+    }
+
+    fn check(&self, requests: &Requests) {
+        self.list.check(requests);
+        self.handed_back.check(requests);
+        assert!(self.last.is_none_or(|last| self.list.contains(last)), "what is remembered is not queued");
+    }
+}
+
+impl Merges for Linus {
     fn merging(&self) -> Merging {
         if self.rule.is_2_5() { Merging::LINUX_2_5_LINUS } else { Merging::LINUX_2_4 }
     }
@@ -287,28 +307,17 @@ impl Elevator for Linus {
         }
         Neighbours { before: self.list.before(rq), behind: self.list.behind(rq) }
     }
+}
 
-    fn absorbed(&mut self, _cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        self.counters.inherit(into, victim);
-        self.list.remove(victim);
-        self.last = self.last.filter(|&last| last != victim);
-    }
+impl Admits for Linus {}
+impl Grouped for Linus {}
 
-    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.handed_back.push_front(rq);
-    }
-
+impl Tuned for Linus {
     fn tunables(&self) -> &dyn Tunables {
         if self.rule == Rule::Arrival { &() } else { &self.tunables }
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         if self.rule == Rule::Arrival { None } else { Some(&mut self.tunables) }
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.list.check(requests);
-        self.handed_back.check(requests);
-        assert!(self.last.is_none_or(|last| self.list.contains(last)), "what is remembered is not queued");
     }
 }

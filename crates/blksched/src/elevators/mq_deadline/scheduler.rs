@@ -19,7 +19,8 @@ use super::depth;
 use super::onward::Onward;
 use super::tunables::MqDeadlineTunables;
 use crate::elevator::{
-    Admission, Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run,
+    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
+    Neighbours, Run, Tuned,
 };
 use crate::elevators::tags::Tags;
 use crate::explain::{ClassTurn, End, Reason};
@@ -218,14 +219,21 @@ impl Elevator for MqDeadline {
         self.classes.iter().any(ClassQueue::has_any) || !self.handed_back.is_empty()
     }
 
-    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
-        Some(1)
+    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        let request = cx.rq(victim);
+        self.classes[IoprioClass::of(request.priority)].absorb(request.dir(), into, victim);
     }
 
-    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        depth::admission(bio.op, self.tunables.async_depth, cx.device(), self.tags)
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.hand_back(cx, rq);
     }
 
+    fn check(&self, requests: &Requests) {
+        self.classes.iter().for_each(|class| class.check(requests));
+    }
+}
+
+impl Merges for MqDeadline {
     fn merging(&self) -> Merging {
         Merging::LINUX_6_1
     }
@@ -244,25 +252,26 @@ impl Elevator for MqDeadline {
             self.classes[IoprioClass::of(request.priority)].move_in_order(request.dir(), rq, request.start);
         }
     }
+}
 
-    fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        let request = cx.rq(victim);
-        self.classes[IoprioClass::of(request.priority)].absorb(request.dir(), into, victim);
+impl Admits for MqDeadline {
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        Some(1)
     }
 
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.hand_back(cx, rq);
+    fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        depth::admission(bio.op, self.tunables.async_depth, cx.device(), self.tags)
     }
+}
 
+impl Grouped for MqDeadline {}
+
+impl Tuned for MqDeadline {
     fn tunables(&self) -> &dyn Tunables {
         &self.tunables
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(&mut self.tunables)
-    }
-
-    fn check(&self, requests: &Requests) {
-        self.classes.iter().for_each(|class| class.check(requests));
     }
 }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use blksched::merge::Merging;
+use blksched::author::merge::Merging;
+use blksched::author::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, RequestId, Run, Tuned};
 use blksched::{
-    BlockQueue, Catalogue, Cx, Delivery, Dispatch, Elevator, InFlight, Insert, Instant, Next, Outcome, QueueConfig,
-    Reason, RequestId, Run, Span, SubmitterId,
+    BlockQueue, Catalogue, Delivery, InFlight, Instant, Next, Outcome, QueueConfig, Reason, Span, SubmitterId,
 };
 use std::collections::VecDeque;
 
@@ -94,10 +94,6 @@ impl Elevator for Counting {
         !self.fifo.is_empty()
     }
 
-    fn merging(&self) -> Merging {
-        Merging::LINUX_2_6
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         self.fifo.retain(|&rq| rq != victim);
     }
@@ -106,3 +102,13 @@ impl Elevator for Counting {
         self.fifo.push_front(rq);
     }
 }
+
+impl Merges for Counting {
+    fn merging(&self) -> Merging {
+        Merging::LINUX_2_6
+    }
+}
+
+impl Admits for Counting {}
+impl Grouped for Counting {}
+impl Tuned for Counting {}

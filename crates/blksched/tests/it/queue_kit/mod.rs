@@ -5,11 +5,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use blksched::merge::Merging;
+use blksched::FlightKey;
+use blksched::author::merge::Merging;
+use blksched::author::{
+    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Insert, Lookup, Merges, Neighbours, RequestId,
+    Requests, Run, Tuned,
+};
+use blksched::reasons::End;
 use blksched::{
-    Admission, Bio, BlockQueue, Catalogue, Class, Command, Cx, Delivery, DeviceFacts, Dir, Dispatch, Durability,
-    Elevator, End, FlightKey, InFlight, Insert, Instant, Lookup, Neighbours, Next, Outcome, Priority, QueueConfig,
-    Reason, RequestId, Requests, Run, Sector, Span, Submitted, SubmitterId, Tag,
+    Bio, BlockQueue, Catalogue, Class, Command, Delivery, Dir, Durability, InFlight, Instant, Next, Outcome, Priority,
+    QueueConfig, Reason, Sector, Span, Submitted, SubmitterId, Tag,
 };
 
 pub const ME: SubmitterId = SubmitterId(1);
@@ -325,17 +330,22 @@ impl Elevator for Plain {
         !self.modest && !self.queue.is_empty()
     }
 
-    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
-        self.shallow.map(|(_, depth)| depth)
+    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
+        self.hear(Told::Absorbed(victim));
+        self.drop(victim);
     }
 
-    fn admit(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        match self.shallow {
-            Some((dir, per_word)) if dir == bio.dir() => Admission::Shallow(per_word),
-            _ => Admission::Unlimited,
-        }
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.hear(Told::Requeue(rq));
+        self.queue.insert(0, (rq, cx.rq(rq).dir(), cx.rq(rq).start));
     }
 
+    fn check(&self, requests: &Requests) {
+        assert!(self.queue.iter().all(|&(rq, ..)| requests.is_live(rq)));
+    }
+}
+
+impl Merges for Plain {
     fn prepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
         self.hear(Told::Prepare(rq));
     }
@@ -381,18 +391,20 @@ impl Elevator for Plain {
             entry.2 = cx.rq(rq).start;
         }
     }
+}
 
-    fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
-        self.hear(Told::Absorbed(victim));
-        self.drop(victim);
+impl Admits for Plain {
+    fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
+        self.shallow.map(|(_, depth)| depth)
     }
 
-    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.hear(Told::Requeue(rq));
-        self.queue.insert(0, (rq, cx.rq(rq).dir(), cx.rq(rq).start));
-    }
-
-    fn check(&self, requests: &Requests) {
-        assert!(self.queue.iter().all(|&(rq, ..)| requests.is_live(rq)));
+    fn admit(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Admission {
+        match self.shallow {
+            Some((dir, per_word)) if dir == bio.dir() => Admission::Shallow(per_word),
+            _ => Admission::Unlimited,
+        }
     }
 }
+
+impl Grouped for Plain {}
+impl Tuned for Plain {}

@@ -1,8 +1,9 @@
 //! io.cost.
 
+use blksched::author::Jiffies;
 use blksched::cgroup::blk_iocost::qos::{Qos, Target};
 use blksched::cgroup::blk_iocost::{Class, Config, Ended, Era, Figures, IoCost, Model, Overflows, Verdict, Woken};
-use blksched::{Bio, Dir, GroupId, Hints, Instant, Jiffies, Op, Sector, SubmitterId};
+use blksched::{Bio, Dir, GroupId, Hints, Instant, Op, Sector, SubmitterId};
 use blksched_traces::blk_mq_transcript::iocost::{
     self as file, Case, Coefficients, Event, Header, Outcome, Period, What,
 };

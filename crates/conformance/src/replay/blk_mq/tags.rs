@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blksched::mq::{Asked, MqEra, Patience, Search, TagOrder, TagSet, Task};
+use blksched::surroundings::mq::{Asked, MqEra, Patience, Search, TagOrder, TagSet, Task};
 use blksched_traces::blk_mq_transcript::tags::{Case, Event, Header, Outcome, Result as Found, State, What};
 
 use super::{same, woken};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use blksched::mq::{MqEra, Task};
-use blksched::wbt::{Config, Kind, Throttle, Throttled, Verdict};
-use blksched::{Instant, Jiffies, Op, RequestId, Span};
+use blksched::author::{Jiffies, RequestId};
+use blksched::surroundings::mq::{MqEra, Task};
+use blksched::surroundings::wbt::{Config, Kind, Throttle, Throttled, Verdict};
+use blksched::{Instant, Op, Span};
 use blksched_traces::blk_mq_transcript::wbt::{Case, Event, Header, Limits, Outcome, Status, What, Word};
 use blksched_traces::elevator_transcript::OpLetter;
 

@@ -2,8 +2,12 @@
 
 use std::collections::VecDeque;
 
-use blksched::merge::Merging;
-use blksched::{Cx, Dispatch, Elevator, IdleFor, Insert, Instant, Neighbours, Reason, RequestId, Requests, Run, Span};
+use blksched::author::merge::Merging;
+use blksched::author::{
+    Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, Neighbours, RequestId, Requests, Run, Tuned,
+};
+use blksched::reasons::IdleFor;
+use blksched::{Instant, Reason, Span};
 
 const ENOUGH: usize = 3;
 const PATIENCE: Span = Span::from_ms(8);
@@ -82,15 +86,6 @@ impl Elevator for Company {
         Run::Soon
     }
 
-    fn merging(&self) -> Merging {
-        Merging::LINUX_2_6
-    }
-
-    fn neighbours(&self, rq: RequestId) -> Neighbours {
-        let Some(at) = self.fifo.iter().position(|&queued| queued == rq) else { return Neighbours::default() };
-        Neighbours { before: at.checked_sub(1).map(|at| self.fifo[at]), behind: self.fifo.get(at + 1).copied() }
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         self.fifo.retain(|&rq| rq != victim);
     }
@@ -105,3 +100,18 @@ impl Elevator for Company {
         assert!(self.until.is_none() || self.mood == Mood::Gathering, "it goes, and a timer is armed");
     }
 }
+
+impl Merges for Company {
+    fn merging(&self) -> Merging {
+        Merging::LINUX_2_6
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        let Some(at) = self.fifo.iter().position(|&queued| queued == rq) else { return Neighbours::default() };
+        Neighbours { before: at.checked_sub(1).map(|at| self.fifo[at]), behind: self.fifo.get(at + 1).copied() }
+    }
+}
+
+impl Admits for Company {}
+impl Grouped for Company {}
+impl Tuned for Company {}

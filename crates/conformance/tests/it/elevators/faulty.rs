@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 
-use blksched::merge::Merging;
-use blksched::{
-    Bio, Cx, Dispatch, Elevator, IdleFor, Insert, Instant, Knob, KnobError, Neighbours, Reason, RequestId, Requests,
-    Run, Span, Tunables,
+use blksched::author::merge::Merging;
+use blksched::author::{
+    Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, Neighbours, RequestId, Requests, Run, Tuned,
 };
+use blksched::reasons::IdleFor;
+use blksched::tunables::{Knob, KnobError, Tunables};
+use blksched::{Bio, Instant, Reason, Span};
 
 /// What is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,20 +140,6 @@ impl Elevator for Faulty {
         Run::No
     }
 
-    fn merging(&self) -> Merging {
-        self.merging
-    }
-
-    fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
-        let before = than.and_then(|than| self.fifo.iter().position(|&queued| queued == than));
-        self.fifo.range(..before.unwrap_or(self.fifo.len())).next_back().copied()
-    }
-
-    fn neighbours(&self, rq: RequestId) -> Neighbours {
-        let Some(at) = self.fifo.iter().position(|&queued| queued == rq) else { return Neighbours::default() };
-        Neighbours { before: at.checked_sub(1).map(|at| self.fifo[at]), behind: self.fifo.get(at + 1).copied() }
-    }
-
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         self.fifo.retain(|&rq| rq != victim);
         if self.fault == Fault::IssuesAbsorbed {
@@ -165,16 +153,37 @@ impl Elevator for Faulty {
         }
     }
 
+    fn check(&self, _requests: &Requests) {
+        assert!(self.fault != Fault::BreaksInvariants || self.inserted < 7, "the seventh came");
+    }
+}
+
+impl Merges for Faulty {
+    fn merging(&self) -> Merging {
+        self.merging
+    }
+
+    fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
+        let before = than.and_then(|than| self.fifo.iter().position(|&queued| queued == than));
+        self.fifo.range(..before.unwrap_or(self.fifo.len())).next_back().copied()
+    }
+
+    fn neighbours(&self, rq: RequestId) -> Neighbours {
+        let Some(at) = self.fifo.iter().position(|&queued| queued == rq) else { return Neighbours::default() };
+        Neighbours { before: at.checked_sub(1).map(|at| self.fifo[at]), behind: self.fifo.get(at + 1).copied() }
+    }
+}
+
+impl Admits for Faulty {}
+impl Grouped for Faulty {}
+
+impl Tuned for Faulty {
     fn tunables(&self) -> &dyn Tunables {
         &self.knob
     }
 
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         Some(&mut self.knob)
-    }
-
-    fn check(&self, _requests: &Requests) {
-        assert!(self.fault != Fault::BreaksInvariants || self.inserted < 7, "the seventh came");
     }
 }
 
@@ -186,11 +195,11 @@ struct Wish {
 
 const WISH: Knob = Knob {
     name: "wish",
-    unit: blksched::Unit::Times,
+    unit: blksched::tunables::Unit::Times,
     default: 4,
     min: 0,
     max: 10,
-    kernels: blksched::Kernels::since(blksched::Kernel::new(2, 5, 38)),
+    kernels: blksched::author::Kernels::since(blksched::Kernel::new(2, 5, 38)),
     sweep: &[1, 2, 4, 8],
     doc: "Nothing comes of it.",
     same_as: None,

@@ -2,7 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use blksched::{Command, Instant, Op, RequestId, Sector, Span, SubmitterId};
+use blksched::author::RequestId;
+use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 use blksched_disks::{Activity, Disk, DiskSpec, Finished, HddSpec, Model, Outcome, SsdSpec, load};
 
 /// A preset with everything optional turned off: arm, platters and zones only, no overhead.

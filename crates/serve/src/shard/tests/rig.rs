@@ -4,7 +4,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 
-use blksched::{GroupId, Limits as QueueLimits, NoListener, QueueConfig, Sector};
+use blksched::reasons::NoListener;
+use blksched::{GroupId, Limits as QueueLimits, QueueConfig, Sector};
 use blksched_nbd::reply::{Extent, State};
 use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request, Session};
 

@@ -1,6 +1,7 @@
 //! What may stand between a measure's parentheses.
 
-use blksched::{Dir, Index, Span};
+use blksched::reasons::Index;
+use blksched::{Dir, Span};
 use blksched_measure::{BeganBy, Cause, Serving, Waiting};
 
 use super::Misunderstood;

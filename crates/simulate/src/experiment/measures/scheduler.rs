@@ -1,6 +1,7 @@
 //! What the scheduler decided, computed from its reasons: waiting by cause, batches, decisions, what searches cost.
 
-use blksched::{BatchStart, Span};
+use blksched::Span;
+use blksched::reasons::BatchStart;
 
 use super::Measure;
 use super::argument::{Argument, dir, index, waited};

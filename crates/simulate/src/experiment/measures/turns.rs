@@ -1,6 +1,6 @@
 //! Turns at the disk (CFQ and its kin): why they ended.
 
-use blksched::{Preempt, SliceEnd};
+use blksched::reasons::{Preempt, SliceEnd};
 
 use super::Measure;
 use super::argument::Argument;

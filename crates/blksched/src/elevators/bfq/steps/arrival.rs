@@ -71,7 +71,7 @@ impl Bfq {
     fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         let start = call.rq(rq).start;
         let steps = self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);
-        call.explain(Reason::Searched { index: crate::Index::Tree, steps });
+        call.explain(Reason::Searched { index: crate::explain::Index::Tree, steps });
     }
 
     /// Write-back that comes to a busy queue after a pause gets going.

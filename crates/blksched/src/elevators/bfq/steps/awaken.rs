@@ -119,7 +119,7 @@ impl Bfq {
             Kind::SoftRealTime => self.say_raised(call, q, Raised::SoftRealTime),
             Kind::None => {
                 let owner = self.queues[q].owner;
-                call.explain(crate::Reason::RaisingEnded { owner, why: crate::RaisingEnd::LargeBurst });
+                call.explain(crate::Reason::RaisingEnded { owner, why: crate::explain::RaisingEnd::LargeBurst });
             }
         }
     }
