@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use blksched::author::index::List;
 use blksched::author::{
-    Admits, Bound, Cx, Dispatch, Elevator, Entry, Grouped, Home, Insert, Merges, Preset, Request, RequestId,
-    Run, Tuned, Wait,
+    Admits, Bound, Cx, Dispatch, Elevator, Entry, Grouped, Home, Insert, Merges, Preset, Request, RequestId, Run,
+    Tuned, Wait,
 };
 use blksched::{Kernel, Plugging, Sector, Slots};
 
