@@ -17,8 +17,11 @@ const UNSUPPORTED: u8 = 2;
 fn served(arguments: &[&str], exports: &[&str]) -> (Server, Vec<PathBuf>, Folder) {
     let folder = Folder::new();
     let sockets: Vec<PathBuf> = exports.iter().map(|export| folder.path(export)).collect();
-    let said: Vec<String> =
-        exports.iter().zip(&sockets).map(|(export, path)| format!("--vhost-user={export}={}", path.display())).collect();
+    let said: Vec<String> = exports
+        .iter()
+        .zip(&sockets)
+        .map(|(export, path)| format!("--vhost-user={export}={}", path.display()))
+        .collect();
     let arguments: Vec<&str> = arguments.iter().copied().chain(said.iter().map(String::as_str)).collect();
     (Server::start(&arguments), sockets, folder)
 }
@@ -184,9 +187,7 @@ fn what_a_guest_lies_about_is_refused_and_nobodys_memory_is_touched() {
 
 #[test]
 fn a_socket_of_no_export_is_refused_with_the_nearest() {
-    let (good, text) = crate::kit::captive(
-        &["--export", "data=mem:1M", "--export", "b=mem:1M", "--vhost-user", "dat=/tmp/x"],
-        "true",
-    );
+    let (good, text) =
+        crate::kit::captive(&["--export", "data=mem:1M", "--export", "b=mem:1M", "--vhost-user", "dat=/tmp/x"], "true");
     assert!(!good && text.contains("expected EXPORT=PATH") && text.contains("did you mean `data`?"), "{text}");
 }

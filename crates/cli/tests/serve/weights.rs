@@ -28,8 +28,9 @@ fn an_nbd_client_a_file_and_a_guest_share_a_disk_by_weight() {
     let model = slow_disk(&folder, "10ms");
     for weights in [[100, 200, 400], [400, 200, 100]] {
         let exports = ["n", "f", "v"].iter().zip(weights);
-        let mut arguments: Vec<String> =
-            exports.flat_map(|(name, weight)| ["--export".to_owned(), format!("{name}=mem:64M,weight={weight}")]).collect();
+        let mut arguments: Vec<String> = exports
+            .flat_map(|(name, weight)| ["--export".to_owned(), format!("{name}=mem:64M,weight={weight}")])
+            .collect();
         let socket = folder.path("v.sock");
         arguments.extend([
             "--model".to_owned(),
