@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use blksched::text::nearest;
+
 use super::errors::{Note, Problem};
 use super::host::Host;
 use super::lines::{self, Line};
@@ -102,8 +104,7 @@ fn not_own(key: &Word<'_>) -> Problem {
             .help(format!("without `; {}` fio reads it too", lines::OWN));
     }
     let title = format!("`{}` is not an option of this program's own", key.text);
-    Problem::new(key.place.clone(), title, label)
-        .did_you_mean(blksched::nearest(key.text, options::OWN.iter().copied()))
+    Problem::new(key.place.clone(), title, label).did_you_mean(nearest(key.text, options::OWN.iter().copied()))
 }
 
 fn set(
