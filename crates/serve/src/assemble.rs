@@ -109,9 +109,8 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(ServeError::Config(format!("two exports are called `{}`", pair[0])));
     }
-    let of_rules = config.rules.iter().filter_map(|rule| rule.export());
-    for name in of_rules.chain(config.vhost.iter().map(|(export, _)| export.as_str())) {
-        if !names.contains(&name) {
+    for rule in &config.rules {
+        if let Some(name) = rule.export().filter(|name| !names.contains(name)) {
             let near =
                 blksched::text::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
             return Err(ServeError::Config(format!("no export is called `{name}`{}", near.unwrap_or_default())));

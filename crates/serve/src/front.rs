@@ -5,7 +5,6 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use blksched_nbd::{Session, Uri};
@@ -27,7 +26,6 @@ use crate::notify::{State, notify};
 use crate::orders::{Client, Leave, Order, Question};
 use crate::reload::{Changes, Reload, changes};
 use crate::tls::{self, Tls};
-use crate::vhost;
 
 /// Clients that may be in their handshakes at a time.
 const MOST_GUESTS: usize = 256;
@@ -42,11 +40,10 @@ pub struct Front {
     doors: Vec<Door>,
     control: Option<Control>,
     metrics: Vec<Door>,
-    vhost: Vec<vhost::Door>,
     guests: Slab<HandshakingClient>,
     askers: Slab<HandshakingClient>,
     /// How many clients have ever come.
-    came: vhost::Numbers,
+    came: u64,
     /// Something is to be read when a signal has come or the command has ended.
     bell: UnixStream,
     captive: Option<Captive>,
@@ -106,10 +103,6 @@ impl Front {
         for (export, uri) in house.exports.iter().zip(&uris) {
             say(&format!("{uri}  ({} bytes)", export.size));
         }
-        let came = vhost::Numbers::default();
-        let open = |(export, path): &(String, PathBuf)| vhost::Door::open(path, export, &house, &came);
-        let vhost = config.vhost.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        vhost.iter().for_each(|door| say(&door.says()));
         let path = control.as_ref().and_then(|control| control.path.to_str());
         let captive = config.run.as_ref().map(|command| Captive::run(command, &uris, path, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
@@ -118,10 +111,9 @@ impl Front {
             doors,
             control,
             metrics,
-            vhost,
             guests: Slab::new(),
             askers: Slab::new(),
-            came,
+            came: 0,
             bell,
             captive,
             tls,
@@ -275,7 +267,6 @@ impl Front {
         }
         let (changed, came, went) = (now.len(), come.len(), go.len());
         tracing::info!(changed, came, went, after_restart = later.len(), "reload: done");
-        self.vhost.iter().for_each(|door| door.show(&self.house));
         for export in &mut config.exports {
             if let Some(again) = new.exports.iter().find(|again| again.name == export.name) {
                 export.share = again.share;
@@ -293,7 +284,6 @@ impl Front {
                 false => control::answer(question, house, config),
             });
             next = asker.go_on(&[], &|_| false, None);
-            self.vhost.iter().for_each(|door| door.show(&self.house));
         }
         if let Next::Ends(_) = next {
             self.askers.remove(at);
@@ -315,17 +305,17 @@ impl Front {
     /// A client goes to the shard of its export. Engines wait for sockets themselves, so these may block.
     fn hand_over(&mut self, at: usize, session: Session) {
         let guest = self.guests.remove(at);
-        let number = self.came.fetch_add(1, Ordering::Relaxed) + 1;
+        self.came += 1;
         let names = guest.names();
         let peer = match names.first() {
             Some(name) => format!("{},cert={name}", guest.peer).into(),
             None => guest.peer.clone(),
         };
-        let who = Who { number, peer };
+        let who = Who { number: self.came, peer };
         let (socket, ahead, secure) = guest.into_rest();
         let socket = match secure {
             None => Ok(socket),
-            Some(session) => tls::carry(*session, socket, number),
+            Some(session) => tls::carry(*session, socket, self.came),
         };
         let place = self.house.places[session.export];
         if let Ok(socket) = socket
@@ -355,7 +345,6 @@ impl Front {
         self.doors.clear();
         self.control = None;
         self.metrics.clear();
-        self.vhost.clear();
         self.guests.clear();
         self.askers.clear();
         let shards: Vec<Running> = self.house.shards.drain(..).collect();

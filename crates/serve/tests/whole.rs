@@ -31,7 +31,6 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         memory: 40 << 20,
         model: None,
         listen: Vec::new(),
-        vhost: Vec::new(),
         tls: None,
         control: None,
         metrics: None,

@@ -100,6 +100,11 @@ pub(super) fn fit<M: Mixture>(
     chosen
 }
 
+/// How far the model in `toml` is from what was measured, in all; `None` if it is no model.
+pub(super) fn misses<M: Mixture>(toml: &str, measured: &[(M, Took)], access: ProbeAccess) -> Option<f64> {
+    measured.iter().map(|(mixture, took)| distance(toml, &[], *mixture, took, access)).sum()
+}
+
 fn replace(chosen: &mut Vec<Fitted>, fitted: Fitted) {
     match chosen.iter_mut().find(|known| known.key == fitted.key) {
         Some(known) => *known = fitted,

@@ -107,6 +107,9 @@ pub fn measure(
 fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), ProbeError> {
     let mut note = String::new();
     let usual = random_read(session)?;
+    if usual < NOTHING_NS {
+        return Ok((text::null(session.facts()), None));
+    }
     if usual > TURNS_NS {
         match turning::probe(session) {
             Ok((mut found, stopped)) => return Ok((found.toml(session, stopped.as_ref()), stopped)),
@@ -118,8 +121,9 @@ fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), Prob
                 )));
             }
             Err(ProbeError::Unclear(why)) => {
-                note =
-                    format!("# Its reads take as long as those of a disk that turns, but {why} Measured as flash.\n");
+                note = format!(
+                    "# Its reads take as long as those of a disk that turns, but {why} Measured as what does not turn.\n"
+                );
             }
             Err(error) => return Err(error),
         }
@@ -144,6 +148,8 @@ fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
         .map_err(|error| ProbeError::Unclear(format!("what was measured is no disk: {error}\n{toml}")))
 }
 
+/// No disk takes less for a random read: what does takes no time at all \[ns\].
+const NOTHING_NS: f64 = 100.0;
 /// A random read of a disk that turns takes longer in the median \[ns\].
 const TURNS_NS: f64 = 1_500_000.0;
 /// No model of flash is slower \[ns\].

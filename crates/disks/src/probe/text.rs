@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::held_back::HeldBack;
+use super::target::TargetFacts;
 use super::value::Measured;
 
 /// What a class of such disks does where this one was not seen to.
@@ -19,6 +20,19 @@ pub(super) fn time(measured: Measured, known: &str) -> String {
 pub(super) fn rate(measured: Measured) -> String {
     let value = measured.value.clamp(100_000.0, 99e9).round();
     format!("\"{value}B/s\"   # MEASURED ±{:.2}MB/s", measured.spread / 1e6)
+}
+
+/// The file of what takes no time at all.
+pub(super) fn null(facts: &TargetFacts) -> String {
+    let name = facts.name.replace(['"', '\\', '\n'], "_");
+    format!(
+        "kind = \"null\"   # MEASURED: a random read takes no time\ndescription = \"{name}, measured: no time at all\"\n\
+         capacity = \"{}B\"   # MEASURED: exact\nmax_command = \"{}KiB\"   # READ: what the host sends at most\n\
+         depth = {}   # READ: what the host sends at most\n",
+        facts.sectors * 512,
+        facts.max_sectors / 2,
+        facts.depth
+    )
 }
 
 /// The file with its error in front.

@@ -22,7 +22,9 @@ fn compare(name: &str, pairs: &[(&str, f64, f64)], outcome: &Outcome) {
     let off: Vec<_> = pairs.iter().filter(off).collect();
     assert!(off.is_empty(), "{name}: {off:?}\n{}", outcome.toml);
     let error = outcome.error().expect("something was held back");
-    assert!(error <= 0.05, "{name}: {error:.3}\n{}", outcome.toml);
+    // A head that waits for its stream reads ahead meanwhile: how far decides about whole revolutions later.
+    let most = if name == "hdd-7200-starves" { 0.07 } else { 0.05 };
+    assert!(error <= most, "{name}: {error:.3}\n{}", outcome.toml);
 }
 
 fn hdd(spec: &DiskSpec) -> &HddSpec {
@@ -59,6 +61,10 @@ fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static str, f64, f
         pairs.push(("queued", ns(found.overhead.queued), ns(real.overhead.queued)));
         pairs.push(("age_limit", ns(ncq.age_limit), ns(real_ncq.age_limit)));
         assert_eq!((ncq.order, ncq.depth), (real_ncq.order, real_ncq.depth));
+        match real_ncq.sequential_wait.is_zero() {
+            true => assert_eq!(ncq.sequential_wait, Span::ZERO),
+            false => pairs.push(("sequential_wait", ns(ncq.sequential_wait), ns(real_ncq.sequential_wait))),
+        }
     }
     pairs
 }
@@ -92,14 +98,16 @@ fn write_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64
     pairs
 }
 
-const TURNING: [&str; 3] = ["hdd-7200", "sata-2009", "ide-2002"];
+const TURNING: [&str; 4] = ["hdd-7200", "hdd-7200-starves", "sata-2009", "ide-2002"];
 
 #[test]
 fn reads_alone_show_what_a_disk_that_turns_is_made_of() {
     for preset in TURNING {
         let real = load(preset).unwrap();
         let outcome = probed(&real, ProbeAccess::ReadOnly);
-        assert!(outcome.took < Span::from_secs(150), "{preset}: {}", outcome.took);
+        // Sixteen far reads wait for four seconds each where the drive prefers streams.
+        let most = Span::from_secs(if preset == "hdd-7200-starves" { 180 } else { 150 });
+        assert!(outcome.took < most, "{preset}: {}", outcome.took);
         compare(preset, &read_parameters(hdd(&outcome.spec), hdd(&real)), &outcome);
     }
 }
@@ -148,6 +156,112 @@ fn a_disk_of_flash_shows_its_dies_its_programs_and_its_collection() {
         let outcome = probed(&real, ProbeAccess::Destroy);
         assert_eq!(ssd(&outcome.spec).interface.duplex, ssd(&real).interface.duplex);
         compare(preset, &flash_parameters(ssd(&outcome.spec), ssd(&real)), &outcome);
+    }
+}
+
+#[test]
+fn reads_alone_show_an_aged_disk_of_flash() {
+    let real = load("nvme-ssd-aged").unwrap();
+    let outcome = probed(&real, ProbeAccess::ReadOnly);
+    let (found, real) = (ssd(&outcome.spec), ssd(&real));
+    let ns = |span: Span| span.as_ns() as f64;
+    let rate = |ssd: &SsdSpec| ssd.interface.rate.bytes_per_s() as f64;
+    let sum = |ssd: &SsdSpec| ns(ssd.overhead.command + ssd.flash.read);
+    let pairs = [
+        ("interval", ns(found.overhead.interval), ns(real.overhead.interval)),
+        ("interface", rate(found), rate(real)),
+        ("command and read", sum(found), sum(real)),
+        ("channels", found.flash.channels.into(), real.flash.channels.into()),
+        ("dies", found.flash.dies.into(), real.flash.dies.into()),
+        ("page", found.flash.page_sectors as f64, real.flash.page_sectors as f64),
+    ];
+    compare("nvme-ssd-aged", &pairs, &outcome);
+}
+
+/// One command at a time, and a map that takes longer than the command: what data's way over a channel takes cannot be
+/// told from its way to the host.
+fn slow_flash_parameters(found: &SsdSpec, real: &SsdSpec, access: ProbeAccess) -> Vec<(&'static str, f64, f64)> {
+    let ns = |span: Span| span.as_ns() as f64;
+    let map = |ssd: &SsdSpec, op| {
+        let map = ssd.overhead.map;
+        ns(if op == Op::Read { map.random_read } else { map.random_write }.unwrap())
+    };
+    let rate = |ssd: &SsdSpec| ssd.interface.rate.bytes_per_s() as f64;
+    let mut pairs = vec![
+        ("random_read", map(found, Op::Read), map(real, Op::Read)),
+        ("interface", rate(found), rate(real)),
+        (
+            "command and read",
+            ns(found.overhead.command + found.flash.read),
+            ns(real.overhead.command + real.flash.read),
+        ),
+    ];
+    if access == ProbeAccess::Destroy {
+        pairs.push(("random_write", map(found, Op::Write), map(real, Op::Write)));
+        pairs.push(("command", ns(found.overhead.command), ns(real.overhead.command)));
+        pairs.push(("program", ns(found.flash.program), ns(real.flash.program)));
+    }
+    pairs
+}
+
+#[test]
+fn a_stick_and_a_card_show_what_their_map_takes() {
+    for preset in ["usb-stick", "sd-card"] {
+        let real = load(preset).unwrap();
+        for access in [ProbeAccess::ReadOnly, ProbeAccess::Destroy] {
+            let outcome = probed(&real, access);
+            compare(preset, &slow_flash_parameters(ssd(&outcome.spec), ssd(&real), access), &outcome);
+        }
+    }
+}
+
+/// What a volume is made of; where it has credits for longer than anybody measures, its burst is what shows.
+fn volume_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64, f64)> {
+    let fixed = |spec: &DiskSpec| {
+        let Model::Fixed(fixed) = &spec.model else { panic!("{} is {:?}", spec.name, spec.model) };
+        *fixed
+    };
+    let ns = |span: Span| span.as_ns() as f64;
+    let (ours, theirs) = (fixed(found), fixed(real));
+    let rate = |rate: Option<blksched_disks::Rate>| rate.unwrap().bytes_per_s() as f64;
+    let mut pairs =
+        vec![("service", ns(ours.service), ns(theirs.service)), ("rate", rate(ours.rate), rate(theirs.rate))];
+    let (ours_around, theirs_around) = (&found.middleware, &real.middleware);
+    if let (Some(ours), Some(theirs)) = (ours_around.delay, theirs_around.delay) {
+        pairs.push(("jitter", ns(ours.jitter), ns(theirs.jitter)));
+    }
+    match (ours_around.caps, theirs_around.caps) {
+        (Some(ours), Some(theirs)) => {
+            let long = theirs.operations.credits > 1_000_000;
+            let operations = if long { theirs.operations.burst } else { theirs.operations.rate };
+            pairs.push(("operations", ours.operations.rate as f64, operations as f64));
+            pairs.push(("bytes", ours.bytes.rate as f64, theirs.bytes.rate as f64));
+            if !long {
+                pairs.push(("credits", ours.operations.credits as f64, theirs.operations.credits as f64));
+            }
+        }
+        (None, None) => pairs.push(("channels", ours.channels.into(), theirs.channels.into())),
+        (ours, theirs) => panic!("caps {ours:?} for {theirs:?}"),
+    }
+    pairs
+}
+
+#[test]
+fn a_volume_shows_its_delay_and_its_caps_or_how_many_commands_it_serves() {
+    for preset in ["cloud-gp3", "cloud-gp2", "fixed"] {
+        let real = load(preset).unwrap();
+        for access in [ProbeAccess::ReadOnly, ProbeAccess::Destroy] {
+            let outcome = probed(&real, access);
+            compare(preset, &volume_parameters(&outcome.spec, &real), &outcome);
+        }
+    }
+}
+
+#[test]
+fn what_takes_no_time_is_known_at_once() {
+    for access in [ProbeAccess::ReadOnly, ProbeAccess::Destroy] {
+        let outcome = probed(&load("null").unwrap(), access);
+        assert!(matches!(outcome.spec.model, Model::Null(_)), "{}", outcome.toml);
     }
 }
 
@@ -247,12 +361,12 @@ fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
 }
 
 #[test]
-fn what_is_as_slow_as_a_disk_that_turns_and_does_not_is_measured_as_flash_and_says_so() {
+fn what_is_as_slow_as_a_disk_that_turns_and_does_not_is_measured_as_what_it_is_and_says_so() {
     let slow = load_changed("fixed", &[("service".to_owned(), "3ms".to_owned())]).unwrap();
     let mut target = Modelled::new(&slow, 3, ProbeAccess::ReadOnly);
     let outcome = measure(&mut target, Span::from_secs(120), 1, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(outcome.toml.contains("\n# Its reads take as long as"), "{}", outcome.toml);
-    assert!(matches!(outcome.spec.model, Model::Ssd(_)));
+    assert!(matches!(outcome.spec.model, Model::Fixed(_)), "{}", outcome.toml);
 }
 
 #[test]

@@ -1,28 +1,36 @@
 //! A disk of flash, measured: latency by size, commands by depth, rates, the write buffer, collection; and what only
-//! mixtures show, fitted.
+//! mixtures show, fitted. What these are nearer to without dies is written as a volume.
 
 use super::ProbeError;
-use super::fit::{Fitted, Mixture, Took, fit};
+use super::fit::{Fitted, Mixture, Took, fit, misses};
 use super::session::Session;
 use super::target::ProbeAccess;
 use super::value::Measured;
 
 mod mixtures;
+mod pace;
 mod reads;
 mod toml;
+mod volume;
 mod writes;
 
 use mixtures::{Mixed, PARAMETERS};
+use pace::Pace;
 use reads::{Depths, Sizes};
+use volume::{Limit, Volume};
 use writes::{Buffered, Sustained};
 
 /// All that is known; what is `None` was not reached, or not allowed.
 #[derive(Debug)]
 pub(super) struct Findings {
+    /// `None`: a command right behind another takes no longer.
+    pace: Option<Pace>,
     sizes: Sizes,
     depths: Option<Depths>,
     /// Sequential reads, deep \[bytes/s\].
     stream: Option<Measured>,
+    /// Where several commands are taken at a time.
+    volume: Option<Volume>,
     buffered: Option<Buffered>,
     sustained: Option<Sustained>,
     mixtures: Vec<(Mixed, Took)>,
@@ -31,11 +39,14 @@ pub(super) struct Findings {
 
 /// Measures it; what is known when something stops it is kept.
 pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<ProbeError>), ProbeError> {
-    let sizes = reads::sizes(session)?;
+    let pace = pace::pace(session)?;
+    let sizes = reads::sizes(session, pace.as_ref())?;
     let mut found = Findings {
+        pace,
         sizes,
         depths: None,
         stream: None,
+        volume: None,
         buffered: None,
         sustained: None,
         mixtures: Vec::new(),
@@ -51,9 +62,13 @@ impl Findings {
     fn rest(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
         self.depths = Some(reads::depths(session)?);
         self.stream = Some(reads::stream(session)?);
+        if session.facts().depth > 1 {
+            let most = self.depths.as_ref().map_or(0.0, |depths| depths.deepest().value);
+            self.volume = Some(volume::volume(session, most)?);
+        }
         let destroy = session.facts().access == ProbeAccess::Destroy;
         if destroy {
-            self.buffered = Some(writes::buffered(session)?);
+            self.buffered = Some(writes::buffered(session, self.pace.as_ref())?);
         }
         for mixture in Mixed::ALL.into_iter().filter(|mixture| destroy || !mixture.writes()) {
             session.stage("mixtures")?;
@@ -65,13 +80,18 @@ impl Findings {
         Ok(())
     }
 
-    /// Its file; what only mixtures show is fitted now.
+    /// Its file; what only mixtures show is fitted now, and whether it is flash at all.
     pub(super) fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
-        if !self.mixtures.is_empty() {
-            let access = session.facts().access;
-            let known: &[&str] = if self.program().is_some() { &["flash.program"] } else { &[] };
-            self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, access, known);
+        if self.mixtures.is_empty() {
+            return self.text(session, stopped);
         }
-        self.text(session, stopped)
+        let access = session.facts().access;
+        let known: &[&str] = if self.program().is_some() { &["flash.program"] } else { &[] };
+        self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, access, known);
+        let flash = self.text(session, stopped);
+        let volumes = Limit::ALL.into_iter().filter_map(|limit| self.volume_text(session, limit));
+        let all = core::iter::once(flash.clone()).chain(volumes);
+        let known = all.filter_map(|text| Some((misses(&text, &self.mixtures, access)?, text)));
+        known.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(flash, |(_, text)| text)
     }
 }

@@ -8,6 +8,7 @@ use blksched::Op;
 use super::super::ProbeError;
 use super::super::session::{Session, Step, Timed};
 use super::super::value::Measured;
+use super::pace::Pace;
 
 /// Latency alone by size \[sectors, ns\].
 #[derive(Clone, Debug)]
@@ -19,13 +20,21 @@ impl Sizes {
         self.0[0].1
     }
 
+    /// What data takes between the two largest sizes \[bytes/s\].
+    pub(super) fn slope(&self) -> Option<f64> {
+        let [.., (small, quick), (large, slow)] = self.0.as_slice() else { return None };
+        let more = slow.value - quick.value;
+        (more > 1_000.0).then(|| f64::from(large - small) * 512e9 / more)
+    }
+
     /// Of 16 KiB, if it was measured \[ns\].
     pub(super) fn of(&self, sectors: u32) -> Option<Measured> {
         self.0.iter().find(|(size, _)| *size == sectors).map(|(_, took)| *took)
     }
 }
 
-pub(super) fn sizes(session: &mut Session<'_>) -> Result<Sizes, ProbeError> {
+/// Each after a rest, if what comes next would wait.
+pub(super) fn sizes(session: &mut Session<'_>, pace: Option<&Pace>) -> Result<Sizes, ProbeError> {
     session.stage("latency by size")?;
     let most = session.facts().max_sectors;
     let mut sizes: Vec<(u32, Vec<f64>)> =
@@ -34,6 +43,9 @@ pub(super) fn sizes(session: &mut Session<'_>) -> Result<Sizes, ProbeError> {
     for _ in 0..session.scaled(200) {
         for (sectors, times) in &mut sizes {
             // On a boundary of its own size: one page is one page.
+            if let Some(pace) = pace {
+                session.rest(pace.rest());
+            }
             let place = session.place(*sectors) / u64::from(*sectors) * u64::from(*sectors);
             times.push(session.read(place, *sectors)?.latency());
         }
@@ -55,6 +67,11 @@ impl Depths {
         let most = self.at.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let last = &self.at[self.at.len().saturating_sub(2)..];
         Measured::new(most, last.iter().map(|(_, rate)| (most - rate).abs()).fold(0.0, f64::max) / 2.0)
+    }
+
+    /// What the deepest came to, where what may be done at first counts least.
+    pub(super) fn deepest(&self) -> Measured {
+        Measured::new(self.at.last().map_or(1.0, |(_, rate)| *rate), self.most().spread)
     }
 
     /// The depth from which on more depth gives less than a quarter more.

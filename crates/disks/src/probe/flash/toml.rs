@@ -43,8 +43,12 @@ impl Findings {
         self.sizes.page().less(command + way.max(self.crossing())).value
     }
 
+    /// What a stream comes to; one command at a time, what larger reads take beyond smaller ones.
     fn interface(&self) -> Measured {
-        self.stream.unwrap_or(Measured::new(500e6, 0.0))
+        let stream = self.stream.unwrap_or(Measured::new(500e6, 0.0));
+        let one_by_one = self.depths.as_ref().is_some_and(|depths| depths.at.len() == 1);
+        let slope = self.sizes.slope().filter(|_| one_by_one);
+        slope.map_or(stream, |slope| Measured::new(slope.max(stream.value), stream.spread))
     }
 
     /// What 4 KiB take over the interface \[ns\].
@@ -110,12 +114,22 @@ impl Findings {
             Measured::new(1e9 / most.value, 1e9 / most.value * most.spread / most.value)
         });
         let command = self.command().unwrap_or(Measured::new(10e3, 0.0));
+        // What is looked up in the map stands below.
+        let interval = if self.pace.is_some() { command } else { interval };
         let command = Measured::new(command.value.max(interval.value), command.spread);
         let said =
             if self.command().is_some() { "MEASURED" } else { "FIT: only the sum with `read` shows without writes" };
         let _ = writeln!(out, "\n[overhead]\ncommand = {}", time(command, said));
         let _ = writeln!(out, "interval = {}", time(interval, "MEASURED"));
-        if let Some(buffered) = self.buffered {
+        if let Some(pace) = &self.pace {
+            for (key, took) in [("sequential_read", pace.sequential_read), ("random_read", pace.random_read)] {
+                let _ = writeln!(out, "{key} = {}", time(took, "MEASURED"));
+            }
+            if let Some((random, sequential)) = pace.writes {
+                let _ = writeln!(out, "sequential_write = {}", time(sequential, "MEASURED"));
+                let _ = writeln!(out, "random_write = {}", time(random, "MEASURED"));
+            }
+        } else if let Some(buffered) = self.buffered {
             let write = Measured::new(1e9 / buffered.deep.max(1.0), 0.0);
             for key in ["sequential_write", "random_write"] {
                 let _ = writeln!(out, "{key} = {}", time(write, "MEASURED"));
@@ -167,7 +181,14 @@ impl Findings {
             let _ = writeln!(out, "\n[buffer]\nstate = \"on\"   # MEASURED: a write ends before a read would");
             match size {
                 Some((kib, spread)) => writeln!(out, "size = \"{kib}KiB\"   # MEASURED ±{spread:.0}KiB").ok(),
-                None => writeln!(out, "size = \"32MiB\"   # FIT: no burst was faster than the stream").ok(),
+                // As fast as the interface from the first byte to the last: it may be of any size.
+                None if buffered.stream.value > 0.9 * self.interface().value => {
+                    writeln!(out, "size = \"32MiB\"   # FIT: no burst was faster than the stream").ok()
+                }
+                None => {
+                    let kib = (buffered.burst / 8192.0) as u64 * 4;
+                    writeln!(out, "size = \"{kib}KiB\"   # FIT: half a burst that was no faster than the stream").ok()
+                }
             };
             let flush = buffered.flush.value / 1e3;
             let kept = if self.program().is_some() { "lost" } else { "kept" };

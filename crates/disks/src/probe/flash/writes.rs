@@ -10,6 +10,7 @@ use blksched::{Op, Span};
 use super::super::ProbeError;
 use super::super::session::{Session, Step};
 use super::super::value::Measured;
+use super::pace::Pace;
 use super::reads::per_second;
 
 /// The buffer.
@@ -23,30 +24,37 @@ pub(super) struct Buffered {
     pub(super) stream: Measured,
     /// What a burst moves faster than that \[bytes\]; `None` if it does not show.
     pub(super) size: Option<Measured>,
+    /// The burst in which it did not \[bytes\].
+    pub(super) burst: f64,
     /// A flush behind one 4 KiB write \[ns\].
     pub(super) flush: Measured,
 }
 
-pub(super) fn buffered(session: &mut Session<'_>) -> Result<Buffered, ProbeError> {
+pub(super) fn buffered(session: &mut Session<'_>, pace: Option<&Pace>) -> Result<Buffered, ProbeError> {
     session.stage("write buffer")?;
+    let pause = |usual: Span| pace.map_or(usual, Pace::rest);
     let mut times = Vec::new();
     for _ in 0..100 {
         let place = session.place(8);
         times.push(session.one(Op::Write, place, 8)?.latency());
-        session.rest(Span::from_ms(2));
+        session.rest(pause(Span::from_ms(2)));
     }
     let alone = Measured::median_of(&mut times).unwrap_or(Measured::new(0.0, 0.0));
     let mut times = Vec::new();
     for _ in 0..60 {
         let place = session.place(8);
         session.one(Op::Write, place, 8)?;
+        if let Some(pace) = pace {
+            session.rest(pace.rest());
+        }
         times.push(session.one(Op::Flush, 0, 0)?.latency());
-        session.rest(Span::from_ms(5));
+        session.rest(pause(Span::from_ms(5)));
     }
     let flush = Measured::median_of(&mut times).unwrap_or(alone);
     let depth = session.facts().depth.min(256);
-    let steps: Vec<Step> = (0..8_000).map(|_| Step { op: Op::Write, start: session.place(8), sectors: 8 }).collect();
-    let deep = per_second(&session.closed_loop(depth, steps)?, 2_000);
+    let count = if pace.is_some() { 500 } else { 8_000 };
+    let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Write, start: session.place(8), sectors: 8 }).collect();
+    let deep = per_second(&session.closed_loop(depth, steps)?, count / 4);
     session.rest(Span::from_secs(1));
     let sectors = 256.min(session.facts().max_sectors);
     let start = session.place(2_000 * sectors);
@@ -64,7 +72,7 @@ pub(super) fn buffered(session: &mut Session<'_>) -> Result<Buffered, ProbeError
         let seconds = ends[at] - writes[0].begun.as_secs_f64();
         Measured::new(at as f64 * bytes - seconds * stream, 16.0 * bytes)
     });
-    Ok(Buffered { alone, deep, stream: Measured::new(stream, spread), size, flush })
+    Ok(Buffered { alone, deep, stream: Measured::new(stream, spread), size, burst: 12.0 * bytes, flush })
 }
 
 /// Long random writing.

@@ -84,7 +84,8 @@ impl Findings {
             let hit_ns = 3.0 * electronics.command.value + 8.0 * 512e9 / electronics.rate.value + 150_000.0;
             self.ahead = buffer::ahead(session, hit_ns, self.rates.inner().value, period)?;
         }
-        self.queue = queue::queue(session, 5)?;
+        let command = self.electronics.map_or(0.0, |electronics| electronics.command.value);
+        self.queue = queue::queue(session, 5, command)?;
         let mut is_cached = false;
         if session.facts().access == ProbeAccess::Destroy {
             let writes = writes::writes(session, period)?;

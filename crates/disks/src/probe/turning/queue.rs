@@ -2,11 +2,14 @@
 //!
 //! **Rule**: random reads many at a time come faster than one by one if the drive chooses among them. A read far away
 //! beside many near each other, or beside a stream, waits until the drive's patience ends; its longest wait says when.
+//! A drive that expects a stream to go on lets even a single read wait that comes right behind one: by so much such
+//! reads take longer than others over the same distance, quick ones beside quick ones, so that rotation cancels out.
+//! (A command is decoded while the drive waits.)
 
 use blksched::Op;
 
 use super::super::ProbeError;
-use super::super::session::{Session, Step};
+use super::super::session::{Random, Session, Step};
 use super::super::value::{Measured, median};
 
 /// The drive's queue, as it showed itself.
@@ -18,6 +21,8 @@ pub(super) struct Queue {
     /// How long a far read waits beside many near ones, and beside a stream \[ns\].
     pub(super) near: Measured,
     pub(super) stream: Measured,
+    /// By how much a far read alone waits longer behind a stream that has just been read \[ns\].
+    pub(super) behind: Measured,
 }
 
 impl Queue {
@@ -27,7 +32,8 @@ impl Queue {
     }
 }
 
-pub(super) fn queue(session: &mut Session<'_>, far_reads: usize) -> Result<Option<Queue>, ProbeError> {
+/// `command`: what decoding one takes \[ns\].
+pub(super) fn queue(session: &mut Session<'_>, far_reads: usize, command: f64) -> Result<Option<Queue>, ProbeError> {
     session.stage("command queue")?;
     let depth = session.facts().depth.min(64);
     if depth < 2 {
@@ -37,7 +43,37 @@ pub(super) fn queue(session: &mut Session<'_>, far_reads: usize) -> Result<Optio
     let deep = per_second(session, depth, 500)?;
     let near = wait(session, depth, far_reads, false)?;
     let stream = wait(session, depth, far_reads, true)?;
-    Ok(Some(Queue { alone, deep, near, stream }))
+    let behind = behind(session)?;
+    let behind = Measured::new(behind.value + command, behind.spread);
+    Ok(Some(Queue { alone, deep, near, stream, behind }))
+}
+
+/// How much longer a far read takes right behind a stream than behind a single read of the same place.
+fn behind(session: &mut Session<'_>) -> Result<Measured, ProbeError> {
+    const FAR_READS: u64 = 150;
+    const STREAM: u64 = 16;
+    let sectors = session.facts().sectors;
+    let mut took = [Vec::new(), Vec::new()];
+    // In turns, so that what disturbs one disturbs both.
+    for _ in 0..session.scaled(FAR_READS) {
+        for (of, times) in [1, STREAM].into_iter().zip(&mut took) {
+            let near = sectors / 10 + session.below(2_000) * 128;
+            for nth in 0..of {
+                session.read(near + nth * 128, 128)?;
+            }
+            let far = sectors / 2 + session.below(2_000);
+            times.push(session.read(far, 8)?.latency());
+        }
+    }
+    let [mut single, mut stream] = took;
+    let quick = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        [0.05, 0.1, 0.15].map(|share| times[((times.len() - 1) as f64 * share) as usize])
+    };
+    let (single, stream) = (quick(&mut single), quick(&mut stream));
+    let mut longer: Vec<f64> = stream.iter().zip(single).map(|(stream, single)| stream - single).collect();
+    let middle = median(&mut longer);
+    Ok(Measured::new(middle, (longer[longer.len() - 1] - longer[0]) / 2.0))
 }
 
 /// Random 4 KiB reads per second.
@@ -65,7 +101,7 @@ pub(super) fn waits(session: &mut Session<'_>, depth: u32, count: usize, stream:
     // A host keeps three reads of a stream in their order, thirty it does not.
     let depth = if stream { depth.min(4) } else { depth };
     let (width, mut at) = (sectors / 2000 / 8, near);
-    let mut random = super::super::session::Random::new(7);
+    let mut random = Random::new(7);
     let mut others = core::iter::from_fn(|| {
         let step = match stream {
             true => Step { op: Op::Read, start: at, sectors: 128 },

@@ -235,6 +235,14 @@ impl Findings {
         if self.fitted.iter().any(|fitted| fitted.key == "ncq.sequential_limit") {
             let _ = writeln!(out, "sequential_limit = {}", self.fitted("ncq.sequential_limit", ""));
         }
+        // Less than a twentieth of a revolution is no wait: two draws of angles differ by that.
+        match queue.behind.value > self.period.value / 20.0 {
+            true => writeln!(out, "sequential_wait = {}", time(queue.behind, "MEASURED")).ok(),
+            false => {
+                writeln!(out, "sequential_wait = \"0s\"   # MEASURED: a far read right behind a stream does not wait")
+                    .ok()
+            }
+        };
         let (wait, spread) = (queue.stream.value / 1e6, queue.stream.spread / 1e6);
         let _ = writeln!(out, "# A far read beside a stream waits {wait:.1}ms ±{spread:.1}");
     }

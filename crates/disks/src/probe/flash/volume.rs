@@ -1,0 +1,168 @@
+//! **What for**: what has no dies that show: a loop device, a disk behind a network, a cloud's volume. Every command
+//! costs the same but for its data, some at a time, or so many per second.
+//!
+//! **Rule**: latency alone by size is a straight line; how far its quantiles lie apart is a delay that is drawn. What
+//! depth comes to is either so many commands at a time, or a cap of commands and one of bytes per second: a burst after
+//! a rest shows what may be done beyond a cap. Of these two and the disk of flash that stays which comes nearest to the
+//! mixtures.
+
+use std::fmt::Write;
+
+use blksched::{Op, Span};
+
+use super::super::ProbeError;
+use super::super::session::{Session, Step};
+use super::super::text::{NOT_SEEN, rate, time};
+use super::super::value::{Measured, median};
+use super::Findings;
+
+/// What counts as one command at most \[bytes\]; it does not show, since bytes are capped too.
+const UNIT: f64 = 262_144.0;
+
+/// What a volume shows beside what every disk of flash does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Volume {
+    /// 4 KiB alone \[ns\].
+    small: Ends,
+    /// The same after a rest, of so many sectors \[ns\].
+    large: (u32, Ends),
+    /// Commands that a burst after a rest gets through beyond the rate that it comes to.
+    beyond: Measured,
+}
+
+/// Where the quickest twentieth of some latencies ends, and the slowest begins \[ns\].
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    quick: f64,
+    slow: f64,
+}
+
+impl Ends {
+    fn of(latencies: &mut [f64]) -> Ends {
+        latencies.sort_by(f64::total_cmp);
+        let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share).round() as usize];
+        Ends { quick: at(0.05), slow: at(0.95) }
+    }
+
+    /// The mean of a delay that is evenly drawn, better known than by a median.
+    fn middle(self) -> f64 {
+        f64::midpoint(self.quick, self.slow)
+    }
+}
+
+/// How a volume is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// So many commands at a time.
+    Channels,
+    /// So many commands, and bytes, per second, ten times as fast while there are credits.
+    Caps,
+    /// The same, and never faster: or credits that outlast the measuring.
+    Paced,
+}
+
+impl Limit {
+    pub(super) const ALL: [Limit; 3] = [Limit::Channels, Limit::Caps, Limit::Paced];
+
+    /// The rate at which credits are spent, as part of that at which they come; `None`: there are none.
+    fn burst(self) -> Option<f64> {
+        match self {
+            Limit::Channels => None,
+            Limit::Caps => Some(10.0),
+            Limit::Paced => Some(1.0),
+        }
+    }
+}
+
+/// `most`: commands of 4 KiB per second, deep.
+pub(super) fn volume(session: &mut Session<'_>, most: f64) -> Result<Volume, ProbeError> {
+    session.stage("a volume's delay and bursts")?;
+    let mut small = Vec::new();
+    let sectors = 2048.min(session.facts().max_sectors);
+    let mut large = Vec::new();
+    for nth in 0..session.scaled(400) {
+        let place = session.place(8);
+        small.push(session.read(place, 8)?.latency());
+        if nth % 2 == 0 {
+            session.rest(Span::from_ms(20));
+            let place = session.place(sectors);
+            large.push(session.read(place, sectors)?.latency());
+            session.rest(Span::from_ms(20));
+        }
+    }
+    let (small, large) = (Ends::of(&mut small), Ends::of(&mut large));
+    let beyond = beyond(session, most, small.middle())?;
+    Ok(Volume { small, large: (sectors, large), beyond })
+}
+
+/// How many commands more than `most` per second allow have ended in the second half of a burst, each `alone` late.
+fn beyond(session: &mut Session<'_>, most: f64, alone: f64) -> Result<Measured, ProbeError> {
+    let mut bursts = Vec::new();
+    for _ in 0..3 {
+        session.rest(Span::from_secs(3));
+        let count = 4 * session.facts().depth.clamp(64, 512);
+        let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
+        let reads = session.closed_loop(session.facts().depth, steps)?;
+        let mut ends: Vec<f64> = reads.iter().map(|read| read.ended.since(reads[0].begun).as_ns() as f64).collect();
+        ends.sort_by(f64::total_cmp);
+        let second_half = ends.iter().enumerate().skip(ends.len() / 2);
+        let mut more: Vec<f64> = second_half.map(|(nth, end)| nth as f64 - most * (end - alone) / 1e9).collect();
+        bursts.push(median(&mut more));
+    }
+    Ok(Measured::median_of(&mut bursts).unwrap_or(Measured::new(0.0, 0.0)))
+}
+
+impl Findings {
+    /// As a volume's file; `None` before everything for it was measured.
+    pub(super) fn volume_text(&self, session: &Session<'_>, limit: Limit) -> Option<String> {
+        let (volume, facts) = (self.volume?, session.facts());
+        let most = self.depths.as_ref()?.deepest();
+        let (page, stream) = (self.sizes.page(), self.stream?);
+        // Evenly drawn: nine tenths of it lie between the two.
+        let small = volume.small.middle();
+        let jitter = (volume.small.slow - volume.small.quick) / 0.9;
+        let jitter = if jitter < 0.05 * small { 0.0 } else { jitter };
+        let (sectors, large) = volume.large;
+        // What a single command feels of caps: the rate at which credits are spent, of its units or of its bytes.
+        let felt = |sectors: u32| {
+            let bytes = f64::from(sectors) * 512.0;
+            let units = limit.burst().map(|burst| (bytes / UNIT).ceil() * 1e9 / (burst * most.value));
+            units.map_or(0.0, |units| units.max(bytes * 1e8 / stream.value))
+        };
+        let small = small - felt(8);
+        let per_byte = (large.middle() - felt(sectors) - small).max(1.0) / (f64::from(sectors - 8) * 512.0);
+        let way = 4096.0 * per_byte;
+        let service = Measured::new((small - jitter / 2.0 - way).max(0.0), page.spread);
+        let channels = match limit {
+            Limit::Channels => (most.value * (service.value + way) / 1e9).round().clamp(1.0, f64::from(facts.depth)),
+            Limit::Caps | Limit::Paced => facts.depth.into(),
+        };
+        let mut out = String::new();
+        let name = facts.name.replace(['"', '\\', '\n'], "_");
+        let (mb, us) = (stream.value / 1e6, small / 1e3);
+        let _ = writeln!(out, "kind = \"fixed\"   # MEASURED: nearer than a disk of flash");
+        let _ = writeln!(out, "description = \"{name}, measured: {mb:.0} MB/s, {us:.0}us\"");
+        let _ = writeln!(out, "capacity = \"{}B\"   # MEASURED: exact", facts.sectors * 512);
+        let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
+        let _ = writeln!(out, "depth = {}   # READ: what the host sends at most", facts.depth);
+        let said = if limit == Limit::Channels { "MEASURED" } else { "FIT: its caps bind first" };
+        let _ = writeln!(out, "channels = {channels}   # {said}");
+        let _ = writeln!(out, "service = {}", time(service, "MEASURED"));
+        let _ = writeln!(out, "rate = {}", rate(Measured::new(1e9 / per_byte, 0.0)));
+        if let Some(burst) = limit.burst() {
+            let credits = Measured::new(volume.beyond.value.round().max(1.0), volume.beyond.spread);
+            let operations = most.value.round();
+            let _ = writeln!(out, "\n[caps]\noperations = \"{operations}/s\"   # MEASURED ±{:.0}/s", most.spread);
+            let _ = writeln!(out, "unit = \"{}KiB\"   # {NOT_SEEN}", UNIT / 1024.0);
+            let _ = writeln!(out, "bytes = {}", rate(stream));
+            let _ = writeln!(out, "credits = {}   # MEASURED ±{:.0}", credits.value, credits.spread.ceil());
+            let said = if limit == Limit::Paced { "MEASURED: nearest; or credits that outlast this" } else { NOT_SEEN };
+            let _ = writeln!(out, "burst = \"{:.0}/s\"   # {said}", burst * operations);
+        }
+        if jitter > 0.0 {
+            let _ = writeln!(out, "\n[delay]\ntime = \"0us\"   # FIT: in `service`");
+            let _ = writeln!(out, "jitter = {}", time(Measured::new(jitter, page.spread), "MEASURED"));
+        }
+        Some(out)
+    }
+}
