@@ -56,6 +56,14 @@ pub struct Preset {
     pub max_sectors: u32,
 }
 
+impl Preset {
+    /// The only era of an elevator that no kernel has: it can switch nothing, and stands in a queue as 6.1 has it.
+    pub const fn of_no_kernel(kernel: Kernel, source: &'static str) -> Preset {
+        let (plugging, slots) = (Plugging::LINUX_6, Slots::LINUX_6_1);
+        Preset { kernel, source, row: &[], plugging, slots, max_sectors: 2560 }
+    }
+}
+
 /// Something that can be switched by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Mechanism {

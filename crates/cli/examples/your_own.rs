@@ -9,7 +9,7 @@ use blksched::author::{
     Admits, Bound, Cx, Dispatch, Elevator, Entry, Grouped, Home, Insert, Merges, Preset, Request, RequestId, Run,
     Tuned, Wait,
 };
-use blksched::{Kernel, Plugging, Sector, Slots};
+use blksched::{Kernel, Sector};
 
 /// Always the queued request nearest to the last one: the disk's arm moves least, and somebody far away may starve.
 #[derive(Default)]
@@ -58,14 +58,7 @@ impl Tuned for Nearest {}
 const NEAREST: Entry = Entry {
     name: "nearest",
     summary: "always the nearest request; somebody far away may starve",
-    presets: &[Preset {
-        kernel: Kernel::new(6, 1, 0),
-        source: "an example; no kernel has it",
-        row: &[],
-        plugging: Plugging::LINUX_6,
-        slots: Slots::LINUX_6_1,
-        max_sectors: 2560,
-    }],
+    presets: &[Preset::of_no_kernel(Kernel::new(6, 1, 0), "an example; no kernel has it")],
     home: Home::Mainline,
     mechanisms: &[],
     knobs: &[],

@@ -9,7 +9,7 @@ use blksched::author::{
     Admits, Bound, Cx, Dispatch, Elevator, Entry, Grouped, Home, Insert, Merges, Preset, RequestId, Run, Tuned, Wait,
 };
 use blksched::reasons::IdleFor;
-use blksched::{Choice, Instant, Kernel, Plugging, Slots};
+use blksched::{Choice, Instant, Kernel};
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -36,14 +36,7 @@ pub(crate) fn entries() -> Vec<Entry> {
 const ENTRY: Entry = Entry {
     name: "python",
     summary: "a Python class",
-    presets: &[Preset {
-        kernel: Kernel::new(6, 1, 0),
-        source: "a Python class; no kernel has it",
-        row: &[],
-        plugging: Plugging::LINUX_6,
-        slots: Slots::LINUX_6_1,
-        max_sectors: 2560,
-    }],
+    presets: &[Preset::of_no_kernel(Kernel::new(6, 1, 0), "a Python class; no kernel has it")],
     home: Home::OutOfTree,
     mechanisms: &[],
     knobs: &[],

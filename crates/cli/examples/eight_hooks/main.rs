@@ -16,7 +16,7 @@ use blksched::author::{
     Requests, Run, Tuned, Wait,
 };
 use blksched::reasons::End;
-use blksched::{Bio, Kernel, Plugging, Slots};
+use blksched::{Bio, Kernel};
 
 use deadline::HookedDeadline;
 use hooks::{EightHooks, MergeBio, View};
@@ -109,14 +109,7 @@ const WAIT: Wait = Wait::Bounded {
 const HOOKED_DEADLINE: Entry = Entry {
     name: "hooked-deadline",
     summary: "reads before writes, each in sector order, writes after a few batches: in eight hooks",
-    presets: &[Preset {
-        kernel: Kernel::new(6, 18, 0),
-        source: "an example; no kernel has it",
-        row: &[],
-        plugging: Plugging::LINUX_6,
-        slots: Slots::LINUX_6_1,
-        max_sectors: 2560,
-    }],
+    presets: &[Preset::of_no_kernel(Kernel::new(6, 18, 0), "an example; no kernel has it")],
     home: Home::OutOfTree,
     mechanisms: &[],
     knobs: &[],
