@@ -338,7 +338,7 @@ impl<L: Listener> BlockQueue<L> {
         if !self.has_timers() {
             return elevator;
         }
-        [elevator, self.plug.deadline(), self.policies.deadline(), self.gate.deadline()].into_iter().flatten().min()
+        Instant::earliest([elevator, self.plug.deadline(), self.policies.deadline(), self.gate.deadline()])
     }
 
     /// May anything but the elevator have a deadline? Mostly nothing has.

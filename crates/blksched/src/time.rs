@@ -37,6 +37,13 @@ impl Instant {
         self.0 as f64 / NS_PER_S as f64
     }
 
+    /// The earliest of those that there are.
+    #[inline]
+    pub fn earliest<const N: usize>(of: [Option<Instant>; N]) -> Option<Instant> {
+        let earliest = of.iter().fold(Instant::NEVER, |earliest, at| at.unwrap_or(Instant::NEVER).min(earliest));
+        (earliest != Instant::NEVER).then_some(earliest)
+    }
+
     /// How long ago `earlier` was; zero if it lies ahead.
     pub const fn since(self, earlier: Instant) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -269,6 +276,12 @@ impl Jiffies {
         Instant((u128::from(tick) * u128::from(NS_PER_S) / u128::from(self.hz)) as u64)
     }
 
+    /// The first whole nanosecond of a tick: those of 1/300 s begin between two.
+    pub fn first(self, tick: Tick) -> Instant {
+        let at = self.instant(tick);
+        if self.tick_ns == 0 && self.tick(at) < tick { at + Span::from_ns(1) } else { at }
+    }
+
     /// `span` in ticks, rounded up: how the kernel turns a knob's milliseconds into jiffies.
     pub fn ticks(self, span: Span) -> Tick {
         if self.tick_ns == 1 {
@@ -299,6 +312,25 @@ impl Jiffies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_earliest_is_of_those_that_there_are() {
+        let at = |ns| Some(Instant(ns));
+        assert_eq!(Instant::earliest([None, at(7), at(5), None]), at(5));
+        assert_eq!(Instant::earliest([None, None]), None);
+        assert_eq!(Instant::earliest([]), None);
+    }
+
+    #[test]
+    fn a_ticks_first_nanosecond_falls_in_it_and_the_one_before_does_not() {
+        for hz in [100, 300, 1000] {
+            let jiffies = Jiffies::new(hz);
+            for tick in [1, 2, 3, 299, 301, 1_000_000] {
+                let first = jiffies.first(tick);
+                assert_eq!((jiffies.tick(first), jiffies.tick(Instant(first.0 - 1))), (tick, tick - 1), "{hz}");
+            }
+        }
+    }
 
     #[test]
     fn a_span_goes_to_and_from_what_clocks_measure() {

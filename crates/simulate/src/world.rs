@@ -214,7 +214,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// The next moment at which anything happens.
     pub fn upcoming(&mut self) -> Option<Instant> {
         let parts = [self.queue.deadline(), self.disk.next(), self.mail.next(), self.host.next(), self.wakes.next()];
-        parts.into_iter().flatten().min().map(|next| next.max(self.now))
+        Instant::earliest(parts).map(|next| next.max(self.now))
     }
 
     /// Something has happened on another disk: sources that hang on that may wish another moment.

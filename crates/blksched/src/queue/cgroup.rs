@@ -89,6 +89,7 @@ impl BioGate {
         self.limits
     }
 
+    #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.limits { self.max.deadline() } else { None }
     }

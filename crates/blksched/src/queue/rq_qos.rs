@@ -6,6 +6,8 @@
 //! held it. Policies hear of everything that becomes of the request, its end before its slot is returned. They exist
 //! since blk-mq here; a kernel has had them since 4.10.
 
+use core::cell::Cell;
+
 use super::mq::Task;
 use super::{BlockQueue, Listener};
 use crate::cgroup::files::Written;
@@ -122,6 +124,8 @@ pub enum OwnThrottling {
 #[derive(Default)]
 pub(super) struct Policies {
     policies: Vec<Box<dyn RqQos>>,
+    /// The earliest of their deadlines, asked for many times between two changes; `None`: something has changed.
+    earliest: Cell<Option<Instant>>,
 }
 
 impl Policies {
@@ -131,7 +135,20 @@ impl Policies {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.policies.iter().filter_map(|policy| policy.deadline()).min()
+        let earliest = self.earliest.get().unwrap_or_else(|| {
+            let earliest = self.policies.iter().filter_map(|policy| policy.deadline()).min();
+            let earliest = earliest.unwrap_or(Instant::NEVER);
+            self.earliest.set(Some(earliest));
+            earliest
+        });
+        (earliest != Instant::NEVER).then_some(earliest)
+    }
+
+    /// Whoever changes one changes its deadline, too.
+    #[inline]
+    fn all(&mut self) -> &mut Vec<Box<dyn RqQos>> {
+        self.earliest.set(None);
+        &mut self.policies
     }
 }
 
@@ -139,12 +156,12 @@ impl<L: Listener> BlockQueue<L> {
     /// Switch a policy on. Only blk-mq's queues ask it.
     pub fn add_policy(&mut self, now: Instant, policy: Box<dyn RqQos>) {
         self.catch_up(now);
-        self.policies.policies.insert(0, policy);
+        self.policies.all().insert(0, policy);
         let groups: Vec<_> = self.groups.iter().collect();
         let own = self.elevator.own_throttling();
         let mut woke = core::mem::take(&mut self.woke);
         let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        let policy = &mut self.policies.policies[0];
+        let policy = &mut self.policies.all()[0];
         groups.into_iter().for_each(|(id, group)| policy.group(&mut cx, id, group));
         policy.elevator(&mut cx, own);
         self.woken(woke);
@@ -158,7 +175,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A writer slept because too much memory was dirty; a throttle wants to know.
     pub fn waited_for_memory(&mut self, now: Instant) {
         self.catch_up(now);
-        self.policies.policies.iter_mut().for_each(|policy| policy.dirty_wait(now));
+        self.policies.all().iter_mut().for_each(|policy| policy.dirty_wait(now));
     }
 
     /// Tell every policy.
@@ -169,7 +186,7 @@ impl<L: Listener> BlockQueue<L> {
         }
         let mut woke = core::mem::take(&mut self.woke);
         let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        self.policies.policies.iter_mut().for_each(|policy| tell(&mut **policy, &mut cx));
+        self.policies.all().iter_mut().for_each(|policy| tell(&mut **policy, &mut cx));
         self.woken(woke);
     }
 
@@ -180,7 +197,7 @@ impl<L: Listener> BlockQueue<L> {
         }
         let mut woke = core::mem::take(&mut self.woke);
         let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        let policies = self.policies.policies.iter_mut().enumerate().skip(from);
+        let policies = self.policies.all().iter_mut().enumerate().skip(from);
         let mut held = policies.filter_map(|(nth, policy)| {
             (policy.throttle(&mut cx, task, bio) == Throttled::Sleep).then(|| (nth, policy.name()))
         });
@@ -195,7 +212,7 @@ impl<L: Listener> BlockQueue<L> {
     pub(super) fn resume_from(&mut self, now: Instant, nth: usize, task: Task, bio: &Bio) {
         let mut woke = core::mem::take(&mut self.woke);
         let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        self.policies.policies[nth].resumed(&mut cx, task, bio);
+        self.policies.all()[nth].resumed(&mut cx, task, bio);
         self.woken(woke);
     }
 

@@ -197,11 +197,7 @@ impl Throttle {
 
     /// When the window ends, if one runs.
     pub fn deadline(&self) -> Option<Instant> {
-        self.window.end().map(|tick| {
-            let at = self.jiffies.instant(tick);
-            // Ticks of 1/300 s begin between two nanoseconds.
-            if self.jiffies.tick(at) < tick { at + Span::from_ns(1) } else { at }
-        })
+        self.window.end().map(|tick| self.jiffies.first(tick))
     }
 
     /// The window has ended: the limits follow, and perhaps another begins.

@@ -115,8 +115,7 @@ impl Hdd {
         let Some(cache) = &mut self.cache else { return };
         let Some((extent, _)) = cache.choose(at, &self.mechanism) else { return };
         let piece = cache.take(at, extent, &self.mechanism);
-        let place = self.mechanism.place(piece.start);
-        let accessed = self.mechanism.access(at, &place, piece.end(), Access::Write, Span::ZERO);
+        let accessed = self.mechanism.access(at, &piece.place, piece.end(), Access::Write, Span::ZERO);
         self.ledger.charge(piece.submitter, &accessed.activity);
         self.stints.note(HEAD, Of::Cached(piece.submitter), at, accessed.until);
         self.medium = Medium::Draining { sectors: piece.sectors };

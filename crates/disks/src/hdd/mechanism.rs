@@ -157,9 +157,9 @@ impl Mechanism {
     /// What a read waits that needs no move and does not just go on \[ns\].
     fn acquire_ns(&self, at: Instant, place: &Place, access: Access, seek_ns: i32) -> i32 {
         let acquire = self.seek.acquire_ns();
-        let goes_on = at == self.resting_since && self.spiral.place(self.next_sector) == *place;
+        let goes_on = || at == self.resting_since && self.spiral.place(self.next_sector) == *place;
         match access {
-            Access::Read if acquire > 0 && place.track.cylinder == self.head.cylinder && !goes_on => {
+            Access::Read if acquire > 0 && place.track.cylinder == self.head.cylinder && !goes_on() => {
                 (acquire - seek_ns).max(0)
             }
             _ => 0,
