@@ -39,7 +39,7 @@ pub(super) fn is_told_by(action: Action) -> bool {
     matches!(action, Action::Queue | Action::Complete | Action::Note(0))
 }
 
-pub(super) fn of_blktrace(event: &blktrace::Event, payload: &[u8], events: &mut Vec<Event>, names: &mut Names) {
+pub(super) fn of_blktrace(event: &blktrace::Event, payload: &[u8], events: &mut impl Extend<Event>, names: &mut Names) {
     let what = match event.action {
         Action::Queue => What::Queue,
         Action::Complete => What::Complete,
@@ -54,12 +54,10 @@ pub(super) fn of_blktrace(event: &blktrace::Event, payload: &[u8], events: &mut 
     };
     let device = (event.device >> 20, event.device & 0xf_ffff);
     let place = (event.sector, event.bytes.div_ceil(512));
-    if let Some(made) = made(event.time, what, (device, event.pid), Letters::of_bits(event.kind), place) {
-        events.push(made);
-    }
+    events.extend(made(event.time, what, (device, event.pid), Letters::of_bits(event.kind), place));
 }
 
-pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut Vec<Event>, names: &mut Names) {
+pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<Event>, names: &mut Names) {
     let what = match line.action.as_str() {
         "Q" => What::Queue,
         "C" => What::Complete,
@@ -76,7 +74,7 @@ pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut Vec<Event>, names:
     events.extend(made(line.time, what, (line.device, line.pid), Letters::of_text(&line.rwbs), (sector, sectors)));
 }
 
-pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut Vec<Event>, names: &mut Names) {
+pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut impl Extend<Event>, names: &mut Names) {
     let priority = line.priority.map(|told| {
         let class = match told.class {
             "rt" => Class::RealTime,
@@ -109,7 +107,7 @@ pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut Vec<
 }
 
 /// A row is a submission and, if the trace tells how long it took, a completion.
-pub(super) fn of_row(row: &Row, events: &mut Vec<Event>) {
+pub(super) fn of_row(row: &Row, events: &mut impl Extend<Event>) {
     let op = match row.op {
         Told::Read => Op::Read,
         Told::Write => Op::Write,
@@ -124,7 +122,7 @@ pub(super) fn of_row(row: &Row, events: &mut Vec<Event>) {
 }
 
 /// A record of vscsi: one device and one process, since it tells of neither.
-pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut Vec<Event>) {
+pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut impl Extend<Event>) {
     let op = match vscsi::kind(record.command) {
         Some(vscsi::Kind::Read) => Op::Read,
         Some(vscsi::Kind::Write) => Op::Write,
@@ -138,7 +136,14 @@ pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut Vec<Event>) {
 }
 
 /// Submission and completion of what a row or a record tells; nothing of what moves no data and is no flush.
-fn both(time: u64, response: Option<u64>, op: Op, place: (u64, u32), whose: (Device, u32), events: &mut Vec<Event>) {
+fn both(
+    time: u64,
+    response: Option<u64>,
+    op: Op,
+    place: (u64, u32),
+    whose: (Device, u32),
+    events: &mut impl Extend<Event>,
+) {
     let (start, sectors) = place;
     if sectors == 0 && op != Op::Flush {
         return;
@@ -156,8 +161,9 @@ fn both(time: u64, response: Option<u64>, op: Op, place: (u64, u32), whose: (Dev
         hints: Hints::default(),
         durability: Durability::default(),
     };
-    events.push(queued.clone());
-    events.extend(response.map(|took| Event { time: time.saturating_add(took), what: What::Complete, ..queued }));
+    let completed =
+        response.map(|took| Event { time: time.saturating_add(took), what: What::Complete, ..queued.clone() });
+    events.extend([Some(queued), completed].into_iter().flatten());
 }
 
 /// What blkparse's letters say: `F` for a flush before it, the kind, then `F` (FUA), `A` (ahead), `S` (sync), `M`

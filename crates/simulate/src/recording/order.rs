@@ -13,7 +13,7 @@ struct Waiting(u64, Event);
 
 impl Waiting {
     fn key(&self) -> Key {
-        (self.1.time, self.0)
+        u128::from(self.1.time) << 64 | u128::from(self.0)
     }
 }
 
@@ -29,35 +29,33 @@ impl PartialOrd for Waiting {
     }
 }
 
-type Key = (u64, u64);
+/// Moment << 64 | number.
+type Key = u128;
 
 /// Behind everything that waits.
-const NONE: Key = (u64::MAX, u64::MAX);
+const NONE: Key = Key::MAX;
 
 /// Puts events in order.
 pub(super) struct Order {
     /// By file; each is in order.
     files: Vec<VecDeque<Waiting>>,
     strays: BinaryHeap<Reverse<Waiting>>,
-    /// Where the earliest of all waits, and its key.
-    first: Option<(Key, Where)>,
+    /// The earliest key of each file, and behind them the strays'.
+    fronts: Vec<Key>,
+    /// Where the earliest of all waits.
+    first: usize,
     /// The earliest key anywhere else.
     rival: Key,
     waiting: usize,
     came: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
-    File(usize),
-    Strays,
-}
-
 impl Order {
     /// Of this many files.
     pub fn of(files: usize) -> Order {
+        let fronts = vec![NONE; files + 1];
         let files = (0..files).map(|_| VecDeque::new()).collect();
-        Order { files, strays: BinaryHeap::new(), first: None, rival: NONE, waiting: 0, came: 0 }
+        Order { files, strays: BinaryHeap::new(), fronts, first: 0, rival: NONE, waiting: 0, came: 0 }
     }
 
     /// How many wait.
@@ -66,43 +64,58 @@ impl Order {
     }
 
     /// The moment of the earliest.
+    #[inline]
     pub fn earliest(&self) -> Option<u64> {
-        self.first.map(|((time, _), _)| time)
+        let key = self.fronts[self.first];
+        (key != NONE).then_some((key >> 64) as u64)
+    }
+
+    /// What is read of this file, which has been read up to this moment.
+    pub fn lot(&mut self, file: usize, counts: Counts, reached: u64) -> Lot<'_> {
+        Lot { order: self, file, counts, added: 0, reached }
     }
 
     /// One more, of this file.
+    #[inline]
     pub fn add(&mut self, file: usize, event: Event) {
         let waiting = Waiting(self.came, event);
         self.came += 1;
         self.waiting += 1;
-        let key = waiting.key();
         let run = &mut self.files[file];
-        let place = if run.back().is_none_or(|last| last.key() < key) {
-            run.push_back(waiting);
-            Where::File(file)
-        } else {
-            self.strays.push(Reverse(waiting));
-            Where::Strays
-        };
-        match self.first {
-            None => (self.first, self.rival) = (Some((key, place)), NONE),
-            Some((first, at)) if key < first => {
-                self.first = Some((key, place));
-                if at != place {
-                    self.rival = first;
-                }
+        match run.back() {
+            // The file's earliest is another.
+            Some(last) if last.1.time <= waiting.1.time => run.push_back(waiting),
+            Some(_) => {
+                self.front(self.files.len(), waiting.key());
+                self.strays.push(Reverse(waiting));
             }
-            Some((_, at)) if at != place => self.rival = self.rival.min(key),
-            Some(_) => {}
+            None => {
+                let key = waiting.key();
+                run.push_back(waiting);
+                self.front(file, key);
+            }
+        }
+    }
+
+    /// Perhaps this is the earliest there.
+    fn front(&mut self, place: usize, key: Key) {
+        let earliest = self.fronts[self.first];
+        self.fronts[place] = self.fronts[place].min(key);
+        if key < earliest {
+            if place != self.first {
+                (self.first, self.rival) = (place, earliest);
+            }
+        } else if place != self.first {
+            self.rival = self.rival.min(key);
         }
     }
 
     /// The earliest, which stays.
     #[inline]
     pub fn peek(&self) -> Option<&Event> {
-        let waiting = match self.first?.1 {
-            Where::File(file) => self.files[file].front(),
-            Where::Strays => self.strays.peek().map(|Reverse(waiting)| waiting),
+        let waiting = match self.files.get(self.first) {
+            Some(file) => file.front(),
+            None => self.strays.peek().map(|Reverse(waiting)| waiting),
         };
         waiting.map(|Waiting(_, event)| event)
     }
@@ -110,44 +123,81 @@ impl Order {
     /// The earliest goes.
     #[inline]
     pub fn pop(&mut self) {
-        let Some((_, place)) = self.first else { return };
-        let next = match place {
-            Where::File(file) => {
-                self.files[file].pop_front();
-                self.files[file].front().map(Waiting::key)
+        if self.waiting == 0 {
+            return;
+        }
+        let next = match self.files.get_mut(self.first) {
+            Some(file) => {
+                file.pop_front();
+                file.front().map(Waiting::key)
             }
-            Where::Strays => {
+            None => {
                 self.strays.pop();
                 self.strays.peek().map(|Reverse(waiting)| waiting.key())
             }
         };
         self.waiting -= 1;
-        match next {
-            Some(key) if key < self.rival => self.first = Some((key, place)),
-            _ => self.search(),
+        let next = next.unwrap_or(NONE);
+        self.fronts[self.first] = next;
+        if next >= self.rival {
+            self.search();
         }
     }
 
     /// Looks where the earliest is, and the next one elsewhere.
     fn search(&mut self) {
-        let (mut first, mut rival) = (None, NONE);
-        let mut least = NONE;
-        let mut look = |key: Key, place: Where| {
-            if key < least {
-                (rival, least, first) = (least, key, Some((key, place)));
+        let (mut earliest, mut rival) = (NONE, NONE);
+        for (place, &key) in self.fronts.iter().enumerate() {
+            if key < earliest {
+                (self.first, rival, earliest) = (place, earliest, key);
             } else {
                 rival = rival.min(key);
             }
-        };
-        for (file, run) in self.files.iter().enumerate() {
-            if let Some(waiting) = run.front() {
-                look(waiting.key(), Where::File(file));
+        }
+        self.rival = rival;
+    }
+}
+
+/// Which of the events that are read together tell how far a file has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// Each.
+    Every,
+    /// The first.
+    First,
+}
+
+/// Where a file's events go.
+pub(super) struct Lot<'a> {
+    order: &'a mut Order,
+    file: usize,
+    counts: Counts,
+    added: usize,
+    reached: u64,
+}
+
+impl Lot<'_> {
+    /// How far the file has been read.
+    pub fn reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// Has nothing come?
+    pub fn is_empty(&self) -> bool {
+        self.added == 0
+    }
+}
+
+impl Extend<Event> for Lot<'_> {
+    #[inline]
+    fn extend<T: IntoIterator<Item = Event>>(&mut self, events: T) {
+        for event in events {
+            if self.counts == Counts::Every || self.added == 0 {
+                self.reached = self.reached.max(event.time);
             }
+            self.added += 1;
+            self.order.add(self.file, event);
         }
-        if let Some(Reverse(waiting)) = self.strays.peek() {
-            look(waiting.key(), Where::Strays);
-        }
-        (self.first, self.rival) = (first, rival);
     }
 }
 

@@ -18,7 +18,7 @@ use super::events::{
 };
 use super::filter::Filter;
 use super::format::{self, Format};
-use super::order::Order;
+use super::order::{Counts, Lot, Order};
 
 /// How far a trace may run backward and still be put in order.
 pub const WINDOW: Span = Span::from_secs(1);
@@ -117,7 +117,6 @@ pub struct Stream {
     first: Option<u64>,
     last: u64,
     met: Met,
-    buffer: Vec<Event>,
     format: Format,
     machine: Option<Machine>,
 }
@@ -147,7 +146,6 @@ impl Stream {
             first: None,
             last: 0,
             met: Met::default(),
-            buffer: Vec::new(),
             format,
             machine,
         })
@@ -229,8 +227,8 @@ impl Stream {
             let went = if time > event.time {
                 let event = Event { time, ..event.clone() };
                 self.met.late += 1;
-                if self.keeps(&event, since) { tell(&event)? } else { Go::On }
-            } else if self.keeps(event, since) {
+                if self.keeps_all || self.keeps(&event, since) { tell(&event)? } else { Go::On }
+            } else if self.keeps_all || self.keeps(event, since) {
                 tell(event)?
             } else {
                 Go::On
@@ -243,10 +241,8 @@ impl Stream {
         }
     }
 
+    /// Is it wanted, where not all are?
     fn keeps(&self, event: &Event, since: Span) -> bool {
-        if self.keeps_all {
-            return true;
-        }
         let device = name_of(&self.devices, event.device);
         let process = self.names.get(&event.pid).map(String::as_str);
         self.reading.filter.keeps(event, since, &device, process)
@@ -282,7 +278,12 @@ impl Stream {
     /// One more record of a file.
     fn read_one(&mut self, at: usize) -> Result<(), String> {
         let file = &mut self.files[at];
-        let read = file.read(&mut self.buffer, &mut self.names, &mut self.devices);
+        // A row's first event is its submission, and its completion is still to come.
+        let counts = if matches!(file.kind, Kind::Blktrace(..)) { Counts::Every } else { Counts::First };
+        let reached = file.reached.unwrap_or(0);
+        let mut lot = self.order.lot(at, counts, reached);
+        let read = file.read(&mut lot, &mut self.names, &mut self.devices);
+        file.reached = Some(lot.reached());
         match (read, self.reading.damage) {
             (Ok(Step::Read), _) => {}
             (Ok(Step::Lost(events)), _) => self.met.lost += events,
@@ -296,16 +297,6 @@ impl Stream {
             (Err(Trouble::Damage(why, _)), Damage::Refused) => return Err(why),
             (Err(Trouble::Io(why)), _) => return Err(why),
         }
-        if let Some(reached) = file.reached.as_mut() {
-            // A row's first event is its submission, and its completion is still to come.
-            let read = if matches!(file.kind, Kind::Blktrace(..)) {
-                &self.buffer[..]
-            } else {
-                self.buffer.get(..1).unwrap_or_default()
-            };
-            *reached = read.iter().fold(*reached, |latest, event| latest.max(event.time));
-        }
-        self.buffer.drain(..).for_each(|event| self.order.add(at, event));
         Ok(())
     }
 }
@@ -368,7 +359,7 @@ impl File {
     /// One more line or record: what it says goes into `events`.
     fn read(
         &mut self,
-        events: &mut Vec<Event>,
+        events: &mut Lot<'_>,
         names: &mut Names,
         devices: &mut BTreeMap<Device, String>,
     ) -> Result<Step, Trouble> {
@@ -424,7 +415,7 @@ fn read_line(
     input: &mut Input,
     kind: (Begins, Text),
     line: &mut usize,
-    events: &mut Vec<Event>,
+    events: &mut Lot<'_>,
     names: &mut Names,
 ) -> Result<Step, Trouble> {
     let mut text = Vec::new();
