@@ -53,7 +53,7 @@ class Tuned:
     #: The 95 % interval of that.
     interval: tuple[float, float]
     p: float
-    #: Proven better, and nothing forbids it.
+    #: `compare --tune` would propose it.
     is_better: bool
     forbidden: list[str]
     #: Of several goals, (ratio, interval) each.
