@@ -20,6 +20,21 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::failure::Failure;
 
+/// The columns of a piece of an I/O's time, in every table of pieces.
+macro_rules! piece_columns {
+    () => {
+        "
+  required int64 from_ns;
+  required int64 ns;
+  required binary where (STRING);
+  required binary what (STRING);
+  optional binary for_whom (STRING);
+  required int64 commands;
+"
+    };
+}
+pub(crate) use piece_columns;
+
 /// How many rows are held until they are written.
 pub(crate) const GROUP: usize = 1 << 17;
 

@@ -1,9 +1,10 @@
 /** What each picture shows, in a sentence computed from its data: for who cannot see it, and for who reads it printed. */
 
 import { bytes, count, percent, rate, time } from './format.js';
-import { SECTOR, greatest } from './data.js';
+import { SECTOR, greatest, remembered } from './data.js';
 import { atNines } from './curves.js';
 import { depth } from './lines.js';
+import { SIGNS } from './signs.js';
 import { STRETCHES } from './timeline.js';
 
 /**
@@ -21,6 +22,11 @@ function byJob(run, size) {
 
 /** @param {import('./data.js').Run} run */
 export function lbaAlternative(run) {
+  return remembered(run, 'lba', () => lbaSentence(run));
+}
+
+/** @param {import('./data.js').Run} run */
+function lbaSentence(run) {
   const { sent } = run;
   /** How far the head had to go between two commands, as a part of the disk. */
   let way = 0;
@@ -73,6 +79,32 @@ export function depthAlternative(run) {
     + `${mean(inDisk.mean)} in the disk (at most ${most(inDisk.most)}).`;
 }
 
+/**
+ * How many tokens each kind of request could have, where that changed.
+ * @param {import('./data.js').Run} run @returns {string[]}
+ */
+function tokensSaid(run) {
+  const { lane, kind, why } = run.decisions.stretches;
+  return run.lanes.flatMap((name, own) => {
+    const words = [];
+    for (let nth = 0; nth < kind.length; nth += 1) if (kind[nth] === 4 && lane[nth] === own) words.push(run.words[why[nth]] ?? '');
+    if (words.length < 2) return [];
+    return [`${name}: ${words[0]} at first, ${words[words.length - 1]} at last`];
+  });
+}
+
+/**
+ * What happened at moments, and how often; of too many in the file, how many there were.
+ * @param {import('./data.js').Run} run @returns {string[]}
+ */
+function marksSaid(run) {
+  const { marks, all_marks: all } = run.decisions;
+  if (marks.kind.length < all) return [`${count(all)} signs`];
+  const numbers = SIGNS.map(() => 0);
+  for (let nth = 0; nth < marks.kind.length; nth += 1) numbers[marks.kind[nth]] += 1;
+  return SIGNS.map(({ name }, kind) => `${count(numbers[kind])} × ${name}`).filter((_, kind) => numbers[kind] > 0);
+}
+
 /** @param {import('./data.js').Run} run */
 export function timelineAlternative(run) {
   const { stretches } = run.decisions;
@@ -92,7 +124,6 @@ export function timelineAlternative(run) {
   const said = told.filter((one) => one.number > 0 && one.name !== 'tokens')
     .map((one) => `${count(one.number)} × ${one.name}, ${time(one.sum / one.number)} each, `
       + `${percent(one.sum / run.elapsed_ns)} of the run`);
-  const marks = run.decisions.all_marks;
-  if (marks > 0) said.push(marks === 1 ? '1 mark' : `${count(marks)} marks`);
-  return `${said.join('; ')}.`;
+  said.push(...tokensSaid(run), ...marksSaid(run));
+  return said.length > 0 ? `${said.join('; ')}.` : '';
 }

@@ -8,7 +8,12 @@ export const MARGIN = { left: 62, right: 10, top: 8, bottom: 24 };
 
 /** Dots of a canvas for each pixel; paper shows more than a screen. */
 export function sharpness() {
-  return document.documentElement.dataset.paper ? 2.5 : window.devicePixelRatio || 1;
+  return isOnPaper() ? 2.5 : window.devicePixelRatio || 1;
+}
+
+/** Is it drawn to be printed? Then everything is drawn at once. */
+export function isOnPaper() {
+  return Boolean(document.documentElement.dataset.paper);
 }
 
 /**

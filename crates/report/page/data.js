@@ -1,5 +1,7 @@
 /** What the file holds, unpacked: columns of whole numbers behind a JSON text. `columns.rs` describes the format. */
 
+import { breath } from './slices.js';
+
 /** @typedef {Float64Array | Uint32Array} Column */
 /** @typedef {{kind: string, count: number, at: number, bytes: number}} ColumnHead */
 
@@ -49,7 +51,8 @@
 /** @typedef {{name: string, source: string, rows: PublishedRow[], why: string[]}} Published */
 /**
  * @typedef {object} Report
- * @property {string} detail @property {number | null} proposed @property {Run[]} runs @property {Published[]} published
+ * @property {string} detail @property {number | null} proposed
+ * @property {string} pictured what the pictures are of @property {Run[]} runs @property {Published[]} published
  * @property {{name: string, type: string, text: string}[]} downloads
  * @property {string[]} beside files with what this one has no room for
  */
@@ -69,9 +72,32 @@ export async function unpacked(text) {
   const length = new DataView(all.buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + length)));
   const bytes = all.subarray(4 + length);
-  const columns = head.columns.map((/** @type {ColumnHead} */ of) => column(of, bytes));
+  /** @type {Column[]} */
+  const columns = [];
+  for (const of of head.columns) {
+    columns.push(column(of, bytes));
+    if (of.count > 100000) await breath();
+  }
   for (const run of head.runs) resolve(run, columns);
   return head;
+}
+
+/**
+ * What was found of a run by going through all of it.
+ * @type {WeakMap<Run, Map<string, any>>}
+ */
+const memory = new WeakMap();
+
+/**
+ * What `make` finds of a run: once.
+ * @template Found
+ * @param {Run} run @param {string} what @param {() => Found} make @returns {Found}
+ */
+export function remembered(run, what, make) {
+  const of = memory.get(run) ?? new Map();
+  memory.set(run, of);
+  if (!of.has(what)) of.set(what, make());
+  return of.get(what);
 }
 
 /**

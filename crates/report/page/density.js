@@ -1,10 +1,13 @@
-/** How many points lie where, at every magnification: drawn once, so that a frame touches no point. */
+/** How many points lie where, at every magnification: drawn once, in pieces of work, so that a frame touches no point. */
 
+import { greatest } from './data.js';
 import { rgb, ramp, theme } from './palette.js';
 
 const COLUMNS = 4096;
 const ROWS = 128;
 const NARROWEST_LEVEL = 256;
+/** So many points are counted in one go: a millisecond or so. */
+const PIECE = 8192;
 
 /**
  * A picture of the whole run, this many cells wide.
@@ -40,15 +43,18 @@ export class Density {
   }
 
   /**
-   * Counts points.
+   * Counts points, in pieces of work.
    * @param {import('./data.js').Column} times sorted @param {number} end of the run
    * @param {(nth: number) => number} place part of the height @param {Colouring} colouring
+   * @param {(made: Density) => void} done
+   * @returns {import('./slices.js').Work}
    */
-  static of(times, end, place, colouring) {
+  static* of(times, end, place, colouring, done) {
     const made = new Density(COLUMNS, ROWS);
     const { category, value } = colouring;
     if (value) made.values = new Float32Array(COLUMNS * ROWS);
     for (let nth = 0; nth < times.length; nth += 1) {
+      if (nth % PIECE === PIECE - 1) yield;
       const y = place(nth);
       if (!(y >= 0)) continue;
       const column = Math.min(COLUMNS - 1, Math.floor((times[nth] / end) * COLUMNS));
@@ -57,23 +63,25 @@ export class Density {
       if (value && made.values) made.values[cell] = Math.max(made.values[cell], value(nth));
       else if (category) made.vote(cell, category(nth), 1);
     }
-    made.draw(colouring);
-    return made;
+    yield* made.draw(colouring);
+    done(made);
   }
 
   /**
    * Counts that were made before.
    * @param {import('./data.js').Grid} grid @param {Colouring} colouring @param {number[]} jobs
+   * @param {(made: Density) => void} done
+   * @returns {import('./slices.js').Work}
    */
-  static from(grid, colouring, jobs) {
+  static* from(grid, colouring, jobs, done) {
     const made = new Density(grid.columns, grid.rows);
     made.counts.set(grid.counts);
     for (let cell = 0; cell < grid.process.length; cell += 1) {
       made.leader[cell] = colouring.name === 'process' ? jobs[grid.process[cell]] ?? 0 : 0;
       made.lead[cell] = 1;
     }
-    made.draw(colouring);
-    return made;
+    yield* made.draw(colouring);
+    done(made);
   }
 
   /** @param {number} cell @param {number} category @param {number} votes */
@@ -88,13 +96,16 @@ export class Density {
   /**
    * Every magnification, each half as wide as the one before.
    * @param {Colouring} colouring
+   * @returns {import('./slices.js').Work}
    */
-  draw(colouring) {
+  * draw(colouring) {
     /** @type {Density} */
     let level = this;
     for (;;) {
+      yield;
       this.levels.push({ columns: level.columns, canvas: level.picture(colouring) });
       if (level.columns <= NARROWEST_LEVEL) return;
+      yield;
       level = level.halved();
     }
   }
@@ -120,8 +131,8 @@ export class Density {
     canvas.height = this.rows;
     const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     const image = context.createImageData(this.columns, this.rows);
-    let most = 1;
-    for (let cell = 0; cell < this.counts.length; cell += 1) if (this.counts[cell] > most) most = this.counts[cell];
+    const pixels = new Uint32Array(image.data.buffer);
+    const most = Math.log(Math.max(2, greatest(this.counts)));
     /** @type {Map<number, [number, number, number]>} */
     const known = new Map();
     for (let cell = 0; cell < this.counts.length; cell += 1) {
@@ -134,9 +145,8 @@ export class Density {
         known.set(this.leader[cell], mixed);
       }
       const row = this.rows - 1 - Math.floor(cell / this.columns);
-      const at = (row * this.columns + (cell % this.columns)) * 4;
-      image.data.set(mixed, at);
-      image.data[at + 3] = 90 + 165 * (Math.log(number) / Math.log(Math.max(2, most)));
+      const alpha = Math.round(90 + 165 * (Math.log(number) / most));
+      pixels[row * this.columns + (cell % this.columns)] = packed(mixed, alpha);
     }
     context.putImageData(image, 0, 0);
     return canvas;
@@ -155,6 +165,13 @@ export class Density {
     context.drawImage(level.canvas, from * level.columns, (1 - high) * this.rows, (to - from) * level.columns,
       (high - low) * this.rows, into.x, into.y, into.width, into.height);
   }
+}
+
+const FIRST_IS_LOW = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
+
+/** @param {[number, number, number]} colour @param {number} alpha of 255 */
+function packed([red, green, blue], alpha) {
+  return FIRST_IS_LOW ? (alpha << 24) | (blue << 16) | (green << 8) | red : (red << 24) | (green << 16) | (blue << 8) | alpha;
 }
 
 /** The colour of what is picked out. */

@@ -33,6 +33,7 @@ export function files(report) {
  * @param {import('./data.js').Report} report
  */
 function fits(report) {
+  if (report.runs.length === 0) return 'All that the command prints, with every digit, is in this file.';
   return {
     everything: 'Every I/O with every piece of its time, every command and every decision is in this file.',
     points: 'Every I/O and every command is in this file; where the time went of the slowest hundredth.',

@@ -64,3 +64,12 @@ export function element(tag, attributes, ...children) {
   made.append(...children);
   return made;
 }
+
+const SPACE = 'http' + '://www.w3.org/2000/svg';
+
+/** @param {string} tag @param {Record<string, string | number>} attributes */
+export function svg(tag, attributes) {
+  const made = document.createElementNS(SPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  return made;
+}

@@ -1,9 +1,11 @@
 /** Lines over time: what each job got, and how many requests were with the scheduler and in the disk. */
 
 import { element, moment, rate } from './format.js';
+import { greatest, remembered } from './data.js';
 import { drawAxes } from './axes.js';
 import { colour, theme } from './palette.js';
-import { Panel, frames } from './panel.js';
+import { frames } from './slices.js';
+import { Panel } from './panel.js';
 
 /** This many of the 2048 parts of a run make one point of a line. */
 export const SMOOTH = 24;
@@ -32,9 +34,8 @@ export class Lines extends Panel {
     drawAxes(context, this.width, this.height, this.view, this.scale);
     this.clipped(() => {
       for (const one of this.lines()) {
-        context.fillStyle = one.colour;
-        if (one.most) this.area(context, one.most);
         context.strokeStyle = one.colour;
+        if (one.most) this.steps(context, one.most);
         context.setLineDash(one.dash);
         context.lineWidth = 1.6;
         this.trace(context, one.values);
@@ -72,21 +73,27 @@ export class Lines extends Panel {
     context.stroke();
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {import('./data.js').Column} values */
-  area(context, values) {
+  /**
+   * The most of each while, dotted.
+   * @param {CanvasRenderingContext2D} context @param {import('./data.js').Column} values
+   */
+  steps(context, values) {
     const { first, last } = this.bins();
-    // Coarser than the line, so that it is a shade and not a comb.
+    // Coarser than the line, so that these are steps and not a comb.
     const step = Math.max(1, Math.floor((last - first) / Math.max(1, this.inner.width / 12)));
-    context.globalAlpha = 0.13;
+    context.setLineDash([2, 3]);
+    context.lineWidth = 1.2;
+    context.beginPath();
     for (let bin = first; bin < Math.min(last, values.length); bin += step) {
       let most = 0;
       const end = Math.min(bin + step, values.length);
       for (let nth = bin; nth < end; nth += 1) most = Math.max(most, values[nth]);
       frames.touched += end - bin;
-      const [x, y] = [this.x(bin * this.binNs), this.height_of(most * 1000)];
-      context.fillRect(x, y, this.x(end * this.binNs) - x, this.inner.y + this.inner.height - y);
+      const y = this.height_of(most * 1000);
+      context.lineTo(this.x(bin * this.binNs), y);
+      context.lineTo(this.x(end * this.binNs), y);
     }
-    context.globalAlpha = 1;
+    context.stroke();
   }
 
   /** @param {number} value */
@@ -148,14 +155,23 @@ function rates(bytes, binNs) {
   return smooth;
 }
 
+/**
+ * Bytes a second of each job.
+ * @param {import('./data.js').Run} run
+ */
+function smoothed(run) {
+  return remembered(run, 'rates', () => run.series.bytes.map((bytes) => rates(bytes, run.series.width_ns)));
+}
+
 /** @param {import('./data.js').Run} run @param {(name: string) => number} number @returns {() => Line[]} */
 export function throughputLines(run, number) {
-  const smooth = run.series.bytes.map((bytes) => rates(bytes, run.series.width_ns));
+  const smooth = smoothed(run);
+  const has = smooth.map((values) => values.some((value) => value > 0));
   return () => run.jobs
     .map((name, nth) => ({
       name, colour: colour(number(name)), values: smooth[nth], most: null, dash: [],
     }))
-    .filter((_, nth) => smooth[nth].some((value) => value > 0));
+    .filter((_, nth) => has[nth]);
 }
 
 /** @param {import('./data.js').Run} run @returns {() => Line[]} */
@@ -182,7 +198,7 @@ export function depth(thousandths) {
 export function greatestRate(runs) {
   let most = 0;
   for (const run of runs) {
-    for (const bytes of run.series.bytes) for (const value of rates(bytes, run.series.width_ns)) most = Math.max(most, value);
+    for (const values of smoothed(run)) most = Math.max(most, greatest(values));
   }
   return most;
 }

@@ -5,9 +5,9 @@ import { SECTOR, greatest, unpacked } from './data.js';
 import { force, forcedTheme } from './palette.js';
 import { View } from './view.js';
 import { legs } from './story.js';
-import { frames } from './panel.js';
+import { forget, frames } from './slices.js';
 import { colouring } from './scatter.js';
-import { MARKS } from './timeline.js';
+import { SIGNS } from './signs.js';
 import { controls } from './controls.js';
 import { files } from './files.js';
 import { pictures, publishedSection } from './pictures.js';
@@ -60,6 +60,7 @@ export class Page {
 
   /** Everything anew: after another choice of schedulers or colours. */
   build() {
+    forget();
     this.view.listeners = [];
     this.host.panels = [];
     this.scatters = [];
@@ -141,7 +142,7 @@ async function open() {
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => page.build());
   onPaper(page);
   /** For the tests. */
-  Object.assign(window, { blksched: { page, frames, legs, MARKS, greatest, bytes, SECTOR } });
+  Object.assign(window, { blksched: { page, frames, legs, SIGNS, greatest, bytes, SECTOR } });
   document.documentElement.dataset.ready = 'yes';
 }
 

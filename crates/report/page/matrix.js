@@ -61,6 +61,7 @@ export function matrix(run, runs) {
   const body = element('tbody', {});
   for (const waiter of who) {
     const row = element('tr', {}, element('th', { scope: 'row' }, waiter));
+    const worst = Math.max(...whom.map((name) => per(waiter, total(cells.get(`${waiter}\n${name}`)))));
     for (const name of whom) {
       const rows = (cells.get(`${waiter}\n${name}`) ?? []).sort((a, b) => b.ns - a.ns);
       const mean = per(waiter, total(rows));
@@ -71,7 +72,7 @@ export function matrix(run, runs) {
       });
       if (mean > 0) {
         cell.append(time(mean));
-        if (rows[0] && part > 0.2) cell.append(element('small', {}, rows[0].rule));
+        if (rows[0] && (part > 0.2 || mean === worst)) cell.append(element('small', {}, rows[0].rule));
       }
       row.append(cell);
     }

@@ -59,14 +59,20 @@ export function dash(nth) {
  * @param {number} part 0 to 1 @returns {[number, number, number]}
  */
 export function ramp(part) {
-  /** @type {[number, number, number][]} */
-  const stops = [[0, 32, 76], [59, 73, 107], [112, 113, 115], [166, 157, 117], [227, 205, 83], [255, 233, 69]];
-  const place = Math.min(0.9999, Math.max(0, part)) * (stops.length - 1);
-  const low = Math.floor(place);
-  const [a, b] = [stops[low], stops[low + 1]];
-  const mix = (/** @type {number} */ nth) => Math.round(a[nth] + (b[nth] - a[nth]) * (place - low));
-  return [mix(0), mix(1), mix(2)];
+  return RAMP[Math.min(255, Math.max(0, Math.floor(part * 256)))];
 }
+
+/** @type {[number, number, number][]} */
+const STOPS = [[0, 32, 76], [59, 73, 107], [112, 113, 115], [166, 157, 117], [227, 205, 83], [255, 233, 69]];
+
+/** Its 256 colours: points ask for one each. */
+const RAMP = Array.from({ length: 256 }, (_, nth) => {
+  const place = (nth / 256) * (STOPS.length - 1);
+  const low = Math.floor(place);
+  const [a, b] = [STOPS[low], STOPS[low + 1]];
+  const mix = (/** @type {number} */ part) => Math.round(a[part] + (b[part] - a[part]) * (place - low));
+  return /** @type {[number, number, number]} */ ([mix(0), mix(1), mix(2)]);
+});
 
 /** @param {string} hex @returns {[number, number, number]} */
 export function rgb(hex) {

@@ -1,13 +1,13 @@
 /** A picture over time on a canvas: its size, its pointer and keys, its frames, and how many points a frame touched. */
 
 import { element } from './format.js';
-import { MARGIN, sharpness } from './axes.js';
+import { MARGIN, isOnPaper, sharpness } from './axes.js';
+import { ask, frames } from './slices.js';
 
 /** More points than that are never touched in one frame of one picture; beyond it densities and sums are drawn. */
 export const MOST_TOUCHED = 20000;
-
-/** What the tests read: the last frame's points by picture, and the most that any touched. */
-export const frames = { drawn: 0, touched: 0, most: 0 };
+/** Pictures are that much lower on paper, so that two of them and their words find room on a page. */
+const ON_PAPER = 0.78;
 
 /**
  * @typedef {object} Host
@@ -28,28 +28,28 @@ export class Panel {
   constructor(host, label, height) {
     this.host = host;
     this.view = host.view;
-    this.height = height;
+    this.height = isOnPaper() ? Math.round(height * ON_PAPER) : height;
     this.width = 0;
-    this.asked = false;
+    /** Is it in the window, or nearly? */
+    this.near = false;
     this.selected = -1;
     this.canvas = /** @type {HTMLCanvasElement} */ (element('canvas', {
-      tabindex: '0', role: 'img', 'aria-label': label, style: `height:${height}px`,
+      tabindex: '0', role: 'img', 'aria-label': label, style: `height:${this.height}px`,
     }));
     this.context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
     host.panels.push(this);
     this.view.listen(() => this.ask());
     new ResizeObserver(() => this.ask()).observe(this.canvas);
+    new IntersectionObserver(([last]) => {
+      this.near = last.isIntersecting;
+      if (this.near) this.ask();
+    }, { rootMargin: '100px' }).observe(this.canvas);
     this.listen();
   }
 
-  /** Draws at the next frame. */
+  /** Draws when it is its turn. */
   ask() {
-    if (this.asked) return;
-    this.asked = true;
-    requestAnimationFrame(() => {
-      this.asked = false;
-      this.frame();
-    });
+    ask(this);
   }
 
   frame() {

@@ -32,5 +32,5 @@ export function shortTime(ns) {
   const units = ['ns', 'µs', 'ms', 's'];
   let [size, nth] = [ns, 0];
   while (nth < 3 && size >= 999.5) [size, nth] = [size / 1000, nth + 1];
-  return `${size >= 99.5 ? size.toFixed(0) : Number(size.toPrecision(2))} ${units[nth]}`;
+  return `${size >= 99.5 ? size.toFixed(0) : Number(size.toPrecision(2))}${units[nth]}`;
 }

@@ -7,7 +7,8 @@ import { decades, linear } from './axes.js';
 import { broken, regions } from './regions.js';
 import { Scatter, colouring, latencyScale } from './scatter.js';
 import { Lines, depth, depthLines, greatestRate, showRate, throughputLines } from './lines.js';
-import { Timeline, signs } from './timeline.js';
+import { Timeline } from './timeline.js';
+import { signLegend } from './signs.js';
 import { Curves, atNines, groups } from './curves.js';
 import { diskTime, legend, stacked, waits, waitsLegend } from './bars.js';
 import { matrix, matrixAlternative } from './matrix.js';
@@ -20,6 +21,12 @@ import { alternative, figure, names, section, shortTime } from './parts.js';
 
 const CUT = 'What nobody uses of the disk is cut out of the vertical axis; + is how large a part is.';
 
+/** What a bar of the decision timeline means, in the order of `StretchKind`. */
+const BARS = ['A bar is a turn: the disk works for this process alone, but for what is injected.',
+  'A bar is a batch: requests of one direction, one behind the other.',
+  'Hatched: the disk was left idle on purpose, for somebody\'s next request.',
+  'A full bar is a wait for a token.', 'A pale bar is how many tokens a kind of request has.'];
+
 /** @param {Page} page @param {Run[]} runs @returns {Node[]} */
 export function pictures(page, runs) {
   return [waitsSection, lbaSection, latencySection, curvesSection, throughputSection, depthSection, timelineSection,
@@ -28,9 +35,9 @@ export function pictures(page, runs) {
 
 /** @param {Page} page @param {Run[]} runs */
 function waitsSection(page, runs) {
+  const many = runs.length > 1 ? ' The longer bar is the slower scheduler, and the part that grew is the reason.' : '';
   const box = section('waits', 'Where the time of an I/O went', 'A bar is the mean I/O of a job under a scheduler, from '
-    + 'its submission to the moment at which its process heard of the end; its parts say what it waited for. '
-    + 'The longer bar is the slower scheduler, and the part that grew is the reason.');
+    + `its submission to the moment at which its process heard of the end; its parts say what it waited for.${many}`);
   box.append(legend(waitsLegend()));
   for (const { job, bars, gist } of waits(runs)) {
     box.append(element('h3', {}, job), stacked(bars, (ns) => (ns > 0 ? shortTime(ns) : '')),
@@ -104,7 +111,7 @@ function throughputSection(page, runs) {
 /** @param {Page} page @param {Run[]} runs */
 function depthSection(page, runs) {
   const box = section('depth', 'How much was waiting, and where', 'Only what is with the scheduler can be put in another '
-    + 'order; what the disk has already, it orders itself. Lines are means, the shade behind them the most.');
+    + 'order; what the disk has already, it orders itself. Lines are means, dotted lines the most.');
   const most = Math.max(1, ...runs.flatMap((run) => [greatest(run.series.queued.most), greatest(run.series.in_disk.most)]));
   box.append(names([{ name: 'with the scheduler', colour: colour(1) }, { name: 'in the disk', colour: colour(0) }]));
   box.append(sideBySide(runs, (run) => {
@@ -117,15 +124,16 @@ function depthSection(page, runs) {
 
 /** @param {Page} page @param {Run[]} runs */
 function timelineSection(page, runs) {
+  const kinds = new Set(runs.flatMap((run) => [...new Set(run.decisions.stretches.kind)]));
+  const meant = BARS.filter((_, kind) => kinds.has(kind)).join(' ');
   const box = section('timeline', 'What the scheduler decided',
-    'A bar is a turn, a batch, or how many tokens there are; hatched, the disk was left '
-    + 'idle on purpose, for somebody\'s next request. Come closer to see each, and point at it for its reason.');
-  const said = signs(runs);
-  if (said.length > 0) box.append(element('p', { class: 'note' }, `Signs: ${said.join(', ')}.`));
+    `${meant} Come closer to see each, and point at it for its reason.`);
+  const told = signLegend(runs);
+  if (told) box.append(told);
   box.append(sideBySide(runs, (run) => {
-    const told = alternative(timelineAlternative(run));
-    if (run.lanes.length === 0) return [told];
-    return [new Timeline(page.host, `decisions of ${run.name}`, run, page.number).canvas, told];
+    const words = alternative(timelineAlternative(run));
+    if (run.lanes.length === 0) return [words];
+    return [new Timeline(page.host, `decisions of ${run.name}`, run, page.number).canvas, words];
   }));
   return box;
 }
@@ -150,7 +158,8 @@ function diskSection(page, runs) {
 /** @param {Page} page */
 export function publishedSection(page) {
   const box = section('published', 'Published, and ours', 'A row is a figure that somebody measured and published (◇), and '
-    + 'ours (●; the line is its spread over the seeds). The grey bar is the bound that we said ours must lie in.');
+    + 'ours (●; the line is its spread over the seeds). The grey bar is the bound that we said ours must lie in. Where '
+    + 'nobody published a figure, ours of one unit are drawn to one scale.');
   for (const one of page.report.published) {
     box.append(element('h3', {}, one.name), element('p', { class: 'note' }, one.source), publishedTable(one));
     for (const why of one.why) box.append(element('p', {}, why));

@@ -1,16 +1,7 @@
 /** Published values beside ours: a row each, the bound as a bar, both values as marks. */
 
-import { element } from './format.js';
+import { element, svg } from './format.js';
 import { colour, theme } from './palette.js';
-
-const SPACE = 'http' + '://www.w3.org/2000/svg';
-
-/** @param {string} tag @param {Record<string, string | number>} attributes */
-function svg(tag, attributes) {
-  const made = document.createElementNS(SPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  return made;
-}
 
 /**
  * Three digits at most.
@@ -21,10 +12,27 @@ function short(value) {
   return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }
 
+/**
+ * With its unit.
+ * @param {number | null} value @param {string} unit
+ */
+function told(value, unit) {
+  return value === null ? '–' : `${short(value)} ${unit}`;
+}
+
 /** @param {import('./data.js').PublishedRow} row */
-function picture(row) {
-  const all = [row.published, row.ours, ...(row.bound ?? []), ...(row.spread ?? [])]
+function values(row) {
+  return [row.published, row.ours, ...(row.bound ?? []), ...(row.spread ?? [])]
     .filter((value) => value !== null && Number.isFinite(value)).map(Number);
+}
+
+/**
+ * A row that nothing is held against is drawn to one scale with all rows of its unit: they are held against each other.
+ * @param {import('./data.js').PublishedRow} row @param {import('./data.js').PublishedRow[]} rows
+ */
+function picture(row, rows) {
+  const isAlone = row.published === null && row.bound === null;
+  const all = isAlone ? rows.filter((one) => one.unit === row.unit).flatMap(values) : values(row);
   const most = Math.max(...all, 1e-9) * 1.1;
   const least = Math.min(0, ...all);
   const x = (/** @type {number} */ value) => 4 + (292 * (value - least)) / (most - least);
@@ -64,15 +72,16 @@ export function publishedTable(published) {
     const said = judged(row);
     body.append(element('tr', row.inside === false ? { class: 'outside' } : {},
       element('th', { scope: 'row' }, row.label),
-      element('td', { class: 'number' }, `${short(row.published)} ${row.unit}`),
-      element('td', { class: 'number' }, `${short(row.ours)} ${row.unit}`),
-      element('td', {}, picture(row)),
+      element('td', { class: 'number' }, told(row.published, row.unit)),
+      element('td', { class: 'number' }, told(row.ours, row.unit)),
+      element('td', {}, picture(row, published.rows)),
       element('td', { class: 'number' }, row.bound ? `${short(row.bound[0])} to ${short(row.bound[1])}` : '–'),
       element('td', {}, said)));
   }
   const head = element('tr', {});
   for (const name of ['', 'published ◇', 'ours ●', 'both, and the bound', 'bound', '']) {
-    head.append(element('th', { scope: 'col' }, name));
+    const isNumber = ['published ◇', 'ours ●', 'bound'].includes(name);
+    head.append(element('th', isNumber ? { scope: 'col', class: 'number' } : { scope: 'col' }, name));
   }
   return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': published.name },
     element('table', { class: 'published' }, element('thead', {}, head), body));

@@ -1,6 +1,6 @@
 /** The parts of the disk that are used, with the gaps between them cut short: else two files far apart are two flat lines. */
 
-import { SECTOR } from './data.js';
+import { SECTOR, remembered } from './data.js';
 import { bytes } from './format.js';
 import { linear } from './axes.js';
 
@@ -21,12 +21,11 @@ export function regions(runs) {
   const whole = Math.max(1, ...runs.map((run) => run.disk_sectors));
   const low = new Float64Array(SLICES).fill(Infinity);
   const high = new Float64Array(SLICES);
-  for (const { sent } of runs) {
-    for (let nth = 0; nth < sent.sector.length; nth += 1) {
-      if (sent.sectors[nth] === 0) continue;
-      const slice = Math.min(SLICES - 1, Math.floor((sent.sector[nth] / whole) * SLICES));
-      low[slice] = Math.min(low[slice], sent.sector[nth]);
-      high[slice] = Math.max(high[slice], sent.sector[nth] + sent.sectors[nth]);
+  for (const run of runs) {
+    const used = slices(run, whole);
+    for (let slice = 0; slice < SLICES; slice += 1) {
+      low[slice] = Math.min(low[slice], used.low[slice]);
+      high[slice] = Math.max(high[slice], used.high[slice]);
     }
   }
   /** @type {Region[]} */
@@ -46,6 +45,25 @@ export function regions(runs) {
     found.splice(nearest, 1);
   }
   return placed(found);
+}
+
+/**
+ * The least and the greatest sector that a run touches in each slice of the disk.
+ * @param {import('./data.js').Run} run @param {number} whole sectors
+ */
+function slices(run, whole) {
+  return remembered(run, `slices of ${whole}`, () => {
+    const low = new Float64Array(SLICES).fill(Infinity);
+    const high = new Float64Array(SLICES);
+    const { sector, sectors } = run.sent;
+    for (let nth = 0; nth < sector.length; nth += 1) {
+      if (sectors[nth] === 0) continue;
+      const slice = Math.min(SLICES - 1, Math.floor((sector[nth] / whole) * SLICES));
+      low[slice] = Math.min(low[slice], sector[nth]);
+      high[slice] = Math.max(high[slice], sector[nth] + sectors[nth]);
+    }
+    return { low, high };
+  });
 }
 
 /**

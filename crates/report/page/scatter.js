@@ -1,15 +1,21 @@
 /** Points over time: where on the disk commands lie, or how long I/Os took. Densities from afar, points from nearby. */
 
 import { count, element, time } from './format.js';
-import { WAYS, lowerBound } from './data.js';
+import { WAYS, lowerBound, remembered } from './data.js';
 import { colour, ramp, rgb, theme } from './palette.js';
-import { drawAxes, logarithmic } from './axes.js';
+import { drawAxes, isOnPaper, logarithmic, sharpness } from './axes.js';
 import { commandStory, ioStory } from './story.js';
 import { Density, highlight } from './density.js';
-import { MOST_TOUCHED, Panel, frames } from './panel.js';
+import { Dots } from './dots.js';
+import { frames, later } from './slices.js';
+import { MOST_TOUCHED, Panel } from './panel.js';
 
 /** This many points around the pointer are looked at. */
 const LOOKED_AT = 2000;
+/** More than that are drawn as pixels, fewer as rectangles. */
+const MANY = 1000;
+/** While points are counted, this many stand for all. */
+const SAMPLE = 4000;
 /** No point is picked from further away, in pixels. */
 const REACH = 14;
 export const LATENCY_FROM = 1e2;
@@ -39,9 +45,28 @@ export function latencyEnds(runs) {
 export function latencyScale(runs) {
   const ends = latencyEnds(runs);
   if (runs.some((run) => run.density)) return logarithmic(...ends);
-  const used = new Set();
-  for (const { ios } of runs) for (const ns of ios.latency) used.add(Math.floor(Math.log10(Math.max(ns, 1))));
-  return logarithmic(...ends, (power) => used.has(power));
+  return logarithmic(...ends, (power) => runs.some((run) => powers(run)[power]));
+}
+
+/**
+ * In which powers of ten a run has latencies.
+ * @param {import('./data.js').Run} run @returns {boolean[]}
+ */
+function powers(run) {
+  return remembered(run, 'powers', () => {
+    const found = Array.from({ length: 16 }, () => false);
+    const { latency } = run.ios;
+    let [low, high] = [0, 0];
+    for (let nth = 0; nth < latency.length; nth += 1) {
+      const ns = Math.max(latency[nth], 1);
+      // Most lie where the one before lay.
+      if (ns >= low && ns < high) continue;
+      const power = Math.floor(Math.log10(ns));
+      found[power] = true;
+      [low, high] = [10 ** power, 10 ** (power + 1)];
+    }
+    return found;
+  });
 }
 
 /**
@@ -86,6 +111,12 @@ export class Scatter extends Panel {
     this.scale = scale;
     /** @type {Density | null} */
     this.density = null;
+    /**
+     * What counts them.
+     * @type {import('./slices.js').Work | null}
+     */
+    this.counting = null;
+    this.dots = new Dots();
     /** @type {import('./density.js').Colouring | null} */
     this.colouring = null;
   }
@@ -94,6 +125,7 @@ export class Scatter extends Panel {
   paint(how) {
     this.colouring = how;
     this.density = null;
+    this.counting = null;
     this.ask();
   }
 
@@ -133,12 +165,11 @@ export class Scatter extends Panel {
 
   /** @param {CanvasRenderingContext2D} context */
   drawDensity(context) {
-    const how = /** @type {import('./density.js').Colouring} */ (this.colouring);
     const { run, kind } = this;
+    if (!this.counting) this.count();
     if (!this.density) {
-      this.density = run.density
-        ? Density.from(run.density[kind], how, run.jobs.map((_, nth) => nth))
-        : Density.of(this.times, run.elapsed_ns, (nth) => this.part(nth), how);
+      this.drawSample(context);
+      return;
     }
     // Counts that came with the file have all of the axis, the picture a part of it.
     let [low, high] = [0, 1];
@@ -154,16 +185,73 @@ export class Scatter extends Panel {
     this.density.blit(context, into, from / run.elapsed_ns, end / run.elapsed_ns, low, high);
   }
 
+  /** Counts how many lie where: at once if it must be drawn at once. */
+  count() {
+    const how = /** @type {import('./density.js').Colouring} */ (this.colouring);
+    const { run, kind } = this;
+    const counted = (/** @type {Density} */ made) => {
+      if (how !== this.colouring) return;
+      this.density = made;
+      this.ask();
+    };
+    this.counting = run.density
+      ? Density.from(run.density[kind], how, run.jobs.map((_, nth) => nth), counted)
+      : Density.of(this.times, run.elapsed_ns, (nth) => this.part(nth), how, counted);
+    if (isOnPaper()) for (const _ of this.counting);
+    else later(this.counting);
+  }
+
+  /**
+   * While they are counted: every so manieth.
+   * @param {CanvasRenderingContext2D} context
+   */
+  drawSample(context) {
+    const [first, last] = this.visible();
+    this.drawDots(context, first, last, Math.max(1, Math.ceil((last - first) / SAMPLE)));
+  }
+
+  /**
+   * As pixels, every so manieth of them.
+   * @param {CanvasRenderingContext2D} context @param {number} first @param {number} last @param {number} step
+   */
+  drawDots(context, first, last, step) {
+    const how = /** @type {import('./density.js').Colouring} */ (this.colouring);
+    const { inner, dots } = this;
+    const size = (last - first) / step > 5000 ? 2 : 3;
+    const perNs = inner.width / this.view.width;
+    /** @type {Map<number, [number, number, number]>} */
+    const known = new Map();
+    dots.begin(inner.width, inner.height, sharpness());
+    for (let nth = first; nth < last; nth += step) {
+      frames.touched += 1;
+      const y = this.part(nth);
+      if (!(y >= 0)) continue;
+      let colour = how.value ? ramp(how.value(nth)) : undefined;
+      if (!colour) {
+        const category = how.category ? how.category(nth) : 0;
+        colour = known.get(category) ?? rgb(how.colour(category));
+        known.set(category, colour);
+      }
+      const wide = this.kind === 'lba' ? Math.max(size, this.lengths[nth] * perNs) : size;
+      dots.rectangle(this.x(this.times[nth]) - inner.x, inner.height * (1 - y) - size / 2, wide, size, colour, 0.7);
+    }
+    dots.end(context, inner);
+  }
+
   /** @param {CanvasRenderingContext2D} context @param {number} first @param {number} last */
   drawPoints(context, first, last) {
+    const number = last - first;
+    if (number > MANY) {
+      this.drawDots(context, first, last, 1);
+      return;
+    }
     const how = /** @type {import('./density.js').Colouring} */ (this.colouring);
     const { inner } = this;
-    const number = last - first;
     frames.touched += number;
-    const size = number > 5000 ? 2 : number > 800 ? 3 : 4;
+    const size = number > 800 ? 3 : 4;
     const perNs = inner.width / this.view.width;
     let before = '';
-    context.globalAlpha = number > 2000 ? 0.7 : 0.9;
+    context.globalAlpha = 0.9;
     for (let nth = first; nth < last; nth += 1) {
       const y = this.part(nth);
       if (!(y >= 0)) continue;
@@ -231,12 +319,4 @@ export class Scatter extends Panel {
     const next = this.selected < 0 ? (by > 0 ? first : last - 1) : this.selected + by;
     return Math.min(Math.max(next, first), last - 1);
   }
-}
-
-/**
- * What the tests ask for.
- * @param {string} hex
- */
-export function asRgb(hex) {
-  return rgb(hex);
 }

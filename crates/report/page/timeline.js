@@ -1,18 +1,22 @@
 /** What the scheduler decided: whose turn, which batch, when it left the disk idle (hatched), and what it did at moments. */
 
 import { element, moment, time } from './format.js';
-import { greatest, lowerBound } from './data.js';
+import { lowerBound } from './data.js';
 import { MARGIN, drawAxes } from './axes.js';
 import { colour, theme } from './palette.js';
-import { MOST_TOUCHED, Panel, frames } from './panel.js';
+import { Busy } from './busy.js';
+import { drawSign, signed } from './signs.js';
+import { frames } from './slices.js';
+import { MOST_TOUCHED, Panel } from './panel.js';
 
 export const STRETCHES = ['turn', 'batch', 'idle on purpose', 'no token', 'tokens'];
 /** A stretch of this kind says how many there are, not that somebody is at work. */
 const TOKENS = 4;
-export const MARKS = ['preempted', 'queues merged or split', 'another\'s request injected', 'time was up',
-  'weight raised', 'tokens changed'];
-const SIGNS = ['✕', '◆', '▲', '!', '↑', '±'];
-const BINS = 4096;
+const IDLE = 2;
+/** A stretch longer than this part of the run is looked at in every window: there cannot be many of them. */
+const LONG = 1 / 64;
+/** More of them than that are drawn as sums: each would be a part of a pixel. */
+const MANY_STRETCHES = 4000;
 
 export class Timeline extends Panel {
   /**
@@ -23,12 +27,16 @@ export class Timeline extends Panel {
     super(host, label, Math.max(90, MARGIN.top + MARGIN.bottom + 26 * run.lanes.length));
     this.run = run;
     this.number = number;
-    const { stretches } = run.decisions;
-    this.longest = greatest(stretches.length);
-    /**
-     * How much of each bin each lane was busy, by kind.
-     * @type {Float32Array | null}
-     */
+    const { length } = run.decisions.stretches;
+    /** @type {number[]} */
+    this.long = [];
+    /** The longest of the others. */
+    this.longest = 0;
+    for (let nth = 0; nth < length.length; nth += 1) {
+      if (length[nth] > run.elapsed_ns * LONG) this.long.push(nth);
+      else this.longest = Math.max(this.longest, length[nth]);
+    }
+    /** @type {Busy | null} */
     this.busy = null;
     /**
      * By colour.
@@ -52,7 +60,7 @@ export class Timeline extends Panel {
   }
 
   /**
-   * The stretches that may be in the window.
+   * The stretches that may be in the window, but for the long ones that began before.
    * @returns {[number, number]}
    */
   visible() {
@@ -69,38 +77,43 @@ export class Timeline extends Panel {
     this.run.lanes.forEach((name, lane) => {
       const [y, each] = this.y(lane);
       context.fillStyle = theme().ink;
-      context.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, MARGIN.left - 5, y + each / 2);
+      context.fillText(shortened(context, name, MARGIN.left - 8), MARGIN.left - 5, y + each / 2);
     });
     this.clipped(() => {
+      const { kind } = this.run.decisions.stretches;
       const [first, last] = this.visible();
-      if (last - first <= MOST_TOUCHED * 0.7) this.drawStretches(context, first, last);
-      else this.drawBusy(context);
+      if (last - first > MANY_STRETCHES) {
+        for (const nth of this.long) if (kind[nth] === TOKENS) this.drawStretch(context, nth);
+        this.drawBusy(context);
+      } else {
+        for (const nth of this.long) if (nth < first) this.drawStretch(context, nth);
+        for (let nth = first; nth < last; nth += 1) this.drawStretch(context, nth);
+      }
       this.drawMarks(context);
     });
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {number} first @param {number} last */
-  drawStretches(context, first, last) {
+  /** @param {CanvasRenderingContext2D} context @param {number} nth */
+  drawStretch(context, nth) {
     const { lane, kind, from, length } = this.run.decisions.stretches;
-    frames.touched += last - first;
-    for (let nth = first; nth < last; nth += 1) {
-      const [y, each] = this.y(lane[nth]);
-      const x = this.x(from[nth]);
-      const width = Math.max(1, this.x(from[nth] + length[nth]) - x);
-      if (x + width < this.inner.x) continue;
-      const isIdle = kind[nth] === 2;
-      context.globalAlpha = nth === this.selected ? 1 : 0.75;
-      if (kind[nth] === TOKENS) {
-        this.drawTokens(context, nth, x, width);
-        continue;
-      }
-      context.fillStyle = isIdle ? this.hatched(context, lane[nth]) : this.laneColour(lane[nth]);
-      context.fillRect(x, y + 4, width, each - 8);
-      if (isIdle && width > 3) {
-        context.strokeStyle = this.laneColour(lane[nth]);
-        context.lineWidth = 1;
-        context.strokeRect(x + 0.5, y + 4.5, width - 1, each - 9);
-      }
+    frames.touched += 1;
+    const [y, each] = this.y(lane[nth]);
+    // What begins or ends far outside is drawn from and to the picture's edges.
+    const x = Math.max(this.x(from[nth]), this.inner.x - 9);
+    const width = Math.min(Math.max(1, this.x(from[nth] + length[nth]) - x), this.inner.width + 18);
+    if (x + width < this.inner.x || this.x(from[nth] + length[nth]) < this.inner.x) return;
+    if (kind[nth] === TOKENS) {
+      this.drawTokens(context, nth, x, width);
+      return;
+    }
+    const isIdle = kind[nth] === IDLE;
+    context.globalAlpha = nth === this.selected ? 1 : 0.75;
+    context.fillStyle = isIdle ? this.hatched(context, lane[nth]) : this.laneColour(lane[nth]);
+    context.fillRect(x, y + 4, width, each - 8);
+    if (isIdle && width > 3) {
+      context.strokeStyle = this.laneColour(lane[nth]);
+      context.lineWidth = 1;
+      context.strokeRect(x + 0.5, y + 4.5, width - 1, each - 9);
     }
     context.globalAlpha = 1;
   }
@@ -143,50 +156,32 @@ export class Timeline extends Panel {
   }
 
   /**
-   * Too many to be drawn one by one: how much of each bin.
+   * Too many to be drawn one by one: how much of each two pixels.
    * @param {CanvasRenderingContext2D} context
    */
   drawBusy(context) {
-    const { lanes } = this.run;
-    this.busy ??= this.sums();
-    const bin = this.run.elapsed_ns / BINS;
-    const first = Math.max(0, Math.floor(this.view.from / bin));
-    const last = Math.min(BINS, Math.ceil(this.view.to / bin));
-    // Of many lanes every so manieth bin stands for those behind it.
-    const step = Math.max(1, Math.ceil((2 * lanes.length * (last - first)) / (MOST_TOUCHED / 2)));
-    lanes.forEach((_, lane) => {
+    const { run, inner } = this;
+    const { stretches } = run.decisions;
+    const row = (/** @type {number} */ kind) => (kind === TOKENS ? -1 : Number(kind === IDLE));
+    this.busy ??= new Busy(run.lanes.length, run.elapsed_ns, stretches, row);
+    for (let lane = 0; lane < run.lanes.length; lane += 1) {
       const [y, each] = this.y(lane);
-      for (const kind of [0, 1]) {
-        context.fillStyle = kind === 0 ? this.laneColour(lane) : this.hatched(context, lane);
-        for (let nth = first; nth < last; nth += step) {
-          const part = /** @type {Float32Array} */ (this.busy)[(lane * 2 + kind) * BINS + nth];
+      for (const which of [0, 1]) {
+        context.fillStyle = which === 0 ? this.laneColour(lane) : this.hatched(context, lane);
+        for (let x = inner.x; x < inner.x + inner.width; x += 2) {
+          frames.touched += 1;
+          const part = this.busy.part(lane, which, this.at(x), this.at(x + 2));
           if (part < 0.004) continue;
           context.globalAlpha = 0.15 + 0.7 * Math.min(1, part);
-          context.fillRect(this.x(nth * bin), y + 4, this.x((nth + step) * bin) - this.x(nth * bin) + 0.5, each - 8);
+          context.fillRect(x, y + 4, 2, each - 8);
         }
-        frames.touched += Math.ceil((last - first) / step);
       }
-    });
+    }
     context.globalAlpha = 1;
   }
 
-  sums() {
-    const sums = new Float32Array(this.run.lanes.length * 2 * BINS);
-    const { lane, kind, from, length } = this.run.decisions.stretches;
-    const bin = this.run.elapsed_ns / BINS;
-    for (let nth = 0; nth < lane.length; nth += 1) {
-      if (kind[nth] === TOKENS) continue;
-      const to = from[nth] + length[nth];
-      for (let at = Math.floor(from[nth] / bin); at < BINS && at * bin < to; at += 1) {
-        const part = (Math.min(to, (at + 1) * bin) - Math.max(from[nth], at * bin)) / bin;
-        sums[(lane[nth] * 2 + (kind[nth] === 2 ? 1 : 0)) * BINS + at] += part;
-      }
-    }
-    return sums;
-  }
-
   /**
-   * Signs, at most one of a kind in four pixels of a lane.
+   * Signs, at most one of a kind in twelve pixels of a lane.
    * @param {CanvasRenderingContext2D} context
    */
   drawMarks(context) {
@@ -195,9 +190,6 @@ export class Timeline extends Panel {
     const step = Math.max(1, Math.ceil((last - first) / (MOST_TOUCHED / 4)));
     /** @type {Map<number, number>} */
     const busy = new Map();
-    context.textAlign = 'center';
-    context.font = 'bold 11px system-ui, sans-serif';
-    context.fillStyle = theme().ink;
     for (let nth = first; nth < last; nth += step) {
       frames.touched += 1;
       const x = this.x(at[nth]);
@@ -205,7 +197,8 @@ export class Timeline extends Panel {
       if (x - (busy.get(key) ?? -Infinity) < 12) continue;
       busy.set(key, x);
       const [y, each] = this.y(lane[nth]);
-      context.fillText(SIGNS[kind[nth]] ?? '?', x, y + each / 2);
+      const { inner } = this;
+      drawSign(context, kind[nth], Math.min(Math.max(x, inner.x + 6), inner.x + inner.width - 6), y + each / 2);
     }
   }
 
@@ -217,10 +210,9 @@ export class Timeline extends Panel {
     const at = this.at(x);
     const slack = (3 / this.inner.width) * this.view.width;
     const before = lowerBound(from, at + slack);
-    for (let nth = before - 1; nth >= Math.max(0, before - 2000); nth -= 1) {
-      if (lanes[nth] === lane && from[nth] + length[nth] >= at - slack) return nth;
-    }
-    return -1;
+    const isThere = (/** @type {number} */ nth) => lanes[nth] === lane && from[nth] + length[nth] >= at - slack;
+    for (let nth = before - 1; nth >= Math.max(0, before - 2000); nth -= 1) if (isThere(nth)) return nth;
+    return this.long.slice().reverse().find((nth) => nth < before && isThere(nth)) ?? -1;
   }
 
   /** @param {number} nth @param {number} x @param {number} y @returns {Node[] | null} */
@@ -238,7 +230,7 @@ export class Timeline extends Panel {
     for (let at = first; at < Math.min(marks.at.length, first + 5) && marks.at[at] < this.at(x) + near; at += 1) {
       const [top, each] = this.y(marks.lane[at]);
       if (y < top || y > top + each) continue;
-      nodes.push(element('p', {}, `${SIGNS[marks.kind[at]]} ${this.run.words[marks.why[at]] ?? ''}`));
+      nodes.push(element('p', {}, ...signed(marks.kind[at], this.run.words[marks.why[at]])));
     }
     return nodes.length > 0 ? nodes : null;
   }
@@ -261,11 +253,14 @@ export class Timeline extends Panel {
 }
 
 /**
- * What the signs mean, of those that are there.
- * @param {import('./data.js').Run[]} runs @returns {string[]}
+ * As much of a name as has room.
+ * @param {CanvasRenderingContext2D} context @param {string} name @param {number} room
  */
-export function signs(runs) {
-  const seen = new Set();
-  for (const run of runs) for (const kind of run.decisions.marks.kind) seen.add(kind);
-  return MARKS.map((name, kind) => `${SIGNS[kind]} ${name}`).filter((_, kind) => seen.has(kind));
+function shortened(context, name, room) {
+  let [text, length] = [name, name.length];
+  while (length > 1 && context.measureText(text).width > room) {
+    length -= 1;
+    text = `${name.slice(0, length)}…`;
+  }
+  return text;
 }

@@ -65,39 +65,66 @@ fn action(action: &str) -> String {
 /// This many pairs of schedulers are told at once; the others are folded.
 const PAIRS: usize = 2;
 
+/// What is said of schedulers against another.
+struct Pair {
+    names: Vec<String>,
+    base: String,
+    said: Vec<String>,
+}
+
+impl Pair {
+    fn name(&self) -> String {
+        format!("{} against {}", self.names.join(", "), self.base)
+    }
+}
+
+/// Schedulers of which the same is said stand together.
+fn together(pairs: Vec<Pair>) -> Vec<Pair> {
+    let mut found: Vec<Pair> = Vec::new();
+    for pair in pairs {
+        match found.iter_mut().find(|known| known.base == pair.base && known.said == pair.said) {
+            Some(known) => known.names.extend(pair.names),
+            None => found.push(pair),
+        }
+    }
+    found
+}
+
 /// The verdict's sentences; those of one pair of schedulers stand together.
 fn verdict(answer: &Answer) -> String {
     let pair_of = |sentence: &str| {
         let (subject, rest) = sentence.split_once(": ")?;
         subject.contains(" against ").then(|| (subject.to_owned(), rest.to_owned()))
     };
-    let (mut others, mut pairs): (String, Vec<(String, Vec<String>)>) = (String::new(), Vec::new());
+    let (mut others, mut pairs): (String, Vec<Pair>) = (String::new(), Vec::new());
     for sentence in &answer.sentences {
         match (pair_of(sentence), pairs.last_mut()) {
-            (Some((pair, said)), Some((last, all))) if *last == pair => all.push(said),
-            (Some((pair, said)), _) => pairs.push((pair, vec![said])),
+            (Some((pair, said)), Some(last)) if last.name() == pair => last.said.push(said),
+            (Some((pair, said)), _) => {
+                let (name, base) = pair.split_once(" against ").unwrap_or((&pair, ""));
+                pairs.push(Pair { names: vec![name.to_owned()], base: base.to_owned(), said: vec![said] });
+            }
             (None, _) => {
                 let _ = writeln!(others, "<li>{}</li>", sentence_with_subject(sentence));
             }
         }
     }
-    let is_meant =
-        |pair: &str| answer.proposed.as_ref().is_some_and(|name| pair.starts_with(&format!("{name} against ")));
+    let mut pairs = together(pairs);
+    let is_meant = |pair: &Pair| answer.proposed.as_ref().is_some_and(|name| pair.names.contains(name));
     // What is proposed stands first.
-    pairs.sort_by_key(|(pair, _)| !is_meant(pair));
+    pairs.sort_by_key(|pair| !is_meant(pair));
     let shown = match pairs.first() {
-        Some((first, _)) if is_meant(first) => 1,
+        Some(first) if is_meant(first) => 1,
         _ => PAIRS,
     };
-    let list = |(pair, said): &(String, Vec<String>)| {
-        let items: String = said.iter().map(|one| format!("<li>{}</li>\n", sentence_with_subject(one))).collect();
-        format!("<h2 class=\"pair\">{}</h2>\n<ul class=\"verdict\">\n{items}</ul>\n", escaped(pair))
+    let list = |pair: &Pair| {
+        let items: String = pair.said.iter().map(|one| format!("<li>{}</li>\n", sentence_with_subject(one))).collect();
+        format!("<h2 class=\"pair\">{}</h2>\n<ul class=\"verdict\">\n{items}</ul>\n", escaped(&pair.name()))
     };
     let mut text: String = pairs.iter().take(shown).map(list).collect();
     let folded: String = pairs.iter().skip(shown).map(list).collect();
     if !folded.is_empty() {
-        let names: Vec<&str> =
-            pairs.iter().skip(shown).map(|(pair, _)| pair.split(" against ").next().unwrap_or_default()).collect();
+        let names: Vec<&str> = pairs.iter().skip(shown).flat_map(|pair| &pair.names).map(String::as_str).collect();
         let names = escaped(&names.join(", "));
         let _ = writeln!(text, "<details class=\"others\"><summary>The same of {names}</summary>\n{folded}</details>");
     }
@@ -110,7 +137,8 @@ fn verdict(answer: &Answer) -> String {
 /// What stands before the first colon is what the sentence is about.
 fn sentence_with_subject(sentence: &str) -> String {
     match sentence.split_once(": ") {
-        Some((subject, rest)) if subject.len() < 60 => {
+        // A colon within brackets ends no subject.
+        Some((subject, rest)) if subject.len() < 60 && !subject.contains('(') => {
             format!("<strong>{}:</strong> {}", escaped(subject), escaped(rest))
         }
         _ => escaped(sentence),
@@ -171,6 +199,20 @@ mod tests {
         assert!(text.contains("The same of a</summary>") && place("Checked on") > place("</details>"));
         assert!(text.contains("<strong>reader:</strong> faster."));
         assert!(!of(None).contains("<details"), "two are told at once");
+    }
+
+    #[test]
+    fn schedulers_of_which_the_same_is_said_are_told_once() {
+        let said = ["a against x: reader: slower.", "b against x: reader: slower.", "c against x: reader: faster."];
+        let text = verdict(&Answer { sentences: said.map(str::to_owned).to_vec(), ..Answer::default() });
+        assert!(text.contains(">a, b against x<") && text.contains(">c against x<"), "{text}");
+        assert_eq!(text.matches("slower").count(), 1);
+    }
+
+    #[test]
+    fn a_colon_within_brackets_ends_no_subject() {
+        assert_eq!(sentence_with_subject("Kept (in brackets: how much) by a."), "Kept (in brackets: how much) by a.");
+        assert_eq!(sentence_with_subject("log: slower."), "<strong>log:</strong> slower.");
     }
 
     #[test]

@@ -83,6 +83,7 @@ fn at(report: &Report, detail: Detail) -> io::Result<String> {
     columns.text(json!({
         "detail": detail.word(),
         "proposed": report.proposed,
+        "pictured": report.answer.pictured,
         "runs": runs,
         "published": published,
         "downloads": downloads.collect::<Vec<_>>(),

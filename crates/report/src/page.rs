@@ -18,6 +18,7 @@ const STYLE: &str = include_str!("../page/style.css");
 /// Every module, each behind those that it imports.
 const MODULES: &[(&str, &str)] = &[
     ("format.js", include_str!("../page/format.js")),
+    ("slices.js", include_str!("../page/slices.js")),
     ("data.js", include_str!("../page/data.js")),
     ("palette.js", include_str!("../page/palette.js")),
     ("view.js", include_str!("../page/view.js")),
@@ -25,9 +26,12 @@ const MODULES: &[(&str, &str)] = &[
     ("regions.js", include_str!("../page/regions.js")),
     ("story.js", include_str!("../page/story.js")),
     ("density.js", include_str!("../page/density.js")),
+    ("dots.js", include_str!("../page/dots.js")),
     ("panel.js", include_str!("../page/panel.js")),
     ("scatter.js", include_str!("../page/scatter.js")),
     ("lines.js", include_str!("../page/lines.js")),
+    ("busy.js", include_str!("../page/busy.js")),
+    ("signs.js", include_str!("../page/signs.js")),
     ("timeline.js", include_str!("../page/timeline.js")),
     ("curves.js", include_str!("../page/curves.js")),
     ("bars.js", include_str!("../page/bars.js")),
@@ -141,6 +145,21 @@ mod tests {
         let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let modules: BTreeSet<_> = names.filter(|name| name.ends_with(".js")).collect();
         assert_eq!(modules, MODULES.iter().map(|(name, _)| (*name).to_owned()).collect());
+    }
+
+    #[test]
+    fn no_two_modules_give_anything_the_same_name() {
+        // They stand one behind the other in one script, where a second of a name is an error.
+        let words = ["function* ", "async function ", "function ", "const ", "let ", "class "];
+        let mut known = BTreeSet::new();
+        for (name, text) in MODULES {
+            for line in text.lines().map(|line| line.strip_prefix("export ").unwrap_or(line)) {
+                let Some(rest) = words.iter().find_map(|word| line.strip_prefix(word)) else { continue };
+                let own: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_$".contains(*c)).collect();
+                assert!(known.insert(own.clone()), "{name}: another module has {own}");
+            }
+        }
+        assert!(known.len() > 100, "{}", known.len());
     }
 
     #[test]

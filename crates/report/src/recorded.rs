@@ -40,6 +40,8 @@ pub struct Answer {
     pub facts: Vec<(String, String)>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
+    /// What the pictures are of, if the figures are of something else: a sentence above them.
+    pub pictured: String,
 }
 
 /// A table, as it prints.

@@ -11,12 +11,16 @@ const PAGES: [&str; 2] = ["docs/report.md", "README.md"];
 /// What stands before a command's words.
 const PROMPTS: [&str; 2] = ["    blksched ", "    cargo run --release -- "];
 
+/// A command goes on in the next line.
+const CONTINUED: &str = " \\\n        ";
+
 /// Makes them anew.
 ///
 /// # Errors
 /// If a command fails.
 pub fn write() -> Result<()> {
     let read = |page| std::fs::read_to_string(shell::root().join(page)).with_context(|| format!("reading {page}"));
+    let read = |page| read(page).map(|text| text.replace(CONTINUED, " "));
     let pages = PAGES.into_iter().map(read).collect::<Result<Vec<_>>>()?;
     // What stands on several pages is made once.
     let lines: BTreeSet<&str> = pages.iter().flat_map(|page| commands(page)).collect();
@@ -49,5 +53,7 @@ mod tests {
                     text\n    cargo run --release -- compare --plot blame --out docs/b.svg\n";
         let expected = ["compare --plot lba --out docs/a.svg", "compare --plot blame --out docs/b.svg"];
         assert_eq!(commands(page).collect::<Vec<_>>(), expected);
+        let long = format!("    blksched compare{CONTINUED}--plot lba --out docs/a.svg\n").replace(CONTINUED, " ");
+        assert_eq!(commands(&long).collect::<Vec<_>>(), expected[..1]);
     }
 }

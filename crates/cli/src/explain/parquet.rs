@@ -6,36 +6,25 @@ use super::Explained;
 use super::blame::Rows;
 use super::names::Names;
 use super::phrase::{leg, rule, sentence};
-use crate::rows::{Done, Filled, Place, To};
+use crate::rows::{Done, Filled, Place, To, piece_columns};
 
-const PIECES: &str = "\
-message pieces {
+/// What the two tables of I/Os have in common.
+macro_rules! io_columns {
+    () => {
+        "
   required int64 io;
   required binary process (STRING);
   required binary op (STRING);
   required int64 sector;
   required int64 sectors;
   required int64 begun_ns;
-  required int64 latency_ns;
-  required int64 from_ns;
-  required int64 ns;
-  required binary where (STRING);
-  required binary what (STRING);
-  optional binary for_whom (STRING);
-  required int64 commands;
-}";
+  required int64 latency_ns;"
+    };
+}
 
-const STORIES: &str = "\
-message stories {
-  required int64 io;
-  required binary process (STRING);
-  required binary op (STRING);
-  required int64 sector;
-  required int64 sectors;
-  required int64 begun_ns;
-  required int64 latency_ns;
-  required binary sentence (STRING);
-}";
+const PIECES: &str = concat!("message pieces {", io_columns!(), piece_columns!(), "}");
+
+const STORIES: &str = concat!("message stories {", io_columns!(), "\n  required binary sentence (STRING);\n}");
 
 const BLAME: &str = "\
 message blame {
@@ -74,7 +63,7 @@ pub(super) fn write(place: &Place, explained: &Explained<'_>) -> Done {
     })
 }
 
-/// What the two tables of I/Os have in common.
+/// What both tables of I/Os begin with.
 fn begun(story: &Story, names: &Names) -> [crate::rows::Value; 7] {
     [
         story.nth.into(),

@@ -1,5 +1,6 @@
 //! What stands first in a report: sentences, tables as they print, and how it was made.
 
+use blksched::Span;
 use blksched_measure::{Align, Cell, Quantity, Sample, Table, Work};
 use blksched_report::{Answer, Grid};
 
@@ -118,6 +119,22 @@ pub(super) fn facts(stage: &Stage, scene: &Scene, seeds: (u64, usize)) -> Vec<(S
     facts.push(("disk".to_owned(), format!("{} ({size}): {}", stage.disk.name, stage.disk.description)));
     facts.push(("the disk's model".to_owned(), blksched_disks::sheet::truth(&stage.disk).sentence()));
     facts
+}
+
+/// What the pictures are of, where the figures above them are of something else.
+pub(super) fn pictured(stage: &Stage, (first, count): (u64, usize)) -> String {
+    let mut said = Vec::new();
+    if count > 1 {
+        said.push(format!(
+            "The pictures are of one run, seed {first}; the figures above are means over {count} seeds."
+        ));
+    }
+    let warm_up = stage.plan.jobs.iter().map(|job| job.report.ramp).max().unwrap_or(Span::ZERO);
+    if warm_up > Span::ZERO {
+        let long = Quantity::Time.show(warm_up.as_ns() as f64);
+        said.push(format!("The first {long} are warm-up: the pictures have them, the figures above do not."));
+    }
+    said.join(" ")
 }
 
 /// The program and its words.

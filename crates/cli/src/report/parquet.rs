@@ -5,7 +5,7 @@ use parquet::data_type::ByteArray;
 
 use super::collect::LEGS;
 use crate::explain;
-use crate::rows::{Done, Filled, Place, To, Value};
+use crate::rows::{Done, Filled, Place, To, Value, piece_columns};
 
 const IOS: &str = "\
 message ios {
@@ -20,17 +20,8 @@ message ios {
   required int64 latency_ns;
 }";
 
-const PIECES: &str = "\
-message pieces {
-  required binary scheduler (STRING);
-  required int64 io;
-  required int64 from_ns;
-  required int64 ns;
-  required binary where (STRING);
-  required binary what (STRING);
-  optional binary for_whom (STRING);
-  required int64 commands;
-}";
+const PIECES: &str =
+    concat!("message pieces {\n  required binary scheduler (STRING);\n  required int64 io;", piece_columns!(), "}");
 
 const COMMANDS: &str = "\
 message commands {

@@ -6,7 +6,7 @@ use blksched_report::{Answer, Download, Grid, Published, PublishedRow, Report};
 use blksched_simulate::Trial;
 use blksched_traces::call_log::CallLog;
 
-use super::answer::{facts, grid, jobs, made, verdict};
+use super::answer::{facts, grid, jobs, made, pictured, verdict};
 use super::{Pictures, collected, fill, slowest, watched};
 use crate::compare::measured::Measured;
 use crate::experiment::Answered;
@@ -56,6 +56,7 @@ pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<Str
         tables: vec![jobs(measured)],
         trust: trust::sentences(&stage.disk_name, &stage.disk),
         facts: facts(stage, scene, (of.first, seeds)),
+        pictured: pictured(stage, (of.first, seeds)),
         notes: of.notes.to_vec(),
         ..Answer::default()
     };
@@ -92,6 +93,7 @@ pub(crate) fn simulated(
         tables: vec![jobs(std::slice::from_ref(measured))],
         trust: trust::sentences(&stage.disk_name, &stage.disk),
         facts: facts(stage, scene, (scene.seed, 1)),
+        pictured: pictured(stage, (scene.seed, 1)),
         notes: stage.notes(),
         ..Answer::default()
     };
@@ -114,6 +116,7 @@ pub(crate) fn explained(
         tables: vec![grid(blame)],
         trust: trust::sentences(&stage.disk_name, &stage.disk),
         facts: facts(stage, scene, (scene.seed, 1)),
+        pictured: pictured(stage, (scene.seed, 1)),
         notes: stage.notes(),
         ..Answer::default()
     };
@@ -154,7 +157,10 @@ pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: Stri
     let names: Vec<&str> = published.iter().map(|one| one.name.as_str()).collect();
     let answer = Answer {
         title: format!("Published and simulated: {}", names.join(", ")),
-        heading: format!("{inside} of {bound} rows that have a bound lie inside of it"),
+        heading: match bound {
+            0 => "no row has a bound: nobody published what could be held against ours".to_owned(),
+            _ => format!("{inside} of {bound} rows that have a bound lie inside of it"),
+        },
         sentences: published.iter().flat_map(|one| one.why.iter().map(|why| format!("{}: {why}", one.name))).collect(),
         facts: made(),
         ..Answer::default()

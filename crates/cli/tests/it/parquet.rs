@@ -164,7 +164,7 @@ fn a_runs_ios_and_their_pieces_add_up_to_what_explain_tells() {
 }
 
 #[test]
-#[ignore = "slow: packs some 300,000 I/Os"]
+#[ignore = "slow: packs some 190,000 I/Os"]
 fn a_report_without_room_has_every_io_beside_it() {
     let folder = Folder::new("beside");
     let job = folder.0.join("many.fio");
@@ -172,7 +172,7 @@ fn a_report_without_room_has_every_io_beside_it() {
     std::fs::write(&job, fast).expect("written");
     let page = folder.0.join("big.html");
     let (job, page) = (job.to_str().expect("text"), page.to_str().expect("text"));
-    let said = blksched(&format!("simulate {job} --time 4 --disk nvme-ssd --report {page} --json"), &[]).stdout;
+    let said = blksched(&format!("simulate {job} --time 320ms --disk nvme-ssd --report {page} --json"), &[]).stdout;
     let said: Value = serde_json::from_slice(&said).expect("JSON");
     let note = said["notes"].to_string();
     assert!(note.contains("big.ios.parquet, big.pieces.parquet") && note.contains("beside it"), "{note}");
@@ -180,7 +180,7 @@ fn a_report_without_room_has_every_io_beside_it() {
     let ios = rows(&folder.0.join("big.ios.parquet")).len() as f64;
     let counted = said["scheduler"]["jobs"].as_array().expect("jobs").iter();
     let counted: f64 = counted.filter_map(|job| job["read"]["ios"]["mean"].as_f64()).sum();
-    assert!(ios >= counted && counted > 200_000.0, "{ios} rows, {counted} I/Os");
+    assert!(ios >= counted && counted > 170_000.0, "{ios} rows, {counted} I/Os");
     for name in ["pieces", "commands", "decisions"] {
         assert!(folder.names().contains(&format!("big.{name}.parquet")), "{name}");
     }

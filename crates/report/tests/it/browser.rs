@@ -1,8 +1,6 @@
-//! The page in a real browser: without a complaint, every picture drawn as its data says, by wheel, pointer and keys,
-//! and
-//! with a million I/Os without touching more than this many points in a frame.
+//! The page in a real browser: without a complaint, every picture drawn as its data says, by wheel, pointer and keys.
 
-mod driver;
+pub(crate) mod driver;
 use crate::planted;
 
 use std::path::{Path, PathBuf};
@@ -10,9 +8,6 @@ use std::path::{Path, PathBuf};
 use blksched_report::{Detail, html};
 use driver::Browser;
 use serde_json::{Value, json};
-
-/// As the page has it (`panel.js`).
-const MOST_TOUCHED: u64 = 20_000;
 
 /// A folder of this test's own, removed when it ends.
 struct Folder(PathBuf);
@@ -183,43 +178,6 @@ fn wheel_pointer_and_keys_move_all_pictures_and_tell_stories() {
         );
     }
     assert!(seen.len() as u64 > reachable.as_u64().unwrap(), "{} of {reachable}", seen.len());
-    assert_eq!(browser.complaints, Vec::<String>::new());
-}
-
-#[test]
-#[ignore = "slow: opens a page with a million I/Os in chromium"]
-fn a_million_ios_touch_a_stated_number_of_points_a_frame() {
-    let folder = Folder::new("million");
-    let Some(mut browser) = browser(&folder) else { return };
-    browser.look(1280, "light");
-    let (file, detail) = folder.file(1_000_000, Some(1 << 30));
-    assert!(detail <= Detail::Everything, "all of them are in the file");
-    browser.open(&file);
-    assert_eq!(browser.run("blksched.page.runs[0].ios.nth.length"), json!(1_000_000));
-    browser.run("blksched.frames.most = 0");
-    let (x, y) = middle(&mut browser, "#lba canvas");
-    for kind in ["mousePressed", "mouseReleased"] {
-        browser.mouse(kind, x, y, json!({ "button": "left", "clickCount": 1 }));
-    }
-    let mut frames: Vec<f64> = Vec::new();
-    for nth in 0..60 {
-        let delta = if nth < 40 { -100 } else { 100 };
-        browser.mouse("mouseWheel", x, y, json!({ "deltaX": 0, "deltaY": delta }));
-        browser.mouse("mouseMoved", x + f64::from(nth), y, json!({}));
-        let frame = browser.run(
-            "(() => { const t = performance.now(); for (const s of blksched.page.scatters) s.frame();
-             return performance.now() - t; })()",
-        );
-        frames.push(frame.as_f64().unwrap());
-    }
-    let most = browser.run("blksched.frames.most").as_u64().unwrap();
-    frames.sort_by(f64::total_cmp);
-    let (pictures, half, slowest) = (browser.run("blksched.page.scatters.length"), frames[30], frames[59]);
-    println!(
-        "at most {most} points touched in a frame of a picture; a frame of {pictures} pictures with 10^6 I/Os each:"
-    );
-    println!("  half of them in {half:.1} ms, the slowest in {slowest:.1} ms");
-    assert!(most > 0 && most <= MOST_TOUCHED, "{most} points in a frame");
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 

@@ -2,5 +2,7 @@
 
 mod browser;
 mod firefox;
+mod million;
 mod page;
 mod planted;
+mod signs;

@@ -95,9 +95,13 @@ impl Browser {
         self.settle();
     }
 
-    /// Until two frames have been drawn.
+    /// Until two frames have been drawn, and no picture waits for its turn.
     pub fn settle(&mut self) {
-        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))");
+        self.run(
+            "new Promise((done) => { let frames = 0; const next = () => { frames += 1;
+             if (frames > 2 && !(window.blksched?.frames.waiting > 0)) done(1); else requestAnimationFrame(next); };
+             next(); })",
+        );
     }
 
     fn wait(&mut self, condition: &str) {

@@ -95,7 +95,10 @@ impl Firefox {
     /// Until two frames have been drawn.
     pub fn settle(&mut self) {
         let script = "const done = arguments[arguments.length - 1];
-                      requestAnimationFrame(() => requestAnimationFrame(() => done(1)));";
+                      let frames = 0; const next = () => { frames += 1;
+                        if (frames > 2 && !(window.wrappedJSObject?.blksched ?? window.blksched)?.frames.waiting) done(1);
+                        else requestAnimationFrame(next); };
+                      next();";
         self.ask("WebDriver:ExecuteAsyncScript", json!({ "script": script, "args": [] }));
     }
 
