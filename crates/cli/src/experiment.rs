@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use blksched::Catalogue;
 use blksched::text::path_of_name;
-use blksched_report::{Published, PublishedRow};
+use blksched_report::{Against, Published, PublishedRow};
 use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome, RowAnswer};
 use rayon::prelude::*;
 
@@ -79,6 +79,7 @@ impl Answered {
         };
         let tables = self.answer.tables.iter();
         Published {
+            against: Against::Published,
             name: self.experiment.name.clone(),
             source: self.experiment.source.clone(),
             rows: tables.flat_map(|table| table.rows.iter().map(|one| row(&table.title, one))).collect(),

@@ -2,7 +2,7 @@
 
 import { element, time } from './format.js';
 import { WAYS } from './data.js';
-import { MARGIN, line, logarithmic, sharpness } from './axes.js';
+import { MARGIN, isOnPaper, line, logarithmic, sharpness } from './axes.js';
 import { colour, dash, theme } from './palette.js';
 import { latencyEnds } from './scatter.js';
 
@@ -39,12 +39,13 @@ export class Curves {
   /** @param {import('./panel.js').Host} host @param {string} label @param {Named[]} curves */
   constructor(host, label, curves) {
     this.host = host;
+    const height = isOnPaper() ? 165 : 210;
     host.panels.push({ frame: () => this.draw() });
     this.curves = curves;
     this.canvas = /** @type {HTMLCanvasElement} */ (element('canvas', {
-      tabindex: '0', role: 'img', 'aria-label': label, style: 'height:210px',
+      tabindex: '0', role: 'img', 'aria-label': label, style: `height:${height}px`,
     }));
-    this.height = 210;
+    this.height = height;
     this.nines = -1;
     const all = /** @type {any} */ (curves.map(({ curve }) => ({ curves: [curve] })));
     const [low, high] = latencyEnds(all);

@@ -48,7 +48,11 @@ import { breath } from './slices.js';
  * @property {[number, number] | null} spread @property {[number, number] | null} bound
  * @property {boolean | null} inside @property {boolean} claimed
  */
-/** @typedef {{name: string, source: string, rows: PublishedRow[], why: string[]}} Published */
+/**
+ * @typedef {object} Published
+ * @property {'published' | 'measured'} against what stands beside ours
+ * @property {string} name @property {string} source @property {PublishedRow[]} rows @property {string[]} why
+ */
 /**
  * @typedef {object} Report
  * @property {string} detail @property {number | null} proposed

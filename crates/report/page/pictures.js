@@ -1,7 +1,7 @@
 /** Every picture of the page: what it is called, what it means, and what it shows. */
 
 import { element } from './format.js';
-import { greatest } from './data.js';
+import { greatest, remembered } from './data.js';
 import { colour } from './palette.js';
 import { decades, linear } from './axes.js';
 import { broken, regions } from './regions.js';
@@ -29,8 +29,14 @@ const BARS = ['A bar is a turn: the disk works for this process alone, but for w
 
 /** @param {Page} page @param {Run[]} runs @returns {Node[]} */
 export function pictures(page, runs) {
-  return [waitsSection, lbaSection, latencySection, curvesSection, throughputSection, depthSection, timelineSection,
-    matrixSection, diskSection].map((make) => make(page, runs));
+  if (runs.every((run) => run.all_ios === 0)) {
+    return [section('nothing', 'Nothing to draw', 'No I/O ended in this run: there is nothing to be shown of it.')];
+  }
+  const made = [waitsSection, lbaSection, latencySection, curvesSection, throughputSection, depthSection, timelineSection,
+    matrixSection].map((make) => make(page, runs));
+  // What was recorded of a server says nothing of the disk's inside.
+  if (runs.some((run) => run.disk_time.length > 0)) made.push(diskSection(runs));
+  return made;
 }
 
 /** @param {Page} page @param {Run[]} runs */
@@ -146,8 +152,8 @@ function matrixSection(page, runs) {
   return box;
 }
 
-/** @param {Page} page @param {Run[]} runs */
-function diskSection(page, runs) {
+/** @param {Run[]} runs */
+function diskSection(runs) {
   const box = section('disk', 'What the disk did with its time', 'Only transfer moves data. Seek and rotation are the price '
     + 'of going from one place to another, idling on purpose the price of waiting for somebody\'s next request.');
   const bars = diskTime(runs);
@@ -157,9 +163,13 @@ function diskSection(page, runs) {
 
 /** @param {Page} page */
 export function publishedSection(page) {
-  const box = section('published', 'Published, and ours', 'A row is a figure that somebody measured and published (◇), and '
-    + 'ours (●; the line is its spread over the seeds). The grey bar is the bound that we said ours must lie in. Where '
-    + 'nobody published a figure, ours of one unit are drawn to one scale.');
+  const isMeasured = page.report.published.some((one) => one.against === 'measured');
+  const box = isMeasured
+    ? section('published', 'Measured, and predicted', 'A row is a figure that was measured on the disk (◇), and what was '
+      + 'predicted (●). The grey bar is what counts as right.')
+    : section('published', 'Published, and ours', 'A row is a figure that somebody measured and published (◇), and '
+      + 'ours (●; the line is its spread over the seeds). The grey bar is the bound that we said ours must lie in. Where '
+      + 'nobody published a figure, ours of one unit are drawn to one scale.');
   for (const one of page.report.published) {
     box.append(element('h3', {}, one.name), element('p', { class: 'note' }, one.source), publishedTable(one));
     for (const why of one.why) box.append(element('p', {}, why));
@@ -174,10 +184,26 @@ function sideBySide(runs, make) {
   return sides;
 }
 
+/**
+ * The jobs of which a run has anything to show.
+ * @param {Run} run @returns {Set<string>}
+ */
+function present(run) {
+  return remembered(run, 'present', () => {
+    const processes = new Set();
+    if (run.density) return new Set(run.jobs);
+    for (const column of [run.ios.process, run.sent.process]) {
+      for (let nth = 0; nth < column.length; nth += 1) processes.add(column[nth]);
+    }
+    return new Set([...processes].map((process) => run.jobs[run.jobs_of[process]]));
+  });
+}
+
 /** @param {Page} page @param {Run[]} runs @param {boolean} [byJob] */
 function pointLegend(page, runs, byJob) {
   const [run] = runs;
-  const named = page.jobs.map((name) => ({ name, colour: colour(page.number(name)) }));
+  const named = page.jobs.filter((name) => runs.some((one) => present(one).has(name)))
+    .map((name) => ({ name, colour: colour(page.number(name)) }));
   if (byJob || page.by === 'process') return names(named);
   const { legend: told } = colouring(run, page.by, run.ios.process, run.ios.way, run.ios.latency, page.number);
   return names(told);

@@ -54,14 +54,15 @@ function picture(row, rows) {
 
 /**
  * What became of a row: it may lie in its bound and still miss what was published by more than the seeds differ.
- * @param {import('./data.js').PublishedRow} row
+ * @param {import('./data.js').PublishedRow} row @param {import('./data.js').Published['against']} against
  */
-function judged(row) {
+function judged(row, against) {
   if (row.inside === null) return 'no bound';
   if (row.inside) return 'inside';
   const { bound, ours } = row;
   const isWithin = ours !== null && (bound === null || (bound[0] <= ours && ours <= bound[1]));
   const said = isWithin ? 'the seeds do not reach it' : 'outside';
+  if (against === 'measured') return said;
   return row.claimed ? said.toUpperCase() : `${said}; not claimed`;
 }
 
@@ -69,20 +70,20 @@ function judged(row) {
 export function publishedTable(published) {
   const body = element('tbody', {});
   for (const row of published.rows) {
-    const said = judged(row);
+    const said = judged(row, published.against);
     body.append(element('tr', row.inside === false ? { class: 'outside' } : {},
       element('th', { scope: 'row' }, row.label),
       element('td', { class: 'number' }, told(row.published, row.unit)),
       element('td', { class: 'number' }, told(row.ours, row.unit)),
       element('td', {}, picture(row, published.rows)),
-      element('td', { class: 'number' }, row.bound ? `${short(row.bound[0])} to ${short(row.bound[1])}` : '–'),
+      element('td', { class: row.bound ? 'number' : 'number none' }, row.bound ? `${short(row.bound[0])} to ${short(row.bound[1])}` : '–'),
       element('td', {}, said)));
   }
   const head = element('tr', {});
-  for (const name of ['', 'published ◇', 'ours ●', 'both, and the bound', 'bound', '']) {
-    const isNumber = ['published ◇', 'ours ●', 'bound'].includes(name);
-    head.append(element('th', isNumber ? { scope: 'col', class: 'number' } : { scope: 'col' }, name));
-  }
+  const [theirs, ours] = published.against === 'measured' ? ['measured', 'predicted'] : ['published', 'ours'];
+  ['', `${theirs} ◇`, `${ours} ●`, 'both, and the bound', 'bound', ''].forEach((name, nth) => {
+    head.append(element('th', [1, 2, 4].includes(nth) ? { scope: 'col', class: 'number' } : { scope: 'col' }, name));
+  });
   return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': published.name },
     element('table', { class: 'published' }, element('thead', {}, head), body));
 }

@@ -19,6 +19,6 @@ mod series;
 pub use fit::{Detail, MOST_BYTES};
 pub use page::{Html, html, modules};
 pub use recorded::{
-    Answer, Blame, Download, Grid, Io, Mark, MarkKind, Part, Piece, Published, PublishedRow, Report, Run, Sent,
-    Stretch, StretchKind, Way,
+    Against, Answer, Blame, Download, Grid, Io, Mark, MarkKind, Part, Piece, Published, PublishedRow, Report, Run,
+    Sent, Stretch, StretchKind, Way,
 };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{answer, escaped};
 use crate::fit::{Detail, MOST_BYTES, packed};
-use crate::recorded::{Published, Report};
+use crate::recorded::{Against, Published, Report};
 
 const TEMPLATE: &str = include_str!("../page/index.html");
 const STYLE: &str = include_str!("../page/style.css");
@@ -113,6 +113,10 @@ pub(crate) fn published(published: &Published) -> Value {
         })
     };
     json!({
+        "against": match published.against {
+            Against::Published => "published",
+            Against::Measured => "measured",
+        },
         "name": published.name,
         "source": published.source,
         "rows": published.rows.iter().map(row).collect::<Vec<_>>(),

@@ -307,9 +307,20 @@ pub struct Run {
     pub shares: Vec<(String, f64, f64)>,
 }
 
+/// What ours is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// What somebody published.
+    Published,
+    /// What was measured on a disk just now.
+    Measured,
+}
+
 /// A published table beside ours.
 #[derive(Clone, Debug)]
 pub struct Published {
+    /// What stands beside ours.
+    pub against: Against,
     /// The experiment.
     pub name: String,
     /// Who published it.

@@ -2,7 +2,7 @@
 
 use blksched::{Catalogue, Span};
 use blksched_measure::Table;
-use blksched_report::{Answer, Download, Grid, Published, PublishedRow, Report};
+use blksched_report::{Against, Answer, Download, Grid, Published, PublishedRow, Report};
 use blksched_simulate::Trial;
 use blksched_traces::call_log::CallLog;
 
@@ -179,6 +179,7 @@ pub(crate) fn validated(
     json: String,
 ) -> Result<Vec<String>, Failure> {
     let published = vec![Published {
+        against: Against::Measured,
         name: title.clone(),
         source: "measured by fio on the disk (◇), predicted by the model (●); the bar is ±20 % of what was measured"
             .to_owned(),

@@ -2,8 +2,8 @@
 //! anywhere, and takes longer each time.
 
 use blksched_report::{
-    Answer, Blame, Download, Io, Mark, MarkKind, Part, Piece, Published, PublishedRow, Report, Run, Sent, Stretch,
-    StretchKind, Way,
+    Against, Answer, Blame, Download, Io, Mark, MarkKind, Part, Piece, Published, PublishedRow, Report, Run, Sent,
+    Stretch, StretchKind, Way,
 };
 
 /// The disk's size \[sectors\].
@@ -86,6 +86,7 @@ pub fn report(ios: u64) -> Report {
         claimed: true,
     };
     let published = Published {
+        against: Against::Published,
         name: "planted".to_owned(),
         source: "nobody".to_owned(),
         rows: vec![row("inside", 11.0, true), row("outside", 20.0, false)],
