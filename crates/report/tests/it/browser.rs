@@ -203,6 +203,44 @@ fn a_run_too_large_for_the_file_is_told_by_densities() {
     assert!(said.as_str().unwrap().contains("too large"), "{said}");
 }
 
+/// A file that the page has saved, when it is there.
+fn saved(folder: &Path, name: &str) -> String {
+    for _ in 0..100 {
+        match std::fs::read_to_string(folder.join(name)) {
+            Ok(text) if !text.is_empty() => return text,
+            _ => std::thread::sleep(std::time::Duration::from_millis(100)),
+        }
+    }
+    panic!("{name} was not saved")
+}
+
+#[test]
+#[ignore = "slow: opens pages in chromium"]
+fn what_is_saved_from_inside_the_page_is_what_it_holds() {
+    let folder = Folder::new("saved");
+    let Some(mut browser) = browser(&folder) else { return };
+    browser.look(1280, "light");
+    let place = folder.0.join("downloads");
+    browser.ask("Browser.setDownloadBehavior", json!({ "behavior": "allow", "downloadPath": place }));
+    browser.open(&folder.file(2_000, None).0);
+    assert_eq!(browser.run("document.querySelectorAll('#files button').length"), json!(3));
+    browser.run("document.querySelectorAll('#files button')[0].click()");
+    assert_eq!(saved(&place, "a.json"), "{}");
+    browser.run("document.querySelectorAll('#files button')[2].click()");
+    let text = saved(&place, "second.csv");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2_001);
+    assert_eq!(lines[0], "nth,process,op,sector,sectors,begun_ns,latency_ns");
+    let run = planted::run("second", 2_000);
+    for (line, io) in lines[1..].iter().zip(&run.ios) {
+        let process = &run.processes[io.process as usize];
+        let (nth, way) = (io.nth, io.way.name());
+        let begins = format!("{nth},{process},{way},{},{},{},{}", io.sector, io.sectors, io.begun_ns, io.latency_ns);
+        assert_eq!(*line, begins);
+    }
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn on_paper_every_picture_is_there_at_once_and_nothing_is_folded() {
