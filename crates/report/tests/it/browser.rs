@@ -204,12 +204,12 @@ fn a_run_too_large_for_the_file_is_told_by_densities() {
 }
 
 /// A file that the page has saved, when it is there.
-fn saved(folder: &Path, name: &str) -> String {
+fn saved(browser: &mut Browser, folder: &Path, name: &str) -> String {
     for _ in 0..100 {
-        match std::fs::read_to_string(folder.join(name)) {
-            Ok(text) if !text.is_empty() => return text,
-            _ => std::thread::sleep(std::time::Duration::from_millis(100)),
+        if let Some(text) = std::fs::read_to_string(folder.join(name)).ok().filter(|text| !text.is_empty()) {
+            return text;
         }
+        browser.run("new Promise((done) => setTimeout(() => done(1), 100))");
     }
     panic!("{name} was not saved")
 }
@@ -225,9 +225,9 @@ fn what_is_saved_from_inside_the_page_is_what_it_holds() {
     browser.open(&folder.file(2_000, None).0);
     assert_eq!(browser.run("document.querySelectorAll('#files button').length"), json!(3));
     browser.run("document.querySelectorAll('#files button')[0].click()");
-    assert_eq!(saved(&place, "a.json"), "{}");
+    assert_eq!(saved(&mut browser, &place, "a.json"), "{}");
     browser.run("document.querySelectorAll('#files button')[2].click()");
-    let text = saved(&place, "second.csv");
+    let text = saved(&mut browser, &place, "second.csv");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 2_001);
     assert_eq!(lines[0], "nth,process,op,sector,sectors,begun_ns,latency_ns");

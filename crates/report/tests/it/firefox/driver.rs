@@ -92,12 +92,12 @@ impl Firefox {
         panic!("the page is not ready; complaints: {:?}", self.complaints());
     }
 
-    /// Until two frames have been drawn.
+    /// Until two frames have been drawn, and no picture waits for its turn.
     pub fn settle(&mut self) {
         let script = "const done = arguments[arguments.length - 1];
+                      const page = () => (window.wrappedJSObject ?? window).blksched;
                       let frames = 0; const next = () => { frames += 1;
-                        if (frames > 2 && !(window.wrappedJSObject?.blksched ?? window.blksched)?.frames.waiting) done(1);
-                        else requestAnimationFrame(next); };
+                        if (frames > 2 && !page()?.frames.waiting) done(1); else requestAnimationFrame(next); };
                       next();";
         self.ask("WebDriver:ExecuteAsyncScript", json!({ "script": script, "args": [] }));
     }
