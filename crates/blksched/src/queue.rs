@@ -33,8 +33,10 @@ mod pools;
 mod recorded;
 pub mod rq_qos;
 mod sequence;
+mod slot_pools;
 mod slots;
 mod split;
+mod steps;
 mod submit;
 mod switch;
 mod tasks;
@@ -60,7 +62,7 @@ use plug::{Handover, Plug};
 use pools::Pools;
 use rq_qos::Policies;
 use sequence::Sequences;
-use slots::SlotPools;
+use slot_pools::SlotPools;
 use tasks::Tasks;
 
 /// This many deadlines at one moment are no accident.

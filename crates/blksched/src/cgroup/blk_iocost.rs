@@ -5,7 +5,8 @@
 //!
 //! | … | file |
 //! |---|---|
-//! | says what a bio costs, and which model a device has unless somebody says otherwise? | `model` |
+//! | says what a bio costs? | `price` |
+//! | says which model a device has unless somebody says otherwise? | `model` |
 //! | says what the device must keep to (`io.cost.qos`)? | `qos` |
 //! | makes shares from weights, along the tree? | `weights` |
 //! | lets a bio go, or puts its task to sleep? | `throttle` |
@@ -17,145 +18,33 @@
 //!
 //! **Origin** docs/behaviour/cgroup-io.md#k; every recording of `iocost-6.1` replays.
 
-use std::collections::VecDeque;
-
 use crate::cgroup::files::CostQos;
 use crate::group::WEIGHTS;
-use crate::request::{Bio, Dir, GroupId, Op, PerDir};
-use crate::time::{Instant, Jiffies, Span, Tick};
+use crate::request::{Dir, GroupId, PerDir};
+use crate::time::{Instant, Span, Tick};
 
 mod debt;
 mod kick;
 pub mod model;
 mod period;
+mod price;
 pub mod qos;
+mod state;
 mod throttle;
 mod transfer;
+pub mod units;
 mod usage;
 mod vrate;
 mod weights;
 
 pub use model::{Class, Figures, Model};
 pub use qos::Qos;
+pub use state::{Config, Era, IoCost, Overflows, Task, Verdict, Woken};
+pub use units::{VTIME_PER_S, VTIME_PER_US, WHOLE};
 
-use debt::Forgiveness;
 use model::Coefficients;
-use vrate::Pace;
+use state::{Account, Forgiveness, Now, Pace, Save};
 use weights::Tree;
-
-/// Virtual time per second.
-pub const VTIME_PER_S: u64 = 1 << 37;
-/// Virtual time per microsecond at a vrate of 100 %.
-pub const VTIME_PER_US: u64 = VTIME_PER_S / 1_000_000;
-/// The whole of the device, as a share; also what weights are scaled by.
-pub const WHOLE: u64 = 1 << 16;
-
-/// Which of the two sums that overflow 32 bits in every kernel so far do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Overflows {
-    /// Both, as in kernels: a group that used all of its time asks for nothing next, and the step back of a heavy group
-    /// (weights above 2621) is any number.
-    #[default]
-    Kernel,
-    /// Neither: what the formulas mean.
-    None,
-}
-
-/// Which kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Era {
-    /// 6.1: a changed class leaves the lasting rate as it is.
-    V6_1,
-    /// 6.12 and later: it resets that too; the most a rate may be is rounded up.
-    #[default]
-    V6_12,
-}
-
-/// io.cost on one device, as it is configured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// Ticks per second.
-    pub jiffies: Jiffies,
-    /// What the device is taken for, where nobody says otherwise.
-    pub class: Class,
-    /// What somebody wrote to `io.cost.model`.
-    pub model: Option<Model>,
-    /// What somebody wrote to `io.cost.qos`.
-    pub qos: Option<Qos>,
-    /// As in kernels, or as meant.
-    pub overflows: Overflows,
-    /// Which kernel.
-    pub era: Era,
-}
-
-/// A task's number, whoever numbers them.
-pub type Task = u32;
-
-/// What becomes of a bio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It goes, and has cost its group so much virtual time.
-    Go {
-        /// 0: it was free.
-        cost: u64,
-    },
-    /// Its task sleeps.
-    Sleep,
-    /// It goes on credit.
-    Debt,
-}
-
-/// A task that wakes, and what its bio has cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Woken {
-    /// Which.
-    pub task: Task,
-    /// Virtual time.
-    pub cost: u64,
-}
-
-/// A group's own state.
-#[derive(Clone, Debug, Default)]
-struct Account {
-    /// How far it has come, in virtual time; all differences are modulo 2^64.
-    vtime: u64,
-    /// What of it has completed.
-    done: u64,
-    /// What it has been charged since the last look, at its full price.
-    usage: u64,
-    /// Where its last bio ended \[sectors\].
-    cursor: u64,
-    /// Tasks that wait, with the full price of their bios.
-    waiting: VecDeque<(Task, u64)>,
-    /// What it owes, at its full price.
-    debt: u64,
-    /// How long its tasks are delayed \[us\], and when that was said \[us\].
-    delay: u64,
-    delay_at: u64,
-    /// Its margin when its share last changed.
-    saved_margin: i64,
-    /// When it was activated \[us\].
-    active_since: u64,
-    /// The period in which it last sent anything.
-    stamp: u64,
-    /// When its wait is over, by its own timer \[ns\].
-    wakes_at: Option<u64>,
-}
-
-impl Account {
-    fn waits(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-}
-
-/// What completed requests say about the device, in one period.
-#[derive(Clone, Copy, Debug, Default)]
-struct Latencies {
-    requests: u64,
-    missed: u64,
-    /// Their wait for slots \[ns\].
-    waited: u64,
-}
 
 /// A request that has ended.
 #[derive(Clone, Copy, Debug)]
@@ -168,36 +57,6 @@ pub struct Ended {
     pub asked: Instant,
     /// When it had one.
     pub started: Instant,
-}
-
-/// io.cost on one device.
-#[derive(Clone, Debug)]
-pub struct IoCost {
-    config: Config,
-    class: Class,
-    coefficients: Coefficients,
-    qos: Qos,
-    period_us: u64,
-    margins: qos::Margins,
-    tree: Tree,
-    accounts: Vec<Account>,
-    /// Active groups, the one activated last first.
-    active: Vec<GroupId>,
-    pace: Pace,
-    latencies: PerDir<Latencies>,
-    forgiveness: Forgiveness,
-    /// When the period ends, if one runs.
-    period_ends: Option<Tick>,
-    period: u64,
-}
-
-/// The moment of a call.
-#[derive(Clone, Copy, Debug)]
-struct Now {
-    ns: u64,
-    us: u64,
-    /// The device's virtual time.
-    vnow: u64,
 }
 
 impl IoCost {
@@ -378,13 +237,6 @@ impl IoCost {
     }
 }
 
-/// Is the margin of this moment remembered?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Save {
-    Yes,
-    No,
-}
-
 /// A group as recordings show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
@@ -469,14 +321,5 @@ impl IoCost {
     pub fn coefficients(&self) -> [u64; 6] {
         let PerDir { read, write } = PerDir::from_fn(|dir| *self.coefficients.of(dir));
         [read.page, read.sequential, read.random, write.page, write.sequential, write.random]
-    }
-}
-
-/// Reads and writes cost something; everything else is free.
-fn priced(bio: &Bio) -> Option<Dir> {
-    match bio.op {
-        Op::Read => Some(Dir::Read),
-        Op::Write if bio.sectors > 0 => Some(Dir::Write),
-        _ => None,
     }
 }

@@ -8,22 +8,16 @@
 //! once a target is written.
 //! **Origin** docs/behaviour/cgroup-io.md#o.
 
-use std::collections::BTreeMap;
-
-use super::plug::Handover;
-use super::{BlockQueue, Listener, Submitted};
-use crate::cgroup::blk_iocost::{Class, Config, Era as CostEra, Overflows};
 use crate::cgroup::blk_ioprio::PrioClass;
 use crate::cgroup::blk_throttle::{Era, Passage, Throttle};
-use crate::cgroup::files::{self, CostQos, FileError, Written};
-use crate::cgroup::policy::{IoCostPolicy, IoLatencyPolicy};
-use crate::explain::{Reason, Unplug};
-use crate::group::{Group, GroupError};
+use crate::cgroup::files::FileError;
+use crate::group::GroupError;
 use crate::request::{Bio, GroupId};
 use crate::time::{Instant, Jiffies};
+use std::collections::BTreeMap;
 
 /// Ticks of the controllers' clocks: Debian's.
-const JIFFIES: Jiffies = Jiffies::new(250);
+pub(super) const JIFFIES: Jiffies = Jiffies::new(250);
 
 /// Why a file of a group did not take what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,14 +48,14 @@ impl core::error::Error for GroupFileError {}
 /// What stands at the level of bios.
 #[derive(Debug)]
 pub(super) struct BioGate {
-    max: Throttle,
+    pub(super) max: Throttle,
     /// Is any limit written? Without, nobody asks.
-    limits: bool,
-    classes: BTreeMap<GroupId, PrioClass>,
+    pub(super) limits: bool,
+    pub(super) classes: BTreeMap<GroupId, PrioClass>,
     /// `io.weight`, for an io.cost that is switched on later.
-    weights: BTreeMap<GroupId, u32>,
-    held: BTreeMap<u64, Bio>,
-    next: u64,
+    pub(super) weights: BTreeMap<GroupId, u32>,
+    pub(super) held: BTreeMap<u64, Bio>,
+    pub(super) next: u64,
 }
 
 impl Default for BioGate {
@@ -99,7 +93,7 @@ impl BioGate {
     }
 
     /// The bio with its group's priority, if it passes now.
-    fn pass(&mut self, now: Instant, mut bio: Bio) -> Option<Bio> {
+    pub(super) fn pass(&mut self, now: Instant, mut bio: Bio) -> Option<Bio> {
         if let Some(class) = self.classes.get(&bio.group) {
             bio.priority = class.apply(bio.priority);
         }
@@ -114,129 +108,5 @@ impl BioGate {
                 None
             }
         }
-    }
-}
-
-impl<L: Listener> BlockQueue<L> {
-    /// Write to a file of a group: `io.max`, `io.latency`, `io.prio.class`, `io.weight`, `io.bfq.weight`; of the root
-    /// `io.cost.qos` and `io.cost.model`.
-    ///
-    /// # Errors
-    /// If the file or the group does not exist, or the file does not take that; nothing has changed then.
-    pub fn write_group_file(
-        &mut self,
-        now: Instant,
-        id: GroupId,
-        file: &str,
-        text: &str,
-    ) -> Result<(), GroupFileError> {
-        let written = files::parse(file, text).map_err(GroupFileError::File)?;
-        self.catch_up(now);
-        let present = *self.groups().get(id).ok_or(GroupFileError::Group(GroupError::Unknown(id)))?;
-        let of_root = matches!(written, Written::CostQos(_) | Written::CostModel(_));
-        match (of_root, id == GroupId::ROOT) {
-            (true, false) => {
-                let file = if matches!(written, Written::CostQos(_)) { "io.cost.qos" } else { "io.cost.model" };
-                return Err(GroupFileError::RootOnly(file));
-            }
-            (false, true) => return Err(GroupFileError::NotOfTheRoot(file.to_owned())),
-            _ => {}
-        }
-        match &written {
-            Written::BfqWeight(weight) => {
-                let group = Group { weight: *weight, leaf_weight: *weight, ..present };
-                self.set_group(now, id, group).map_err(GroupFileError::Group)?;
-            }
-            Written::Max(keys) => {
-                let mut limits = self.gate.max.limits(id);
-                keys.iter().for_each(|key| key.change(&mut limits));
-                self.gate.limits = true;
-                self.gate.max.set_limits(now, id, limits);
-            }
-            Written::PrioClass(class) => drop(self.gate.classes.insert(id, *class)),
-            Written::CostQos(CostQos { enable: Some(true), .. }) | Written::CostModel(_) => {
-                self.ensure_io_cost(now, Overflows::Kernel);
-                self.configure(now, id, &written);
-            }
-            Written::Latency(_) => {
-                if !self.has_policy("io.latency") {
-                    let device = self.core.state.device;
-                    self.add_policy(now, Box::new(IoLatencyPolicy::new(device.rotational, device.nr_requests)));
-                }
-                self.configure(now, id, &written);
-            }
-            Written::Weight(weight) => {
-                self.gate.weights.insert(id, *weight);
-                self.configure(now, id, &written);
-            }
-            Written::CostQos(_) => self.configure(now, id, &written),
-        }
-        self.changed();
-        Ok(())
-    }
-
-    /// io.cost stands between merging and slots from now on, if it did not. Its model is the kernel's for such a device
-    /// until `io.cost.model` is written.
-    pub fn ensure_io_cost(&mut self, now: Instant, overflows: Overflows) {
-        if self.has_policy("io.cost") {
-            return;
-        }
-        let class = Class::of(self.core.config.limits.rotational, self.core.config.depth);
-        let (model, qos) = (None, None);
-        let config = Config { jiffies: JIFFIES, class, model, qos, overflows, era: CostEra::default() };
-        self.add_policy(now, Box::new(IoCostPolicy::new(config)));
-        for (id, weight) in self.gate.weights.clone() {
-            self.configure(now, id, &Written::Weight(weight));
-        }
-    }
-
-    fn configure(&mut self, now: Instant, id: GroupId, written: &Written) {
-        self.tell_policies(now, |policy, cx| {
-            policy.written(cx, id, written);
-        });
-    }
-
-    /// The bio, with its group's priority, unless `io.max` holds it back: then the queue keeps it.
-    #[cold]
-    pub(super) fn pass_gate(&mut self, now: Instant, bio: Bio) -> Option<Bio> {
-        let passed = self.gate.pass(now, bio);
-        if passed.is_none() {
-            self.core.explain(now, |_| Reason::HeldByMax { submitter: bio.submitter, group: bio.group });
-        }
-        passed
-    }
-
-    /// `io.max` lets go on what its time has come for.
-    pub(super) fn elapse_gate(&mut self, now: Instant) {
-        let mut released = Vec::new();
-        self.gate.max.elapse(now, &mut released);
-        self.submit_released(now, &released);
-    }
-
-    /// Nobody waits for these: a worker submits them, in one plug.
-    pub(super) fn submit_released(&mut self, now: Instant, released: &[u64]) {
-        // Then no plug is opened either: whoever collects in it has not handed over yet.
-        if released.is_empty() {
-            return;
-        }
-        let mut submitters = Vec::new();
-        for token in released {
-            let Some(bio) = self.gate.held.remove(token) else { continue };
-            self.core.explain(now, |_| Reason::PassedMax { submitter: bio.submitter, group: bio.group });
-            if self.submit_passed(now, &bio) == Submitted::Held && !submitters.contains(&bio.submitter) {
-                submitters.push(bio.submitter);
-            }
-        }
-        submitters.into_iter().for_each(|submitter| self.flush_plug_of(now, submitter, Handover::Finish));
-        self.open_plug(now, Unplug::Waiting);
-    }
-
-    /// A group is gone: nothing of it waits at `io.max` any more.
-    pub(super) fn ungate(&mut self, now: Instant, id: GroupId) {
-        let mut released = Vec::new();
-        self.gate.max.remove_group(id, &mut released);
-        self.gate.classes.remove(&id);
-        self.gate.weights.remove(&id);
-        self.submit_released(now, &released);
     }
 }

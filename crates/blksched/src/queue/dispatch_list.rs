@@ -5,12 +5,8 @@
 //! host counts what is in it (SCSI and so SATA). Flushes go to its head. A flush that cannot be queued in the drive
 //! waits until the drive is empty and holds everything up behind it ([`FlushCommand::Alone`]).
 
+use crate::request::{Op, RequestId, Requests};
 use std::collections::VecDeque;
-
-use super::{BlockQueue, Listener};
-use crate::elevator::Dispatch;
-use crate::request::{InFlight, Op, RequestId, Requests, Stage};
-use crate::time::Instant;
 
 /// May a request leave the elevator although the device is full?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,8 +49,8 @@ pub(super) enum From {
 /// Requests that wait for the device.
 #[derive(Debug, Default)]
 pub(super) struct DispatchList {
-    waiting: VecDeque<(RequestId, From)>,
-    flush_in_device: bool,
+    pub(super) waiting: VecDeque<(RequestId, From)>,
+    pub(super) flush_in_device: bool,
 }
 
 impl DispatchList {
@@ -82,59 +78,5 @@ impl DispatchList {
 
     pub(super) fn flush_is_back(&mut self) {
         self.flush_in_device = false;
-    }
-}
-
-impl<L: Listener> BlockQueue<L> {
-    /// Is the device full, and does its host send nothing ahead?
-    #[inline(always)]
-    pub(super) fn is_simply_full(&self) -> bool {
-        self.core.state.device.in_flight >= self.core.config.depth
-            && self.core.config.driver.ahead == DispatchAhead::Budget
-    }
-
-    /// Does the device take nothing at present? A request may then wait on the list.
-    #[inline(always)]
-    pub(super) fn is_device_full(&mut self, now: Instant) -> bool {
-        let state = &self.core.state;
-        let room = state.device.in_flight < self.core.config.depth;
-        let alone = self.core.config.driver.flush == FlushCommand::Alone;
-        let first_is_flush = self.list.waiting.front().is_some_and(|&(rq, _)| state.requests[rq].op == Op::Flush);
-        let waits_for_drive = alone && first_is_flush && state.device.in_flight > 0;
-        if room && !waits_for_drive && !(alone && self.list.flush_in_device) {
-            return false;
-        }
-        if self.core.config.driver.ahead == DispatchAhead::OneMore && self.list.is_empty() && self.elevator.schedules()
-        {
-            self.dispatch_ahead(now);
-        }
-        true
-    }
-
-    /// One more leaves the elevator and waits here.
-    #[inline(never)]
-    fn dispatch_ahead(&mut self, now: Instant) {
-        if self.answer.is_some() || self.plug.is_closed() || !self.elevator.has_work() {
-            return;
-        }
-        match self.choose(now) {
-            Dispatch::Issue(rq) => {
-                self.core.seal(rq);
-                self.core.state.requests.get_mut(rq).stage = Stage::Held;
-                self.list.push_back(rq, From::Elevator);
-            }
-            // It is asked again when something has changed.
-            other => self.answer = Some(other),
-        }
-    }
-
-    /// The list's first, to the device, which has room.
-    #[inline(always)]
-    pub(super) fn next_listed(&mut self, now: Instant) -> Option<InFlight> {
-        let (rq, _) = self.list.waiting.pop_front()?;
-        let is_flush = self.core.state.requests[rq].op == Op::Flush;
-        self.list.flush_in_device |= is_flush;
-        self.core.queued -= u32::from(!is_flush);
-        Some(self.start(now, rq))
     }
 }

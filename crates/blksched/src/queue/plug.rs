@@ -9,16 +9,10 @@
 //! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the
 //! submitter. Thresholds: MEMORY of those kernels.
 
-use std::collections::VecDeque;
-
-use super::dispatch_list::From;
-use super::mq::MqEra;
-use super::{BlockQueue, Listener};
-use crate::elevator::Insert;
-use crate::explain::{Reason, Unplug};
 use crate::index::Numbers;
-use crate::request::{RequestId, Stage, SubmitterId};
+use crate::request::{RequestId, SubmitterId};
 use crate::time::{Instant, Span};
+use std::collections::VecDeque;
 
 /// Where requests collect before they are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,35 +65,35 @@ impl Plugging {
 
 /// How long a submitter may collect. MEMORY of the longest default timeslice of a task, 100 ms (2.6); ours: kernels
 /// bound a burst by the task that runs it, an embedder by its own word.
-const LONGEST_BURST: Span = Span::from_ms(100);
+pub(super) const LONGEST_BURST: Span = Span::from_ms(100);
 
 /// What one submitter has collected, oldest first, and since when.
 #[derive(Debug, Default)]
-struct Collected {
-    began: Instant,
-    requests: Vec<RequestId>,
+pub(super) struct Collected {
+    pub(super) began: Instant,
+    pub(super) requests: Vec<RequestId>,
 }
 
 /// The collection of each submitter.
 #[derive(Debug, Default)]
-struct Collections {
-    places: Numbers,
-    rows: Vec<Collected>,
+pub(super) struct Collections {
+    pub(super) places: Numbers,
+    pub(super) rows: Vec<Collected>,
     /// Rows of submitters that are gone.
-    free: Vec<u32>,
+    pub(super) free: Vec<u32>,
 }
 
 impl Collections {
-    fn get(&self, submitter: SubmitterId) -> Option<&Collected> {
+    pub(super) fn get(&self, submitter: SubmitterId) -> Option<&Collected> {
         self.places.get(submitter.0).map(|place| &self.rows[place as usize])
     }
 
-    fn get_mut(&mut self, submitter: SubmitterId) -> Option<&mut Collected> {
+    pub(super) fn get_mut(&mut self, submitter: SubmitterId) -> Option<&mut Collected> {
         self.places.get(submitter.0).map(|place| &mut self.rows[place as usize])
     }
 
     /// Made if it does not exist.
-    fn row(&mut self, submitter: SubmitterId) -> &mut Collected {
+    pub(super) fn row(&mut self, submitter: SubmitterId) -> &mut Collected {
         let place = self.places.get(submitter.0).unwrap_or_else(|| {
             let place = self.free.pop().unwrap_or_else(|| {
                 self.rows.push(Collected::default());
@@ -111,7 +105,7 @@ impl Collections {
         &mut self.rows[place as usize]
     }
 
-    fn remove(&mut self, submitter: SubmitterId) {
+    pub(super) fn remove(&mut self, submitter: SubmitterId) {
         if let Some(place) = self.places.get(submitter.0) {
             self.places.remove(submitter.0);
             self.rows[place as usize] = Collected::default();
@@ -124,14 +118,14 @@ impl Collections {
 pub(super) struct Plug {
     pub(super) kind: Plugging,
     /// When the closed queue plug opens by itself, if it does.
-    closed_until: Option<Instant>,
-    closed: bool,
+    pub(super) closed_until: Option<Instant>,
+    pub(super) closed: bool,
     /// What each submitter has collected.
-    collected: Collections,
+    pub(super) collected: Collections,
     /// How many requests all of them hold.
-    held: u32,
+    pub(super) held: u32,
     /// Bursts by their beginnings, those that are over among them until they come to the front.
-    bursts: VecDeque<(Instant, SubmitterId)>,
+    pub(super) bursts: VecDeque<(Instant, SubmitterId)>,
 }
 
 impl Plug {
@@ -195,7 +189,7 @@ impl Plug {
     }
 
     /// A burst of this many requests is handed over: bursts that are over leave the front.
-    fn burst_is_over(&mut self, requests: usize) {
+    pub(super) fn burst_is_over(&mut self, requests: usize) {
         self.held -= requests as u32;
         if self.held == 0 {
             return self.bursts.clear();
@@ -210,133 +204,10 @@ impl Plug {
     }
 }
 
-impl<L: Listener> BlockQueue<L> {
-    /// A request is about to enter an empty queue.
-    pub(super) fn close_plug(&mut self, now: Instant) {
-        let opens = match self.plug.kind {
-            Plugging::Queue { delay, .. } => Some(now + delay),
-            Plugging::TaskQueue if !self.head_is_served() => None,
-            _ => return,
-        };
-        if !self.plug.is_closed() {
-            self.plug.closed = true;
-            self.plug.closed_until = opens;
-            self.core.explain(now, |_| Reason::Plugged);
-        }
-    }
-
-    /// Nobody may be there any more to say that this submitter waits: it may have been forgotten while it slept.
-    pub(super) fn end_burst(&mut self, now: Instant, submitter: SubmitterId) {
-        self.flush_plug_of(now, submitter, Handover::Finish);
-        if self.plug.kind == Plugging::TaskQueue {
-            self.open_plug(now, Unplug::Waiting);
-        }
-    }
-
-    /// IDE of 2.4: the request in service stands at the head of the queue.
-    fn head_is_served(&self) -> bool {
-        self.core.config.depth == 1 && self.core.state.device.in_flight > 0
-    }
-
-    pub(super) fn open_plug(&mut self, now: Instant, why: Unplug) {
-        self.plug.closed_until = None;
-        if core::mem::take(&mut self.plug.closed) {
-            self.core.explain(now, |_| Reason::Unplugged(why));
-            self.changed();
-        }
-    }
-
-    /// Whoever has collected too long is taken to wait.
-    pub(super) fn end_long_bursts(&mut self, now: Instant) {
-        while let Some(&(began, submitter)) = self.plug.bursts.front()
-            && began + LONGEST_BURST <= now
-        {
-            self.flush_plug_of(now, submitter, Handover::Finish);
-        }
-    }
-
-    /// A new request joins its submitter's collection, which is handed over once it is large enough.
-    pub(super) fn collect(&mut self, now: Instant, rq: RequestId) {
-        let submitter = self.core.state.requests[rq].submitter;
-        let held = self.plug.collected.get(submitter).map_or(0, |burst| burst.requests.len());
-        let full_before = match self.plug.kind {
-            Plugging::Task { requests, sectors } => {
-                let last = self.plug.collected(submitter).next();
-                held >= requests as usize || last.is_some_and(|last| self.core.state.requests[last].sectors >= sectors)
-            }
-            _ => false,
-        };
-        if full_before {
-            self.flush_plug_of(now, submitter, Handover::Finish);
-        }
-        let burst = self.plug.collected.row(submitter);
-        if burst.requests.is_empty() {
-            burst.began = now;
-            self.plug.bursts.push_back((now, submitter));
-        }
-        burst.requests.push(rq);
-        self.plug.held += 1;
-        if matches!(self.plug.kind, Plugging::Submitter { requests } if held + 1 >= requests as usize) {
-            self.flush_plug_of(now, submitter, Handover::Finish);
-        }
-    }
-
-    /// Hand what `submitter` has collected to the elevator, in order of submission.
-    #[inline]
-    pub(super) fn flush_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
-        if self.plug.holds() {
-            self.empty_plug_of(now, submitter, how);
-        }
-    }
-
-    fn empty_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
-        let Some(Collected { requests, .. }) = self.plug.collected.get_mut(submitter) else { return };
-        if requests.is_empty() {
-            return;
-        }
-        let mut collected = core::mem::take(requests);
-        self.plug.burst_is_over(collected.len());
-        if how == Handover::Finish && self.sends_newest_first() {
-            self.send_newest_first(now, &mut collected);
-        }
-        for rq in collected.drain(..) {
-            self.prepare(now, rq);
-            if self.merge_on_insert(now, rq).is_none() {
-                self.hand_over(now, rq, Insert::Sorted);
-            }
-        }
-        // Keep the allocation for the next burst.
-        if let Some(burst) = self.plug.collected.get_mut(submitter) {
-            burst.requests = collected;
-        }
-    }
-}
-
-impl<L: Listener> BlockQueue<L> {
-    /// Without an elevator, 6.1 empties a plug like a stack.
-    fn sends_newest_first(&self) -> bool {
-        self.core.config.slots.era() == Some(MqEra::Linux6_1) && !self.elevator.schedules()
-    }
-
-    /// As many as the device takes go to it at once; the others stay in the order of submission.
-    fn send_newest_first(&mut self, now: Instant, collected: &mut Vec<RequestId>) {
-        let busy = !self.list.is_empty() || self.core.queued > 0;
-        let room = self.core.config.depth.saturating_sub(self.core.state.device.in_flight) as usize;
-        if busy {
-            return;
-        }
-        for rq in collected.split_off(collected.len().saturating_sub(room)).into_iter().rev() {
-            self.enlist(now, rq);
-            self.core.seal(rq);
-            self.core.state.requests.get_mut(rq).stage = Stage::Held;
-            self.list.push_back(rq, From::Elevator);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::BlockQueue;
     use crate::{Bio, Catalogue, QueueConfig, Sector};
 
     #[test]

@@ -8,17 +8,9 @@
 use std::collections::VecDeque;
 
 use super::slots::{Slots, WakeRule};
-use super::split::Piece;
-use super::waiters::Waiters;
+use super::waiters::{Sleeper, Waiters};
 use crate::request::{Bio, Dir, PerDir};
 use crate::time::Instant;
-
-/// A bio whose submitter sleeps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sleeper {
-    pub(super) bio: Bio,
-    pub(super) piece: Piece,
-}
 
 /// Somebody who was woken and may take a batch.
 #[derive(Clone, Copy, Debug)]

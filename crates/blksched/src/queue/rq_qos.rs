@@ -9,9 +9,7 @@
 use core::cell::Cell;
 
 use super::mq::Task;
-use super::{BlockQueue, Listener};
 use crate::cgroup::files::Written;
-use crate::explain::Reason;
 use crate::group::{Group, Groups};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests};
 use crate::time::Instant;
@@ -123,7 +121,7 @@ pub enum OwnThrottling {
 /// The policies, the one that was switched on last first.
 #[derive(Default)]
 pub(super) struct Policies {
-    policies: Vec<Box<dyn RqQos>>,
+    pub(super) policies: Vec<Box<dyn RqQos>>,
     /// The earliest of their deadlines, asked for many times between two changes; `None`: something has changed.
     earliest: Cell<Option<Instant>>,
 }
@@ -146,82 +144,8 @@ impl Policies {
 
     /// Whoever changes one changes its deadline, too.
     #[inline]
-    fn all(&mut self) -> &mut Vec<Box<dyn RqQos>> {
+    pub(super) fn all(&mut self) -> &mut Vec<Box<dyn RqQos>> {
         self.earliest.set(None);
         &mut self.policies
-    }
-}
-
-impl<L: Listener> BlockQueue<L> {
-    /// Switch a policy on. Only blk-mq's queues ask it.
-    pub fn add_policy(&mut self, now: Instant, policy: Box<dyn RqQos>) {
-        self.catch_up(now);
-        self.policies.all().insert(0, policy);
-        let groups: Vec<_> = self.groups.iter().collect();
-        let own = self.elevator.own_throttling();
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        let policy = &mut self.policies.all()[0];
-        groups.into_iter().for_each(|(id, group)| policy.group(&mut cx, id, group));
-        policy.elevator(&mut cx, own);
-        self.woken(woke);
-    }
-
-    /// Is this policy on?
-    pub(super) fn has_policy(&self, name: &str) -> bool {
-        self.policies.policies.iter().any(|policy| policy.name() == name)
-    }
-
-    /// A writer slept because too much memory was dirty; a throttle wants to know.
-    pub fn waited_for_memory(&mut self, now: Instant) {
-        self.catch_up(now);
-        self.policies.all().iter_mut().for_each(|policy| policy.dirty_wait(now));
-    }
-
-    /// Tell every policy.
-    #[inline]
-    pub(super) fn tell_policies(&mut self, now: Instant, mut tell: impl FnMut(&mut dyn RqQos, &mut QosCx<'_>)) {
-        if self.policies.policies.is_empty() {
-            return;
-        }
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        self.policies.all().iter_mut().for_each(|policy| tell(&mut **policy, &mut cx));
-        self.woken(woke);
-    }
-
-    /// The first policy, from this one on, that holds the bio back.
-    pub(super) fn held_back(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Option<usize> {
-        if self.policies.is_empty() {
-            return None;
-        }
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        let policies = self.policies.all().iter_mut().enumerate().skip(from);
-        let mut held = policies.filter_map(|(nth, policy)| {
-            (policy.throttle(&mut cx, task, bio) == Throttled::Sleep).then(|| (nth, policy.name()))
-        });
-        let held = held.next();
-        self.woken(woke);
-        let (nth, by) = held?;
-        self.core.explain(now, |_| Reason::HeldByPolicy { submitter: bio.submitter, by });
-        Some(nth)
-    }
-
-    /// A task that policy number `nth` had put to sleep runs on.
-    pub(super) fn resume_from(&mut self, now: Instant, nth: usize, task: Task, bio: &Bio) {
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        self.policies.all()[nth].resumed(&mut cx, task, bio);
-        self.woken(woke);
-    }
-
-    /// Windows and periods that have ended.
-    pub(super) fn elapse_policies(&mut self, now: Instant) {
-        self.tell_policies(now, |policy, cx| {
-            if policy.deadline().is_some_and(|due| due <= now) {
-                policy.elapse(cx);
-            }
-        });
     }
 }

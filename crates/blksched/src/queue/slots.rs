@@ -3,8 +3,6 @@
 
 use super::mq::tag_map::word_shift;
 use super::mq::{MqEra, TagOrder};
-use super::pools::Pools;
-use super::tasks::Tasks;
 use crate::time::Span;
 
 /// How many requests may exist.
@@ -150,13 +148,4 @@ pub enum Pool {
     Device,
     /// Those of the elevator; the device's come at dispatch.
     Scheduler,
-}
-
-/// Allocated slots and sleeping submitters.
-#[derive(Debug)]
-pub(super) enum SlotPools {
-    /// Until blk-mq.
-    Pools(Box<Pools>),
-    /// Since.
-    Tags(Box<Tasks>),
 }

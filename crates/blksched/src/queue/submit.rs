@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::plug::{Handover, Plugging};
-use super::pools::{Pools, Sleeper};
-use super::slots::SlotPools;
+use super::pools::Pools;
+use super::slot_pools::SlotPools;
 use super::split::{self, Piece};
+use super::waiters::Sleeper;
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::{Admission, Hook, Insert};
 use crate::explain::{Reason, Unplug};

@@ -5,7 +5,7 @@
 //! its submitter. Flushes belong to the queue and go on.
 
 use super::merge::MergeIndex;
-use super::slots::SlotPools;
+use super::slot_pools::SlotPools;
 use super::{BlockQueue, Listener};
 use crate::elevator::{Elevator, Insert};
 use crate::explain::Reason;

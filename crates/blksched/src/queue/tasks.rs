@@ -5,18 +5,10 @@
 //! gives up what its plug holds. A woken task goes on where it slept; it does not try to merge again, and it may lose
 //! its tag to somebody who came by. When it runs is the driver's to say ([`Wakes`]).
 
+use super::mq::{Search, TagSet, Task};
+use super::waiters::Sleeper;
+use crate::request::Table;
 use std::collections::VecDeque;
-
-use super::mq::{Asked, Patience, Search, TagSet, Task};
-use super::plug::Handover;
-use super::pools::Sleeper;
-use super::slots::SlotPools;
-use super::split::Piece;
-use super::{BlockQueue, Delivery, Listener, Submitted};
-use crate::elevator::{Admission, Hook};
-use crate::explain::{Reason, Unplug};
-use crate::request::{Bio, RequestId, Table};
-use crate::time::Instant;
 
 /// When a woken task runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,14 +16,14 @@ pub enum Wakes {
     /// By itself, after the queue has run.
     #[default]
     AtOnce,
-    /// When the driver says so: it hears of it ([`Delivery::Runnable`]) and calls [`BlockQueue::run_task`] once the
+    /// When the driver says so: it hears of it ([`Delivery::Runnable`](crate::Delivery::Runnable)) and calls [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the
     /// task has got a processor. Who is faster, it or the owner of the completed request, decides who has the tag.
     ByDriver,
 }
 
 /// Where a task sleeps.
 #[derive(Clone, Copy, Debug)]
-enum Gate {
+pub(super) enum Gate {
     /// For this policy.
     Policy(usize),
     /// For a tag, of those that this search finds.
@@ -40,27 +32,21 @@ enum Gate {
 
 /// A task that sleeps or was woken.
 #[derive(Debug)]
-struct Sleeping {
-    gate: Gate,
+pub(super) struct Sleeping {
+    pub(super) gate: Gate,
     /// What it sleeps with, and what comes behind that: pieces of one bio.
-    pieces: VecDeque<Sleeper>,
-}
-
-/// What became of a try.
-enum Climbed {
-    Tag(u32),
-    Asleep(Gate),
+    pub(super) pieces: VecDeque<Sleeper>,
 }
 
 /// Tags, whose they are, and who sleeps.
 #[derive(Debug)]
 pub(super) struct Tasks {
-    set: TagSet,
-    tags: Table<Option<u32>>,
-    sleeping: Vec<Option<Sleeping>>,
-    free: Vec<Task>,
+    pub(super) set: TagSet,
+    pub(super) tags: Table<Option<u32>>,
+    pub(super) sleeping: Vec<Option<Sleeping>>,
+    pub(super) free: Vec<Task>,
     /// Woken, if they run by themselves.
-    runnable: VecDeque<Task>,
+    pub(super) runnable: VecDeque<Task>,
 }
 
 impl Tasks {
@@ -69,7 +55,7 @@ impl Tasks {
     }
 
     /// The number of the next task that falls asleep.
-    fn next(&mut self) -> Task {
+    pub(super) fn next(&mut self) -> Task {
         if self.free.is_empty() {
             self.free.push(Task(self.sleeping.len() as u32));
             self.sleeping.push(None);
@@ -78,13 +64,13 @@ impl Tasks {
     }
 
     /// The task that [`Tasks::next`] named falls asleep.
-    fn fall_asleep(&mut self, gate: Gate, sleeper: Sleeper) {
+    pub(super) fn fall_asleep(&mut self, gate: Gate, sleeper: Sleeper) {
         let Some(task) = self.free.pop() else { unreachable!("it has a number") };
         self.sleeping[task.0 as usize] = Some(Sleeping { gate, pieces: VecDeque::from([sleeper]) });
     }
 
     /// Another piece of the bio with which `task` sleeps.
-    fn behind(&mut self, task: Task, sleeper: Sleeper) {
+    pub(super) fn behind(&mut self, task: Task, sleeper: Sleeper) {
         let Some(sleeping) = &mut self.sleeping[task.0 as usize] else { unreachable!("it sleeps") };
         sleeping.pieces.push_back(sleeper);
     }
@@ -110,233 +96,5 @@ impl Tasks {
 
     pub(super) fn check(&self, live: u32) {
         assert!(self.set.map().in_use() <= live, "tags are taken by nobody");
-    }
-}
-
-impl<L: Listener> BlockQueue<L> {
-    /// A woken task has a processor: it goes on with its bio.
-    ///
-    /// # Panics
-    /// If no such task was woken.
-    pub fn run_task(&mut self, now: Instant, task: Task) {
-        self.catch_up(now);
-        match self.core.slots {
-            SlotPools::Tags(_) => self.go_on(now, task),
-            SlotPools::Pools(_) => {
-                self.run_waiter(now, task);
-            }
-        }
-    }
-
-    /// The task that fell asleep last.
-    pub fn last_asleep(&self) -> Option<Task> {
-        self.last_asleep
-    }
-
-    /// Would whoever does not sleep for a tag find one now, if nothing limits it further? True where there are no tags.
-    pub fn has_free_tag(&self) -> bool {
-        match &self.core.slots {
-            SlotPools::Tags(tasks) => tasks.set.map().in_use() < tasks.set.map().depth(),
-            SlotPools::Pools(_) => true,
-        }
-    }
-
-    /// A bio that did not merge wants to become a request.
-    #[inline(always)]
-    pub(super) fn allocate(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
-        if self.policies.is_empty() {
-            let search = self.search_for(now, bio);
-            if let Some(tag) = self.core.tasks().set.take(0, search) {
-                return self.enter_with(now, bio, piece, tag);
-            }
-            let tasks = self.core.tasks();
-            let task = tasks.next();
-            let climbed = climbed(tasks.set.wait(0, task, search), search);
-            return self.climbed(now, task, climbed, Sleeper { bio: *bio, piece });
-        }
-        let task = self.core.tasks().next();
-        let climbed = self.climb(now, 0, task, bio);
-        self.climbed(now, task, climbed, Sleeper { bio: *bio, piece })
-    }
-
-    /// Out of line: mostly nothing holds a bio back and a tag is free.
-    #[cold]
-    fn climbed(&mut self, now: Instant, task: Task, climbed: Climbed, sleeper: Sleeper) -> Submitted {
-        match climbed {
-            Climbed::Tag(tag) => self.enter_with(now, &sleeper.bio, sleeper.piece, tag),
-            Climbed::Asleep(gate) => {
-                self.core.tasks().fall_asleep(gate, sleeper);
-                self.last_asleep = Some(task);
-                self.explain_sleep(now, &sleeper.bio);
-                self.give_up_plugs(now, sleeper.bio.submitter);
-                Submitted::Asleep
-            }
-        }
-    }
-
-    /// Whoever sleeps waits, so plugs open; the queue's, too, which no kernel with tags has.
-    fn give_up_plugs(&mut self, now: Instant, submitter: crate::SubmitterId) {
-        self.flush_plug_of(now, submitter, Handover::FromSchedule);
-        self.open_plug(now, Unplug::Waiting);
-    }
-
-    /// A further piece of the bio whose task has just fallen asleep.
-    pub(super) fn queue_behind(&mut self, sleeper: Sleeper) {
-        let Some(task) = self.last_asleep else { unreachable!("a piece of it sleeps") };
-        self.core.tasks().behind(task, sleeper);
-    }
-
-    fn explain_sleep(&mut self, now: Instant, bio: &Bio) {
-        let (submitter, dir) = (bio.submitter, bio.dir());
-        self.core.explain(now, |_| Reason::Slept { submitter, dir });
-    }
-
-    /// Past the policies from number `from` on, and to a tag.
-    fn climb(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Climbed {
-        if let Some(held) = self.held_back(now, from, task, bio) {
-            return Climbed::Asleep(Gate::Policy(held));
-        }
-        let search = self.search_for(now, bio);
-        let asked = self.core.tasks().set.ask(0, task, search, Patience::Waits);
-        climbed(asked, search)
-    }
-
-    /// How deep a request may go is asked once, and of flushes' own requests not in 6.1.
-    #[inline(always)]
-    fn search_for(&mut self, now: Instant, bio: &Bio) -> Search {
-        if !self.core.hooks.has(Hook::Admit) || self.passes_elevator_by(bio) {
-            return Search::All;
-        }
-        match self.elevator.admit(&mut self.core.cx(now), bio) {
-            Admission::Unlimited => Search::All,
-            Admission::Shallow(shallow) => {
-                self.core.explain(now, |_| Reason::Limited { shallow });
-                Search::PerWord(shallow)
-            }
-            Admission::AtMost(shallow) => {
-                self.core.explain(now, |_| Reason::Limited { shallow });
-                Search::OfAll(shallow)
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn enter_with(&mut self, now: Instant, bio: &Bio, piece: Piece, tag: u32) -> Submitted {
-        let carried = self.core.bios.carry(bio.tag, piece.of);
-        let rq = self.make(now, bio, carried);
-        *self.core.tasks().tags.row(rq) = Some(tag);
-        self.tell_policies(now, |policy, cx| policy.track(cx, rq, bio));
-        self.enter_queue(now, rq, crate::elevator::Insert::Sorted)
-    }
-
-    fn go_on(&mut self, now: Instant, task: Task) {
-        let woken = self.core.tasks().sleeping[task.0 as usize].take();
-        let Sleeping { gate, mut pieces } = woken.expect("only a task that slept can be woken");
-        let Some(first) = pieces.pop_front() else { unreachable!("it sleeps with something") };
-        let submitter = first.bio.submitter;
-        let mut at = self.try_again(now, task, gate, &first.bio);
-        let mut sleeper = first;
-        loop {
-            match at {
-                Climbed::Asleep(gate) => {
-                    pieces.push_front(sleeper);
-                    self.core.tasks().sleeping[task.0 as usize] = Some(Sleeping { gate, pieces });
-                    return self.give_up_plugs(now, submitter);
-                }
-                Climbed::Tag(tag) => self.enter_with(now, &sleeper.bio, sleeper.piece, tag),
-            };
-            // Further pieces of a bio that was split come by like new ones.
-            sleeper = loop {
-                match pieces.pop_front() {
-                    Some(next) if !next.bio.is_mergeable() || self.try_merge(now, &next.bio, next.piece).is_none() => {
-                        break next;
-                    }
-                    Some(_) => {}
-                    None => return self.gone_through(now, task, submitter),
-                }
-            };
-            at = self.climb(now, 0, task, &sleeper.bio);
-        }
-    }
-
-    fn try_again(&mut self, now: Instant, task: Task, gate: Gate, bio: &Bio) -> Climbed {
-        match gate {
-            Gate::Policy(nth) => {
-                self.resume_from(now, nth, task, bio);
-                self.climb(now, nth + 1, task, bio)
-            }
-            Gate::Tag(search) => climbed(self.core.tasks().set.run(0, task, search), search),
-        }
-    }
-
-    fn gone_through(&mut self, now: Instant, task: Task, submitter: crate::SubmitterId) {
-        self.core.tasks().free.push(task);
-        // The burst it belonged to may be over.
-        self.end_burst(now, submitter);
-        self.core.explain(now, |_| Reason::Woke { submitter });
-        self.deliveries.push(Delivery::Awake(submitter));
-    }
-
-    /// These tasks have been woken, in this order; the list is kept for the next time.
-    pub(super) fn woken(&mut self, mut woke: Vec<Task>) {
-        match self.core.config.wakes {
-            Wakes::ByDriver => self.deliveries.extend(woke.drain(..).map(Delivery::Runnable)),
-            Wakes::AtOnce => {
-                if let Some(tasks) = self.tasks() {
-                    tasks.runnable.extend(woke.drain(..));
-                }
-            }
-        }
-        self.woke = woke;
-    }
-
-    /// Let woken tasks run; true if any did.
-    pub(super) fn run_woken(&mut self, now: Instant) -> bool {
-        let mut any = false;
-        while let Some(task) = self.tasks().and_then(|tasks| tasks.runnable.pop_front()) {
-            self.go_on(now, task);
-            any = true;
-        }
-        any
-    }
-
-    /// A request's tag comes free, if it has one.
-    #[inline(always)]
-    pub(super) fn return_tag(&mut self, rq: RequestId) {
-        let tasks = self.core.tasks();
-        if let Some(tag) = tasks.tags.row(rq).take() {
-            tasks.set.free(tag, &mut self.woke);
-        }
-        // Mostly nobody sleeps.
-        if !self.woke.is_empty() {
-            let woke = core::mem::take(&mut self.woke);
-            self.woken(woke);
-        }
-    }
-
-    fn tasks(&mut self) -> Option<&mut Tasks> {
-        match &mut self.core.slots {
-            SlotPools::Tags(tasks) => Some(tasks),
-            SlotPools::Pools(_) => None,
-        }
-    }
-}
-
-impl<L> super::Core<L> {
-    /// # Panics
-    /// If the era has no tags.
-    fn tasks(&mut self) -> &mut Tasks {
-        match &mut self.slots {
-            SlotPools::Tags(tasks) => tasks,
-            SlotPools::Pools(_) => unreachable!("only blk-mq has tags"),
-        }
-    }
-}
-
-fn climbed(asked: Asked, search: Search) -> Climbed {
-    match asked {
-        Asked::Tag(tag) => Climbed::Tag(tag),
-        Asked::Sleep(_) => Climbed::Asleep(Gate::Tag(search)),
-        Asked::Fail => unreachable!("it waits"),
     }
 }

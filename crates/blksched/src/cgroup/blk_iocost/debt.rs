@@ -4,6 +4,7 @@
 //! way back to user space. When the device has been half idle for a while, debts are halved.
 //! **Origin** docs/behaviour/cgroup-io.md#k8 and, forgiveness, #k7.
 
+use super::state::Forgiveness;
 use super::weights::ratio_up;
 use super::{IoCost, Now, Save, WHOLE, Woken};
 use crate::request::GroupId;
@@ -17,21 +18,6 @@ const OVERAGE: core::ops::RangeInclusive<i64> = 500..=25_000;
 /// The shortest and the longest delay \[us\].
 const DELAYS: core::ops::RangeInclusive<i64> = 250..=250_000;
 const US_PER_S: u64 = 1_000_000;
-
-/// How much the device was used since debts were last looked at.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Forgiveness {
-    since: u64,
-    used: u64,
-    remainder: u64,
-}
-
-impl Forgiveness {
-    /// The count begins: the first group is active, or the last debtor has paid.
-    pub(super) fn from(us: u64) -> Forgiveness {
-        Forgiveness { since: us, ..Forgiveness::default() }
-    }
-}
 
 impl IoCost {
     pub(super) fn incur_debt(&mut self, now: Now, id: GroupId, price: u64) {

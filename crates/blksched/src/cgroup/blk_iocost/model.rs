@@ -1,19 +1,15 @@
 //! What a bio costs.
 //!
-//! **Rule** A linear model: so much for each page, and so much on top for a sequential or a random I/O. An I/O is
-//! random if it begins more than 16 MiB from where its group's last one ended.
+//! **Rule** A linear model: so much for each page, and so much on top for a sequential or a random I/O. Which a bio
+//! is: `price`.
 //! **Origin** docs/behaviour/cgroup-io.md#k2 and #k3.
 
-use super::{IoCost, Qos, VTIME_PER_S, priced};
-use crate::request::{Bio, Dir, PerDir};
+use super::qos::Qos;
+use super::units::VTIME_PER_S;
+use crate::request::{Dir, PerDir};
 
-/// An I/O that begins farther off is random \[pages\].
-const FAR: u64 = 4096;
 /// \[bytes\].
 const PAGE: u64 = 4096;
-/// Sectors of a page.
-const PAGE_SECTORS: u64 = 8;
-
 /// The figures of one direction. 0: not known, and not charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
@@ -57,31 +53,6 @@ impl Prices {
         let beyond = |iops: u64| per(iops).saturating_sub(page);
         Prices { page, sequential: beyond(figures.seqiops), random: beyond(figures.randiops) }
     }
-}
-
-impl IoCost {
-    /// The full price of a bio; 0: free.
-    pub(super) fn price(&self, bio: &Bio, kind: Priced) -> u64 {
-        let Some(dir) = priced(bio) else { return 0 };
-        let prices = self.coefficients.of(dir);
-        let pages = (u64::from(bio.sectors) / PAGE_SECTORS).max(1) * prices.page;
-        let cursor = self.accounts[bio.group.0 as usize].cursor;
-        let distance = if cursor == 0 { 0 } else { bio.start.0.abs_diff(cursor) / PAGE_SECTORS };
-        match kind {
-            Priced::Pages => pages,
-            Priced::Whole if distance > FAR => pages + prices.random,
-            Priced::Whole => pages + prices.sequential,
-        }
-    }
-}
-
-/// What is charged of a bio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Priced {
-    /// Pages and the I/O itself.
-    Whole,
-    /// Pages alone: it joined a request.
-    Pages,
 }
 
 /// What a device is taken for, where nobody says otherwise.

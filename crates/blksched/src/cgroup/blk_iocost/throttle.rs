@@ -6,8 +6,8 @@
 //! **Origin** docs/behaviour/cgroup-io.md#k4 (activation) and #k5.
 //! **Costs when wrong** The step back is computed in 32 bits: of weights above 2621 it is not a quarter.
 
-use super::debt::Forgiveness;
-use super::model::Priced;
+use super::price::Priced;
+use super::state::Forgiveness;
 use super::weights::ratio_up;
 use super::{IoCost, Now, Overflows, Save, Task, Verdict, WHOLE, Woken};
 use crate::request::{Bio, GroupId};

@@ -7,7 +7,8 @@
 
 use super::model::Class;
 use super::qos::MILLION;
-use super::{Era, IoCost, Latencies, Now, VTIME_PER_US};
+use super::state::Latencies;
+use super::{Era, IoCost, Now, VTIME_PER_US};
 use crate::request::{Dir, PerDir};
 use crate::time::Instant;
 
@@ -22,43 +23,6 @@ const CHANGE_AFTER: u64 = 10_000_000;
 /// Faster or slower than its class \[% of 100 % vrate\].
 const FAST: u64 = 500;
 const SLOW: u64 = 10;
-
-/// The clock.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    /// The lasting rate.
-    pub(super) base: u64,
-    /// The rate of this period, which makes up for `err`.
-    pub(super) rate: u64,
-    pub(super) busy: i32,
-    pub(super) err: i64,
-    /// When the period began \[us\], and at which virtual time.
-    pub(super) period_us: u64,
-    pub(super) period_vtime: u64,
-    too_fast_since: Option<u64>,
-    too_slow_since: Option<u64>,
-}
-
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace {
-            base: VTIME_PER_US,
-            rate: VTIME_PER_US,
-            busy: 0,
-            err: 0,
-            period_us: 0,
-            period_vtime: 0,
-            too_fast_since: None,
-            too_slow_since: None,
-        }
-    }
-}
-
-impl Pace {
-    pub(super) fn vnow(&self, us: u64) -> u64 {
-        self.period_vtime.wrapping_add(us.wrapping_sub(self.period_us).wrapping_mul(self.rate))
-    }
-}
 
 /// What completed requests said.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 //! next commit.
 //! **Origin** docs/behaviour/cgroup-io.md#k4.
 
-use super::WHOLE;
+use super::units::WHOLE;
 use crate::request::GroupId;
 
 /// One group.

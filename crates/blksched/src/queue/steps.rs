@@ -1,0 +1,10 @@
+//! What the queue does, where it keeps state of its own for it: one file for each kind of state beside this folder.
+
+mod cgroup;
+mod dispatch_list;
+mod flush;
+mod plug;
+mod rq_qos;
+mod sequence;
+mod tasks;
+mod waiters;

@@ -1,0 +1,170 @@
+//! The steps of a flush sequence since blk-mq. The state is in `queue/sequence.rs`.
+
+use crate::elevator::Insert;
+use crate::explain::{Reason, Unplug};
+use crate::queue::dispatch_list::From;
+use crate::queue::mq::MqEra;
+use crate::queue::sequence::{Counted, Step, Way};
+use crate::queue::tasks::Wakes;
+use crate::queue::{BlockQueue, Listener, Outcome, Submitted};
+use crate::request::{Bio, Carried, Op, Request, RequestId, Stage, SubmitterId};
+use crate::time::{Instant, Span};
+
+impl<L: Listener> BlockQueue<L> {
+    /// Has this bio's data nothing to do with the elevator?
+    pub(in crate::queue) fn passes_elevator_by(&self, bio: &Bio) -> bool {
+        let plain = bio.op != Op::Flush && bio.durability.is_volatile();
+        !plain && self.core.config.slots.era() == Some(MqEra::Linux6_1)
+    }
+
+    /// A request that is a flush or must be stable has its slot. `None` if it is an ordinary one after all.
+    pub(in crate::queue) fn begin_sequence(&mut self, now: Instant, rq: RequestId) -> Option<Submitted> {
+        let Request { op, durability, .. } = self.core.state.requests[rq];
+        let era = self.core.config.slots.era();
+        let flush_after = durability.fua && !self.core.config.limits.fua;
+        match (op == Op::Flush || durability.preflush, flush_after, era) {
+            (true, _, _) => self.wait_for_flush(now, rq, Step::Before),
+            (false, true, Some(MqEra::Linux6_1)) => {
+                self.data_begins(rq, Counted::Yes);
+                self.list_data(now, rq, Place::Head);
+            }
+            (false, false, Some(MqEra::Linux6_1)) => {
+                self.data_begins(rq, Counted::No);
+                self.list_data(now, rq, Place::Tail);
+            }
+            (false, true, _) => {
+                self.data_begins(rq, Counted::Yes);
+                return None;
+            }
+            (false, false, _) => return None,
+        }
+        Some(Submitted::Held)
+    }
+
+    /// Did `rq`'s data end a step of a sequence, which goes on? Then nothing more is to be done with it.
+    pub(in crate::queue) fn sequence_goes_on(&mut self, now: Instant, rq: RequestId, outcome: Outcome) -> bool {
+        let Step::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
+        self.sequences.data_under_way -= u32::from(counted == Counted::Yes);
+        let flush_after = self.core.state.requests[rq].durability.fua && !self.core.config.limits.fua;
+        let goes_on = flush_after && outcome == Outcome::Ok;
+        if goes_on {
+            self.wait_for_flush(now, rq, Step::After);
+        } else {
+            self.kick_flush(now);
+        }
+        goes_on
+    }
+
+    /// Did `rq` go to the device without the elevator?
+    pub(in crate::queue) fn passed_by(&self, rq: RequestId) -> bool {
+        self.sequences.passed_by(rq)
+    }
+
+    /// The flush is back.
+    pub(in crate::queue) fn sequence_flushed(&mut self, now: Instant, flush: RequestId, outcome: Outcome) {
+        assert_eq!(self.sequences.running.take(), Some(flush));
+        self.list.flush_is_back();
+        self.core.state.requests.release(flush);
+        let mut served = core::mem::take(&mut self.sequences.served);
+        for rq in served.drain(..) {
+            let step = core::mem::take(self.sequences.steps.row(rq));
+            let has_data = self.core.state.requests[rq].sectors > 0;
+            if step == Step::Before && has_data && outcome == Outcome::Ok {
+                self.data_begins(rq, Counted::Yes);
+                self.send_flushed_data(now, rq);
+            } else {
+                self.end_request(now, rq, outcome);
+            }
+        }
+        self.sequences.served = served;
+        self.kick_flush(now);
+    }
+
+    /// Is there anything that only the kernel's worker does ([`BlockQueue::run_worker`])? Only with
+    /// [`Wakes::ByDriver`]: otherwise it is done at once.
+    pub fn needs_worker(&self) -> bool {
+        self.sequences.left_to_worker.is_some()
+    }
+
+    /// The kernel's worker runs: what was left to it, a flush, goes ahead of everything. Whoever submitted before it
+    /// ran went before the flush.
+    pub fn run_worker(&mut self, now: Instant) {
+        self.catch_up(now);
+        if let Some(flush) = self.sequences.left_to_worker.take() {
+            self.list.push_front(flush, From::Bypass);
+        }
+    }
+
+    /// The device handed the flush back untried.
+    pub(in crate::queue) fn sequence_flush_again(&mut self, flush: RequestId) {
+        self.list.flush_is_back();
+        self.core.state.requests.get_mut(flush).stage = Stage::Held;
+        self.list.push_front(flush, From::Bypass);
+    }
+
+    fn data_begins(&mut self, rq: RequestId, counted: Counted) {
+        self.sequences.data_under_way += u32::from(counted == Counted::Yes);
+        let way = match self.core.config.slots.era() {
+            Some(MqEra::Linux6_1) => Way::Bypass,
+            _ => Way::Elevator,
+        };
+        *self.sequences.steps.row(rq) = Step::Data(counted, way);
+    }
+
+    fn wait_for_flush(&mut self, now: Instant, rq: RequestId, step: Step) {
+        self.core.state.requests.get_mut(rq).stage = Stage::Held;
+        *self.sequences.steps.row(rq) = step;
+        self.sequences.pending.push((now, rq));
+        self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
+        self.kick_flush(now);
+    }
+
+    fn kick_flush(&mut self, now: Instant) {
+        let Some(&(oldest, _)) = self.sequences.pending.first() else { return };
+        let may = self.sequences.data_under_way == 0 || now.since(oldest) >= PATIENCE;
+        if self.sequences.running.is_some() || !may {
+            return;
+        }
+        self.sequences.served.extend(self.sequences.pending.drain(..).map(|(_, rq)| rq));
+        let bios = self.sequences.served.len() as u32;
+        self.core.explain(now, |_| Reason::FlushSent { bios });
+        let flush = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
+        self.core.state.requests.get_mut(flush).stage = Stage::Held;
+        self.sequences.running = Some(flush);
+        match self.core.config.wakes {
+            Wakes::AtOnce => self.list.push_front(flush, From::Bypass),
+            Wakes::ByDriver => self.sequences.left_to_worker = Some(flush),
+        }
+    }
+
+    /// Data whose flush is done goes ahead of everything: in 6.1 of the elevator, too.
+    fn send_flushed_data(&mut self, now: Instant, rq: RequestId) {
+        if self.core.config.slots.era() == Some(MqEra::Linux6_1) {
+            return self.list_data(now, rq, Place::Head);
+        }
+        self.elevator.prepare(&mut self.core.cx(now), rq);
+        self.hand_over(now, rq, Insert::First);
+        // Nobody is there any more to say that the burst is over.
+        self.open_plug(now, Unplug::Waiting);
+    }
+
+    fn list_data(&mut self, now: Instant, rq: RequestId, place: Place) {
+        self.enlist(now, rq);
+        self.core.seal(rq);
+        self.core.state.requests.get_mut(rq).stage = Stage::Held;
+        match place {
+            Place::Head => self.list.push_front(rq, From::Bypass),
+            Place::Tail => self.list.push_back(rq, From::Bypass),
+        }
+    }
+}
+
+/// Whoever has waited so long is flushed for, whatever is under way.
+const PATIENCE: Span = Span::from_secs(5);
+
+/// Where on the dispatch list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Head,
+    Tail,
+}

@@ -1,0 +1,82 @@
+//! Submitters on their way to a slot before blk-mq: asleep, woken. The state is in `queue/waiters.rs`.
+
+use crate::explain::{Reason, Unplug};
+use crate::queue::merge::Attempt;
+use crate::queue::mq::Task;
+use crate::queue::plug::Handover;
+use crate::queue::slot_pools::SlotPools;
+use crate::queue::waiters::Sleeper;
+use crate::queue::waiters::Waiter;
+use crate::queue::{BlockQueue, Delivery, Listener, Submitted, Wakes};
+use crate::time::Instant;
+use std::collections::VecDeque;
+
+impl<L: Listener> BlockQueue<L> {
+    /// Somebody finds no request for the first of these pieces of a bio, and sleeps or goes on sleeping.
+    pub(in crate::queue) fn wait_for_request(&mut self, now: Instant, pieces: VecDeque<Sleeper>) {
+        let Some(first) = pieces.front() else { unreachable!("it waits with something") };
+        let (submitter, dir) = (first.bio.submitter, first.bio.dir());
+        self.last_asleep = Some(self.pools().waiters().wait(dir, pieces));
+        self.flush_plug_of(now, submitter, Handover::FromSchedule);
+        self.open_plug(now, Unplug::Waiting);
+    }
+
+    /// A driver that says itself when tasks run hears of those that were woken.
+    pub(in crate::queue) fn tell_woken(&mut self) {
+        if let (Wakes::ByDriver, SlotPools::Pools(pools)) = (self.core.config.wakes, &mut self.core.slots) {
+            self.deliveries.extend(pools.waiters().runnable.drain(..).map(Delivery::Runnable));
+        }
+    }
+
+    /// Let woken waiters run; true if one of them went on.
+    pub(in crate::queue) fn run_waiters(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(task) = self.pools().waiters().runnable.pop_front() {
+            any |= self.run_waiter(now, task);
+        }
+        any
+    }
+
+    /// False if it waits on: somebody else has the request.
+    pub(in crate::queue) fn run_waiter(&mut self, now: Instant, task: Task) -> bool {
+        let pools = self.pools();
+        let at = pools.waiters().find(task);
+        let dir = pools.waiters().waiting[at].dir;
+        if pools.free(dir) == 0 {
+            pools.waiters().waiting[at].woken = false;
+            return false;
+        }
+        let Some(Waiter { mut pieces, .. }) = pools.waiters().waiting.remove(at) else { unreachable!("it was found") };
+        let Some(first) = pieces.pop_front() else { unreachable!("it waits with something") };
+        let submitter = first.bio.submitter;
+        self.try_with_request(now, &first);
+        while let Some(piece) = pieces.pop_front() {
+            if self.submit_pooled(now, &piece.bio, piece.piece) == Submitted::Asleep {
+                pieces.push_front(piece);
+                self.wait_for_request(now, pieces);
+                return true;
+            }
+        }
+        // The burst it belonged to may be over.
+        self.end_burst(now, submitter);
+        self.core.explain(now, |_| Reason::Woke { submitter });
+        self.deliveries.push(Delivery::Awake(submitter));
+        true
+    }
+
+    /// The whole search again, with a request in hand.
+    fn try_with_request(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) {
+        self.pools().take_anyway(bio.dir());
+        match self.merge_bio(now, bio, *piece) {
+            Attempt::Joined { .. } => {
+                self.pools().release(bio.dir());
+                self.tell_woken();
+            }
+            Attempt::Insert(at) => {
+                let carried = self.core.bios.carry(bio.tag, piece.of);
+                let rq = self.make(now, bio, carried);
+                self.enter_queue(now, rq, at);
+            }
+        }
+    }
+}
