@@ -99,9 +99,9 @@ impl Cx<'_> {
 /// until it no longer says `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
 /// crate's documentation.
 ///
-/// Twelve calls, of which six must be there. What fewer elevators have stands in four further traits whose calls all have
-/// defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs ([`Tuned`]);
-/// whoever has none of it writes `impl Grouped for Mine {}`.
+/// Twelve calls, of which six must be there. What fewer elevators have stands in four further traits whose calls all
+/// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
+/// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
 pub trait Elevator: Merges + Admits + Grouped + Tuned + Send {
     /// A queue takes this elevator on: the first call it hears, at its birth (`cx.now`) and with the device's facts,
     /// ahead of any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
@@ -177,8 +177,8 @@ pub trait Merges {
         Lookup::Nothing
     }
 
-    /// For [`Search::Newest`](crate::queue::merge::Search): of the requests that this bio may still join, the newest; or the
-    /// newest that is older than `than`.
+    /// For [`Search::Newest`](crate::queue::merge::Search): of the requests that this bio may still join, the newest; or
+    /// the newest that is older than `than`.
     fn newest(&self, _bio: &Bio, _than: Option<RequestId>) -> Option<RequestId> {
         None
     }

@@ -1,8 +1,8 @@
 //! Orders over requests and queues: the FIFO, the sorted tree, the merge hash; and places by number.
 //!
 //! All of them are intrusive in spirit: links live in tables beside the arena, indexed by
-//! [`RequestId`](crate::request::RequestId), so that nothing is allocated once the tables have grown, and a request's place is
-//! found in one step. Searches report how many nodes they looked at, for whoever asks
+//! [`RequestId`](crate::request::RequestId), so that nothing is allocated once the tables have grown, and a request's
+//! place is found in one step. Searches report how many nodes they looked at, for whoever asks
 //! ([`Reason::Searched`](crate::Reason::Searched)).
 
 mod forest;

@@ -1,5 +1,5 @@
-//! Calls that an elevator says it has not ([`Elevator::hooks`](crate::elevator::Elevator::hooks)) are not made; here is the test
-//! that this changes no decision.
+//! Calls that an elevator says it has not ([`Elevator::hooks`](crate::elevator::Elevator::hooks)) are not made; here is
+//! the test that this changes no decision.
 
 use super::BlockQueue;
 use crate::elevator::Hooks;

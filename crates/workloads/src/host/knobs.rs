@@ -1,5 +1,6 @@
 //! The host's parameters, each described once. Those that Linux has carry its names and units.
 
+use blksched::author::Kernels;
 use blksched::tunables::{KnobError, Tunables};
 use blksched::{Kernel, Span};
 
@@ -21,38 +22,38 @@ blksched::tunables! {
     /// `Documentation/admin-guide/sysctl/vm.rst` and `Documentation/block/queue-sysfs.rst`; the values are MEMORY).
     pub struct HostKnobs {
         /// Memory for the page cache, and what the ratios are of. Job files see it as $mb_memory.
-        memory: u64 [Bytes] = 4_u64 << 30, 64 * MIB..=64 * GIB, blksched::author::Kernels::since(V2_5),
+        memory: u64 [Bytes] = 4_u64 << 30, 64 * MIB..=64 * GIB, Kernels::since(V2_5),
             sweep [512 * MIB, 4 * GIB];
         /// The largest readahead window of a file. Twice that for a reader that says it is sequential.
-        read_ahead_kb: u32 [Kib] = 128, 0..=16 * KIB, blksched::author::Kernels::since(V2_5), sweep [0, 32, 128, 512, 2048];
+        read_ahead_kb: u32 [Kib] = 128, 0..=16 * KIB, Kernels::since(V2_5), sweep [0, 32, 128, 512, 2048];
         /// Dirty memory above this part of memory is written in the background.
-        dirty_background_ratio: u32 [Percent] = 10, 0..=100, blksched::author::Kernels::since(V2_5), sweep [1, 5, 10];
+        dirty_background_ratio: u32 [Percent] = 10, 0..=100, Kernels::since(V2_5), sweep [1, 5, 10];
         /// The same in bytes; if not 0, the ratio does not count.
-        dirty_background_bytes: u64 [Bytes] = 0, 0..=64 * GIB, blksched::author::Kernels::since(V2_6_29), sweep [16 * MIB];
+        dirty_background_bytes: u64 [Bytes] = 0, 0..=64 * GIB, Kernels::since(V2_6_29), sweep [16 * MIB];
         /// Writers sleep when dirty memory and memory being written reach this part of memory.
-        dirty_ratio: u32 [Percent] = 20, 0..=100, blksched::author::Kernels::since(V2_5), sweep [2, 10, 20, 40];
+        dirty_ratio: u32 [Percent] = 20, 0..=100, Kernels::since(V2_5), sweep [2, 10, 20, 40];
         /// The same in bytes; if not 0, the ratio does not count.
-        dirty_bytes: u64 [Bytes] = 0, 0..=64 * GIB, blksched::author::Kernels::since(V2_6_29), sweep [32 * MIB];
+        dirty_bytes: u64 [Bytes] = 0, 0..=64 * GIB, Kernels::since(V2_6_29), sweep [32 * MIB];
         /// Files that have been dirty for longer are written.
         dirty_expire_centisecs: Span [Centisecs] = Span::from_secs(30), 0..=360_000 * CS,
-            blksched::author::Kernels::since(V2_5), sweep [500 * CS, 3000 * CS];
+            Kernels::since(V2_5), sweep [500 * CS, 3000 * CS];
         /// How often files are looked through for that; 0: never.
         dirty_writeback_centisecs: Span [Centisecs] = Span::from_secs(5), 0..=360_000 * CS,
-            blksched::author::Kernels::since(V2_5), sweep [0, 100 * CS, 500 * CS];
+            Kernels::since(V2_5), sweep [0, 100 * CS, 500 * CS];
         /// How far dirty memory must fall below its limit before the writers that sleep wake, all at once. Not a
         /// parameter of Linux; FIT.
-        dirty_hysteresis: u64 [Bytes] = 2_u64 << 20, 0..=GIB, blksched::author::Kernels::since(V2_5),
+        dirty_hysteresis: u64 [Bytes] = 2_u64 << 20, 0..=GIB, Kernels::since(V2_5),
             sweep [0, 512 * KIB, 2 * MIB];
         /// How many writes the flusher has under way at most. Not a parameter of Linux, where the request slots bound
         /// it; they do here too.
-        flusher_requests: u32 [Requests] = 128, 1..=65_536, blksched::author::Kernels::since(V2_5), sweep [8, 128, 1024];
+        flusher_requests: u32 [Requests] = 128, 1..=65_536, Kernels::since(V2_5), sweep [8, 128, 1024];
         /// Once it had that many, it goes on when this many of them are done. Not a parameter of Linux.
-        flusher_batch: u32 [Requests] = 32, 1..=65_536, blksched::author::Kernels::since(V2_5), sweep [1, 32];
+        flusher_batch: u32 [Requests] = 32, 1..=65_536, Kernels::since(V2_5), sweep [1, 32];
         /// What the processor needs for a buffered read or write, whatever its length. Measured: fio 3.33, psync, a
         /// cached file, one machine; FIT.
-        call: Span [Ns] = Span::from_ns(500), 0..=1_000_000_000, blksched::author::Kernels::since(V2_5), sweep [];
+        call: Span [Ns] = Span::from_ns(500), 0..=1_000_000_000, Kernels::since(V2_5), sweep [];
         /// And for each KiB copied. Measured likewise: 50 ns reading, 120 to 150 ns writing; FIT.
-        copy_kib: Span [Ns] = Span::from_ns(100), 0..=1_000_000_000, blksched::author::Kernels::since(V2_5), sweep [];
+        copy_kib: Span [Ns] = Span::from_ns(100), 0..=1_000_000_000, Kernels::since(V2_5), sweep [];
     }
 }
 

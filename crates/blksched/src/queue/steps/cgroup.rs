@@ -1,4 +1,5 @@
-//! Bios on their way through the controllers of their groups, and groups' files written. The state is in `queue/cgroup.rs`.
+//! Bios on their way through the controllers of their groups, and groups' files written. The state is in
+//! `queue/cgroup.rs`.
 
 use crate::cgroup::blk_iocost::{Class, Config, Era as CostEra, Overflows};
 use crate::cgroup::files::{self, CostQos, Written};

@@ -155,7 +155,8 @@ impl Mixture for Mixed {
                 let [reads, writes] = session.two_loops((1, &mut reads), (depth.max(2) - 1, &mut writes))?;
                 Ok(vec![latencies(reads), latencies(writes)])
             }
-            // Which of two far reads in a row goes at once is luck; the longest wait says when the drive's patience ends.
+            // Which of two far reads in a row goes at once is luck; the longest wait says when the drive's patience
+            // ends.
             Mixed::FarBesideStream => {
                 let waits = waits(session, depth_of_all, 6, true)?;
                 Ok(vec![vec![waits.into_iter().fold(0.0, f64::max)]])
