@@ -122,7 +122,8 @@ fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), Prob
             }
             Err(ProbeError::Unclear(why)) => {
                 note = format!(
-                    "# Its reads take as long as those of a disk that turns, but {why} Measured as what does not turn.\n"
+                    "# Its reads take as long as those of a disk that turns, but {why} \
+                     Measured as what does not turn.\n"
                 );
             }
             Err(error) => return Err(error),

@@ -26,7 +26,8 @@ pub(super) fn rate(measured: Measured) -> String {
 pub(super) fn null(facts: &TargetFacts) -> String {
     let name = facts.name.replace(['"', '\\', '\n'], "_");
     format!(
-        "kind = \"null\"   # MEASURED: a random read takes no time\ndescription = \"{name}, measured: no time at all\"\n\
+        "kind = \"null\"   # MEASURED: a random read takes no time\n\
+         description = \"{name}, measured: no time at all\"\n\
          capacity = \"{}B\"   # MEASURED: exact\nmax_command = \"{}KiB\"   # READ: what the host sends at most\n\
          depth = {}   # READ: what the host sends at most\n",
         facts.sectors * 512,
