@@ -241,7 +241,7 @@ pub enum Reason {
         /// Its 1-based index in the batch: 2 or more.
         nth: u32,
     },
-    /// 2.5: a whole batch went to the list of chosen requests at once; arrivals wait for all of it.
+    /// 2.5: a whole batch went to the dispatch list at once; arrivals wait for all of it.
     BatchMoved {
         /// Its direction.
         dir: Dir,

@@ -79,7 +79,7 @@ fn absolute(files: &BTreeMap<Module, &RustFile>, from: &Module, path: &[String])
     }
 }
 
-/// The module that defines the name at the end of a path, behind at most so many doors.
+/// The module that defines the name at the end of a path, behind at most `doors` doors.
 fn defined_in(
     files: &BTreeMap<Module, &RustFile>,
     imports: &BTreeMap<&Module, Imports>,

@@ -12,7 +12,7 @@
 //! | takes one request at a time (2.6 to 4.20)? | `stepping` |
 //! | says which era has what? | `presets` |
 //!
-//! The eras fall into two machines. Until 2.5 a batch is *moved* whole to a list of chosen requests, where they may
+//! The eras fall into two machines. Until 2.5 a batch is *moved* whole to a dispatch list, where they may
 //! still merge but where everything that arrives waits behind all of them; since 2.6 a batch is a *count* of requests
 //! taken one at a time. `README.md` in this folder tells the story.
 

@@ -8,7 +8,7 @@ use blksched::reasons::IdleFor;
 /// Why the batch that the disk serves was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeganBy {
-    /// A whole batch was moved to the list of chosen requests at once (2.5), and arrivals wait for all of it.
+    /// A whole batch was moved to the dispatch list at once (2.5), and arrivals wait for all of it.
     Moved,
     /// Writes had been passed over often enough.
     Starved,

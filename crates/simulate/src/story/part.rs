@@ -23,7 +23,7 @@ pub enum Batched {
     Expired,
     /// Writes had been passed over often enough.
     Starved,
-    /// A whole batch was moved to the list of chosen requests at once (2.5).
+    /// A whole batch was moved to the dispatch list at once (2.5).
     Moved,
 }
 

@@ -1,4 +1,4 @@
-//! deadline of 2.5: a batch is moved whole to the list of chosen requests.
+//! deadline of 2.5: a batch is moved whole to the dispatch list.
 //!
 //! **Rule** When that list is empty: choose a direction; begin at the oldest read if its time is up, else at the first
 //! request in order; move requests in order until the batch's points are spent. Everything moved is issued in that

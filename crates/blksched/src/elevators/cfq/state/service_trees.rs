@@ -1,6 +1,6 @@
 //! The service trees: the queues that wait for a turn or have it, by the moment their turn is due.
 //!
-//! **Rule** One tree, or one per class and kind of load; in 4.20 so many in each group. Equal keys in the order of
+//! **Rule** One tree, or one per class and kind of load; in 4.20 as many in each group. Equal keys in the order of
 //! arrival.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c33.1.
 //! **In the kernel** `cfq_rb_root`, `service_trees`, `rb_key`, `busy_queues`.

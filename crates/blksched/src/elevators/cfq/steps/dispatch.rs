@@ -1,4 +1,4 @@
-//! One request from the queue being served to the list of chosen requests.
+//! One request from the queue being served to the dispatch list.
 //!
 //! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk
 //! away after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
@@ -123,7 +123,7 @@ impl Cfq {
         Some(depth)
     }
 
-    /// To the list of chosen requests, by whatever rule.
+    /// To the dispatch list, by whatever rule.
     pub(super) fn move_to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let q = self.rows[rq].queue;
         if self.rules.next_request != NextRequest::Kept {
