@@ -177,8 +177,8 @@ pub trait Merges {
         Lookup::Nothing
     }
 
-    /// For [`Search::Newest`](crate::queue::merge::Search): of the requests that this bio may still join, the newest; or
-    /// the newest that is older than `than`.
+    /// For [`Search::Newest`](crate::queue::merge::Search): of the requests that this bio may still join, the newest;
+    /// or the newest that is older than `than`.
     fn newest(&self, _bio: &Bio, _than: Option<RequestId>) -> Option<RequestId> {
         None
     }

@@ -42,8 +42,8 @@
 //! # Features
 //!
 //! * `elevator-author` (off): what it takes to write an elevator (`author`), the elevators' own modules, and structs
-//!   that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without it they have builders). What it shows
-//!   follows the elevators' needs and may change with any release.
+//!   that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without it they have builders). What it
+//!   shows follows the elevators' needs and may change with any release.
 //!
 //! Whole embedders: `examples/embed.rs` (minimal), `threads.rs` (threads, weights, cancellation, errors) and
 //! `tokio_server.rs`. An elevator of your own: `your_own.rs` beside the command line.

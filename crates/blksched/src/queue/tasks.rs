@@ -17,7 +17,8 @@ pub enum Wakes {
     #[default]
     AtOnce,
     /// When the driver says so: it hears of it ([`Delivery::Runnable`](crate::Delivery::Runnable)) and calls
-    /// [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the task has got a processor. Who is faster, it or the owner of the completed request, decides who has the tag.
+    /// [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the task has got a processor. Who is
+    /// faster, it or the owner of the completed request, decides who has the tag.
     ByDriver,
 }
 

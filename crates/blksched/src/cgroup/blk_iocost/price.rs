@@ -1,7 +1,7 @@
 //! What a bio costs, by the model.
 //!
-//! **Rule** Its pages, and on top a sequential or a random I/O; a bio that joins a request costs its pages alone. An I/O
-//! is random if it begins more than 16 MiB from where its group's last one ended.
+//! **Rule** Its pages, and on top a sequential or a random I/O; a bio that joins a request costs its pages alone. An
+//! I/O is random if it begins more than 16 MiB from where its group's last one ended.
 //! **In the kernel** `calc_vtime_cost`.
 //! **Origin** docs/behaviour/cgroup-io.md#k3.
 

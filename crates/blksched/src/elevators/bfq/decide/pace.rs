@@ -24,6 +24,7 @@ pub(crate) struct Pace {
 }
 
 pub(crate) fn pace(us: i64, seeks: bool, below_half: bool, rotational: bool) -> Pace {
+    // A single seek lasts longer than such a turn: how far it came says nothing, and a fixed time stands for its own.
     if us < SHORTEST_US {
         return Pace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] };
     }

@@ -40,8 +40,11 @@ pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Ra
     } else if at.interactive {
         new.make_interactive(at.lasts);
     } else if at.in_large_burst {
+        // Many queues that begin together are one service's workers: raised, each would only be in the others' way, at
+        // the price of idling for all of them.
         new.kind = Kind::None;
     } else if at.soft_real_time {
+        // What is left of its interactive raising is not lost: it goes back to that when it is soft real-time no more.
         if !raising.is_soft_real_time() {
             new.interactive_since = raising.since;
             soft_real_time(&mut new);

@@ -39,8 +39,12 @@ pub(crate) struct Habits {
 pub(crate) fn window(rule: Idling, habits: Habits) -> Window {
     let Habits { gone, idle, seeky_idle, think, seeks, ends, depth, ncq, fairness, low_latency, window } = habits;
     let too_seeky = match rule {
+        // A disk with NCQ orders the seeks of several queues by itself; idling for one of them leaves it one request.
         Idling::UnlessSeeky => !fairness && ncq && seeks.is_seeky,
+        // With `low_latency` all the same, but briefly: else who seeks waits a whole round for each of its requests.
         Idling::SeekyShortly => !low_latency && ncq && seeks.is_seeky,
+        // Who queued four at once gives the disk something to order while it has its slice; who did not has its seeks
+        // served together with those of others (the tree without idling).
         Idling::UnlessSeekyAndShallow | Idling::TreeThinks => depth == QueueDepth::Shallow && seeks.is_surely,
     };
     let longest = if rule == Idling::SeekyShortly && seeks.is_surely { seeky_idle } else { idle };
