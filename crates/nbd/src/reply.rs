@@ -79,6 +79,18 @@ pub fn data(framing: Framing, request: &Request, out: &mut Vec<u8>) {
     out.put64(request.offset);
 }
 
+/// All that was asked for is zeroes: no data follow.
+///
+/// # Panics
+/// In simple replies, which know no holes.
+pub fn hole(framing: Framing, request: &Request, out: &mut Vec<u8>) {
+    assert!(framing != Framing::Simple);
+    header(framing, request, chunk::OFFSET_HOLE, 12, out);
+    out.put64(request.offset);
+    // Nobody reads more than one payload at a time.
+    out.put32(request.length as u32);
+}
+
 /// The answer to a question for extents. Those beyond [`MOST_EXTENTS`], or beyond the one that was asked for, are left
 /// out.
 ///

@@ -214,11 +214,11 @@ impl RequestReader {
             Framing::Extended => bits & modifier::PAYLOAD_LEN != 0,
             Framing::Simple | Framing::Structured => code == command::WRITE,
         };
-        let most = self.limits.block_size.maximum;
         match u32::try_from(length) {
             _ if !follows => Ok(0),
-            Ok(length) if length <= most => Ok(length),
-            _ => Err(Violation::TooLong { length, most }),
+            // One that is too long is refused, and skipped.
+            Ok(length) => Ok(length),
+            Err(_) => Err(Violation::TooLong { length, most: u32::MAX }),
         }
     }
 

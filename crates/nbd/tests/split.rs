@@ -98,6 +98,8 @@ fn replies(framing: Framing) -> Vec<(Vec<u8>, Chunk)> {
     if chunks {
         let told = Chunk::Extents { extents: stretches.clone(), last: true };
         all.push((bytes(&|out| reply::extents(framing, &status, &stretches, out)), told));
+        let hole = Chunk::Hole { offset: 8192, length: 4096, last: true };
+        all.push((bytes(&|out| reply::hole(framing, &read, out)), hole));
         all.push((bytes(&|out| reply::done(framing, &read, out)), Chunk::Done(None)));
     }
     all

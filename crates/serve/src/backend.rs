@@ -83,19 +83,24 @@ impl Backend {
     pub fn open(export: &ExportConfig, caching: Caching) -> Result<Backend, String> {
         match &export.source {
             Source::Memory(size) => {
-                let store = Store::Memory(Memory::new(whole(*size, "its size")?));
+                let store = Store::Memory(Memory::new(size.next_multiple_of(SECTOR)));
                 Ok(Backend { size: *size, whole: *size, ..Backend::nothing(store) })
             }
             Source::File { path, offset, size } => {
                 let said = |error: io::Error| format!("{}: {error}", path.display());
-                let (file, caching) = open(path, export.access, caching).map_err(said)?;
+                let (mut file, mut caching) = open(path, export.access, caching).map_err(said)?;
                 let (kind, identity) = kind(&file).map_err(|why| format!("{}: {why}", path.display()))?;
                 let end = length(&file).map_err(said)?;
                 let size = range(end, *offset, *size).map_err(|why| format!("{}: {why}", path.display()))?;
+                if !size.is_multiple_of(SECTOR) && caching == Caching::Direct {
+                    // Past the page cache nothing but whole sectors is read and written.
+                    (file, caching) = open(path, export.access, Caching::PageCache).map_err(said)?;
+                }
                 let block = block_size(&file, caching);
                 let through = through(&file).map_err(said)?;
                 let (disk, rotational) = disk_of(&file).map_err(said)?;
-                if !offset.is_multiple_of(u64::from(block)) || !size.is_multiple_of(u64::from(block)) {
+                let odd = |bytes: u64| !bytes.is_multiple_of(u64::from(block));
+                if odd(*offset) || (odd(size) && offset + size < end) || (odd(size) && caching == Caching::Direct) {
                     return Err(format!("{}: offset and size must be multiples of {block} here", path.display()));
                 }
                 Ok(Backend {
@@ -190,7 +195,7 @@ fn length(file: &File) -> io::Result<u64> {
 /// If the file has not so much, or it is no size for an export.
 pub fn new_size(source: &Source, wished: Option<u64>) -> Result<u64, String> {
     match (source, wished) {
-        (Source::Memory(_), Some(size)) if size <= crate::memory::LARGEST => whole(size, "its size"),
+        (Source::Memory(_), Some(size)) if size <= crate::memory::LARGEST => Ok(size),
         (Source::Memory(_), Some(_)) => Err(format!("memory is of at most {}G", crate::memory::LARGEST >> 30)),
         (Source::Memory(_), None) => Err("expected its new size: memory has none of its own".to_owned()),
         (Source::File { path, offset, .. }, wished) => {
@@ -207,8 +212,9 @@ fn range(end: u64, offset: u64, size: Option<u64>) -> Result<u64, String> {
     let left = end.checked_sub(offset).ok_or_else(|| format!("its offset {offset} is behind its end, {end}"))?;
     match size {
         Some(size) if size > left => Err(format!("it has {left} bytes from its offset on, not {size}")),
-        Some(size) => whole(size, "its size"),
-        None => whole(left, "its size"),
+        // The last sector of a part would be its neighbour's, too.
+        Some(size) if size < left => whole(size, "its size"),
+        _ => Ok(left),
     }
 }
 

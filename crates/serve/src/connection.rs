@@ -9,6 +9,7 @@ use blksched_nbd::{Errno, Request, RequestReader};
 
 use crate::buffer::Buffer;
 use crate::mail::TxQueue;
+use crate::tenant::Used;
 
 /// How much is received at a time \[bytes\].
 pub const INBOX: usize = 64 << 10;
@@ -75,6 +76,8 @@ pub struct Connection {
     pub filling: Option<u32>,
     /// Is its other end watched?
     pub watch: Watch,
+    /// What it has had.
+    pub used: Used,
     /// Since when its next request waits for memory.
     pub waits_since: Option<Instant>,
     /// How far it is.

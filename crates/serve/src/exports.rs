@@ -136,10 +136,6 @@ impl Serving {
         let export = config.exports.iter_mut().find(|export| export.name == name);
         let source = &mut export.ok_or("it is no export of the configuration")?.source;
         let size = new_size(source, wished)?;
-        let block = u64::from(self.exports[at].block_size.minimum);
-        if !size.is_multiple_of(block) {
-            return Err(format!("its size must be a multiple of {block} here, not {size}"));
-        }
         let Place { shard, tenant } = self.places[at];
         let (layout, before) = (&mut self.shards[shard].layout, self.exports[at].size);
         layout.resize(name, size)?;

@@ -1,5 +1,7 @@
 //! What goes out on one connection in one send: headers, and data between them that are not copied.
 
+use std::ops::Range;
+
 use crate::buffer::{Buffer, Pool};
 
 /// The most pieces of one send: what `sendmsg` takes (IOV_MAX).
@@ -9,8 +11,8 @@ const MOST_PARCELS: usize = 1024;
 enum TxPiece {
     /// So much of the headers, behind what went before.
     Heads(usize),
-    /// So much of a buffer.
-    Data(Buffer, usize),
+    /// This part of a buffer.
+    Data(Buffer, Range<usize>),
 }
 
 /// Headers and data, in the order in which they go out.
@@ -49,10 +51,10 @@ impl TxQueue {
         }
     }
 
-    /// The first `length` bytes of `buffer` come next.
-    pub fn data(&mut self, buffer: Buffer, length: usize) {
-        self.length += length;
-        self.parcels.push(TxPiece::Data(buffer, length));
+    /// This part of `buffer` comes next.
+    pub fn data(&mut self, buffer: Buffer, part: Range<usize>) {
+        self.length += part.len();
+        self.parcels.push(TxPiece::Data(buffer, part));
     }
 
     /// Its pieces from the byte `sent` on.
@@ -65,7 +67,7 @@ impl TxQueue {
                     heads = rest;
                     these
                 }
-                TxPiece::Data(buffer, length) => &buffer.bytes()[..*length],
+                TxPiece::Data(buffer, part) => &buffer.bytes()[part.clone()],
             };
             let skipped = sent.min(bytes.len());
             sent -= skipped;
@@ -93,11 +95,11 @@ mod tests {
     fn what_is_left_to_send_starts_at_any_byte() {
         let mut pool = Pool::new(1 << 20);
         let mut mail = TxQueue::default();
-        let mut buffer = pool.take(4).unwrap();
-        buffer.bytes_mut()[..4].copy_from_slice(b"data");
+        let mut buffer = pool.take(9).unwrap();
+        buffer.bytes_mut()[..9].copy_from_slice(b"..data...");
         mail.head(|out| out.extend_from_slice(b"he"));
         mail.head(|out| out.extend_from_slice(b"ad"));
-        mail.data(buffer, 4);
+        mail.data(buffer, 2..6);
         mail.head(|out| out.extend_from_slice(b"tail"));
         assert_eq!(mail.len(), 12);
         for sent in 0..=12 {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Every family: its name behind `blksched_`, its type, what it means.
-const FAMILIES: [(&str, &str, &str); 15] = [
+const FAMILIES: [(&str, &str, &str); 21] = [
     ("requests_total", "counter", "Requests of clients that were answered without an error."),
     ("bytes_total", "counter", "Bytes that clients read and wrote."),
     ("errors_total", "counter", "Pieces of requests that the disk could not do."),
@@ -20,6 +20,12 @@ const FAMILIES: [(&str, &str, &str); 15] = [
     ("weight", "gauge", "The export's share of its disk."),
     ("memory_bytes", "gauge", "Memory that its requests hold."),
     ("memory_limit_bytes", "gauge", "Memory that they may hold."),
+    ("client_requests_total", "counter", "Requests of a client that is connected, answered without an error."),
+    ("client_bytes_total", "counter", "Bytes that it read and wrote."),
+    ("client_request_duration_seconds", "histogram", "How long its requests took."),
+    ("client_requests_in_progress", "gauge", "Its requests that are not answered."),
+    ("client_memory_bytes", "gauge", "Memory that its requests hold."),
+    ("client_waiting_for_memory", "gauge", "1 if its next request waits for memory of the export."),
     ("disk_requests_in_flight", "gauge", "Commands that the disk has."),
     ("disk_depth", "gauge", "Commands that it gets at a time."),
     ("info", "gauge", "The server's version."),

@@ -38,6 +38,7 @@ mod finish;
 mod flush;
 mod issue;
 mod knobs;
+mod odd;
 mod receive;
 mod reply;
 mod stall;
@@ -47,6 +48,7 @@ mod work;
 use clock::Clock;
 use device_time::DeviceTime;
 pub(crate) use issue::Flight;
+pub(crate) use odd::Changes;
 pub(crate) use work::{Piece, Work};
 
 /// One disk, its tenants and their clients.
@@ -85,6 +87,8 @@ pub struct Shard {
     done: VecDeque<blksched::author::RequestId>,
     /// Connections to look after before the turn ends, each once.
     dirty: Vec<usize>,
+    /// Tenants of which changes may begin that waited.
+    changed: Vec<usize>,
     /// Connections whose next request waits for memory.
     starved: Vec<usize>,
     /// Tenants of which something waits for caps, or for its moment.
@@ -194,6 +198,7 @@ impl Shard {
             model,
             done: VecDeque::new(),
             dirty: Vec::new(),
+            changed: Vec::new(),
             starved: Vec::new(),
             held_up: Vec::new(),
             look: None,
@@ -252,7 +257,7 @@ impl Shard {
 
     /// How long to wait at most.
     fn timeout(&mut self) -> Option<Duration> {
-        if !self.done.is_empty() || !self.dirty.is_empty() {
+        if !self.done.is_empty() || !self.dirty.is_empty() || !self.changed.is_empty() {
             return Some(Duration::ZERO);
         }
         let now = self.now;
@@ -298,6 +303,7 @@ impl Shard {
                 }
                 self.hand_out();
             }
+            self.let_changes_begin();
             match self.queue.next(self.now) {
                 Next::Issue(command) => self.start(command),
                 _ if self.take_turns() || !self.done.is_empty() => {}

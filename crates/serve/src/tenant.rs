@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use blksched::{GroupId, Instant, Sector, Span};
-use blksched_nbd::{BlockSize, Export, Features, LARGEST_PAYLOAD};
+use blksched_nbd::{BlockSize, Command, Errno, Export, Features, LARGEST_PAYLOAD, Request};
 
 use crate::backend::{Backend, SECTOR};
 use crate::buffer::Pool;
@@ -11,6 +11,7 @@ use crate::caps::Caps;
 use crate::config::{Access, ExportConfig, Share};
 use crate::latency::Latencies;
 use crate::policies::Files;
+use crate::shard::Changes;
 
 /// Is a tenant still there?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Tenant {
     pub files: Files,
     /// Its caps, with what is left of them.
     pub caps: Caps,
+    /// Its writes, TRIMs and zeroes.
+    pub changes: Changes,
     /// Pieces that wait for its caps.
     pub gate: VecDeque<u32>,
     /// Its memory.
@@ -86,7 +89,7 @@ impl Stability {
     }
 }
 
-/// What a tenant has had so far.
+/// What a tenant has had so far, or a client of it, as far as that is known of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// Reads done.
@@ -111,6 +114,26 @@ pub struct Used {
     pub longest_flush: Span,
 }
 
+impl Used {
+    /// A request is answered, so long after it came.
+    pub fn answered(&mut self, request: &Request, took: Span, error: Option<Errno>) {
+        self.latency.record(request.command, took);
+        match request.command {
+            _ if error.is_some() => {}
+            Command::Read => {
+                self.reads += 1;
+                self.bytes_read += request.length;
+            }
+            Command::Write(_) => {
+                self.writes += 1;
+                self.bytes_written += request.length;
+            }
+            Command::Flush => self.flushes += 1,
+            _ => {}
+        }
+    }
+}
+
 impl Tenant {
     /// A tenant of a back end that is open.
     pub fn new(config: &ExportConfig, backend: Backend, base: Sector, group: GroupId, memory: usize) -> Tenant {
@@ -126,6 +149,7 @@ impl Tenant {
             share: config.share,
             files: config.files.clone(),
             caps,
+            changes: Changes::default(),
             gate: VecDeque::new(),
             pool: Pool::new(memory),
             line: VecDeque::new(),
@@ -181,6 +205,6 @@ fn export(config: &ExportConfig, backend: &Backend) -> Export {
         description: config.description.clone(),
         size: backend.size,
         features,
-        block_size: BlockSize { minimum: backend.block, preferred: backend.block.max(4096), maximum: LARGEST_PAYLOAD },
+        block_size: BlockSize { minimum: 1, preferred: backend.block.max(4096), maximum: LARGEST_PAYLOAD },
     }
 }

@@ -161,6 +161,12 @@ pub const PACKAGES: &[Package] = &[
         needed_for: "instruction counts (cargo xtask bench --gate)",
         variable: None,
     },
+    Package {
+        name: "prometheus",
+        shows: Shows::Program("promtool"),
+        needed_for: "tests of the server's figures with promtool and Prometheus",
+        variable: Some("BLKSCHED_REQUIRE_PROMETHEUS"),
+    },
 ];
 
 /// Set to 1 for the tests when every package that they need is there.
@@ -322,8 +328,13 @@ mod tests {
 
     #[test]
     fn tests_must_run_exactly_where_all_their_packages_are() {
-        let variables =
-            ["BLKSCHED_REQUIRE_FIO", "BLKSCHED_REQUIRE_NBD", "BLKSCHED_REQUIRE_GUESTS", "BLKSCHED_REQUIRE_SCHEMA"];
+        let variables = [
+            "BLKSCHED_REQUIRE_FIO",
+            "BLKSCHED_REQUIRE_NBD",
+            "BLKSCHED_REQUIRE_GUESTS",
+            "BLKSCHED_REQUIRE_SCHEMA",
+            "BLKSCHED_REQUIRE_PROMETHEUS",
+        ];
         let of = |variable| PACKAGES.iter().filter(move |package| package.variable == Some(variable));
         let mut expected: Vec<_> =
             variables.into_iter().filter(|&variable| of(variable).all(Package::is_here)).collect();

@@ -6,7 +6,7 @@ h.add_meta_context("base:allocation")
 h.connect_uri(os.environ["uri"])
 size = h.get_size()
 assert size == 40 << 20 and h.can_multi_conn() and h.can_fast_zero() and not h.is_read_only()
-assert h.get_block_size(nbd.SIZE_MINIMUM) in (512, 4096) and h.get_block_size(nbd.SIZE_MAXIMUM) == 32 << 20
+assert h.get_block_size(nbd.SIZE_MINIMUM) == 1 and h.get_block_size(nbd.SIZE_MAXIMUM) == 32 << 20
 
 h.pwrite(b"x" * 4096, 0)
 h.pwrite(b"y" * 4096, 4096, nbd.CMD_FLAG_FUA)
@@ -35,7 +35,9 @@ def refused(errno, call, *arguments):
 h.set_strict_mode(0)
 refused("EINVAL", h.pread, 512, size)
 refused("ENOSPC", h.pwrite, b"z" * 4096, size)
-refused("EINVAL", h.pread, 5, 1)
+refused("EINVAL", h.pread, (32 << 20) + 1, 0)
+h.pwrite(b"odd", 1)
+assert h.pread(5, 0) == b"\0odd\0"
 
 extents = []
 h.block_status(size, 0, lambda context, offset, entries, error: extents.extend(entries))

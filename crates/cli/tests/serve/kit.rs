@@ -145,6 +145,8 @@ pub fn captive(arguments: &[&str], command: &str) -> (bool, String) {
 pub struct Client {
     pub stream: UnixStream,
     pub opened: Opened,
+    /// How many reads were answered as holes.
+    pub holes: u64,
     input: Vec<u8>,
     asked: Vec<(u64, u64)>,
     next: u64,
@@ -163,7 +165,7 @@ impl Client {
             output.clear();
             match step {
                 ClientStep::Enter(opened) => {
-                    return Ok(Client { stream, opened, input, asked: Vec::new(), next: 1 });
+                    return Ok(Client { stream, opened, holes: 0, input, asked: Vec::new(), next: 1 });
                 }
                 ClientStep::More if used > 0 => {}
                 ClientStep::More => read_some(&mut stream, &mut input)?,
@@ -201,6 +203,10 @@ impl Client {
                     let data = self.input[used..used + length as usize].to_vec();
                     self.input.drain(..length as usize);
                     Ok(data)
+                }
+                Chunk::Hole { length, .. } => {
+                    self.holes += 1;
+                    Ok(vec![0; length as usize])
                 }
                 Chunk::Done(None) => Ok(Vec::new()),
                 Chunk::Done(Some(errno)) => Err(errno),

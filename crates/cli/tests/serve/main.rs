@@ -11,6 +11,7 @@ mod hostile;
 mod interop;
 mod kit;
 mod mount;
+mod odd;
 mod operations;
 mod power;
 mod promises;

@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::kit::{BLKSCHED, Folder, Server, captive};
+use crate::kit::{BLKSCHED, Folder, Server, captive, slow_disk};
 
 fn http(mut stream: impl Read + Write) -> String {
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n").unwrap();
@@ -62,12 +62,91 @@ fn prometheus_finds_every_figure_at_a_unix_socket_and_at_this_machines_address()
     assert_eq!(of_a("request_duration_seconds_count", ",op=\"read\""), 10.0);
     assert_eq!(of_a("request_duration_seconds_bucket", ",op=\"read\",le=\"+Inf\""), 10.0);
     assert_eq!((of_a("weight", "}"), of_a("clients", "}")), (300.0, 1.0));
+    let of_client = |family: &str, rest: &str| {
+        let mut lines = page.lines().filter(|line| line.starts_with(&format!("blksched_client_{family}{{")));
+        let line = lines.find(|line| line.contains("export=\"a\",client=\"1\",peer=\"unix:") && line.contains(rest));
+        line.unwrap_or_else(|| panic!("{family}")).rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()
+    };
+    assert_eq!((of_client("requests_total", "op=\"write\""), of_client("bytes_total", "op=\"read\"")), (10.0, 5120.0));
+    assert_eq!(of_client("request_duration_seconds_count", "op=\"flush\""), 1.0);
+    promtool(page);
     assert!(page.contains(r#"export="b \"x\"""#), "names are escaped");
     let server = Server::start(&["--export", "m=mem:1M", "--metrics", "127.0.0.1:19559"]);
     check_format(http(TcpStream::connect("127.0.0.1:19559").unwrap()).split_once("\r\n\r\n").unwrap().1);
     drop(server);
     let (ok, text) = captive(&["--export", "m=mem:1M", "--metrics", "0.0.0.0:9559"], "true");
     assert!(!ok && text.contains("of this machine"), "{text}");
+}
+
+/// Debian's own opinion of the page.
+fn promtool(page: &str) {
+    let mut promtool = Command::new("promtool");
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = promtool.spawn() else { return no_prometheus() };
+    child.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    assert!(output.status.success() && text.is_empty(), "{text}");
+}
+
+fn no_prometheus() {
+    let reason = "the Debian package prometheus is not installed";
+    assert!(std::env::var_os("BLKSCHED_REQUIRE_PROMETHEUS").is_none(), "{reason}");
+    println!("skipped: {reason}");
+}
+
+#[test]
+#[ignore = "slow: a Prometheus looks at a live server for a quarter of a minute and answers what the dashboard asks"]
+fn every_query_of_the_dashboard_is_answered_by_a_prometheus() {
+    let folder = Folder::new();
+    let model = slow_disk(&folder, "2ms");
+    let served = ["--export", "a=mem:16M,weight=300", "--export", "b=mem:16M", "--metrics", "127.0.0.1:19561"];
+    let server = Server::start(&[&served[..], &["--model", &model]].concat());
+    let config = "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: blksched\n  static_configs:\n  \
+                  - targets: ['127.0.0.1:19561']\n";
+    std::fs::write(folder.path("prometheus.yml"), config).unwrap();
+    let mut prometheus = Command::new("prometheus");
+    prometheus
+        .arg(format!("--config.file={}", folder.text("prometheus.yml")))
+        .arg(format!("--storage.tsdb.path={}", folder.text("data")))
+        .args(["--web.listen-address=127.0.0.1:19562", "--log.level=error"]);
+    let Ok(mut prometheus) = prometheus.spawn() else { return no_prometheus() };
+    let (mut a, mut b) = (server.open("a"), server.open("b"));
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(15);
+    while std::time::Instant::now() < until {
+        for client in [&mut a, &mut b] {
+            client.write(4096, &[1; 4096]).unwrap();
+            client.read(0, 8192).unwrap();
+            client.flush().unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../../../docs/grafana.json")).unwrap();
+    // The alert of the guide that divides, without its bound.
+    let alert = include_str!("../../../../docs/operations.md").split("and on (disk, export)").nth(1).unwrap();
+    let alert = alert.split("\n    # ").next().unwrap().replace("< 0.5 *", "- 0.5 *");
+    let queries = dashboard["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().unwrap())
+        .map(|target| target["expr"].as_str().unwrap());
+    let queries: Vec<&str> = queries.chain([alert.as_str()]).collect();
+    let answers: Vec<String> = queries
+        .iter()
+        .map(|query| {
+            let mut ask = Command::new("promtool");
+            let output = ask.args(["query", "instant", "http://127.0.0.1:19562", query]).output().unwrap();
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat()
+        })
+        .collect();
+    let _ = prometheus.kill();
+    let _ = prometheus.wait();
+    for (query, answer) in queries.iter().zip(answers) {
+        println!("{query}\n{answer}");
+        assert!(answer.contains("=> ") && !answer.contains("NaN @"), "{query}: {answer}");
+    }
+    assert!(queries.len() > 10);
 }
 
 #[test]

@@ -82,11 +82,18 @@ fn what_was_not_offered_is_refused() {
 }
 
 #[test]
-fn a_write_longer_than_allowed_closes_the_connection() {
-    let request = Request { cookie: 1, command: WRITE, offset: 0, length: u64::from(crate::LARGEST_PAYLOAD) + 512 };
+fn a_write_longer_than_allowed_is_refused_and_skipped_and_only_one_that_never_ends_closes_the_connection() {
+    let limits = || Limits { size: 1 << 40, ..limits() };
+    let length = u64::from(crate::LARGEST_PAYLOAD) + 512;
+    for framing in [Framing::Simple, Framing::Structured, Framing::Extended] {
+        let request = Request { cookie: 1, command: WRITE, offset: 0, length };
+        assert_eq!(parse(limits(), framing, request), Parsed::Refused(request, length as u32, Errno::Inval));
+        let allowed = Request { length: length - 512, ..request };
+        assert_eq!(parse(limits(), framing, allowed), Parsed::Request(allowed, length as u32 - 512));
+    }
     let mut bytes = Vec::new();
-    request.encode(Framing::Simple, &mut bytes);
-    let read = RequestReader::new(Framing::Simple, limits()).read(&bytes);
+    Request { cookie: 1, command: WRITE, offset: 0, length: 1 << 32 }.encode(Framing::Extended, &mut bytes);
+    let read = RequestReader::new(Framing::Extended, limits()).read(&bytes);
     assert!(matches!(read, Err(Violation::TooLong { .. })));
     assert!(matches!(RequestReader::new(Framing::Simple, limits()).read(&[0; 28]), Err(Violation::Magic { .. })));
 }

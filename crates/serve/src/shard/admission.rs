@@ -14,11 +14,11 @@ use crate::tenant::Tenant;
 impl Shard {
     /// May this request have its memory now? If not, its connection waits.
     pub(super) fn takes_memory(&mut self, at: usize, request: &Request) -> bool {
-        let needed = self.memory_for(request);
+        let Connection { tenant, held, .. } = self.connections[at];
+        let needed = self.memory_for(tenant, request);
         if needed == 0 {
             return true;
         }
-        let Connection { tenant, held, .. } = self.connections[at];
         let Tenant { pool, line, .. } = &mut self.tenants[tenant];
         let its_turn = line.front().is_none_or(|&first| first == at);
         let leaves_enough = held == 0 || held + needed <= pool.free() as u64;

@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 use blksched::Instant;
 
 use super::Shard;
+use crate::config::Caching;
 use crate::backend::{Backend, Store};
 use crate::memory::Memory;
 use crate::orders::{Change, Leave};
@@ -50,6 +51,11 @@ impl Shard {
 
     fn resize_tenant(&mut self, at: usize, size: u64) -> Result<String, String> {
         let tenant = &mut self.tenants[at];
+        let block = u64::from(tenant.backend.block);
+        let whole = size.is_multiple_of(block) || tenant.backend.caching == Caching::PageCache;
+        if !whole && matches!(tenant.backend.store, Store::File(..)) {
+            return Err(format!("its size must be a multiple of {block} here, not {size}"));
+        }
         if size < tenant.backend.size && tenant.under_way > 0 {
             return Err("it is in use, and cannot become smaller meanwhile: try again".to_owned());
         }

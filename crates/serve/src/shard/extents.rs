@@ -1,9 +1,10 @@
 //! Which parts of an export are there (BLOCK_STATUS): asked of the engine, for a file system may have to read before it
 //! can tell, and nobody else's requests should wait for that.
 
+use blksched_nbd::reply::Extent;
 use blksched_nbd::{Errno, Framing, Request};
 
-use super::{Shard, Token};
+use super::{Shard, Token, Work};
 use crate::backend::Store;
 use crate::engine::{Event, Io, Question};
 
@@ -14,14 +15,15 @@ impl Shard {
     /// Ask; what is in memory is known at once.
     pub(super) fn ask_extents(&mut self, number: u32) {
         let at = self.works[number as usize].connection;
-        let Request { offset, length, .. } = self.works[number as usize].request;
+        let (tenant, (offset, end)) = (self.connections[at].tenant, self.works[number as usize].span);
+        let length = end.min(self.tenants[tenant].export.size) - offset;
         // Compact replies count in 32 bits, and so do their requests.
         let extended = self.connections[at].reader.framing() == Framing::Extended;
         let most = if extended { EXTENTS } else { EXTENTS / 2 };
         match &self.tenants[self.connections[at].tenant].backend.store {
             Store::Memory(memory) => {
-                self.works[number as usize].extents = memory.extents(offset, length, most);
-                self.ready(number);
+                let extents = memory.extents(offset, length, most);
+                self.tell_extents(number, extents);
             }
             Store::File(file, base) => {
                 let question = Question { start: base + offset, length, most };
@@ -32,11 +34,22 @@ impl Shard {
 
     /// The file system has told.
     pub(super) fn extents_known(&mut self, number: u32, event: Event) {
-        let work = &mut self.works[number as usize];
-        work.error = event.result.err().map(Errno::from_os);
-        if let Io::Extents(_, _, extents) = event.io {
-            work.extents = extents;
+        self.works[number as usize].error = event.result.err().map(Errno::from_os);
+        let Io::Extents(_, _, extents) = event.io else { unreachable!("a question for extents came back as another") };
+        self.tell_extents(number, extents);
+    }
+
+    /// What of whole blocks is known, cut to what was asked.
+    fn tell_extents(&mut self, number: u32, mut extents: Vec<Extent>) {
+        let Work { request: Request { offset, length, .. }, span, .. } = self.works[number as usize];
+        let (mut skip, mut left) = (offset - span.0, length);
+        for extent in &mut extents {
+            let skipped = skip.min(extent.length);
+            extent.length = (extent.length - skipped).min(left);
+            (skip, left) = (skip - skipped, left - extent.length);
         }
+        extents.retain(|extent| extent.length > 0);
+        self.works[number as usize].extents = extents;
         self.ready(number);
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::Shard;
+use crate::connection::Who;
 use crate::latency::{BOUNDS_US, Histogram, KINDS};
 use crate::metrics::quoted;
 use crate::tenant::{Life, Tenant, Used};
@@ -24,18 +25,9 @@ impl Shard {
     }
 
     fn of_tenant(&self, at: usize, tenant: &Tenant, labels: &str, out: &mut String) {
-        let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device, cancelled, latency, .. } =
-            &tenant.used;
-        let mut line = |family: &str, more: &str, value: String| {
-            let comma = if more.is_empty() { "" } else { "," };
-            let _ = writeln!(out, "{family}{{{labels}{comma}{more}}} {value}");
-        };
-        for (kind, count) in KINDS.iter().zip([reads, writes, flushes]) {
-            line("requests_total", &format!("op=\"{kind}\""), count.to_string());
-        }
-        for (kind, bytes) in KINDS.iter().zip([bytes_read, bytes_written]) {
-            line("bytes_total", &format!("op=\"{kind}\""), bytes.to_string());
-        }
+        let Used { errors, in_device, cancelled, .. } = &tenant.used;
+        of_used("", &tenant.used, labels, out);
+        let mut line = |family: &str, more: &str, value: String| sample(out, (family, labels, more), &value);
         line("errors_total", "", errors.to_string());
         line("cancelled_total", "", cancelled.to_string());
         line("device_seconds_total", "", seconds(in_device.as_ns()));
@@ -47,15 +39,14 @@ impl Shard {
         for (what, count) in self.waits_of(at) {
             line("waiting", &format!("for=\"{what}\""), count.to_string());
         }
-        for (kind, Histogram { counts, sum }) in KINDS.iter().zip(&latency.0) {
-            let mut all = 0;
-            for (nth, count) in counts.iter().enumerate() {
-                all += count;
-                let bound = BOUNDS_US.get(nth).map_or("+Inf".to_owned(), |us| seconds(us * 1000));
-                line("request_duration_seconds_bucket", &format!("op=\"{kind}\",le=\"{bound}\""), all.to_string());
-            }
-            line("request_duration_seconds_sum", &format!("op=\"{kind}\""), seconds(sum.as_ns()));
-            line("request_duration_seconds_count", &format!("op=\"{kind}\""), all.to_string());
+        for (_, client) in self.connections.iter().filter(|(_, client)| client.tenant == at) {
+            let Who { number, peer } = &client.who;
+            let labels = format!("{labels},client=\"{number}\",peer={}", quoted(peer));
+            of_used("client_", &client.used, &labels, out);
+            sample(out, ("client_requests_in_progress", &labels, ""), &client.under_way.to_string());
+            sample(out, ("client_memory_bytes", &labels, ""), &client.held.to_string());
+            let waits = u32::from(client.waits_since.is_some());
+            sample(out, ("client_waiting_for_memory", &labels, ""), &waits.to_string());
         }
     }
 
@@ -69,6 +60,35 @@ impl Shard {
             ("flush", tenant.held_flushes.len()),
             ("memory", memory),
         ]
+    }
+}
+
+/// One sample: its family, the labels of whose it is, others.
+fn sample(out: &mut String, (family, labels, more): (&str, &str, &str), value: &str) {
+    let comma = if more.is_empty() { "" } else { "," };
+    let _ = writeln!(out, "{family}{{{labels}{comma}{more}}} {value}");
+}
+
+/// What somebody has had; families of clients have a name of their own.
+fn of_used(whose: &str, used: &Used, labels: &str, out: &mut String) {
+    let Used { reads, bytes_read, writes, bytes_written, flushes, latency, .. } = used;
+    let mut line =
+        |family: &str, more: &str, value: String| sample(out, (&format!("{whose}{family}"), labels, more), &value);
+    for (kind, count) in KINDS.iter().zip([reads, writes, flushes]) {
+        line("requests_total", &format!("op=\"{kind}\""), count.to_string());
+    }
+    for (kind, bytes) in KINDS.iter().zip([bytes_read, bytes_written]) {
+        line("bytes_total", &format!("op=\"{kind}\""), bytes.to_string());
+    }
+    for (kind, Histogram { counts, sum }) in KINDS.iter().zip(&latency.0) {
+        let mut all = 0;
+        for (nth, count) in counts.iter().enumerate() {
+            all += count;
+            let bound = BOUNDS_US.get(nth).map_or("+Inf".to_owned(), |us| seconds(us * 1000));
+            line("request_duration_seconds_bucket", &format!("op=\"{kind}\",le=\"{bound}\""), all.to_string());
+        }
+        line("request_duration_seconds_sum", &format!("op=\"{kind}\""), seconds(sum.as_ns()));
+        line("request_duration_seconds_count", &format!("op=\"{kind}\""), all.to_string());
     }
 }
 

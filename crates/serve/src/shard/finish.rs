@@ -8,6 +8,7 @@ use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
 use super::issue::{Flight, Modelled};
+use super::work::Stage;
 use super::{Shard, flush};
 use crate::backend::Store;
 use crate::engine::{Allocation, Event, Io, Part, Stable};
@@ -210,6 +211,10 @@ impl Shard {
         if work.left > 0 {
             return;
         }
+        if matches!(work.stage, Stage::Edges | Stage::EdgesBack) && self.edges_done(of) {
+            return;
+        }
+        let work = &self.works[of as usize];
         let stretches = work.covered > 0 && work.error.is_none();
         if !(stretches && self.next_stretch(of)) {
             self.ready(of);
@@ -218,6 +223,7 @@ impl Shard {
 
     /// A work is done: its client is answered before the turn ends.
     pub(super) fn ready(&mut self, number: u32) {
+        self.end_change(number);
         let at = self.works[number as usize].connection;
         self.connections[at].ready.push_back(number);
         self.attend(at);

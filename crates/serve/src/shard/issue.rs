@@ -6,6 +6,7 @@ use blksched_nbd::{Command as Asked, Errno, Holes};
 
 use super::apart::Tries;
 use super::device_time::Mark;
+use super::Piece;
 use super::fair::Payer;
 use super::{Shard, Token};
 use crate::backend::Store;
@@ -99,6 +100,12 @@ impl Shard {
             let length = piece.length();
             let buffer = piece.buffer.take().expect("a piece has its buffer until it is issued");
             parts.push(Part { piece: number, buffer, length });
+        }
+        if let Some(part) = parts.last_mut() {
+            // A file that ends within a block ends there still.
+            let Piece { tenant, start, .. } = self.pieces[part.piece as usize];
+            let end = self.tenants[tenant].offset(start) + part.length as u64;
+            part.length -= end.saturating_sub(self.tenants[tenant].export.size) as usize;
         }
         let tenant = self.tenant_of_piece(parts[0].piece);
         if command.op == Op::Write && !self.is_whole(tenant) {

@@ -15,7 +15,7 @@ use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, Wai
 use crate::engine::{Event, Fill, HURRIED, Io, Until};
 use crate::mail::TxQueue;
 use crate::orders::Client;
-use crate::tenant::{Life, Tenant};
+use crate::tenant::{Used, Life, Tenant};
 
 /// So much of a piece's data is received straight into its buffer, without a copy \[bytes\].
 const STRAIGHT: usize = 16 << 10;
@@ -67,6 +67,7 @@ impl Shard {
             taken_at: self.now,
             filling: None,
             watch: Watch::Over,
+            used: Used::default(),
             waits_since: None,
             phase: Phase::Open,
             heard_at: self.now,
@@ -179,7 +180,9 @@ impl Shard {
             self.leave(at);
             return;
         }
-        let number = self.take_on(Work::new(at, request, self.now));
+        let mut work = Work::new(at, request, self.now);
+        work.span = self.span(self.connections[at].tenant, &request);
+        let number = self.take_on(work);
         match request.command {
             Command::Read => {
                 self.cut(number, Op::Read);
@@ -189,11 +192,13 @@ impl Shard {
                 self.cut(number, Op::Write);
                 let piece = self.works[number as usize].first.expect("a request has a length");
                 debug_assert_eq!(u64::from(payload), request.length);
-                self.connections[at].reading = Reading::Data { work: number, piece, filled: 0 };
+                let filled = (request.offset - self.works[number as usize].span.0) as usize;
+                self.connections[at].reading = Reading::Data { work: number, piece, filled };
                 self.watch();
             }
             Command::Flush => self.flush(number),
-            Command::Trim(_) | Command::WriteZeroes { .. } | Command::Cache => self.begin_stretches(number),
+            Command::Trim(_) | Command::WriteZeroes { .. } => self.begin_change(number),
+            Command::Cache => self.begin_stretches(number),
             Command::BlockStatus { .. } => self.ask_extents(number),
             Command::Disconnect | Command::Unknown(_) => unreachable!("the reader refuses it"),
         }
@@ -201,7 +206,8 @@ impl Shard {
 
     /// Cut a work into pieces, each with its buffer.
     fn cut(&mut self, number: u32, op: Op) {
-        let Request { offset, length, .. } = self.works[number as usize].request;
+        let (offset, end) = self.works[number as usize].span;
+        let length = end - offset;
         let connection = &mut self.connections[self.works[number as usize].connection];
         let tenant = connection.tenant;
         connection.held += length;
@@ -230,30 +236,38 @@ impl Shard {
 
     /// Data of a write arrive.
     fn data(&mut self, at: usize, work: u32, piece: u32, filled: usize) -> bool {
+        let wanted = self.wanted(work, &self.pieces[piece as usize]);
         let connection = &mut self.connections[at];
         let here = &mut self.pieces[piece as usize];
-        let (length, unread) = (here.length(), connection.inbox.unread());
+        let (end, unread) = (wanted, connection.inbox.unread());
         if unread.is_empty() || connection.filling.is_some() {
             return false;
         }
         let buffer = here.buffer.as_mut().expect("a piece has its buffer until it is issued");
-        let count = unread.len().min(length - filled);
+        let count = unread.len().min(end - filled);
         buffer.bytes_mut()[filled..filled + count].copy_from_slice(&unread[..count]);
         connection.inbox.used(count);
         self.came(at, work, piece, filled + count);
         true
     }
 
+    /// Up to where the client's data reach in a piece of a write \[bytes\].
+    fn wanted(&self, work: u32, piece: &Piece) -> usize {
+        let Request { offset, length, .. } = self.works[work as usize].request;
+        let left = offset + length - self.tenants[piece.tenant].offset(piece.start);
+        piece.length().min(left as usize)
+    }
+
     /// So much of a piece's data is here; with the last of a work's, it is submitted.
     fn came(&mut self, at: usize, work: u32, piece: u32, filled: usize) {
         let here = &self.pieces[piece as usize];
-        self.connections[at].reading = match (filled == here.length(), here.next) {
+        self.connections[at].reading = match (filled == self.wanted(work, here), here.next) {
             (false, _) => Reading::Data { work, piece, filled },
             (true, Some(next)) => Reading::Data { work, piece: next, filled: 0 },
             (true, None) => Reading::Header,
         };
         if self.connections[at].reading == Reading::Header {
-            self.submit_work(work);
+            self.begin_change(work);
         }
     }
 
@@ -274,7 +288,7 @@ impl Shard {
     }
 
     /// All pieces of a work go to the queue, or wait for its tenant's caps.
-    fn submit_work(&mut self, number: u32) {
+    pub(super) fn submit_work(&mut self, number: u32) {
         let mut next = self.works[number as usize].first;
         while let Some(piece) = next {
             next = self.pieces[piece as usize].next;
@@ -395,11 +409,14 @@ impl Shard {
         if connection.phase != Phase::Open || connection.waits_for == WaitsFor::Room || connection.receives() {
             return;
         }
-        if let Reading::Data { piece, filled, .. } = connection.reading
-            && self.pieces[piece as usize].length() - filled >= STRAIGHT
-        {
+        let wanted = match connection.reading {
+            Reading::Data { work, piece, filled } => Some((piece, filled, self.wanted(work, &self.pieces[piece as usize]))),
+            _ => None,
+        };
+        let connection = &mut self.connections[at];
+        if let Some((piece, filled, to)) = wanted.filter(|(_, filled, to)| to - filled >= STRAIGHT) {
             let piece_here = &mut self.pieces[piece as usize];
-            let fill = Fill { from: filled, to: piece_here.length(), until: Until::Full };
+            let fill = Fill { from: filled, to, until: Until::Full };
             let buffer = piece_here.buffer.take().expect("a piece has its buffer until it is issued");
             connection.filling = Some(piece);
             let io = Io::Receive(connection.socket.clone(), buffer, fill);

@@ -1,8 +1,10 @@
 //! The way out: works that are done become replies, all those of a connection in one send.
 
-use blksched_nbd::{Command, reply};
+use std::ops::Range;
 
-use super::work::{Piece, Work};
+use blksched_nbd::{Command, Framing, reply};
+
+use super::work::Work;
 use super::{Shard, Token};
 use crate::connection::{Attention, Connection, Phase, Watch};
 use crate::engine::{Event, Io};
@@ -80,43 +82,55 @@ impl Shard {
         let Connection { tenant, reader, .. } = &self.connections[at];
         let (tenant, framing) = (*tenant, reader.framing());
         let Work { request, error, since, .. } = self.works[number as usize];
-        self.tenants[tenant].used.latency.record(request.command, self.now.since(since));
+        let took = self.now.since(since);
+        for used in [&mut self.tenants[tenant].used, &mut self.connections[at].used] {
+            used.answered(&request, took, error);
+        }
         if let Some(errno) = error {
             mail.head(|out| reply::error(framing, &request, errno, out));
             return;
         }
-        let used = &mut self.tenants[tenant].used;
         match request.command {
-            Command::Read => {
-                used.reads += 1;
-                used.bytes_read += request.length;
-                mail.head(|out| reply::data(framing, &request, out));
-                let work = &mut self.works[number as usize];
-                self.connections[at].sending += core::mem::take(&mut work.holds);
-                let mut next = work.first;
-                while let Some(piece) = next {
-                    let piece: &mut Piece = &mut self.pieces[piece as usize];
-                    next = piece.next;
-                    let length = piece.length();
-                    mail.data(piece.buffer.take().expect("what was read is here"), length);
-                }
-            }
+            Command::Read => self.answer_read(at, number, mail),
             Command::BlockStatus { .. } => {
                 let extents = core::mem::take(&mut self.works[number as usize].extents);
                 mail.head(|out| reply::extents(framing, &request, &extents, out));
             }
-            _ => {
-                match request.command {
-                    Command::Flush => used.flushes += 1,
-                    Command::Write(_) => {
-                        used.writes += 1;
-                        used.bytes_written += request.length;
-                    }
-                    _ => {}
-                }
-                mail.head(|out| reply::done(framing, &request, out));
-            }
+            _ => mail.head(|out| reply::done(framing, &request, out)),
         }
+    }
+
+    /// What was read: as a hole if it is nothing but zeroes, and the client understands that.
+    fn answer_read(&mut self, at: usize, number: u32, mail: &mut TxQueue) {
+        let framing = self.connections[at].reader.framing();
+        let request = self.works[number as usize].request;
+        let parts = self.asked_parts(number);
+        let is_zero = |(piece, part): &(u32, Range<usize>)| {
+            let buffer = self.pieces[*piece as usize].buffer.as_ref();
+            buffer.is_some_and(|buffer| is_zero(&buffer.bytes()[part.clone()]))
+        };
+        if framing != Framing::Simple && parts.iter().all(is_zero) {
+            mail.head(|out| reply::hole(framing, &request, out));
+            return;
+        }
+        mail.head(|out| reply::data(framing, &request, out));
+        self.connections[at].sending += core::mem::take(&mut self.works[number as usize].holds);
+        for (piece, part) in parts {
+            let buffer = self.pieces[piece as usize].buffer.take();
+            mail.data(buffer.expect("what was read is here"), part);
+        }
+    }
+
+    /// The parts of a read's pieces that were asked for.
+    fn asked_parts(&self, number: u32) -> Vec<(u32, Range<usize>)> {
+        let Work { request, span, .. } = self.works[number as usize];
+        let (mut skip, mut left) = ((request.offset - span.0) as usize, request.length as usize);
+        let part = |piece: u32| {
+            let part = skip..self.pieces[piece as usize].length().min(skip + left);
+            (left, skip) = (left - part.len(), 0);
+            (piece, part)
+        };
+        self.pieces_of(number).map(part).collect()
     }
 
     /// A send is over.
@@ -134,7 +148,7 @@ impl Shard {
         }
     }
 
-    fn pieces_of(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn pieces_of(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
         let first = self.works[number as usize].first;
         core::iter::successors(first, |&piece| self.pieces[piece as usize].next)
     }
@@ -166,4 +180,10 @@ impl Shard {
         tracing::info!(client = who.number, peer = %who.peer, export, clients, "left");
         self.queue.forget(self.now, submitter);
     }
+}
+
+/// Is there nothing but zeroes? Data say so by their first bytes.
+fn is_zero(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<16>();
+    words.iter().all(|word| u128::from_ne_bytes(*word) == 0) && rest.iter().all(|&byte| byte == 0)
 }

@@ -17,19 +17,26 @@ const DISCARD: u64 = 64 << 20;
 
 impl Shard {
     /// What a request must have of its tenant's memory before it is taken on \[bytes\].
-    pub(super) fn memory_for(&self, request: &Request) -> u64 {
+    pub(super) fn memory_for(&self, tenant: usize, request: &Request) -> u64 {
         match request.command {
-            Command::Read | Command::Write(_) => request.length,
-            Command::Cache => request.length.min(self.largest_piece as u64),
+            // At most a block more on either side.
+            Command::Read | Command::Write(_) => self.around(tenant, request),
+            Command::Cache => self.around(tenant, request).min(self.largest_piece as u64),
             _ => 0,
         }
+    }
+
+    /// How much the blocks have in which a request has something \[bytes\].
+    fn around(&self, tenant: usize, request: &Request) -> u64 {
+        let (from, to) = self.span(tenant, request);
+        to - from
     }
 
     /// The first stretch of a long request.
     pub(super) fn begin_stretches(&mut self, number: u32) {
         let Work { connection, request, .. } = self.works[number as usize];
         let tenant = self.connections[connection].tenant;
-        let holds = self.memory_for(&request);
+        let holds = self.memory_for(tenant, &request);
         let (op, buffer) = match holds {
             0 => (Op::Discard, None),
             _ => (Op::Read, self.tenants[tenant].pool.take(holds as usize)),
@@ -48,13 +55,13 @@ impl Shard {
     /// The next stretch, if there is one and somebody wants it.
     pub(super) fn next_stretch(&mut self, number: u32) -> bool {
         let work = &mut self.works[number as usize];
-        let Request { offset, length, .. } = work.request;
-        let goes_on = work.covered < length && self.connections[work.connection].phase != Phase::Gone;
+        let (from, to) = work.span;
+        let goes_on = work.covered < to - from && self.connections[work.connection].phase != Phase::Gone;
         let Some(first) = work.first.filter(|_| goes_on) else { return false };
         let piece = &mut self.pieces[first as usize];
         let most = if piece.op == Op::Discard { DISCARD } else { self.largest_piece as u64 };
-        let count = (length - work.covered).min(most);
-        piece.start = self.tenants[piece.tenant].sector(offset + work.covered);
+        let count = (to - from - work.covered).min(most);
+        piece.start = self.tenants[piece.tenant].sector(from + work.covered);
         piece.sectors = (count / SECTOR) as u32;
         work.covered += count;
         work.left += 1;

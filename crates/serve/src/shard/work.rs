@@ -20,6 +20,12 @@ pub struct Work {
     pub last: Option<u32>,
     /// Pieces that are not done.
     pub left: u32,
+    /// The part of the export that its pieces cover, as offsets.
+    pub span: (u64, u64),
+    /// How far it is, if it changes something.
+    pub stage: Stage,
+    /// Pieces of the blocks of which it changes only a part.
+    pub edges: [Option<u32>; 2],
     /// How far its stretches have come, if it has any \[bytes\].
     pub covered: u64,
     /// Memory that it holds \[bytes\].
@@ -32,6 +38,19 @@ pub struct Work {
     pub since: Instant,
 }
 
+/// How far a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It waits, or it changes nothing.
+    Asked,
+    /// The blocks at its edges are read.
+    Edges,
+    /// They are written.
+    EdgesBack,
+    /// What lies between is changed.
+    Body,
+}
+
 impl Work {
     pub fn new(connection: usize, request: Request, since: Instant) -> Work {
         Work {
@@ -40,6 +59,9 @@ impl Work {
             first: None,
             last: None,
             left: 0,
+            span: (0, 0),
+            stage: Stage::Asked,
+            edges: [None; 2],
             covered: 0,
             holds: 0,
             extents: Vec::new(),

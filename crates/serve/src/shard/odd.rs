@@ -1,0 +1,259 @@
+//! Requests that are not of whole blocks, though the back end takes nothing else: any byte can be asked for.
+//!
+//! **Rule** What reads is read larger, and answered with what was asked. A TRIM is made smaller: it is a hint. A write
+//! or zeroes read the blocks at their edges first; meanwhile no other change of the export is under way, so that of two
+//! writes to one block neither is lost. Changes that wait for that, and those that come behind them, begin in the order
+//! in which they came. Nothing is read of what lies behind the end of an export, for nothing lies there.
+
+use std::collections::VecDeque;
+
+use blksched::Op;
+use blksched_nbd::{Command, Errno, Request};
+
+use super::Shard;
+use super::work::{Piece, Stage, Work};
+use crate::backend::SECTOR;
+use crate::connection::Phase;
+use crate::tenant::Tenant;
+
+/// An export's changes under way: writes, TRIM, zeroes.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// How many there are.
+    under_way: u32,
+    /// Is the one that is under way not to be joined?
+    company: Company,
+    /// Those that wait, the first first.
+    line: VecDeque<u32>,
+}
+
+/// May others be under way beside a change?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Company {
+    #[default]
+    Welcome,
+    Unwelcome,
+}
+
+impl Changes {
+    /// May one more begin? If so, it has.
+    fn begin(&mut self, company: Company) -> bool {
+        let alone = company == Company::Unwelcome;
+        if self.company == Company::Unwelcome || (alone && self.under_way > 0) {
+            return false;
+        }
+        (self.under_way, self.company) = (self.under_way + 1, company);
+        true
+    }
+
+    /// One has ended.
+    fn end(&mut self) {
+        (self.under_way, self.company) = (self.under_way - 1, Company::Welcome);
+    }
+}
+
+impl Shard {
+    /// What of a tenant's blocks a request is given, as offsets: those around it, or those within it.
+    pub(super) fn span(&self, tenant: usize, request: &Request) -> (u64, u64) {
+        let block = u64::from(self.tenants[tenant].backend.block);
+        let Request { offset, length, command, .. } = *request;
+        let end = offset.saturating_add(length);
+        match command {
+            Command::Trim(_) | Command::WriteZeroes { .. } => {
+                let from = offset.next_multiple_of(block);
+                (from, (end - end % block).max(from))
+            }
+            _ => (offset - offset % block, end.next_multiple_of(block)),
+        }
+    }
+
+    /// The blocks of which a change leaves something as it is, as offsets.
+    fn edges(&self, number: u32) -> [Option<u64>; 2] {
+        let (tenant, Request { offset, length, command, .. }) = self.of(number);
+        if matches!(command, Command::Trim(_)) {
+            return [None; 2];
+        }
+        let Tenant { backend, export, .. } = &self.tenants[tenant];
+        let (block, end) = (u64::from(backend.block), offset + length);
+        let (first, last) = (offset - offset % block, end - end % block);
+        // Of the export's last block a write to its end leaves nothing; but zeroes are written by whole blocks else.
+        let to_the_end = end == export.size && matches!(command, Command::Write(_));
+        let front = (first < offset).then_some(first);
+        let back = (last < end && !to_the_end).then_some(last).filter(|&last| Some(last) != front);
+        [front, back]
+    }
+
+    fn of(&self, number: u32) -> (usize, Request) {
+        let Work { connection, request, .. } = &self.works[number as usize];
+        (self.connections[*connection].tenant, *request)
+    }
+
+    /// A change is to begin.
+    pub(super) fn begin_change(&mut self, number: u32) {
+        let (tenant, _) = self.of(number);
+        if !self.tenants[tenant].changes.line.is_empty() || !self.may_change(number) {
+            self.tenants[tenant].changes.line.push_back(number);
+        }
+    }
+
+    /// It begins, if it may.
+    fn may_change(&mut self, number: u32) -> bool {
+        let (tenant, edges) = (self.of(number).0, self.edges(number));
+        let company = if edges == [None; 2] { Company::Welcome } else { Company::Unwelcome };
+        if !self.tenants[tenant].changes.begin(company) {
+            return false;
+        }
+        match edges {
+            _ if self.nobody_waits(number) => {
+                let work = &mut self.works[number as usize];
+                (work.stage, work.error) = (Stage::Body, Some(Errno::Io));
+                self.ready(number);
+            }
+            [None, None] => self.begin_body(number),
+            edges => self.read_edges(number, edges),
+        }
+        true
+    }
+
+    /// Has its client gone?
+    fn nobody_waits(&self, number: u32) -> bool {
+        self.connections[self.works[number as usize].connection].phase == Phase::Gone
+    }
+
+    /// A change has ended: others may begin, before the turn ends.
+    pub(super) fn end_change(&mut self, number: u32) {
+        if self.works[number as usize].stage != Stage::Asked {
+            let (tenant, _) = self.of(number);
+            let changes = &mut self.tenants[tenant].changes;
+            changes.end();
+            if !changes.line.is_empty() {
+                self.changed.push(tenant);
+            }
+        }
+    }
+
+    /// Those begin that waited.
+    pub(super) fn let_changes_begin(&mut self) {
+        while let Some(tenant) = self.changed.pop() {
+            while let Some(&number) = self.tenants[tenant].changes.line.front() {
+                if !self.may_change(number) {
+                    break;
+                }
+                self.tenants[tenant].changes.line.pop_front();
+            }
+        }
+    }
+
+    /// Everything but its edges.
+    fn begin_body(&mut self, number: u32) {
+        self.works[number as usize].stage = Stage::Body;
+        match self.of(number).1.command {
+            Command::Write(_) => {
+                let count = self.pieces_of(number).count() as u32;
+                self.works[number as usize].left = count;
+                self.blank_behind_the_end(number);
+                self.submit_work(number);
+            }
+            _ => self.begin_stretches(number),
+        }
+    }
+
+    /// What a block has behind the end of its export is zero.
+    fn blank_behind_the_end(&mut self, number: u32) {
+        let Work { last, connection, span, .. } = self.works[number as usize];
+        let tenant = &self.tenants[self.connections[connection].tenant];
+        let Some(last) = last.filter(|_| span.1 > tenant.export.size) else { return };
+        let piece = &mut self.pieces[last as usize];
+        let from = (tenant.export.size - tenant.offset(piece.start)) as usize;
+        let to = piece.length();
+        if let Some(data) = &mut piece.buffer {
+            data.bytes_mut()[from..to].fill(0);
+        }
+    }
+
+    fn read_edges(&mut self, number: u32, edges: [Option<u64>; 2]) {
+        let (tenant, _) = self.of(number);
+        let block = self.tenants[tenant].backend.block;
+        let sectors = block / SECTOR as u32;
+        let pieces = edges.map(|edge| {
+            let edge = edge?;
+            let buffer = Some(self.tenants[tenant].pool.take_anyway(block as usize));
+            let start = self.tenants[tenant].sector(edge);
+            let piece = Piece { work: number, tenant, next: None, op: Op::Read, start, sectors, buffer };
+            Some(self.pieces.insert(piece) as u32)
+        });
+        let work = &mut self.works[number as usize];
+        (work.stage, work.edges) = (Stage::Edges, pieces);
+        self.submit_edges(number);
+    }
+
+    fn submit_edges(&mut self, number: u32) {
+        let edges = self.works[number as usize].edges;
+        self.works[number as usize].left = edges.iter().flatten().count() as u32;
+        edges.into_iter().flatten().for_each(|piece| self.submit_piece(piece));
+    }
+
+    /// Its edges are read, or written; true if it goes on.
+    pub(super) fn edges_done(&mut self, number: u32) -> bool {
+        let Work { stage, edges, error, .. } = &self.works[number as usize];
+        let (stage, edges, failed) = (*stage, *edges, error.is_some());
+        if edges == [None; 2] || stage == Stage::Body {
+            return false;
+        }
+        let is_write = matches!(self.of(number).1.command, Command::Write(_));
+        if stage == Stage::Edges && !failed {
+            edges.into_iter().flatten().for_each(|piece| match is_write {
+                true => self.keep_edge(number, piece),
+                false => self.clear_edge(number, piece),
+            });
+            if !is_write {
+                self.works[number as usize].stage = Stage::EdgesBack;
+                self.submit_edges(number);
+                return true;
+            }
+        }
+        self.works[number as usize].edges = [None; 2];
+        for piece in edges.into_iter().flatten() {
+            let Piece { buffer, tenant, .. } = self.pieces.remove(piece as usize);
+            buffer.into_iter().for_each(|buffer| self.tenants[tenant].pool.give(buffer));
+        }
+        if !failed {
+            self.begin_body(number);
+        }
+        !failed
+    }
+
+    /// What a write leaves as it is of a block goes where the rest of that block will be written.
+    fn keep_edge(&mut self, number: u32, edge: u32) {
+        let (tenant, Request { offset, length, .. }) = self.of(number);
+        let start = self.pieces[edge as usize].start;
+        let Some(kept) = self.pieces[edge as usize].buffer.take() else { return };
+        let (at, block) = (self.tenants[tenant].offset(start), u64::from(self.tenants[tenant].backend.block));
+        let holds = |piece: &Piece| piece.start <= start && start.0 < piece.start.0 + u64::from(piece.sectors);
+        let into = self.pieces_of(number).find(|&piece| holds(&self.pieces[piece as usize]));
+        if let Some(into) = into {
+            let begins = self.tenants[tenant].offset(self.pieces[into as usize].start);
+            let sides = [(at, offset.min(at + block)), ((offset + length).max(at), at + block)];
+            for (from, to) in sides.into_iter().filter(|(from, to)| from < to) {
+                if let Some(data) = &mut self.pieces[into as usize].buffer {
+                    let place = (from - begins) as usize..(to - begins) as usize;
+                    data.bytes_mut()[place].copy_from_slice(&kept.bytes()[(from - at) as usize..(to - at) as usize]);
+                }
+            }
+        }
+        self.tenants[tenant].pool.give(kept);
+    }
+
+    /// What is to be zero of a block is, and it is to be written.
+    fn clear_edge(&mut self, number: u32, edge: u32) {
+        let (tenant, Request { offset, length, .. }) = self.of(number);
+        let block = u64::from(self.tenants[tenant].backend.block);
+        let at = self.tenants[tenant].offset(self.pieces[edge as usize].start);
+        let (from, to) = (offset.max(at), (offset + length).min(at + block));
+        let piece = &mut self.pieces[edge as usize];
+        piece.op = Op::Write;
+        if let Some(data) = &mut piece.buffer {
+            data.bytes_mut()[(from - at) as usize..(to - at) as usize].fill(0);
+        }
+    }
+}
