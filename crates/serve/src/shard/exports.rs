@@ -9,8 +9,8 @@ use std::sync::mpsc::Sender;
 use blksched::Instant;
 
 use super::Shard;
-use crate::config::Caching;
 use crate::backend::{Backend, Store};
+use crate::config::Caching;
 use crate::memory::Memory;
 use crate::orders::{Change, Leave};
 use crate::tenant::{Life, Tenant};

@@ -4,9 +4,9 @@ use blksched::author::RequestId;
 use blksched::{Command, InFlight, Instant, Op};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
+use super::Piece;
 use super::apart::Tries;
 use super::device_time::Mark;
-use super::Piece;
 use super::fair::Payer;
 use super::{Shard, Token};
 use crate::backend::Store;

@@ -15,7 +15,7 @@ use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, Wai
 use crate::engine::{Event, Fill, HURRIED, Io, Until};
 use crate::mail::TxQueue;
 use crate::orders::Client;
-use crate::tenant::{Used, Life, Tenant};
+use crate::tenant::{Life, Tenant, Used};
 
 /// So much of a piece's data is received straight into its buffer, without a copy \[bytes\].
 const STRAIGHT: usize = 16 << 10;
@@ -410,7 +410,9 @@ impl Shard {
             return;
         }
         let wanted = match connection.reading {
-            Reading::Data { work, piece, filled } => Some((piece, filled, self.wanted(work, &self.pieces[piece as usize]))),
+            Reading::Data { work, piece, filled } => {
+                Some((piece, filled, self.wanted(work, &self.pieces[piece as usize])))
+            }
             _ => None,
         };
         let connection = &mut self.connections[at];
