@@ -7,6 +7,7 @@ mod log;
 use std::path::PathBuf;
 
 use blksched::Catalogue;
+use blksched::text::nearest;
 use blksched_serve::{
     AskError, Caching, EngineKind, Files, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares, TlsFiles,
     check_policies, check_tls, serve, sizes,
@@ -84,10 +85,11 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
     let model = arguments.model.as_deref().map(|name| blksched_disks::load(name).map_err(Failure::input));
     let model = model.transpose()?;
     let mut listen = listen(arguments)?;
+    let vhost = vhost(arguments)?;
     let private = (listen.is_empty() && arguments.run.is_some()).then(private_directory).transpose()?;
     if let Some(directory) = &private {
         listen.push(Listen::Unix(directory.join("nbd.sock")));
-    } else if listen.is_empty() {
+    } else if listen.is_empty() && vhost.is_empty() {
         listen.push(Listen::Tcp(([127, 0, 0, 1], 10809).into()));
     }
     let control = arguments.control.clone().or_else(|| private.as_ref().map(|path| path.join("control.sock")));
@@ -111,6 +113,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         memory: memory as usize,
         model,
         listen,
+        vhost,
         tls: tls(arguments)?,
         control,
         metrics: arguments.metrics.as_deref().map(metrics).transpose()?,
@@ -185,6 +188,26 @@ fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
         listen.push(Listen::Systemd);
     }
     Ok(listen)
+}
+
+/// Sockets for virtual machines; where there is one export, its name may be left out.
+fn vhost(arguments: &ServeArguments) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let name = |export: &'_ str| export.split('=').next().unwrap_or_default().to_owned();
+    let names: Vec<String> = arguments.export.iter().map(|export| name(export)).collect();
+    let read = |text: &String| match (text.split_once('='), names.as_slice()) {
+        (Some((export, path)), _) if !path.is_empty() && names.iter().any(|name| name == export) => {
+            Ok((export.to_owned(), path.into()))
+        }
+        (None, [only]) => Ok((only.clone(), text.into())),
+        (said, _) => {
+            let word = said.map_or("", |(export, _)| export);
+            let near = nearest(word, names.iter().map(String::as_str));
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let all = names.join(", ");
+            Err(Failure::Input(format!("--vhost-user {text}: expected EXPORT=PATH, with an export of {all}{near}")))
+        }
+    };
+    arguments.vhost_user.iter().map(read).collect()
 }
 
 /// An export whose path is the same from wherever the server runs.

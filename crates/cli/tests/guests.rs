@@ -50,3 +50,29 @@ fn two_virtual_machines_share_a_disk_two_to_one() {
         assert!((1.5..2.7).contains(&ratio), "{line}");
     }
 }
+
+#[test]
+#[ignore = "slow: a guest boots from a vhost-user disk under emulation and runs fio, some two minutes"]
+fn a_virtual_machine_boots_from_a_vhost_user_disk_and_runs_fio() {
+    if let Some(package) = missing() {
+        let reason = format!("the Debian package {package} is not here");
+        assert!(std::env::var_os("BLKSCHED_REQUIRE_GUESTS").is_none(), "{reason}");
+        println!("skipped: {reason}");
+        return;
+    }
+    let output = Command::new("sh")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/vhost-guest.sh"))
+        .env("blksched", env!("CARGO_BIN_EXE_blksched"))
+        .env("CARGO_TARGET_DIR", TARGET)
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    println!("{text}");
+    assert!(output.status.success(), "{text}");
+    let guest = text.lines().find(|line| line.contains("GUEST ")).unwrap();
+    assert!(guest.contains("2 queues") && guest.contains("cache write back") && guest.contains("disk disk"), "{guest}");
+    assert!(!guest.contains("discard 0") && !guest.contains("zeroes 0,"), "{guest}");
+    for said in ["verify: (groupid=0, jobs=1): err= 0", "trimmed", "command ended: 0", "DONE", "errors=0"] {
+        assert!(text.contains(said), "it does not say `{said}`: {text}");
+    }
+}

@@ -109,8 +109,9 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(ServeError::Config(format!("two exports are called `{}`", pair[0])));
     }
-    for rule in &config.rules {
-        if let Some(name) = rule.export().filter(|name| !names.contains(name)) {
+    let of_rules = config.rules.iter().filter_map(|rule| rule.export());
+    for name in of_rules.chain(config.vhost.iter().map(|(export, _)| export.as_str())) {
+        if !names.contains(&name) {
             let near =
                 blksched::text::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
             return Err(ServeError::Config(format!("no export is called `{name}`{}", near.unwrap_or_default())));

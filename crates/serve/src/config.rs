@@ -38,6 +38,8 @@ pub struct ServerConfig {
     pub model: Option<DiskSpec>,
     /// Where clients connect.
     pub listen: Vec<Listen>,
+    /// Where a guest's monitor connects with vhost-user: the export, and the socket.
+    pub vhost: Vec<(String, PathBuf)>,
     /// Who the server is to clients with TLS, and who they must be; none: there is no TLS.
     pub tls: Option<TlsFiles>,
     /// Where `blksched ctl` connects.

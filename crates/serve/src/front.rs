@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use blksched_nbd::{Session, Uri};
@@ -26,6 +27,7 @@ use crate::notify::{State, notify};
 use crate::orders::{Client, Leave, Order, Question};
 use crate::reload::{Changes, Reload, changes};
 use crate::tls::{self, Tls};
+use crate::vhost;
 
 /// Clients that may be in their handshakes at a time.
 const MOST_GUESTS: usize = 256;
@@ -40,10 +42,11 @@ pub struct Front {
     doors: Vec<Door>,
     control: Option<Control>,
     metrics: Vec<Door>,
+    vhost: Vec<vhost::Door>,
     guests: Slab<HandshakingClient>,
     askers: Slab<HandshakingClient>,
     /// How many clients have ever come.
-    came: u64,
+    came: vhost::Numbers,
     /// Something is to be read when a signal has come or the command has ended.
     bell: UnixStream,
     captive: Option<Captive>,
@@ -103,6 +106,10 @@ impl Front {
         for (export, uri) in house.exports.iter().zip(&uris) {
             say(&format!("{uri}  ({} bytes)", export.size));
         }
+        let came = vhost::Numbers::default();
+        let open = |(export, path): &(String, PathBuf)| vhost::Door::open(path, export, &house, &came);
+        let vhost = config.vhost.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        vhost.iter().for_each(|door| say(&door.says()));
         let path = control.as_ref().and_then(|control| control.path.to_str());
         let captive = config.run.as_ref().map(|command| Captive::run(command, &uris, path, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
@@ -111,9 +118,10 @@ impl Front {
             doors,
             control,
             metrics,
+            vhost,
             guests: Slab::new(),
             askers: Slab::new(),
-            came: 0,
+            came,
             bell,
             captive,
             tls,
@@ -267,6 +275,7 @@ impl Front {
         }
         let (changed, came, went) = (now.len(), come.len(), go.len());
         tracing::info!(changed, came, went, after_restart = later.len(), "reload: done");
+        self.vhost.iter().for_each(|door| door.show(&self.house));
         for export in &mut config.exports {
             if let Some(again) = new.exports.iter().find(|again| again.name == export.name) {
                 export.share = again.share;
@@ -284,6 +293,7 @@ impl Front {
                 false => control::answer(question, house, config),
             });
             next = asker.go_on(&[], &|_| false, None);
+            self.vhost.iter().for_each(|door| door.show(&self.house));
         }
         if let Next::Ends(_) = next {
             self.askers.remove(at);
@@ -305,17 +315,17 @@ impl Front {
     /// A client goes to the shard of its export. Engines wait for sockets themselves, so these may block.
     fn hand_over(&mut self, at: usize, session: Session) {
         let guest = self.guests.remove(at);
-        self.came += 1;
+        let number = self.came.fetch_add(1, Ordering::Relaxed) + 1;
         let names = guest.names();
         let peer = match names.first() {
             Some(name) => format!("{},cert={name}", guest.peer).into(),
             None => guest.peer.clone(),
         };
-        let who = Who { number: self.came, peer };
+        let who = Who { number, peer };
         let (socket, ahead, secure) = guest.into_rest();
         let socket = match secure {
             None => Ok(socket),
-            Some(session) => tls::carry(*session, socket, self.came),
+            Some(session) => tls::carry(*session, socket, number),
         };
         let place = self.house.places[session.export];
         if let Ok(socket) = socket
@@ -345,6 +355,7 @@ impl Front {
         self.doors.clear();
         self.control = None;
         self.metrics.clear();
+        self.vhost.clear();
         self.guests.clear();
         self.askers.clear();
         let shards: Vec<Running> = self.house.shards.drain(..).collect();

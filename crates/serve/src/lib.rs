@@ -42,6 +42,7 @@ pub mod sizes;
 mod tenant;
 mod tls;
 mod turns;
+mod vhost;
 
 pub use access::{Rule, RuleError, may_open};
 pub use caps::Limit;

@@ -61,7 +61,13 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
         ("io_cost_qos or io_cost_model", old.disk_files != new.disk_files),
         ("depth", old.depth != new.depth),
         ("memory", old.memory != new.memory),
-        ("listening", old.listen != new.listen || old.control != new.control || old.metrics != new.metrics),
+        (
+            "listening",
+            old.listen != new.listen
+                || old.vhost != new.vhost
+                || old.control != new.control
+                || old.metrics != new.metrics,
+        ),
         ("allow", old.rules != new.rules),
     ];
     changes.later.extend(others.iter().filter(|(_, differs)| *differs).map(|(what, _)| (*what).to_owned()));

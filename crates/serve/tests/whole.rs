@@ -31,6 +31,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         memory: 40 << 20,
         model: None,
         listen: Vec::new(),
+        vhost: Vec::new(),
         tls: None,
         control: None,
         metrics: None,

@@ -50,6 +50,9 @@ pub(crate) struct ServeArguments {
     /// Listen at an address [default, if there is no other way in: 127.0.0.1:10809]; may be repeated
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) tcp: Vec<SocketAddr>,
+    /// Give a virtual machine an export as its disk, at this socket (vhost-user-blk); may be repeated
+    #[arg(long, value_name = "EXPORT=PATH")]
+    pub(crate) vhost_user: Vec<String>,
     /// Serve addresses beyond this machine without TLS
     #[arg(long)]
     pub(crate) plain_tcp_beyond_loopback: bool,

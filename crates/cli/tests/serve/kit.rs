@@ -60,6 +60,16 @@ pub struct Server {
     _folder: Folder,
 }
 
+/// The file of a disk that needs so long for every request, one after the other.
+pub fn slow_disk(folder: &Folder, service: &str) -> String {
+    let disk = format!(
+        "kind = \"fixed\"\ndescription = \"slow\"\ncapacity = \"1TB\"\nmax_command = \"1MiB\"\ndepth = 1\nchannels = 1\n\
+         service = \"{service}\"\n"
+    );
+    std::fs::write(folder.path("slow.toml"), disk).unwrap();
+    folder.text("slow.toml")
+}
+
 /// Is io_uring forbidden here?
 pub fn works(engine: &str) -> bool {
     let status = Command::new(BLKSCHED)

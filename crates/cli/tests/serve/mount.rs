@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use crate::kit::{BLKSCHED, Folder, Server};
 
-struct Mounted {
+pub struct Mounted {
     child: Child,
     folder: Folder,
 }
 
 impl Mounted {
     /// Exports of a server as files in `disks`; none: this machine lets nobody mount.
-    fn new(server: &Server, exports: &[&str]) -> Option<Mounted> {
+    pub fn new(server: &Server, exports: &[&str]) -> Option<Mounted> {
         let folder = Folder::new();
         std::fs::create_dir(folder.path("disks")).unwrap();
         let uris = exports.iter().map(|export| server.uri(export));
@@ -35,7 +35,7 @@ impl Mounted {
         panic!("it is not mounted");
     }
 
-    fn file(&self, name: &str) -> std::io::Result<File> {
+    pub fn file(&self, name: &str) -> std::io::Result<File> {
         OpenOptions::new().read(true).write(true).open(self.folder.path("disks").join(name))
     }
 

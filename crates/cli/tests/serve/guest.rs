@@ -1,0 +1,240 @@
+//! A guest with its monitor, written by hand: memory that is a file of which the server is given the middle, rings in
+//! it, and descriptors that may say anything.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures};
+use vhost::vhost_user::{Frontend, VhostUserFrontend};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+use vmm_sys_util::eventfd::EventFd;
+
+use crate::kit::Folder;
+
+/// Places of a ring.
+pub const PLACES: u16 = 64;
+/// Requests of a ring at a time.
+pub const SLOTS: u16 = 16;
+/// The most data of a request.
+pub const DATA: usize = 16 << 10;
+/// How much memory the server is given, and how much lies before and behind it in the file.
+pub const SHARED: u64 = 1 << 20;
+pub const EDGE: u64 = 1 << 20;
+/// Where the guest has it.
+pub const BASE: u64 = 0x1_0000;
+/// Where the monitor says to have it; nobody looks there.
+const MONITORS: u64 = 0x7000_0000_0000;
+
+pub const READ: u32 = 0;
+pub const WRITE: u32 = 1;
+pub const FLUSH: u32 = 4;
+pub const NAME: u32 = 8;
+pub const DISCARD: u32 = 11;
+pub const ZEROES: u32 = 13;
+
+/// Descriptors' flags.
+pub const NEXT: u16 = 1;
+pub const WRITABLE: u16 = 2;
+pub const INDIRECT: u16 = 4;
+
+/// Features: protocol features, event index, version 1, indirect descriptors.
+const WANTED: u64 = 1 << 30 | 1 << 29 | 1 << 32 | 1 << 28;
+pub const FLUSHES: u64 = 1 << 9;
+pub const READ_ONLY: u64 = 1 << 5;
+
+pub struct Guest {
+    front: Frontend,
+    pub offered: u64,
+    pub memory: File,
+    rings: Vec<Ring>,
+    _folder: Folder,
+}
+
+struct Ring {
+    next: u16,
+    seen: u16,
+    kick: EventFd,
+    call: EventFd,
+}
+
+/// Where a ring's part of the memory begins.
+fn ring_at(ring: usize) -> u64 {
+    ring as u64 * 0x4000
+}
+
+/// Where a slot's head is; its status 0x20 behind it, its data 0x1000 behind it.
+pub fn slot_at(ring: usize, slot: u16) -> u64 {
+    0x4_0000 + (ring as u64 * u64::from(SLOTS) + u64::from(slot)) * 0x5000
+}
+
+impl Guest {
+    pub fn connect(socket: &Path, rings: usize) -> Guest {
+        let folder = Folder::new();
+        let mut options = OpenOptions::new();
+        let memory = options.read(true).write(true).create(true).truncate(true).open(folder.path("memory")).unwrap();
+        memory.set_len(EDGE + SHARED + EDGE).unwrap();
+        let mut front = Frontend::connect(socket, rings as u64).unwrap();
+        front.set_owner().unwrap();
+        let offered = front.get_features().unwrap();
+        assert_eq!(offered & WANTED, WANTED);
+        front.set_features(WANTED | offered & FLUSHES).unwrap();
+        let protocol = front.get_protocol_features().unwrap();
+        let wanted = VhostUserProtocolFeatures::CONFIG | VhostUserProtocolFeatures::MQ;
+        assert!(protocol.contains(wanted), "{protocol:?}");
+        front.set_protocol_features(wanted).unwrap();
+        assert!(front.get_queue_num().unwrap() >= rings as u64);
+        let region = VhostUserMemoryRegionInfo {
+            guest_phys_addr: BASE,
+            memory_size: SHARED,
+            userspace_addr: MONITORS,
+            mmap_offset: EDGE,
+            mmap_handle: memory.as_raw_fd(),
+        };
+        front.set_mem_table(&[region]).unwrap();
+        let mut guest = Guest { front, offered, memory, rings: Vec::new(), _folder: folder };
+        (0..rings).for_each(|ring| guest.open_ring(ring));
+        guest
+    }
+
+    fn open_ring(&mut self, ring: usize) {
+        let (kick, call) = (EventFd::new(0).unwrap(), EventFd::new(libc::EFD_NONBLOCK).unwrap());
+        let at = MONITORS + ring_at(ring);
+        let config = VringConfigData {
+            queue_max_size: PLACES,
+            queue_size: PLACES,
+            flags: 0,
+            desc_table_addr: at,
+            avail_ring_addr: at + 0x1000,
+            used_ring_addr: at + 0x2000,
+            log_addr: None,
+        };
+        self.front.set_vring_num(ring, PLACES).unwrap();
+        self.front.set_vring_addr(ring, &config).unwrap();
+        self.front.set_vring_base(ring, 0).unwrap();
+        self.front.set_vring_call(ring, &call).unwrap();
+        self.front.set_vring_kick(ring, &kick).unwrap();
+        self.front.set_vring_enable(ring, true).unwrap();
+        self.rings.push(Ring { next: 0, seen: 0, kick, call });
+    }
+
+    pub fn configuration(&mut self) -> Vec<u8> {
+        self.front.get_config(0, 60, VhostUserConfigFlags::WRITABLE, &[0; 60]).unwrap().1
+    }
+
+    /// Stop a ring: what was taken from it is answered then.
+    pub fn stop(&mut self, ring: usize) -> u32 {
+        self.front.get_vring_base(ring).unwrap()
+    }
+
+    pub fn put(&self, at: u64, bytes: &[u8]) {
+        self.memory.write_all_at(bytes, EDGE + at).unwrap();
+    }
+
+    pub fn get(&self, at: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        self.memory.read_exact_at(&mut bytes, EDGE + at).unwrap();
+        bytes
+    }
+
+    fn word(&self, at: u64) -> u16 {
+        u16::from_le_bytes(self.get(at, 2).try_into().unwrap())
+    }
+
+    /// A descriptor of a ring's table, or of any other table.
+    pub fn describe(&self, table: u64, nth: u16, (address, length, flags, next): (u64, u32, u16, u16)) {
+        let bytes = [&address.to_le_bytes()[..], &length.to_le_bytes(), &flags.to_le_bytes(), &next.to_le_bytes()];
+        self.put(table + u64::from(nth) * 16, &bytes.concat());
+    }
+
+    /// A chain of descriptors, as addresses, lengths and flags; whether they make sense is the caller's affair.
+    pub fn chain(&mut self, ring: usize, head: u16, chain: &[(u64, u32, u16)]) {
+        for (nth, &(address, length, flags)) in chain.iter().enumerate() {
+            let nth = head + nth as u16;
+            let next = if nth + 1 < head + chain.len() as u16 { NEXT } else { 0 };
+            self.describe(ring_at(ring), nth, (address, length, flags | next, nth + 1));
+        }
+        self.offer(ring, head);
+    }
+
+    /// Make a chain available.
+    pub fn offer(&mut self, ring: usize, head: u16) {
+        let (at, next) = (ring_at(ring) + 0x1000, self.rings[ring].next);
+        self.put(at + 4 + 2 * u64::from(next % PLACES), &head.to_le_bytes());
+        self.rings[ring].next = next.wrapping_add(1);
+        self.put(at + 2, &next.wrapping_add(1).to_le_bytes());
+        self.rings[ring].kick.write(1).unwrap();
+    }
+
+    /// Begin a request; slot and ring say where it is.
+    pub fn begin(&mut self, ring: usize, slot: u16, kind: u32, sector: u64, out: &[u8], into: usize) {
+        assert!(slot < SLOTS && out.len() <= DATA && into <= DATA);
+        let at = slot_at(ring, slot);
+        self.put(at, &[&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat());
+        self.put(at + 0x20, &[0xff]);
+        self.put(at + 0x1000, out);
+        let mut chain = vec![(BASE + at, 16, 0)];
+        if !out.is_empty() {
+            chain.push((BASE + at + 0x1000, out.len() as u32, 0));
+        }
+        if into > 0 {
+            chain.push((BASE + at + 0x1000, into as u32, WRITABLE));
+        }
+        chain.push((BASE + at + 0x20, 1, WRITABLE));
+        self.chain(ring, 3 * slot, &chain);
+    }
+
+    /// The next chain that comes back: its head, and how much was written to it. None: nothing in ten seconds.
+    pub fn ended(&mut self, ring: usize) -> Option<(u16, u32)> {
+        let (used, by) = (ring_at(ring) + 0x2000, Instant::now() + Duration::from_secs(10));
+        let seen = self.rings[ring].seen;
+        // Tell us of the next one.
+        self.put(ring_at(ring) + 0x1000 + 4 + 2 * u64::from(PLACES), &seen.to_le_bytes());
+        while self.word(used + 2) == seen {
+            if Instant::now() > by {
+                return None;
+            }
+            if self.rings[ring].call.read().is_err() {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+        self.rings[ring].seen = seen.wrapping_add(1);
+        let element = self.get(used + 4 + 8 * u64::from(seen % PLACES), 8);
+        let word = |at: usize| u32::from_le_bytes(element[at..at + 4].try_into().unwrap());
+        Some((word(0) as u16, word(4)))
+    }
+
+    /// How many have come back that were not looked at.
+    pub fn unseen(&self, ring: usize) -> u16 {
+        self.word(ring_at(ring) + 0x2002).wrapping_sub(self.rings[ring].seen)
+    }
+
+    /// Tell us again only once so many more have come back; answers how often we were told since the last time.
+    pub fn quiet(&mut self, ring: usize, more: u16) -> u64 {
+        let event = self.rings[ring].seen.wrapping_add(more - 1);
+        self.put(ring_at(ring) + 0x1000 + 4 + 2 * u64::from(PLACES), &event.to_le_bytes());
+        self.told(ring)
+    }
+
+    /// How often we were told since the last time.
+    pub fn told(&mut self, ring: usize) -> u64 {
+        self.rings[ring].call.read().unwrap_or(0)
+    }
+
+    /// A request and its end: its status, and what was read.
+    pub fn ask(&mut self, ring: usize, kind: u32, sector: u64, out: &[u8], into: usize) -> (u8, Vec<u8>) {
+        self.begin(ring, 0, kind, sector, out, into);
+        let (head, written) = self.ended(ring).expect("it is answered");
+        assert_eq!(head, 0);
+        let status = self.get(slot_at(ring, 0) + 0x20, 1)[0];
+        assert!(status != 0 || written as usize >= into, "{written} bytes written of {into}");
+        (status, self.get(slot_at(ring, 0) + 0x1000, into))
+    }
+}
+
+/// A stretch of DISCARD or ZEROES.
+pub fn stretch(sector: u64, sectors: u32, flags: u32) -> Vec<u8> {
+    [&sector.to_le_bytes()[..], &sectors.to_le_bytes(), &flags.to_le_bytes()].concat()
+}

@@ -1,0 +1,193 @@
+//! `--vhost-user`: what a guest does is done, what it lies about is refused and reaches nobody's memory.
+
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use crate::guest::{
+    BASE, DISCARD, EDGE, FLUSH, FLUSHES, Guest, INDIRECT, NAME, NEXT, READ, READ_ONLY, SHARED, WRITABLE, WRITE, ZEROES,
+    slot_at, stretch,
+};
+use crate::kit::{Folder, Numbers, Server, slow_disk};
+
+const OK: u8 = 0;
+const FAILED: u8 = 1;
+const UNSUPPORTED: u8 = 2;
+
+/// A server with these arguments, and sockets for these exports' guests.
+fn served(arguments: &[&str], exports: &[&str]) -> (Server, Vec<PathBuf>, Folder) {
+    let folder = Folder::new();
+    let sockets: Vec<PathBuf> = exports.iter().map(|export| folder.path(export)).collect();
+    let said: Vec<String> = exports
+        .iter()
+        .zip(&sockets)
+        .map(|(export, path)| format!("--vhost-user={export}={}", path.display()))
+        .collect();
+    let arguments: Vec<&str> = arguments.iter().copied().chain(said.iter().map(String::as_str)).collect();
+    (Server::start(&arguments), sockets, folder)
+}
+
+#[test]
+fn a_guests_requests_are_done_on_every_queue_and_nbd_clients_see_them() {
+    let (server, sockets, _folder) = served(&["--export", "a=mem:8M", "--export", "r=mem:1M,ro"], &["a", "r"]);
+    let mut guest = Guest::connect(&sockets[0], 2);
+    let space = guest.configuration();
+    assert_eq!(space[..8], (8u64 << 20 >> 9).to_le_bytes(), "its capacity in sectors");
+    assert_eq!(space[20..24], 512u32.to_le_bytes(), "its block");
+    let mut model = vec![0u8; 8 << 20];
+    let mut numbers = Numbers(7);
+    for round in 0..200u64 {
+        let (ring, sectors) = (numbers.below(2) as usize, 1 + numbers.below(32));
+        let sector = numbers.below((8 << 11) - sectors);
+        let place = (sector * 512) as usize..((sector + sectors) * 512) as usize;
+        match numbers.below(8) {
+            0 => {
+                let said = stretch(sector, sectors as u32, (round % 2) as u32);
+                assert_eq!(guest.ask(ring, ZEROES, 0, &said, 0).0, OK);
+                model[place].fill(0);
+            }
+            1 => {
+                assert_eq!(guest.ask(ring, DISCARD, 0, &stretch(sector, sectors as u32, 0), 0).0, OK);
+                model[place].fill(0);
+            }
+            2 => assert_eq!(guest.ask(ring, FLUSH, 0, &[], 0).0, OK),
+            3..6 => {
+                let data: Vec<u8> = (0..sectors * 512).map(|nth| (nth as u8) ^ (round as u8)).collect();
+                assert_eq!(guest.ask(ring, WRITE, sector, &data, 0).0, OK);
+                model[place].copy_from_slice(&data);
+            }
+            _ => {
+                let (status, data) = guest.ask(ring, READ, sector, &[], place.len());
+                assert!(status == OK && data == model[place], "round {round}");
+            }
+        }
+    }
+    assert!(server.open("a").read(0, 8 << 20).unwrap() == model, "an NBD client sees the same");
+    let name = guest.ask(0, NAME, 0, &[], 20).1;
+    assert_eq!(name[..2], *b"a\0");
+    assert_eq!(guest.ask(0, 99, 0, &[], 0).0, UNSUPPORTED);
+    assert_eq!(guest.ask(0, READ, 8 << 11, &[], 512).0, FAILED, "behind the end");
+    assert_eq!(guest.ask(0, WRITE, u64::MAX, &[1; 512], 0).0, FAILED);
+    // Its monitor goes, and another one comes.
+    drop(guest);
+    let mut guest = Guest::connect(&sockets[0], 1);
+    assert_eq!(guest.ask(0, READ, 0, &[], 4096).1, model[..4096]);
+    // A read-only export says so, and refuses.
+    let mut reads = Guest::connect(&sockets[1], 1);
+    assert!(reads.offered & READ_ONLY != 0 && guest.offered & READ_ONLY == 0 && guest.offered & FLUSHES != 0);
+    assert_eq!((reads.ask(0, READ, 0, &[], 512).0, reads.ask(0, WRITE, 0, &[1; 512], 0).0), (OK, FAILED));
+    // An export that goes takes its guest's requests with it: they fail, and the guest goes on.
+    server.ctl(&["export", "remove", "a", "--hard"]).unwrap();
+    assert_eq!(guest.ask(0, READ, 0, &[], 512).0, FAILED);
+}
+
+#[test]
+fn a_guest_is_told_as_often_as_it_wants_and_a_ring_stops_when_all_is_answered() {
+    // Each request takes 20 ms, one after the other.
+    let folder = Folder::new();
+    let model = slow_disk(&folder, "20ms");
+    let (_server, sockets, _sockets) = served(&["--export", "a=mem:8M", "--model", &model], &["a"]);
+    let mut guest = Guest::connect(&sockets[0], 1);
+    assert_eq!(guest.ask(0, READ, 0, &[], 512).0, OK);
+    guest.quiet(0, 8);
+    (0..8).for_each(|slot| guest.begin(0, slot, READ, u64::from(slot) * 999, &[], 512));
+    while guest.unseen(0) < 8 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(guest.told(0), 1, "eight answers, and it wanted to hear of the eighth");
+    (0..8).for_each(|_| assert!(guest.ended(0).is_some()));
+    // Ten more are under way when the monitor stops the ring: it is answered once they are.
+    (0..10).for_each(|slot| guest.begin(0, slot, READ, u64::from(slot) * 999, &[], 512));
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    let base = guest.stop(0);
+    assert_eq!(u32::from(guest.unseen(0)), base - 9, "what was taken is answered");
+    assert_eq!(base, 19);
+}
+
+#[test]
+fn what_a_guest_lies_about_is_refused_and_nobodys_memory_is_touched() {
+    let (server, sockets, _folder) = served(&["--export", "a=mem:1M", "--export", "b=mem:1M"], &["a", "b"]);
+    let mut neighbour = Guest::connect(&sockets[1], 1);
+    assert_eq!(neighbour.ask(0, WRITE, 0, &[7; 4096], 0).0, OK);
+    let mut guest = Guest::connect(&sockets[0], 2);
+    // What lies before and behind its memory in the same file is not its own to give.
+    guest.memory.write_all_at(&vec![0x5a; EDGE as usize], 0).unwrap();
+    guest.memory.write_all_at(&vec![0x5a; EDGE as usize], EDGE + SHARED).unwrap();
+    assert_eq!(guest.ask(0, WRITE, 0, &[3; 4096], 0).0, OK);
+    let (at, end) = (slot_at(0, 1), BASE + SHARED);
+    let (head, status) = ((BASE + at, 16, 0), (BASE + at + 0x20, 1, WRITABLE));
+    let asks = |guest: &Guest, kind: u32| guest.put(at, &[&kind.to_le_bytes()[..], &[0; 12]].concat());
+    let places = [(end - 256, 512), (end, 512), (BASE - 512, 512), (BASE - 256, 512), (0, 512), (u64::MAX - 100, 512)];
+    let long = [(BASE, u32::MAX), (BASE, SHARED as u32 + 1), (u64::MAX, u32::MAX)];
+    for &(address, length) in places.iter().chain(&long) {
+        for (kind, flags) in [(READ, WRITABLE), (WRITE, 0)] {
+            asks(&guest, kind);
+            guest.put(at + 0x20, &[0xff]);
+            guest.chain(0, 3, &[head, (address, length, flags), status]);
+            assert_eq!(guest.ended(0).map(|(head, _)| head), Some(3), "{address:#x}, {length}");
+            // A chain of more than 4 GiB ends before the place of its status.
+            let status = if length == u32::MAX { 0xff } else { FAILED };
+            assert_eq!(guest.get(at + 0x20, 1), [status], "{address:#x}, {length}");
+        }
+    }
+    // No place for a status, a head that is elsewhere or too short, what is read behind what is written.
+    asks(&guest, READ);
+    let data = (BASE + at + 0x1000, 512, WRITABLE);
+    let chains: [&[(u64, u32, u16)]; 8] = [
+        &[head, (end, 1, WRITABLE)],
+        &[head, data, (u64::MAX, 1, WRITABLE)],
+        &[head],
+        &[status],
+        &[(end - 8, 16, 0), data, status],
+        &[(BASE + at, 15, 0), data, status],
+        &[data, head, status],
+        &[head, (BASE + at + 0x1000, 0, WRITABLE)],
+    ];
+    for chain in chains {
+        guest.chain(0, 3, chain);
+        assert_eq!(guest.ended(0).map(|(head, _)| head), Some(3), "{chain:?}");
+    }
+    // A chain that bites its tail, one that leads out of the table, tables that lie elsewhere or in themselves.
+    let table = BASE + 0x3000;
+    let bad: [(u64, u32, u16, u16); 6] = [
+        (BASE + at, 16, NEXT, 3),
+        (BASE + at, 16, NEXT, 60_000),
+        (end - 16, 32, INDIRECT, 0),
+        (table, 17, INDIRECT, 0),
+        (table, 16 * 60_000, INDIRECT, 0),
+        (table, u32::MAX - 15, INDIRECT, 0),
+    ];
+    guest.describe(0x3000, 0, (table, 16, INDIRECT, 0));
+    for descriptor in bad {
+        guest.describe(0, 3, descriptor);
+        guest.offer(0, 3);
+        assert_eq!(guest.ended(0).map(|(head, _)| head), Some(3), "{descriptor:?}");
+    }
+    // A head that is no descriptor is dropped, or named as it was.
+    guest.offer(0, 40_000);
+    // More than there can be.
+    guest.put(0x4000 + 0x1000 + 2, &30_000u16.to_le_bytes());
+    guest.offer(1, 0);
+    // After all that the guest's own requests are done, and nothing was changed anywhere.
+    let edges = |guest: &Guest| {
+        let mut bytes = vec![0; EDGE as usize];
+        guest.memory.read_exact_at(&mut bytes, 0).unwrap();
+        let before = bytes.iter().all(|&byte| byte == 0x5a);
+        guest.memory.read_exact_at(&mut bytes, EDGE + SHARED).unwrap();
+        before && bytes.iter().all(|&byte| byte == 0x5a)
+    };
+    assert!(edges(&guest), "what lies beside the guest's memory is as it was");
+    drop(guest);
+    let mut guest = Guest::connect(&sockets[0], 1);
+    let (status, read) = guest.ask(0, READ, 0, &[], 8192);
+    assert!(status == OK && read[..4096] == [3; 4096] && read[4096..] == [0; 4096]);
+    assert!(server.open("a").read(0, 1 << 20).unwrap()[4096..].iter().all(|&byte| byte == 0));
+    assert_eq!(neighbour.ask(0, READ, 0, &[], 4096), (OK, vec![7; 4096]));
+}
+
+#[test]
+fn a_socket_of_no_export_is_refused_with_the_nearest() {
+    let (good, text) =
+        crate::kit::captive(&["--export", "data=mem:1M", "--export", "b=mem:1M", "--vhost-user", "dat=/tmp/x"], "true");
+    assert!(!good && text.contains("expected EXPORT=PATH") && text.contains("did you mean `data`?"), "{text}");
+}

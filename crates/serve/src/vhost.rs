@@ -1,0 +1,132 @@
+//! vhost-user-blk: a guest's disk without NBD. The guest's requests lie in memory that its monitor (QEMU, Cloud
+//! Hypervisor) shares; here they become requests of NBD on a socket of the export's shard, one per queue, and are
+//! checked, shared and counted there like all others.
+//!
+//! A socket is one export's, and one guest's at a time. The protocol with the monitor and the mapping of its memory are
+//! rust-vmm's (`vhost-user-backend`); what is asked stands in `ask`, a queue's way to the shard and back in `lane`,
+//! what the guest sees of the device in `device`.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use blksched_nbd::Export;
+use vhost::vhost_user::Listener;
+use vhost_user_backend::VhostUserDaemon;
+use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
+
+use crate::ServeError;
+use crate::assemble::Serving;
+use crate::listen::bind_unix;
+use crate::orders::ControlHandle;
+
+mod ask;
+mod device;
+mod lane;
+
+use device::Device;
+
+/// How clients are numbered.
+pub type Numbers = Arc<AtomicU64>;
+
+/// Where a guest's requests go.
+#[derive(Clone)]
+pub struct Target {
+    /// The shard.
+    pub desk: ControlHandle,
+    /// Its number of the tenant.
+    pub tenant: usize,
+    /// The export.
+    pub export: Export,
+}
+
+/// What the front knows and the door's thread needs: none while there is no such export.
+pub type Shown = Arc<Mutex<Option<Target>>>;
+
+/// A socket where a guest's monitor connects.
+pub struct Door {
+    path: PathBuf,
+    export: String,
+    shown: Shown,
+}
+
+impl Door {
+    /// Open it: only its owner may connect, until the socket's mode or owner is changed.
+    ///
+    /// # Errors
+    /// If there can be no such socket, or no thread.
+    pub fn open(path: &Path, export: &str, house: &Serving, numbers: &Numbers) -> Result<Door, ServeError> {
+        let failed = || ServeError::system(path.display().to_string());
+        let listener = bind_unix(path).map_err(failed())?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed())?;
+        listener.set_nonblocking(false).map_err(failed())?;
+        let door = Door { path: path.to_owned(), export: export.to_owned(), shown: Shown::default() };
+        door.show(house);
+        let (shown, numbers, path) = (door.shown.clone(), numbers.clone(), door.path.display().to_string());
+        let life = move || live(listener, &shown, &numbers, &path);
+        std::thread::Builder::new().name(format!("vhost-{export}")).spawn(life).map_err(failed())?;
+        Ok(door)
+    }
+
+    /// Exports may have come, gone, or changed their size.
+    pub fn show(&self, house: &Serving) {
+        let found = house.find(&self.export).map(|at| {
+            let place = house.places[at];
+            let desk = house.shards[place.shard].desk.clone();
+            Target { desk, tenant: place.tenant, export: house.exports[at].clone() }
+        });
+        *lock(&self.shown) = found;
+    }
+
+    /// As a line for people.
+    pub fn says(&self) -> String {
+        format!("vhost-user: {}  ({})", self.path.display(), self.export)
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// One guest after the other, until the server ends.
+fn live(listener: UnixListener, shown: &Shown, numbers: &Numbers, path: &str) {
+    let mut listener = Listener::from(listener);
+    loop {
+        if let Err(error) = one_guest(&mut listener, shown, numbers, path) {
+            tracing::warn!(path, error, "vhost-user: cut off");
+            // Whatever is the matter must not keep a processor busy.
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn one_guest(listener: &mut Listener, shown: &Shown, numbers: &Numbers, path: &str) -> Result<(), String> {
+    let device = Arc::new(Device::new(shown.clone(), numbers.clone(), path.into()));
+    let memory = GuestMemoryAtomic::new(GuestMemoryMmap::<()>::new());
+    let name = format!("vhost-user {path}");
+    let mut daemon = VhostUserDaemon::new(name, device.clone(), memory).map_err(|error| error.to_string())?;
+    daemon.start(listener).map_err(|error| error.to_string())?;
+    let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
+    tracing::info!(client = number, path, "vhost-user: a monitor has connected");
+    let ended = daemon.wait();
+    // What it waits for must not keep the queues' threads from their end.
+    device.close();
+    drop(daemon);
+    tracing::info!(client = number, path, "vhost-user: left");
+    use vhost::vhost_user::Error::{Disconnected, PartialMessage};
+    use vhost_user_backend::Error::HandleRequest;
+    match ended {
+        Ok(()) | Err(HandleRequest(Disconnected | PartialMessage)) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A thread that panicked leaves nothing half done behind these locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,174 @@
+//! What a guest asks: a chain of descriptors becomes a request of NBD, and the places of the guest's memory where its
+//! data and its status go. No descriptor is believed: each place is looked up in the guest's memory before anything is
+//! asked, and again by whoever reads or writes there.
+
+use blksched_nbd::{Command, Holes, LARGEST_PAYLOAD, Persist, Speed};
+use virtio_bindings::virtio_blk::{
+    VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH, VIRTIO_BLK_T_GET_ID,
+    VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT, VIRTIO_BLK_T_WRITE_ZEROES, VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP,
+};
+use virtio_queue::DescriptorChain;
+use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryBackend, GuestMemoryLoadGuard, GuestMemoryMmap};
+
+use crate::backend::SECTOR;
+
+/// A guest's memory, as it was when a request was taken.
+pub type Guest = GuestMemoryLoadGuard<GuestMemoryMmap<()>>;
+
+/// The head of every request, and of each stretch to discard or to make zero \[bytes\].
+const HEAD: u64 = 16;
+
+/// A stretch of a guest's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    address: GuestAddress,
+    length: u32,
+}
+
+/// One request.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// What is wanted.
+    pub wish: Wish,
+    /// Where what is read goes.
+    pub into: Vec<Place>,
+    /// Where its status goes.
+    pub status: GuestAddress,
+}
+
+/// What a request wants.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Something of the disk; with the places of what is written.
+    Disk(Command, u64, u64, Vec<Place>),
+    /// The disk's name.
+    Name,
+    /// What cannot be, and its status.
+    Cannot(u8),
+}
+
+/// Understand a chain; none: there is not even a place for a status.
+pub fn understand(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persist) -> Option<Ask> {
+    let (mut from, mut into): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
+    for descriptor in chain {
+        let place = Place { address: descriptor.addr(), length: descriptor.len() };
+        match (descriptor.is_write_only(), into.is_empty()) {
+            (true, _) => into.push(place),
+            (false, true) => from.push(place),
+            // What the device reads comes first.
+            (false, false) => return None,
+        }
+    }
+    let last = into.iter_mut().rfind(|place| place.length > 0)?;
+    last.length -= 1;
+    let status = last.address.checked_add(u64::from(last.length))?;
+    if !memory.check_range(status, 1) {
+        return None;
+    }
+    let lies = |place: &Place| !memory.check_range(place.address, place.length as usize);
+    let wish = match from.iter().chain(&into).any(lies) {
+        true => None,
+        false => wish(from, total(&into), memory, persist),
+    };
+    Some(Ask { wish: wish.unwrap_or(Wish::Cannot(VIRTIO_BLK_S_IOERR as u8)), into, status })
+}
+
+/// What these bytes of the guest want; none: they are no request.
+fn wish(mut from: Vec<Place>, room: u64, memory: &Guest, persist: Persist) -> Option<Wish> {
+    let head = take(&mut from, memory)?;
+    let kind = u32::from_le_bytes(head[..4].try_into().ok()?);
+    let sector = u64::from_le_bytes(head[8..].try_into().ok()?);
+    let offset = || sector.checked_mul(SECTOR);
+    let fits = |length: &u64| *length <= u64::from(LARGEST_PAYLOAD);
+    Some(match kind {
+        VIRTIO_BLK_T_IN => Wish::Disk(Command::Read, offset()?, Some(room).filter(fits)?, Vec::new()),
+        VIRTIO_BLK_T_OUT => Wish::Disk(Command::Write(persist), offset()?, Some(total(&from)).filter(fits)?, from),
+        VIRTIO_BLK_T_FLUSH => Wish::Disk(Command::Flush, 0, 0, Vec::new()),
+        VIRTIO_BLK_T_GET_ID => Wish::Name,
+        VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES => stretch(kind, from, memory, persist)?,
+        _ => Wish::Cannot(VIRTIO_BLK_S_UNSUPP as u8),
+    })
+}
+
+/// A stretch to discard or to make zero; the device takes one per request.
+fn stretch(kind: u32, mut from: Vec<Place>, memory: &Guest, persist: Persist) -> Option<Wish> {
+    if total(&from) != HEAD {
+        return None;
+    }
+    let said = take(&mut from, memory)?;
+    let offset = u64::from_le_bytes(said[..8].try_into().ok()?).checked_mul(SECTOR)?;
+    let length = u64::from(u32::from_le_bytes(said[8..12].try_into().ok()?)) * SECTOR;
+    let flags = u32::from_le_bytes(said[12..].try_into().ok()?);
+    let command = match (kind, flags) {
+        (VIRTIO_BLK_T_DISCARD, 0) => Command::Trim(persist),
+        (VIRTIO_BLK_T_WRITE_ZEROES, 0) => zeroes(persist, Holes::Refused),
+        (VIRTIO_BLK_T_WRITE_ZEROES, VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP) => zeroes(persist, Holes::Allowed),
+        _ => return Some(Wish::Cannot(VIRTIO_BLK_S_UNSUPP as u8)),
+    };
+    Some(Wish::Disk(command, offset, length, Vec::new()))
+}
+
+fn zeroes(persist: Persist, holes: Holes) -> Command {
+    Command::WriteZeroes { persist, holes, speed: Speed::Any }
+}
+
+fn total(places: &[Place]) -> u64 {
+    places.iter().map(|place| u64::from(place.length)).sum()
+}
+
+/// The first sixteen bytes, wherever they lie; the rest stays.
+fn take(from: &mut Vec<Place>, memory: &Guest) -> Option<[u8; HEAD as usize]> {
+    let mut bytes = [0; HEAD as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let place = from.first_mut()?;
+        let count = (place.length as usize).min(bytes.len() - filled);
+        memory.read_slice(&mut bytes[filled..filled + count], place.address).ok()?;
+        filled += count;
+        place.length -= count as u32;
+        place.address = place.address.checked_add(count as u64)?;
+        if place.length == 0 {
+            from.remove(0);
+        }
+    }
+    Some(bytes)
+}
+
+/// Append what these places hold.
+///
+/// # Errors
+/// If they are not the guest's.
+pub fn gather(places: &[Place], memory: &Guest, out: &mut Vec<u8>) -> Result<(), vm_memory::GuestMemoryError> {
+    for place in places {
+        let before = out.len();
+        out.resize(before + place.length as usize, 0);
+        memory.read_slice(&mut out[before..], place.address)?;
+    }
+    Ok(())
+}
+
+/// Write to these places, from their byte `at` on; what does not fit is left out.
+///
+/// # Errors
+/// If they are not the guest's.
+pub fn scatter(
+    places: &[Place],
+    memory: &Guest,
+    mut at: u64,
+    mut bytes: &[u8],
+) -> Result<(), vm_memory::GuestMemoryError> {
+    for place in places {
+        let length = u64::from(place.length);
+        if at >= length {
+            at -= length;
+            continue;
+        }
+        let count = ((length - at) as usize).min(bytes.len());
+        memory.write_slice(&bytes[..count], GuestAddress(place.address.0 + at))?;
+        (bytes, at) = (&bytes[count..], 0);
+        if bytes.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}

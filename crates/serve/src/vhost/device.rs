@@ -1,0 +1,187 @@
+//! What a guest sees of its disk: features, configuration space, queues; and a lane to the shard for each queue that is
+//! used.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use blksched_nbd::Persist;
+use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost_user_backend::{VhostUserBackend, VringMutex};
+use virtio_bindings::virtio_blk::{
+    VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_MQ, VIRTIO_BLK_F_RO,
+    VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_TOPOLOGY, VIRTIO_BLK_F_WRITE_ZEROES,
+};
+use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
+use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC};
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+use vmm_sys_util::epoll::EventSet;
+use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
+
+use super::ask::understand;
+use super::lane::Lane;
+use super::{Numbers, Shown, Target, lock};
+use crate::backend::SECTOR;
+use crate::connection::Who;
+
+/// How many queues there are at most.
+pub const QUEUES: usize = 8;
+/// How many places a queue has at most.
+const PLACES: usize = 1024;
+/// Stretches of data in one request.
+const SEGMENTS: u32 = 126;
+/// The longest stretch to discard or to make zero in one request \[sectors\]: 1 GiB.
+const LONGEST: u32 = 1 << 21;
+
+type Memory = GuestMemoryAtomic<GuestMemoryMmap<()>>;
+
+/// One guest's disk.
+pub struct Device {
+    shown: Shown,
+    numbers: Numbers,
+    path: Arc<str>,
+    /// What the guest's driver has agreed to.
+    agreed: AtomicU64,
+    memory: Mutex<Option<Memory>>,
+    lanes: [Mutex<Option<Arc<Lane>>>; QUEUES],
+}
+
+impl Device {
+    /// A disk that nobody uses yet.
+    pub fn new(shown: Shown, numbers: Numbers, path: Arc<str>) -> Device {
+        let lanes = std::array::from_fn(|_| Mutex::new(None));
+        Device { shown, numbers, path, agreed: AtomicU64::new(0), memory: Mutex::new(None), lanes }
+    }
+
+    /// Nobody uses it any more.
+    pub fn close(&self) {
+        self.lanes.iter().filter_map(|lane| lock(lane).clone()).for_each(|lane| lane.close());
+    }
+
+    /// A queue's lane; one whose shard answers no more is replaced, for the export may have come back.
+    fn lane(&self, queue: usize, ring: &VringMutex) -> Option<Arc<Lane>> {
+        let mut place = lock(&self.lanes[queue]);
+        if let Some(lane) = place.as_ref().filter(|lane| !lane.is_over()) {
+            return Some(lane.clone());
+        }
+        // Of an export that is no more, the old lane says that everything fails.
+        let Some(target) = lock(&self.shown).clone() else { return place.clone() };
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let who = Who { number, peer: format!("vhost-user:{},queue={queue}", self.path).into() };
+        let opened = Lane::open(&target, who, ring.clone());
+        *place = opened.inspect_err(|error| tracing::warn!(path = %self.path, %error, "vhost-user: no lane")).ok();
+        place.clone()
+    }
+
+    /// Without FLUSH a guest takes what is answered to be stable.
+    fn persist(&self) -> Persist {
+        match self.agreed.load(Ordering::Relaxed) & (1 << VIRTIO_BLK_F_FLUSH) {
+            0 => Persist::First,
+            _ => Persist::Lazily,
+        }
+    }
+
+    /// `struct virtio_blk_config`, as far as the features that are offered go.
+    fn configuration(&self) -> Vec<u8> {
+        let Some(Target { export, .. }) = lock(&self.shown).clone() else { return vec![0; 60] };
+        let block = export.block_size.minimum.max(SECTOR as u32);
+        let alignment = block / SECTOR as u32;
+        let mut space = Vec::with_capacity(60);
+        space.extend_from_slice(&(export.size / SECTOR).to_le_bytes());
+        // size_max, which is not offered, and seg_max; a geometry, which is not offered.
+        [0, SEGMENTS, 0].iter().for_each(|word: &u32| space.extend_from_slice(&word.to_le_bytes()));
+        space.extend_from_slice(&block.to_le_bytes());
+        // The physical block as a power of two of logical ones; where it begins; smallest and best request, in blocks.
+        let physical = (export.block_size.preferred / block).max(1).ilog2() as u8;
+        space.extend_from_slice(&[physical, 0, 1, 0]);
+        space.extend_from_slice(&0u32.to_le_bytes());
+        // writeback and a gap, num_queues.
+        space.extend_from_slice(&[1, 0, QUEUES as u8, 0]);
+        [LONGEST, 1, alignment, LONGEST, 1].iter().for_each(|word| space.extend_from_slice(&word.to_le_bytes()));
+        // write_zeroes_may_unmap.
+        space.extend_from_slice(&[1, 0, 0, 0]);
+        space
+    }
+}
+
+impl VhostUserBackend for Device {
+    type Bitmap = ();
+    type Vring = VringMutex;
+
+    fn num_queues(&self) -> usize {
+        QUEUES
+    }
+
+    fn max_queue_size(&self) -> usize {
+        PLACES
+    }
+
+    fn features(&self) -> u64 {
+        let of_export = lock(&self.shown).as_ref().map(|target| target.export.features);
+        let read_only = of_export.is_some_and(|features| features.read_only);
+        let own = [
+            Some(VIRTIO_F_VERSION_1),
+            Some(VIRTIO_RING_F_EVENT_IDX),
+            Some(VIRTIO_RING_F_INDIRECT_DESC),
+            Some(VIRTIO_BLK_F_SEG_MAX),
+            Some(VIRTIO_BLK_F_BLK_SIZE),
+            Some(VIRTIO_BLK_F_TOPOLOGY),
+            Some(VIRTIO_BLK_F_FLUSH),
+            Some(VIRTIO_BLK_F_MQ),
+            read_only.then_some(VIRTIO_BLK_F_RO),
+            (!read_only).then_some(VIRTIO_BLK_F_DISCARD),
+            (!read_only).then_some(VIRTIO_BLK_F_WRITE_ZEROES),
+        ];
+        let own = own.into_iter().flatten().fold(0, |bits, bit| bits | 1 << bit);
+        own | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits()
+    }
+
+    fn acked_features(&self, features: u64) {
+        self.agreed.store(features, Ordering::Relaxed);
+    }
+
+    fn protocol_features(&self) -> VhostUserProtocolFeatures {
+        VhostUserProtocolFeatures::CONFIG | VhostUserProtocolFeatures::MQ | VhostUserProtocolFeatures::REPLY_ACK
+    }
+
+    /// Each ring knows it itself.
+    fn set_event_idx(&self, _enabled: bool) {}
+
+    fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
+        let space = self.configuration();
+        let from = (offset as usize).min(space.len());
+        let to = (from + size as usize).min(space.len());
+        space[from..to].to_vec()
+    }
+
+    fn update_memory(&self, memory: Memory) -> std::io::Result<()> {
+        *lock(&self.memory) = Some(memory);
+        Ok(())
+    }
+
+    /// A thread for each queue: one that waits for memory of its export holds up no other.
+    fn queues_per_thread(&self) -> Vec<u64> {
+        (0..QUEUES).map(|queue| 1 << queue).collect()
+    }
+
+    fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
+        new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok()
+    }
+
+    fn stop_vring(&self, queue: u32) -> std::io::Result<()> {
+        let lane = self.lanes.get(queue as usize).and_then(|lane| lock(lane).clone());
+        lane.into_iter().for_each(|lane| lane.drain());
+        Ok(())
+    }
+
+    /// A guest has something for us. Nothing that it does ends this thread.
+    fn handle_event(&self, _: u16, events: EventSet, rings: &[VringMutex], queue: usize) -> std::io::Result<()> {
+        let memory = lock(&self.memory).as_ref().map(|memory| memory.memory());
+        if let (Some(memory), Some(ring), EventSet::IN) = (memory, rings.first(), events)
+            && let Some(lane) = self.lane(queue, ring)
+        {
+            let persist = self.persist();
+            lane.take_in(ring, &memory, |chain| understand(chain, &memory, persist));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,338 @@
+//! One queue's way to the shard and back: a socket with NBD on it, as any client's, and what is under way there.
+//!
+//! **Rule** The queue's thread writes requests and may wait; another thread reads replies, and never waits for the
+//! first. No more is taken from a queue than it has places. Whatever was taken ends: with the shard's answer or, if the
+//! shard answers no more, with an error.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use blksched_nbd::{Chunk, Command, Framing, ReplyReader, Request, Session};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use slab::Slab;
+use vhost_user_backend::{VringMutex, VringT};
+use virtio_bindings::virtio_blk::{VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK};
+use vm_memory::{Bytes, GuestAddress};
+
+use super::ask::{Ask, Guest, Place, Wish, gather, scatter};
+use super::{Target, lock};
+use crate::connection::Who;
+use crate::orders::{Client, Order};
+
+/// How much is received at a time \[bytes\].
+const CHUNK: usize = 256 << 10;
+/// Requests are sent together, up to so much \[bytes\].
+const BATCH: usize = 1 << 20;
+/// So long is the name of a disk \[bytes\].
+const NAME: usize = 20;
+/// So long the monitor waits at most for what is under way when it stops a queue.
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// One queue's way.
+pub struct Lane {
+    socket: OwnedFd,
+    under_way: Mutex<UnderWay>,
+    fewer: Condvar,
+    /// The disk's name, for who asks.
+    name: String,
+}
+
+struct UnderWay {
+    asks: Slab<Pending>,
+    shard: Answers,
+}
+
+/// Does the shard answer still?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    Yes,
+    No,
+}
+
+/// A request that is not answered.
+struct Pending {
+    head: u16,
+    memory: Guest,
+    into: Vec<Place>,
+    status: GuestAddress,
+    /// Where on the disk what is read begins, and how much it is \[bytes\].
+    offset: u64,
+    length: u64,
+    outcome: u32,
+}
+
+/// Data that come.
+struct Filling {
+    cookie: u64,
+    at: u64,
+    left: u64,
+    last: bool,
+}
+
+impl Lane {
+    /// A client of the shard; a thread reads its answers.
+    ///
+    /// # Errors
+    /// If there can be no more sockets or threads.
+    pub fn open(target: &Target, who: Who, ring: VringMutex) -> std::io::Result<Arc<Lane>> {
+        let (inside, shards) = UnixStream::pair()?;
+        let name = target.export.name.clone();
+        let lane = Arc::new(Lane {
+            socket: inside.into(),
+            under_way: Mutex::new(UnderWay { asks: Slab::new(), shard: Answers::Yes }),
+            fewer: Condvar::new(),
+            name,
+        });
+        let number = who.number;
+        let session = Session { export: target.tenant, framing: Framing::Extended, allocation: false };
+        target.desk.order(Order::Attach(Client { who, socket: shards.into(), session, ahead: Vec::new() }));
+        let own = lane.clone();
+        std::thread::Builder::new().name(format!("vhost-answers-{number}")).spawn(move || own.hear(&ring))?;
+        Ok(lane)
+    }
+
+    /// Does the shard answer no more?
+    pub fn is_over(&self) -> bool {
+        lock(&self.under_way).shard == Answers::No
+    }
+
+    /// Ask no more: what waits is taken back, the rest fails.
+    pub fn close(&self) {
+        let _ = shutdown(&self.socket, Shutdown::Both);
+    }
+
+    /// Wait until everything that was taken is answered.
+    pub fn drain(&self) {
+        let under_way = lock(&self.under_way);
+        let waited = self.fewer.wait_timeout_while(under_way, DRAIN, |under_way| !under_way.asks.is_empty());
+        if waited.is_ok_and(|(_, timeout)| timeout.timed_out()) {
+            tracing::warn!(export = self.name, "vhost-user: a queue was stopped with requests under way");
+        }
+    }
+
+    /// Everything that is there in the queue now.
+    pub fn take_in(&self, ring: &VringMutex, memory: &Guest, understand: impl Fn(Chain) -> Option<Ask>) {
+        let mut out = Vec::new();
+        loop {
+            let _ = ring.disable_notification();
+            let mut taken = 0;
+            while let Some((head, cookie, ask)) = self.take_one(ring, memory, &mut out, &understand) {
+                taken += 1;
+                self.begin(ring, head, cookie, ask, &mut out);
+                if out.len() >= BATCH {
+                    self.send(&mut out);
+                }
+            }
+            self.send(&mut out);
+            // A guest that lies about how much there is would be asked for ever.
+            if !ring.enable_notification().unwrap_or(false) || taken == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The next chain; what was taken before is sent before this waits for a place.
+    fn take_one(
+        &self,
+        ring: &VringMutex,
+        memory: &Guest,
+        out: &mut Vec<u8>,
+        understand: &impl Fn(Chain) -> Option<Ask>,
+    ) -> Option<(u16, usize, Option<Ask>)> {
+        use virtio_queue::{QueueOwnedT, QueueT};
+        let most = usize::from(ring.get_ref().get_queue().size());
+        let full = |under_way: &mut UnderWay| under_way.asks.len() >= most;
+        let mut under_way = lock(&self.under_way);
+        if full(&mut under_way) {
+            drop(under_way);
+            self.send(out);
+            let waited = self.fewer.wait_while(lock(&self.under_way), full);
+            under_way = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        // The ring's lock comes second, always. Who stops the queue waits for it, and then for what was taken.
+        let mut state = ring.get_mut();
+        let chain = state.get_queue_mut().iter(memory.clone()).ok()?.next()?;
+        let head = chain.head_index();
+        let ask = understand(chain);
+        let (into, status) = ask.as_ref().map_or((Vec::new(), GuestAddress(0)), |ask| (ask.into.clone(), ask.status));
+        let pending =
+            Pending { head, memory: memory.clone(), into, status, offset: 0, length: 0, outcome: VIRTIO_BLK_S_OK };
+        Some((head, under_way.asks.insert(pending), ask))
+    }
+
+    /// Ask the shard, or answer at once.
+    fn begin(&self, ring: &VringMutex, head: u16, cookie: usize, ask: Option<Ask>, out: &mut Vec<u8>) {
+        let Some(Ask { wish, .. }) = ask else {
+            // There is no place for a status.
+            lock(&self.under_way).asks.remove(cookie);
+            let _ = ring.add_used(head, 0);
+            self.tell(ring);
+            return;
+        };
+        let mut under_way = lock(&self.under_way);
+        let pending = &mut under_way.asks[cookie];
+        let outcome = match wish {
+            Wish::Cannot(status) => u32::from(status),
+            Wish::Name => {
+                let mut name = self.name.clone().into_bytes();
+                name.resize(NAME, 0);
+                pending.length = NAME as u64;
+                scatter(&pending.into, &pending.memory, 0, &name).map_or(VIRTIO_BLK_S_IOERR, |()| VIRTIO_BLK_S_OK)
+            }
+            Wish::Disk(command, offset, length, from) => {
+                (pending.offset, pending.length) = (offset, if command == Command::Read { length } else { 0 });
+                let before = out.len();
+                Request { cookie: cookie as u64, command, offset, length }.encode(Framing::Extended, out);
+                let gathered = gather(&from, &pending.memory, out);
+                match (gathered, under_way.shard) {
+                    (Ok(()), Answers::Yes) => return,
+                    _ => out.truncate(before),
+                }
+                VIRTIO_BLK_S_IOERR
+            }
+        };
+        under_way.asks[cookie].outcome = outcome;
+        self.finish(&mut under_way, ring, cookie);
+        drop(under_way);
+        self.tell(ring);
+    }
+
+    fn send(&self, out: &mut Vec<u8>) {
+        let mut sent = 0;
+        while sent < out.len() {
+            match send(self.socket.as_fd(), &out[sent..], SendFlags::NOSIGNAL) {
+                Ok(count) => sent += count,
+                Err(rustix::io::Errno::INTR) => {}
+                // The thread that hears answers sees it too.
+                Err(_) => break,
+            }
+        }
+        out.clear();
+    }
+
+    /// The status, and back with it.
+    fn finish(&self, under_way: &mut UnderWay, ring: &VringMutex, cookie: usize) {
+        let Some(pending) = under_way.asks.try_remove(cookie) else { return };
+        let _ = pending.memory.write_obj(pending.outcome as u8, pending.status);
+        let _ = ring.add_used(pending.head, pending.length as u32 + 1);
+    }
+
+    /// Tell the guest, if it wants to be told.
+    fn tell(&self, ring: &VringMutex) {
+        if ring.needs_notification().unwrap_or(true) {
+            let _ = ring.signal_used_queue();
+        }
+        self.fewer.notify_all();
+    }
+
+    /// Answers, until there are no more.
+    fn hear(&self, ring: &VringMutex) {
+        let (mut input, mut chunk) = (Vec::new(), vec![0; CHUNK]);
+        let (mut filling, reader) = (None, ReplyReader::new(Framing::Extended));
+        loop {
+            match recv(self.socket.as_fd(), &mut chunk[..], RecvFlags::empty()) {
+                Ok((0, _)) => break,
+                Ok((count, _)) => input.extend_from_slice(&chunk[..count]),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => break,
+            }
+            if let Err(error) = self.understand(&reader, &mut input, &mut filling, ring) {
+                tracing::error!(export = self.name, %error, "vhost-user: the shard's answer");
+                break;
+            }
+            self.tell(ring);
+        }
+        let mut under_way = lock(&self.under_way);
+        under_way.shard = Answers::No;
+        for cookie in under_way.asks.iter().map(|(cookie, _)| cookie).collect::<Vec<_>>() {
+            under_way.asks[cookie].outcome = VIRTIO_BLK_S_IOERR;
+            self.finish(&mut under_way, ring, cookie);
+        }
+        drop(under_way);
+        self.tell(ring);
+    }
+
+    fn understand(
+        &self,
+        reader: &ReplyReader,
+        input: &mut Vec<u8>,
+        filling: &mut Option<Filling>,
+        ring: &VringMutex,
+    ) -> Result<(), blksched_nbd::ReplyError> {
+        let mut used = 0;
+        let mut under_way = lock(&self.under_way);
+        loop {
+            if let Some(data) = filling {
+                let count = data.left.min((input.len() - used) as u64);
+                under_way.fill(data.cookie, data.at, &input[used..used + count as usize]);
+                (data.at, data.left) = (data.at + count, data.left - count);
+                used += count as usize;
+                if data.left > 0 {
+                    break;
+                }
+                if data.last {
+                    self.finish(&mut under_way, ring, data.cookie as usize);
+                }
+                *filling = None;
+            }
+            let asked = |cookie: u64| under_way.asks.get(cookie as usize).map(|pending| pending.length);
+            let Some((count, cookie, chunk)) = reader.read(&input[used..], asked)? else { break };
+            used += count;
+            match chunk {
+                Chunk::Data { offset, length, last } => {
+                    let begins = under_way.asks.get(cookie as usize).map_or(0, |pending| pending.offset);
+                    let at = offset.unwrap_or(begins).saturating_sub(begins);
+                    *filling = Some(Filling { cookie, at, left: length, last });
+                }
+                Chunk::Hole { offset, length, last } => {
+                    under_way.clear(cookie, offset, length);
+                    if last {
+                        self.finish(&mut under_way, ring, cookie as usize);
+                    }
+                }
+                Chunk::Done(errno) => {
+                    if errno.is_some() {
+                        under_way.fails(cookie);
+                    }
+                    self.finish(&mut under_way, ring, cookie as usize);
+                }
+                Chunk::Error(_) => under_way.fails(cookie),
+                Chunk::Extents { .. } => {}
+            }
+        }
+        input.drain(..used);
+        Ok(())
+    }
+}
+
+/// A chain of descriptors of a guest.
+pub type Chain = virtio_queue::DescriptorChain<Guest>;
+
+impl UnderWay {
+    fn fails(&mut self, cookie: u64) {
+        if let Some(pending) = self.asks.get_mut(cookie as usize) {
+            pending.outcome = VIRTIO_BLK_S_IOERR;
+        }
+    }
+
+    /// So much of what was read is here.
+    fn fill(&mut self, cookie: u64, at: u64, bytes: &[u8]) {
+        let Some(pending) = self.asks.get(cookie as usize) else { return };
+        if scatter(&pending.into, &pending.memory, at, bytes).is_err() {
+            self.fails(cookie);
+        }
+    }
+
+    /// These bytes are zeroes.
+    fn clear(&mut self, cookie: u64, offset: u64, length: u64) {
+        let Some(begins) = self.asks.get(cookie as usize).map(|pending| pending.offset) else { return };
+        let (mut at, end) = (offset.saturating_sub(begins), offset.saturating_sub(begins) + length);
+        while at < end {
+            let count = (end - at).min(4096);
+            self.fill(cookie, at, &[0; 4096][..count as usize]);
+            at += count;
+        }
+    }
+}
