@@ -1,6 +1,6 @@
 //! A scheduler's reason in words.
 
-use blksched::author::Waiter;
+use blksched::author::{Run, Waiter};
 use blksched::reasons::{BatchStart, IdleFor, SliceEnd, WaitEnd};
 use blksched::{Reason, SubmitterId};
 
@@ -54,7 +54,10 @@ pub(crate) fn reason(reason: Reason, names: &Names) -> String {
         Reason::Slept { submitter, .. } => format!("{} sleeps for a request slot", of(submitter)),
         Reason::Woke { submitter } => format!("{} has its request slot", of(submitter)),
         Reason::HeldByPolicy { submitter, by } => format!("{by} holds {} back", of(submitter)),
+        Reason::Limited { shallow: 1 } => "the next request may use one tag only".to_owned(),
         Reason::Limited { shallow } => format!("the next request may use {shallow} tags only"),
+        Reason::WishedRun(Run::Now) => "the scheduler wants to be asked at once".to_owned(),
+        Reason::WishedRun(_) => "the scheduler wants to be asked soon".to_owned(),
         Reason::QueueMerged { submitter, into } => format!("{} shares {}'s queue from now on", of(submitter), of(into)),
         Reason::QueueSplit { submitter } => format!("{} has a queue of its own again", of(submitter)),
         other => format!("{other:?}"),
