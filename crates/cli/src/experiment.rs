@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering;
 use blksched::Catalogue;
 use blksched::text::path_of_name;
 use blksched_report::{Against, Published, PublishedRow};
-use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome, RowAnswer};
+use blksched_simulate::experiment::{Asked, BUILTINS, Experiment, Outcome, RowAnswer};
 use rayon::prelude::*;
 
-use crate::args::ExperimentArguments;
+use crate::args::{ExperimentArguments, Vmstat};
 use crate::failure::Failure;
 use crate::input::{bytes_of, text_beside, text_of};
 use crate::output;
@@ -126,6 +126,15 @@ fn title_of(path: &Path) -> String {
     if stem == "experiment" { folder.unwrap_or(stem) } else { stem }
 }
 
+/// What is wanted of each of its runs: all, where it is shown second by second or with what its requests waited for,
+/// else no more than its rows ask.
+fn asked(arguments: &ExperimentArguments, experiment: &Experiment) -> Vec<Asked> {
+    if arguments.vmstat == Vmstat::Running || arguments.json || arguments.report.is_some() {
+        return vec![Asked::everything(); experiment.runs.len()];
+    }
+    experiment.asked()
+}
+
 /// Every run of every experiment with every seed, on all cores.
 fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Result<Vec<Answered>, Failure> {
     let seeds = |experiment: &Experiment| arguments.seeds.unwrap_or(experiment.seeds);
@@ -134,6 +143,7 @@ fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Re
         .enumerate()
         .flat_map(|(nth, e)| e.simulations(seeds(e)).into_iter().map(move |(run, seed)| (nth, run, seed)))
         .collect();
+    let asked: Vec<Vec<Asked>> = experiments.iter().map(|experiment| asked(arguments, experiment)).collect();
     let progress = Progress::new(all.len());
     let interrupted = crate::interrupt::noticed();
     let outcomes: Result<Vec<Option<Outcome>>, String> = all
@@ -142,7 +152,7 @@ fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Re
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let outcome = experiments[nth].runs[run].simulate(seed);
+            let outcome = experiments[nth].runs[run].simulate_asked(seed, &asked[nth][run]);
             progress.step();
             outcome.map(Some).map_err(|error| format!("{}: {error}", experiments[nth].name))
         })

@@ -68,6 +68,8 @@ enum Kept {
     All,
     /// How busy the disk was, and submitters' times.
     Shares,
+    /// What is counted one by one: what entered, what searches cost, turns.
+    Counts,
 }
 
 /// What `Inserted`, `Issued` and `Completed` say of a request.
@@ -81,6 +83,9 @@ struct Subject {
 
 impl Listener for Reasons {
     fn hear(&mut self, at: Instant, reason: Reason) {
+        if self.kept == Kept::Counts {
+            return self.count(at, reason);
+        }
         // Most reasons share their moment with the one before.
         if self.disk.time().now() != at {
             self.advance(at);
@@ -148,6 +153,12 @@ impl Reasons {
         let mut reasons = Reasons { kept: Kept::Shares, ..Reasons::default() };
         (reasons.disk.kept, reasons.tables.kept) = (Kept::Shares, Kept::Shares);
         reasons
+    }
+
+    /// One that keeps what is counted, [`Reasons::entered`], [`Reasons::effort`] and [`Reasons::turns`], and no time of
+    /// the disk or of anybody: for runs that never change their elevator.
+    pub fn of_counts() -> Reasons {
+        Reasons { kept: Kept::Counts, ..Reasons::default() }
     }
 
     /// The same, and keeps a row per request.
@@ -248,6 +259,14 @@ impl Reasons {
     /// What each submitter asked of the disk and was given, in the order of first appearance.
     pub fn submitters(&self) -> impl Iterator<Item = &SubmitterTime> {
         self.submitters.iter()
+    }
+
+    fn count(&mut self, at: Instant, reason: Reason) {
+        if let Reason::Searched { index, steps } = reason {
+            return self.effort.searched(index, steps);
+        }
+        self.entered.hear(reason);
+        self.turns.hear(at, reason);
     }
 
     fn advance(&mut self, now: Instant) {

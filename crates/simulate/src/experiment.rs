@@ -1,12 +1,14 @@
 //! Experiments: a table that somebody published beside ours, from one file, `experiment.toml`.
 //!
 //! * [`Experiment::parse`] reads and checks everything before anything runs.
-//! * [`Experiment::simulations`] says what has to be simulated, [`Run::simulate`] does one of them, and
+//! * [`Experiment::simulations`] says what has to be simulated, [`Run::simulate`] does one of them (or no more of it
+//!   than is [asked](Experiment::asked)), and
 //!   [`Experiment::answer`] judges them all: every row beside the published value, inside its bound or not, and why.
 //! * [`BUILTINS`] are the experiments that come with the program.
 //!
 //! An experiment may set anything (see the addresses in `scene.rs`) but how a scheduler decides.
 
+mod asked;
 mod builtin;
 mod expand;
 mod expression;
@@ -23,6 +25,7 @@ mod spec;
 mod tally;
 mod timeline;
 
+pub use asked::Asked;
 pub use builtin::{BUILTINS, Builtin};
 pub use expression::Expression;
 pub use file::Files;

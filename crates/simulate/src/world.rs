@@ -5,10 +5,10 @@
 //! next request before the process it woke runs; the host's timers and the calls that return; sources, in the order in
 //! which they asked for the moment.
 
-use blksched::author::{Request, RequestId};
+use blksched::author::{Request, RequestId, Waiter};
 use blksched::surroundings::mq::Task;
 use blksched::{
-    Bio, BlockQueue, Delivery, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Sector, Span,
+    Bio, BlockQueue, Delivery, Hints, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Sector, Span,
     SubmitterId, Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
@@ -97,6 +97,8 @@ pub struct World<L: Listener, O: Observer> {
     labour: Option<Box<Labour>>,
     /// When each source hears of its I/O at the earliest: not before what it heard of last.
     heard: Vec<Instant>,
+    /// Direct writes do not say that somebody waits for them.
+    direct_in_background: bool,
     /// What has happened at the present moment.
     steps: u64,
     /// Sources that have not exited.
@@ -149,6 +151,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             races: None,
             workers_called: 0,
             labour: None,
+            direct_in_background: false,
             steps: 0,
             submitters,
             flights: Vec::new(),
@@ -183,6 +186,12 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`).
     pub fn with_races(mut self, seed: u64, odds: RaceOdds) -> World<L, O> {
         self.races = Some(Races::of(seed, odds));
+        self
+    }
+
+    /// The same under a kernel that takes processes' own writes for write-back: nothing says that somebody waits.
+    pub fn with_direct_writes_in_background(mut self, yes: bool) -> World<L, O> {
+        self.direct_in_background = yes;
         self
     }
 
@@ -507,6 +516,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         while let Some(emission) = rest.next() {
             match emission {
                 Emission::Submit(bio) => {
+                    let bio = if self.direct_in_background { in_background(bio) } else { bio };
                     let (bytes, priority) = (u64::from(bio.sectors) * 512, bio.priority);
                     let bio = Bio { tag: self.embark(index, bio.tag, (bio.op, bio.start, bytes), priority), ..bio };
                     self.tells(|| Happening::Began(Begun::direct(&bio)));
@@ -590,5 +600,16 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Tag(self.flights.len() as u64 - 1)
             }
         }
+    }
+}
+
+/// The bio, if it is a write, as one that nobody waits for.
+fn in_background(bio: Bio) -> Bio {
+    match bio.op {
+        Op::Write => {
+            let hints = Hints { req_sync: false, ..bio.hints };
+            Bio { waiter: Waiter::Async, hints, ..bio }
+        }
+        _ => bio,
     }
 }

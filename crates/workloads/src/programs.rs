@@ -15,6 +15,7 @@
 //! ```
 
 mod cat;
+mod cp;
 mod dd;
 mod dd_reader;
 mod dump;
@@ -79,6 +80,7 @@ impl Program {
 /// All of them.
 pub const PROGRAMS: &[Program] = &[
     cat::PROGRAM,
+    cp::PROGRAM,
     dd::PROGRAM,
     dd_reader::PROGRAM,
     dump::PROGRAM,

@@ -117,6 +117,8 @@ pub struct WriteCacheSpec {
     pub size_sectors: u64,
     /// Separate dirty extents that the drive keeps track of.
     pub extents: u32,
+    /// The longest of them: what goes on behind it begins another \[512-byte sectors\].
+    pub extent_sectors: u64,
     /// What is written between two looks at the queue \[512-byte sectors\].
     pub chunk_sectors: u64,
     /// Among how many extents ahead of the head `position` chooses.
@@ -228,7 +230,7 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 const WRITE_CACHE_KEYS: &[&str] =
-    &["order", "size", "extents", "chunk", "reach", "idle", "dirty_limit", "share", "turn", "flush"];
+    &["order", "size", "extents", "extent", "chunk", "reach", "idle", "dirty_limit", "share", "turn", "flush"];
 
 pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {
     let rpm = top.rpm("speed")?;
@@ -339,10 +341,13 @@ fn write_cache(section: Option<Section<'_>>) -> Result<Option<WriteCacheSpec>, D
     let size_sectors = section.sectors("size", 8..=4_194_304)?.value;
     let chunk_sectors = section.sectors("chunk", 1..=65_536)?.value;
     let (extents, reach) = (section.count("extents", 1..=65_536)?, section.count("reach", 1..=256)?);
+    let extent_sectors = if section.has("extent") { section.sectors("extent", 8..=4_194_304)?.value } else { u64::MAX };
     let destage = destage(&section)?;
     let modes = [("alone", FlushMode::Alone), ("queued", FlushMode::Queued)];
     let flush = if section.has("flush") { section.word("flush", &modes)? } else { FlushMode::Alone };
-    Ok(order.map(|order| WriteCacheSpec { order, size_sectors, extents, chunk_sectors, reach, destage, flush }))
+    let spec =
+        |order| WriteCacheSpec { order, size_sectors, extents, extent_sectors, chunk_sectors, reach, destage, flush };
+    Ok(order.map(spec))
 }
 
 fn destage(section: &Section<'_>) -> Result<DestageSpec, DiskError> {

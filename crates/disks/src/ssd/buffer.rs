@@ -4,6 +4,7 @@
 //! that was admitted before it. A read of data that is all in the buffer needs no die. The buffer is looked up in units
 //! of 4 KiB, in which such drives map.
 
+use core::ops::Range;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
@@ -12,6 +13,16 @@ use crate::{BufferSpec, PowerLoss};
 
 /// Sectors in a unit, as a shift.
 const UNIT_SHIFT: u32 = 3;
+/// Units in a row that are looked up at once, as a shift: a write of 128 KiB touches one or two such rows.
+const ROW_SHIFT: u32 = 5;
+const ROW: usize = 1 << ROW_SHIFT;
+
+/// How often each unit of a row is in the buffer, and how many are.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    counts: [u32; ROW],
+    held: u32,
+}
 
 /// What is written but not programmed.
 #[derive(Clone, Debug)]
@@ -19,8 +30,8 @@ pub(super) struct Buffer {
     size_sectors: u64,
     used_sectors: u64,
     power_loss: PowerLoss,
-    /// How often each unit is in it.
-    units: FxHashMap<u64, u32>, // tidy: never iterated
+    /// Rows of which any unit is in it.
+    rows: FxHashMap<u64, Row>, // tidy: never iterated
     /// Sectors admitted between two flushes and not yet programmed, oldest first; never empty.
     epochs: VecDeque<u64>,
     first_epoch: u64,
@@ -39,7 +50,7 @@ impl Buffer {
             size_sectors: spec.size_sectors,
             used_sectors: 0,
             power_loss: spec.power_loss,
-            units: FxHashMap::default(),
+            rows: FxHashMap::default(),
             epochs: VecDeque::from([0]),
             first_epoch: 0,
         }
@@ -75,8 +86,12 @@ impl Buffer {
 
     /// Data has arrived.
     pub(super) fn arrived(&mut self, start: u64, sectors: u32) {
-        for unit in units(start, sectors) {
-            *self.units.entry(unit).or_insert(0) += 1;
+        for (row, within) in rows(start, sectors) {
+            let row = self.rows.entry(row).or_default();
+            for count in &mut row.counts[within] {
+                row.held += u32::from(*count == 0);
+                *count += 1;
+            }
         }
     }
 
@@ -84,11 +99,14 @@ impl Buffer {
     pub(super) fn programmed(&mut self, start: u64, sectors: u32, epoch: u64) {
         self.used_sectors -= u64::from(sectors);
         self.epochs[(epoch - self.first_epoch) as usize] -= u64::from(sectors);
-        for unit in units(start, sectors) {
-            let count = self.units.get_mut(&unit).expect("what is programmed has arrived");
-            *count -= 1;
-            if *count == 0 {
-                self.units.remove(&unit);
+        for (at, within) in rows(start, sectors) {
+            let row = self.rows.get_mut(&at).expect("what is programmed has arrived");
+            for count in &mut row.counts[within] {
+                *count -= 1;
+                row.held -= u32::from(*count == 0);
+            }
+            if row.held == 0 {
+                self.rows.remove(&at);
             }
         }
     }
@@ -96,7 +114,10 @@ impl Buffer {
     /// Is all of it in here?
     #[inline]
     pub(super) fn holds(&self, start: u64, sectors: u32) -> bool {
-        !self.units.is_empty() && units(start, sectors).all(|unit| self.units.contains_key(&unit))
+        let is_held = |(row, within): (u64, Range<usize>)| {
+            self.rows.get(&row).is_some_and(|row| row.counts[within].iter().all(|&count| count > 0))
+        };
+        !self.rows.is_empty() && rows(start, sectors).all(is_held)
     }
 
     /// A flush that waits for all that has been admitted; later writes belong to the next epoch.
@@ -116,8 +137,14 @@ impl Buffer {
     }
 }
 
-fn units(start: u64, sectors: u32) -> impl Iterator<Item = u64> {
-    (start >> UNIT_SHIFT)..((start + u64::from(sectors) - 1) >> UNIT_SHIFT) + 1
+/// The rows of a stretch, and which units of each.
+fn rows(start: u64, sectors: u32) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let (first, last) = (start >> UNIT_SHIFT, (start + u64::from(sectors) - 1) >> UNIT_SHIFT);
+    (first >> ROW_SHIFT..=last >> ROW_SHIFT).map(move |row| {
+        let base = row << ROW_SHIFT;
+        let from = first.saturating_sub(base) as usize;
+        (row, from..(last - base).min(ROW as u64 - 1) as usize + 1)
+    })
 }
 
 #[cfg(test)]
@@ -141,6 +168,16 @@ mod tests {
         assert!(buffer.is_over(&barrier) && !buffer.is_clean());
         buffer.programmed(800, 8, later);
         assert!(buffer.is_clean());
+    }
+
+    #[test]
+    fn a_stretch_across_rows_is_held_in_both() {
+        let mut buffer = Buffer::new(&BufferSpec { size_sectors: 4096, power_loss: PowerLoss::Lost });
+        let epoch = buffer.admit(600);
+        buffer.arrived(248, 600);
+        assert!(buffer.holds(248, 600) && buffer.holds(256, 256) && !buffer.holds(240, 16) && !buffer.holds(848, 8));
+        buffer.programmed(256, 592, epoch);
+        assert!(buffer.holds(248, 8) && !buffer.holds(248, 16) && !buffer.holds(840, 8));
     }
 
     #[test]

@@ -29,6 +29,7 @@ fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
         order: pick(random, &[CacheOrder::Fifo, CacheOrder::Position]),
         size_sectors: pick(random, &[8, 64, 300, 4_096]),
         extents: pick(random, &[1, 2, 100]),
+        extent_sectors: pick(random, &[8, 40, u64::MAX]),
         chunk_sectors: pick(random, &[1, 16, 128]),
         reach: pick(random, &[1, 3, 200]),
         destage: DestageSpec {

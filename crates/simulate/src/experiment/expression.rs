@@ -108,6 +108,17 @@ impl Expression {
         runs
     }
 
+    /// Every measure in it, with its words and the run that it names.
+    pub(super) fn measures(&self) -> Vec<(&'static Measure, &[String], Option<&str>)> {
+        let mut found = Vec::new();
+        self.node.visit(&mut |node| {
+            if let Node::Measure { measure, words, run } = node {
+                found.push((*measure, words.as_slice(), run.as_deref()));
+            }
+        });
+        found
+    }
+
     /// The process patterns that it names.
     pub fn processes(&self) -> Vec<&str> {
         let mut found = Vec::new();

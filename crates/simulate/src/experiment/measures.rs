@@ -8,9 +8,28 @@ mod process;
 mod scheduler;
 mod turns;
 
+use blksched::Span;
+
 use super::expression::Misunderstood;
 use super::outcome::Outcome;
 pub(super) use argument::Argument;
+
+/// What of a run a measure needs: how long it must go on, and what must be kept meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// That its processes exit.
+    Exit,
+    /// Its window, and what its processes transferred.
+    Rates,
+    /// Its window, and what the disk did in each second.
+    Seconds,
+    /// The whole run, and what its processes saw.
+    Processes,
+    /// The whole run, and what is counted of its reasons.
+    Counts,
+    /// The whole run, and its reasons.
+    Reasons,
+}
 
 /// One measure.
 #[derive(Debug)]
@@ -23,6 +42,8 @@ pub struct Measure {
     pub unit: &'static str,
     /// What it is, in a line.
     pub doc: &'static str,
+    /// How much of a run it needs.
+    pub(super) needs: Needs,
     /// Its values in a run; the words are the arguments, checked.
     pub(super) values: fn(&Outcome, &[String]) -> Vec<f64>,
 }
@@ -35,6 +56,12 @@ pub fn measures() -> impl Iterator<Item = &'static Measure> {
         .chain(scheduler::MEASURES)
         .chain(arrivals::MEASURES)
         .chain(turns::MEASURES)
+}
+
+/// The stretch of a run that a measure with these words is about, if it is about one.
+pub(super) fn window_of(measure: &Measure, words: &[String]) -> Option<(Span, Span)> {
+    let said = measure.arguments.iter().zip(words).find(|(argument, _)| **argument == Argument::Window)?;
+    argument::window(said.1)
 }
 
 pub(super) fn measure_of(name: &str) -> Option<&'static Measure> {

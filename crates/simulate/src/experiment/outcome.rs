@@ -5,6 +5,7 @@ use blksched::{Dir, Instant, Listener, Op, Reason, Span, SubmitterId};
 use blksched_disks::Activity;
 use blksched_measure::{Completion, Moments, Reasons, Share};
 
+use super::asked::{Asked, Keeps};
 use super::tally::Tally;
 use super::timeline::Timeline;
 use crate::hash::TraceHash;
@@ -77,16 +78,34 @@ impl ProcessOutcome {
 /// Listens while a run goes on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ear {
+    pub(super) keeps: Keeps,
+    keeps_seconds: bool,
     pub(super) reasons: Reasons,
     pub(super) tally: Tally,
     pub(super) timeline: Timeline,
 }
 
+impl Ear {
+    /// One that keeps what is asked.
+    pub(super) fn of(asked: &Asked) -> Ear {
+        let reasons = if asked.reasons == Keeps::Counts { Reasons::of_counts() } else { Reasons::new() };
+        Ear { keeps: asked.reasons, keeps_seconds: asked.seconds, reasons, ..Ear::default() }
+    }
+}
+
 impl Listener for Ear {
     fn hear(&mut self, at: Instant, reason: Reason) {
-        self.reasons.hear(at, reason);
-        self.tally.hear(at, reason);
-        self.timeline.hear(at, reason);
+        if self.keeps != Keeps::Nothing {
+            self.reasons.hear(at, reason);
+            self.tally.hear(at, reason);
+        }
+        if self.keeps_seconds {
+            self.timeline.hear(at, reason);
+        }
+    }
+
+    fn is_listening(&self) -> bool {
+        self.keeps != Keeps::Nothing || self.keeps_seconds
     }
 }
 

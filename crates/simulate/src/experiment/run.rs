@@ -3,6 +3,7 @@
 use blksched::surroundings::Wakes;
 use blksched::{BlockQueue, Instant, Span};
 
+use super::asked::{Asked, Keeps};
 use super::expression::fits;
 use super::outcome::{Ear, Outcome, OutcomeObserver, ProcessOutcome, submitter};
 use super::result::{Answer, answer};
@@ -15,16 +16,24 @@ use crate::world::World;
 const LOOK_EVERY: Span = Span::from_ms(100);
 
 impl Run {
-    /// Simulate it with this seed.
+    /// Simulate it with this seed, to its end.
     ///
     /// # Errors
     /// If a workload does not fit on the disk, or a knob's value is refused.
     pub fn simulate(&self, seed: u64) -> Result<Outcome, String> {
+        self.simulate_asked(seed, &Asked::everything())
+    }
+
+    /// Simulate of it with this seed what is asked.
+    ///
+    /// # Errors
+    /// As [`Run::simulate`].
+    pub fn simulate_asked(&self, seed: u64, asked: &Asked) -> Result<Outcome, String> {
         let scene = &self.scene;
         let disk = scene.disk.build(seed);
         let built = scene.elevator.build();
         let config = queue_config(&built, &scene.surroundings, &disk.facts(), scene.disk.attached);
-        let mut queue = BlockQueue::with_listener(config, built.elevator, Ear::default());
+        let mut queue = BlockQueue::with_listener(config, built.elevator, Ear::of(asked));
         scene.surroundings.throttle(&mut queue, &config);
         for (knob, raw) in &scene.knobs {
             queue.set(Instant::ZERO, knob, *raw).map_err(|error| error.to_string())?;
@@ -38,8 +47,12 @@ impl Run {
             sources.push(actor.source);
         }
         let world = World::new(queue, disk, sources, observer);
-        let world = world.with_work_told(|ear: &mut Ear, stint| works(&mut ear.reasons, stint));
+        let world = match asked.reasons {
+            Keeps::All => world.with_work_told(|ear: &mut Ear, stint| works(&mut ear.reasons, stint)),
+            Keeps::Counts | Keeps::Nothing => world,
+        };
         let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
+        world = world.with_direct_writes_in_background(scene.direct_in_background);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(seed, scene.surroundings.odds);
         }
@@ -49,7 +62,9 @@ impl Run {
             world = world.with_cpus(&cpus, scheduler, queues, &places);
         }
         let end = Instant::ZERO + scene.time;
-        while world.now() < end && !world.is_finished() && !world.observer_mut().have_exited(&self.until) {
+        let is_over =
+            |now: Instant, seen: &OutcomeObserver| seen.have_exited(&self.until) || asked.is_enough(now, seen);
+        while world.now() < end && !world.is_finished() && !is_over(world.now(), world.observer_mut()) {
             world.run_until((world.now() + LOOK_EVERY).min(end)).map_err(|error| error.to_string())?;
         }
         Ok(outcome(world))
@@ -59,7 +74,9 @@ impl Run {
 fn outcome(mut world: World<Ear, OutcomeObserver>) -> Outcome {
     let now = world.now();
     let mut ear = world.queue().listener().clone();
-    ear.reasons.settle(now);
+    if ear.keeps == Keeps::All {
+        ear.reasons.settle(now);
+    }
     let mut processes = core::mem::take(world.observer_mut()).processes;
     let ledger = world.disk().ledger();
     for (nth, process) in processes.iter_mut().enumerate() {
@@ -75,7 +92,7 @@ fn outcome(mut world: World<Ear, OutcomeObserver>) -> Outcome {
     if ear.reasons.turns().began == 0 {
         processes.iter_mut().for_each(|process| process.served = process.share.given);
     }
-    let Ear { reasons, tally, timeline } = ear;
+    let Ear { reasons, tally, timeline, .. } = ear;
     Outcome { processes, timeline, reasons, tally, elapsed: now.since(Instant::ZERO), hash: world.hash() }
 }
 

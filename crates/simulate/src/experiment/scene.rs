@@ -8,6 +8,8 @@
 //! | `disk.TABLE.KEY` | a key of that disk's file |
 //! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | what stands around the scheduler |
 //! | `host.cpus`, `host.cpu` | the host's processors, and what I/O costs them |
+//! | `host.memory`, `host.dirty_ratio`, … | its memory: the parameters of `--host` |
+//! | `host.direct_writes` | whether they say that somebody waits for them |
 //! | `host.owner_first`, `host.worker_first` | who runs first after a completion, of 100 |
 //! | `time` | after this much simulated time the run ends |
 //! | `WORKLOAD.start` | when that program begins |
@@ -16,9 +18,11 @@
 use std::sync::Arc;
 
 use blksched::surroundings::DispatchAhead;
+use blksched::tunables::Tunables;
 use blksched::{Catalogue, Choice, Instant, Span, SubmitterId};
 use blksched_disks::DiskSpec;
 use blksched_workloads::fio::{Host, JobFile, Style, Text};
+use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{Process, Program, Settings, Start, program};
 use blksched_workloads::{CpuSet, GroupPlan, JobPlan, Plan, Source as Submitter, builtin};
 
@@ -37,6 +41,8 @@ pub(super) struct Setting {
 
 /// The addresses that are not a workload's.
 pub(super) const RESERVED: [&str; 6] = ["elevator", "knob", "disk", "queue", "host", "time"];
+
+const DIRECT_WRITES: &str = "host.direct_writes";
 
 /// Where a workload comes from.
 #[derive(Clone, Debug)]
@@ -73,6 +79,8 @@ pub struct Scene {
     pub disk: Arc<DiskSpec>,
     /// The run ends after this much simulated time.
     pub time: Span,
+    /// Processes' own writes do not say that somebody waits for them, as in kernels before 2.6.11.
+    pub direct_in_background: bool,
     workloads: Vec<Workload>,
     disk_sectors: u64,
 }
@@ -182,6 +190,7 @@ impl Director<'_> {
             elevator: choice,
             disk: Arc::new(disk),
             time,
+            direct_in_background: self.direct_in_background(settings)?,
             disk_sectors,
         };
         scene.names().map_err(|problem| self.source.complain(at, problem))?;
@@ -264,6 +273,7 @@ impl Director<'_> {
                 }
             }
         }
+        surroundings.host = self.memory(settings)?;
         surroundings.cpus = self.cpus(settings)?;
         surroundings.odds = self.odds(settings)?;
         Ok(surroundings)
@@ -276,6 +286,32 @@ impl Director<'_> {
             "false" => Ok(DispatchAhead::Budget),
             other => {
                 let problem = format!("`{other}` is not a value of `queue.peek`: expected true or false");
+                Err(self.source.complain(&setting.at, problem))
+            }
+        }
+    }
+
+    /// The host's memory, by the parameters of `--host`.
+    fn memory(&self, settings: &[Setting]) -> Result<HostKnobs, ExperimentError> {
+        let mut knobs = HostKnobs::default();
+        for setting in settings {
+            let Some(name) = setting.address.strip_prefix("host.").filter(|name| knobs.find(name).is_ok()) else {
+                continue;
+            };
+            knobs.set_text(name, &setting.value).map_err(|e| self.source.complain(&setting.at, e.to_string()))?;
+        }
+        Ok(knobs)
+    }
+
+    /// Do processes' own writes say that somebody waits for them?
+    fn direct_in_background(&self, settings: &[Setting]) -> Result<bool, ExperimentError> {
+        let Some(setting) = settings.iter().find(|setting| setting.address == DIRECT_WRITES) else { return Ok(false) };
+        match setting.value.as_str() {
+            "waited_for" => Ok(false),
+            "background" => Ok(true),
+            other => {
+                let problem =
+                    format!("`{other}` is not a value of `{DIRECT_WRITES}`: expected waited_for or background");
                 Err(self.source.complain(&setting.at, problem))
             }
         }
@@ -295,6 +331,7 @@ impl Director<'_> {
     /// The host's processors: they cost nothing unless one of these is set.
     fn cpus(&self, settings: &[Setting]) -> Result<Option<HostCpus>, ExperimentError> {
         let mut cpus: Option<HostCpus> = None;
+        let memory = HostKnobs::default();
         let usual = || HostCpus { cpus: HostCpus::USUAL, costs: CpuPreset::usual().costs };
         for setting in settings.iter().filter(|setting| setting.address.split('.').next() == Some("host")) {
             let complain = |problem: String| self.source.complain(&setting.at, problem);
@@ -310,10 +347,12 @@ impl Director<'_> {
                     let preset = CpuPreset::builtin(&setting.value).map_err(complain)?;
                     cpus = Some(HostCpus { costs: preset.costs, ..cpus.unwrap_or_else(usual) });
                 }
-                other if RaceOdds::NAMES.contains(&other) => {}
+                other if RaceOdds::NAMES.contains(&other) || memory.find(other).is_ok() => {}
+                _ if setting.address == DIRECT_WRITES => {}
                 other => {
                     let problem = format!("`{}` can not be set", setting.address);
-                    let known = ["cpus", "cpu"].into_iter().chain(RaceOdds::NAMES);
+                    let known = ["cpus", "cpu", "direct_writes"].into_iter().chain(RaceOdds::NAMES);
+                    let known = known.chain(memory.knobs().into_iter().map(|knob| knob.name));
                     return Err(self.source.unknown(&setting.at, &problem, other, known));
                 }
             }

@@ -125,6 +125,11 @@ fn morton_2003() {
 const AXBOE_2004: &[Control] = &[
     // Nobody keeps the disk idle for a reader's next request.
     Control { changes: &[Elevator("1, anticipatory, *", "deadline@2.6.33")], breaks: &[(1, &["*"])] },
+    // The drive sorts what it drains.
+    Control {
+        changes: &[Text("time = \"30s\"\n", "time = \"30s\"\ndisk.write_cache.order = \"position\"\n")],
+        breaks: &[(6, &["8 clients*"])],
+    },
 ];
 
 #[test]

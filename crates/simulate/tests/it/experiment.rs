@@ -88,6 +88,45 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
     assert_ne!(first[0], first[1]);
 }
 
+/// Nobody waits for the cat: without more the runs last for their whole time.
+fn unawaited(from: &str, to: &str) -> Experiment {
+    let text = SMALL.replace("until = \"cat\"\ntime = \"60s\"", "time = \"9s\"").replace(from, to);
+    parse(&text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Of each run with the first seed what is asked.
+fn as_asked(experiment: &Experiment) -> Vec<Outcome> {
+    let asked = experiment.asked();
+    experiment.runs.iter().zip(&asked).map(|(run, asked)| run.simulate_asked(1, asked).unwrap()).collect()
+}
+
+#[test]
+fn a_run_goes_no_further_than_its_rows_ask_and_they_are_the_same() {
+    let said = "{waited_for(read, moved):.0} % of the reads' waiting, {count(reads_first):.0} times first";
+    let experiment = unawaited(said, "{bi(1s..3s)} KiB/s, {finish(cat)@batch16}");
+    let (whole, answer) = run(&experiment, 1);
+    let outcomes = as_asked(&experiment);
+    let shorter = experiment.answer(&outcomes);
+    assert_eq!(format!("{answer:?}"), format!("{shorter:?}"));
+    let seconds = |outcomes: &[Outcome]| outcomes.iter().map(|o| o.elapsed.as_secs_f64()).collect::<Vec<_>>();
+    assert_eq!(seconds(&whole), [9.0, 9.0]);
+    // The first must go on until the stretch is over, the second only until the cat has exited.
+    let ended = seconds(&outcomes);
+    assert!(ended[0] >= 3.0 && ended[0] < 9.0 && ended[1] < ended[0], "{ended:?}");
+}
+
+#[test]
+fn a_run_whose_reasons_are_asked_goes_on_to_its_end_and_counts_the_same() {
+    let experiment = unawaited("waited_for(read, moved)", "count(reads_first)");
+    let (whole, answer) = run(&experiment, 1);
+    let outcomes = as_asked(&experiment);
+    assert_eq!(format!("{answer:?}"), format!("{:?}", experiment.answer(&outcomes)));
+    // The sentence is about the first run only.
+    assert_eq!(outcomes[0].elapsed, whole[0].elapsed);
+    assert!(outcomes[1].elapsed < whole[1].elapsed);
+    assert_eq!(outcomes[0].hash, whole[0].hash);
+}
+
 #[test]
 fn a_word_that_is_unknown_is_named_with_its_place_and_the_nearest_one() {
     let place_of = |word: &str, text: &str| {

@@ -2,8 +2,8 @@
 
 use blksched_measure::{Away, Found};
 
-use super::Measure;
 use super::argument::Argument;
+use super::{Measure, Needs};
 use crate::experiment::outcome::Outcome;
 
 /// How long ago the last read was done: less than 100 ms, 100 to 200 ms, longer; or any of these.
@@ -13,6 +13,7 @@ const OF_ALL: Argument = Argument::Word(&["mean", "max"]);
 pub(super) const MEASURES: &[Measure] = &[
     Measure {
         name: "found",
+        needs: Needs::Reasons,
         arguments: &[AWAY, OF_ALL],
         unit: "requests",
         doc: "writes in the disk when a read arrived, by how long ago the last read was done: less than 100 ms \
@@ -21,6 +22,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "drained",
+        needs: Needs::Reasons,
         arguments: &[AWAY, OF_ALL],
         unit: "ms",
         doc: "how long until the last of these writes was done",

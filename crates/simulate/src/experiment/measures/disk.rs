@@ -2,14 +2,15 @@
 
 use blksched_measure::Cause;
 
-use super::Measure;
 use super::argument::{Argument, dir, window};
+use super::{Measure, Needs};
 use crate::experiment::outcome::Outcome;
 use crate::experiment::timeline::Second;
 
 pub(super) const MEASURES: &[Measure] = &[
     Measure {
         name: "bi",
+        needs: Needs::Seconds,
         arguments: &[Argument::Window],
         unit: "KiB/s",
         doc: "vmstat's bi: what was read per second in that stretch of the run",
@@ -17,6 +18,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "bo",
+        needs: Needs::Seconds,
         arguments: &[Argument::Window],
         unit: "KiB/s",
         doc: "vmstat's bo: what was written per second",
@@ -24,6 +26,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "irq",
+        needs: Needs::Seconds,
         arguments: &[Argument::Window],
         unit: "1/s",
         doc: "vmstat's in without the timer's: requests completed per second",
@@ -31,6 +34,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "busy",
+        needs: Needs::Reasons,
         arguments: &[],
         unit: "",
         doc: "the part of the run in which the disk had at least one request (0 to 1)",
@@ -38,6 +42,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "idled",
+        needs: Needs::Reasons,
         arguments: &[],
         unit: "s",
         doc: "how long the scheduler kept the disk idle on purpose",
@@ -49,6 +54,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "elapsed",
+        needs: Needs::Processes,
         arguments: &[],
         unit: "s",
         doc: "how long the run lasted",
@@ -56,6 +62,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "requests",
+        needs: Needs::Counts,
         arguments: &[Argument::Dir],
         unit: "",
         doc: "how many requests the disk was given",
@@ -63,6 +70,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "request_size",
+        needs: Needs::Counts,
         arguments: &[Argument::Dir],
         unit: "KiB",
         doc: "the mean size of the requests that the disk was given",

@@ -2,8 +2,8 @@
 
 use blksched::Span;
 
-use super::Measure;
 use super::argument::{Argument, STATISTICS, processes, window};
+use super::{Measure, Needs};
 use crate::experiment::outcome::{Outcome, ProcessOutcome};
 
 const PROCESS: &[Argument] = &[Argument::Process];
@@ -11,6 +11,7 @@ const PROCESS: &[Argument] = &[Argument::Process];
 pub(super) const MEASURES: &[Measure] = &[
     Measure {
         name: "finish",
+        needs: Needs::Exit,
         arguments: PROCESS,
         unit: "s",
         doc: "how long it ran, from its start to its exit; a row is outside if it did not end",
@@ -18,6 +19,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "rate",
+        needs: Needs::Processes,
         arguments: PROCESS,
         unit: "MB/s",
         doc: "what it read and wrote in the time that it ran, in units of 10^6 bytes",
@@ -25,6 +27,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "rate_in",
+        needs: Needs::Rates,
         arguments: &[Argument::Process, Argument::Window],
         unit: "MB/s",
         doc: "the same in that stretch of the run, however long it ran",
@@ -35,6 +38,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "kib",
+        needs: Needs::Processes,
         arguments: PROCESS,
         unit: "KiB",
         doc: "what it read and wrote",
@@ -42,6 +46,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "ios",
+        needs: Needs::Processes,
         arguments: PROCESS,
         unit: "",
         doc: "how many I/Os it had completed",
@@ -51,6 +56,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "latency",
+        needs: Needs::Processes,
         arguments: &[Argument::Process, Argument::Word(STATISTICS)],
         unit: "ms",
         doc: "of its reads, from submission to completion",
@@ -58,6 +64,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "late",
+        needs: Needs::Processes,
         arguments: &[Argument::Process, Argument::Time],
         unit: "",
         doc: "how many of its reads took longer than this, from submission to completion: frames dropped",
@@ -68,6 +75,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "settled",
+        needs: Needs::Processes,
         arguments: &[Argument::Process, Argument::Time],
         unit: "s",
         doc: "how long after its start its reads began to take no longer than this on average, 32 at a time, and went \
@@ -79,6 +87,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "given",
+        needs: Needs::Reasons,
         arguments: PROCESS,
         unit: "s",
         doc: "how much of the disk's time it was given",
@@ -86,6 +95,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "served",
+        needs: Needs::Reasons,
         arguments: PROCESS,
         unit: "s",
         doc: "how long its queue was the one being served, idling for it included (CFQ; write-back is not in it); \
@@ -94,6 +104,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "asked",
+        needs: Needs::Reasons,
         arguments: PROCESS,
         unit: "s",
         doc: "how long it had a request queued or in flight, or slept for a slot",

@@ -3,9 +3,9 @@
 use blksched::Span;
 use blksched::reasons::BatchStart;
 
-use super::Measure;
 use super::argument::{Argument, dir, index, waited};
 use super::decision;
+use super::{Measure, Needs};
 
 const DIR: &[Argument] = &[Argument::Dir];
 const INDEX: &[Argument] = &[Argument::Index];
@@ -13,6 +13,7 @@ const INDEX: &[Argument] = &[Argument::Index];
 pub(super) const MEASURES: &[Measure] = &[
     Measure {
         name: "waiting",
+        needs: Needs::Reasons,
         arguments: &[Argument::Dir, Argument::Word(super::argument::STATISTICS)],
         unit: "ms",
         doc: "how long a request waited in the scheduler",
@@ -29,6 +30,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "waited_for",
+        needs: Needs::Reasons,
         arguments: &[Argument::Dir, Argument::Cause],
         unit: "%",
         doc: "the part of that waiting which had this cause; `own` are requests of the same direction, the next six \
@@ -41,6 +43,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "batches",
+        needs: Needs::Reasons,
         arguments: DIR,
         unit: "",
         doc: "how many batches began (deadline and its kin)",
@@ -48,6 +51,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "batch_length",
+        needs: Needs::Reasons,
         arguments: DIR,
         unit: "requests",
         doc: "the mean length of a batch",
@@ -55,6 +59,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "batch_after_other",
+        needs: Needs::Reasons,
         arguments: DIR,
         unit: "requests",
         doc: "the mean length of a batch of 2.5 that came directly after one of the other direction",
@@ -62,6 +67,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "batches_expired",
+        needs: Needs::Reasons,
         arguments: DIR,
         unit: "",
         doc: "how many batches began because the oldest request's time was up",
@@ -72,6 +78,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "most_passed_over",
+        needs: Needs::Reasons,
         arguments: &[],
         unit: "",
         doc: "the most times in a row that waiting writes were passed over for reads",
@@ -79,6 +86,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "count",
+        needs: Needs::Counts,
         arguments: &[Argument::Word(decision::NAMES)],
         unit: "",
         doc: "how often a decision was made",
@@ -86,6 +94,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "searches",
+        needs: Needs::Counts,
         arguments: INDEX,
         unit: "",
         doc: "how many searches went through that index",
@@ -93,6 +102,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "steps",
+        needs: Needs::Counts,
         arguments: INDEX,
         unit: "",
         doc: "nodes visited or comparisons made by a search, on average",

@@ -2,8 +2,8 @@
 
 use blksched::reasons::{Preempt, SliceEnd};
 
-use super::Measure;
 use super::argument::Argument;
+use super::{Measure, Needs};
 
 /// Why a turn ended, as experiments call it; all preemptions are one.
 const ENDS: [(&str, SliceEnd); 7] = [
@@ -19,6 +19,7 @@ const WORDS: &[&str] = &["used", "nothing_queued", "cooperator", "idled_in_vain"
 
 pub(super) const MEASURES: &[Measure] = &[Measure {
     name: "turns_ended",
+    needs: Needs::Counts,
     arguments: &[Argument::Word(WORDS)],
     unit: "",
     doc: "how many turns ended for this reason: time used up, nothing queued and not waited for, a cooperator served \

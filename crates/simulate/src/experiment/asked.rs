@@ -1,0 +1,92 @@
+//! How much of each run the rows and sentences of its experiment ask for.
+//!
+//! A run need not go on once nothing that is asked of it can change any more: the processes have exited whose `finish`
+//! is asked, and the windows are over of which a rate is. And reasons need not be kept where no row reads them. What is
+//! printed is the same to the byte; whoever wants more of a run than its rows takes [`Asked::everything`].
+
+use blksched::{Instant, Span};
+
+use super::expression::{Expression, fits};
+use super::measures::{Measure, Needs, window_of};
+use super::outcome::OutcomeObserver;
+use super::spec::{Experiment, Part, Run};
+
+/// What is kept of a run's reasons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Keeps {
+    #[default]
+    Nothing,
+    /// What is counted one by one.
+    Counts,
+    All,
+}
+
+/// What is asked of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// It goes on to its own end.
+    whole: bool,
+    /// It goes on at least until then.
+    until: Instant,
+    /// And until these processes have exited.
+    exits: Vec<usize>,
+    /// What is kept of its reasons.
+    pub(super) reasons: Keeps,
+    /// Its seconds are kept.
+    pub(super) seconds: bool,
+}
+
+impl Asked {
+    /// All that can be known of a run.
+    pub fn everything() -> Asked {
+        Asked { whole: true, until: Instant::ZERO, exits: Vec::new(), reasons: Keeps::All, seconds: true }
+    }
+
+    /// Has the run gone far enough?
+    pub(super) fn is_enough(&self, now: Instant, seen: &OutcomeObserver) -> bool {
+        !self.whole && now >= self.until && self.exits.iter().all(|&nth| seen.processes[nth].ended.is_some())
+    }
+
+    fn add(&mut self, run: &Run, measure: &Measure, words: &[String]) {
+        match measure.needs {
+            Needs::Exit => {
+                let meant = |nth: &usize| fits(&words[0], &run.processes[*nth]) && !self.exits.contains(nth);
+                let meant: Vec<usize> = (0..run.processes.len()).filter(meant).collect();
+                self.exits.extend(meant);
+            }
+            Needs::Rates | Needs::Seconds => {
+                let (_, to) = window_of(measure, words).unwrap_or((Span::ZERO, run.scene.time));
+                self.until = self.until.max(Instant::ZERO + to);
+                self.seconds |= measure.needs == Needs::Seconds;
+            }
+            Needs::Processes => self.whole = true,
+            Needs::Counts => (self.whole, self.reasons) = (true, self.reasons.max(Keeps::Counts)),
+            Needs::Reasons => (self.whole, self.reasons) = (true, Keeps::All),
+        }
+    }
+}
+
+impl Experiment {
+    /// What its rows and sentences ask of each of its runs.
+    pub fn asked(&self) -> Vec<Asked> {
+        let mut asked = vec![Asked::default(); self.runs.len()];
+        let rows = self.tables.iter().flat_map(|table| &table.rows).map(|row| (&*row.run, &row.expression));
+        let number = |part| match part {
+            &Part::Number(ref expression, _) => Some(expression),
+            &Part::Words(_) => None,
+        };
+        let sentences = self.shows.iter().chain(&self.whys);
+        let numbers =
+            sentences.flat_map(|said| said.parts.iter().filter_map(number).map(|number| (&*said.run, number)));
+        let all: Vec<(&str, &Expression)> = rows.chain(numbers).collect();
+        for (here, expression) in all {
+            for (measure, words, run) in expression.measures() {
+                let pattern = run.unwrap_or(here);
+                for (asked, run) in asked.iter_mut().zip(&self.runs).filter(|(_, run)| fits(pattern, &run.name)) {
+                    asked.add(run, measure, words);
+                }
+            }
+        }
+        asked
+    }
+}
