@@ -8,18 +8,8 @@ use blksched::{Instant, Span};
 
 use super::expression::{Expression, fits};
 use super::measures::{Measure, Needs, window_of};
-use super::outcome::OutcomeObserver;
+use super::outcome::{Keeps, OutcomeObserver};
 use super::spec::{Experiment, Part, Run};
-
-/// What is kept of a run's reasons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Keeps {
-    #[default]
-    Nothing,
-    /// What is counted one by one.
-    Counts,
-    All,
-}
 
 /// What is asked of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use blksched::{Dir, Instant, Listener, Op, Reason, Span, SubmitterId};
 use blksched_disks::Activity;
 use blksched_measure::{Completion, Moments, Reasons, Share};
 
-use super::asked::{Asked, Keeps};
 use super::tally::Tally;
 use super::timeline::Timeline;
 use crate::hash::TraceHash;
@@ -75,6 +74,16 @@ impl ProcessOutcome {
     }
 }
 
+/// What is kept of a run's reasons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Keeps {
+    #[default]
+    Nothing,
+    /// What is counted one by one.
+    Counts,
+    All,
+}
+
 /// Listens while a run goes on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ear {
@@ -86,10 +95,10 @@ pub(super) struct Ear {
 }
 
 impl Ear {
-    /// One that keeps what is asked.
-    pub(super) fn of(asked: &Asked) -> Ear {
-        let reasons = if asked.reasons == Keeps::Counts { Reasons::of_counts() } else { Reasons::new() };
-        Ear { keeps: asked.reasons, keeps_seconds: asked.seconds, reasons, ..Ear::default() }
+    /// One that keeps so much of the reasons, and seconds or not.
+    pub(super) fn that(keeps: Keeps, keeps_seconds: bool) -> Ear {
+        let reasons = if keeps == Keeps::Counts { Reasons::of_counts() } else { Reasons::new() };
+        Ear { keeps, keeps_seconds, reasons, ..Ear::default() }
     }
 }
 

@@ -3,9 +3,9 @@
 use blksched::surroundings::Wakes;
 use blksched::{BlockQueue, Instant, Span};
 
-use super::asked::{Asked, Keeps};
+use super::asked::Asked;
 use super::expression::fits;
-use super::outcome::{Ear, Outcome, OutcomeObserver, ProcessOutcome, submitter};
+use super::outcome::{Ear, Keeps, Outcome, OutcomeObserver, ProcessOutcome, submitter};
 use super::result::{Answer, answer};
 use super::spec::{Experiment, Run};
 use crate::cpu::place;
@@ -33,7 +33,7 @@ impl Run {
         let disk = scene.disk.build(seed);
         let built = scene.elevator.build();
         let config = queue_config(&built, &scene.surroundings, &disk.facts(), scene.disk.attached);
-        let mut queue = BlockQueue::with_listener(config, built.elevator, Ear::of(asked));
+        let mut queue = BlockQueue::with_listener(config, built.elevator, Ear::that(asked.reasons, asked.seconds));
         scene.surroundings.throttle(&mut queue, &config);
         for (knob, raw) in &scene.knobs {
             queue.set(Instant::ZERO, knob, *raw).map_err(|error| error.to_string())?;

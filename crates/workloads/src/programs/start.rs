@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_means_nothing_is_said_with_the_nearest_that_does() {
         for (text, expected) in [
-            ("dd-raeder", "`dd-raeder` is not a program: expected one of cat, dd, "),
+            ("dd-raeder", "`dd-raeder` is not a program: expected one of cat, cp, dd, "),
             ("dd-raeder", "did you mean `dd-reader`?"),
             ("dd:siez=1g", "the program `dd` has no parameter `siez`: expected one of size, at,"),
             ("dd:siez=1g", "did you mean `size`?"),
