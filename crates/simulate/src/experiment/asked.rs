@@ -56,15 +56,19 @@ impl Asked {
     }
 }
 
+/// What is computed there, if anything is.
+fn number(part: &Part) -> Option<&Expression> {
+    match part {
+        Part::Number(expression, _) => Some(expression),
+        Part::Words(_) => None,
+    }
+}
+
 impl Experiment {
     /// What its rows and sentences ask of each of its runs.
     pub fn asked(&self) -> Vec<Asked> {
         let mut asked = vec![Asked::default(); self.runs.len()];
         let rows = self.tables.iter().flat_map(|table| &table.rows).map(|row| (&*row.run, &row.expression));
-        let number = |part| match part {
-            &Part::Number(ref expression, _) => Some(expression),
-            &Part::Words(_) => None,
-        };
         let sentences = self.shows.iter().chain(&self.whys);
         let numbers =
             sentences.flat_map(|said| said.parts.iter().filter_map(number).map(|number| (&*said.run, number)));
