@@ -53,7 +53,7 @@ export function latencyAlternative(run) {
     const tail = late === null ? '' : `, p99 ${time(late)}`;
     return `${run.jobs[curve.job]} ${['reads', 'writes', 'trims', 'syncs'][curve.way]}: median ${time(middle ?? 0)}${tail}`;
   });
-  return `${count(run.all_ios)} I/Os. ${told.join('; ')}.`;
+  return `${count(run.all_ios)} I/Os. ${told.join('; ') || 'They are too few for percentiles'}.`;
 }
 
 /** @param {import('./data.js').Run} run */

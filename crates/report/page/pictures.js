@@ -85,6 +85,10 @@ function latencySection(page, runs) {
 function curvesSection(page, runs) {
   const box = section('curves', 'How late the latest are', 'At p99 all but one I/O in a hundred were as fast as the line '
     + 'says, at p99.9 all but one in a thousand. A line ends where there are too few I/Os for the next. Lower is better.');
+  if (groups(page.runs).length === 0) {
+    box.append(alternative('No kind of I/O came twenty times: there is nothing to draw.'));
+    return box;
+  }
   box.append(names(page.runs.map((run, nth) => ({ name: run.name, colour: colour(nth) })), runs));
   const sides = element('div', { class: 'sides' });
   for (const { title, curves } of groups(page.runs)) {
