@@ -62,10 +62,8 @@ pub struct Server {
 
 /// The file of a disk that needs so long for every request, one after the other.
 pub fn slow_disk(folder: &Folder, service: &str) -> String {
-    let disk = format!(
-        "kind = \"fixed\"\ndescription = \"slow\"\ncapacity = \"1TB\"\nmax_command = \"1MiB\"\ndepth = 1\nchannels = 1\n\
-         service = \"{service}\"\n"
-    );
+    let about = "kind = \"fixed\"\ndescription = \"slow\"\ncapacity = \"1TB\"\nmax_command = \"1MiB\"\n";
+    let disk = format!("{about}depth = 1\nchannels = 1\nservice = \"{service}\"\n");
     std::fs::write(folder.path("slow.toml"), disk).unwrap();
     folder.text("slow.toml")
 }
