@@ -80,19 +80,9 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     if arguments.wide {
         output::be_wide();
     }
-    let single = [
-        (arguments.csv, "--csv"),
-        (arguments.emit.is_some(), "--emit"),
-        (arguments.pictures.any(), "--report"),
-        (output::is_kept(), "a result for programs"),
-    ];
-    for (nth, stage) in Stage::each(&arguments.scene, &single)?.into_iter().enumerate() {
-        if nth > 0 && !arguments.json {
-            output::print("\n")?;
-        }
-        of(arguments, stage, catalogue)?;
-    }
-    Ok(())
+    let single =
+        [(arguments.csv, "--csv"), (arguments.emit.is_some(), "--emit"), (arguments.pictures.any(), "--report")];
+    Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| of(arguments, stage, catalogue))
 }
 
 /// The comparison on one disk.

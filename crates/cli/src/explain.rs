@@ -50,18 +50,8 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
     if let Some(file) = server::recording(&arguments.scene.jobs) {
         return recorded(arguments, file, catalogue);
     }
-    let single = [
-        (arguments.outputs.any(), "--perfetto or --blktrace"),
-        (arguments.pictures.any(), "--report"),
-        (output::is_kept(), "a result for programs"),
-    ];
-    for (nth, stage) in Stage::each(&arguments.scene, &single)?.into_iter().enumerate() {
-        if nth > 0 && !arguments.json {
-            output::print("\n")?;
-        }
-        simulated(arguments, stage, catalogue)?;
-    }
-    Ok(())
+    let single = [(arguments.outputs.any(), "--perfetto or --blktrace"), (arguments.pictures.any(), "--report")];
+    Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| simulated(arguments, stage, catalogue))
 }
 
 /// A run, as one disk sees it.

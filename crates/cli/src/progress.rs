@@ -28,6 +28,10 @@ impl Progress {
         if self.began.elapsed() >= Duration::from_secs(1) && std::io::stderr().is_terminal() && self.bar.is_hidden() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+        // Some work finds more to do as it goes.
+        if self.bar.length().is_some_and(|length| length < done) {
+            self.bar.set_length(done);
+        }
         self.bar.set_position(done);
     }
 

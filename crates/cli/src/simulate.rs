@@ -28,15 +28,8 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         (arguments.outputs.any(), "--perfetto or --blktrace"),
         (arguments.pictures.any(), "--report"),
         (arguments.decisions.is_some(), "--decisions"),
-        (output::is_kept(), "a result for programs"),
     ];
-    for (nth, stage) in Stage::each(&arguments.scene, &single)?.into_iter().enumerate() {
-        if nth > 0 && !arguments.json {
-            output::print("\n")?;
-        }
-        of(arguments, stage, catalogue)?;
-    }
-    Ok(())
+    Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| of(arguments, stage, catalogue))
 }
 
 /// The run as one disk sees it.

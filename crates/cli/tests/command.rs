@@ -1,5 +1,8 @@
 //! The command as a user meets it: black box, through the binary.
 
+#[cfg(target_os = "linux")]
+#[path = "command/emit.rs"]
+mod emit;
 #[path = "command/explain.rs"]
 mod explain;
 #[cfg(target_os = "linux")]
@@ -252,8 +255,8 @@ fn a_database_beside_a_backup_gets_the_verdict_of_its_administrator() {
     assert!(costs.iter().all(|cost| cost["job"] != "backup"), "a background job's loss is no price: {candidate}");
 }
 
+/// The default comparison at both ends of the plausible range of everything fitted, and at corners of all of it.
 #[test]
-#[ignore = "slow: the default comparison at both ends of the plausible range of everything fitted"]
 fn the_default_verdict_survives_what_is_fitted() {
     let output = blksched(&["compare", "--json", "--sensitivity"]);
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -103,7 +103,7 @@ use crate::replay::Recording;
 
 pub use errors::{Errors, Note, Problem, Style};
 pub use host::Host;
-pub use options::{is_option, supported_options};
+pub use options::{is_option, is_own, supported_options};
 pub use place::Place;
 pub(crate) use plan::Scripted;
 use plan::Traces;

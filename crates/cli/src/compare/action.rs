@@ -156,8 +156,9 @@ fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
 pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
     let mut why = misses(here, goal);
     why.extend(stalls(here, default, |row| goal.protects(row)));
-    why.extend(two_modes(here).map(|(job, figure, modes)| say_modes(job, &figure, &modes)));
-    for (job, figure, modes) in two_modes(default) {
+    let waited_for = |(job, ..): &(&JobMeasure, Figure, Modes)| job.role.0 != Role::Background;
+    why.extend(two_modes(here).filter(waited_for).map(|(job, figure, modes)| say_modes(job, &figure, &modes)));
+    for (job, figure, modes) in two_modes(default).filter(waited_for) {
         let ours = figure.sample(here).map_or(f64::NAN, |sample| sample.mean());
         let is_better = match figure.what.higher_is_better() {
             true => ours > modes.high.1 * WORTH_IT,
@@ -198,10 +199,10 @@ fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool)
     why
 }
 
-/// Jobs whose runs fall into two modes, by their bandwidth or what they wait for; background jobs may.
+/// Jobs whose runs fall into two modes, by their bandwidth or what they wait for. All are told; a background job's
+/// are no reason against a scheduler.
 pub(super) fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
-    let jobs = measured.jobs.iter().enumerate().filter(|(_, job)| job.role.0 != Role::Background);
-    jobs.filter_map(|(row, job)| {
+    measured.jobs.iter().enumerate().filter_map(|(row, job)| {
         let figures = job.work.iter().map(|(work, _)| {
             let what = if *work == Work::Sync || job.role.0 == Role::Latency { What::Mean } else { What::Bandwidth };
             Figure { row: Some(row), work: Some(*work), what }

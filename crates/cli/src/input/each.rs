@@ -6,12 +6,30 @@ use blksched_simulate::Beside;
 
 use super::{Stage, Workload};
 use crate::failure::Failure;
+use crate::output;
 use crate::scene::Scene;
 
 impl Stage {
-    /// One for each disk: one alone, unless the workload is a trace of which each device is to be a disk. `single` are
-    /// options that were said and that one disk alone can have.
-    pub(crate) fn each(scene: &Scene, single: &[(bool, &str)]) -> Result<Vec<Stage>, Failure> {
+    /// `of` each disk, one behind the other; texts are parted by an empty line, JSON by nothing. `single` are options
+    /// that were said, or not, and that one disk alone can have, as a result for programs is.
+    pub(crate) fn in_turn(
+        scene: &Scene,
+        single: &[(bool, &str)],
+        json: bool,
+        mut of: impl FnMut(Stage) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let single = [single, &[(output::is_kept(), "a result for programs")]].concat();
+        for (nth, stage) in Stage::each(scene, &single)?.into_iter().enumerate() {
+            if nth > 0 && !json {
+                output::print("\n")?;
+            }
+            of(stage)?;
+        }
+        Ok(())
+    }
+
+    /// One for each disk: one alone, unless the workload is a trace of which each device is to be a disk.
+    fn each(scene: &Scene, single: &[(bool, &str)]) -> Result<Vec<Stage>, Failure> {
         let workloads = Workload::each(scene)?;
         let said = single.iter().find(|(said, _)| *said);
         if let (Some((_, option)), [_, other, ..]) = (said, &workloads[..]) {

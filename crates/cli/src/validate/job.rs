@@ -5,7 +5,7 @@ use std::path::Path;
 
 use blksched::Span;
 use blksched_workloads::Plan;
-use blksched_workloads::fio::{Host, JobFile, Text};
+use blksched_workloads::fio::{Host, JobFile, Text, is_own};
 
 use super::disk::Target;
 use crate::failure::Failure;
@@ -53,8 +53,13 @@ impl Job {
         let plan = self.file.plan(LARGE).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let kept = |options: &[(String, String)]| -> String {
             let kept = options.iter().filter(|(name, _)| !REPLACED.contains(&name.as_str()));
-            kept.map(|(name, value)| if value.is_empty() { format!("{name}\n") } else { format!("{name}={value}\n") })
-                .collect()
+            let line = |(name, value): &(String, String)| {
+                // What fio does not know it takes for a comment.
+                let own = if is_own(name) { "; blksched: " } else { "" };
+                let value = if value.is_empty() { String::new() } else { format!("={value}") };
+                format!("{own}{name}{value}\n")
+            };
+            kept.map(line).collect()
         };
         let mut text = format!("[global]\n{}", kept(self.file.global_options()));
         text += &format!("filename={path}\nruntime={}us\ntime_based=1\n", runtime.as_ns() / 1000);

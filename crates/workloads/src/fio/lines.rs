@@ -2,6 +2,9 @@
 //!
 //! As fio has it: a line is `[section]`, `key=value` or a bare `key`; everything from the first `;` or `#` on is a
 //! comment (tried with fio 3.33: in the middle of a line too). Looser than fio: white space around `=` is dropped.
+//!
+//! A line that is a comment and begins with `blksched:` holds an option that only this program knows, so that fio takes
+//! the same file as it stands: `; blksched: cgroup_files=io.max: rbps=1048576`.
 
 use super::errors::Problem;
 use super::place::{LineText, Word};
@@ -11,6 +14,11 @@ use super::place::{LineText, Word};
 pub(crate) enum Line<'a> {
     Section(Word<'a>),
     Setting {
+        key: Word<'a>,
+        value: Option<Word<'a>>,
+    },
+    /// An option of this program's own, in a comment to fio.
+    Own {
         key: Word<'a>,
         value: Option<Word<'a>>,
     },
@@ -24,9 +32,11 @@ pub(crate) fn scan(text: &str, of: u32) -> (Vec<Line<'_>>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut start = 0;
     for (index, raw) in text.split_inclusive('\n').enumerate() {
-        let line = LineText { text: without_comment(raw), start, number: index as u32 + 1, of };
+        let own = own_words(raw);
+        let end = own.map_or(without_comment(raw).len(), |from| from + without_comment(&raw[from..]).len());
+        let line = LineText { text: &raw[..end], start, number: index as u32 + 1, of };
         start += raw.len();
-        match read(line) {
+        match own.map_or_else(|| read(line), |from| Ok(Some(read_own(line, from)))) {
             Ok(Some(read)) => lines.push(read),
             Ok(None) => {}
             Err(problem) => problems.push(problem),
@@ -37,6 +47,24 @@ pub(crate) fn scan(text: &str, of: u32) -> (Vec<Line<'_>>, Vec<Problem>) {
 
 fn without_comment(raw: &str) -> &str {
     raw.split([';', '#']).next().unwrap_or(raw)
+}
+
+/// What a comment that is for this program begins with, behind its `;` or `#`.
+pub(crate) const OWN: &str = "blksched:";
+
+/// Where in a line that is such a comment its option begins.
+fn own_words(raw: &str) -> Option<usize> {
+    let comment = raw.trim_start().strip_prefix([';', '#'])?;
+    let option = comment.trim_start().strip_prefix(OWN)?;
+    Some(raw.len() - option.len())
+}
+
+fn read_own(line: LineText<'_>, from: usize) -> Line<'_> {
+    let Some(equals) = line.text[from..].find('=') else {
+        return Line::Own { key: line.word(from..line.text.len()), value: None };
+    };
+    let (key, value) = (line.word(from..from + equals), line.word(from + equals + 1..line.text.len()));
+    Line::Own { key, value: Some(value) }
 }
 
 fn read(line: LineText<'_>) -> Result<Option<Line<'_>>, Problem> {
@@ -92,6 +120,10 @@ mod tests {
         let show = |line: &Line<'_>| match line {
             Line::Include(name) => format!("include {}@{}", name.text, name.place),
             Line::Section(name) => format!("[{}]@{}", name.text, name.place),
+            Line::Own { key, value } => {
+                let value = value.as_ref().map_or(String::new(), |value| format!("={}@{}", value.text, value.place));
+                format!("own {}@{}{value}", key.text, key.place)
+            }
             Line::Setting { key, value: None } => format!("{}@{}", key.text, key.place),
             Line::Setting { key, value: Some(value) } => {
                 format!("{}@{}={}@{}", key.text, key.place, value.text, value.place)
@@ -108,6 +140,12 @@ mod tests {
     #[test]
     fn a_value_may_hold_further_equals_signs_and_a_comment_may_start_anywhere() {
         assert_eq!(kinds("filename=a=b#c=d\n#x\n"), ["filename@1:1=a=b@1:10"]);
+    }
+
+    #[test]
+    fn a_comment_for_this_program_is_an_option_and_any_other_is_none() {
+        let text = "; blksched: a_file = io.max: rbps=1 ; why\n #blksched:b\n; blkshed: c=1\nrw=read ; blksched: d=1\n";
+        assert_eq!(kinds(text), ["own a_file@1:13=io.max: rbps=1@1:22", "own b@2:12", "rw@4:1=read@4:4"]);
     }
 
     #[test]

@@ -166,6 +166,14 @@ pub fn is_option(name: &str) -> bool {
     find(name).is_some()
 }
 
+/// Those that fio does not know: in a job file they stand in comments (`; blksched: NAME=VALUE`), so that fio takes it.
+pub const OWN: &[&str] = &["cgroup_files", "cgroup_files_if_asked"];
+
+/// Is it one that fio does not know?
+pub fn is_own(name: &str) -> bool {
+    OWN.contains(&name)
+}
+
 /// The option called `name`, by its main name or an alias. Case matters, as in fio.
 pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
     all_options().find(|o| o.name == name || o.aliases.contains(&name))

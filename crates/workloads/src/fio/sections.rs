@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use blksched::text::nearest;
+
 use super::errors::{Note, Problem};
 use super::host::Host;
-use super::lines::Line;
+use super::lines::{self, Line};
 use super::options::{self, MAX_PROCESSES, OptionEntry, Support, Takes};
 use super::place::{Place, Word};
 use super::settings::Settings;
@@ -66,7 +68,8 @@ pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
                 out.jobs.push(JobSection { name, place, settings, written: Vec::new() });
                 current = Current::Job;
             }
-            Line::Setting { key, value } => {
+            Line::Own { key, .. } if !options::is_own(key.text) => out.problems.push(not_own(key)),
+            Line::Setting { key, value } | Line::Own { key, value } => {
                 let (settings, written) = match (&current, out.jobs.last_mut()) {
                     (Current::Nothing, _) | (Current::Job, None) => {
                         out.problems.push(outside(key));
@@ -89,6 +92,19 @@ pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
 fn outside(key: &Word<'_>) -> Problem {
     let title = format!("`{}` stands outside of any section", key.text);
     Problem::new(key.place.clone(), title, "expected [global] or [a job's name] above it")
+}
+
+/// In a comment for this program stands what is no option of its own.
+fn not_own(key: &Word<'_>) -> Problem {
+    let own = options::OWN.join(", ");
+    let label = format!("expected an option that only blksched knows: {own}");
+    if options::is_option(key.text) {
+        let title = format!("`{}` is an option of fio's, and stands in a comment", key.text);
+        return Problem::new(key.place.clone(), title, label)
+            .help(format!("without `; {}` fio reads it too", lines::OWN));
+    }
+    let title = format!("`{}` is not an option of this program's own", key.text);
+    Problem::new(key.place.clone(), title, label).did_you_mean(nearest(key.text, options::OWN.iter().copied()))
 }
 
 fn set(

@@ -241,6 +241,26 @@ fn option_cgroup_files_if_asked_are_kept_apart_and_may_be_parts_of_what_the_disk
 }
 
 #[test]
+fn what_fio_does_not_know_stands_in_a_comment_of_ours_and_does_the_same() {
+    let said = |line: &str| format!("[a]\ndirect=1\nsize=4k\ncgroup=x\n{line}\n");
+    let files = "cgroup_files=io.max: rbps=1048576";
+    let expected = plan(&said(files)).groups;
+    assert_eq!(expected[0].files, [("io.max".to_owned(), "rbps=1048576".to_owned())]);
+    assert_eq!(plan(&said(&format!("; blksched: {files}"))).groups, expected);
+    assert_eq!(plan(&said(&format!("# blksched: {files} # why"))).groups, expected);
+    assert_eq!(plan(&said(&format!("; {files}"))).groups[0].files, []);
+    for (wrong, why) in [
+        ("bs=8k", "`bs` is an option of fio's, and stands in a comment"),
+        ("cgroup_file=io.max: rbps=1", "did you mean `cgroup_files`?"),
+        ("cgroup_files=io.max: rbqs=1", "did you mean `rbps`?"),
+        ("cgroup_files", "`cgroup_files` needs a value"),
+    ] {
+        let error = JobFile::parse(&said(&format!("; blksched: {wrong}")), "a.fio").expect_err(wrong).to_string();
+        assert!(error.contains(why) && error.contains("a.fio:5:"), "{wrong}: {error}");
+    }
+}
+
+#[test]
 fn option_cmd_type_and_engines_that_send_commands_need_no_direct() {
     let depth = |options: &str| run(&format!("[j]\nfilename=/dev/sda\nsize=64k\niodepth=4\n{options}\n"), 1).depth[&0];
     assert_eq!(depth("ioengine=io_uring_cmd\ncmd_type=nvme"), 4);

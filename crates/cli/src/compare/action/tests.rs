@@ -121,6 +121,19 @@ fn nobody_is_proposed_whose_runs_fall_into_two_modes_though_both_are_better() {
 }
 
 #[test]
+fn a_background_jobs_two_modes_are_told_and_no_reason_against_a_scheduler() {
+    let backup =
+        |latencies: &[f64]| JobMeasure { role: (Role::Background, "its name"), ..reader("backup", latencies, 0.1e9) };
+    let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9), backup(&USUAL)]);
+    let torn = [5e6, 50e6, 5e6, 50e6, 5e6, 5e6];
+    let here = || scheduler("b", vec![reader("db", &times(0.5), 0.1e9), backup(&torn)]);
+    let all = [scheduler("a", vec![reader("db", &USUAL, 0.1e9), backup(&USUAL)]), here()];
+    let told = crate::compare::verdict::sentences(&all, &contrasts(&all, 1)).join(" ");
+    assert!(told.contains("two modes: backup's read bandwidth is 80.0KiB/s in 2 of 6, 800KiB/s in 4"), "{told}");
+    assert_eq!(verdict(base, here(), None).0.as_deref(), Some("b"));
+}
+
+#[test]
 fn where_the_defaults_runs_fall_into_two_modes_the_better_of_them_counts() {
     let split = || scheduler("a", vec![reader("db", &[100e6, 10e6, 101e6, 10.1e6, 99e6, 9.9e6], 0.1e9)]);
     let with = |ns: f64| scheduler("b", vec![reader("db", &USUAL.map(|usual| usual * ns / 100e6), 0.1e9)]);

@@ -1,4 +1,4 @@
-//! As a profile for tuned, which by itself restores what was there when it is left.
+//! As a profile for tuned, which by itself restores what was there when it is left (tuned 2.20: tried).
 
 use super::target::{Known, Target};
 use super::writes;
@@ -7,7 +7,8 @@ use crate::compare::measured::Measured;
 pub(super) fn profile(chosen: &Measured, target: &Target) -> String {
     let device = target.device.as_deref().unwrap_or("DISK");
     let mut text = String::from("# Put this into /etc/tuned/blksched/tuned.conf, then: tuned-adm profile blksched\n");
-    text += "# To undo it: `tuned-adm profile` with the one that was active before; tuned restores what was there.\n";
+    text += "# To undo it: `tuned-adm profile` with the one that was active before; tuned restores what was there,\n";
+    text += "# but for what the scheduler before had been told by hand: every scheduler that comes begins anew.\n";
     if target.device.is_none() {
         text += "# DISK stands for the disk's name, as in sda; `--on sda` fills it in.\n";
     }

@@ -21,12 +21,13 @@ pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
         );
     }
     text += &format!("# Now, without a restart (DISK={device}, say), and first what is there, for the undo:\n");
+    text += "#   grep . /sys/block/$DISK/queue/iosched/*; # what a scheduler was told it forgets when another comes\n";
     for (file, value) in writes(chosen, target) {
         text += &format!("#   cat /sys/block/$DISK/{file}; echo {value} > /sys/block/$DISK/{file}\n");
     }
     text +=
         "# To undo it, remove the file, and echo what each cat printed (of the scheduler, what stood in brackets)\n";
-    text += "# into its file again, the scheduler first; `--emit sysfs` does both.\n";
+    text += "# into its file again, the scheduler first, then its own; `--emit sysfs` does all that.\n";
     text += &format!("# A kernel by itself gives such a disk {}.\n\n", target.kernel_default);
     text + &rule(chosen, target)
 }
