@@ -25,6 +25,7 @@ mod mail;
 mod memory;
 mod observer;
 mod races;
+mod still;
 mod work;
 mod workers;
 
@@ -32,26 +33,10 @@ use mail::{DeliveryQueue, Letter};
 pub use observer::Observer;
 pub use races::RaceOdds;
 use races::Races;
+pub use still::StandsStill;
+use still::{MOST_STEPS, STEPS_PER_SOURCE};
 use work::{Labour, Work};
 use workers::Workers;
-
-/// So much may happen at one moment, and so much more for each source.
-const MOST_STEPS: u64 = 2_000_000;
-const STEPS_PER_SOURCE: u64 = 20_000;
-
-/// Things go on happening, and none of them takes any time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "time stands still at {at}: {steps} steps, and none took any time. A process that never thinks never ends on a \
-     disk that takes no time: give it an end (loops, io_size), something that takes time (thinktime, rate_iops), or \
-     another disk"
-)]
-pub struct StandsStill {
-    /// When.
-    pub at: Instant,
-    /// How much has happened at that moment.
-    pub steps: u64,
-}
 
 /// The bio's submitter.
 #[derive(Clone, Copy, Debug)]

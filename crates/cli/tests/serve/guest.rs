@@ -235,6 +235,6 @@ impl Guest {
 }
 
 /// A stretch of DISCARD or ZEROES.
-pub fn stretch(sector: u64, sectors: u32, flags: u32) -> Vec<u8> {
-    [&sector.to_le_bytes()[..], &sectors.to_le_bytes(), &flags.to_le_bytes()].concat()
+pub fn stretch(sector: u64, sectors: u32, bits: u32) -> Vec<u8> {
+    [&sector.to_le_bytes()[..], &sectors.to_le_bytes(), &bits.to_le_bytes()].concat()
 }

@@ -104,6 +104,47 @@ fn a_guest_is_told_as_often_as_it_wants_and_a_ring_stops_when_all_is_answered() 
     assert_eq!(base, 19);
 }
 
+/// No place for a status, a head that is elsewhere or too short, what is read behind what is written.
+fn chains_that_lie(guest: &mut Guest) {
+    let (at, end) = (slot_at(0, 1), BASE + SHARED);
+    let (head, status) = ((BASE + at, 16, 0), (BASE + at + 0x20, 1, WRITABLE));
+    let data = (BASE + at + 0x1000, 512, WRITABLE);
+    let chains: [&[(u64, u32, u16)]; 8] = [
+        &[head, (end, 1, WRITABLE)],
+        &[head, data, (u64::MAX, 1, WRITABLE)],
+        &[head],
+        &[status],
+        &[(end - 8, 16, 0), data, status],
+        &[(BASE + at, 15, 0), data, status],
+        &[data, head, status],
+        &[head, (BASE + at + 0x1000, 0, WRITABLE)],
+    ];
+    for chain in chains {
+        guest.chain(0, 3, chain);
+        assert_eq!(guest.ended(0).map(|(head, _)| head), Some(3), "{chain:?}");
+    }
+}
+
+/// A chain that bites its tail, one that leads out of the table, tables that lie elsewhere or in themselves.
+fn tables_that_lie(guest: &mut Guest) {
+    let (at, end) = (slot_at(0, 1), BASE + SHARED);
+    let table = BASE + 0x3000;
+    let bad: [(u64, u32, u16, u16); 6] = [
+        (BASE + at, 16, NEXT, 3),
+        (BASE + at, 16, NEXT, 60_000),
+        (end - 16, 32, INDIRECT, 0),
+        (table, 17, INDIRECT, 0),
+        (table, 16 * 60_000, INDIRECT, 0),
+        (table, u32::MAX - 15, INDIRECT, 0),
+    ];
+    guest.describe(0x3000, 0, (table, 16, INDIRECT, 0));
+    for descriptor in bad {
+        guest.describe(0, 3, descriptor);
+        guest.offer(0, 3);
+        assert_eq!(guest.ended(0).map(|(head, _)| head), Some(3), "{descriptor:?}");
+    }
+}
+
 #[test]
 fn what_a_guest_lies_about_is_refused_and_nobodys_memory_is_touched() {
     let (server, sockets, _folder) = served(&["--export", "a=mem:1M", "--export", "b=mem:1M"], &["a", "b"]);
@@ -130,39 +171,9 @@ fn what_a_guest_lies_about_is_refused_and_nobodys_memory_is_touched() {
             assert_eq!(guest.get(at + 0x20, 1), [status], "{address:#x}, {length}");
         }
     }
-    // No place for a status, a head that is elsewhere or too short, what is read behind what is written.
     asks(&guest, READ);
-    let data = (BASE + at + 0x1000, 512, WRITABLE);
-    let chains: [&[(u64, u32, u16)]; 8] = [
-        &[head, (end, 1, WRITABLE)],
-        &[head, data, (u64::MAX, 1, WRITABLE)],
-        &[head],
-        &[status],
-        &[(end - 8, 16, 0), data, status],
-        &[(BASE + at, 15, 0), data, status],
-        &[data, head, status],
-        &[head, (BASE + at + 0x1000, 0, WRITABLE)],
-    ];
-    for chain in chains {
-        guest.chain(0, 3, chain);
-        assert_eq!(guest.ended(0).map(|(head, _)| head), Some(3), "{chain:?}");
-    }
-    // A chain that bites its tail, one that leads out of the table, tables that lie elsewhere or in themselves.
-    let table = BASE + 0x3000;
-    let bad: [(u64, u32, u16, u16); 6] = [
-        (BASE + at, 16, NEXT, 3),
-        (BASE + at, 16, NEXT, 60_000),
-        (end - 16, 32, INDIRECT, 0),
-        (table, 17, INDIRECT, 0),
-        (table, 16 * 60_000, INDIRECT, 0),
-        (table, u32::MAX - 15, INDIRECT, 0),
-    ];
-    guest.describe(0x3000, 0, (table, 16, INDIRECT, 0));
-    for descriptor in bad {
-        guest.describe(0, 3, descriptor);
-        guest.offer(0, 3);
-        assert_eq!(guest.ended(0).map(|(head, _)| head), Some(3), "{descriptor:?}");
-    }
+    chains_that_lie(&mut guest);
+    tables_that_lie(&mut guest);
     // A head that is no descriptor is dropped, or named as it was.
     guest.offer(0, 40_000);
     // More than there can be.

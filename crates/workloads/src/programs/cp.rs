@@ -203,7 +203,7 @@ impl Source for Copying {
     }
 
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
-        if !self.next().is_some_and(|at| at <= now) {
+        if self.next().is_none_or(|at| at > now) {
             return;
         }
         match self.call() {
