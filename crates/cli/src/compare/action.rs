@@ -139,7 +139,7 @@ fn is_starved(contrast: &Contrast) -> bool {
     matches!(contrast.figure.what, What::Bandwidth | What::Finish) && contrast.times_better() < FLOOR
 }
 
-fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
+pub(super) fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
     let missed = goal.bounds().filter_map(|(clause, bound)| {
         let samples: Vec<Sample> = clause.figures.iter().filter_map(|figure| figure.sample(scheduler)).collect();
         let unit = clause.figures.first()?.what.unit();

@@ -4,8 +4,8 @@ use blksched::{Catalogue, Span};
 use blksched_measure::Paired;
 use blksched_simulate::{Grid, Trial};
 
-use super::action::{WORTH_IT, forbidden, scores};
-use super::contrast::ALPHA;
+use super::action::{Action, candidates, forbidden, misses, scores};
+use super::contrast::contrasts;
 use super::goal::Goal;
 use super::measured::Measured;
 use super::tune::{HELD_BACK, HELD_BACK_SEEDS, axes};
@@ -18,8 +18,18 @@ pub(crate) struct Judge {
     base: Contender,
     /// The untouched scheduler, seed by seed.
     bases: Vec<Measured>,
-    goal: Goal,
-    limit: Span,
+    pub(super) goal: Goal,
+    pub(super) limit: Span,
+}
+
+/// What settings came to on seeds that the search had not seen.
+pub(crate) struct Checked {
+    /// How many times better.
+    pub(crate) score: Paired,
+    /// It would be proposed.
+    pub(crate) is_better: bool,
+    /// Why not, however good.
+    pub(crate) forbidden: Vec<String>,
 }
 
 impl Judge {
@@ -32,6 +42,7 @@ impl Judge {
     ) -> Result<(Stage, Judge), Failure> {
         let base = contenders("--tune", &[name.to_owned()], &arguments.scene.set, catalogue)?.remove(0);
         let length = stage.length(&arguments.scene, &base)?;
+        let length = stage.settled(length, &arguments.scene, std::slice::from_ref(&base));
         let stage = stage.cut(length);
         let mut judge = Judge { base, bases: Vec::new(), goal: Goal::Roles, limit: length.limit };
         let first = judge.measure(arguments, &stage, &judge.base.clone(), arguments.scene.seed)?;
@@ -66,28 +77,30 @@ impl Judge {
         Ok(scores(&self.goal.objectives(base), &here, base).first().copied().filter(|score| score.is_finite()))
     }
 
-    /// On seeds that the search has not seen: how many times better, and what forbids it.
+    /// On seeds that the search has not seen, as `compare --tune` checks what it found.
     pub(crate) fn check(
         &self,
         arguments: &CompareArguments,
         stage: &Stage,
         turned: &[(String, i64)],
-    ) -> Result<(Paired, Vec<String>), Failure> {
+    ) -> Result<Checked, Failure> {
         let rows = [self.base.clone(), self.base.with(turned)];
         let trials: Vec<Trial> = rows.iter().map(|row| stage.trial(&arguments.scene, row, self.limit)).collect();
         let first = arguments.scene.seed.wrapping_add(HELD_BACK);
         let seeds = (0..u64::from(HELD_BACK_SEEDS)).map(|nth| first.wrapping_add(nth)).collect();
         let runs = Grid::new(trials, seeds).run(|| {}, || false).map_err(Failure::input)?;
-        let measured = |nth: usize| Measured::of(&rows[nth], &stage.plan, &runs[nth]);
-        let (base, here) = (measured(0), measured(1));
-        let score = Paired::of_logarithms(&scores(&self.goal.objectives(&base), &here, &base));
+        let measured: Vec<Measured> =
+            rows.iter().zip(&runs).map(|(row, runs)| Measured::of(row, &stage.plan, runs)).collect();
+        let contrasts = contrasts(&measured, 1);
+        // Of whatever kernel it is: who asks for a search of an old scheduler means that one.
+        let (base, standing) = (&measured[0], measured[1].standing);
+        let candidates = candidates((base, &measured[1..]), &contrasts, &self.goal, 1, standing);
+        let missed = misses(base, &self.goal);
+        let action = Action { goal: self.goal.clone(), default: base, candidates, missed };
+        let is_better = action.chosen().is_some();
         let nothing = || Failure::Input("nothing of what counts was measured in these runs".to_owned());
-        Ok((score.ok_or_else(nothing)?, forbidden(&here, &base, &self.goal)))
-    }
-
-    /// Worth a change, and beyond chance.
-    pub(crate) fn is_better(score: &Paired) -> bool {
-        score.ratio >= WORTH_IT && score.p <= ALPHA
+        let found = action.candidates.into_iter().next().ok_or_else(nothing)?;
+        Ok(Checked { score: found.score, is_better, forbidden: found.forbidden })
     }
 
     /// As one would type them.

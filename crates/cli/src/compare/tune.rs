@@ -335,7 +335,12 @@ impl Tuned {
 
 #[cfg(test)]
 mod tests {
+    use blksched_measure::Paired;
+    use serde_json::{Value, from_str, json};
+
+    use super::super::judge::Judge;
     use super::*;
+    use crate::library::{Job, answer};
     use crate::scene::Scene;
 
     /// The targets of writeback throttling that a search tries.
@@ -353,5 +358,65 @@ mod tests {
         assert_eq!(targets("desktop-start", None), Some(vec![0, 18_750, 300_000]));
         assert_eq!(targets("desktop-start", Some(0)), Some(vec![18_750, 75_000, 300_000]));
         assert_eq!(targets("random-readers", None), None);
+    }
+
+    fn tuned(load: &str, disk: &str, goal: &str) -> CompareArguments {
+        let scene = Scene { time: Some(Span::from_secs(3)), ..Scene::of(load, disk, 3) };
+        CompareArguments { goal: Some(goal.to_owned()), budget: Some(70), ..CompareArguments::of(scene, 1, None) }
+    }
+
+    /// Python's `bs.tune` chooses by a [`Judge`] what it tries.
+    #[test]
+    fn whoever_drives_a_search_has_its_objective_settings_by_settings_and_seed_by_seed() {
+        for (load, goal) in [("reader-and-writer", "reader: mean read"), ("priorities", "priorities")] {
+            let arguments = tuned(load, "ide-2002", goal);
+            let (stage, _) = Stage::load(&arguments.scene).unwrap().without_logs();
+            let (stage, mut judge) = Judge::new(&arguments, &Catalogue::builtin(), stage, "bfq").unwrap();
+            let base = contenders("", &["bfq".to_owned()], &[], &Catalogue::builtin()).unwrap().remove(0);
+            let axes = axes(&base, &stage, &arguments);
+            let theirs: Vec<_> = axes.iter().map(|axis| (axis.name.clone(), axis.values.clone())).collect();
+            assert_eq!(judge.knobs(&arguments, &stage), theirs);
+            let (limit, goal, bases, interrupted) = (judge.limit, judge.goal.clone(), Vec::new(), Arc::default());
+            let mut search =
+                Search { arguments: &arguments, stage: &stage, limit, base, bases, goal, runs: 0, interrupted };
+            let mut all = singles(&axes, 12);
+            search.advance(&mut all, 2).unwrap();
+            for tried in &all {
+                let mut driven = |nth| judge.score(&arguments, &stage, &tried.turned, nth).unwrap();
+                let driven = [driven(0), driven(1)];
+                assert_eq!(driven.contains(&None), tried.is_out, "{:?}", tried.turned);
+                if !tried.is_out {
+                    assert_eq!(
+                        driven.map(|score| score.unwrap_or(f64::NAN)).to_vec(),
+                        tried.scores,
+                        "{:?}",
+                        tried.turned
+                    );
+                }
+            }
+            let differing = all.iter().filter(|tried| !tried.is_out && tried.scores.iter().any(|score| *score != 0.0));
+            assert!(differing.count() > 3, "nothing was compared");
+        }
+    }
+
+    #[test]
+    fn what_compare_finds_is_checked_as_whoever_drives_a_search_checks_it() {
+        let (load, disk, goal) = ("reader-and-writer", "ide-2002", "reader: mean read");
+        let arguments = tuned(load, disk, goal);
+        let (stage, _) = Stage::load(&arguments.scene).unwrap().without_logs();
+        let (stage, judge) = Judge::new(&arguments, &Catalogue::builtin(), stage, "bfq").unwrap();
+        let found = search(&arguments, &Catalogue::builtin(), &stage, "bfq", judge.limit).unwrap();
+        assert!(!found.turned.is_empty(), "nothing was found");
+        let checked = judge.check(&arguments, &stage, &found.turned).unwrap();
+        let options = ["--disk", disk, "--time", "3s", "--seed", "3", "--seeds", "1", "--goal", goal, "--json"];
+        let tune = ["--tune", "bfq", "--budget", "70"];
+        let options: Vec<String> = tune.iter().chain(&options).map(|word| (*word).to_owned()).collect();
+        let job = Job { words: vec![load.to_owned()], text: None };
+        let said: Value = from_str(&answer("compare", &job, &options, &[], &Arc::default()).unwrap().json).unwrap();
+        let candidate = &said["action"]["candidates"][0];
+        let Paired { ratio, low, high, count, p } = checked.score;
+        assert_eq!(candidate["times_better"], json!({ "ratio": ratio, "ci95": [low, high], "n": count, "p": p }));
+        assert_eq!(candidate["forbidden"], json!(checked.forbidden));
+        assert_eq!(!said["action"]["use"].is_null(), checked.is_better);
     }
 }

@@ -23,7 +23,7 @@ pub struct Checked {
     pub ratio: (f64, f64, f64),
     /// That of chance.
     pub p: f64,
-    /// Proven better, and nothing forbids it.
+    /// `compare --tune` would propose it.
     pub is_better: bool,
     /// Why it is not proposed, however good.
     pub forbidden: Vec<String>,
@@ -71,8 +71,8 @@ impl Tuning {
     /// # Errors
     /// If a run stands still.
     pub fn check(&self, turned: &[(String, i64)]) -> Result<Checked, Error> {
-        let (score, forbidden) = self.judge.check(&self.arguments, &self.stage, turned)?;
-        let is_better = Judge::is_better(&score) && forbidden.is_empty();
-        Ok(Checked { ratio: (score.ratio, score.low, score.high), p: score.p, is_better, forbidden })
+        let checked = self.judge.check(&self.arguments, &self.stage, turned)?;
+        let ratio = (checked.score.ratio, checked.score.low, checked.score.high);
+        Ok(Checked { ratio, p: checked.score.p, is_better: checked.is_better, forbidden: checked.forbidden })
     }
 }
