@@ -52,7 +52,7 @@ fn two_virtual_machines_share_a_disk_two_to_one() {
 }
 
 #[test]
-#[ignore = "slow: a guest boots from a vhost-user disk under emulation and runs fio, some two minutes"]
+#[ignore = "slow: a guest boots from a vhost-user disk under emulation and its load is verified, some two minutes"]
 fn a_virtual_machine_boots_from_a_vhost_user_disk_and_runs_fio() {
     if let Some(package) = missing() {
         let reason = format!("the Debian package {package} is not here");

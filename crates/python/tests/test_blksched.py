@@ -130,7 +130,13 @@ def test_an_interrupt_ends_a_comparison() -> None:
         "try: bs.compare('reader-and-writer', 'nvme-ssd', seeds=5000, time='10s')\n"
         "except KeyboardInterrupt: print('interrupted')\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    # Whoever runs the tests in the background of a shell has it ignore interrupts, and so would its children.
+    process = subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout and process.stdout.readline() == "begun\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)
