@@ -140,7 +140,10 @@ def test_an_interrupt_ends_a_comparison() -> None:
     assert process.stdout and process.stdout.readline() == "begun\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    try:
+        said, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert "interrupted" in said
 
 
