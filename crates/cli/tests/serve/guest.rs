@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures};
@@ -76,7 +77,9 @@ impl Guest {
         let mut options = OpenOptions::new();
         let memory = options.read(true).write(true).create(true).truncate(true).open(folder.path("memory")).unwrap();
         memory.set_len(EDGE + SHARED + EDGE).unwrap();
-        let mut front = Frontend::connect(socket, rings as u64).unwrap();
+        // A server opens its sockets one after the other.
+        let soon = || Frontend::connect(socket, rings as u64).inspect_err(|_| sleep(Duration::from_millis(10))).ok();
+        let mut front = (0..3000).find_map(|_| soon()).expect("the server opens its socket");
         front.set_owner().unwrap();
         let offered = front.get_features().unwrap();
         assert_eq!(offered & WANTED, WANTED);
@@ -197,7 +200,7 @@ impl Guest {
                 return None;
             }
             if self.rings[ring].call.read().is_err() {
-                std::thread::sleep(Duration::from_micros(200));
+                sleep(Duration::from_micros(200));
             }
         }
         self.rings[ring].seen = seen.wrapping_add(1);
