@@ -35,8 +35,9 @@ pub fn queue_to_file(config: &QueueConfig) -> file::Queue {
             Slots::PerDirection { nr_requests, wake } => {
                 file::Slots::PerDirection { nr_requests, wake: wake_to_file(wake) }
             }
-            Slots::Tags { nr_requests, era, order } => file::Slots::Tags {
+            Slots::Tags { nr_requests, made_for, era, order } => file::Slots::Tags {
                 nr_requests,
+                made_for: (made_for != nr_requests).then_some(made_for),
                 era: match era {
                     MqEra::Linux6_1 => file::MqEra::Linux6_1,
                     MqEra::Linux6_12 => file::MqEra::Linux6_12,
@@ -84,8 +85,9 @@ pub fn queue_from_file(queue: &file::Queue) -> QueueConfig {
             file::Slots::PerDirection { nr_requests, wake } => {
                 Slots::PerDirection { nr_requests, wake: wake_from_file(wake) }
             }
-            file::Slots::Tags { nr_requests, era, order } => Slots::Tags {
+            file::Slots::Tags { nr_requests, made_for, era, order } => Slots::Tags {
                 nr_requests,
+                made_for: made_for.unwrap_or(nr_requests),
                 era: match era {
                     file::MqEra::Linux6_1 => MqEra::Linux6_1,
                     file::MqEra::Linux6_12 => MqEra::Linux6_12,

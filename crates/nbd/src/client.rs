@@ -17,12 +17,25 @@ pub struct Wish {
     pub framing: Framing,
     /// Will it ask for extents?
     pub allocation: bool,
+    /// Is anything said in plain?
+    pub security: Security,
+}
+
+/// Is anything of an export said in plain?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Security {
+    /// Yes.
+    #[default]
+    Plain,
+    /// No: TLS comes first.
+    Tls,
 }
 
 impl Wish {
     /// Open `export`, with structured replies if the server has them.
     pub fn open(export: &str) -> Wish {
-        Wish { export: export.to_owned(), framing: Framing::Structured, allocation: false }
+        let export = export.to_owned();
+        Wish { export, framing: Framing::Structured, allocation: false, security: Security::default() }
     }
 }
 
@@ -31,6 +44,9 @@ impl Wish {
 pub enum ClientStep {
     /// More bytes are needed; if some were used there may be more to read in what is there.
     More,
+    /// TLS begins, as soon as everything is sent; what has come behind this answer was never said under it and must be
+    /// nothing. Then [`ClientHandshake::secured`].
+    Secure,
     /// The export is open.
     Enter(Opened),
 }
@@ -60,6 +76,9 @@ pub enum ClientError {
         /// Its words, or the number of its answer.
         why: String,
     },
+    /// It speaks no TLS.
+    #[error("the server speaks no TLS")]
+    NoTls,
     /// It answered something that makes no sense here.
     #[error("the server's answer makes no sense: {0}")]
     Malformed(&'static str),
@@ -76,6 +95,7 @@ pub struct ClientHandshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Greeting,
+    Securing,
     /// Waiting for the answer to this framing.
     Framing(Framing),
     Contexts,
@@ -120,13 +140,25 @@ impl ClientHandshake {
             return Err(ClientError::NoServer);
         }
         out.put32(u32::from(bits & (hello::FIXED_NEWSTYLE | hello::NO_ZEROES)));
-        self.ask_framing(self.wish.framing, out);
+        match self.wish.security {
+            Security::Plain => self.ask_framing(self.wish.framing, out),
+            Security::Tls => {
+                self.state = State::Securing;
+                put_option(out, option::STARTTLS, &[]);
+            }
+        }
         Ok((18, ClientStep::More))
+    }
+
+    /// TLS is there: go on within it.
+    pub fn secured(&mut self, out: &mut Vec<u8>) {
+        self.ask_framing(self.wish.framing, out);
     }
 
     /// The option whose answer is awaited.
     fn asked(&self) -> u32 {
         match self.state {
+            State::Securing => option::STARTTLS,
             State::Framing(Framing::Extended) => option::EXTENDED_HEADERS,
             State::Framing(_) => option::STRUCTURED_REPLY,
             State::Contexts => option::SET_META_CONTEXT,
@@ -137,6 +169,8 @@ impl ClientHandshake {
     fn answered(&mut self, kind: u32, body: &[u8], out: &mut Vec<u8>) -> Result<ClientStep, ClientError> {
         let refused = kind & answer::ERROR != 0;
         match (self.state, kind) {
+            (State::Securing, answer::ACK) => return Ok(ClientStep::Secure),
+            (State::Securing, _) if refused => return Err(ClientError::NoTls),
             (State::Framing(framing), answer::ACK) => {
                 self.opened.framing = framing;
                 self.ask_contexts(out);

@@ -43,7 +43,7 @@ mod request;
 mod uri;
 mod wire;
 
-pub use client::{ClientError, ClientHandshake, ClientStep, Opened, Wish};
+pub use client::{ClientError, ClientHandshake, ClientStep, Opened, Security, Wish};
 pub use errno::Errno;
 pub use export::{BlockSize, Export, Features};
 pub use handshake::{Handshake, LONGEST_OPTION, Session, Step, Tls};
@@ -51,7 +51,7 @@ pub use reply_reader::{Chunk, ReplyError, ReplyReader};
 pub use request::{
     Command, Extents, Framing, Holes, Limits, Parsed, Persist, Request, RequestReader, Speed, Violation,
 };
-pub use uri::{Address, Uri, UriError};
+pub use uri::{Address, Trust, Uri, UriError};
 
 /// The longest data that a request or reply may carry \[bytes\]: 32 MiB, the document's recommendation.
 pub const LARGEST_PAYLOAD: u32 = 32 << 20;

@@ -22,7 +22,7 @@ pub enum Chunk {
         /// Is the reply complete with them?
         last: bool,
     },
-    /// So much reads as zeroes.
+    /// This much reads as zeroes.
     Hole {
         /// Where \[bytes\].
         offset: u64,

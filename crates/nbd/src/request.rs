@@ -171,6 +171,19 @@ impl RequestReader {
         self.framing
     }
 
+    /// May extents be asked for?
+    pub fn allocation(&self) -> bool {
+        self.limits.allocation
+    }
+
+    /// How long a header is \[bytes\].
+    pub fn header_length(&self) -> usize {
+        match self.framing {
+            Framing::Simple | Framing::Structured => 28,
+            Framing::Extended => 32,
+        }
+    }
+
     /// The export has another size from now on.
     pub fn resize(&mut self, size: u64) {
         self.limits.size = size;

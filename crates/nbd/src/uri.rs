@@ -1,4 +1,5 @@
-//! NBD URIs: `nbd://host:port/export`, `nbd+unix:///export?socket=/path`, as in the NBD project's `doc/uri.md`.
+//! NBD URIs: `nbd://host:port/export`, `nbd+unix:///export?socket=/path`, as in the NBD project's `doc/uri.md`, and
+//! `nbds://host:port/export?tls-certificates=FOLDER&tls-hostname=NAME`, as libnbd takes them.
 
 use core::fmt;
 use core::str::FromStr;
@@ -22,12 +23,24 @@ pub enum Address {
         host: String,
         /// The port.
         port: u16,
+        /// Whom a client trusts and who it is.
+        trust: Trust,
     },
     /// A socket in the file system.
     Unix {
         /// Its path.
         path: String,
     },
+}
+
+/// Whom a client with TLS trusts, and who it is, as a URI says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// A folder with `ca-cert.pem`, and `client-cert.pem` and `client-key.pem` if the client has a certificate; none:
+    /// the URI does not say.
+    pub certificates: Option<String>,
+    /// The server's name in its certificate; none: its host.
+    pub name: Option<String>,
 }
 
 /// A server and one of its exports.
@@ -59,7 +72,10 @@ impl FromStr for Uri {
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let export = decode(path).ok_or_else(|| error("its export is no text"))?;
         let address = match scheme {
-            "nbd" if query.is_empty() => tcp(authority).ok_or_else(|| error("expected a host and maybe a port"))?,
+            "nbd" if query.is_empty() => {
+                let (host, port) = tcp(authority).ok_or_else(|| error("expected a host and maybe a port"))?;
+                Address::Tcp { host, port }
+            }
             "nbd" => return Err(error("an nbd:// URI takes nothing behind a `?`")),
             "nbd+unix" if authority.is_empty() => {
                 let path = query.strip_prefix("socket=").filter(|path| !path.is_empty() && !path.contains('&'));
@@ -67,14 +83,36 @@ impl FromStr for Uri {
                 Address::Unix { path }
             }
             "nbd+unix" => return Err(error("a Unix socket has no host")),
-            "nbds" | "nbds+unix" => return Err(error("TLS is not supported")),
-            _ => return Err(error("its scheme is neither nbd nor nbd+unix")),
+            "nbds" => {
+                let trust = trust(query);
+                let trust = trust.ok_or_else(|| error("expected ?tls-certificates=FOLDER and maybe &tls-hostname="))?;
+                let place = tcp(authority).ok_or_else(|| error("expected a host and maybe a port"))?;
+                Address::Tls { host: place.0, port: place.1, trust }
+            }
+            "nbds+unix" => return Err(error("TLS is for TCP here")),
+            _ => return Err(error("its scheme is none of nbd, nbds and nbd+unix")),
         };
         Ok(Uri { address, export })
     }
 }
 
-fn tcp(authority: &str) -> Option<Address> {
+/// What a query says of certificates.
+fn trust(query: &str) -> Option<Trust> {
+    let mut trust = Trust::default();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=')?;
+        let place = match key {
+            "tls-certificates" => &mut trust.certificates,
+            "tls-hostname" => &mut trust.name,
+            _ => return None,
+        };
+        *place = Some(decode(value).filter(|value| !value.is_empty())?);
+    }
+    Some(trust)
+}
+
+/// A host and a port.
+fn tcp(authority: &str) -> Option<(String, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']')?;
@@ -87,7 +125,7 @@ fn tcp(authority: &str) -> Option<Address> {
     };
     let port = port.map_or(Some(PORT), |port| port.parse().ok())?;
     let host = if host.is_empty() { "localhost" } else { host };
-    Some(Address::Tcp { host: host.to_owned(), port })
+    Some((host.to_owned(), port))
 }
 
 impl fmt::Display for Uri {
@@ -96,8 +134,16 @@ impl fmt::Display for Uri {
         match &self.address {
             Address::Tcp { host, port } if host.contains(':') => write!(f, "nbd://[{host}]:{port}/{export}"),
             Address::Tcp { host, port } => write!(f, "nbd://{host}:{port}/{export}"),
-            Address::Tls { host, port } if host.contains(':') => write!(f, "nbds://[{host}]:{port}/{export}"),
-            Address::Tls { host, port } => write!(f, "nbds://{host}:{port}/{export}"),
+            Address::Tls { host, port, trust } => {
+                match host.contains(':') {
+                    true => write!(f, "nbds://[{host}]:{port}/{export}")?,
+                    false => write!(f, "nbds://{host}:{port}/{export}")?,
+                }
+                let Trust { certificates, name } = trust;
+                let said = [("tls-certificates", certificates), ("tls-hostname", name)];
+                let said = said.iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
+                said.zip(['?', '&']).try_for_each(|((key, value), mark)| write!(f, "{mark}{key}={}", encode(value)))
+            }
             Address::Unix { path } => write!(f, "nbd+unix:///{export}?socket={}", encode(path)),
         }
     }
@@ -142,6 +188,8 @@ mod tests {
             "nbd://[::1]:7/",
             "nbd+unix:///?socket=/run/a.sock",
             "nbd+unix:///my%20disk/1?socket=/tmp/a%3Fb",
+            "nbds://localhost:7/a?tls-certificates=/etc/my%20nbd&tls-hostname=disks.example",
+            "nbds://[::1]:7/?tls-hostname=disks.example",
         ] {
             assert_eq!(text.parse::<Uri>().unwrap().to_string(), text);
         }
@@ -157,7 +205,9 @@ mod tests {
             "nbd+unix:///a",
             "nbd+unix:///a?socket=/s&tls-type=anon",
             "nbd://a:b/",
-            "nbds://a",
+            "nbds://a/?tls-certificate=x",
+            "nbds://a/?tls-certificates=",
+            "nbds+unix:///a?socket=/s",
             "nbd://a/?b=c",
             "nbd://h/%zz",
         ] {

@@ -104,6 +104,9 @@ pub enum Slots {
     Tags {
         /// How many.
         nr_requests: u32,
+        /// For how many the map was made, if it has shrunk since.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made_for: Option<u32>,
         /// Since 6.12, or before?
         era: MqEra,
         /// In which order they are handed out.

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use blksched::text::utf8;
+use blksched_text::utf8;
 
 use crate::elevator_transcript::ReadError;
 

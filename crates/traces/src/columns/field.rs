@@ -146,9 +146,8 @@ impl fmt::Display for Column {
 
 fn unknown(name: &str) -> SpecError {
     let names: Vec<&str> = ROLES.iter().map(|row| row.0).collect();
-    let near = blksched::text::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-    let message =
-        format!("`{name}` is not a column: expected one of {} or -{}", names.join(", "), near.unwrap_or_default());
+    let near = blksched_text::did_you_mean(name, names.iter().copied());
+    let message = format!("`{name}` is not a column: expected one of {} or -{}", names.join(", "), near);
     SpecError::new(name, message)
 }
 

@@ -1,0 +1,100 @@
+//! TOML that people write (disks, experiments, machines, sweeps), read so that every complaint knows its file, line and
+//! column, and the word that was probably meant.
+
+use core::fmt;
+use core::ops::Range;
+
+use crate::nearest;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What is wrong with a document, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The file's path as given.
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1 \[characters\].
+    pub column: usize,
+    /// What is wrong, with the offending word, and what was expected.
+    pub problem: String,
+    /// The valid word that was probably meant.
+    pub nearest: Option<String>,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Complaint { file, line, column, problem, nearest } = self;
+        write!(f, "{file}:{line}:{column}: {problem}")?;
+        nearest.as_ref().map_or(Ok(()), |nearest| write!(f, "; did you mean `{nearest}`?"))
+    }
+}
+
+impl core::error::Error for Complaint {}
+
+/// A stretch of a document \[bytes\].
+pub type Place = Range<usize>;
+
+/// A document and its name, for complaints.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'t> {
+    /// As it was said.
+    pub file: &'t str,
+    /// All of it.
+    pub text: &'t str,
+}
+
+impl<'t> Source<'t> {
+    /// The document.
+    ///
+    /// # Errors
+    /// If it is no TOML.
+    pub fn parse(&self) -> Result<Spanned<DeTable<'t>>, Complaint> {
+        DeTable::parse(self.text).map_err(|error| {
+            let at = error.span().unwrap_or(0..0);
+            self.complain(&at, error.message().trim().replace('\n', ", "))
+        })
+    }
+
+    /// A complaint about what stands at `at`.
+    pub fn complain(&self, at: &Place, problem: impl Into<String>) -> Complaint {
+        let before = &self.text[..at.start.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Complaint {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            problem: problem.into(),
+            nearest: None,
+        }
+    }
+
+    /// `word` is none of `known`; `problem` says so, up to the list.
+    pub fn unknown<'a>(
+        &self,
+        at: &Place,
+        problem: &str,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Complaint {
+        let known: Vec<&str> = known.into_iter().collect();
+        let near = nearest(word, known.iter().copied()).map(str::to_owned);
+        let problem = format!("{problem}: expected one of {}", known.join(", "));
+        Complaint { nearest: near, ..self.complain(at, problem) }
+    }
+}
+
+/// A value, as a complaint shows it.
+pub fn describe(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("\"{text}\""),
+        DeValue::Integer(number) => number.as_str().to_owned(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(value) => value.to_string(),
+        DeValue::Datetime(value) => value.to_string(),
+        DeValue::Array(items) if items.is_empty() => "an empty list".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Text that people write, read in one way everywhere: sizes with units ([`units`]), TOML whose errors know their place
+//! ([`document`]), bytes that should be UTF-8, names of files that are not, and the word that was probably meant.
+
+#![doc(test(attr(deny(warnings))))]
+
+pub mod document;
+mod file_names;
+pub mod units;
+mod utf8;
+
+pub use blksched::text::nearest;
+pub use file_names::{name_of_path, path_of_name, shown_name};
+pub use utf8::{NotUtf8, utf8};
+
+/// What an error says last: "; did you mean `bfq`?", or nothing if no word of `known` is near.
+///
+/// ```
+/// assert_eq!(blksched_text::did_you_mean("bqf", ["cfq", "bfq"]), "; did you mean `bfq`?");
+/// assert_eq!(blksched_text::did_you_mean("bananas", ["cfq", "bfq"]), "");
+/// ```
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
