@@ -93,7 +93,8 @@ pub struct Neighbours {
 /// A call of an elevator that many have not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// `Elevator::deadline`, and so `Elevator::elapse`.
+    /// `Elevator::deadline`, and so `Elevator::elapse`: asked before everything else. An elevator that does not name it
+    /// may say instead whenever its deadline moves (`Cx::wake_at`).
     Deadline,
     /// `Merges::meet`.
     Meet,
@@ -107,6 +108,8 @@ pub enum Hook {
     MayAppend,
     /// `Merges::look_up`.
     LookUp,
+    /// `Elevator::complete`.
+    Complete,
 }
 
 /// Which of the calls that many elevators have not this one has: the others are not made.

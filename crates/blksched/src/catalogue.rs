@@ -1,5 +1,9 @@
 //! What exists, by name: `name[@kernel][+mechanism=variant]…` becomes an elevator.
 
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
 use crate::elevator::Elevator;
 use crate::queue::{BlockQueue, Limits, Plugging, QueueConfig, Slots};
 

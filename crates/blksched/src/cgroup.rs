@@ -6,6 +6,11 @@
 //! | `io.latency` | [`blk_iolatency`] |
 //! | `io.max` | [`blk_throttle`] |
 //! | `io.prio.class` | [`blk_ioprio`] |
+//!
+//! **In the kernel** `blkcg`, `blkcg_policy`.
+
+#![doc(alias = "blkcg")]
+#![doc(alias = "blkcg_policy")]
 
 pub mod blk_iocost;
 pub mod blk_iolatency;

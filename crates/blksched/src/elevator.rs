@@ -43,12 +43,48 @@ pub(crate) struct QueueState {
     pub(crate) merges: MergeIndex,
     /// What the elevator wished in a call that has no answer.
     pub(crate) wished: Run,
+    /// Before this moment the elevator need not be asked for its deadline.
+    pub(crate) due: Due,
+}
+
+/// From when on an elevator is asked for its deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// Is it asked whenever anything happens? Otherwise it announces a deadline that moves.
+    asked: bool,
+    /// `Instant::NEVER`: it has none.
+    at: Instant,
+}
+
+impl Due {
+    pub(crate) fn of(hooks: Hooks) -> Due {
+        let asked = hooks.has(Hook::Deadline);
+        Due { asked, at: if asked { Instant::ZERO } else { Instant::NEVER } }
+    }
+
+    /// May its deadline have come?
+    #[inline(always)]
+    pub(crate) fn may_be(self, now: Instant) -> bool {
+        self.at <= now
+    }
+
+    /// May it have one?
+    #[inline(always)]
+    pub(crate) fn may_come(self) -> bool {
+        self.at != Instant::NEVER
+    }
+
+    /// Is this the deadline that it has?
+    pub(crate) fn agrees(self, deadline: Option<Instant>) -> bool {
+        self.asked || self.at == deadline.unwrap_or(Instant::NEVER)
+    }
 }
 
 impl QueueState {
     /// Nothing merges into this request any more.
+    #[inline(always)]
     pub(crate) fn seal(&mut self, id: RequestId) {
-        self.merges.forget(id);
+        self.merges.forget(&mut self.requests, id);
         self.requests.get_mut(id).mergeable = false;
     }
 }
@@ -71,7 +107,15 @@ impl Cx<'_> {
 
     /// Nothing finds this request, until it is inserted again ([`Dispatch::Reinsert`]); it may still merge then.
     pub fn hide(&mut self, id: RequestId) {
-        self.state.merges.forget(id);
+        self.state.merges.forget(&mut self.state.requests, id);
+    }
+
+    /// The deadline is this from now on: for elevators that do not name [`Hook::Deadline`].
+    pub fn wake_at(&mut self, deadline: Option<Instant>) {
+        let due = &mut self.state.due;
+        if !due.asked {
+            due.at = deadline.unwrap_or(Instant::NEVER);
+        }
     }
 
     /// Wish to be run, in the calls that have no answer to say so: [`Merges::meet`], [`Merges::grown`],
@@ -181,6 +225,17 @@ pub trait Merges {
     /// or the newest that is older than `than`.
     fn newest(&self, _bio: &Bio, _than: Option<RequestId>) -> Option<RequestId> {
         None
+    }
+
+    /// The next few answers of [`Merges::newest`], as many as there is room for; how many there are.
+    fn newest_few(&self, bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
+        let mut than = than;
+        for (nth, place) in into.iter_mut().enumerate() {
+            than = self.newest(bio, than);
+            let Some(rq) = than else { return nth };
+            *place = rq;
+        }
+        into.len()
     }
 
     /// The queued requests next to `rq`, for coalescing.

@@ -6,6 +6,7 @@ pub mod bfq;
 mod by_sector;
 pub mod cfq;
 pub mod deadline;
+mod hz;
 mod ioprio;
 pub mod kyber;
 pub mod linus;

@@ -1,6 +1,10 @@
 //! What an elevator says of itself to the catalogue: its eras, mechanisms and knobs, how long a request may wait, and
 //! how it is made.
 
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::cgroup::blk_iocost::Overflows;

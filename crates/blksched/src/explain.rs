@@ -267,7 +267,7 @@ pub enum Reason {
         rq: RequestId,
     },
 
-    /// A batch or a queue's turn took its oldest request out of sector order: its time was up.
+    /// A batch or a queue's slice took its oldest request out of sector order: its time was up.
     TookOldest {
         /// The request.
         rq: RequestId,
@@ -389,7 +389,7 @@ pub enum Reason {
     },
 
     // ---- decisions: budgets and weights (BFQ)
-    /// How much a queue may be served in its next turn.
+    /// How much a queue may be served in its next slice.
     BudgetAssigned {
         /// Whose.
         owner: SubmitterId,
@@ -484,7 +484,7 @@ pub enum Reason {
         /// Which.
         group: GroupId,
     },
-    /// A turn of one of its queues is over, and the group moves back by what it had, over its share.
+    /// A slice of one of its queues is over, and the group moves back by what it had, over its share.
     GroupCharged {
         /// Which.
         group: GroupId,

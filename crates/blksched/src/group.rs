@@ -3,7 +3,13 @@
 //! Groups form a tree below the root, [`GroupId::ROOT`]. Siblings share by `weight`; what a group's own submitters get
 //! beside its child groups goes by `leaf_weight`. The block queue owns the table and tells the elevator of every group
 //! before the first bio of it, and of every change while it runs; an elevator without groups ignores both.
+//!
+//! **In the kernel** `blkcg_gq`.
 
+#![doc(alias = "blkcg_gq")]
+
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::request::GroupId;

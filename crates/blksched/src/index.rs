@@ -6,14 +6,12 @@
 //! ([`Reason::Searched`](crate::Reason::Searched)).
 
 mod forest;
-mod hash;
 mod list;
 mod lists;
 mod numbers;
 mod tree;
 
 pub use forest::{Forest, Root};
-pub use hash::EndHash;
 pub use list::List;
 pub use lists::{Chain, Lists};
 pub use numbers::Numbers;

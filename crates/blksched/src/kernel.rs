@@ -1,5 +1,8 @@
 //! Kernel versions: eras are data, and a version is how a user names one.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
 

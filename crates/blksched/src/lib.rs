@@ -45,10 +45,20 @@
 //!   that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without it they have builders). What it
 //!   shows follows the elevators' needs and may change with any release.
 //!
+//! The library needs an allocator and no `std`. A panic in it is a mistake of its driver that it names.
+//!
 //! Whole embedders: `examples/embed.rs` (minimal), `threads.rs` (threads, weights, cancellation, errors) and
 //! `tokio_server.rs`. An elevator of your own: `your_own.rs` beside the command line.
 
+#![cfg_attr(not(test), no_std)]
 #![doc(test(attr(deny(warnings))))]
+
+extern crate alloc;
+
+/// The page of crates.io: what it shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod answer;
 mod catalogue;
@@ -62,8 +72,6 @@ mod elevators;
 mod entry;
 pub mod estimate;
 mod explain;
-#[cfg(feature = "elevator-author")]
-mod file_names;
 pub mod group;
 #[cfg(feature = "elevator-author")]
 pub mod index;
@@ -81,8 +89,6 @@ mod queue;
 mod request;
 mod time;
 pub mod tunables;
-#[cfg(feature = "elevator-author")]
-mod utf8;
 
 // What an embedder works with; the rest has modules: `author`, `reasons`, `surroundings`, `text`, `tunables`, …
 pub use catalogue::{Built, Catalogue, Choice};
@@ -136,11 +142,7 @@ pub mod surroundings {
 pub mod text {
     pub use crate::catalogue::{ALIKE, Alike, SpecError};
     pub use crate::kernel::KernelError;
-    pub use crate::time::SpanError;
     #[cfg(feature = "elevator-author")]
-    pub use crate::{
-        file_names::{name_of_path, path_of_name, shown_name},
-        nearest::nearest,
-        utf8::{NotUtf8, utf8},
-    };
+    pub use crate::nearest::nearest;
+    pub use crate::time::SpanError;
 }

@@ -1,5 +1,8 @@
 //! The nearest valid word, for errors that help.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 /// The candidate that `word` most likely meant, or `None` if nothing is near.
 ///
 /// Near is at most a third of the word's letters changed, added, dropped or swapped, capitals or not.
@@ -33,7 +36,7 @@ fn distance(a: &str, b: &str) -> usize {
                 row[j] = row[j].min(before_last[j - 2] + 1);
             }
         }
-        before_last = std::mem::replace(&mut last, row);
+        before_last = core::mem::replace(&mut last, row);
     }
     last[b.len()]
 }

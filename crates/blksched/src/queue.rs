@@ -7,15 +7,21 @@
 //!
 //! It owns the arena, keeps the contract's four rules, and is the only writer of requests. One file per mechanism.
 
-use crate::elevator::{Cx, DeviceFacts, Dispatch, Elevator, Hook, Hooks, Insert, QueueState, Run};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::elevator::{Cx, DeviceFacts, Dispatch, Due, Elevator, Hook, Hooks, Insert, QueueState, Run};
 use crate::explain::{Listener, NoListener, Reason, Unplug};
 use crate::group::Groups;
-use crate::request::{Bio, Bios, Carried, Dir, InFlight, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag};
+use crate::request::{
+    Bio, Bios, Carried, Dir, InFlight, NONE, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag,
+};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting};
 
 mod answers;
 mod burst;
+mod calm;
 mod cancel;
 mod cgroup;
 mod config;
@@ -31,6 +37,7 @@ pub mod mq;
 mod plug;
 mod pools;
 mod recorded;
+mod requeue;
 pub mod rq_qos;
 mod sequence;
 mod slot_pools;
@@ -53,6 +60,7 @@ pub use recorded::Kept;
 pub use slots::{Pool, Slots, WakeRule};
 pub use tasks::Wakes;
 
+use calm::Calm;
 use cgroup::BioGate;
 use dispatch_list::DispatchList;
 use flush::Flushes;
@@ -81,6 +89,7 @@ pub struct BlockQueue<L: Listener = NoListener> {
     groups: Groups,
     /// The elevator's last answer, while nothing has changed since.
     answer: Option<Dispatch>,
+    calm: Calm,
     /// In flight, but issued by an elevator that has been replaced.
     orphans: Vec<RequestId>,
     /// Taken back, and still with the elevator.
@@ -154,12 +163,15 @@ impl<L: Listener> BlockQueue<L> {
         let core = Core {
             config,
             hooks: elevator.hooks(),
-            state: QueueState { device, requests, merges, wished: Run::No },
+            state: QueueState { device, requests, merges, wished: Run::No, due: Due::of(elevator.hooks()) },
             clock: config.born,
             bios: Bios::default(),
             slots: match config.slots {
-                Slots::Tags { nr_requests, era, order } => {
-                    let set = TagSet::new(era, order, nr_requests.max(1), elevator.shallowest(&device));
+                Slots::Tags { nr_requests, made_for, era, order } => {
+                    let mut set = TagSet::new(era, order, made_for.max(1), elevator.shallowest(&device));
+                    if nr_requests < made_for {
+                        set.resize(nr_requests.max(1));
+                    }
                     SlotPools::Tags(Box::new(Tasks::new(set)))
                 }
                 counted => SlotPools::Pools(Box::new(Pools::new(counted))),
@@ -178,6 +190,7 @@ impl<L: Listener> BlockQueue<L> {
             gate: BioGate::default(),
             groups: Groups::default(),
             answer: None,
+            calm: Calm::UNKNOWN,
             orphans: Vec::new(),
             cancelled: Vec::new(),
             deliveries: Vec::new(),
@@ -192,6 +205,12 @@ impl<L: Listener> BlockQueue<L> {
     /// What should the device do next? Call until it no longer says `Issue`.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Next {
+        if self.is_calm(now) { self.next_calmly(now) } else { self.next_at(now) }
+    }
+
+    /// The same, whatever there may be.
+    #[inline(never)]
+    fn next_at(&mut self, now: Instant) -> Next {
         self.catch_up(now);
         if self.is_simply_full() && self.nobody_goes_on() {
             return Next::Full;
@@ -199,7 +218,7 @@ impl<L: Listener> BlockQueue<L> {
         self.next_of_all(now)
     }
 
-    /// The same, whatever there may be.
+    #[inline(never)]
     fn next_of_all(&mut self, now: Instant) -> Next {
         loop {
             let next = self.ask(now);
@@ -213,13 +232,21 @@ impl<L: Listener> BlockQueue<L> {
     ///
     /// # Panics
     /// If it is not in flight here: see [`crate::request::NotInFlight`].
+    #[inline]
     pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
+        if self.is_calm(now) && self.is_plain(&command) {
+            self.complete_calmly(now, &command, outcome);
+        } else {
+            self.complete_at(now, &command, outcome);
+        }
+    }
+
+    /// The same, whatever there may be.
+    #[inline(never)]
+    fn complete_at(&mut self, now: Instant, command: &InFlight, outcome: Outcome) {
         self.catch_up(now);
-        let rq = self.leave_device(&command);
-        self.core.explain(now, |requests| {
-            let Request { submitter, sectors, .. } = requests[rq];
-            Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
-        });
+        let rq = self.leave_device(command);
+        self.explain_completed(now, rq);
         if self.core.state.requests[rq].op == Op::Flush {
             match self.core.config.slots.era() {
                 Some(_) => self.sequence_flushed(now, rq, outcome),
@@ -228,13 +255,20 @@ impl<L: Listener> BlockQueue<L> {
             return;
         }
         let plain = self.core.state.requests[rq].is_plain();
-        if (plain || !self.passed_by(rq)) && !self.is_orphan(rq) {
+        if (plain || !self.passed_by(rq)) && !self.is_orphan(rq) && self.core.hooks.has(Hook::Complete) {
             let run = self.elevator.complete(&mut self.core.cx(now), rq);
             self.obey(now, run);
         }
         if plain || !self.sequence_goes_on(now, rq, outcome) {
             self.end_request(now, rq, outcome);
         }
+    }
+
+    fn explain_completed(&mut self, now: Instant, rq: RequestId) {
+        self.core.explain(now, |requests| {
+            let Request { submitter, sectors, .. } = requests[rq];
+            Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
+        });
     }
 
     /// Nothing more is to be done with `rq`: its bios end, the policies hear of it, its slot comes free, in this order.
@@ -251,46 +285,6 @@ impl<L: Listener> BlockQueue<L> {
             SlotPools::Tags(_) => self.return_tag(rq),
         }
         self.core.state.requests.release(rq);
-    }
-
-    /// The device handed a command back untried (busy, a reset): it goes again, before anything else.
-    ///
-    /// # Panics
-    /// If it is not in flight here: see [`crate::request::NotInFlight`].
-    pub fn requeue(&mut self, now: Instant, command: InFlight) {
-        self.catch_up(now);
-        let rq = self.leave_device(&command);
-        self.core.explain(now, |_| Reason::Requeued { rq });
-        if self.core.state.requests[rq].op == Op::Flush {
-            self.requeue_flush(rq);
-            return;
-        }
-        self.tell_policies(now, |policy, cx| policy.requeued(cx, rq));
-        self.core.queued += 1;
-        if self.passed_by(rq) {
-            self.core.state.requests.get_mut(rq).stage = Stage::Held;
-            self.list.push_front(rq, dispatch_list::From::Bypass);
-            return;
-        }
-        self.core.state.requests.get_mut(rq).stage = Stage::Queued;
-        if self.is_orphan(rq) {
-            // The present elevator has never seen it.
-            self.elevator.prepare(&mut self.core.cx(now), rq);
-            let run = self.elevator.insert(&mut self.core.cx(now), rq, Insert::First);
-            self.obey(now, run);
-        } else {
-            self.elevator.requeue(&mut self.core.cx(now), rq);
-        }
-    }
-
-    fn requeue_flush(&mut self, rq: RequestId) {
-        match self.core.config.slots.era() {
-            Some(_) => self.sequence_flush_again(rq),
-            None => {
-                self.flushes.try_again(rq);
-                self.core.state.requests.release(rq);
-            }
-        }
     }
 
     /// `submitter` has sent its burst and now waits for it: plugs open.
@@ -336,7 +330,7 @@ impl<L: Listener> BlockQueue<L> {
     /// When the queue next wants to be told the time, by any call.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        let elevator = if self.core.hooks.has(Hook::Deadline) { self.elevator.deadline() } else { None };
+        let elevator = if self.core.state.due.may_come() { self.elevator.deadline() } else { None };
         if !self.has_timers() {
             return elevator;
         }
@@ -429,6 +423,8 @@ impl<L: Listener> BlockQueue<L> {
             SlotPools::Tags(tasks) => tasks.check(live),
         }
         assert!(self.core.state.device.in_flight <= self.core.config.depth);
+        assert!(self.core.state.due.agrees(self.elevator.deadline()), "its deadline moved, and it did not say so");
+        self.check_calm();
     }
 }
 
@@ -437,7 +433,8 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
-        let is_due = self.core.hooks.has(Hook::Deadline) && self.elevator.deadline().is_some_and(|at| at <= now);
+        self.calm = Calm::UNKNOWN;
+        let is_due = self.core.state.due.may_be(now) && self.elevator.deadline().is_some_and(|at| at <= now);
         if is_due || self.has_timers() {
             self.pass_all(now);
         }
@@ -542,11 +539,16 @@ impl<L: Listener> BlockQueue<L> {
     /// The elevator chose `rq`: it leaves the merge index and goes to the device.
     #[inline(always)]
     fn issue(&mut self, now: Instant, rq: RequestId) -> InFlight {
+        self.take_from_elevator(rq);
+        self.start(now, rq)
+    }
+
+    #[inline(always)]
+    fn take_from_elevator(&mut self, rq: RequestId) {
         let stage = self.core.state.requests[rq].stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
         self.core.seal(rq);
         self.core.queued -= 1;
-        self.start(now, rq)
     }
 
     /// Give a prepared request to the elevator.
@@ -565,7 +567,7 @@ impl<L: Listener> BlockQueue<L> {
     fn enlist(&mut self, now: Instant, rq: RequestId) {
         self.core.state.requests.get_mut(rq).stage = Stage::Queued;
         self.core.queued += 1;
-        self.core.state.merges.admit(&self.core.state.requests, rq);
+        self.core.state.merges.admit(&mut self.core.state.requests, rq);
         if !self.cancelled.is_empty() && self.cancelled.contains(&rq) {
             // Inserted anew, and nothing may join it as before.
             self.core.seal(rq);
@@ -593,6 +595,6 @@ impl<L: Listener> BlockQueue<L> {
     /// A bio as the arena keeps it.
     #[inline(always)]
     fn make(&mut self, now: Instant, bio: &Bio, carried: Carried) -> RequestId {
-        self.core.state.requests.make(now, bio, carried)
+        self.core.state.requests.make(now, bio, carried, NONE)
     }
 }

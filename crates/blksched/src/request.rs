@@ -3,6 +3,10 @@
 //! A *bio* is one piece of I/O as submitted. A *request* is what the disk is asked to do: one bio, or several
 //! adjacent ones merged. Requests live in the queue's arena ([`Requests`]); elevators hold [`RequestId`]s and only
 //! read; the queue alone writes.
+//!
+//! **In the kernel** `bio`, `request`.
+
+#![doc(alias = "bio")]
 
 use crate::time::Instant;
 
@@ -10,7 +14,7 @@ mod arena;
 mod in_flight;
 mod vocabulary;
 
-pub(crate) use arena::{Bios, Carried, Fragment, SplitId};
+pub(crate) use arena::{Bios, Carried, Fragment, NONE, SplitId};
 pub use arena::{Requests, Table};
 pub use in_flight::{FlightKey, InFlight, NotInFlight};
 pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Priority, Sector, Waiter};
@@ -134,6 +138,12 @@ impl Bio {
     /// May it join a request, or another bio its own? Reads and writes may, unless they must be stable.
     pub fn is_mergeable(&self) -> bool {
         matches!(self.op, Op::Read | Op::Write) && self.durability.is_volatile()
+    }
+
+    /// Is there nothing to flush for it?
+    #[inline]
+    pub(crate) fn is_volatile_data(&self) -> bool {
+        self.op != Op::Flush && self.durability.is_volatile()
     }
 }
 

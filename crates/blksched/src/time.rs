@@ -3,6 +3,8 @@
 //! Nothing in this crate reads a clock. A driver says what time it is; elevators compute in nanoseconds;
 //! where an era counted in ticks of HZ, [`Jiffies`] rounds as that kernel did.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 use core::str::FromStr;

@@ -4,10 +4,18 @@
 //! same lines, the table of [`Knob`]s that the command line, the control files, `blksched list`, sweeps and
 //! `docs/knobs.md` read. Names and units are those of Linux's sysfs, so scripts port.
 
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::kernel::Kernels;
 use crate::time::Span;
+
+// What `tunables!` names, wherever it stands: a crate that uses it may have no `Vec` in scope.
+#[doc(hidden)]
+pub use alloc::vec::Vec;
 
 /// What a knob counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -406,7 +414,7 @@ macro_rules! tunables {
         }
 
         impl $crate::tunables::Tunables for $name {
-            fn knobs(&self) -> Vec<&'static $crate::tunables::Knob> {
+            fn knobs(&self) -> $crate::tunables::Vec<&'static $crate::tunables::Knob> {
                 $name::KNOBS.iter().filter(|knob| knob.kernels.contain(self.kernel)).collect()
             }
 

@@ -1,5 +1,7 @@
 //! What an elevator's name got wrong.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// A word in an elevator's name that means nothing.

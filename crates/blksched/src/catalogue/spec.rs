@@ -1,5 +1,10 @@
 //! The grammar of an elevator's name: `name[@kernel][+mechanism=variant]…`; `+mechanism` alone means `=on`.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
 use super::{Choice, Entry, Preset, SpecError, releases};
 use crate::cgroup::blk_iocost::Overflows;
 use crate::entry::StandsFor;

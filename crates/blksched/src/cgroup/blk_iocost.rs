@@ -17,6 +17,14 @@
 //! | makes the device's clock faster or slower? | `vrate` |
 //!
 //! **Origin** docs/behaviour/cgroup-io.md#k; every recording of `iocost-6.1` replays.
+//! **In the kernel** `ioc_rqos_throttle`, `ioc_rqos_done`, `ioc_rqos_merge`.
+
+#![doc(alias = "ioc_rqos_throttle")]
+#![doc(alias = "ioc_rqos_done")]
+#![doc(alias = "ioc_rqos_merge")]
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::cgroup::files::CostQos;
 use crate::group::WEIGHTS;

@@ -4,8 +4,17 @@
 //! lowers it, and whoever then sends with another cookie than it last saw halves its depth (or raises it by a
 //! sixteenth, when the cookie has risen). At a depth of one, tasks are delayed besides.
 //! **Origin** docs/behaviour/cgroup-io.md#l: read, not recorded.
+//! **In the kernel** `blkcg_iolatency_throttle`, `iolatency_check_latencies`, `scale_change`,
+//! `blkcg_iolatency_done_bio`.
 
-use std::collections::VecDeque;
+#![doc(alias = "blkcg_iolatency_throttle")]
+#![doc(alias = "iolatency_check_latencies")]
+#![doc(alias = "scale_change")]
+#![doc(alias = "blkcg_iolatency_done_bio")]
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::request::GroupId;
 use crate::time::{Instant, Span};

@@ -3,6 +3,10 @@
 //! **Rule** The larger of what the bio has and what the group sets, as numbers: class × 8192 + level, none being 0.
 //! Only `promote-to-rt` of 6.12 and later sets outright.
 //! **Origin** docs/behaviour/cgroup-io.md#p. It stands before merging: elevators and merges see the changed priority.
+//! **In the kernel** `blkcg_set_ioprio`, `ioprio_set_prio_policy`.
+
+#![doc(alias = "blkcg_set_ioprio")]
+#![doc(alias = "ioprio_set_prio_policy")]
 
 use crate::request::{Class, Priority};
 

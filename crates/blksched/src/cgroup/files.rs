@@ -2,7 +2,17 @@
 //!
 //! **Rule** `KEY=VALUE` pairs behind an optional `MAJ:MIN`, which is read over: there is one disk. `io.max` and the
 //! files of io.cost change only what is named. Names and forms are those of the kernel's cgroup-v2 document.
+//! **In the kernel** `tg_set_limit`, `ioc_cost_model_write`, `ioc_qos_write`, `iolatency_set_limit`.
 
+#![doc(alias = "tg_set_limit")]
+#![doc(alias = "ioc_cost_model_write")]
+#![doc(alias = "ioc_qos_write")]
+#![doc(alias = "iolatency_set_limit")]
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 

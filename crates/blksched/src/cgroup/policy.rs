@@ -1,4 +1,8 @@
 //! io.cost and io.latency in their place between merging and slots: what the queue tells them, in their own words.
+//!
+//! **In the kernel** `rq_qos_ops`.
+
+#![doc(alias = "rq_qos_ops")]
 
 mod io_cost;
 mod io_latency;

@@ -31,7 +31,7 @@
 //! | raises weights, and whose not? | `decide/raising`, `steps/{raising,burst}` |
 //! | makes queues one, and parts them? | `state/positions`, `steps/{cooperator,merge,split}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/next_request` |
-//! | meets a new request, a waking queue, or a completion? | `steps/{arrival,awaken,busy,completion}` |
+//! | meets a new request, a waking queue, or a completion? | `steps/{arrival,idle_busy_switch,busy,completion}` |
 //! | learns about queues and the device? | `state/habits`, `steps/{habits,device}`, `device/{peak_rate,ncq}` |
 //! | says how long is long? | `terms` |
 //! | says which era has what? | [`rules`], `presets` |

@@ -8,12 +8,12 @@ use crate::index::{Forest, Root};
 use crate::request::{Bio, RequestId, Sector};
 
 /// The request of a queue that begins where a bio ends.
-pub(crate) fn look_up(sorted: &Forest<Sector>, queue: Root, bio: &Bio) -> Lookup {
+pub(crate) fn look_up(sorted: &mut Forest<Sector>, queue: Root, bio: &Bio) -> Lookup {
     let found = sorted.find(queue, bio.end()).0;
     found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
 }
 
-/// Who stands beside a request in its queue.
+/// The neighbours of a request in its queue.
 pub(crate) fn neighbours(sorted: &Forest<Sector>, rq: RequestId) -> Neighbours {
     let slot = rq.index() as u32;
     Neighbours {
@@ -22,7 +22,7 @@ pub(crate) fn neighbours(sorted: &Forest<Sector>, rq: RequestId) -> Neighbours {
     }
 }
 
-/// Who may be next once a request is taken: the one behind it, else the lowest; and the one before it.
+/// The requests that may be next once one is taken: the one behind it, else the lowest; and the one before it.
 pub(crate) fn candidates_after(
     sorted: &Forest<Sector>,
     queue: Root,

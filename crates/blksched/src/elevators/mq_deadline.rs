@@ -7,7 +7,7 @@
 //! | says which class a request belongs to, and keeps a class's requests? | `class` |
 //! | lets a request of a lower class go first when it has waited long enough? | `ageing` |
 //! | lets a batch go on, or begins another? | `batch` |
-//! | remembers where a direction goes on? | `onward` |
+//! | remembers with what a direction goes on? | `position` |
 //! | says when a request goes that the device handed back? | `at_head` |
 //! | ends a batch, and chooses between reads and writes? | [`deadline`](super::deadline)'s `batch` and `direction` |
 //! | says that a request's time is up? | [`deadline`](super::deadline)'s `expiry` |
@@ -23,7 +23,7 @@ mod batch;
 mod class;
 mod depth;
 mod merge;
-mod onward;
+mod position;
 mod presets;
 mod scheduler;
 mod tunables;

@@ -8,6 +8,8 @@
 //! MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at once, which decides the same.
 //! Not decision-checked: there is no recording without a scheduler.
 
+use alloc::boxed::Box;
+
 use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Run, Tuned};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
@@ -102,6 +104,10 @@ impl Merges for Unscheduled {
 
     fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
         than.map_or(self.waiting.tail(), |than| self.waiting.before(than))
+    }
+
+    fn newest_few(&self, _bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
+        self.waiting.few_before(than, into)
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! **Rule** `samples = (7·samples + 256)/8`, `total = (7·total + 256·x)/8`; integers in units of 1/256, rounded down.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5. **Costs when wrong** every idle decision.
+//! **In the kernel** `cfq_ttime`.
+
+#![doc(alias = "cfq_ttime")]
 
 /// Fixed-point sums of samples, each worth 7/8 of the one after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

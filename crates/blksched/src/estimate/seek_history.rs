@@ -4,6 +4,10 @@
 //! request of fewer than 64 sectors, wherever it lies. Seeky means more than four set bits of 32. The first request is
 //! no seek.
 //! **Origin** CFQ of 4.20, which has no mean distance any more; docs/behaviour/elevators-4.20.md#x.1.
+//! **In the kernel** `seek_history`, `CFQQ_SEEKY`, `BFQQ_SEEKY`.
+
+#![doc(alias = "CFQQ_SEEKY")]
+#![doc(alias = "BFQQ_SEEKY")]
 
 use crate::request::Sector;
 

@@ -1,5 +1,7 @@
 //! The plainest listeners: one that does not listen, and one that keeps everything.
 
+use alloc::vec::Vec;
+
 use super::{Listener, Reason};
 use crate::time::Instant;
 

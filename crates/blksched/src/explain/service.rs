@@ -101,7 +101,7 @@ pub enum HeldBack {
     SliceShort,
 }
 
-/// What a group was charged for a turn of one of its queues.
+/// What a group was charged for a slice of one of its queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charged {
     /// The time that it had.

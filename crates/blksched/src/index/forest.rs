@@ -95,8 +95,10 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     }
 
     /// As [`Tree::find`].
-    pub fn find(&self, of: Root, key: K) -> (Option<u32>, u32) {
-        self.tree.find_below(of.root, key)
+    #[inline(always)]
+    pub fn find(&mut self, of: Root, key: K) -> (Option<u32>, u32) {
+        self.tree.root = of.root;
+        self.tree.find(key)
     }
 
     /// As [`Tree::last_visited`].
@@ -125,6 +127,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         core::iter::successors(of.first(), |&id| self.next(id))
     }
 
+    #[inline(always)]
     fn within<T>(&mut self, root: &mut Root, work: impl FnOnce(&mut Tree<K, S>) -> T) -> T {
         (self.tree.root, self.tree.first, self.tree.len) = (root.root, root.first, root.len);
         let result = work(&mut self.tree);

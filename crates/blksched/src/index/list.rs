@@ -1,6 +1,6 @@
 //! A doubly linked list of requests: FIFOs, the sorted lists of 2.5, the list of requests already chosen.
 
-use crate::request::{RequestId, Requests, Table};
+use crate::request::{NONE, RequestId, Requests, Table};
 
 /// A list in which any member is found, removed and given neighbours in one step.
 #[derive(Clone, Debug, Default)]
@@ -10,45 +10,50 @@ pub struct List {
     pub(super) len: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The first and the last member, or `NONE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ends {
-    head: Option32,
-    tail: Option32,
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Ends {
+    fn default() -> Ends {
+        Ends { head: NONE, tail: NONE }
+    }
 }
 
 impl Ends {
+    #[inline]
     pub(super) fn head(self) -> Option<RequestId> {
-        self.head.get()
+        id(self.head)
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// A member's neighbours, or `NONE`; `before` is `OUT` of what is no member.
+#[derive(Clone, Copy, Debug)]
 struct Link {
-    before: Option32,
-    behind: Option32,
-    member: bool,
+    before: u32,
+    behind: u32,
 }
 
-/// An optional request id in four bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Option32(u32);
+/// On no list.
+const OUT: u32 = NONE - 1;
 
-impl Default for Option32 {
-    fn default() -> Option32 {
-        Option32(u32::MAX)
+impl Default for Link {
+    fn default() -> Link {
+        Link { before: OUT, behind: NONE }
     }
 }
 
-impl Option32 {
-    fn get(self) -> Option<RequestId> {
-        (self.0 != u32::MAX).then_some(RequestId(self.0))
-    }
+#[inline(always)]
+fn id(number: u32) -> Option<RequestId> {
+    (number != NONE).then_some(RequestId(number))
 }
 
-impl From<Option<RequestId>> for Option32 {
-    fn from(id: Option<RequestId>) -> Option32 {
-        id.map_or(Option32::default(), |id| Option32(id.0))
-    }
+#[inline(always)]
+fn number(id: Option<RequestId>) -> u32 {
+    id.map_or(NONE, |id| id.0)
 }
 
 impl List {
@@ -63,13 +68,15 @@ impl List {
     }
 
     /// Its first member.
+    #[inline]
     pub fn head(&self) -> Option<RequestId> {
-        self.ends.head.get()
+        id(self.ends.head)
     }
 
     /// Its last member.
+    #[inline]
     pub fn tail(&self) -> Option<RequestId> {
-        self.ends.tail.get()
+        id(self.ends.tail)
     }
 
     /// How many members it has.
@@ -78,29 +85,50 @@ impl List {
     }
 
     /// True if it has none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.ends.head == NONE
     }
 
     /// Is `id` a member?
     pub fn contains(&self, id: RequestId) -> bool {
-        self.links.get(id).is_some_and(|link| link.member)
+        self.links.get(id).is_some_and(|link| link.before != OUT)
     }
 
     /// The member behind `id`.
-    pub fn behind(&self, id: RequestId) -> Option<RequestId> {
-        self.links[id].behind.get()
+    pub fn behind(&self, rq: RequestId) -> Option<RequestId> {
+        id(self.links[rq].behind)
     }
 
     /// The member before `id`.
-    pub fn before(&self, id: RequestId) -> Option<RequestId> {
-        self.links[id].before.get()
+    pub fn before(&self, rq: RequestId) -> Option<RequestId> {
+        id(self.links[rq].before).filter(|before| before.0 != OUT)
+    }
+
+    /// The last members, or those before `than`, from behind and as many as there is room for; how many there are.
+    #[inline]
+    pub fn few_before(&self, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
+        let mut at = than.map_or(self.ends.tail, |than| self.links[than].before);
+        for (nth, place) in into.iter_mut().enumerate() {
+            if at == NONE {
+                return nth;
+            }
+            *place = RequestId(at);
+            at = self.links[RequestId(at)].before;
+        }
+        into.len()
     }
 
     /// Make `id` the last member.
-    #[inline]
+    #[inline(always)]
     pub fn push_back(&mut self, id: RequestId) {
-        self.link(id, self.tail(), None);
+        let before = self.ends.tail;
+        self.make_member(id, Link { before, behind: NONE });
+        self.ends.tail = id.0;
+        match before {
+            NONE => self.ends.head = id.0,
+            before => self.links[RequestId(before)].behind = id.0,
+        }
     }
 
     /// Make `id` the first member.
@@ -119,10 +147,16 @@ impl List {
     }
 
     /// Take the first member out.
-    #[inline]
+    #[inline(always)]
     pub fn pop_front(&mut self) -> Option<RequestId> {
         let head = self.head()?;
-        self.remove(head);
+        let behind = core::mem::take(&mut self.links[head]).behind;
+        self.len -= 1;
+        self.ends.head = behind;
+        match behind {
+            NONE => self.ends.tail = NONE,
+            behind => self.links[RequestId(behind)].before = NONE,
+        }
         Some(head)
     }
 
@@ -132,17 +166,16 @@ impl List {
     /// If it is no member.
     #[inline]
     pub fn remove(&mut self, id: RequestId) {
-        let link = self.links[id];
-        assert!(link.member, "request {id:?} is not on this list");
-        self.links[id] = Link::default();
+        let link = core::mem::take(&mut self.links[id]);
+        assert!(link.before != OUT, "request {id:?} is not on this list");
         self.len -= 1;
-        match link.before.get() {
-            Some(before) => self.links[before].behind = link.behind,
-            None => self.ends.head = link.behind,
+        match link.before {
+            NONE => self.ends.head = link.behind,
+            before => self.links[RequestId(before)].behind = link.behind,
         }
-        match link.behind.get() {
-            Some(behind) => self.links[behind].before = link.before,
-            None => self.ends.tail = link.before,
+        match link.behind {
+            NONE => self.ends.tail = link.before,
+            behind => self.links[RequestId(behind)].before = link.before,
         }
     }
 
@@ -157,22 +190,26 @@ impl List {
 
     /// The members, first to last.
     pub fn iter(&self) -> impl Iterator<Item = RequestId> + '_ {
-        core::iter::successors(self.head(), |&id| self.behind(id))
+        core::iter::successors(self.head(), |&rq| self.behind(rq))
     }
 
-    #[inline]
     fn link(&mut self, id: RequestId, before: Option<RequestId>, behind: Option<RequestId>) {
-        let row = self.links.row(id);
-        assert!(!row.member, "request {id:?} is already on this list");
-        *row = Link { before: before.into(), behind: behind.into(), member: true };
+        self.make_member(id, Link { before: number(before), behind: number(behind) });
         match before {
-            Some(before) => self.links[before].behind = Some(id).into(),
-            None => self.ends.head = Some(id).into(),
+            Some(before) => self.links[before].behind = id.0,
+            None => self.ends.head = id.0,
         }
         match behind {
-            Some(behind) => self.links[behind].before = Some(id).into(),
-            None => self.ends.tail = Some(id).into(),
+            Some(behind) => self.links[behind].before = id.0,
+            None => self.ends.tail = id.0,
         }
+    }
+
+    #[inline(always)]
+    fn make_member(&mut self, id: RequestId, link: Link) {
+        let row = self.links.row(id);
+        assert!(row.before == OUT, "request {id:?} is already on this list");
+        *row = link;
         self.len += 1;
     }
 

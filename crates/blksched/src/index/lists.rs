@@ -48,6 +48,7 @@ impl Lists {
     }
 
     /// Make `id` the last member of a list.
+    #[inline]
     pub fn push_back(&mut self, chain: &mut Chain, id: RequestId) {
         self.within(chain, |list| list.push_back(id));
     }
@@ -61,10 +62,12 @@ impl Lists {
     ///
     /// # Panics
     /// If it is on none.
+    #[inline]
     pub fn remove(&mut self, chain: &mut Chain, id: RequestId) {
         self.within(chain, |list| list.remove(id));
     }
 
+    #[inline(always)]
     fn within(&mut self, chain: &mut Chain, work: impl FnOnce(&mut List)) {
         (self.list.ends, self.list.len) = (chain.ends, chain.len);
         work(&mut self.list);

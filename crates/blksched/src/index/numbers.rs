@@ -4,11 +4,17 @@
 //! this is one. Linear probing, deletion by moving back what follows (Knuth, *Sorting and Searching*, 6.4 R), never
 //! more than half full. It is never walked, so no decision can depend on its order.
 
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cell::Cell;
+
 /// Places by number.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     slots: Vec<Slot>,
     len: usize,
+    /// What was found last: a process is looked up several times in a row.
+    last: Cell<Slot>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +29,7 @@ const EMPTY: Slot = Slot { number: 0, place: FREE };
 
 impl Default for Numbers {
     fn default() -> Numbers {
-        Numbers { slots: vec![EMPTY; 16], len: 0 }
+        Numbers { slots: vec![EMPTY; 16], len: 0, last: Cell::new(EMPTY) }
     }
 }
 
@@ -37,8 +43,14 @@ impl Numbers {
     }
 
     /// The place of a number.
+    #[inline]
     pub fn get(&self, number: u32) -> Option<u32> {
+        let last = self.last.get();
+        if last.number == number && last.place != FREE {
+            return Some(last.place);
+        }
         let slot = self.slots[self.find(number)];
+        self.last.set(slot);
         (slot.place != FREE).then_some(slot.place)
     }
 
@@ -63,6 +75,7 @@ impl Numbers {
             return;
         }
         self.len -= 1;
+        self.last.set(EMPTY);
         let mut at = hole;
         loop {
             at = self.after(at);

@@ -6,6 +6,9 @@
 //! which node a failed search visits last. Kernels use this very tree, so these decisions replay. It also counts its
 //! comparisons (the mail of 2002-11-01 is about them) and allocates nothing once its table has grown.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 mod balance;
 
 /// What a tree keeps of each subtree: made anew, whenever the subtree changes, from the key at its top and what is kept
@@ -35,7 +38,9 @@ pub struct Tree<K, S = ()> {
     pub(super) len: u32,
     /// Where the last search that failed fell out, until the tree changes. A bio's look-up and the insertion of the
     /// request that it becomes mostly end in the same gap, so that the second need not go down again.
-    gap: Option<Gap<K>>,
+    gap: Gap<K>,
+    /// Have keys stood out of order ([`Tree::rekey`])?
+    rekeyed: bool,
 }
 
 /// The place of a missing child, which is where its key would be put in.
@@ -43,17 +48,24 @@ pub struct Tree<K, S = ()> {
 struct Gap<K> {
     /// What was searched for.
     key: K,
+    /// Of the tree with this root: a forest's trees share it.
+    root: u32,
+    /// `NIL`: no gap is known.
     parent: u32,
-    side: usize,
+    side: u32,
     comparisons: u32,
 }
 
+/// The neighbours in order stand in the node, too: a step to the next member is one step, and a member that is taken
+/// out knows who comes in its place.
 #[derive(Clone, Copy, Debug)]
 struct Node<K, S> {
     key: K,
     summary: S,
     parent: u32,
     child: [u32; 2],
+    before: u32,
+    behind: u32,
     colour: Colour,
 }
 
@@ -75,13 +87,18 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Default for Tree<K, S> {
     }
 }
 
+impl<K: Copy + Default + Ord, S: Summary<K>> Node<K, S> {
+    fn of(key: K, parent: u32, colour: Colour) -> Node<K, S> {
+        Node { key, summary: S::default(), parent, child: [NIL; 2], before: NIL, behind: NIL, colour }
+    }
+}
+
 impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     /// An empty tree.
     pub fn new() -> Tree<K, S> {
-        let nothing = S::default();
-        let sentinel =
-            Node { key: K::default(), summary: nothing, parent: NIL, child: [NIL; 2], colour: Colour::Black };
-        Tree { nodes: vec![sentinel], root: NIL, first: NIL, len: 0, gap: None }
+        let sentinel = Node::of(K::default(), NIL, Colour::Black);
+        let gap = Gap { key: K::default(), root: NIL, parent: NIL, side: 0, comparisons: 0 };
+        Tree { nodes: vec![sentinel], root: NIL, first: NIL, len: 0, gap, rekeyed: false }
     }
 
     /// Room for things numbered below `things`, so that they are put in without an allocation.
@@ -113,7 +130,11 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     /// compare what members point at *now* do so.
     pub fn rekey(&mut self, id: u32, key: K) {
         assert!(self.contains(id), "{id} is not in the tree");
-        self.gap = None;
+        self.gap.parent = NIL;
+        let Node { before, behind, .. } = self.nodes[id as usize + 1];
+        let below = before == NIL || self.nodes[before as usize].key <= key;
+        let above = behind == NIL || key <= self.nodes[behind as usize].key;
+        self.rekeyed |= !(below && above);
         self.nodes[id as usize + 1].key = key;
         self.summarise_up(id + 1);
     }
@@ -143,34 +164,44 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     }
 
     /// The member behind `id` in order.
+    #[inline]
     pub fn next(&self, id: u32) -> Option<u32> {
-        member(self.step(id + 1, RIGHT))
+        member(self.nodes[id as usize + 1].behind)
     }
 
     /// The member before `id` in order.
+    #[inline]
     pub fn previous(&self, id: u32) -> Option<u32> {
-        member(self.step(id + 1, LEFT))
+        member(self.nodes[id as usize + 1].before)
     }
 
     /// The member with this key that a descent from the root meets first, and how many comparisons that took.
+    #[inline(always)]
     pub fn find(&mut self, key: K) -> (Option<u32>, u32) {
         if let Some(gap) = self.known_gap(key) {
             return (None, gap.comparisons);
         }
-        let mut gap = Gap { key, parent: NIL, side: LEFT, comparisons: 0 };
-        let mut at = self.root;
+        let nodes = &self.nodes[..];
+        let (mut at, mut parent, mut side, mut comparisons) = (self.root, NIL, LEFT, 0);
         while at != NIL {
-            let node = &self.nodes[at as usize];
-            gap.comparisons += 1;
-            if key == node.key {
-                return (member(at), gap.comparisons);
-            }
-            // An index, not a branch: which way a search turns cannot be predicted.
-            (gap.parent, gap.side) = (at, usize::from(key > node.key));
-            at = node.child[gap.side];
+            let node = &nodes[at as usize];
+            comparisons += 1;
+            // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
+            (parent, side) = (at, usize::from(key > node.key));
+            at = node.child[side];
         }
-        self.gap = (gap.parent != NIL).then_some(gap);
-        (None, gap.comparisons)
+        let behind = if side == LEFT { parent } else { nodes[parent as usize].behind };
+        if self.rekeyed || (behind != NIL && nodes[behind as usize].key == key) {
+            return self.find_again(key);
+        }
+        self.gap = Gap { key, root: self.root, parent, side: side as u32, comparisons };
+        (None, comparisons)
+    }
+
+    /// There is such a key, or nobody knows: which one is met first is the shape's to say.
+    #[inline(never)]
+    fn find_again(&mut self, key: K) -> (Option<u32>, u32) {
+        self.find_below(self.root, key)
     }
 
     /// As [`Tree::find`], from another root: nothing is remembered.
@@ -188,23 +219,28 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     }
 
     /// The gap of the last search that failed, if a search for `key` would fail there too.
+    #[inline(always)]
     fn known_gap(&self, key: K) -> Option<Gap<K>> {
-        let gap = self.gap.filter(|gap| key <= gap.key)?;
-        let before = if gap.side == RIGHT { gap.parent } else { self.step(gap.parent, LEFT) };
+        let gap = self.gap;
+        if gap.parent == NIL || gap.root != self.root || key > gap.key {
+            return None;
+        }
+        let before = if gap.side == 0 { self.nodes[gap.parent as usize].before } else { gap.parent };
         (before == NIL || self.nodes[before as usize].key < key).then_some(gap)
     }
 
     /// The gap behind every equal of `key`.
+    #[inline(always)]
     fn descend(&self, key: K) -> Gap<K> {
-        let mut gap = Gap { key, parent: NIL, side: LEFT, comparisons: 0 };
-        let mut at = self.root;
+        let nodes = &self.nodes[..];
+        let (mut at, mut parent, mut side, mut comparisons) = (self.root, NIL, LEFT, 0);
         while at != NIL {
-            let node = &self.nodes[at as usize];
-            gap.comparisons += 1;
-            (gap.parent, gap.side) = (at, usize::from(key >= node.key));
-            at = node.child[gap.side];
+            let node = &nodes[at as usize];
+            comparisons += 1;
+            (parent, side) = (at, usize::from(key >= node.key));
+            at = node.child[side];
         }
-        gap
+        Gap { key, root: self.root, parent, side: side as u32, comparisons }
     }
 
     /// Where a search for `key` ends: the member with it that is met first, else the last one visited.
@@ -245,67 +281,96 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     ///
     /// # Panics
     /// If it is a member already.
+    #[inline]
     pub fn insert(&mut self, id: u32, key: K) -> u32 {
         let slot = id + 1;
         if slot as usize >= self.nodes.len() {
-            let nothing = S::default();
-            let out = Node { key, summary: nothing, parent: NIL, child: [NIL; 2], colour: Colour::Out };
-            self.nodes.resize(slot as usize + 1, out);
+            self.grow(slot);
         }
         assert!(self.nodes[slot as usize].colour == Colour::Out, "{id} is already in the tree");
-        let Gap { parent, side, comparisons, .. } = self.known_gap(key).unwrap_or_else(|| self.descend(key));
-        self.gap = None;
-        let summary = S::default();
-        self.nodes[slot as usize] = Node { key, summary, parent, child: [NIL; 2], colour: Colour::Red };
-        match parent {
-            NIL => self.root = slot,
-            parent => self.nodes[parent as usize].child[side] = slot,
-        }
-        if parent == self.first && side == LEFT {
-            self.first = slot;
-        }
+        let gap = match self.known_gap(key) {
+            Some(gap) => gap,
+            None => self.descend(key),
+        };
+        self.gap.parent = NIL;
+        self.hang(slot, key, gap);
         self.len += 1;
         self.summarise_up(slot);
         self.fix_insertion(slot);
-        comparisons
+        gap.comparisons
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, slot: u32) {
+        self.nodes.resize(slot as usize + 1, Node::of(K::default(), NIL, Colour::Out));
+    }
+
+    /// Into a gap, red.
+    #[inline(always)]
+    fn hang(&mut self, slot: u32, key: K, Gap { parent, side, .. }: Gap<K>) {
+        let nodes = &mut self.nodes[..];
+        let (before, behind) = match (parent, side) {
+            (NIL, _) => (NIL, NIL),
+            (_, 0) => (nodes[parent as usize].before, parent),
+            _ => (parent, nodes[parent as usize].behind),
+        };
+        nodes[slot as usize] = Node { before, behind, ..Node::of(key, parent, Colour::Red) };
+        // Who is missing is the sentinel, whose neighbours nobody asks for.
+        nodes[before as usize].behind = slot;
+        nodes[behind as usize].before = slot;
+        if before == NIL {
+            self.first = slot;
+        }
+        match parent {
+            NIL => self.root = slot,
+            parent => nodes[parent as usize].child[side as usize & 1] = slot,
+        }
     }
 
     /// Take the member `id` out.
     ///
     /// # Panics
     /// If it is no member.
+    #[inline]
     pub fn remove(&mut self, id: u32) {
         let z = id + 1;
-        assert!(self.contains(id), "{id} is not in the tree");
-        self.gap = None;
-        if self.first == z {
-            self.first = self.step(z, RIGHT);
+        self.gap.parent = NIL;
+        let (nodes, root) = (&mut self.nodes[..], &mut self.root);
+        let Node { parent, child: [left, right], before, behind, colour, .. } = nodes[z as usize];
+        assert!(colour != Colour::Out, "{id} is not in the tree");
+        nodes[before as usize].behind = behind;
+        nodes[behind as usize].before = before;
+        if before == NIL {
+            self.first = behind;
         }
-        let [left, right] = self.nodes[z as usize].child;
-        let mut removed = self.colour(z);
+        nodes[z as usize].colour = Colour::Out;
+        let mut removed = colour;
         // The lowest member whose subtree is another one afterwards.
-        let mut lowest = self.parent(z);
+        let mut lowest = parent;
         let x;
         if left == NIL || right == NIL {
-            x = if left == NIL { right } else { left };
-            self.replace_below_parent(z, x);
+            x = left | right;
+            balance::replace(nodes, root, z, parent, x);
         } else {
-            let y = self.extreme(right, LEFT);
-            removed = self.colour(y);
-            x = self.nodes[y as usize].child[RIGHT];
-            lowest = y;
-            if self.nodes[y as usize].parent == z {
-                self.nodes[x as usize].parent = y;
+            // The one behind it takes its place.
+            let y = behind;
+            let Node { parent: above, child: [_, below], colour: other, .. } = nodes[y as usize];
+            (removed, x, lowest) = (other, below, y);
+            if above == z {
+                nodes[x as usize].parent = y;
             } else {
-                lowest = self.parent(y);
-                self.replace_below_parent(y, x);
-                self.adopt(y, RIGHT, right);
+                lowest = above;
+                nodes[above as usize].child[LEFT] = x;
+                nodes[x as usize].parent = above;
+                nodes[y as usize].child[RIGHT] = right;
+                nodes[right as usize].parent = y;
             }
-            self.replace_below_parent(z, y);
-            self.adopt(y, LEFT, left);
-            self.nodes[y as usize].colour = self.colour(z);
+            balance::replace(nodes, root, z, parent, y);
+            let node = &mut nodes[y as usize];
+            (node.child[LEFT], node.colour) = (left, colour);
+            nodes[left as usize].parent = y;
         }
-        self.nodes[z as usize].colour = Colour::Out;
         self.len -= 1;
         self.summarise_up(lowest);
         if removed == Colour::Black {
@@ -326,20 +391,6 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.nodes[at as usize].parent
     }
 
-    fn paint(&mut self, at: u32, colour: Colour) {
-        self.nodes[at as usize].colour = colour;
-    }
-
-    fn adopt(&mut self, parent: u32, side: usize, child: u32) {
-        self.nodes[parent as usize].child[side] = child;
-        self.nodes[child as usize].parent = parent;
-    }
-
-    /// Which child of its parent `at` is.
-    fn side(&self, at: u32) -> usize {
-        usize::from(self.nodes[self.parent(at) as usize].child[RIGHT] == at)
-    }
-
     /// The first or last member below `at`.
     fn extreme(&self, mut at: u32, side: usize) -> u32 {
         while at != NIL && self.nodes[at as usize].child[side] != NIL {
@@ -347,21 +398,9 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         }
         at
     }
-
-    /// The neighbour of `at` in order.
-    fn step(&self, at: u32, side: usize) -> u32 {
-        let below = self.nodes[at as usize].child[side];
-        if below != NIL {
-            return self.extreme(below, 1 - side);
-        }
-        let (mut at, mut parent) = (at, self.parent(at));
-        while parent != NIL && self.nodes[parent as usize].child[side] == at {
-            (at, parent) = (parent, self.parent(parent));
-        }
-        parent
-    }
 }
 
+#[inline(always)]
 pub(super) fn member(slot: u32) -> Option<u32> {
     slot.checked_sub(1)
 }

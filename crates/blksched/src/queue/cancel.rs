@@ -5,6 +5,8 @@
 //! split, or it waits for a slot, for its submitter's plug or for a flush. No kernel's elevator can give up a request,
 //! so the elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
 
+use alloc::vec::Vec;
+
 use super::{BlockQueue, Cancelled, Listener, Outcome};
 use crate::request::{Carried, RequestId, Stage, Tag};
 use crate::time::Instant;

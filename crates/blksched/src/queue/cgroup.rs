@@ -7,6 +7,14 @@
 //! are policies between merging and slots (`rq_qos`): the former is there once `io.cost.qos` enables it, the latter
 //! once a target is written.
 //! **Origin** docs/behaviour/cgroup-io.md#o.
+//! **In the kernel** `blk_throtl_bio`, `blkcg_set_ioprio`, `submit_bio_noacct`.
+
+#![doc(alias = "blk_throtl_bio")]
+#![doc(alias = "blkcg_set_ioprio")]
+#![doc(alias = "submit_bio_noacct")]
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
 
 use crate::cgroup::blk_ioprio::PrioClass;
 use crate::cgroup::blk_throttle::{Era, Passage, Throttle};
@@ -14,7 +22,6 @@ use crate::cgroup::files::FileError;
 use crate::group::GroupError;
 use crate::request::{Bio, GroupId};
 use crate::time::{Instant, Jiffies};
-use std::collections::BTreeMap;
 
 /// Ticks of the controllers' clocks: Debian's.
 pub(super) const JIFFIES: Jiffies = Jiffies::new(250);

@@ -1,4 +1,9 @@
 //! What a queue is told about its device and its era.
+//!
+//! **In the kernel** `queue_limits`, `max_sectors_kb`.
+
+#![doc(alias = "queue_limits")]
+#![doc(alias = "max_sectors_kb")]
 
 use super::dispatch_list::Driver;
 use super::plug::Plugging;

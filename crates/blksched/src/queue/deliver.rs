@@ -1,4 +1,10 @@
 //! The bios of a finished request go back to their submitters.
+//!
+//! **In the kernel** `bio_endio`, `blk_update_request`, `blk_mq_end_request`.
+
+#![doc(alias = "bio_endio")]
+#![doc(alias = "blk_update_request")]
+#![doc(alias = "blk_mq_end_request")]
 
 use super::{BlockQueue, Delivery, Listener, Outcome};
 use crate::explain::Reason;
@@ -17,7 +23,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     #[inline(never)]
-    fn deliver_chain(&mut self, now: Instant, rq: RequestId, carried: Carried, outcome: Outcome) {
+    pub(super) fn deliver_chain(&mut self, now: Instant, rq: RequestId, carried: Carried, outcome: Outcome) {
         let (bios, _) = self.core.bios.chain(carried);
         let needs_flush = self.core.state.requests[rq].durability.fua && !self.core.config.limits.fua;
         if needs_flush && outcome == Outcome::Ok && self.core.config.slots.era().is_none() {

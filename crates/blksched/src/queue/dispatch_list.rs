@@ -4,9 +4,15 @@
 //! one more request leaves the elevator and waits here, unmergeable ([`DispatchAhead::OneMore`]), unless the device's
 //! host counts what is in it (SCSI and so SATA). Flushes go to its head. A flush that cannot be queued in the drive
 //! waits until the drive is empty and holds everything up behind it ([`FlushCommand::Alone`]).
+//! **In the kernel** `hctx`, `blk_mq_hw_ctx`, `blk_mq_dispatch_rq_list`, `blk_mq_sched_dispatch_requests`.
+
+#![doc(alias = "hctx")]
+#![doc(alias = "blk_mq_hw_ctx")]
+#![doc(alias = "blk_mq_dispatch_rq_list")]
+#![doc(alias = "blk_mq_sched_dispatch_requests")]
 
 use crate::request::{Op, RequestId, Requests};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// May a request leave the elevator although the device is full?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +62,11 @@ pub(super) struct DispatchList {
 impl DispatchList {
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// Is nothing on it, and no flush in the device that goes alone?
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && !self.flush_in_device
     }
 
     pub(super) fn push_front(&mut self, rq: RequestId, from: From) {

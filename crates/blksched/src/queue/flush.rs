@@ -6,6 +6,13 @@
 //! cache needs none of this.
 //! **Origin** 2.6.37 to blk-mq, whose flushes are in `sequence.rs`; before that, barriers drained the queue (not built:
 //! no mail or recording needs them).
+//! **In the kernel** `blk_insert_flush`, `blk_kick_flush`, `flush_end_io`.
+
+#![doc(alias = "blk_insert_flush")]
+#![doc(alias = "blk_kick_flush")]
+#![doc(alias = "flush_end_io")]
+
+use alloc::vec::Vec;
 
 use crate::request::{Bio, Fragment, RequestId, Tag};
 
@@ -29,6 +36,11 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
+    /// Is there nothing to flush, and no flush under way?
+    pub(super) fn is_idle(&self) -> bool {
+        self.wished.is_empty() && self.running.is_none()
+    }
+
     pub(super) fn after(&mut self, bios: Fragment) {
         self.wished.push(Wish::After(bios));
     }

@@ -2,6 +2,10 @@
 //!
 //! **Rule** An elevator hears of a group before the first bio of it. A bio of a group that nobody announced makes it,
 //! with the default weight, below the root. A new elevator hears of all of them, parents first, right after `attach`.
+//! **In the kernel** `blkcg_gq`, `blkg_create`.
+
+#![doc(alias = "blkcg_gq")]
+#![doc(alias = "blkg_create")]
 
 use super::{BlockQueue, Listener};
 use crate::group::{Group, GroupError, Groups};

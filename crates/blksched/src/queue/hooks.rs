@@ -1,8 +1,17 @@
 //! Calls that an elevator says it has not ([`Elevator::hooks`](crate::elevator::Elevator::hooks)) are not made; here is
 //! the test that this changes no decision.
+//!
+//! **In the kernel** `elevator_ops`, `elevator_mq_ops`.
+
+#![doc(alias = "elevator_ops")]
+#![doc(alias = "elevator_mq_ops")]
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::BlockQueue;
-use crate::elevator::Hooks;
+use crate::elevator::{Due, Hooks};
 use crate::{Bio, Catalogue, Delivery, Instant, Next, Outcome, QueueConfig, Sector, Span, SubmitterId};
 
 /// A linear congruential generator, its upper half.
@@ -21,7 +30,9 @@ fn answers(name: &str, asked: Option<Hooks>) -> Vec<String> {
     let slots = built.slots.with_nr_requests(64);
     let config = QueueConfig { slots, plugging: built.plugging, depth: 4, ..QueueConfig::default() };
     let mut queue = BlockQueue::new(config, built.elevator);
-    queue.core.hooks = asked.unwrap_or(queue.core.hooks);
+    if let Some(asked) = asked {
+        (queue.core.hooks, queue.core.state.due) = (asked, Due::of(asked));
+    }
     let (mut random, mut now) = (Random(1), Instant::ZERO);
     let (mut answers, mut flying, mut out) = (Vec::new(), Vec::new(), 0);
     for step in 0..6_000 {

@@ -2,6 +2,10 @@
 //!
 //! **Rule** Each use of a slot for something that goes to the device has a generation of its own. A token, or the
 //! number that it was carried as, is good for the generation in which it was made.
+//! **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`.
+
+#![doc(alias = "blk_mq_start_request")]
+#![doc(alias = "blk_mq_requeue_request")]
 
 use super::{BlockQueue, Listener};
 use crate::explain::Reason;
@@ -25,13 +29,22 @@ impl<L: Listener> BlockQueue<L> {
 
     #[inline(always)]
     pub(super) fn start(&mut self, now: Instant, rq: RequestId) -> InFlight {
-        self.core.state.device.in_flight += 1;
-        self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
-        let Request { op, sectors, submitter, .. } = self.core.state.requests[rq];
-        self.core.explain(now, |_| Reason::Issued { rq, dir: op.dir(), sectors, submitter });
-        if op != Op::Flush {
+        let token = self.start_calmly(now, rq);
+        if token.op != Op::Flush {
             self.tell_policies(now, |policy, cx| policy.issued(cx, rq));
         }
+        token
+    }
+
+    /// The same, without policies.
+    #[inline(always)]
+    pub(super) fn start_calmly(&mut self, now: Instant, rq: RequestId) -> InFlight {
+        self.core.state.device.in_flight += 1;
+        self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
+        self.core.explain(now, |requests| {
+            let Request { op, sectors, submitter, .. } = requests[rq];
+            Reason::Issued { rq, dir: op.dir(), sectors, submitter }
+        });
         self.token(rq)
     }
 

@@ -4,14 +4,20 @@
 //! `join` what happens then, `on_insert` 6.1's second try.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#e1 to #e8 (2.6), #d25.2 and #d25.3 (2.5),
 //! docs/behaviour/elevators-4.20.md#e420 (4.20), docs/formats/transcripts-6.1.md "Merging".
+//! **In the kernel** `elv_merge`, `elv_rq_merge_ok`, `blk_rq_merge_ok`.
+
+#![doc(alias = "elv_merge")]
+#![doc(alias = "elv_rq_merge_ok")]
+#![doc(alias = "blk_rq_merge_ok")]
 
 use crate::answer::Insert;
 use crate::explain::End;
-use crate::index::EndHash;
 use crate::request::{Bio, Request, RequestId, Requests, Sector};
 
 use super::Limits;
+use hash::EndHash;
 
+mod hash;
 mod join;
 mod on_insert;
 mod search;
@@ -195,7 +201,7 @@ pub(super) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
     }
 }
 
-/// May `request` grow by so much?
+/// May `request` grow by this much?
 pub(super) fn fits(request: &Request, sectors: u32, segments: u16, limits: &Limits) -> bool {
     let short = request.sectors.checked_add(sectors).is_some_and(|sum| sum <= limits.max_sectors);
     short && request.segments.checked_add(segments).is_some_and(|sum| sum <= limits.max_segments)
@@ -207,14 +213,17 @@ pub struct MergeIndex {
     rules: Merging,
     hash: EndHash,
     last: Option<RequestId>,
+    /// Do requests stand in the hash at all?
+    uses_hash: bool,
     /// No request that can be found ends here, until the next one is hashed. What was merged last is hashed, too.
-    nothing_at: Option<Sector>,
+    nothing_at: Sector,
 }
 
 impl MergeIndex {
     pub(super) fn new(rules: Merging, requests: usize) -> MergeIndex {
         let bits = rules.hash_bits.unwrap_or_else(|| (2 * requests).ilog2().clamp(8, 20));
-        MergeIndex { rules, hash: EndHash::with_bits(bits), last: None, nothing_at: None }
+        let uses_hash = rules.gate != Gate::Never && rules.search == Search::LastHashOwn;
+        MergeIndex { rules, hash: EndHash::with_bits(bits), last: None, uses_hash, nothing_at: NOWHERE }
     }
 
     pub(super) fn rules(&self) -> Merging {
@@ -223,49 +232,47 @@ impl MergeIndex {
 
     /// A request is about to be inserted: it can be found from now on.
     #[inline(always)]
-    pub(super) fn admit(&mut self, requests: &Requests, rq: RequestId) {
-        if requests[rq].mergeable && self.uses_hash() {
-            self.nothing_at = None;
-            self.hash.insert(rq, requests[rq].end());
+    pub(super) fn admit(&mut self, requests: &mut Requests, rq: RequestId) {
+        if self.uses_hash && requests[rq].mergeable {
+            self.nothing_at = NOWHERE;
+            self.hash.insert(requests, rq);
             self.last = self.last.or(Some(rq));
         }
     }
 
     /// Nothing finds this request any more.
     #[inline(always)]
-    pub(crate) fn forget(&mut self, rq: RequestId) {
-        self.hash.remove(rq);
+    pub(crate) fn forget(&mut self, requests: &mut Requests, rq: RequestId) {
+        self.hash.remove(requests, rq);
         if self.last == Some(rq) {
             self.last = None;
         }
     }
 
     /// Its end moved: it is now the newest of its chain.
-    fn rehash(&mut self, requests: &Requests, rq: RequestId) {
-        if self.uses_hash() {
-            self.nothing_at = None;
-            self.hash.remove(rq);
-            self.hash.insert(rq, requests[rq].end());
+    fn rehash(&mut self, requests: &mut Requests, rq: RequestId) {
+        if self.uses_hash {
+            self.nothing_at = NOWHERE;
+            self.hash.remove(requests, rq);
+            self.hash.insert(requests, rq);
         }
     }
 
     /// The request hashed last that ends here, and how many were looked at.
-    #[inline]
-    fn find(&mut self, end: Sector) -> (Option<RequestId>, u32) {
-        let found = self.hash.find(end);
+    #[inline(always)]
+    fn find(&mut self, requests: &Requests, end: Sector) -> (Option<RequestId>, u32) {
+        let found = self.hash.find(requests, end);
         if found.0.is_none() {
-            self.nothing_at = Some(end);
+            self.nothing_at = end;
         }
         found
     }
 
-    #[inline]
+    #[inline(always)]
     fn nothing_ends_at(&self, sector: Sector) -> bool {
-        self.nothing_at == Some(sector)
-    }
-
-    #[inline]
-    fn uses_hash(&self) -> bool {
-        self.rules.gate != Gate::Never && self.rules.search == Search::LastHashOwn
+        self.nothing_at == sector
     }
 }
+
+/// No request begins there, so none is asked whether one ends there.
+const NOWHERE: Sector = Sector(u64::MAX);

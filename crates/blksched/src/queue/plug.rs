@@ -8,11 +8,23 @@
 //! none runs longer without the scheduler, which empties its plug.
 //! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the
 //! submitter. Thresholds: MEMORY of those kernels.
+//! **In the kernel** `blk_plug`, `blk_start_plug`, `blk_finish_plug`, `blk_attempt_plug_merge`, `blk_plug_device`,
+//! `generic_unplug_device`, `unplug_thresh`.
+
+#![doc(alias = "blk_plug")]
+#![doc(alias = "blk_start_plug")]
+#![doc(alias = "blk_finish_plug")]
+#![doc(alias = "blk_attempt_plug_merge")]
+#![doc(alias = "blk_plug_device")]
+#![doc(alias = "generic_unplug_device")]
+#![doc(alias = "unplug_thresh")]
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::index::Numbers;
 use crate::request::{RequestId, SubmitterId};
 use crate::time::{Instant, Span};
-use std::collections::VecDeque;
 
 /// Where requests collect before they are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,14 @@
 //! it wakes is the era's own.
 //! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the
 //! first, and may then take a batch of its own. All MEMORY; the mail of 2002-09-26 needs the first.
+//! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`.
 
-use std::collections::VecDeque;
+#![doc(alias = "get_request")]
+#![doc(alias = "request_list")]
+#![doc(alias = "freed_request")]
+#![doc(alias = "ioc_batching")]
+
+use alloc::collections::VecDeque;
 
 use super::slots::{Slots, WakeRule};
 use super::waiters::{Sleeper, Waiters};
@@ -29,6 +35,8 @@ pub(super) struct Pools {
     privilege: PerDir<Option<Privilege>>,
     /// 2.4.
     waiters: Waiters,
+    /// How many there may be of each direction, if nobody has a privilege.
+    limit: u32,
 }
 
 impl Pools {
@@ -39,7 +47,30 @@ impl Pools {
             sleepers: PerDir::default(),
             privilege: PerDir::default(),
             waiters: Waiters::default(),
+            limit: match slots {
+                Slots::PerDirection { nr_requests, .. } => nr_requests,
+                Slots::Unlimited | Slots::Unbounded { .. } | Slots::Tags { .. } => u32::MAX,
+            },
         }
+    }
+
+    /// The usual case of [`Pools::take`]: nobody sleeps, nobody is privileged, and there is one.
+    #[inline(always)]
+    pub(super) fn take_free(&mut self, dir: Dir) -> bool {
+        let free = self.privilege[dir].is_none() && self.used[dir] < self.limit;
+        self.used[dir] += u32::from(free);
+        free
+    }
+
+    /// [`Pools::release`] while nobody waits.
+    #[inline(always)]
+    pub(super) fn put_back(&mut self, dir: Dir) {
+        self.used[dir] -= 1;
+    }
+
+    /// Does nobody sleep, nor wait as in 2.4?
+    pub(super) fn nobody_waits(&self) -> bool {
+        self.nobody_sleeps() && self.waiters.waiting.is_empty()
     }
 
     /// Does whoever sleeps try again as in 2.4?
@@ -122,10 +153,7 @@ impl Pools {
     }
 
     pub(super) fn free(&self, dir: Dir) -> u32 {
-        match self.slots {
-            Slots::PerDirection { nr_requests, .. } => nr_requests.saturating_sub(self.used[dir]),
-            Slots::Unlimited | Slots::Unbounded { .. } | Slots::Tags { .. } => u32::MAX,
-        }
+        if self.limit == u32::MAX { u32::MAX } else { self.limit.saturating_sub(self.used[dir]) }
     }
 
     fn may_wake(&self, dir: Dir) -> bool {

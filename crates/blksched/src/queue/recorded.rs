@@ -1,4 +1,9 @@
 //! Ways into the queue that recordings show and drivers have no use for: at the head, and in lists kept by others.
+//!
+//! **In the kernel** `BLK_MQ_INSERT_AT_HEAD`, `blk_mq_sched_insert_requests`.
+
+#![doc(alias = "BLK_MQ_INSERT_AT_HEAD")]
+#![doc(alias = "blk_mq_sched_insert_requests")]
 
 use super::merge::Attempt;
 use super::split::Piece;

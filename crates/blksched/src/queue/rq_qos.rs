@@ -5,7 +5,14 @@
 //! a slot; at each its task may be put to sleep. A policy says who wakes; a woken task goes on behind the policy that
 //! held it. Policies hear of everything that becomes of the request, its end before its slot is returned. They exist
 //! since blk-mq here; a kernel has had them since 4.10.
+//! **In the kernel** `rq_qos`, `rq_qos_throttle`, `rq_qos_done`, `rq_qos_ops`.
 
+#![doc(alias = "rq_qos_throttle")]
+#![doc(alias = "rq_qos_done")]
+#![doc(alias = "rq_qos_ops")]
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::mq::Task;

@@ -7,6 +7,13 @@
 //! is ahead of it. In 6.1 the data passes the elevator by: written through, at the tail of the
 //! dispatch list; else at its head. Since 6.12 it goes through the elevator, behind a flush at its head.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#f; not recorded.
+//! **In the kernel** `blk_flush_queue`, `blk_flush_complete_seq`, `blk_kick_flush`.
+
+#![doc(alias = "blk_flush_queue")]
+#![doc(alias = "blk_flush_complete_seq")]
+#![doc(alias = "blk_kick_flush")]
+
+use alloc::vec::Vec;
 
 use crate::request::{RequestId, Table};
 use crate::time::Instant;
@@ -53,6 +60,12 @@ pub(super) struct Sequences {
 }
 
 impl Sequences {
+    /// Is nobody anywhere in a sequence?
+    pub(super) fn is_idle(&self) -> bool {
+        let nobody_waits = self.pending.is_empty() && self.served.is_empty() && self.data_under_way == 0;
+        nobody_waits && self.running.is_none() && self.left_to_worker.is_none()
+    }
+
     /// Did `rq` go to the device without the elevator?
     pub(super) fn passed_by(&self, rq: RequestId) -> bool {
         matches!(self.steps.get(rq), Some(Step::Data(_, Way::Bypass)))

@@ -1,4 +1,11 @@
 //! Request slots as a queue has them: counted pools, or tags and the tasks that want one.
+//!
+//! **In the kernel** `get_request`, `__blk_mq_alloc_requests`.
+
+#![doc(alias = "get_request")]
+#![doc(alias = "__blk_mq_alloc_requests")]
+
+use alloc::boxed::Box;
 
 use super::pools::Pools;
 use super::tasks::Tasks;

@@ -1,5 +1,11 @@
 //! Request slots: how many requests may exist, by era. Who sleeps when there are none, and who wakes first: until
 //! blk-mq in [`pools`](super::pools), since in [`mq`](super::mq).
+//!
+//! **In the kernel** `nr_requests`, `blk_mq_update_nr_requests`, `async_depth`.
+
+#![doc(alias = "nr_requests")]
+#![doc(alias = "blk_mq_update_nr_requests")]
+#![doc(alias = "async_depth")]
 
 use super::mq::tag_map::word_shift;
 use super::mq::{MqEra, TagOrder};
@@ -26,6 +32,8 @@ pub enum Slots {
     Tags {
         /// Tags in all.
         nr_requests: u32,
+        /// As many as the map was made for: a map that shrinks keeps the size of its words.
+        made_for: u32,
         /// Whose rules.
         era: MqEra,
         /// In which order they are handed out.
@@ -44,9 +52,14 @@ impl Slots {
     pub const LINUX_2_6: Slots =
         Slots::PerDirection { nr_requests: 128, wake: WakeRule::Batcher { requests: 32, time: Span::from_ms(20) } };
     /// 256 tags for both directions: blk-mq as of 6.1, under an elevator on a device of 128 tags or more.
-    pub const LINUX_6_1: Slots = Slots::Tags { nr_requests: 256, era: MqEra::Linux6_1, order: TagOrder::Lowest };
+    pub const LINUX_6_1: Slots = Slots::tags(256, MqEra::Linux6_1, TagOrder::Lowest);
     /// The same as of 6.12.
-    pub const LINUX_6_12: Slots = Slots::Tags { nr_requests: 256, era: MqEra::Linux6_12, order: TagOrder::Lowest };
+    pub const LINUX_6_12: Slots = Slots::tags(256, MqEra::Linux6_12, TagOrder::Lowest);
+
+    /// So many tags, in a map made for them.
+    pub const fn tags(nr_requests: u32, era: MqEra, order: TagOrder) -> Slots {
+        Slots::Tags { nr_requests, made_for: nr_requests, era, order }
+    }
 
     /// `nr_requests` as sysfs shows it; of an unlimited queue the largest number there is.
     pub fn nr_requests(self) -> u32 {
@@ -58,12 +71,23 @@ impl Slots {
         }
     }
 
-    /// The same, with another number.
+    /// The same, made for another number.
     pub fn with_nr_requests(self, nr_requests: u32) -> Slots {
         match self {
             Slots::Unlimited | Slots::Unbounded { .. } => Slots::Unbounded { nr_requests },
             Slots::PerDirection { wake, .. } => Slots::PerDirection { nr_requests, wake },
-            Slots::Tags { era, order, .. } => Slots::Tags { nr_requests, era, order },
+            Slots::Tags { era, order, .. } => Slots::tags(nr_requests, era, order),
+        }
+    }
+
+    /// The same, once that number was written to `nr_requests`: blk-mq's map of tags keeps its words if it shrinks, and
+    /// is made anew if it grows beyond what it was made for.
+    pub fn resized(self, to: u32) -> Slots {
+        match self {
+            Slots::Tags { made_for, era, order, .. } if to <= made_for => {
+                Slots::Tags { nr_requests: to, made_for, era, order }
+            }
+            other => other.with_nr_requests(to),
         }
     }
 
@@ -79,8 +103,8 @@ impl Slots {
     /// Earlier eras do not ask the device.
     pub fn on_device(self, tags: u32, order: TagOrder, pool: Pool) -> Slots {
         match (self, pool) {
-            (Slots::Tags { era, .. }, Pool::Device) => Slots::Tags { nr_requests: tags, era, order },
-            (Slots::Tags { era, .. }, Pool::Scheduler) => Slots::Tags { nr_requests: 2 * tags.min(128), era, order },
+            (Slots::Tags { era, .. }, Pool::Device) => Slots::tags(tags, era, order),
+            (Slots::Tags { era, .. }, Pool::Scheduler) => Slots::tags(2 * tags.min(128), era, order),
             (earlier, _) => earlier,
         }
     }
@@ -95,7 +119,10 @@ impl Slots {
 
     /// blk-mq's tags stand in words of 64, or of fewer, halved until there are at least four words.
     pub fn tags_per_word(self) -> u32 {
-        1 << word_shift(self.nr_requests())
+        match self {
+            Slots::Tags { made_for, .. } => 1 << word_shift(made_for),
+            other => 1 << word_shift(other.nr_requests()),
+        }
     }
 
     /// How many requests to make room for at the start.

@@ -1,4 +1,9 @@
 //! Splitting: a bio longer than the device takes becomes several requests, and completes with the last of them.
+//!
+//! **In the kernel** `bio_split`, `blk_queue_split`.
+
+#![doc(alias = "bio_split")]
+#![doc(alias = "blk_queue_split")]
 
 use crate::request::{Bio, SplitId};
 

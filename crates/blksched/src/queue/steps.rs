@@ -1,5 +1,6 @@
 //! What the queue does, where it keeps state of its own for it: one file for each kind of state beside this folder.
 
+mod calm;
 mod cgroup;
 mod dispatch_list;
 mod flush;

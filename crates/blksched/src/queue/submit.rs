@@ -1,6 +1,13 @@
 //! The way in: split, merge, take a slot, and on to the elevator or the submitter's plug.
+//!
+//! **In the kernel** `submit_bio`, `blk_mq_submit_bio`, `__make_request`, `blk_queue_bio`.
 
-use std::collections::VecDeque;
+#![doc(alias = "submit_bio")]
+#![doc(alias = "blk_mq_submit_bio")]
+#![doc(alias = "__make_request")]
+#![doc(alias = "blk_queue_bio")]
+
+use alloc::collections::VecDeque;
 
 use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::plug::{Handover, Plugging};
@@ -9,7 +16,7 @@ use super::slot_pools::SlotPools;
 use super::split::{self, Piece};
 use super::waiters::Sleeper;
 use super::{BlockQueue, Delivery, Listener, Submitted};
-use crate::elevator::{Admission, Hook, Insert};
+use crate::elevator::{Admission, Hook, Insert, Run};
 use crate::explain::{Reason, Unplug};
 use crate::request::{Bio, Dir, Op, RequestId};
 use crate::time::Instant;
@@ -19,7 +26,14 @@ impl<L: Listener> BlockQueue<L> {
     ///
     /// # Panics
     /// If it has no length and is no flush, or if time runs backwards.
+    #[inline]
     pub fn submit(&mut self, now: Instant, bio: Bio) -> Submitted {
+        if self.is_plain_bio(now, &bio) { self.submit_calmly(now, &bio) } else { self.submit_at(now, bio) }
+    }
+
+    /// The same, whatever bio it is and whatever there may be.
+    #[inline(never)]
+    fn submit_at(&mut self, now: Instant, bio: Bio) -> Submitted {
         assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
         self.catch_up(now);
         self.meet_group(now, &bio);
@@ -85,7 +99,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A submission that found no slot is kept here until one is free. Whoever sleeps waits, so plugs open: its own
     /// requests may hold the slots that it sleeps for.
     #[cold]
-    fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
+    pub(super) fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
         if self.pools().waits_as_2_4() {
             let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
             self.core.explain(now, |_| Reason::Slept { submitter, dir });
@@ -135,6 +149,12 @@ impl<L: Listener> BlockQueue<L> {
             Attempt::Joined { into, end } => return Submitted::Merged { into, end },
             Attempt::Insert(at) => at,
         };
+        self.enter_pooled(now, bio, piece, at)
+    }
+
+    /// A bio that did not merge: asleep if there is no slot.
+    #[inline]
+    pub(super) fn enter_pooled(&mut self, now: Instant, bio: &Bio, piece: Piece, at: Insert) -> Submitted {
         // Recordings without a pool tell what was asked for.
         if self.core.hooks.has(Hook::Admit)
             && let Admission::Shallow(shallow) | Admission::AtMost(shallow) =
@@ -261,14 +281,21 @@ impl<L: Listener> BlockQueue<L> {
         {
             return joined;
         }
-        // From here on the elevator is asked, and may change its mind.
+        self.seek(now, bio, piece)
+    }
+
+    /// The elevator is asked, and may change its mind.
+    #[inline(always)]
+    pub(super) fn seek(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
         self.changed();
         let (attempt, freed) = self.core.try_merge(&mut *self.elevator, now, bio, piece.of);
         if let Some(victim) = freed {
             let Attempt::Joined { into, .. } = attempt else { unreachable!("only a merge frees a request") };
             self.absorb(now, into, victim);
         }
-        self.obey_wish(now);
+        if self.core.state.wished != Run::No {
+            self.obey_wish(now);
+        }
         attempt
     }
 
@@ -310,7 +337,7 @@ impl<L: Listener> BlockQueue<L> {
         let stage = self.core.state.requests[rq].stage;
         assert!(stage == crate::request::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
         if self.merge_on_insert(now, rq).is_none() {
-            self.core.state.merges.admit(&self.core.state.requests, rq);
+            self.core.state.merges.admit(&mut self.core.state.requests, rq);
             self.insert(now, rq, Insert::Sorted);
         }
     }
@@ -332,13 +359,14 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// What the elevator wished while a merge was made, which has no answer of its own.
+    #[cold]
     pub(super) fn obey_wish(&mut self, now: Instant) {
         let wished = core::mem::take(&mut self.core.state.wished);
         self.obey(now, wished);
     }
 
     /// A request was absorbed by another: its slot is free.
-    fn absorb(&mut self, now: Instant, into: RequestId, victim: RequestId) {
+    pub(super) fn absorb(&mut self, now: Instant, into: RequestId, victim: RequestId) {
         self.tell_policies(now, |policy, cx| policy.absorbed(cx, into, victim));
         let request = &self.core.state.requests[victim];
         let (dir, queued) = (request.dir(), request.stage == crate::request::Stage::Queued);

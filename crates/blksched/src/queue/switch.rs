@@ -3,11 +3,18 @@
 //! **Rule** What the old elevator holds is handed to the new one in order of age; a request that absorbed an older one
 //! has the older one's. The plug stays as it is. What the device has stays there; its completion is news to nobody but
 //! its submitter. Flushes belong to the queue and go on.
+//! **In the kernel** `elevator_switch`, `elv_iosched_store`.
+
+#![doc(alias = "elevator_switch")]
+#![doc(alias = "elv_iosched_store")]
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::merge::MergeIndex;
 use super::slot_pools::SlotPools;
 use super::{BlockQueue, Listener};
-use crate::elevator::{Elevator, Insert};
+use crate::elevator::{Due, Elevator, Insert};
 use crate::explain::Reason;
 use crate::request::{Op, Stage};
 use crate::time::Instant;
@@ -20,6 +27,7 @@ impl<L: Listener> BlockQueue<L> {
         queued.sort_by_key(|&rq| self.core.state.requests[rq].queued_at);
         let old = core::mem::replace(&mut self.elevator, elevator);
         self.core.hooks = self.elevator.hooks();
+        self.core.state.due = Due::of(self.core.hooks);
         self.orphans = self.core.state.requests.at_stage(Stage::InFlight);
         self.orphans.extend(self.list.chosen());
         let requests = &self.core.state.requests;
@@ -27,6 +35,7 @@ impl<L: Listener> BlockQueue<L> {
         self.orphans.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));
         self.elevator.attach(&mut self.core.cx(now));
         self.introduce_groups(now);
+        self.core.state.requests.unchain_all();
         self.core.state.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
         let shallowest = self.elevator.shallowest(&self.core.state.device);
         if let SlotPools::Tags(tasks) = &mut self.core.slots {

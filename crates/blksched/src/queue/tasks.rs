@@ -4,11 +4,16 @@
 //! **Rule** A bio that did not merge passes the policies, then takes a tag. Its task may sleep at each. Whoever sleeps
 //! gives up what its plug holds. A woken task goes on where it slept; it does not try to merge again, and it may lose
 //! its tag to somebody who came by. When it runs is the driver's to say ([`Wakes`]).
+//! **In the kernel** `blk_mq_get_tag`, `rq_qos_wait`.
+
+#![doc(alias = "blk_mq_get_tag")]
+#![doc(alias = "rq_qos_wait")]
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use super::mq::{Search, TagSet, Task};
 use super::waiters::Sleeper;
-use crate::request::Table;
-use std::collections::VecDeque;
 
 /// When a woken task runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +48,6 @@ pub(super) struct Sleeping {
 #[derive(Debug)]
 pub(super) struct Tasks {
     pub(super) set: TagSet,
-    pub(super) tags: Table<Option<u32>>,
     pub(super) sleeping: Vec<Option<Sleeping>>,
     pub(super) free: Vec<Task>,
     /// Woken, if they run by themselves.
@@ -52,7 +56,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     pub(super) fn new(set: TagSet) -> Tasks {
-        Tasks { set, tags: Table::new(), sleeping: Vec::new(), free: Vec::new(), runnable: VecDeque::new() }
+        Tasks { set, sleeping: Vec::new(), free: Vec::new(), runnable: VecDeque::new() }
     }
 
     /// The number of the next task that falls asleep.

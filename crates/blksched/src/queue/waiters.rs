@@ -6,11 +6,15 @@
 //! everybody again; if it joins another now, its request comes back. One that finds none waits on in its old place.
 //! Whoever finds a request takes it, even while others wait.
 //! **Origin** docs/behaviour/elevator-linus.md#q8, #q9, #amendment-q8 and #amendment-q9. Recordings show every wake-up.
+//! **In the kernel** `__get_request_wait`, `blkdev_release_request`.
+
+#![doc(alias = "__get_request_wait")]
+#![doc(alias = "blkdev_release_request")]
 
 use super::mq::Task;
 use super::split::Piece;
 use crate::request::{Bio, Dir};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// A bio whose submitter sleeps.
 #[derive(Clone, Copy, Debug)]

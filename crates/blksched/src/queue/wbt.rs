@@ -6,8 +6,16 @@
 //! writes are never held.
 //! **Origin** docs/behaviour/blk-wbt.md#2, recorded from 6.1.192 and 6.12.117 (`wbt-6.1`, `wbt-6.12`). On for every
 //! disk, but not under BFQ. It decides who wins when a buffered writer runs beside a reader.
+//! **In the kernel** `wbt_wait`, `wbt_done`, `wb_timer_fn`, `rq_wb`, `wbt_lat_usec`.
 
-use std::collections::VecDeque;
+#![doc(alias = "wbt_wait")]
+#![doc(alias = "wbt_done")]
+#![doc(alias = "wb_timer_fn")]
+#![doc(alias = "rq_wb")]
+#![doc(alias = "wbt_lat_usec")]
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use super::mq::{MqEra, Task};
 pub use super::rq_qos::Throttled;

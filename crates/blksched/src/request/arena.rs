@@ -1,92 +1,221 @@
 //! The arena: every live request, and the bios that each carries, in slots that are reused.
 //!
-//! Nothing is allocated once as many slots exist as were ever live at a time.
+//! Nothing is allocated once as many slots exist as were ever live at a time. The links of the merge hash and the tag
+//! stand in the request's slot, and so does the chain of free slots: one place is touched, not five tables.
 
+use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-use super::{Bio, Request, RequestId, Stage, Tag};
+use super::{
+    Bio, Durability, GroupId, Hints, Op, Priority, Request, RequestId, Sector, Stage, SubmitterId, Tag, Waiter,
+};
 use crate::time::Instant;
 
 /// Every live request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Requests {
-    slots: Vec<Request>,
-    free: Vec<u32>,
+    slots: Vec<Slot>,
+    /// The first of the free slots, which are a chain (`Slot::behind`); what came free last is used first.
+    free: u32,
+    live: u32,
     next_serial: u64,
+}
+
+/// A request, and what the queue keeps of it: all that a step of its life touches, in one place.
+#[derive(Debug)]
+struct Slot {
+    request: Request,
+    /// Its place in the merge hash: the one hashed after it under this bucket, or [`UNHASHED`].
+    before: u32,
+    /// The one hashed before it; of a free slot the next free one.
+    behind: u32,
+    bucket: u32,
+    /// Its tag (blk-mq).
+    tag: u32,
+}
+
+/// No slot, no tag.
+pub(crate) const NONE: u32 = u32::MAX;
+/// In no bucket of the merge hash.
+const UNHASHED: u32 = u32::MAX - 1;
+
+impl Default for Requests {
+    fn default() -> Requests {
+        Requests::with_capacity(0)
+    }
+}
+
+/// The merge hash's part: each bucket's newest request, and those hashed before it.
+impl Requests {
+    /// Put `id` in front of the chain of this bucket, whose first it is now.
+    #[inline(always)]
+    pub(crate) fn chain(&mut self, id: RequestId, first: &mut u32, bucket: u32) {
+        let behind = core::mem::replace(first, id.0);
+        let slot = &mut self.slots[id.index()];
+        assert!(slot.before == UNHASHED, "request {id:?} is already hashed");
+        (slot.before, slot.behind, slot.bucket) = (NONE, behind, bucket);
+        if behind != NONE {
+            self.slots[behind as usize].before = id.0;
+        }
+    }
+
+    /// Take `id` out of its chain, if it is in one; answers the bucket whose first it was, and who is that now.
+    #[inline(always)]
+    pub(crate) fn unchain(&mut self, id: RequestId) -> Option<(u32, u32)> {
+        let slot = &mut self.slots[id.index()];
+        let Slot { before, behind, bucket, .. } = *slot;
+        if before == UNHASHED {
+            return None;
+        }
+        slot.before = UNHASHED;
+        if behind != NONE {
+            self.slots[behind as usize].before = before;
+        }
+        if before == NONE {
+            return Some((bucket, behind));
+        }
+        self.slots[before as usize].behind = behind;
+        None
+    }
+
+    /// The one hashed before `id`.
+    #[inline]
+    pub(crate) fn chained_behind(&self, id: u32) -> u32 {
+        self.slots[id as usize].behind
+    }
+
+    /// Nothing is hashed any more: another elevator comes, with a hash of its own.
+    pub(crate) fn unchain_all(&mut self) {
+        self.slots.iter_mut().for_each(|slot| slot.before = UNHASHED);
+    }
 }
 
 impl Requests {
     pub(crate) fn with_capacity(capacity: usize) -> Requests {
-        Requests { slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity), next_serial: 0 }
+        Requests { slots: Vec::with_capacity(capacity), free: NONE, live: 0, next_serial: 0 }
     }
 
     /// How many requests are live.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.live as usize
     }
 
     /// True if none is live.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.live == 0
     }
 
     /// Does `id` name a live request?
     pub fn is_live(&self, id: RequestId) -> bool {
-        self.slots.get(id.index()).is_some_and(|request| request.stage != Stage::Free)
+        self.get(id).is_some_and(|request| request.stage != Stage::Free)
     }
 
+    /// What is in this slot, live or not, if there is such a slot.
     #[inline(always)]
-    pub(crate) fn make(&mut self, now: Instant, bio: &Bio, carried: Carried) -> RequestId {
-        let serial = self.next_serial;
+    pub(crate) fn get(&self, id: RequestId) -> Option<&Request> {
+        self.slots.get(id.index()).map(|slot| &slot.request)
+    }
+
+    /// A request of a bio, in the slot that came free last.
+    #[inline(always)]
+    pub(crate) fn make(&mut self, now: Instant, bio: &Bio, carried: Carried, tag: u32) -> RequestId {
+        self.make_at(Stage::Prepared, now, bio, bio.is_mergeable(), carried, tag)
+    }
+
+    /// The same, at a stage of its life, for who knows whether it may merge.
+    #[inline(always)]
+    pub(crate) fn make_at(
+        &mut self,
+        stage: Stage,
+        now: Instant,
+        bio: &Bio,
+        mergeable: bool,
+        carried: Carried,
+        tag: u32,
+    ) -> RequestId {
+        if self.free == NONE {
+            self.add();
+        }
         let (lone, bios) = match carried {
             Carried::Lone(Tag(tag)) => (true, [tag as u32, (tag >> 32) as u32]),
             Carried::Chain(front, last) => (false, [front.0, last]),
         };
+        let rq = RequestId(self.free);
+        let slot = &mut self.slots[rq.index()];
         // Made where it stays: a copy of sixteen small fields costs more than they do.
-        let request = |generation| Request {
+        slot.request = Request {
             start: bio.start,
             queued_at: now,
-            serial,
+            serial: self.next_serial,
             sectors: bio.sectors,
             submitter: bio.submitter,
             group: bio.group,
             bios,
-            generation,
+            generation: slot.request.generation,
             segments: 1,
             priority: bio.priority,
             op: bio.op,
             waiter: bio.waiter,
             hints: bio.hints,
             durability: bio.durability,
-            stage: Stage::Prepared,
-            mergeable: bio.is_mergeable(),
+            stage,
+            mergeable,
             lone,
         };
+        slot.tag = tag;
+        self.free = slot.behind;
         self.next_serial += 1;
-        match self.free.pop() {
-            Some(slot) => {
-                let slot_was = &mut self.slots[slot as usize];
-                *slot_was = request(slot_was.generation);
-                RequestId(slot)
-            }
-            None => {
-                self.slots.push(request(0));
-                RequestId((self.slots.len() - 1) as u32)
-            }
-        }
+        self.live += 1;
+        rq
+    }
+
+    /// A slot more than there ever were.
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self) {
+        let nothing = Request {
+            start: Sector(0),
+            queued_at: Instant::ZERO,
+            serial: 0,
+            sectors: 0,
+            submitter: SubmitterId(0),
+            group: GroupId::ROOT,
+            bios: [NONE; 2],
+            generation: 0,
+            segments: 0,
+            priority: Priority::default(),
+            op: Op::Flush,
+            waiter: Waiter::Sync,
+            hints: Hints::default(),
+            durability: Durability::default(),
+            stage: Stage::Free,
+            mergeable: false,
+            lone: false,
+        };
+        self.free = self.slots.len() as u32;
+        self.slots.push(Slot { request: nothing, before: UNHASHED, behind: NONE, bucket: 0, tag: NONE });
     }
 
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
-        &mut self.slots[id.index()]
+        &mut self.slots[id.index()].request
+    }
+
+    /// The tag of this request is no longer its own: which it was, or `NONE`.
+    #[inline(always)]
+    pub(crate) fn take_tag(&mut self, id: RequestId) -> u32 {
+        core::mem::replace(&mut self.slots[id.index()].tag, NONE)
     }
 
     #[inline(always)]
     pub(crate) fn release(&mut self, id: RequestId) {
-        let request = &mut self.slots[id.index()];
-        assert!(request.stage != Stage::Free, "request {id:?} released twice");
-        request.stage = Stage::Free;
-        self.free.push(id.0);
+        let slot = &mut self.slots[id.index()];
+        assert!(slot.request.stage != Stage::Free, "request {id:?} released twice");
+        debug_assert!(slot.before == UNHASHED, "request {id:?} is released and may still be found");
+        slot.request.stage = Stage::Free;
+        slot.behind = self.free;
+        self.free = id.0;
+        self.live -= 1;
     }
 
     /// Every request at `stage`, oldest first. Allocates: for rare events such as a switch of elevators.
@@ -102,7 +231,7 @@ impl Index<RequestId> for Requests {
     type Output = Request;
     #[inline(always)]
     fn index(&self, id: RequestId) -> &Request {
-        &self.slots[id.index()]
+        &self.slots[id.index()].request
     }
 }
 
@@ -124,11 +253,18 @@ impl<T: Clone + Default> Table<T> {
     }
 
     /// The row of `id`, made if it does not exist.
+    #[inline]
     pub fn row(&mut self, id: RequestId) -> &mut T {
         if id.index() >= self.rows.len() {
-            self.rows.resize(id.index() + 1, T::default());
+            self.grow(id);
         }
         &mut self.rows[id.index()]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, id: RequestId) {
+        self.rows.resize(id.index() + 1, T::default());
     }
 
     /// The row of `id`, if it was ever made.

@@ -28,7 +28,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "arm", eras: OLD, decide: a_request_between_the_issued_and_the_chosen },
     Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
-    Scenario { mechanism: "onward", eras: MQ, decide: a_read_close_behind_the_last_one_and_an_older_one_far_away },
+    Scenario { mechanism: "position", eras: MQ, decide: a_read_close_behind_the_last_one_and_an_older_one_far_away },
     Scenario { mechanism: "at_head", eras: MQ, decide: an_idle_read_handed_back_and_a_real_time_read },
     Scenario { mechanism: "tags", eras: MQ, decide: tags_that_a_write_may_use },
     Scenario { mechanism: "tags", eras: KYBER, decide: tags_that_a_write_may_use },
@@ -263,10 +263,11 @@ fn the_scenarios_decide_as_the_notes_say() {
     let first_late = |spec: &str| moments_at_which_a_read_is_late(spec)[0];
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@2.6.33+hz={hz}"))), [20, 12, 10, 7]);
     assert_eq!([100, 250, 300, 1000].map(|hz| first_late(&format!("deadline@4.20+hz={hz}"))), [10, 8, 7, 6]);
-    let onward =
-        |variant| a_read_close_behind_the_last_one_and_an_older_one_far_away(&format!("mq-deadline+onward={variant}"));
-    assert_eq!(onward("request"), [10, 100, 300]);
-    assert_eq!(onward("place"), [100, 300, 10]);
+    let position = |variant| {
+        a_read_close_behind_the_last_one_and_an_older_one_far_away(&format!("mq-deadline+position={variant}"))
+    };
+    assert_eq!(position("next_rq"), [10, 100, 300]);
+    assert_eq!(position("latest_pos"), [100, 300, 10]);
     let handed_back = |era: &str| an_idle_read_handed_back_and_a_real_time_read(era);
     assert_eq!((handed_back("mq-deadline@6.1"), handed_back("mq-deadline")), (vec![400, 100], vec![100, 400]));
     let tags = ["mq-deadline@6.1", "mq-deadline", "kyber@6.1", "kyber"].map(|era| tags_that_a_write_may_use(era)[0]);

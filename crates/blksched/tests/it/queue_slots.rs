@@ -463,3 +463,15 @@ fn until_blk_mq_there_are_no_words_of_tags_to_limit() {
     let mut rig = Rig::with(shallow(Dir::Write, 1), per_direction(8, WakeRule::AtFree(1)));
     assert!((0..8).all(|nth| rig.write(nth * 100, 8) != Submitted::Asleep));
 }
+
+#[test]
+fn a_map_that_shrinks_keeps_its_words_and_one_that_grows_is_made_anew() {
+    let own = Slots::LINUX_6_1;
+    let seen = |slots: Slots| (slots.nr_requests(), slots.tags_per_word());
+    assert_eq!(
+        [own, own.resized(64), own.resized(4), own.resized(512)].map(seen),
+        [(256, 64), (64, 64), (4, 64), (512, 64)]
+    );
+    let small = own.with_nr_requests(8);
+    assert_eq!([small, small.resized(3), small.resized(64)].map(seen), [(8, 2), (3, 2), (64, 16)]);
+}

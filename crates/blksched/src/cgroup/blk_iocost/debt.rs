@@ -3,6 +3,13 @@
 //! **Rule** A debtor claims nothing of its share until it has paid. While it owes much, its tasks are delayed on their
 //! way back to user space. When the device has been half idle for a while, debts are halved.
 //! **Origin** docs/behaviour/cgroup-io.md#k8 and, forgiveness, #k7.
+//! **In the kernel** `iocg_incur_debt`, `iocg_pay_debt`, `ioc_forgive_debts`.
+
+#![doc(alias = "iocg_incur_debt")]
+#![doc(alias = "iocg_pay_debt")]
+#![doc(alias = "ioc_forgive_debts")]
+
+use alloc::vec::Vec;
 
 use super::state::Forgiveness;
 use super::weights::ratio_up;
@@ -13,7 +20,7 @@ use crate::request::GroupId;
 const FORGIVE_EVERY: u64 = 100_000;
 /// No debt is forgiven while the device is used more than this \[%\].
 const FORGIVE_BELOW: u64 = 50;
-/// Delays begin beyond so much of a period \[%\], and are longest at this.
+/// Delays begin beyond this much of a period \[%\], and are longest at this.
 const OVERAGE: core::ops::RangeInclusive<i64> = 500..=25_000;
 /// The shortest and the longest delay \[us\].
 const DELAYS: core::ops::RangeInclusive<i64> = 250..=250_000;
@@ -48,7 +55,7 @@ impl IoCost {
         }
     }
 
-    /// A period has ended in which groups used so much \[us\].
+    /// A period has ended in which groups used this much \[us\].
     pub(super) fn forgive(&mut self, now: Now, debtors: usize, used: u64, woken: &mut Vec<Woken>) {
         if debtors == 0 {
             self.forgiveness = Forgiveness::from(now.us);
@@ -82,7 +89,7 @@ impl IoCost {
     }
 }
 
-/// The delay for being so much of a period ahead \[%\].
+/// The delay for being this much of a period ahead \[%\].
 fn delay_of(over: i64) -> i64 {
     if over <= *OVERAGE.start() {
         0

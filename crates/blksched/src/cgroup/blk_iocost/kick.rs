@@ -3,6 +3,12 @@
 //! **Rule** Debt is paid first. Then tasks wake in the order in which they came, as far as the budget goes; for the
 //! next one a timer is set.
 //! **Origin** docs/behaviour/cgroup-io.md#k6.
+//! **In the kernel** `iocg_kick_waitq`, `iocg_wake_fn`.
+
+#![doc(alias = "iocg_kick_waitq")]
+#![doc(alias = "iocg_wake_fn")]
+
+use alloc::vec::Vec;
 
 use super::weights::{ratio, ratio_up};
 use super::{IoCost, Now, Save, WHOLE, Woken};
@@ -57,7 +63,7 @@ impl IoCost {
         budget - cost as i64
     }
 
-    /// The next task's time comes when the clock has made up for so much; a timer that is near enough stays.
+    /// The next task's time comes when the clock has made up for that much; a timer that is near enough stays.
     fn arm(&mut self, now: Now, id: GroupId, missing: u64) {
         let slack = self.period_us * 10;
         let expires = now.ns + missing.div_ceil(self.pace.base) * 1000 + slack;

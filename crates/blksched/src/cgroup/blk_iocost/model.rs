@@ -1,8 +1,13 @@
 //! What a bio costs.
 //!
-//! **Rule** A linear model: so much for each page, and so much on top for a sequential or a random I/O. Which a bio
+//! **Rule** A linear model: a price for each page, and one on top for a sequential or a random I/O. Which a bio
 //! is: `price`.
 //! **Origin** docs/behaviour/cgroup-io.md#k2 and #k3.
+//! **In the kernel** `calc_lcoefs`, `i_lcoefs`, `ioc_autop_idx`.
+
+#![doc(alias = "calc_lcoefs")]
+#![doc(alias = "i_lcoefs")]
+#![doc(alias = "ioc_autop_idx")]
 
 use super::qos::Qos;
 use super::units::VTIME_PER_S;

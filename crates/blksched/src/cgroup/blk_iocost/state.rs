@@ -4,7 +4,12 @@
 //! **In the kernel** `struct ioc`, `struct ioc_gq`, `struct ioc_now`.
 //! **Origin** docs/behaviour/cgroup-io.md#k.
 
-use std::collections::VecDeque;
+#![doc(alias = "ioc")]
+#![doc(alias = "ioc_gq")]
+#![doc(alias = "ioc_now")]
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use super::model::{Class, Coefficients, Model};
 use super::qos::{Margins, Qos};
@@ -57,7 +62,7 @@ pub type Task = u32;
 /// What becomes of a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes, and has cost its group so much virtual time.
+    /// It goes, and has cost its group this much virtual time.
     Go {
         /// 0: it was free.
         cost: u64,

@@ -2,6 +2,11 @@
 //!
 //! **Rule** Each donor keeps what it needs; the sum of weights in use shrinks so that all others' shares grow alike.
 //! **Origin** docs/behaviour/cgroup-io.md#k7, step d. Inner nodes are the ancestors of donors alone, root included.
+//! **In the kernel** `transfer_surpluses`.
+
+#![doc(alias = "transfer_surpluses")]
+
+use alloc::vec::Vec;
 
 use super::usage::Donor;
 use super::weights::ratio_up;

@@ -1,4 +1,10 @@
 //! What io.cost counts in.
+//!
+//! **In the kernel** `VTIME_PER_SEC`, `VTIME_PER_USEC`, `WEIGHT_ONE`.
+
+#![doc(alias = "VTIME_PER_SEC")]
+#![doc(alias = "VTIME_PER_USEC")]
+#![doc(alias = "WEIGHT_ONE")]
 
 /// Virtual time per second.
 pub const VTIME_PER_S: u64 = 1 << 37;

@@ -1,10 +1,15 @@
 //! How much of its share a group needs.
 //!
-//! **Rule** What it used of the last period, over what it could have used; more while it falls behind. Who waits needs
-//! all it can get, a debtor nothing.
+//! **Rule** What it used of the last period, over what it could have used; more while it falls behind. A group that
+//! waits needs all it can get, a debtor nothing.
 //! **Origin** docs/behaviour/cgroup-io.md#k7, step c.
 //! **Costs when wrong** The product of use and whole is computed in 32 bits: a group that used *all* of its time is
 //! taken for one that used none, and gives everything away for a period.
+//! **In the kernel** `hweight_after_donation`.
+
+#![doc(alias = "hweight_after_donation")]
+
+use alloc::vec::Vec;
 
 use super::weights::ratio_up;
 use super::{IoCost, Now, Overflows, WHOLE};

@@ -4,6 +4,11 @@
 //! is short. The longer it has been one of them, the bigger the step. Time given out by mistake is taken back within
 //! the next period.
 //! **Origin** docs/behaviour/cgroup-io.md#k7, steps a and e to h, #k2 (class) and #k9.
+//! **In the kernel** `ioc_adjust_base_vrate`, `ioc_refresh_vrate`, `vtime_base_rate`.
+
+#![doc(alias = "ioc_adjust_base_vrate")]
+#![doc(alias = "ioc_refresh_vrate")]
+#![doc(alias = "vtime_base_rate")]
 
 use super::model::Class;
 use super::qos::MILLION;
@@ -12,10 +17,10 @@ use super::{Era, IoCost, Now, VTIME_PER_US};
 use crate::request::{Dir, PerDir};
 use crate::time::Instant;
 
-/// So much waiting for slots is too much, and so much is none \[% of the period\].
+/// Waiting for slots of the first share is too much, of the second none \[% of the period\].
 const SLOTS_SHORT: u64 = 5;
 const SLOTS_FREE: u64 = 3;
-/// Of what may be missed, so much is few \[%\].
+/// Of what may be missed, this much is few \[%\].
 const FEW: u64 = 75;
 const MOST_BUSY: i32 = 1000;
 /// A class is left behind after so long \[us\].

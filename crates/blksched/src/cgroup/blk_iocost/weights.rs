@@ -4,6 +4,14 @@
 //! claims in proportion to what its children do. A share is a product of fractions from the root down, cached until the
 //! next commit.
 //! **Origin** docs/behaviour/cgroup-io.md#k4.
+//! **In the kernel** `current_hweight`, `propagate_weights`, `hweight_inuse`.
+
+#![doc(alias = "current_hweight")]
+#![doc(alias = "propagate_weights")]
+#![doc(alias = "hweight_inuse")]
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::units::WHOLE;
 use crate::request::GroupId;

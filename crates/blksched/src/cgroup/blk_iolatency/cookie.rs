@@ -1,13 +1,18 @@
 //! The cookie that siblings share: how far those with longer targets are throttled.
 //!
 //! **Origin** docs/behaviour/cgroup-io.md#l.
+//! **In the kernel** `scale_cookie`, `scale_cookie_change`, `check_scale_change`.
+
+#![doc(alias = "scale_cookie")]
+#![doc(alias = "scale_cookie_change")]
+#![doc(alias = "check_scale_change")]
 
 use crate::request::GroupId;
 use crate::time::{Instant, Span};
 
 /// Nobody is throttled.
 const HIGHEST: u32 = 1_000_000;
-/// Whoever has at most so much of all samples is not the reason \[%\].
+/// Whoever has at most this much of all samples is not the reason \[%\].
 const FEW: u64 = 5;
 
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,14 @@
 //!
 //! Not modelled: the delay of a debtor's tasks on their way back to user space ([`IoCost::delay`]); processes here have
 //! no such way, and debt arises from metadata alone.
+//!
+//! **In the kernel** `ioc_rqos_ops`, `ioc_rqos_throttle`.
 
-use std::collections::BTreeMap;
+#![doc(alias = "ioc_rqos_ops")]
+#![doc(alias = "ioc_rqos_throttle")]
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use super::{Key, key};
 use crate::cgroup::blk_iocost::{Config, Ended, IoCost, Verdict, Woken};

@@ -2,8 +2,14 @@
 //!
 //! Not modelled: the delay of tasks of a group that is down to one bio ([`IoLatency::take_delay`]); processes here do
 //! not return to user space.
+//!
+//! **In the kernel** `blkcg_iolatency_ops`, `blkcg_iolatency_throttle`.
 
-use std::collections::BTreeMap;
+#![doc(alias = "blkcg_iolatency_ops")]
+#![doc(alias = "blkcg_iolatency_throttle")]
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use super::{Key, key};
 use crate::cgroup::blk_iolatency::{IoLatency, Issuer, Verdict};

@@ -62,7 +62,7 @@ impl Adios {
         }
     }
 
-    /// May another of this kind go into the batch, if that makes so much predicted time under way?
+    /// May another of this kind go into the batch, if that makes this much predicted time under way?
     fn fits(&self, kind: Kind, load: u64) -> bool {
         let limit = match kind {
             Kind::Read => self.tunables.batch_limit_read,

@@ -37,7 +37,7 @@ pub(super) struct Sample {
 }
 
 impl Learning {
-    /// `row` is complete, and so much else is still under way.
+    /// `row` is complete, and this much else is still under way.
     pub(super) fn completed(
         &mut self,
         cx: &Cx<'_>,

@@ -4,7 +4,7 @@
 //! then the others in sector order (`batch_order` 1), up or down from where the head is.
 //! **Origin** docs/behaviour/adios-3.1.md#a2 and #a6.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use super::kind::{Kind, PerKind};
 use crate::request::{RequestId, Sector};

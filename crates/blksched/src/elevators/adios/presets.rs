@@ -1,8 +1,11 @@
 //! ADIOS in the catalogue.
 
+use alloc::boxed::Box;
+
 use super::scheduler::Adios;
 use super::tunables::{AdiosTunables, V6_18};
-use crate::entry::{Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::elevators::hz::hz;
+use crate::entry::{Bound, Choice, Entry, Home, Preset, Wait};
 use crate::queue::{Plugging, Slots};
 
 /// ADIOS in the catalogue.
@@ -18,16 +21,7 @@ pub const ENTRY: Entry = Entry {
         max_sectors: 2560,
     }],
     home: Home::OutOfTree,
-    mechanisms: &[Mechanism {
-        name: "hz",
-        doc: "the kernel's ticks per second: when models are renewed",
-        variants: &[
-            Variant { name: "100", doc: "10 ms ticks" },
-            Variant { name: "250", doc: "4 ms ticks: Debian" },
-            Variant { name: "300", doc: "3.3 ms ticks" },
-            Variant { name: "1000", doc: "1 ms ticks: desktops" },
-        ],
-    }],
+    mechanisms: &[hz("the kernel's ticks per second (CONFIG_HZ): when models are renewed")],
     knobs: AdiosTunables::KNOBS,
     bound,
     build: |choice: &Choice| Box::new(Adios::new(AdiosTunables::of(choice.kernel()), choice.hz())),

@@ -191,7 +191,7 @@ impl Adios {
 
 impl Elevator for Adios {
     fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::Admit, Hook::MayMerge, Hook::MayAppend])
+        Hooks::of(&[Hook::Deadline, Hook::Admit, Hook::MayMerge, Hook::MayAppend, Hook::Complete])
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {

@@ -4,6 +4,9 @@
 //! model, `reset_lat_model` all of them, and both throw away the samples that wait for any model.
 //! **Origin** docs/behaviour/adios-3.1.md#a11.
 
+use alloc::borrow::ToOwned;
+use alloc::string::ToString;
+
 use super::kind::Kind;
 use super::scheduler::Adios;
 use super::{bias::Bias, page::BatchOrder};

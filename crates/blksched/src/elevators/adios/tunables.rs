@@ -11,7 +11,7 @@ const MAX: i64 = i64::MAX;
 tunables! {
     /// ADIOS's knobs. (Where a kernel takes any number of 64 bits, half of them are taken here.)
     pub struct AdiosTunables {
-        /// A batch is filled up to so much predicted time under way. 16 ms; 22 ms on disks that turn.
+        /// A batch is filled up to this much predicted time under way. 16 ms; 22 ms on disks that turn.
         global_latency_window: Span [Ns] = Span::from_ms(16), 0..=MAX, Kernels::since(V6_18),
             sweep [MS, 4 * MS, 16 * MS, 22 * MS, 96 * MS];
         /// The next batch is prepared once less than this part of the window is under way.

@@ -1,8 +1,11 @@
 //! The anticipatory scheduler in the catalogue: one era, 2.6.0 to 2.6.32, its end.
 
+use alloc::boxed::Box;
+
 use super::scheduler::Anticipatory;
 use super::tunables::{AnticipatoryTunables, V2_6_32};
-use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::elevators::hz::hz_without_300;
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::queue::{Plugging, Slots};
 use crate::tunables::Tunables;
 
@@ -19,15 +22,7 @@ pub const ENTRY: Entry = Entry {
         max_sectors: 1024,
     }],
     home: Home::Mainline,
-    mechanisms: &[Mechanism {
-        name: "hz",
-        doc: "the kernel's ticks per second; the defaults are fractions of it",
-        variants: &[
-            Variant { name: "100", doc: "10 ms ticks" },
-            Variant { name: "250", doc: "4 ms ticks: Debian" },
-            Variant { name: "1000", doc: "1 ms ticks: desktops" },
-        ],
-    }],
+    mechanisms: &[hz_without_300("the kernel's ticks per second (CONFIG_HZ); the defaults are fractions of it")],
     knobs: AnticipatoryTunables::KNOBS,
     bound,
     build: |choice: &Choice| Box::new(Anticipatory::new(choice.hz())),

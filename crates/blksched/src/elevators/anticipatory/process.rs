@@ -8,7 +8,8 @@
 #![doc(alias = "as_io_context")]
 #![doc(alias = "aic")]
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use super::history::{History, HistoryUpdate, Newcomers};
 use crate::request::{Request, SubmitterId};

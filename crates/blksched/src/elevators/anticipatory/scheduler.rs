@@ -107,7 +107,7 @@ fn lengths(tunables: &AnticipatoryTunables, jiffies: Jiffies) -> Lengths {
 
 impl Elevator for Anticipatory {
     fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::LookUp])
+        Hooks::of(&[Hook::Deadline, Hook::LookUp, Hook::Complete])
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {

@@ -21,7 +21,7 @@ use crate::elevators::bfq::terms::{Call, Clock, Jiffy, Terms};
 use crate::elevators::bfq::tunables::BfqTunables;
 use crate::index::{Forest, List, Lists};
 use crate::request::{Sector, Table};
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
 /// What is kept of each request.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,7 +59,7 @@ pub struct Bfq {
     pub(super) burst: Burst,
 
     /// Since when a queue is being served.
-    pub(super) turn_began_ns: u64,
+    pub(super) slice_began_ns: u64,
     pub(super) idling: Idling,
     pub(super) sample: Sample,
 
@@ -69,7 +69,7 @@ pub struct Bfq {
     /// Requests in all queues.
     pub(super) queued: u32,
 
-    /// Behind the last request of this turn that went to the device.
+    /// Behind the last request of this slice that went to the device.
     pub(super) served_position: Sector,
     /// The queue whose request last came back.
     pub(super) last_completed: Option<Qid>,
@@ -95,7 +95,7 @@ impl Bfq {
             positions: Positions::default(),
             woken_links: Links::default(),
             burst: Burst::new(),
-            turn_began_ns: 0,
+            slice_began_ns: 0,
             idling: Idling::default(),
             sample: Sample::default(),
             busy: [0; 3],

@@ -4,6 +4,8 @@
 
 #![doc(alias = "iosched_bfq_mq")]
 
+use alloc::vec::Vec;
+
 use super::Bfq;
 use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours,
@@ -22,7 +24,7 @@ use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Bfq {
     fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::Meet, Hook::Admit, Hook::Prepare, Hook::MayMerge, Hook::LookUp])
+        Hooks::of(&[Hook::Meet, Hook::Admit, Hook::Prepare, Hook::MayMerge, Hook::LookUp, Hook::Complete])
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -144,7 +146,7 @@ impl Merges for Bfq {
 
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter).map(|(_, q)| q);
-        q.map_or(Lookup::Nothing, |q| by_sector::look_up(&self.sorted, self.queues[q].sorted, bio))
+        q.map_or(Lookup::Nothing, |q| by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio))
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {

@@ -6,6 +6,8 @@
 #![doc(alias = "woken_list")]
 #![doc(alias = "burst_list_node")]
 
+use alloc::vec::Vec;
+
 use crate::elevators::bfq::ids::Qid;
 
 /// One list; of no use with other links.

@@ -1,5 +1,7 @@
 //! Which era has what: the rows of the table.
 
+use alloc::boxed::Box;
+
 use super::data::Bfq;
 use super::rules::{Competition, Grouping, Newcomer, Rules};
 use super::tunables::{BfqTunables, V6_1};
@@ -54,7 +56,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// Turns come round in service, not in requests; and the real-time class is absolute.
+/// Slices come round in service, not in requests; and the real-time class is absolute.
 fn bound(_: &Choice) -> Bound {
     let none = Wait::None("the real-time class goes before everybody else, as long as it has requests");
     Bound { reads: none, writes: none }

@@ -2,8 +2,9 @@
 //!
 //! The documentation of each is what `blksched list bfq` prints.
 
+use crate::elevators::hz::hz_without_300;
 use crate::elevators::tags::Tags;
-use crate::entry::{Mechanism, Variant};
+use crate::entry::Mechanism;
 use crate::mechanism;
 use crate::mechanism::mechanisms;
 
@@ -52,12 +53,4 @@ mechanisms! {
     also [HZ]
 }
 
-const HZ: Mechanism = Mechanism {
-    name: "hz",
-    doc: "the kernel's ticks per second",
-    variants: &[
-        Variant { name: "100", doc: "10 ms ticks: servers" },
-        Variant { name: "250", doc: "4 ms ticks: Debian" },
-        Variant { name: "1000", doc: "1 ms ticks: desktops" },
-    ],
-};
+const HZ: Mechanism = hz_without_300("the kernel's ticks per second (CONFIG_HZ)");

@@ -2,7 +2,6 @@
 //! common.
 
 mod arrival;
-mod awaken;
 mod budget;
 mod burst;
 mod busy;
@@ -11,6 +10,7 @@ mod cooperator;
 mod device;
 mod expire;
 mod habits;
+mod idle_busy_switch;
 mod idling;
 mod injection;
 mod limit;

@@ -82,9 +82,9 @@ pub(crate) struct Terms {
     pub(crate) idle_class: Jiffy,
     /// How long soft real-time raising lasts without being renewed.
     pub(crate) soft_real_time: Jiffy,
-    /// Who was idle for longer than this begins something new; also: who was split is watched as long.
+    /// A queue idle for longer than this begins something new; also: one that was split is watched as long.
     pub(crate) new_start: Jiffy,
-    /// Who was idle for longer than this leaves its burst.
+    /// A queue idle for longer than this leaves its burst.
     pub(crate) burst_forgotten: Jiffy,
     /// The least time between two raises of write-back.
     pub(crate) write_back: Jiffy,
@@ -92,7 +92,7 @@ pub(crate) struct Terms {
     pub(crate) burst: Jiffy,
     /// Queues made within this of each other may merge for good.
     pub(crate) stable: Jiffy,
-    /// Who was split within this is no newcomer to a burst; also: the least time between two samples of injection.
+    /// A queue split within this is no newcomer to a burst; also: the least time between two samples of injection.
     pub(crate) just_split: Jiffy,
     /// A think time that changes within this of the last decrease does not reset injection.
     pub(crate) injection_settles: Jiffy,

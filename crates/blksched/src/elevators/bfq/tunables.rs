@@ -17,10 +17,10 @@ pub(crate) const STRICT_IDLE: Span = Span::from_ms(8);
 tunables! {
     /// BFQ's knobs.
     pub struct BfqTunables {
-        /// Age at which a request somebody waits for goes first when its queue's turn begins.
+        /// Age at which a request somebody waits for goes first when its queue's slice begins.
         fifo_expire_sync: Span [Ms] = Span::from_ms(125), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [50 * MS, 125 * MS, 500 * MS];
-        /// Age at which write-back goes first when its queue's turn begins.
+        /// Age at which write-back goes first when its queue's slice begins.
         fifo_expire_async: Span [Ms] = Span::from_ms(250), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [125 * MS, 250 * MS, 1000 * MS];
         /// How far back a request may lie and still be next.
@@ -31,7 +31,7 @@ tunables! {
         /// of fairness. (`slice_idle_us` is the same in microseconds; here any time may have a fraction.)
         slice_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [0, 2 * MS, 8 * MS, 16 * MS];
-        /// The most that a queue is served in one turn. 0: what the disk moves in `timeout_sync`, found out by itself.
+        /// The most that a queue is served in one slice. 0: what the disk moves in `timeout_sync`, found out by itself.
         max_budget: u32 [Sectors] = 0, 0..=INT_MAX, Kernels::since(V6_1), sweep [0, 1024, 16384];
         /// How long a queue may take for its budget. Rounded up to the kernel's tick.
         timeout_sync: Span [Ms] = Span::from_ms(124), MS..=INT_MAX * MS, Kernels::since(V6_1),

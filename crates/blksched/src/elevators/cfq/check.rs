@@ -18,7 +18,7 @@ impl Cfq {
             members.for_each(|slot| assert!(requests.is_live(crate::request::RequestId::from_index(slot))));
             assert_eq!(queue.sorted.len(), queue.fifo.len(), "queue {q}: the orders hold different requests");
             assert_eq!(queue.next.is_some(), !queue.is_empty(), "queue {q}: a next request exactly if there are any");
-            assert!(queue.is_empty() || queue.served_in.is_some(), "queue {q} has requests but waits for no turn");
+            assert!(queue.is_empty() || queue.served_in.is_some(), "queue {q} has requests but waits for no slice");
             assert!(queue.positioned_in.is_none() || !queue.is_empty(), "queue {q} is nowhere but has a position");
             let idle = queue.is_empty() && queue.dispatched == 0 && queue.served_in.is_none();
             assert!(queue.held_by.requests > 0 || idle || self.active == Some(q), "queue {q} lives for nothing");

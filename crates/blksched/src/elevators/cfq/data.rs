@@ -59,7 +59,7 @@ pub struct Cfq {
 
     /// The queue being served.
     pub(super) active: Option<Qid>,
-    /// Whose request was the first of this turn: the process that the disk idles for.
+    /// Whose request was the first of this slice: the process that the disk idles for.
     pub(super) active_process: Option<Pid>,
     /// Until when the disk idles.
     pub(super) timer: Option<Tick>,

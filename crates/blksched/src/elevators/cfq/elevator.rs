@@ -5,6 +5,8 @@
 #![doc(alias = "iosched_cfq")]
 #![doc(alias = "cfq_forced_dispatch")]
 
+use alloc::vec::Vec;
+
 use super::Cfq;
 use super::tunables::Ticks;
 use crate::elevator::{
@@ -20,7 +22,7 @@ use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Cfq {
     fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::Prepare, Hook::MayMerge, Hook::LookUp])
+        Hooks::of(&[Hook::Prepare, Hook::MayMerge, Hook::LookUp, Hook::Complete])
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -95,7 +97,7 @@ impl Merges for Cfq {
 
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter);
-        q.map_or(Lookup::Nothing, |q| by_sector::look_up(&self.sorted, self.queues[q].sorted, bio))
+        q.map_or(Lookup::Nothing, |q| by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio))
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {
@@ -135,7 +137,7 @@ impl Tuned for Cfq {
     }
 }
 
-/// Turning a knob also turns what is kept of it in units of the clock.
+/// Turning a knob also changes what is kept of it in units of the clock.
 impl Tunables for Cfq {
     fn knobs(&self) -> Vec<&'static Knob> {
         self.knobs.knobs()

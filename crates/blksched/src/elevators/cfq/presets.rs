@@ -1,5 +1,7 @@
 //! Which era has what: the rows of the table.
 
+use alloc::boxed::Box;
+
 use super::data::Cfq;
 use super::rules::{
     Alias, AsyncDepth, Boost, Charge, Clock, CooperationRule, Depth, Fifo, FirstSeek, Grouping, Idling, Mechanisms,
@@ -145,8 +147,8 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// Turns come round in time, not in requests; and classes are absolute.
+/// Slices come round in time, not in requests; and classes are absolute.
 fn bound(_: &Choice) -> Bound {
-    let none = Wait::None("the idle class waits for everybody else, and a queue's requests only for its turn");
+    let none = Wait::None("the idle class waits for everybody else, and a queue's requests only for its slice");
     Bound { reads: none, writes: none }
 }

@@ -4,7 +4,8 @@
 //! The documentation of each is what `blksched list cfq` prints. What each way decides stands where it is decided:
 //! `decide/` and `steps/`.
 
-use crate::entry::{Mechanism, Variant};
+use crate::elevators::hz::hz_without_300;
+use crate::entry::Mechanism;
 use crate::mechanism;
 use crate::mechanism::mechanisms;
 
@@ -21,7 +22,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// what says who seeks
+    /// what says that a queue seeks
     pub enum Seeks = "seeks" {
         /// each process's mean distance, with its write-back: 2.6.31, 2.6.32
         PerProcess = "per_process",
@@ -33,7 +34,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// whether a process's or queue's first request is a seek, where mean distances say who seeks
+    /// whether a process's or queue's first request is a seek, where mean distances decide
     pub enum FirstSeek = "first_seek" {
         /// it is none: 2.6.31 to 2.6.33
         None = "none",
@@ -69,27 +70,27 @@ mechanism! {
 }
 
 mechanism! {
-    /// what becomes of time left over when a turn ends early
+    /// what becomes of time left over when a slice ends early
     pub enum Residual = "residual" {
         /// the queue waits longer, a wrong sign: 2.6.31
         Added = "added",
         /// the queue comes earlier: 2.6.32, 2.6.33
         Subtracted = "subtracted",
-        /// also for a turn of which nothing came back: 4.20
+        /// also for a slice of which nothing came back: 4.20
         Whole = "whole",
     }
 }
 
 mechanism! {
-    /// for whom the disk may idle
+    /// for which queues the disk may idle
     pub enum Idling = "idling" {
         /// not for seeky queues if the disk has NCQ: 2.6.31
         UnlessSeeky = "unless_seeky",
-        /// for who seeks if it thinks at most 2 ms: 2.6.32
+        /// for seeky queues if their think time is at most 2 ms: 2.6.32
         SeekyShortly = "seeky_shortly",
-        /// not for who seeks, unless four requests are queued at once: 2.6.33
+        /// not for seeky queues, unless four requests are queued at once: 2.6.33
         UnlessSeekyAndShallow = "unless_shallow",
-        /// nor for a tree that pauses long; and for groups (group_idle): 4.20
+        /// nor for a tree with a long think time; and for groups (group_idle): 4.20
         TreeThinks = "tree_thinks",
     }
 }
@@ -97,13 +98,13 @@ mechanism! {
 mechanism! {
     /// which arrivals take the disk from the queue being served
     pub enum Preemption = "preempt" {
-        /// also whoever is close while the disk idles: 2.6.31
+        /// also a close request while the disk idles: 2.6.31
         Close = "close",
-        /// whoever is close, once per cooperator: 2.6.32
+        /// a close request, once per cooperator: 2.6.32
         CloseOnce = "close_once",
         /// classes are asked first: 2.6.33
         ClassFirst = "class_first",
-        /// only of the same group; anybody over an empty queue not idled for: 4.20
+        /// only of the same group; any over an empty queue not idled for: 4.20
         SameGroup = "same_group",
     }
 }
@@ -141,7 +142,7 @@ mechanism! {
         SinceMade = "since_made",
         /// from when it was inserted, by its own knob: 2.6.32, 2.6.33
         SinceInserted = "since_inserted",
-        /// the same, and who is late goes past all limits: 4.20
+        /// the same, and an expired request goes past all limits: 4.20
         PastLimits = "past_limits",
     }
 }
@@ -171,13 +172,13 @@ mechanism! {
     pub enum Clock = "clock" {
         /// ticks of hz: 2.6.31 to 2.6.33
         Jiffies = "jiffies",
-        /// nanoseconds; the idle class's turn no longer depends on its last: 4.20
+        /// nanoseconds; the idle class's slice no longer depends on its last: 4.20
         Nanoseconds = "nanoseconds",
     }
 }
 
 mechanism! {
-    /// whose pauses between requests are averaged
+    /// whose think times are averaged
     pub enum Think = "think" {
         /// each process's, ended by write-back too: 2.6.31 to 2.6.33
         PerProcess = "per_process",
@@ -229,7 +230,7 @@ mechanism! {
 mechanism! {
     /// what groups are charged for
     pub enum Charge = "charge" {
-        /// the time of their turns, on any disk
+        /// the time of their slices, on any disk
         Time = "time",
         /// requests, if the disk queues and slice_idle is 0 (IOPS mode); else time: 4.20
         RequestsWithoutIdling = "requests",
@@ -241,7 +242,7 @@ mechanisms! {
     pub struct Mechanisms {
         /// What becomes of close cooperators.
         cooperation: CooperationRule;
-        /// What says who seeks.
+        /// What says that a queue seeks.
         seeks: Seeks;
         /// Whether a first request is a seek.
         first_seek: FirstSeek, or FirstSeek::None;
@@ -251,9 +252,9 @@ mechanisms! {
         trees: Trees;
         /// What becomes of time left over.
         residual: Residual;
-        /// For whom the disk may idle.
+        /// For which queues the disk may idle.
         idling: Idling;
-        /// Who may preempt.
+        /// Which arrivals preempt.
         preemption: Preemption;
         /// How many requests of a queue may be in flight.
         depth: Depth;
@@ -267,7 +268,7 @@ mechanisms! {
         while_idling: WhileIdling;
         /// What time is counted in.
         clock: Clock;
-        /// Whose pauses are averaged.
+        /// Whose think times are averaged.
         think: Think;
         /// What becomes of requests with one first sector.
         alias: Alias;
@@ -283,12 +284,5 @@ mechanisms! {
     also [HZ]
 }
 
-const HZ: Mechanism = Mechanism {
-    name: "hz",
-    doc: "the kernel's ticks per second",
-    variants: &[
-        Variant { name: "100", doc: "10 ms ticks: idling is off by default" },
-        Variant { name: "250", doc: "4 ms ticks: Debian" },
-        Variant { name: "1000", doc: "1 ms ticks: desktops" },
-    ],
-};
+const HZ: Mechanism =
+    hz_without_300("the kernel's ticks per second (CONFIG_HZ); at 100 its default slice_idle is 0 until 2.6.33");

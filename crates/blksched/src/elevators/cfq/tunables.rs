@@ -22,10 +22,10 @@ tunables! {
     pub struct CfqTunables {
         /// How many requests of one queue may be in flight while other queues wait. 4.20: half of it at once.
         quantum: i32 [Requests] = 8, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 4, 8, 16];
-        /// Age at which a request somebody waits for goes first when its queue's turn begins.
+        /// Age at which a request somebody waits for goes first when its queue's slice begins.
         fifo_expire_sync: Span [Ms] = Span::from_ms(125), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [50 * MS, 125 * MS, 500 * MS];
-        /// Age at which write-back goes first when its queue's turn begins.
+        /// Age at which write-back goes first when its queue's slice begins.
         fifo_expire_async: Span [Ms] = Span::from_ms(250), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [125 * MS, 250 * MS, 1000 * MS];
         /// How far back a request may lie and still be next.
@@ -54,7 +54,7 @@ tunables! {
         /// How long the disk waits for the next request of a group whose last queue ran empty. Without groups it is 0.
         group_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V4_20),
             sweep [0, 2 * MS, 8 * MS, 16 * MS];
-        /// Within how long every process of a group should have a turn; a group has its part of it.
+        /// Within how long every process of a group should have a slice; a group has its part of it.
         target_latency: Span [Ms] = Span::from_ms(300), 1..=INT_MAX * MS, Kernels::since(V4_20),
             sweep [10 * MS, 50 * MS, 300 * MS];
     }

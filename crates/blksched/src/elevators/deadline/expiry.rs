@@ -35,6 +35,7 @@ pub(in crate::elevators) struct Fifo {
 }
 
 impl Fifo {
+    #[inline(always)]
     pub(in crate::elevators) fn push(&mut self, rq: RequestId, expires: Tick) {
         *self.expires.row(rq) = expires;
         self.list.push_back(rq);

@@ -1,5 +1,7 @@
 //! Which era has what: the rows of the table.
 
+use alloc::boxed::Box;
+
 use super::batch::Cost;
 use super::expiry::Expiry;
 use super::moving::{Arm, Moving};
@@ -7,7 +9,8 @@ use super::order::Order;
 use super::stepping::{Alias, Stepping};
 use super::tunables::DeadlineTunables;
 use crate::elevator::Elevator;
-use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::elevators::hz::hz;
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::kernel::Kernel;
 use crate::queue::{Plugging, Slots};
 use crate::tunables::Tunables;
@@ -60,16 +63,7 @@ pub const ENTRY: Entry = Entry {
         Arm::MECHANISM,
         Expiry::MECHANISM,
         Alias::MECHANISM,
-        Mechanism {
-            name: "hz",
-            doc: "the kernel's ticks per second",
-            variants: &[
-                Variant { name: "100", doc: "10 ms ticks" },
-                Variant { name: "250", doc: "4 ms ticks: Debian" },
-                Variant { name: "300", doc: "3.3 ms ticks" },
-                Variant { name: "1000", doc: "1 ms ticks: 2.5, desktops" },
-            ],
-        },
+        hz("the kernel's ticks per second (CONFIG_HZ)"),
     ],
     knobs: DeadlineTunables::KNOBS,
     bound,

@@ -100,6 +100,7 @@ impl DomainQueue {
         !self.staged.is_empty() || !self.flushed.is_empty()
     }
 
+    #[inline(always)]
     pub(super) fn take(&mut self) -> Answer {
         if !self.has_any() {
             return Answer::NothingQueued;

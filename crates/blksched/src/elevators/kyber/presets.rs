@@ -1,9 +1,12 @@
 //! Kyber in the catalogue.
 
+use alloc::boxed::Box;
+
 use super::scheduler::Kyber;
 use super::tunables::{KyberTunables, V6_1};
+use crate::elevators::hz::hz;
 use crate::elevators::tags::Tags;
-use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
 
@@ -33,19 +36,7 @@ pub const ENTRY: Entry = Entry {
         LATEST,
     ],
     home: Home::Mainline,
-    mechanisms: &[
-        Tags::MECHANISM,
-        Mechanism {
-            name: "hz",
-            doc: "the kernel's ticks per second: when latencies are looked at",
-            variants: &[
-                Variant { name: "100", doc: "10 ms ticks" },
-                Variant { name: "250", doc: "4 ms ticks: Debian" },
-                Variant { name: "300", doc: "3.3 ms ticks" },
-                Variant { name: "1000", doc: "1 ms ticks: desktops" },
-            ],
-        },
-    ],
+    mechanisms: &[Tags::MECHANISM, hz("the kernel's ticks per second (CONFIG_HZ): when latencies are looked at")],
     knobs: KyberTunables::KNOBS,
     bound,
     build: |choice: &Choice| {

@@ -70,7 +70,7 @@ impl Kyber {
 
 impl Elevator for Kyber {
     fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::Admit])
+        Hooks::of(&[Hook::Admit, Hook::Complete])
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
@@ -139,6 +139,10 @@ impl Merges for Kyber {
     fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
         let staged = &self.queues[domain_of(bio.op)].staged;
         than.map_or(staged.tail(), |than| staged.before(than))
+    }
+
+    fn newest_few(&self, bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
+        self.queues[domain_of(bio.op)].staged.few_before(than, into)
     }
 }
 

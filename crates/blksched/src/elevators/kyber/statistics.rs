@@ -64,9 +64,11 @@ impl Statistics {
         let latencies = &mut self.domains[domain as usize].latencies;
         latencies.count(Latency::Total, total, target);
         latencies.count(Latency::Device, device, target);
-        let until = jiffies.instant(jiffies.tick(cx.now) + Tick::from(jiffies.hz() / 10));
-        if self.due.is_none_or(|due| due > until) {
+        // A look that is due already comes before one that were due from now on.
+        if self.due.is_none() {
+            let until = jiffies.instant(jiffies.tick(cx.now) + Tick::from(jiffies.hz() / 10));
             self.due = Some(until);
+            cx.wake_at(self.due);
             cx.explain(Reason::Armed { until, why: IdleFor::Statistics });
         }
     }
@@ -74,6 +76,7 @@ impl Statistics {
     /// It is time to look.
     pub(super) fn look(&mut self, cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, jiffies: Jiffies) {
         self.due = None;
+        cx.wake_at(None);
         let (now, a_second) = (jiffies.tick(cx.now), Tick::from(jiffies.hz()));
         let mut device_has_too_much = false;
         for domain in JUDGED {

@@ -14,6 +14,9 @@
 #![doc(alias = "kyber_get_domain_token")]
 #![doc(alias = "sbitmap_queue")]
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 /// A domain's tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
@@ -71,6 +74,7 @@ impl Tokens {
     }
 
     /// Take one, if one is free: its number.
+    #[inline]
     pub(super) fn get(&mut self) -> Option<u32> {
         if self.hint >= self.depth {
             self.hint = 0;

@@ -1,5 +1,7 @@
 //! Which era has what: the rows of the table.
 
+use alloc::boxed::Box;
+
 use super::scheduler::{Joins, Linus, Rule};
 use super::tunables::{LinusTunables, V2_4_20};
 use crate::elevator::Elevator;

@@ -128,7 +128,7 @@ impl Linus {
         }
     }
 
-    /// 2.5: the request merged last is tried before any walk. Who stands behind it pays for that as for any merge.
+    /// 2.5: the request merged last is tried before any walk. A request behind it pays for that as for any merge.
     fn joins_last(&mut self, cx: &Cx<'_>, wanted: &Wanted) -> Option<Found> {
         let last = self.last.filter(|_| wanted.joins && self.rule.is_2_5())?;
         if !cx.rq(last).is_mergeable() {

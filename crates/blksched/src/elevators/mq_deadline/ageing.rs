@@ -27,7 +27,7 @@ pub(super) enum Age {
 
 impl Age {
     /// Any that has been queued. One may seem to have been queued in the future: it expires as its direction's
-    /// `expire` said when it came, and when that was lowered since, it seems to have come so much later.
+    /// `expire` said when it came, and when that was lowered since, it seems to have come this much later.
     pub(super) fn any(now: Tick) -> Age {
         Age::QueuedBy(now as i64)
     }

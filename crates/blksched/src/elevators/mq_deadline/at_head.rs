@@ -8,24 +8,20 @@
 
 #![doc(alias = "BLK_MQ_INSERT_AT_HEAD")]
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use super::ageing::Age;
 use super::class::{IoprioClass, PerRank};
+use crate::mechanism;
 use crate::request::RequestId;
 
-/// Where they go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AtHead {
-    /// To the head of their class (6.1, 6.6).
-    Class,
-    /// Ahead of ageing and classes (6.12 and later).
-    Queue,
-}
-
-impl AtHead {
-    pub(super) fn of(variant: &str) -> AtHead {
-        if variant == "class" { AtHead::Class } else { AtHead::Queue }
+mechanism! {
+    /// where requests go that the device handed back
+    pub(super) enum AtHead = "at_head" {
+        /// to the head of their class, to go when that is asked: 6.1 and 6.6
+        Class = "class",
+        /// ahead of ageing and classes: 6.12 and later
+        Queue = "queue",
     }
 }
 
@@ -61,8 +57,9 @@ impl HandedBack {
         Some(if age.admits(queued) { self.of_class[rank].pop_front() } else { None })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.of_all.is_empty() && self.of_class.iter().all(VecDeque::is_empty)
+    /// How many there are.
+    pub(super) fn len(&self) -> u32 {
+        (self.of_all.len() + self.of_class.iter().map(VecDeque::len).sum::<usize>()) as u32
     }
 }
 
@@ -82,6 +79,6 @@ mod tests {
         assert_eq!((classes.pop(), classes.pop_of_class(IoprioClass::RealTime, Age::QueuedBy(7))), (None, None));
         assert_eq!(classes.pop_of_class(IoprioClass::Idle, Age::QueuedBy(6)), Some(None));
         assert_eq!(classes.pop_of_class(IoprioClass::Idle, Age::QueuedBy(7)), Some(Some((one, 7))));
-        assert!(classes.is_empty());
+        assert_eq!(classes.len(), 0);
     }
 }

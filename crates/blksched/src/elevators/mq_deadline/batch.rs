@@ -53,6 +53,7 @@ enum Why {
 
 impl Batch {
     /// What `class` would send next. A batch that this begins has begun, whether or not the request is then taken.
+    #[inline(always)]
     pub(super) fn candidate(
         &mut self,
         cx: &mut Cx<'_>,
@@ -72,6 +73,7 @@ impl Batch {
     }
 
     /// It is taken.
+    #[inline(always)]
     pub(super) fn took(&mut self, cx: &mut Cx<'_>, Candidate { dir, rq, why }: Candidate) {
         self.taken += 1;
         cx.explain(match why {

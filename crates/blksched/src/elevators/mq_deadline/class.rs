@@ -15,7 +15,7 @@
 
 use core::ops::{Index, IndexMut};
 
-use super::onward::Onward;
+use super::position::Position;
 use crate::elevators::deadline::Fifo;
 use crate::index::Tree;
 use crate::request::{Class, Dir, PerDir, Priority, RequestId, Sector};
@@ -93,7 +93,7 @@ pub(super) struct ClassQueue {
     pub(super) sorted: PerDir<Tree<Sector>>,
     pub(super) aged: PerDir<Fifo>,
     /// Where each direction goes on.
-    pub(super) onward: PerDir<Onward>,
+    pub(super) position: PerDir<Position>,
     /// What that comes to at this moment.
     pub(super) first: PerDir<First>,
     /// Requests queued or in flight.
@@ -101,40 +101,42 @@ pub(super) struct ClassQueue {
 }
 
 impl ClassQueue {
-    /// Nothing queued; `onward`: what is remembered before anything was taken.
-    pub(super) fn new(onward: Onward) -> ClassQueue {
+    /// Nothing queued; `position`: what is remembered before anything was taken.
+    pub(super) fn new(position: Position) -> ClassQueue {
         ClassQueue {
             sorted: PerDir::default(),
             aged: PerDir::default(),
-            onward: PerDir { read: onward, write: onward },
+            position: PerDir { read: position, write: position },
             first: PerDir::default(),
             unfinished: 0,
         }
     }
 
     /// The request with which a direction goes on.
+    #[inline(always)]
     pub(super) fn next(&mut self, dir: Dir) -> Option<RequestId> {
         if let First::Known(first) = self.first[dir] {
             return first;
         }
-        let first = self.onward[dir].request(&self.sorted[dir]);
+        let first = self.position[dir].request(&self.sorted[dir]);
         self.first[dir] = First::Known(first);
         first
     }
 
     /// The direction goes on from there.
     pub(super) fn goes_on_from(&mut self, dir: Dir, start: Sector) {
-        self.onward[dir].goes_on_from(start);
+        self.position[dir].goes_on_from(start);
         self.first[dir] = First::Unknown;
     }
 
     /// `rq` comes into the order.
+    #[inline(always)]
     pub(super) fn sort(&mut self, dir: Dir, rq: RequestId, start: Sector) {
         self.sorted[dir].insert(rq.index() as u32, start);
         let First::Known(first) = self.first[dir] else { return };
         // Equals stand in the order in which they came.
         let is_first = first.is_none_or(|first| start < self.sorted[dir].key(first.index() as u32));
-        if is_first && self.onward[dir].admits(start) {
+        if is_first && self.position[dir].admits(start) {
             self.first[dir] = First::Known(Some(rq));
         }
     }
@@ -143,8 +145,9 @@ impl ClassQueue {
         self.aged[dir].head().is_some()
     }
 
-    pub(super) fn has_any(&self) -> bool {
-        self.has(Dir::Read) || self.has(Dir::Write)
+    /// How many are queued.
+    pub(super) fn len(&self) -> u32 {
+        self.sorted.read.len() + self.sorted.write.len()
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -152,15 +155,17 @@ impl ClassQueue {
     }
 
     /// `rq` is chosen: the direction would go on behind it.
+    #[inline(always)]
     pub(super) fn take(&mut self, dir: Dir, rq: RequestId) {
         // Whoever begins at the same sector as the first of all does not stand before it.
         let was_first = self.first[dir] == First::Known(Some(rq));
-        let behind = self.onward[dir].took(&self.sorted[dir], rq);
+        let behind = self.position[dir].took(&self.sorted[dir], rq);
         self.drop(dir, rq);
         self.first[dir] = if was_first { First::Known(behind) } else { First::Unknown };
     }
 
     /// `rq` leaves both orders.
+    #[inline(always)]
     pub(super) fn drop(&mut self, dir: Dir, rq: RequestId) {
         self.first[dir] = First::Unknown;
         self.sorted[dir].remove(rq.index() as u32);
@@ -172,9 +177,9 @@ impl ClassQueue {
             self.sorted[dir].check();
             self.aged[dir].check(requests);
             assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
-            self.onward[dir].check(&self.sorted[dir]);
+            self.position[dir].check(&self.sorted[dir]);
             if let First::Known(first) = self.first[dir] {
-                assert_eq!(first, self.onward[dir].request(&self.sorted[dir]));
+                assert_eq!(first, self.position[dir].request(&self.sorted[dir]));
             }
         }
         assert!(self.unfinished >= self.sorted.read.len() + self.sorted.write.len());

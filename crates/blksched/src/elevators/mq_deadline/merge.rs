@@ -51,7 +51,7 @@ impl ClassQueue {
     /// `victim` is part of `into` from now on.
     pub(super) fn absorb(&mut self, dir: Dir, into: RequestId, victim: RequestId) {
         self.aged[dir].inherit(into, victim);
-        self.onward[dir].lost(&self.sorted[dir], victim);
+        self.position[dir].lost(&self.sorted[dir], victim);
         self.drop(dir, victim);
         self.unfinished -= 1;
     }

@@ -16,7 +16,7 @@ use super::at_head::{AtHead, HandedBack};
 use super::batch::Batch;
 use super::class::{ClassQueue, IoprioClass, PerRank};
 use super::depth;
-use super::onward::Onward;
+use super::position::Position;
 use super::tunables::MqDeadlineTunables;
 use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
@@ -32,7 +32,7 @@ use crate::tunables::Tunables;
 /// What eras do differently.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    pub(super) onward: Onward,
+    pub(super) position: Position,
     pub(super) at_head: AtHead,
     pub(super) tags: Tags,
 }
@@ -46,6 +46,8 @@ pub struct MqDeadline {
     pub(super) classes: PerRank<ClassQueue>,
     batch: Batch,
     handed_back: HandedBack,
+    /// Requests in all orders, and those handed back.
+    pub(super) queued: u32,
     /// The request to go next seems to have been queued at this tick, which is yet to come.
     ahead_of_time: Option<Tick>,
 }
@@ -56,19 +58,26 @@ impl MqDeadline {
             tunables,
             jiffies: Jiffies::new(hz),
             tags: rules.tags,
-            classes: PerRank::from_fn(|| ClassQueue::new(rules.onward)),
+            classes: PerRank::from_fn(|| ClassQueue::new(rules.position)),
             batch: Batch::default(),
             handed_back: HandedBack::new(rules.at_head),
+            queued: 0,
             ahead_of_time: None,
         }
     }
 
+    #[inline(always)]
     fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         let several = ageing::is_looked_at(&self.classes);
         if several && let Some(rq) = self.choose_aged(cx) {
             return Some(rq);
         }
         let any = Age::any(self.jiffies.tick(cx.now));
+        self.choose_highest(cx, any, several)
+    }
+
+    #[inline(always)]
+    fn choose_highest(&mut self, cx: &mut Cx<'_>, any: Age, several: bool) -> Option<RequestId> {
         for rank in IoprioClass::ALL {
             // A class with nothing queued or in flight has no answer, and asking changes nothing.
             if !self.classes[rank].is_busy() {
@@ -90,6 +99,7 @@ impl MqDeadline {
         None
     }
 
+    #[inline(never)]
     fn choose_aged(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         let now = self.jiffies.tick(cx.now);
         let age = Age::aged(now, self.tunables.prio_aging_expire, self.jiffies);
@@ -104,6 +114,7 @@ impl MqDeadline {
     }
 
     /// The next request of a class, if it is old enough.
+    #[inline(always)]
     fn pick(&mut self, cx: &mut Cx<'_>, rank: IoprioClass, age: Age) -> Pick {
         if let Some(handed_back) = self.handed_back.pop_of_class(rank, age) {
             return handed_back.map_or(Pick::Nothing, |(rq, queued)| Pick::Taken { rq, queued });
@@ -120,22 +131,28 @@ impl MqDeadline {
         Pick::Taken { rq, queued }
     }
 
+    #[inline(always)]
     fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         if let Some(rq) = self.handed_back.pop() {
             let request = cx.rq(rq);
             self.classes[IoprioClass::of(request.priority)].goes_on_from(request.dir(), request.start);
+            self.queued -= 1;
             return Dispatch::Issue(rq);
         }
         if !self.has_work() {
             return Dispatch::Empty;
         }
         match (self.choose(cx), self.deadline()) {
-            (Some(rq), _) => Dispatch::Issue(rq),
+            (Some(rq), _) => {
+                self.queued -= 1;
+                Dispatch::Issue(rq)
+            }
             (None, Some(until)) => Dispatch::Idle { until, why: IdleFor::AheadOfTime },
             (None, None) => Dispatch::Wait,
         }
     }
 
+    #[inline(always)]
     fn expire(&self, dir: Dir) -> Tick {
         self.jiffies.ticks(match dir {
             Dir::Read => self.tunables.read_expire,
@@ -166,7 +183,7 @@ enum Pick {
 
 impl Elevator for MqDeadline {
     fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::Admit, Hook::LookUp])
+        Hooks::of(&[Hook::Admit, Hook::LookUp, Hook::Complete])
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -176,6 +193,7 @@ impl Elevator for MqDeadline {
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         let (dir, start, rank) = (cx.rq(rq).dir(), cx.rq(rq).start, IoprioClass::of(cx.rq(rq).priority));
         let expires = self.jiffies.tick(cx.now) + self.expire(dir);
+        self.queued += 1;
         let class = &mut self.classes[rank];
         class.unfinished += 1;
         if at == Insert::First {
@@ -193,7 +211,9 @@ impl Elevator for MqDeadline {
         if self.ahead_of_time == before {
             return answer;
         }
-        match self.deadline() {
+        let deadline = self.deadline();
+        cx.wake_at(deadline);
+        match deadline {
             Some(until) => cx.explain(Reason::Armed { until, why: IdleFor::AheadOfTime }),
             None => cx.explain(Reason::Cancelled),
         }
@@ -205,8 +225,9 @@ impl Elevator for MqDeadline {
         self.ahead_of_time.map(|tick| self.jiffies.instant(tick))
     }
 
-    fn elapse(&mut self, _cx: &mut Cx<'_>) -> Run {
+    fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
         self.ahead_of_time = None;
+        cx.wake_at(None);
         Run::Soon
     }
 
@@ -216,20 +237,24 @@ impl Elevator for MqDeadline {
     }
 
     fn has_work(&self) -> bool {
-        self.classes.iter().any(ClassQueue::has_any) || !self.handed_back.is_empty()
+        self.queued > 0
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         let request = cx.rq(victim);
+        self.queued -= 1;
         self.classes[IoprioClass::of(request.priority)].absorb(request.dir(), into, victim);
     }
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.queued += 1;
         self.hand_back(cx, rq);
     }
 
     fn check(&self, requests: &Requests) {
         self.classes.iter().for_each(|class| class.check(requests));
+        let sorted: u32 = self.classes.iter().map(ClassQueue::len).sum();
+        assert_eq!(self.queued, sorted + self.handed_back.len());
     }
 }
 

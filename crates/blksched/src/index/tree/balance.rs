@@ -1,113 +1,125 @@
 //! What keeps a tree balanced: rotations, the fix-ups of the textbook, and the subtree summaries made anew on the way.
 
-use super::{Colour, LEFT, NIL, Node, Summary, Tree, member};
+use alloc::vec::Vec;
+
+use super::{Colour, LEFT, NIL, Node, RIGHT, Summary, Tree, member};
+
+/// Turn the edge between `at` and its child on the other side, so that `at` moves down to `side`.
+#[inline(always)]
+fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, side: usize) {
+    let Node { parent, child, .. } = nodes[at as usize];
+    let up = child[1 - side];
+    let inner = nodes[up as usize].child[side];
+    let node = &mut nodes[at as usize];
+    node.child[1 - side] = inner;
+    node.parent = up;
+    if inner != NIL {
+        nodes[inner as usize].parent = at;
+    }
+    nodes[up as usize].child[side] = at;
+    replace(nodes, root, at, parent, up);
+    if S::KEPT {
+        summarise(nodes, at);
+        summarise(nodes, up);
+    }
+}
+
+/// Hang `by` where `at` hangs, below `parent`; the sentinel's parent is set too, which the fix-up of a removal needs.
+#[inline(always)]
+pub(super) fn replace<K, S>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, parent: u32, by: u32) {
+    nodes[by as usize].parent = parent;
+    if parent == NIL {
+        *root = by;
+    } else {
+        let child = &mut nodes[parent as usize].child;
+        child[usize::from(child[LEFT] != at)] = by;
+    }
+}
+
+/// Make anew what is kept of the subtree at `at`.
+fn summarise<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], at: u32) {
+    let Node { key, child, .. } = nodes[at as usize];
+    let below = child.map(|slot| member(slot).map(|_| nodes[slot as usize].summary));
+    nodes[at as usize].summary = S::of(key, below);
+}
 
 impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
-    /// Turn the edge between `at` and its child on the other side, so that `at` moves down to `side`.
-    pub(super) fn rotate(&mut self, at: u32, side: usize) {
-        let up = self.nodes[at as usize].child[1 - side];
-        let inner = self.nodes[up as usize].child[side];
-        self.nodes[at as usize].child[1 - side] = inner;
-        if inner != NIL {
-            self.nodes[inner as usize].parent = at;
-        }
-        self.replace_below_parent(at, up);
-        self.adopt(up, side, at);
-        if S::KEPT {
-            self.summarise(at);
-            self.summarise(up);
-        }
-    }
-
-    /// Make anew what is kept of the subtree at `at`.
-    fn summarise(&mut self, at: u32) {
-        let Node { key, child, .. } = self.nodes[at as usize];
-        let below = child.map(|slot| member(slot).map(|id| self.summary(id)));
-        self.nodes[at as usize].summary = S::of(key, below);
-    }
-
-    /// The same for every subtree that `at` is in.
+    /// Make anew what is kept of every subtree that `at` is in.
+    #[inline(always)]
     pub(super) fn summarise_up(&mut self, mut at: u32) {
         while S::KEPT && at != NIL {
-            self.summarise(at);
+            summarise(&mut self.nodes, at);
             at = self.parent(at);
         }
     }
 
-    /// Hang `by` where `at` hangs; the sentinel's parent is set too, which the fix-up of a removal needs.
-    pub(super) fn replace_below_parent(&mut self, at: u32, by: u32) {
-        let parent = self.parent(at);
-        match parent {
-            NIL => self.root = by,
-            _ => {
-                let side = self.side(at);
-                self.nodes[parent as usize].child[side] = by;
-            }
-        }
-        self.nodes[by as usize].parent = parent;
-    }
-
     /// `z` is new and red; so may its parent be.
+    #[inline(always)]
     pub(super) fn fix_insertion(&mut self, mut z: u32) {
-        while self.colour(self.parent(z)) == Colour::Red {
-            let parent = self.parent(z);
-            let grandparent = self.parent(parent);
-            let side = self.side(parent);
-            let uncle = self.nodes[grandparent as usize].child[1 - side];
-            if self.colour(uncle) == Colour::Red {
-                self.paint(parent, Colour::Black);
-                self.paint(uncle, Colour::Black);
-                self.paint(grandparent, Colour::Red);
+        let (nodes, root) = (&mut self.nodes[..], &mut self.root);
+        let mut parent = nodes[z as usize].parent;
+        while nodes[parent as usize].colour == Colour::Red {
+            let grandparent = nodes[parent as usize].parent;
+            let children = nodes[grandparent as usize].child;
+            let side = usize::from(children[RIGHT] == parent);
+            let uncle = children[1 - side];
+            if nodes[uncle as usize].colour == Colour::Red {
+                nodes[parent as usize].colour = Colour::Black;
+                nodes[uncle as usize].colour = Colour::Black;
+                nodes[grandparent as usize].colour = Colour::Red;
                 z = grandparent;
+                parent = nodes[z as usize].parent;
                 continue;
             }
-            if self.side(z) != side {
-                z = parent;
-                self.rotate(z, side);
+            if nodes[parent as usize].child[side] != z {
+                rotate(nodes, root, parent, side);
+                // They have changed places.
+                parent = z;
             }
-            let parent = self.parent(z);
-            let grandparent = self.parent(parent);
-            self.paint(parent, Colour::Black);
-            self.paint(grandparent, Colour::Red);
-            self.rotate(grandparent, 1 - side);
+            nodes[parent as usize].colour = Colour::Black;
+            nodes[grandparent as usize].colour = Colour::Red;
+            rotate(nodes, root, grandparent, 1 - side);
+            break;
         }
-        let root = self.root;
-        self.paint(root, Colour::Black);
+        nodes[*root as usize].colour = Colour::Black;
     }
 
     /// A black node is gone above `x`.
+    #[inline(always)]
     pub(super) fn fix_removal(&mut self, mut x: u32) {
-        while x != self.root && self.colour(x) == Colour::Black {
-            let parent = self.parent(x);
-            let side = usize::from(self.nodes[parent as usize].child[LEFT] != x);
-            let mut sibling = self.nodes[parent as usize].child[1 - side];
-            if self.colour(sibling) == Colour::Red {
-                self.paint(sibling, Colour::Black);
-                self.paint(parent, Colour::Red);
-                self.rotate(parent, side);
-                sibling = self.nodes[parent as usize].child[1 - side];
+        let (nodes, root) = (&mut self.nodes[..], &mut self.root);
+        while x != *root && nodes[x as usize].colour == Colour::Black {
+            let parent = nodes[x as usize].parent;
+            let children = nodes[parent as usize].child;
+            let side = usize::from(children[LEFT] != x);
+            let mut sibling = children[1 - side];
+            if nodes[sibling as usize].colour == Colour::Red {
+                nodes[sibling as usize].colour = Colour::Black;
+                nodes[parent as usize].colour = Colour::Red;
+                rotate(nodes, root, parent, side);
+                sibling = nodes[parent as usize].child[1 - side];
             }
-            let near = self.nodes[sibling as usize].child[side];
-            let far = self.nodes[sibling as usize].child[1 - side];
-            if self.colour(near) == Colour::Black && self.colour(far) == Colour::Black {
-                self.paint(sibling, Colour::Red);
-                x = parent;
-                continue;
+            let nephews = nodes[sibling as usize].child;
+            let (near, far) = (nephews[side], nephews[1 - side]);
+            if nodes[far as usize].colour == Colour::Black {
+                if nodes[near as usize].colour == Colour::Black {
+                    nodes[sibling as usize].colour = Colour::Red;
+                    x = parent;
+                    continue;
+                }
+                nodes[near as usize].colour = Colour::Black;
+                nodes[sibling as usize].colour = Colour::Red;
+                rotate(nodes, root, sibling, 1 - side);
+                sibling = near;
             }
-            if self.colour(far) == Colour::Black {
-                self.paint(near, Colour::Black);
-                self.paint(sibling, Colour::Red);
-                self.rotate(sibling, 1 - side);
-                sibling = self.nodes[parent as usize].child[1 - side];
-            }
-            self.paint(sibling, self.colour(parent));
-            self.paint(parent, Colour::Black);
-            let far = self.nodes[sibling as usize].child[1 - side];
-            self.paint(far, Colour::Black);
-            self.rotate(parent, side);
-            x = self.root;
+            nodes[sibling as usize].colour = nodes[parent as usize].colour;
+            nodes[parent as usize].colour = Colour::Black;
+            let far = nodes[sibling as usize].child[1 - side];
+            nodes[far as usize].colour = Colour::Black;
+            rotate(nodes, root, parent, side);
+            x = *root;
         }
-        self.paint(x, Colour::Black);
+        nodes[x as usize].colour = Colour::Black;
     }
 
     /// The red-black rules, the order, and the cached first member.
@@ -118,7 +130,10 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         assert_eq!(self.colour(self.root), Colour::Black);
         assert_eq!(self.first, self.extreme(self.root, LEFT));
         self.black_height(self.root);
-        let keys: Vec<K> = self.iter().map(|id| self.key(id)).collect();
+        let members: Vec<u32> = self.iter().collect();
+        assert!(members.windows(2).all(|pair| self.previous(pair[1]) == Some(pair[0])));
+        assert_eq!(members.last().copied(), self.last());
+        let keys: Vec<K> = members.iter().map(|&id| self.key(id)).collect();
         assert!(keys.is_sorted() && keys.len() == self.len as usize);
     }
 

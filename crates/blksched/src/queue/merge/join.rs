@@ -1,4 +1,10 @@
 //! What happens when a bio joins a request: it grows, and may now touch its neighbour.
+//!
+//! **In the kernel** `bio_attempt_back_merge`, `bio_attempt_front_merge`, `attempt_merge`.
+
+#![doc(alias = "bio_attempt_back_merge")]
+#![doc(alias = "bio_attempt_front_merge")]
+#![doc(alias = "attempt_merge")]
 
 use super::{Remember, fits};
 use crate::elevator::Elevator;
@@ -30,7 +36,7 @@ impl<L: Listener> Core<L> {
         }
         elevator.grown(&mut self.cx(now), rq, end);
         if end == End::Back || remember != Remember::Survivor {
-            self.state.merges.rehash(&self.state.requests, rq);
+            self.state.merges.rehash(&mut self.state.requests, rq);
         }
         self.state.merges.last = Some(rq);
         None
@@ -90,8 +96,8 @@ impl<L: Listener> Core<L> {
 
     /// The index's part of a coalescing, after the elevator has had its say.
     pub(super) fn settle(&mut self, into: RequestId, victim: RequestId) {
-        self.state.merges.forget(victim);
-        self.state.merges.rehash(&self.state.requests, into);
+        self.state.merges.forget(&mut self.state.requests, victim);
+        self.state.merges.rehash(&mut self.state.requests, into);
         if self.state.merges.rules().remember == Remember::Survivor {
             self.state.merges.last = Some(into);
         }

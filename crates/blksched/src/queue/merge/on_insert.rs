@@ -2,6 +2,10 @@
 //!
 //! **Rule** If the request merged last ends where the new one starts, append it there, and that is all. Else append to
 //! whichever request the hash knows by that end, and go on with the grown one.
+//! **In the kernel** `elv_attempt_insert_merge`, `blk_mq_sched_try_insert_merge`.
+
+#![doc(alias = "elv_attempt_insert_merge")]
+#![doc(alias = "blk_mq_sched_try_insert_merge")]
 
 use super::fits;
 use crate::elevator::Elevator;
@@ -36,7 +40,7 @@ impl<L: Listener> Core<L> {
             Some(last) => last,
             None => {
                 let start = self.state.requests[victim].start;
-                self.state.merges.find(start).0.filter(|&into| self.continues(into, victim))?
+                self.state.merges.find(&self.state.requests, start).0.filter(|&into| self.continues(into, victim))?
             }
         };
         match grown {

@@ -1,14 +1,24 @@
 //! Where a candidate is found: the request merged last, the hash, the elevator's own look-up; or the newest few.
+//!
+//! **In the kernel** `elv_merge`, `elv_rqhash_find`, `blk_mq_sched_try_merge`, `blk_bio_list_merge`.
+
+#![doc(alias = "elv_merge")]
+#![doc(alias = "elv_rqhash_find")]
+#![doc(alias = "blk_mq_sched_try_merge")]
+#![doc(alias = "blk_bio_list_merge")]
 
 use super::{Attempt, Gate, Kin, Oversize, Remember, Search, adjoins, fits};
 use crate::elevator::{Elevator, Hook, Insert, Lookup};
 use crate::explain::{End, Index, Listener, Reason};
 use crate::queue::Core;
-use crate::request::{Bio, RequestId, SplitId};
+use crate::request::{Bio, NONE, RequestId, SplitId};
 use crate::time::Instant;
 
 /// A request that the bio adjoins and may join, if the size allows.
 type Hit = (RequestId, End);
+
+/// So many of the newest are asked for at a time: as many as an era looks at.
+const A_FEW: usize = 8;
 
 impl<L: Listener> Core<L> {
     /// Merge `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
@@ -21,13 +31,28 @@ impl<L: Listener> Core<L> {
         bio: &Bio,
         of: Option<SplitId>,
     ) -> (Attempt, Option<RequestId>) {
+        if !bio.is_mergeable() {
+            return (Attempt::Insert(Insert::Sorted), None);
+        }
+        self.try_to_merge(elevator, now, bio, of)
+    }
+
+    /// The same, of a bio that may merge.
+    #[inline(always)]
+    pub(in crate::queue) fn try_to_merge(
+        &mut self,
+        elevator: &mut dyn Elevator,
+        now: Instant,
+        bio: &Bio,
+        of: Option<SplitId>,
+    ) -> (Attempt, Option<RequestId>) {
         let rules = self.state.merges.rules();
         let tried = match rules.gate {
             Gate::Never => false,
             Gate::WhileBusy => elevator.has_work(),
             Gate::Always => true,
         };
-        if !tried || !bio.is_mergeable() {
+        if !tried {
             return (Attempt::Insert(Insert::Sorted), None);
         }
         if self.hooks.has(Hook::Meet) {
@@ -38,12 +63,25 @@ impl<L: Listener> Core<L> {
             Search::Newest { look_back } => self.search_newest(elevator, now, bio, look_back),
             Search::Own => self.search_own(elevator, now, bio),
         };
-        let (rq, end) = match found {
-            Ok(hit) => hit,
-            Err(at) => return (Attempt::Insert(at), None),
-        };
+        match found {
+            Ok(hit) => self.join_if_it_fits(elevator, now, bio, of, hit),
+            Err(at) => (Attempt::Insert(at), None),
+        }
+    }
+
+    /// Out of line, as all that follows a find: in a random load nothing is found.
+    #[inline(never)]
+    fn join_if_it_fits(
+        &mut self,
+        elevator: &mut dyn Elevator,
+        now: Instant,
+        bio: &Bio,
+        of: Option<SplitId>,
+        (rq, end): Hit,
+    ) -> (Attempt, Option<RequestId>) {
         if !fits(&self.state.requests[rq], bio.sectors, 1, &self.config.limits) {
-            return (Attempt::Insert(self.refuse(now, rq, end, rules.oversize)), None);
+            let oversize = self.state.merges.rules().oversize;
+            return (Attempt::Insert(self.refuse(now, rq, end, oversize)), None);
         }
         let victim = self.join(elevator, now, rq, bio, of, end);
         (Attempt::Joined { into: rq, end }, victim)
@@ -67,14 +105,15 @@ impl<L: Listener> Core<L> {
     /// `Err` carries the place that the elevator's look-up found on the way.
     #[inline(always)]
     fn search(&mut self, elevator: &mut dyn Elevator, now: Instant, bio: &Bio) -> Result<Hit, Insert> {
-        let kin = self.state.merges.rules().kin;
-        if let Some(hit) = self.last_merged(elevator, now, bio) {
+        if let Some(last) = self.state.merges.last
+            && let Some(hit) = self.last_merged(elevator, now, last, bio)
+        {
             return self.ask_again(elevator, now, hit, bio);
         }
-        let (hashed, steps) = self.state.merges.find(bio.start);
+        let (hashed, steps) = self.state.merges.find(&self.state.requests, bio.start);
         self.explain(now, |_| Reason::Searched { index: Index::Hash, steps });
-        if let Some(rq) = hashed.filter(|&rq| self.accepts(kin, rq, bio))
-            && self.may_merge(elevator, now, rq, bio)
+        if let Some(rq) = hashed
+            && self.is_allowed(elevator, now, rq, bio)
         {
             return self.ask_again(elevator, now, (rq, End::Back), bio);
         }
@@ -82,7 +121,7 @@ impl<L: Listener> Core<L> {
             return Err(Insert::Sorted);
         }
         match elevator.look_up(&mut self.cx(now), bio) {
-            Lookup::Front(rq) if self.accepts(kin, rq, bio) && self.may_merge(elevator, now, rq, bio) => {
+            Lookup::Front(rq) if self.is_allowed(elevator, now, rq, bio) => {
                 self.ask_again(elevator, now, (rq, End::Front), bio)
             }
             Lookup::Place(at) => Err(at),
@@ -92,16 +131,20 @@ impl<L: Listener> Core<L> {
 
     /// The request merged last, if the bio adjoins it and may join.
     #[inline(always)]
-    fn last_merged(&mut self, elevator: &mut dyn Elevator, now: Instant, bio: &Bio) -> Option<Hit> {
-        let last = self.state.merges.last?;
+    fn last_merged(&mut self, elevator: &mut dyn Elevator, now: Instant, last: RequestId, bio: &Bio) -> Option<Hit> {
         let end = adjoins(&self.state.requests[last], bio);
         // An elevator that says who may merge is asked of one that the bio does not adjoin, too.
         if end.is_none() && !self.hooks.has(Hook::MayMerge) {
             return None;
         }
-        let accepted = self.accepts(self.state.merges.rules().kin, last, bio);
-        let allowed = accepted && self.may_merge(elevator, now, last, bio);
+        let allowed = self.is_allowed(elevator, now, last, bio);
         end.filter(|_| allowed).map(|end| (last, end))
+    }
+
+    /// May the bio join, by the era's rule and by the elevator's?
+    #[inline(never)]
+    fn is_allowed(&mut self, elevator: &mut dyn Elevator, now: Instant, rq: RequestId, bio: &Bio) -> bool {
+        self.accepts(self.state.merges.rules().kin, rq, bio) && self.may_merge(elevator, now, rq, bio)
     }
 
     /// The elevator's answer is all there is.
@@ -115,11 +158,13 @@ impl<L: Listener> Core<L> {
     }
 
     /// The chosen candidate is asked about once more, just before it is joined (BFQ's answer may have changed).
+    #[inline(never)]
     fn ask_again(&mut self, elevator: &mut dyn Elevator, now: Instant, hit: Hit, bio: &Bio) -> Result<Hit, Insert> {
         if self.may_merge(elevator, now, hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
     }
 
     /// The first of the newest that adjoins decides.
+    #[inline(always)]
     fn search_newest(
         &mut self,
         elevator: &mut dyn Elevator,
@@ -127,17 +172,21 @@ impl<L: Listener> Core<L> {
         bio: &Bio,
         look_back: usize,
     ) -> Result<Hit, Insert> {
-        let kin = self.state.merges.rules().kin;
-        let mut last = None;
-        for _ in 0..look_back {
-            let Some(rq) = elevator.newest(bio, last) else { break };
-            last = Some(rq);
-            let end = adjoins(&self.state.requests[rq], bio);
-            if let Some(end) = end.filter(|_| self.accepts(kin, rq, bio))
-                && self.may_merge(elevator, now, rq, bio)
-            {
-                return Ok((rq, end));
+        let (mut few, mut than, mut left) = ([RequestId(NONE); A_FEW], None, look_back);
+        while left > 0 {
+            let room = left.min(A_FEW);
+            let found = elevator.newest_few(bio, than, &mut few[..room]);
+            for &rq in &few[..found] {
+                if let Some(end) = adjoins(&self.state.requests[rq], bio)
+                    && self.is_allowed(elevator, now, rq, bio)
+                {
+                    return Ok((rq, end));
+                }
             }
+            if found < room {
+                break;
+            }
+            (than, left) = (Some(few[room - 1]), left - room);
         }
         Err(Insert::Sorted)
     }

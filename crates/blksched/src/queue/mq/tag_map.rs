@@ -4,6 +4,15 @@
 //! and its freed bits become free only when it looks full. A shallow search may use a few bits only, and wraps within
 //! the word. With round-robin order a search begins at the hint's very bit, and the hint always moves on.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117 (`tags-6.1`, `tags-6.12`).
+//! **In the kernel** `sbitmap`, `sbitmap_get`, `sbitmap_get_shallow`, `sbitmap_deferred_clear`, `alloc_hint`.
+
+#![doc(alias = "sbitmap")]
+#![doc(alias = "sbitmap_get")]
+#![doc(alias = "sbitmap_get_shallow")]
+#![doc(alias = "sbitmap_deferred_clear")]
+#![doc(alias = "alloc_hint")]
+
+use alloc::vec::Vec;
 
 use super::TagOrder;
 
@@ -23,6 +32,8 @@ struct Word {
     taken: u64,
     /// Of those taken: given back, not yet cleared.
     freed: u64,
+    /// The bits below the depth.
+    usable: u64,
 }
 
 /// Which tags are taken.
@@ -46,6 +57,7 @@ impl TagMap {
         assert!(depth > 0, "a map of no tags");
         let mut map = TagMap { order, depth, shift: word_shift(depth), words: Vec::new(), hint: 0 };
         map.words.resize(map.word_count(), Word::default());
+        map.know_usable();
         map
     }
 
@@ -75,7 +87,7 @@ impl TagMap {
     }
 
     fn used_bits(&self, w: usize) -> u32 {
-        let Word { taken, freed } = self.words[w];
+        let Word { taken, freed, .. } = self.words[w];
         (taken & !freed & mask(self.bits(w))).count_ones()
     }
 
@@ -87,7 +99,7 @@ impl TagMap {
 
     /// The usual case of [`TagMap::take`]: any tag will do, and the word where the search begins has one.
     #[inline(always)]
-    fn take_near_hint(&mut self, search: Search) -> Option<u32> {
+    pub(super) fn take_near_hint(&mut self, search: Search) -> Option<u32> {
         let wraps = match search {
             Search::All => false,
             Search::PerWord(limit) if limit >= self.bits_per_word() => true,
@@ -97,23 +109,26 @@ impl TagMap {
         if self.hint >= self.depth || self.order == TagOrder::RoundRobin {
             return None;
         }
-        let w = (self.hint >> self.shift) as usize;
-        let bits = self.bits(w);
+        let (shift, hint) = (self.shift, self.hint);
+        let w = (hint >> shift) as usize;
         let word = self.words.get_mut(w)?;
-        if !word.taken & mask(bits) == 0 {
+        if !word.taken & word.usable == 0 {
             word.taken &= !core::mem::take(&mut word.freed);
         }
-        let free = !word.taken & mask(bits);
-        let from = if wraps { self.hint & ((1 << self.shift) - 1) } else { 0 };
-        let ahead = free & !mask(from);
+        let free = !word.taken & word.usable;
+        // A search without a limit takes the word's lowest.
+        let from = if wraps { hint & ((1 << shift) - 1) } else { 0 };
+        let ahead = free & (u64::MAX << from);
         let found = if ahead == 0 { free } else { ahead };
         if found == 0 {
             return None;
         }
         let bit = found.trailing_zeros();
         word.taken |= 1 << bit;
-        let tag = ((w as u32) << self.shift) + bit;
-        self.move_hint(tag);
+        let tag = ((w as u32) << shift) + bit;
+        if tag == hint {
+            self.hint = if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 };
+        }
         Some(tag)
     }
 
@@ -124,21 +139,38 @@ impl TagMap {
         let count = self.word_count();
         let wraps = search != Search::All;
         let mut from = if wraps || self.order == TagOrder::RoundRobin { hint & (self.bits_per_word() - 1) } else { 0 };
+        let of_full = self.of_full_words(search);
         for _ in 0..count {
-            let usable = self.usable(w, search);
+            let is_full = (w as u32 + 1) << self.shift <= self.depth;
+            let usable = if is_full { of_full.usable(w) } else { self.usable(w, search) };
             if let Some(bit) = self.take_of_word(w, usable, from, wraps) {
                 let tag = ((w as u32) << self.shift) + bit;
                 self.move_hint(tag);
                 return Some(tag);
             }
             from = 0;
-            w = (w + 1) % count;
+            w = if w + 1 == count { 0 } else { w + 1 };
         }
         self.hint = 0;
         None
     }
 
-    /// Take up to `want` at once: the first word with so much room behind its first free bit gives those of them that
+    /// What [`TagMap::usable`] says of words with all their bits, divided once and not for each.
+    fn of_full_words(&self, search: Search) -> OfFullWords {
+        let bits = self.bits_per_word();
+        let (whole, rest) = match search {
+            Search::All => (bits, 0),
+            Search::PerWord(limit) => (bits.min(limit), 0),
+            Search::OfAll(limit) if limit >= self.depth => (bits, 0),
+            Search::OfAll(limit) => {
+                let share = u64::from(bits) * u64::from(limit);
+                ((share / u64::from(self.depth)) as u32, share % u64::from(self.depth))
+            }
+        };
+        OfFullWords { bits, whole, rest }
+    }
+
+    /// Take up to `want` at once: the first word with that much room behind its first free bit gives those of them that
     /// are free. Never falls back to one.
     pub fn take_many(&mut self, want: u32) -> Vec<u32> {
         let hint = self.valid_hint();
@@ -204,8 +236,16 @@ impl TagMap {
         self.depth = depth;
         let count = self.word_count().max(self.words.len());
         self.words.resize(count, Word::default());
+        self.know_usable();
     }
 
+    fn know_usable(&mut self) {
+        for w in 0..self.words.len() {
+            self.words[w].usable = if w < self.word_count() { mask(self.bits(w)) } else { 0 };
+        }
+    }
+
+    #[inline(always)]
     fn place(&self, tag: u32) -> (usize, u64) {
         ((tag >> self.shift) as usize, 1 << (tag & (self.bits_per_word() - 1)))
     }
@@ -218,18 +258,21 @@ impl TagMap {
         self.hint
     }
 
+    #[inline(always)]
     fn take_of_word(&mut self, w: usize, usable: u32, from: u32, wraps: bool) -> Option<u32> {
         if usable == 0 {
             return None;
         }
         let from = if from >= usable { 0 } else { from };
-        let bit = self
-            .look(w, usable, from, wraps)
-            .or_else(|| self.clear_freed(w).then(|| self.look(w, usable, from, wraps)).flatten())?;
-        self.words[w].taken |= 1 << bit;
-        Some(bit)
+        let mut bit = self.look(w, usable, from, wraps);
+        if bit.is_none() && self.clear_freed(w) {
+            bit = self.look(w, usable, from, wraps);
+        }
+        self.words[w].taken |= 1 << bit?;
+        bit
     }
 
+    #[inline(always)]
     fn look(&self, w: usize, usable: u32, from: u32, wraps: bool) -> Option<u32> {
         let free = !self.words[w].taken & mask(usable);
         let ahead = free & !mask(from);
@@ -238,6 +281,7 @@ impl TagMap {
     }
 
     /// True if any bit came free.
+    #[inline(always)]
     fn clear_freed(&mut self, w: usize) -> bool {
         let freed = core::mem::take(&mut self.words[w].freed);
         self.words[w].taken &= !freed;
@@ -270,6 +314,21 @@ impl TagMap {
                 (whole as u32 + u32::from(rest >= (w as u64 + 1) * u64::from(bits))).min(bits)
             }
         }
+    }
+}
+
+/// How many bits a search may use of a word that has all of its bits.
+struct OfFullWords {
+    bits: u32,
+    whole: u32,
+    /// What the division left over goes to the first words.
+    rest: u64,
+}
+
+impl OfFullWords {
+    #[inline(always)]
+    fn usable(&self, w: usize) -> u32 {
+        (self.whole + u32::from(self.rest >= (w as u64 + 1) * u64::from(self.bits))).min(self.bits)
     }
 }
 

@@ -1,9 +1,18 @@
 //! A set of tags and everybody who wants one.
 //!
-//! **Rule** Who finds none takes the next wait queue, runs the queue and tries again, and once more when it stands in
-//! line. A woken task does the same from the next wait queue on. A batch of wake-ups is an eighth of the tags that
-//! whoever waits may use, between 1 and 8. Disks that share a set have an equal share each while they are active.
+//! **Rule** A task that finds none takes the next wait queue, runs the queue and tries again, and once more when it
+//! stands in line. A woken task does the same from the next wait queue on. A batch of wake-ups is an eighth of the tags
+//! that whoever waits may use, between 1 and 8. Disks that share a set have an equal share each while they are active.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117.
+//! **In the kernel** `blk_mq_get_tag`, `blk_mq_put_tag`, `sbitmap_queue`, `__sbitmap_queue_get`.
+
+#![doc(alias = "blk_mq_get_tag")]
+#![doc(alias = "blk_mq_put_tag")]
+#![doc(alias = "sbitmap_queue")]
+#![doc(alias = "__sbitmap_queue_get")]
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::tag_map::{Search, TagMap};
 use super::wait_queues::{Task, WAIT_QUEUES, WaitQueues};
@@ -103,8 +112,13 @@ impl TagSet {
     }
 
     /// A tag, if one is free: [`TagSet::ask`], for whoever has not decided whether to wait.
-    #[inline]
+    #[inline(always)]
     pub(in crate::queue) fn take(&mut self, queue: usize, search: Search) -> Option<u32> {
+        if self.sharing.is_none()
+            && let Some(tag) = self.map.take_near_hint(search)
+        {
+            return Some(tag);
+        }
         self.try_take(queue, search)
     }
 
@@ -132,6 +146,16 @@ impl TagSet {
         self.disown(tag);
         self.map.give_back(tag);
         self.waits.returned(self.era, 1, self.batch, woke);
+        self.map.hint_at(tag);
+    }
+
+    /// [`TagSet::free`] while nobody waits.
+    #[inline(always)]
+    pub(in crate::queue) fn put_back(&mut self, tag: u32) {
+        if self.sharing.is_some() {
+            self.disown(tag);
+        }
+        self.map.give_back(tag);
         self.map.hint_at(tag);
     }
 
@@ -206,7 +230,7 @@ impl TagSet {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn try_take(&mut self, queue: usize, search: Search) -> Option<u32> {
         if self.has_its_share(queue) {
             return None;

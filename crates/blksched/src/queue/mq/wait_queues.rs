@@ -4,8 +4,14 @@
 //! while anybody waits; a batch of them wakes from the heads of the queues, going round. Whoever is woken must ask
 //! again and has no privilege. "Waiting" ends when a woken task runs, not when it is woken.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117.
+//! **In the kernel** `sbq_wait_state`, `sbitmap_queue_wake_up`, `bt_wait_ptr`.
 
-use std::collections::VecDeque;
+#![doc(alias = "sbq_wait_state")]
+#![doc(alias = "sbitmap_queue_wake_up")]
+#![doc(alias = "bt_wait_ptr")]
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use super::MqEra;
 

@@ -1,5 +1,14 @@
 //! Bios on their way through the controllers of their groups, and groups' files written. The state is in
 //! `queue/cgroup.rs`.
+//!
+//! **In the kernel** `blk_throtl_bio`, `tg_set_limit`.
+
+#![doc(alias = "blk_throtl_bio")]
+#![doc(alias = "tg_set_limit")]
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use crate::cgroup::blk_iocost::{Class, Config, Era as CostEra, Overflows};
 use crate::cgroup::files::{self, CostQos, Written};

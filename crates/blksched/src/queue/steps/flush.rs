@@ -1,4 +1,9 @@
 //! Flushes before blk-mq: submitted, begun, ended. The state is in `queue/flush.rs`.
+//!
+//! **In the kernel** `blk_insert_flush`, `blk_flush_complete_seq`.
+
+#![doc(alias = "blk_insert_flush")]
+#![doc(alias = "blk_flush_complete_seq")]
 
 use crate::explain::Reason;
 use crate::queue::flush::Wish;

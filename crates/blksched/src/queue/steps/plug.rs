@@ -1,4 +1,13 @@
 //! Plugs on their way out: who ends them, and what they held. The state is in `queue/plug.rs`.
+//!
+//! **In the kernel** `blk_finish_plug`, `blk_flush_plug_list`, `blk_unplug_timeout`, `blk_unplug_work`.
+
+#![doc(alias = "blk_finish_plug")]
+#![doc(alias = "blk_flush_plug_list")]
+#![doc(alias = "blk_unplug_timeout")]
+#![doc(alias = "blk_unplug_work")]
+
+use alloc::vec::Vec;
 
 use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};

@@ -1,4 +1,11 @@
 //! Bios on their way through the policies in front of the slots. The state is in `queue/rq_qos.rs`.
+//!
+//! **In the kernel** `rq_qos_throttle`.
+
+#![doc(alias = "rq_qos_throttle")]
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use crate::explain::Reason;
 use crate::queue::mq::Task;

@@ -1,4 +1,10 @@
 //! The steps of a flush sequence since blk-mq. The state is in `queue/sequence.rs`.
+//!
+//! **In the kernel** `blk_flush_complete_seq`, `blk_kick_flush`, `mq_flush_data_end_io`.
+
+#![doc(alias = "blk_flush_complete_seq")]
+#![doc(alias = "blk_kick_flush")]
+#![doc(alias = "mq_flush_data_end_io")]
 
 use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};

@@ -1,4 +1,11 @@
 //! Tasks on their way to a tag: asking, sleeping, woken. The state is in `queue/tasks.rs`.
+//!
+//! **In the kernel** `blk_mq_get_tag`, `sbitmap_prepare_to_wait`.
+
+#![doc(alias = "blk_mq_get_tag")]
+#![doc(alias = "sbitmap_prepare_to_wait")]
+
+use alloc::vec::Vec;
 
 use crate::elevator::{Admission, Hook};
 use crate::explain::{Reason, Unplug};
@@ -9,7 +16,7 @@ use crate::queue::split::Piece;
 use crate::queue::tasks::{Gate, Sleeping, Tasks, Wakes};
 use crate::queue::waiters::Sleeper;
 use crate::queue::{BlockQueue, Delivery, Listener, Submitted};
-use crate::request::{Bio, RequestId};
+use crate::request::{Bio, NONE, RequestId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
@@ -45,17 +52,23 @@ impl<L: Listener> BlockQueue<L> {
     pub(in crate::queue) fn allocate(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
         if self.policies.is_empty() {
             let search = self.search_for(now, bio);
-            if let Some(tag) = self.core.tasks().set.take(0, search) {
-                return self.enter_with(now, bio, piece, tag);
-            }
-            let tasks = self.core.tasks();
-            let task = tasks.next();
-            let climbed = climbed(tasks.set.wait(0, task, search), search);
-            return self.climbed(now, task, climbed, Sleeper { bio: *bio, piece });
+            return match self.core.take_tag(search) {
+                Some(tag) => self.enter_with(now, bio, piece, tag),
+                None => self.wait_for_tag(now, Sleeper { bio: *bio, piece }, search),
+            };
         }
         let task = self.core.tasks().next();
         let climbed = self.climb(now, 0, task, bio);
         self.climbed(now, task, climbed, Sleeper { bio: *bio, piece })
+    }
+
+    /// No tag was free.
+    #[cold]
+    pub(in crate::queue) fn wait_for_tag(&mut self, now: Instant, sleeper: Sleeper, search: Search) -> Submitted {
+        let tasks = self.core.tasks();
+        let task = tasks.next();
+        let climbed = climbed(tasks.set.wait(0, task, search), search);
+        self.climbed(now, task, climbed, sleeper)
     }
 
     /// Out of line: mostly nothing holds a bio back and a tag is free.
@@ -102,8 +115,8 @@ impl<L: Listener> BlockQueue<L> {
 
     /// How deep a request may go is asked once, and of flushes' own requests not in 6.1.
     #[inline(always)]
-    fn search_for(&mut self, now: Instant, bio: &Bio) -> Search {
-        if !self.core.hooks.has(Hook::Admit) || self.passes_elevator_by(bio) {
+    pub(in crate::queue) fn search_for(&mut self, now: Instant, bio: &Bio) -> Search {
+        if !self.core.hooks.has(Hook::Admit) || (!bio.is_volatile_data() && self.passes_elevator_by(bio)) {
             return Search::All;
         }
         match self.elevator.admit(&mut self.core.cx(now), bio) {
@@ -122,8 +135,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     fn enter_with(&mut self, now: Instant, bio: &Bio, piece: Piece, tag: u32) -> Submitted {
         let carried = self.core.bios.carry(bio.tag, piece.of);
-        let rq = self.make(now, bio, carried);
-        *self.core.tasks().tags.row(rq) = Some(tag);
+        let rq = self.core.state.requests.make(now, bio, carried, tag);
         self.tell_policies(now, |policy, cx| policy.track(cx, rq, bio));
         self.enter_queue(now, rq, crate::elevator::Insert::Sorted)
     }
@@ -202,9 +214,9 @@ impl<L: Listener> BlockQueue<L> {
     /// A request's tag comes free, if it has one.
     #[inline(always)]
     pub(in crate::queue) fn return_tag(&mut self, rq: RequestId) {
-        let tasks = self.core.tasks();
-        if let Some(tag) = tasks.tags.row(rq).take() {
-            tasks.set.free(tag, &mut self.woke);
+        let tag = self.core.state.requests.take_tag(rq);
+        if tag != NONE {
+            self.core.tasks().set.free(tag, &mut self.woke);
         }
         // Mostly nobody sleeps.
         if !self.woke.is_empty() {
@@ -222,6 +234,12 @@ impl<L: Listener> BlockQueue<L> {
 }
 
 impl<L> crate::queue::Core<L> {
+    /// A tag, if one is free.
+    #[inline(always)]
+    pub(in crate::queue) fn take_tag(&mut self, search: Search) -> Option<u32> {
+        self.tasks().set.take(0, search)
+    }
+
     /// # Panics
     /// If the era has no tags.
     fn tasks(&mut self) -> &mut Tasks {

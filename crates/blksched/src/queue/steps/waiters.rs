@@ -1,4 +1,8 @@
 //! Submitters on their way to a slot before blk-mq: asleep, woken. The state is in `queue/waiters.rs`.
+//!
+//! **In the kernel** `get_request_wait`.
+
+#![doc(alias = "get_request_wait")]
 
 use crate::explain::{Reason, Unplug};
 use crate::queue::merge::Attempt;
@@ -9,7 +13,7 @@ use crate::queue::waiters::Sleeper;
 use crate::queue::waiters::Waiter;
 use crate::queue::{BlockQueue, Delivery, Listener, Submitted, Wakes};
 use crate::time::Instant;
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 impl<L: Listener> BlockQueue<L> {
     /// Somebody finds no request for the first of these pieces of a bio, and sleeps or goes on sleeping.

@@ -1,4 +1,9 @@
 //! Which bios are throttled, and how urgent they are.
+//!
+//! **In the kernel** `bio_to_wbt_flags`, `wbt_should_throttle`.
+
+#![doc(alias = "bio_to_wbt_flags")]
+#![doc(alias = "wbt_should_throttle")]
 
 use super::super::mq::MqEra;
 use crate::request::{Bio, Op, Waiter};

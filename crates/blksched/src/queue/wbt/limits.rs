@@ -1,4 +1,10 @@
 //! How many writes may be under way.
+//!
+//! **In the kernel** `calc_wb_limits`, `rq_depth_calc_max_depth`, `get_limit`.
+
+#![doc(alias = "calc_wb_limits")]
+#![doc(alias = "rq_depth_calc_max_depth")]
+#![doc(alias = "get_limit")]
 
 use crate::time::Span;
 

@@ -1,4 +1,9 @@
 //! Writeback throttling in its place between merging and slots.
+//!
+//! **In the kernel** `wbt_rqos_ops`, `wbt_init`.
+
+#![doc(alias = "wbt_rqos_ops")]
+#![doc(alias = "wbt_init")]
 
 use super::super::mq::Task;
 use super::super::rq_qos::{OwnThrottling, QosCx, RqQos, Throttled};

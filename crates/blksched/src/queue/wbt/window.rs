@@ -1,4 +1,10 @@
 //! The monitoring window: what reads took in it, and the verdict at its end.
+//!
+//! **In the kernel** `wb_timer_fn`, `latency_exceeded`, `rwb_arm_timer`.
+
+#![doc(alias = "wb_timer_fn")]
+#![doc(alias = "latency_exceeded")]
+#![doc(alias = "rwb_arm_timer")]
 
 use crate::time::{Instant, Jiffies, Span, Tick};
 

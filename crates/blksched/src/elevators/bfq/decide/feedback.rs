@@ -1,4 +1,4 @@
-//! A queue's next budget, by how its turn ended.
+//! A queue's next budget, by how its slice ended.
 //!
 //! **Rule** Used up → four times as much; out of time → twice; idled in vain → less by four least budgets; nothing left
 //! → what it used. Never more than the greatest.
@@ -9,7 +9,7 @@
 
 use crate::elevators::bfq::state::turn_end::Why;
 
-/// What a queue's budget depends on after a turn.
+/// What a queue's budget depends on after a slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Feedback {
     pub(crate) assigned: i64,
@@ -20,13 +20,18 @@ pub(crate) struct Feedback {
 }
 
 /// The next budget of a queue that somebody waits for.
-pub(crate) fn after(turn: Why, at: Feedback) -> i64 {
+pub(crate) fn after(slice: Why, at: Feedback) -> i64 {
     let Feedback { assigned, served, least, most, in_device } = at;
-    match turn {
+    match slice {
+        // Its process may be waiting for just those: it was not slow by itself.
         Why::IdledInVain if in_device => (2 * assigned).min(most),
+        // It has little to do: with a smaller budget its finish time is earlier, so it is served sooner when it comes.
         Why::IdledInVain if assigned > 5 * least => assigned - 4 * least,
         Why::IdledInVain => least,
+        // Why a queue that could not use its budget is given a larger one, no source says. It pays for its time all the
+        // same (`steps/expire.rs`).
         Why::OutOfTime | Why::Gone => (2 * assigned).min(most),
+        // It could have used more: the disk goes from place to place less often.
         Why::OutOfBudget | Why::IdleClass => (4 * assigned).min(most),
         Why::NothingQueued => served.max(least),
         Why::Preempted(_) => assigned,

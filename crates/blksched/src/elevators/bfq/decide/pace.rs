@@ -1,22 +1,22 @@
-//! Was a queue slow in its turn?
+//! Was a queue slow in its slice?
 //!
-//! **Rule** A turn of less than 1 ms is too short to judge but by its seeks; one of more than 20 ms was slow if it
+//! **Rule** A slice of less than 1 ms is too short to judge but by its seeks; one of more than 20 ms was slow if it
 //! moved less than half of the greatest budget.
 //! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
 //! **In the kernel** `bfq_bfqq_is_slow`.
 
 #![doc(alias = "bfq_bfqq_is_slow")]
 
-/// Shorter turns say nothing about speed \[µs\].
+/// Shorter slices say nothing about speed \[µs\].
 pub(crate) const SHORTEST_US: i64 = 1000;
 
-/// What a turn too short to judge counts for: on a rotating disk, elsewhere \[ms\].
+/// What a slice too short to judge counts for: on a rotating disk, elsewhere \[ms\].
 pub(crate) const SHORT_MS: [i64; 2] = [8, 2];
 
 /// From here on it is not seeking that makes a queue slow, but slowness \[µs\].
 pub(crate) const LONG_US: i64 = 20_000;
 
-/// How a turn went.
+/// How a slice went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
     pub(crate) is_slow: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Pace {
 }
 
 pub(crate) fn pace(us: i64, seeks: bool, below_half: bool, rotational: bool) -> Pace {
-    // A single seek lasts longer than such a turn: how far it came says nothing, and a fixed time stands for its own.
+    // A single seek lasts longer than such a slice: how far it came says nothing, and a fixed time stands for its own.
     if us < SHORTEST_US {
         return Pace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] };
     }

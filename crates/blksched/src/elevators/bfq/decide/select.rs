@@ -23,11 +23,11 @@ pub(crate) struct DecisionInputs {
 /// A rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Its turn goes on.
+    /// Its slice goes on.
     Serve,
     /// The disk is its own, but somebody else's request may go meanwhile.
     Inject,
-    /// Its turn ends.
+    /// Its slice ends.
     Expire(Why),
 }
 
@@ -35,6 +35,7 @@ pub(crate) fn choose(at: DecisionInputs) -> Decision {
     match at {
         DecisionInputs { has_next: true, fits: true, .. } => Decision::Serve,
         DecisionInputs { has_next: true, fits: false, .. } => Decision::Expire(Why::OutOfBudget),
+        // It keeps the disk, or its share would go to whoever has something queued just now.
         DecisionInputs { waits: true, .. } | DecisionInputs { worth_waiting: true, .. } => Decision::Inject,
         _ => Decision::Expire(Why::NothingQueued),
     }

@@ -22,7 +22,7 @@ impl Device {
         self.budgets_assigned >= VALID
     }
 
-    /// One more turn has begun.
+    /// One more slice has begun.
     pub(crate) fn count_budget(&mut self) {
         self.budgets_assigned = (7 * self.budgets_assigned + 256) / 8;
     }

@@ -8,7 +8,7 @@ use super::ncq::Ncq;
 use super::peak_rate::PeakRate;
 use crate::request::Sector;
 
-/// The greatest budget until enough turns have been seen \[sectors\].
+/// The greatest budget until enough slices have been seen \[sectors\].
 pub(crate) const DEFAULT_MAX: i64 = 16_384;
 
 /// The device, as far as BFQ knows it.

@@ -9,6 +9,8 @@
 #![doc(alias = "bfq_entity")]
 #![doc(alias = "bfq_sched_data")]
 
+use alloc::vec::Vec;
+
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::ioprio::IoprioClass;
 use crate::index::Summary;

@@ -15,6 +15,8 @@
 #![doc(alias = "bfq_pd_init")]
 #![doc(alias = "entity_is_group")]
 
+use alloc::vec::Vec;
+
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{Entity, Node, Place};
 use crate::elevators::bfq::hierarchy::service_tree::{Level, Life};

@@ -100,7 +100,7 @@ impl Hierarchy {
         }
     }
 
-    /// A turn is over: what the groups above have had in it counts no more.
+    /// A slice is over: what the groups above have had in it counts no more.
     pub(crate) fn clear_group_service(&mut self, level: usize) {
         let mut at = self.group_above(level);
         while let Some(n) = at {

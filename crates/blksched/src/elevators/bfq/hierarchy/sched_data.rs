@@ -6,6 +6,9 @@
 
 #![doc(alias = "bfq_sched_data")]
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::entity::{Entities, Entity, Node};
 use super::service_tree::{Level, Trees};
 use super::weights::Weights;

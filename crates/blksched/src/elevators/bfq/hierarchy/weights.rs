@@ -8,6 +8,8 @@
 #![doc(alias = "bfq_weight_counter")]
 #![doc(alias = "queue_weights_tree")]
 
+use alloc::vec::Vec;
+
 /// The weights counted, lowest first, and how many queues have each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weights(Vec<(i64, u32)>);

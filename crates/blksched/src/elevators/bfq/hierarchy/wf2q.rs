@@ -155,7 +155,7 @@ impl Hierarchy {
     }
 
     /// It is being served or waits already, and is put in anew. (One that is served may wait as well: a group with
-    /// others in it. What it has had stays on its account until the turn is over, amendment A1.)
+    /// others in it. What it has had stays on its account until the slice is over, amendment A1.)
     pub(crate) fn requeue(&mut self, n: Node) {
         let level = self.entities[n].level;
         if self.entities[n].place == Place::Active {

@@ -9,6 +9,9 @@
 #![doc(alias = "bfq_bfqq_save_state")]
 #![doc(alias = "bic_to_bfqq")]
 
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::priority::USUAL_WEIGHT;
 use crate::elevators::bfq::state::habits::Habits;
@@ -17,7 +20,6 @@ use crate::elevators::bfq::state::raising::Raising;
 use crate::elevators::bfq::terms::LONG_AGO;
 use crate::elevators::ioprio::Ioprio;
 use crate::request::{PerWaiter, Priority, SubmitterId, Waiter};
-use std::collections::BTreeMap;
 
 /// What a process was like alone, while it shares a queue.
 #[derive(Clone, Copy, Debug)]

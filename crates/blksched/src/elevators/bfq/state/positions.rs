@@ -8,6 +8,8 @@
 #![doc(alias = "rq_pos_tree_lookup")]
 #![doc(alias = "bfq_pos_tree_add_move")]
 
+use alloc::vec::Vec;
+
 use crate::elevators::bfq::ids::Qid;
 use crate::index::{Forest, Root};
 use crate::request::Sector;

@@ -11,6 +11,8 @@
 #![doc(alias = "bfq_put_queue")]
 #![doc(alias = "async_bfqq")]
 
+use alloc::vec::Vec;
+
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::burst::Birth;
 use crate::elevators::bfq::state::habits::{Habits, Seeks};
@@ -44,7 +46,7 @@ pub(crate) struct BfqQueue {
     /// It has requests, or is waited for although it has none.
     pub(crate) busy: bool,
 
-    pub(crate) turn: Turn,
+    pub(crate) slice: Slice,
     pub(crate) raising: Raising,
     pub(crate) habits: Habits,
     pub(crate) seeks: Seeks,
@@ -55,14 +57,14 @@ pub(crate) struct BfqQueue {
     pub(crate) held_by: References,
 }
 
-/// What a queue's turns are like.
+/// What a queue's slices are like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Slice {
     /// The budget that feedback assigns it \[sectors\].
     pub(crate) assigned: i64,
-    /// While it is served: when its turn ends at the latest. Else: when it became idle.
+    /// While it is served: when its slice ends at the latest. Else: when it became idle.
     pub(crate) expires: Jiffy,
-    /// This turn has looked for a request whose time is up.
+    /// This slice has looked for a request whose time is up.
     pub(crate) looked_for_oldest: bool,
     /// The disk is left idle for it.
     pub(crate) waits: bool,
@@ -118,7 +120,7 @@ impl BfqQueue {
             next: None,
             in_device: 0,
             busy: false,
-            turn: Turn {
+            slice: Slice {
                 assigned,
                 expires: LONG_AGO,
                 looked_for_oldest: false,
@@ -206,10 +208,10 @@ impl core::ops::IndexMut<Qid> for Queues {
 impl BfqQueue {
     /// The present service may make its next arrival soft real-time, from this moment on.
     pub(crate) fn next_soft_from(&self, now: Jiffy, second: Jiffy, idle: Jiffy) -> Jiffy {
-        let by_rate = self.turn.busy_since + second * self.turn.served / SLOW_RATE;
+        let by_rate = self.slice.busy_since + second * self.slice.served / SLOW_RATE;
         self.raising.soft_from.max(by_rate).max(now + idle + 4)
     }
 }
 
-/// Who is slower than this is not soft real-time by itself \[sectors per second\].
+/// A queue slower than this is not soft real-time by itself \[sectors per second\].
 pub(crate) const SLOW_RATE: i64 = 7000;

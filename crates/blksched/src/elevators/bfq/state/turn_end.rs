@@ -1,4 +1,4 @@
-//! Why a turn ends, and up to when a queue had the disk.
+//! Why a slice ends, and up to when a queue had the disk.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b13.
 //! **In the kernel** `bfqq_expiration`, `BFQQE_TOO_IDLE`, `BFQQE_BUDGET_TIMEOUT`, `BFQQE_BUDGET_EXHAUSTED`,
@@ -13,7 +13,7 @@
 
 use crate::explain::{Preempt, SliceEnd};
 
-/// Why a turn ends.
+/// Why a slice ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     IdledInVain,

@@ -39,6 +39,8 @@ impl Bfq {
 
     fn add(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         self.queued += 1;
+        // A process with other requests under way did not wait for anybody with this one, and its service time would be
+        // that of several.
         let sync_requests = self.contexts[self.rows[rq].context].requests;
         if self.queues[q].is_sync() && sync_requests <= 1 {
             self.look_for_waker(call, q);
@@ -63,6 +65,8 @@ impl Bfq {
             self.awaken(call, q)
         };
         let queue = &mut self.queues[q];
+        // From when its raising, or its lack of it, counts. A queue that stays raised must not begin anew with each
+        // request, or it would be raised for ever.
         if self.knobs.low_latency && (!was_raised || !queue.is_raised() || interactive) {
             queue.raising.since = call.now;
         }
@@ -90,7 +94,7 @@ impl Bfq {
 
     /// Was the disk being left idle for it?
     fn meet_idling(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
-        if self.hierarchy.in_service != Some(q) || !self.queues[q].turn.waits {
+        if self.hierarchy.in_service != Some(q) || !self.queues[q].slice.waits {
             return;
         }
         let waiter = call.rq(rq).waiter;
@@ -99,6 +103,7 @@ impl Bfq {
         let small = call.rq(rq).sectors < SMALL;
         let alone = small && self.sorted.iter(queue.sorted).filter(of_its_kind).nth(1).is_none();
         let out_of_time = self.is_out_of_time(call, q);
+        // Sent at once, it would be a small request that the next one can no longer merge with.
         if alone && !out_of_time && self.idling_is_faster(q) {
             return;
         }

@@ -1,8 +1,8 @@
-//! Budgets: how much a queue may be served in one turn, what a request costs, and the feedback after a turn.
+//! Budgets: how much a queue may be served in one slice, what a request costs, and the feedback after a slice.
 //!
 //! **Rule** A request costs its sectors; write-back costs three times that while everybody has the same weight and
-//! nobody is raised. After a turn: used up → four times as much next time; out of time → twice; idled in vain → less by
-//! four least budgets; nothing left → what it used. Never more than the greatest budget: what the disk moves in
+//! nobody is raised. After a slice: used up → four times as much next time; out of time → twice; idled in vain → less
+//! by four least budgets; nothing left → what it used. Never more than the greatest budget: what the disk moves in
 //! `timeout_sync`, or the knob's.
 //! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
 //! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
@@ -46,37 +46,39 @@ impl Bfq {
     /// A queue has had this many sectors.
     pub(super) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
         let queue = &mut self.queues[q];
-        if queue.turn.served == 0 {
-            queue.turn.first_served = call.now;
+        if queue.slice.served == 0 {
+            queue.slice.first_served = call.now;
         }
         if queue.is_raised() {
             queue.raising.served += sectors;
         }
-        queue.turn.served += sectors;
+        queue.slice.served += sectors;
         self.hierarchy.serve_entity(Node::queue(q), sectors);
         self.release_left();
     }
 
-    /// After a turn: how much may it have next time?
-    pub(super) fn assign_budget(&mut self, call: &mut Call<'_, '_>, q: Qid, turn: Why) {
+    /// After a slice: how much may it have next time?
+    pub(super) fn assign_budget(&mut self, call: &mut Call<'_, '_>, q: Qid, slice: Why) {
         let (least, most) = (self.device.min_budget(), self.device.max_budget);
         let queue = &self.queues[q];
         let raised = queue.is_raised();
-        if queue.is_sync() && !raised && matches!(turn, Why::Preempted(_)) {
+        if queue.is_sync() && !raised && matches!(slice, Why::Preempted(_)) {
             return;
         }
-        let assigned = if raised { 2 * least } else { queue.turn.assigned };
+        let assigned = if raised { 2 * least } else { queue.slice.assigned };
         let served = self.entity(q).service;
         let at = Feedback { assigned, served, least, most, in_device: queue.in_device > 0 };
         let mut budget = match (queue.is_sync(), raised) {
-            (true, false) => feedback::after(turn, at),
+            (true, false) => feedback::after(slice, at),
+            // Small budgets, so that its finish times are early and it never waits long.
             (true, true) => assigned,
+            // Nobody waits for write-back, so it may have as much at a time as the disk does best with.
             (false, _) => most,
         };
         if self.device.budgets_are_valid() && self.knobs.max_budget == 0 {
             budget = budget.min(most);
         }
-        self.queues[q].turn.assigned = budget;
+        self.queues[q].slice.assigned = budget;
         if let Some(next) = self.queues[q].next {
             self.entity_mut(q).budget = budget.max(self.cost(call, next, q));
         }
@@ -89,7 +91,7 @@ impl Bfq {
         let Some(next) = self.queues[q].next.filter(|_| self.hierarchy.in_service != Some(q)) else { return };
         let cost = self.cost(call, next, q);
         let entity = self.entity(q);
-        let budget = self.queues[q].turn.assigned.max(cost).max(entity.service);
+        let budget = self.queues[q].slice.assigned.max(cost).max(entity.service);
         if entity.budget != budget {
             self.entity_mut(q).budget = budget;
             self.activate_queue(call, q, Return::Now, Service::GoesOn);

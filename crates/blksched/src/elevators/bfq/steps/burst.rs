@@ -2,7 +2,7 @@
 //! somebody waits for on its own.
 //!
 //! **Rule** Queues made within 180 ms of each other are a burst; at the eighth it is a large one, and none of its
-//! queues is raised. Who was idle for 10 s leaves its burst.
+//! queues is raised. A queue that was idle for 10 s leaves its burst.
 //! **Origin** docs/behaviour/elevators-6.1.md#b10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
 //! **Costs when wrong** a shell script's helpers are each served as if somebody waited for them.
 //! **In the kernel** `bfq_handle_burst`, `bfq_add_to_burst`, `large_burst`, `burst_list`, `in_large_burst`.
@@ -26,11 +26,13 @@ impl Bfq {
     pub(super) fn meet_burst(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let birth = self.queues[q].birth;
         let is_known = self.burst.has(q) || birth.in_large_burst;
+        // A queue that a split has just made belongs to an old process.
         if is_known || birth.split + self.terms.just_split >= call.now {
             return;
         }
         if call.now > self.burst.last_joined + self.terms.burst {
             self.burst.begin_anew();
+            // Why the first queue of a burst counts only if nothing else is going on, no source says; kept.
             if self.busy_queues() == 0 {
                 self.burst.join_again(q);
                 self.burst.size = 1;

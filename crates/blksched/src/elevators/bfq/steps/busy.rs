@@ -20,7 +20,7 @@ impl Bfq {
 
     /// It wants service from now on.
     pub(super) fn join_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid) {
-        let kept = core::mem::take(&mut self.queues[q].turn.keeps_budget);
+        let kept = core::mem::take(&mut self.queues[q].slice.keeps_budget);
         self.activate_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Service::GoesOn);
         self.queues[q].busy = true;
         let class = self.entity(q).class;

@@ -26,6 +26,7 @@ impl Bfq {
             self.rate_changed(call);
         }
         let queue = &self.queues[q];
+        // Whom a shared queue's request wakes cannot be told: it is of one of several processes.
         self.last_completed = (!queue.sharing.is_shared).then_some(q);
         let is_quiet = queue.in_device == 0 && queue.is_empty();
         if queue.raising.soft_is_open && is_quiet && queue.raising.kind != Kind::Interactive {
@@ -55,7 +56,7 @@ impl Bfq {
         let queue = &mut self.queues[q];
         queue.in_device -= 1;
         if queue.in_device == 0 && !queue.busy {
-            queue.turn.expires = call.now;
+            queue.slice.expires = call.now;
             self.come_to_rest(q);
         }
     }

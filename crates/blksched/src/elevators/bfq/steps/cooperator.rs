@@ -53,8 +53,8 @@ impl Bfq {
 
     /// It is too late to merge: a queue served for so long has its own pace.
     fn was_served_for_long(&self, call: &Call<'_, '_>, q: Qid) -> bool {
-        let turn = &self.queues[q].turn;
-        turn.served > 0 && call.now > turn.first_served + self.terms.merging
+        let slice = &self.queues[q].slice;
+        slice.served > 0 && call.now > slice.first_served + self.terms.merging
     }
 
     fn are_compatible(&self, call: &Call<'_, '_>, q: Qid, other: Qid) -> bool {

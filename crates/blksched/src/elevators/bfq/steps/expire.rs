@@ -1,4 +1,4 @@
-//! The end of a turn: what it is charged for, what comes next for the queue.
+//! The end of a slice: what it is charged for, what comes next for the queue.
 //!
 //! **Rule** A queue that was slow, or ran out of time with much of its budget left, pays for the time that it had the
 //! disk, not for what it moved. An empty one leaves its tree, and what is left of its budget is kept for it in case it
@@ -28,12 +28,12 @@ impl Bfq {
             return Pace { is_slow: false, ms: 0 };
         }
         let end = if until == Until::IdlingBegan { self.idling.since_ns } else { call.ns };
-        let us = end.wrapping_sub(self.turn_began_ns) as i64 / 1000;
+        let us = end.wrapping_sub(self.slice_began_ns) as i64 / 1000;
         let below_half = self.entity(q).service < self.device.max_budget / 2;
         pace(us, queue.seeks.is_seeky(), below_half, self.device.rate.is_rotational())
     }
 
-    /// Who was slow pays for the time.
+    /// A queue that was slow pays for the time.
     fn charge_time(&mut self, call: &mut Call<'_, '_>, q: Qid, ms: i64) {
         let second = self.terms.second;
         let whole = second / 8 * 1000 / second;
@@ -46,7 +46,7 @@ impl Bfq {
         call.explain(Reason::ChargedForTime { owner: self.queues[q].owner, sectors: total - service });
     }
 
-    /// The turn of the queue in service ends.
+    /// The slice of the queue in service ends.
     pub(super) fn expire(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why, until: Until) {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
@@ -63,9 +63,10 @@ impl Bfq {
         if !self.queues.is_live(q) {
             return;
         }
+        // What it had used up is no claim; what was left to a queue that merely ran empty is.
         let keeps = !self.queues[q].busy && !matches!(why, Why::OutOfTime | Why::OutOfBudget | Why::IdleClass);
         if keeps {
-            self.queues[q].turn.keeps_budget = true;
+            self.queues[q].slice.keeps_budget = true;
         } else {
             self.entity_mut(q).service = 0;
         }
@@ -96,7 +97,7 @@ impl Bfq {
         let queue_is_empty = self.queues[q].is_empty();
         if queue_is_empty && !waited_for {
             if self.queues[q].in_device == 0 {
-                self.queues[q].turn.expires = call.now;
+                self.queues[q].slice.expires = call.now;
             }
             self.leave_service_trees(call, q, Service::Ends);
         } else {

@@ -5,7 +5,8 @@
 //! says.
 //! **Rule** Idle if that raises throughput (a rotating disk that does not queue, or one that reads in order and thinks
 //! shortly; nobody raised is busy), or if guarantees need it (it is raised and others are there, weights or classes
-//! differ, or it is alone). 8 ms (`slice_idle`); 2 ms for who seeks while all are alike; 20 ms for who is raised.
+//! differ, or it is alone). 8 ms (`slice_idle`); 2 ms for a queue that seeks while all are alike; 20 ms for one that is
+//! raised.
 //! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and
 //! "strict_guarantees".
 //! **In the kernel** `bfq_arm_slice_timer`, `bfq_idle_slice_timer`, `bfq_better_to_idle`,
@@ -27,10 +28,10 @@ use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Reason;
 use crate::time::Instant;
 
-/// The wait for who seeks.
+/// The wait for a queue that seeks.
 const FOR_SEEKERS_NS: u64 = 2_000_000;
 
-/// The least wait for who is raised.
+/// The least wait for a queue that is raised.
 const FOR_RAISED_NS: u64 = 20_000_000;
 
 /// This many requests of others in the device, and its queue is no longer this one's.
@@ -44,6 +45,7 @@ impl Bfq {
         let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.thinks_shortly;
         queue.held_by.processes > 0
             && ((rotational && !deep) || ((rotational || !deep) && in_order))
+            // While somebody is raised, an idle disk makes just that queue wait.
             && self.raised_busy == 0
     }
 
@@ -77,6 +79,7 @@ impl Bfq {
     pub(super) fn begin_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
         let mut wait = self.slice_idle();
+        // Its next request costs a seek, whether the disk waited for it or not.
         if queue.seeks.is_seeky() && !queue.is_raised() && !self.is_asymmetric(q) {
             wait = wait.min(FOR_SEEKERS_NS);
         } else if queue.is_raised() {
@@ -84,14 +87,16 @@ impl Bfq {
         }
         let until = Instant::from_ns(call.ns + wait);
         let why = IdleFor::Submitter(queue.owner);
-        self.queues[q].turn.waits = true;
+        self.queues[q].slice.waits = true;
         self.idling = Idling { until: Some(until), since_ns: call.ns };
+        call.cx.wake_at(Some(until));
         call.explain(Reason::Armed { until, why });
     }
 
     pub(super) fn end_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
-        self.queues[q].turn.waits = false;
+        self.queues[q].slice.waits = false;
         if self.idling.until.take().is_some() {
+            call.cx.wake_at(None);
             call.explain(Reason::Cancelled);
         }
     }
@@ -99,8 +104,9 @@ impl Bfq {
     /// Nothing came.
     pub(in crate::elevators::bfq) fn idling_is_over(&mut self, call: &mut Call<'_, '_>) -> Run {
         self.idling.until = None;
+        call.cx.wake_at(None);
         if let Some(q) = self.hierarchy.in_service {
-            self.queues[q].turn.waits = false;
+            self.queues[q].slice.waits = false;
             if self.is_out_of_time(call, q) {
                 self.expire(call, q, Why::OutOfTime, Until::IdlingBegan);
             } else if self.queues[q].is_empty() {

@@ -36,6 +36,7 @@ impl Bfq {
         } else if let Some(woken) = queue.waking.woken.first().filter(may_go) {
             (woken, Injected::Woken)
         } else if !self.idling_is_faster(q)
+            // A raised queue that is about to send its next request would wait behind what is injected.
             && (!queue.is_raised() || self.raised_busy > 1 || !queue.habits.thinks_shortly)
         {
             let found = self.any_to_inject(call, q)?;
@@ -73,6 +74,7 @@ impl Bfq {
             if !harmless || !self.has_room(call, other) {
                 return false;
             }
+            // A large request keeps flash busy for as long as several small ones.
             let large = !self.device.rate.is_rotational() && call.rq(next).sectors >= LARGE;
             self.device.in_device < if large { limit.min(1) } else { limit }
         })

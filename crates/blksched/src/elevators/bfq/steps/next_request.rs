@@ -1,4 +1,4 @@
-//! Which request of a queue goes next: the nearest ahead, unless one a little behind is nearer still; and once a turn
+//! Which request of a queue goes next: the nearest ahead, unless one a little behind is nearer still; and once a slice
 //! the oldest, if its time is up.
 //!
 //! **Rule** As in CFQ, without metadata (`elevators/next_request`). Once a request is taken, from its own start: the
@@ -55,10 +55,10 @@ impl Bfq {
         self.better(call, behind, before, call.rq(leaving).start)
     }
 
-    /// Once a turn: the oldest request, if its time is up.
+    /// Once a slice: the oldest request, if its time is up.
     fn oldest_if_late(&mut self, call: &Call<'_, '_>, q: Qid) -> Option<RequestId> {
         let queue = &mut self.queues[q];
-        if core::mem::replace(&mut queue.turn.looked_for_oldest, true) {
+        if core::mem::replace(&mut queue.slice.looked_for_oldest, true) {
             return None;
         }
         queue.fifo.head().filter(|&oldest| call.ns >= self.rows[oldest].expires_ns)

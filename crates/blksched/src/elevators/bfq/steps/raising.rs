@@ -1,13 +1,13 @@
-//! Weight raising: who has just started, or needs little but in time, is served as if it had 30 or 3000 times its
-//! weight.
+//! Weight raising: a queue that has just started, or needs little but in time, is served as if it had 30 or 3000 times
+//! its weight.
 //!
 //! **What for** An application starts, and a video plays, as fast as on an idle disk, whatever else is going on.
-//! **Rule** *Interactive*: who wants service after 2 s without, for as long as an application of some size takes to
-//! load on this disk (3 s to 25 s), or until it has had 120,000 sectors. *Soft real-time*: who came no earlier than
-//! 7000 sectors per second would have let it, for 300 ms, renewed as long as that holds. *Write-back*: after 500 ms
-//! without. Ends early in a large burst.
+//! **Rule** *Interactive*: a queue that wants service after 2 s without, for as long as an application of some size
+//! takes to load on this disk (3 s to 25 s), or until it has had 120,000 sectors. *Soft real-time*: one that came no
+//! earlier than 7000 sectors per second would have let it, for 300 ms, renewed as long as that holds. *Write-back*:
+//! after 500 ms without. Ends early in a large burst.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; kernel documentation, `block/bfq-iosched.rst`,
-//! "low_latency". **Costs when wrong** Whoever pretends to start for ever gets 30 times its share.
+//! "low_latency". **Costs when wrong** A process that pretends to start for ever gets 30 times its share.
 //! **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`, `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`,
 //! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`.
 
@@ -17,6 +17,8 @@
 #![doc(alias = "bfq_wr_duration")]
 #![doc(alias = "switch_back_to_interactive_wr")]
 #![doc(alias = "bfq_bfqq_end_wr")]
+
+use alloc::vec::Vec;
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::raising::interactive_lasts;

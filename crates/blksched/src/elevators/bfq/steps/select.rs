@@ -1,6 +1,6 @@
-//! Who has the disk: looks by the ladder, ends a turn and begins the next.
+//! Who has the disk: looks by the ladder, ends a slice and begins the next.
 //!
-//! **Rule** `decide/select.rs` only looks; here turns end and begin.
+//! **Rule** `decide/select.rs` only looks; here slices end and begin.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
 //! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`,
 //! `bfq_set_in_service_queue`.
@@ -29,19 +29,19 @@ impl Bfq {
         loop {
             let q = match self.hierarchy.in_service {
                 Some(q) => q,
-                None => self.begin_turn(call)?,
+                None => self.begin_slice(call)?,
             };
             let queue = &self.queues[q];
             let has_next = queue.next.is_some();
             let at = DecisionInputs {
                 has_next,
                 fits: has_next && self.has_room(call, q),
-                waits: queue.turn.waits,
+                waits: queue.slice.waits,
                 worth_waiting: !has_next && queue.in_device != 0 && self.idling_is_better(q),
             };
             match select::choose(at) {
                 Decision::Serve => {
-                    if self.queues[q].turn.waits {
+                    if self.queues[q].slice.waits {
                         self.end_idling(call, q);
                     }
                     return Some(q);
@@ -57,14 +57,14 @@ impl Bfq {
     /// Its time is up, and it is not being waited for with most of its budget left.
     pub(super) fn may_expire(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let entity = self.entity(q);
-        (!self.queues[q].turn.waits || entity.left() >= entity.budget / 3) && self.is_out_of_time(call, q)
+        (!self.queues[q].slice.waits || entity.left() >= entity.budget / 3) && self.is_out_of_time(call, q)
     }
 
     pub(super) fn is_out_of_time(&self, call: &Call<'_, '_>, q: Qid) -> bool {
-        call.now >= self.queues[q].turn.expires
+        call.now >= self.queues[q].slice.expires
     }
 
-    fn begin_turn(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
+    fn begin_slice(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
         if self.busy_queues() == 0 {
             return None;
         }
@@ -75,16 +75,19 @@ impl Bfq {
         let entity = self.entity(q);
         let factor = entity.weight / entity.own_weight;
         let queue = &mut self.queues[q];
-        queue.turn.looked_for_oldest = false;
+        queue.slice.looked_for_oldest = false;
         let soft = queue.raising.is_soft_real_time();
-        let expired: Jiffy = queue.turn.expires;
+        let expired: Jiffy = queue.slice.expires;
         if soft && call.now > queue.raising.since && call.now > expired {
             // The time that it had to wait does not count against it.
             let late = call.now - expired;
             queue.raising.since = if expired > queue.raising.since { queue.raising.since + late } else { call.now };
         }
-        queue.turn.expires = call.now + timeout * if soft { 1 } else { factor };
-        self.turn_began_ns = call.ns;
+        // Raised 30 times, it may have the disk 30 times as long; soft real time needs little, but often.
+        queue.slice.expires = call.now + timeout * if soft { 1 } else { factor };
+        self.slice_began_ns = call.ns;
+        // Until it sends something, whatever is near sector 0 counts as close to it: as in the kernel, for no known
+        // reason.
         self.served_position = crate::request::Sector(0);
         let (owner, waiter) = (queue.owner, queue.waiter);
         call.explain(Reason::SliceBegan { owner, waiter, why: SliceStart::InOrder });

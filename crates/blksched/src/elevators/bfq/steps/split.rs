@@ -18,7 +18,7 @@ use crate::elevators::bfq::terms::Call;
 use crate::explain::{Raised, Reason};
 
 impl Bfq {
-    /// The end of a turn: does a shared queue seek now?
+    /// The end of a slice: does a shared queue seek now?
     pub(super) fn mark_split(&mut self, q: Qid) {
         let queue = &mut self.queues[q];
         if queue.sharing.is_shared && queue.seeks.is_seeky() {

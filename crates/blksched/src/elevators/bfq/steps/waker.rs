@@ -3,7 +3,7 @@
 //! **What for** Idling for the one while the other has the request that it waits for would be for nothing: the waker's
 //! request is injected.
 //! **Rule** Three times within 128 idle times the same queue's request has come back less than 4 ms before one of this
-//! queue comes, which thinks long otherwise. Who is woken is remembered newest first.
+//! queue comes, which thinks long otherwise. The queues that it wakes are remembered newest first.
 //! **Origin** docs/behaviour/elevators-6.1.md#b8.
 //! **In the kernel** `bfq_check_waker`, `waker_bfqq`, `tentative_waker_bfqq`.
 

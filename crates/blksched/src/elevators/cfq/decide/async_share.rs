@@ -1,4 +1,4 @@
-//! How many requests of write-back a turn has.
+//! How many requests of write-back a slice has.
 //!
 //! **Rule** `2 · slice_async_rq · (8 − level)`: level 0 has eight times what level 7 has.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13.
@@ -7,7 +7,7 @@
 #![doc(alias = "cfq_prio_to_maxrq")]
 #![doc(alias = "slice_async_rq")]
 
-/// How many requests of write-back a turn has.
+/// How many requests of write-back a slice has.
 pub(crate) fn async_share(per_level: i32, level: u8) -> u32 {
     let share = 2 * i64::from(per_level) * (8 - i64::from(level));
     u32::try_from(share).unwrap_or(u32::MAX)

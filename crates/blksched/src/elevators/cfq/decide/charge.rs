@@ -1,8 +1,8 @@
-//! What a turn costs its group: the time it had, or the requests it sent.
+//! What a slice costs its group: the time it had, or the requests it sent.
 //!
-//! **Rule** The time from the turn's first completion, at most its slice; without a completion the time since it began,
-//! at least a jiffy. Write-back of a group that has nothing else costs its whole slice. Where the disk does not idle
-//! and queues (a solid-state disk: IOPS mode), time says nothing about use, and each request costs one.
+//! **Rule** The time from the slice's first completion, at most what it was given; without a completion the time since
+//! it began, at least a jiffy. Write-back of a group that has nothing else costs its whole slice. Where the disk does
+//! not idle and queues (a solid-state disk: IOPS mode), time says nothing about use, and each request costs one.
 //! **Origin** docs/behaviour/elevators-4.20.md#g.4.
 //! **In the kernel** `cfq_group_served`, `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
 
@@ -13,10 +13,12 @@
 use crate::elevators::cfq::state::slice::Slice;
 use crate::time::Tick;
 
-/// The time that a turn had.
+/// The time that a slice had.
 pub(crate) fn used(slice: &Slice, now: Tick, jiffy: Tick) -> Tick {
     match slice.started {
         Some(started) if started != now => (now - started).min(slice.allocated),
+        // Nothing came back, or only just now. At least a tick, or a queue that is preempted at once, again and again,
+        // would have the disk for nothing.
         _ => (now - slice.activated).max(jiffy),
     }
 }
@@ -26,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_costs_the_time_since_its_first_completion_and_never_more_than_its_slice() {
+    fn a_slice_costs_the_time_since_its_first_completion_and_never_more_than_it_was_given() {
         let slice = Slice { activated: 100, started: Some(150), allocated: 60, ..Slice::default() };
         assert_eq!([150, 151, 200, 300].map(|now| used(&slice, now, 4)), [50, 1, 50, 60]);
     }

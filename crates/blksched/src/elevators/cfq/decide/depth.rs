@@ -39,12 +39,17 @@ pub(crate) struct Load {
 }
 
 pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
+    // 4.20: the disk idled for this request, or it is overdue. Held back by a limit, it would wait behind what it was
+    // to go ahead of; earlier kernels hold it back all the same.
     if rule == Depth::WhileSliceLasts && load.duty == Duty::MustDispatch {
         return Ok(());
     }
+    // The disk is about to idle for a reader, whose next read would find it busy with write-back: a slice of that, and
+    // what is in flight at its end, cost readers up to 168 ms (the mail of 2009-11-27). 2.6.31 does not ask.
     if load.must_drain && rule != Depth::Quantum {
         return Err(HeldBack::AsyncInFlight);
     }
+    // Beside a request that somebody waits for, write-back takes the disk's time from just that one.
     if load.waiter == Waiter::Async && load.sync_in_flight {
         return Err(HeldBack::SyncInFlight);
     }
@@ -60,6 +65,7 @@ pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
 /// How many requests of any queue may be in flight.
 pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
     let quantum = if rule == Depth::WhileSliceLasts { (load.quantum / 2).max(1) } else { load.quantum };
+    // One at a time: whatever else comes finds at most one request of the idle class ahead of it.
     if load.idle_class {
         return Ok(1);
     }
@@ -68,9 +74,11 @@ pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
     }
     match rule {
         Depth::WhileSliceLasts if !load.contended || load.only_reader => Ok(u32::MAX),
+        // What is in flight when the slice ends is served in the next queue's time.
         Depth::WhileSliceLasts if load.slice_short => Err(HeldBack::SliceShort),
         Depth::WhileSliceLasts => Ok(load.quantum),
         _ if load.contended => Ok(quantum),
+        // Nobody else waits, so more harms nobody. Why four times, no source says; 2.6.33 has no limit here.
         Depth::Quantum | Depth::Drain => Ok(quantum.saturating_mul(4)),
         Depth::DrainOrAlone => Ok(u32::MAX),
     }

@@ -41,14 +41,17 @@ pub(crate) fn window(rule: Idling, habits: Habits) -> Window {
     let too_seeky = match rule {
         // A disk with NCQ orders the seeks of several queues by itself; idling for one of them leaves it one request.
         Idling::UnlessSeeky => !fairness && ncq && seeks.is_seeky,
-        // With `low_latency` all the same, but briefly: else who seeks waits a whole round for each of its requests.
+        // With `low_latency` all the same, but briefly: else a queue that seeks waits a whole round for each of its
+        // requests.
         Idling::SeekyShortly => !low_latency && ncq && seeks.is_seeky,
-        // Who queued four at once gives the disk something to order while it has its slice; who did not has its seeks
+        // A queue with four at once gives the disk something to order while it has its slice; any other has its seeks
         // served together with those of others (the tree without idling).
         Idling::UnlessSeekyAndShallow | Idling::TreeThinks => depth == QueueDepth::Shallow && seeks.is_surely,
     };
     let longest = if rule == Idling::SeekyShortly && seeks.is_surely { seeky_idle } else { idle };
+    // 4.20: a writer said that nothing follows (`Hints::no_idle`), so nothing will come while the disk idles.
     let ends = ends && rule == Idling::TreeThinks;
+    // Too few pauses to judge by: the window stays as it is.
     let prompt = think.map_or(window == Window::Open, |think| think <= longest);
     if !gone && !ends && idle > 0 && !too_seeky && prompt { Window::Open } else { Window::Closed }
 }

@@ -37,6 +37,7 @@ pub(crate) struct Arrival<'a> {
 pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
     let Arrival { active, new, waiter, meta, slice_used, foreign, fellow_seekers, abandoned, close } = *arrival;
     let sync_over_async = waiter == Waiter::Sync && !active.is_sync();
+    // Of two queues with metadata neither has the better claim.
     let metadata = (meta && active.meta == 0, Preempt::Metadata);
     let real_time = (new.is_real_time() && !active.is_real_time(), Preempt::RealTime);
     let first = |rungs: &[(bool, Preempt)]| rungs.iter().find(|(yes, _)| *yes).map(|&(_, why)| why);
@@ -46,7 +47,7 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
     let close = (close, Preempt::Close);
     match rule {
         Preemption::Close | Preemption::CloseOnce => {
-            // Until 2.6.32 this is asked first, so even the idle class takes the disk from a turn that is over.
+            // Until 2.6.32 this is asked first, so even the idle class takes the disk from a slice that is over.
             if slice_used {
                 return Some(Preempt::SliceUsed);
             }
@@ -66,6 +67,8 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if active.is_real_time() && !new.is_real_time() {
                 return None;
             }
+            // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): what came
+            // ends that idling, whoever sent it.
             let fellow = (fellow_seekers, Preempt::FellowSeeker);
             if rule == Preemption::ClassFirst {
                 return first(&[sync, used, fellow, metadata, real_time, close]);
@@ -74,6 +77,8 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if sync_over_async && active.slice.duty == Duty::None {
                 return Some(Preempt::SyncOverAsync);
             }
+            // Between groups shares decide: a process that could take the disk across groups would take its group's
+            // share.
             if foreign {
                 return None;
             }

@@ -34,27 +34,32 @@ pub(crate) struct DecisionInputs {
 /// A rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Its turn goes on.
+    /// Its slice goes on.
     Keep,
     /// Leave the disk alone.
     Hold,
     /// Leave the disk alone, for the group's sake.
     HoldForGroup,
-    /// Its turn ends.
+    /// Its slice ends.
     Expire(Rest, SliceEnd),
-    /// A cooperator goes on, if there is one; else hold if the disk idles or waits, else its turn ends.
+    /// A cooperator goes on, if there is one; else hold if the disk idles or waits, else its slice ends.
     Cooperate,
 }
 
 pub(crate) fn choose(at: DecisionInputs) -> Decision {
     let by_workload = at.trees != Trees::Single;
+    // Since 2.6.33 an empty queue stays on its tree until its slice ends. Further down it would be expired for having
+    // nothing queued, and lose what is left of its slice though nobody competes for it.
     if by_workload && !at.any_queued {
         return Decision::Hold;
     }
+    // It was waited for beyond its slice. What came begins a new one, or the time beyond would be free.
     if matches!(at.progress, Progress::WaitingAlone(_)) && !at.empty {
         return Decision::Expire(Rest::Dropped, SliceEnd::WaitedBusy);
     }
     if at.used {
+        // Its last requests are in flight, and whether to wait for more is decided when they come back
+        // (`wait_while_alone`). Expired now, its group would leave the tree of groups, which costs it its share.
         let last_one = by_workload && at.alone && at.empty && at.in_flight && at.should_idle;
         return match (last_one, at.group_waits) {
             (true, _) => Decision::Hold,
@@ -62,6 +67,8 @@ pub(crate) fn choose(at: DecisionInputs) -> Decision {
             (false, false) => Decision::Expire(Rest::Dropped, SliceEnd::Used),
         };
     }
+    // 2.6.31 lets real time in at every look, though its arrival preempts already; in which case that is not enough, no
+    // source says. 2.6.32 dropped it.
     if at.yields_to_real_time {
         return Decision::Expire(Rest::Kept, SliceEnd::RealTimeWaits);
     }

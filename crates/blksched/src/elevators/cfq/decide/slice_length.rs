@@ -1,9 +1,9 @@
-//! A queue's turn: how long it has the disk.
+//! A queue's slice: how long it has the disk.
 //!
 //! **Rule** `length = base + base/5 · (4 − level)`, base `slice_sync` or `slice_async`. It runs from the first
-//! *completion* of the turn. With `low_latency` and service trees by workload (2.6.33) it shrinks so that all processes
-//! of the class have a turn within 300 ms; in 4.20 all of the group within the group's part of `target_latency`. What
-//! is left of it, or what was taken too much, moves the next turn.
+//! *completion* of the slice. With `low_latency` and service trees by workload (2.6.33) it shrinks so that all
+//! processes of the class have a slice within 300 ms; in 4.20 all of the group within the group's part of
+//! `target_latency`. What is left of it, or what was taken too much, moves the next slice.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #c12 and #c33.5; docs/behaviour/elevators-4.20.md#x.10 and
 //! #x.12; the sign of the residual is a bug of 2.6.31 ([`Residual`]). **Shown by** shares of readers of different
 //! priorities. **Costs when wrong** fairness.
@@ -43,6 +43,7 @@ pub(crate) fn shortened(slice: i64, average: u64, target: u64, ticks: &Ticks) ->
     if expected <= target {
         return slice;
     }
+    // Not shorter than two idle times, in proportion to its level: one wait for the next request would use it up.
     let least = slice.min((2 * ticks.slice_idle as i64).saturating_mul(slice) / base);
     (slice.saturating_mul(target) / expected).max(least)
 }

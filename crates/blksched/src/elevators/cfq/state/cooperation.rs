@@ -1,7 +1,7 @@
 //! What a queue is to its close cooperators.
 //!
 //! **Rule** Where cooperators jump (2.6.31, 2.6.32), a queue that was served out of turn is not again until it has had
-//! a turn in order. Where they merge (2.6.33), a queue is shared until its processes no longer read side by side.
+//! a slice in order. Where they merge (2.6.33), a queue is shared until its processes no longer read side by side.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9 and #c33.9.
 //! **In the kernel** `cfq_mark_cfqq_coop`, `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`.
 
@@ -13,11 +13,11 @@
 /// What a queue is to its close cooperators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cooperation {
-    /// It has one process, and its turns come in order.
+    /// It has one process, and its slices come in order.
     Alone,
     /// It was served out of turn.
     Jumped,
-    /// It preempted as a cooperator: that it did so is remembered one turn longer.
+    /// It preempted as a cooperator: that it did so is remembered one slice longer.
     Preempted,
     /// Several processes have come together in it.
     Shared,
@@ -26,7 +26,7 @@ pub(crate) enum Cooperation {
 }
 
 impl Cooperation {
-    /// It has cooperated since its last turn in order, or does.
+    /// It has cooperated since its last slice in order, or does.
     pub(crate) fn is_on(self) -> bool {
         self != Cooperation::Alone
     }
@@ -46,8 +46,8 @@ impl Cooperation {
         }
     }
 
-    /// Its turn begins: in order, or out of it.
-    pub(crate) fn begin_turn(&mut self, in_order: bool) {
+    /// Its slice begins: in order, or out of it.
+    pub(crate) fn begin_slice(&mut self, in_order: bool) {
         *self = match *self {
             Cooperation::Preempted => Cooperation::Jumped,
             Cooperation::Jumped | Cooperation::Shared | Cooperation::Splitting if in_order => Cooperation::Alone,
@@ -78,12 +78,12 @@ mod tests {
     fn a_jump_counts_until_a_turn_in_order_and_one_by_preempting_a_turn_longer() {
         let mut queue = Cooperation::Alone;
         queue.jump();
-        queue.begin_turn(false);
+        queue.begin_slice(false);
         assert_eq!(queue, Cooperation::Jumped);
         queue.preempt();
-        queue.begin_turn(true);
+        queue.begin_slice(true);
         assert_eq!(queue, Cooperation::Jumped);
-        queue.begin_turn(true);
+        queue.begin_slice(true);
         assert_eq!(queue, Cooperation::Alone);
     }
 

@@ -17,7 +17,7 @@ use crate::elevators::cfq::state::groups::Groups;
 use crate::elevators::cfq::state::vdisktime::WHOLE;
 
 impl Groups {
-    /// A group has its first queue that waits for a turn.
+    /// A group has its first queue that waits for a slice.
     pub(crate) fn join(&mut self, g: Gid, delay: u64) {
         let last = self.waiting.last().map(|last| self[last].share.at);
         self[g].share.at = last.map_or(self.least, |last| last.after(delay));
@@ -32,7 +32,7 @@ impl Groups {
         self.less_active(g);
     }
 
-    /// A turn of a group's queue is over.
+    /// A slice of a group's queue is over.
     pub(crate) fn charge(&mut self, g: Gid, charge: u64) {
         let fraction = self[g].share.fraction;
         self.quit(g);
@@ -138,15 +138,15 @@ mod tests {
     fn whoever_has_had_least_of_its_due_is_next() {
         let mut groups = groups(&[(0, 1000, 1000), (0, 100, 500), (0, 200, 500), (0, 700, 500)]);
         (1..=3).for_each(|g| groups.join(g, DELAY));
-        let mut turns = [0i32; 4];
+        let mut slices = [0i32; 4];
         for _ in 0..1000 {
             let g = groups.due().unwrap();
-            turns[g as usize] += 1;
+            slices[g as usize] += 1;
             groups.charge(g, 1_000_000);
         }
-        // The first turns are charged by fractions from before the others came.
-        let off = turns.iter().zip([0, 100, 200, 700]).map(|(had, due)| (had - due).abs());
-        assert!(off.max() <= Some(2), "{turns:?}");
+        // The first slices are charged by fractions from before the others came.
+        let off = slices.iter().zip([0, 100, 200, 700]).map(|(had, due)| (had - due).abs());
+        assert!(off.max() <= Some(2), "{slices:?}");
     }
 
     #[test]

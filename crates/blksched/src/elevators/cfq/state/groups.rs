@@ -11,6 +11,9 @@
 #![doc(alias = "cfq_link_cfqq_cfqg")]
 #![doc(alias = "blkio_cgroup")]
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::elevators::cfq::ids::{Gid, Qid, ROOT};
 use crate::elevators::cfq::state::service_trees::{TREES, TreeAt};
 use crate::elevators::cfq::state::think::Pauses;
@@ -36,7 +39,7 @@ pub(crate) struct CfqGroup {
     trees: [Pauses; TREES],
     /// How many queues wait, in the mean: real time and best effort.
     pub(crate) average: [u64; 2],
-    /// What was left of the turn of the kind of load that it served last.
+    /// What was left of the slice of the kind of load that it served last.
     pub(crate) saved: Option<Saved>,
     /// Requests of it, chosen and not yet back.
     pub(crate) in_flight: u32,
@@ -84,7 +87,7 @@ pub(crate) struct Groups {
     table: Vec<CfqGroup>,
     free: Vec<Gid>,
     pub(crate) by_id: Vec<Gid>,
-    /// Those with queues that wait for a turn, by virtual time.
+    /// Those with queues that wait for a slice, by virtual time.
     pub(crate) waiting: Tree<VirtualTime>,
     /// No group that waits is before this.
     pub(crate) least: VirtualTime,

@@ -7,6 +7,8 @@
 #![doc(alias = "cfq_io_context")]
 #![doc(alias = "cfq_io_cq")]
 
+use alloc::vec::Vec;
+
 use crate::elevators::cfq::ids::{Gid, Pid, Qid};
 use crate::elevators::cfq::state::think::Pauses;
 use crate::elevators::ioprio::Ioprio;

@@ -11,6 +11,8 @@
 #![doc(alias = "cfq_put_queue")]
 #![doc(alias = "async_cfqq")]
 
+use alloc::vec::Vec;
+
 use crate::elevators::cfq::ids::{Gid, Qid};
 use crate::elevators::cfq::state::cooperation::Cooperation;
 use crate::elevators::cfq::state::idle_window::IdleWindow;

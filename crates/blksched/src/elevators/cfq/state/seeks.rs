@@ -1,4 +1,4 @@
-//! Who seeks: what is known of it, and whether a first request counts.
+//! Whether a queue seeks: what is known of it, and whether a first request counts.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
 //! **In the kernel** `CFQQ_SEEKY`, `seek_mean`.

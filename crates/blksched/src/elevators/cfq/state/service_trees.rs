@@ -1,4 +1,4 @@
-//! The service trees: the queues that wait for a turn or have it, by the moment their turn is due.
+//! The service trees: the queues that wait for a slice or have it, by the moment their slice is due.
 //!
 //! **Rule** One tree, or one per class and kind of load; in 4.20 as many in each group. Equal keys in the order of
 //! arrival.
@@ -8,6 +8,9 @@
 #![doc(alias = "cfq_rb_root")]
 #![doc(alias = "rb_key")]
 #![doc(alias = "busy_queues")]
+
+use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::elevators::cfq::ids::{Gid, Qid};
 use crate::elevators::ioprio::IoprioClass;
@@ -60,7 +63,7 @@ struct Branch {
     queues: u32,
 }
 
-/// The queues that wait for a turn or have it.
+/// The queues that wait for a slice or have it.
 #[derive(Clone, Debug)]
 pub(crate) struct ServiceTrees {
     forest: Forest<(IoprioClass, i64)>,
@@ -148,7 +151,7 @@ impl ServiceTrees {
         self.forest.remove(&mut self.branches[tree.group as usize].roots[tree.nth()], q);
     }
 
-    /// A queue waits for a turn from now on. True if it is the first of its group.
+    /// A queue waits for a slice from now on. True if it is the first of its group.
     pub(crate) fn count_in(&mut self, group: Gid, waiter: Waiter) -> bool {
         self.busy += 1;
         self.busy_sync += u32::from(waiter == Waiter::Sync);

@@ -1,6 +1,6 @@
-//! Where a queue is in its turn.
+//! Where a queue is in its slice.
 //!
-//! **Rule** A turn runs from its first *completion*, so before that it has no end; what is left of one, or what was
+//! **Rule** A slice runs from its first *completion*, so before that it has no end; what is left of one, or what was
 //! taken too much, moves the next.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12.
 //! **In the kernel** `slice_end`, `slice_resid`, `cfq_slice_used`, `cfq_cfqq_slice_new`.
@@ -12,7 +12,7 @@
 
 use crate::time::Tick;
 
-/// How far a turn is.
+/// How far a slice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Nothing of it has come back yet, so it has no end.
@@ -20,7 +20,7 @@ pub(crate) enum Progress {
     /// It ends then \[ticks\].
     Running(Tick),
     /// The slice is over, but nobody else waits: the disk idles until then \[ticks\], and the next request begins a new
-    /// turn.
+    /// slice.
     WaitingAlone(Tick),
 }
 
@@ -49,11 +49,11 @@ pub(crate) enum Idle {
 pub(crate) enum Duty {
     #[default]
     None,
-    /// It has: the turn survives one look at the clock, or the idling would have been for nothing.
+    /// It has: the slice survives one look at the clock, or the idling would have been for nothing.
     MustDispatch,
 }
 
-/// Has this turn looked at its oldest request?
+/// Has this slice looked at its oldest request?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AgeCheck {
     #[default]
@@ -61,11 +61,11 @@ pub(crate) enum AgeCheck {
     Done,
 }
 
-/// A queue's turn.
+/// A queue's slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice {
     pub(crate) progress: Progress,
-    /// When the turn began.
+    /// When the slice began.
     pub(crate) activated: Tick,
     /// When its first request came back.
     pub(crate) started: Option<Tick>,
@@ -76,7 +76,7 @@ pub(crate) struct Slice {
     pub(crate) age_check: AgeCheck,
     pub(crate) idle: Idle,
     pub(crate) duty: Duty,
-    /// What is left of the last turn \[ticks\]; negative: it had too much.
+    /// What is left of the last slice \[ticks\]; negative: it had too much.
     pub(crate) residual: i64,
 }
 
@@ -97,12 +97,12 @@ impl Default for Slice {
 }
 
 impl Slice {
-    /// Begin a turn.
+    /// Begin a slice.
     pub(crate) fn activate(&mut self, now: Tick) {
         *self = Slice { residual: self.residual, activated: now, ..Slice::default() };
     }
 
-    /// The turn is over: nobody is idled for any more.
+    /// The slice is over: nobody is idled for any more.
     pub(crate) fn end(&mut self) {
         self.idle = Idle::No;
         if let Progress::WaitingAlone(end) = self.progress {
@@ -115,7 +115,7 @@ impl Slice {
         self.progress.end().is_some_and(|end| now >= end)
     }
 
-    /// What is left, in a kernel's unsigned arithmetic: of a turn that is over it is huge.
+    /// What is left, in a kernel's unsigned arithmetic: of a slice that is over it is huge.
     pub(crate) fn left_unsigned(&self, now: Tick) -> Tick {
         // Before the first completion a kernel's `slice_end` is 0.
         self.progress.end().unwrap_or(0).wrapping_sub(now)
@@ -138,7 +138,7 @@ impl Slice {
     }
 }
 
-/// What becomes of the rest of a turn.
+/// What becomes of the rest of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
     /// It counts for the next one.
@@ -152,13 +152,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_is_young_until_half_of_it_is_over() {
+    fn a_slice_is_young_until_half_of_it_is_over() {
         let slice = Slice { progress: Progress::Running(200), started: Some(100), ..Slice::default() };
         assert!(Slice::default().is_young(7) && slice.is_young(149) && !slice.is_young(150));
     }
 
     #[test]
-    fn a_turn_without_a_completion_is_never_over() {
+    fn a_slice_without_a_completion_is_never_over() {
         let mut slice = Slice::default();
         assert!(!slice.is_used(u64::MAX) && slice.left(7) == 0);
         slice.progress = Progress::Running(10);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_waited_for_alone_is_not_any_more_once_the_turn_ends() {
+    fn whoever_was_waited_for_alone_is_not_any_more_once_the_slice_ends() {
         let mut slice = Slice { progress: Progress::WaitingAlone(10), idle: Idle::WaitsForRequest, ..Slice::default() };
         slice.end();
         assert_eq!((slice.progress, slice.idle), (Progress::Running(10), Idle::No));

@@ -1,4 +1,4 @@
-//! Who thinks, and for how long: the pause between a completion and the next request, at up to three levels.
+//! Think time: the pause between a completion and the next request, at up to three levels.
 //!
 //! **What for** A process that thinks longer than the disk would idle is not worth idling for. Nor are a tree of
 //! processes that are idled for together, or a group, if all of it pauses so long.

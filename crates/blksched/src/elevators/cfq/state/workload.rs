@@ -1,4 +1,4 @@
-//! The kind of load that has its turn, and what is left of the turn.
+//! The kind of load that has its slice, and what is left of the slice.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3; docs/behaviour/elevators-4.20.md#g.5.
 //! **In the kernel** `serving_type`, `workload_expires`, `saved_workload_slice`.
@@ -12,7 +12,7 @@ use crate::elevators::ioprio::IoprioClass;
 use crate::explain::ServiceType;
 use crate::time::Tick;
 
-/// What is left of a kind's turn.
+/// What is left of a kind's slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Saved {
     left: Tick,
@@ -28,7 +28,7 @@ pub(crate) struct Workload {
     pub(crate) rank: IoprioClass,
     pub(crate) kind: ServiceType,
     pub(crate) expires: Tick,
-    /// Somebody in this turn sent a request after which more is to come.
+    /// Somebody in this slice sent a request after which more is to come.
     pub(crate) idled_for_all: bool,
 }
 
@@ -45,7 +45,7 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// What is left of its turn now.
+    /// What is left of its slice now.
     pub(crate) fn rest(&self, now: Tick) -> Option<Saved> {
         let left = self.expires.wrapping_sub(now);
         let Workload { rank, kind, .. } = *self;

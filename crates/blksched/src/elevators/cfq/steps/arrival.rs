@@ -64,6 +64,7 @@ impl Cfq {
     /// Into the queue's order by sector.
     fn sort_in(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
         let start = cx.rq(rq).start;
+        // Until 2.6.33 the order has one place for each first sector, so the older request has to leave it.
         if self.rules.alias == Alias::Forced {
             self.force_aliases_out(cx, q, start);
         }
@@ -107,6 +108,7 @@ impl Cfq {
     fn pauses_end(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         let (now, ticks) = (self.now(cx), self.ticks);
         let process = self.rows[rq].process;
+        // Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to think less than it does.
         if self.rules.think == Think::PerProcess {
             self.processes[process].pauses.end(now, ticks.slice_idle);
             return;
@@ -114,7 +116,7 @@ impl Cfq {
         let queue = &self.queues[q];
         if queue.is_sync() {
             self.processes[process].pauses.end(now, ticks.slice_idle);
-            let tree = queue.served_in.expect("a queue with a request waits for a turn");
+            let tree = queue.served_in.expect("a queue with a request waits for a slice");
             self.groups.pauses_of(tree).end(now, ticks.slice_idle);
         }
         if self.rules.groups == Grouping::On {

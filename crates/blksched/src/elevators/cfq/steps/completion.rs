@@ -92,6 +92,7 @@ impl Cfq {
             self.expire(cx, Rest::Kept, SliceEnd::IdleClass);
         } else if queue.slice.is_used(now) {
             self.expire(cx, Rest::Kept, SliceEnd::Used);
+        // A close cooperator goes on at this very place, which is worth more than an idle disk.
         } else if sync && empty && self.cooperator(cx, q, Search::Probe).is_none() && self.is_served_alone(no_idle) {
             self.try_to_idle(cx, q);
         }
@@ -119,6 +120,8 @@ impl Cfq {
         {
             return;
         }
+        // Without this the queue leaves its tree at the end of the slice and its group the tree of groups, so that a
+        // group with one process never gets its share (`steps/group_idle.rs`).
         let left = queue.slice.left_unsigned(now);
         let think = self.active_process.and_then(|pid| self.processes[pid].pauses.believed());
         let about_over = queue.slice.is_used(now) || think.is_some_and(|think| left < think) || left <= self.jiffy;

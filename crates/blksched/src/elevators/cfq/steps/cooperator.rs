@@ -138,11 +138,14 @@ impl Cfq {
     fn may_jump(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
         self.active_process?;
         let group = self.queues[q].group;
+        // Once each until it has had a slice in order: two cooperators would hand the disk to each other for ever.
+        // Write-back and other classes may jump, too; 2.6.33 excludes them.
         let fits = |&found: &Qid| !self.queues[found].cooperation.is_on() && self.queues[found].group == group;
         self.closest(cx, self.queues[q].own_ioprio.level).filter(fits)
     }
 
     fn may_join(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
+        // Queues that seek are close to each other by chance, and would be split again at once.
         if !self.queues[q].is_sync() || self.is_seeky(q) || self.service.in_group(self.queues[q].group) <= 1 {
             return None;
         }

@@ -1,6 +1,6 @@
 //! One request from the queue being served to the dispatch list.
 //!
-//! **Rule** The oldest if its time is up and this turn has not looked yet, else the next. Write-back gives the disk
+//! **Rule** The oldest if its time is up and this slice has not looked yet, else the next. Write-back gives the disk
 //! away after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15 and #x.17.
 //! **In the kernel** `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`.
@@ -64,6 +64,7 @@ impl Cfq {
         queue.slice.dispatched += 1;
         queue.slice.duty = Duty::None;
         let share = async_share(per_level, queue.ioprio.level);
+        // The idle class has the disk only as long as nobody wants it, and is asked after each request.
         if contended && queue.is_idle_class() {
             self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
         } else if contended && !queue.is_sync() && queue.slice.dispatched >= share {
@@ -126,6 +127,8 @@ impl Cfq {
     /// To the dispatch list, by whatever rule.
     pub(super) fn move_to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let q = self.rows[rq].queue;
+        // In 2.6.31 an overdue request that is taken out of order leaves the queue's next one as it was, so the queue
+        // goes back to where it had been.
         if self.rules.next_request != NextRequest::Kept {
             let next = self.find_next(cx, q, rq);
             self.set_next(cx, q, next);
@@ -176,7 +179,7 @@ impl Cfq {
         if queue.is_empty() {
             match self.rules.trees {
                 // Until 2.6.32 a queue leaves its tree the moment that nothing of it is queued, even while it is
-                // served; since 2.6.33 when its turn ends.
+                // served; since 2.6.33 when its slice ends.
                 Trees::Single => self.leave(q),
                 Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
             }

@@ -1,6 +1,6 @@
-//! Age: when a queue's turn begins, its oldest request goes first if its time is up.
+//! Age: when a queue's slice begins, its oldest request goes first if its time is up.
 //!
-//! **Rule** Looked at once per turn, at its first dispatch. The time is `fifo_expire_sync` or `fifo_expire_async`;
+//! **Rule** Looked at once per slice, at its first dispatch. The time is `fifo_expire_sync` or `fifo_expire_async`;
 //! [`Fifo`] says from when it counts.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15. **Costs when wrong** a
 //! request at the far end of a busy queue waits for ever.
@@ -56,7 +56,7 @@ impl Cfq {
         Some(rq)
     }
 
-    /// The oldest request, if its time is up and this turn has not looked yet.
+    /// The oldest request, if its time is up and this slice has not looked yet.
     pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
         if core::mem::replace(&mut self.queues[q].slice.age_check, AgeCheck::Done) == AgeCheck::Done {
             return None;

@@ -32,6 +32,7 @@ impl Cfq {
     pub(super) fn should_idle(&self, cx: &Cx<'_>, q: Qid) -> bool {
         let (queue, idle) = (&self.queues[q], self.ticks.slice_idle);
         let by_tree = self.rules.idling == Idling::TreeThinks;
+        // Until 2.6.32 this goes without saying: the window of the idle class never opens.
         if queue.is_idle_class() && self.rules.trees != Trees::Single || by_tree && idle == 0 {
             return false;
         }
@@ -41,6 +42,8 @@ impl Cfq {
         if queue.window.is_open() && self.has_arm(cx) {
             return true;
         }
+        // Those of a tree that seek are served together, and the disk idles once for all of them, behind the last:
+        // without that their whole tree would lose the disk whenever the last of them ran empty.
         let alone = queue.served_in.filter(|&tree| queue.is_sync() && self.service.count(tree) == 1);
         alone.is_some_and(|tree| !by_tree || !self.groups.tree_pauses_are_long(tree, idle))
     }
@@ -58,7 +61,9 @@ impl Cfq {
                 self.queues[q].slice.idle = Idle::WaitsForRequest;
                 self.timer = Some(until);
                 self.idles_for = why;
-                cx.explain(Reason::Armed { until: self.unit.instant(until), why });
+                let until = self.unit.instant(until);
+                cx.wake_at(Some(until));
+                cx.explain(Reason::Armed { until, why });
             }
             Err(why) => cx.explain(Reason::NotIdled { owner: self.queues[q].owner, why }),
         }
@@ -74,6 +79,8 @@ impl Cfq {
         if !for_queue && group_idle == 0 {
             return Err(NotIdled::NotWorthIt);
         }
+        // The disk is busy still. Until 2.6.32 with anybody's requests, though only the queue's own ask again when they
+        // come back.
         let in_flight = match self.rules.trees {
             Trees::Single => self.in_driver.sync + self.in_driver.async_,
             _ => queue.dispatched,
@@ -88,6 +95,7 @@ impl Cfq {
         }
         // Unsigned, as in the kernel: of a slice that is over so much seems left that the disk idles all the same.
         let left = queue.slice.left_unsigned(self.now(cx));
+        // Its next request would come behind the end of its slice. 2.6.31 idles all the same.
         if self.rules.idling != Idling::UnlessSeeky && process.pauses.believed().is_some_and(|think| left < think) {
             return Err(NotIdled::SliceTooShort);
         }
@@ -106,6 +114,8 @@ impl Cfq {
             return;
         }
         let (queue, now) = (&self.queues[q], self.now(cx));
+        // Called when it ran empty without a timer: it is not deep after all. Why only in the first half of its slice,
+        // no source says.
         if queue.window.is_open() && queue.slice.is_young(now) && self.is_seeky(q) {
             self.queues[q].window = IdleWindow { window: Window::Closed, depth: QueueDepth::Shallow };
         }

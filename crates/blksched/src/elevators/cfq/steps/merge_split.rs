@@ -2,7 +2,7 @@
 //!
 //! **Rule** A merge is *planned* between two queues: the one with fewer processes points at the other, and holds it
 //! once for each of its processes. A process changes over at its next request, one step of a chain of plans at a time.
-//! A shared queue whose mean seek exceeds 8192 sectors when a turn of it ends is marked; each of its processes then
+//! A shared queue whose mean seek exceeds 8192 sectors when a slice of it ends is marked; each of its processes then
 //! gets a queue of its own at its next request, and the last one keeps it.
 //! **Origin** the mail of 2009-10-23; docs/behaviour/elevators-2.5-2.6.md#c33.9 (2.6.33, with the stable fixes to the
 //! references). **Shown by** the recordings of 2.6.33 with interleaved readers.
@@ -57,7 +57,7 @@ impl Cfq {
         Some(end)
     }
 
-    /// A turn ends: does the queue still read in one place?
+    /// A slice ends: does the queue still read in one place?
     pub(super) fn mark_split(&mut self, q: Qid) {
         if self.rules.cooperation == CooperationRule::MergeSplit && self.is_seeky(q) {
             self.queues[q].cooperation.split();

@@ -25,6 +25,7 @@ impl Cfq {
         let (active, new, request) = (&self.queues[a], &self.queues[n], cx.rq(rq));
         let idles = self.active_process.is_some() && active.slice.idle == Idle::WaitsForRequest;
         let close = idles && self.is_close(request.start, ClosePurpose::Preemption);
+        // 2.6.31 asks no such thing, and two cooperators could take the disk from each other again and again.
         let once =
             self.rules.preemption != Preemption::CloseOnce || !new.cooperation.is_on() || self.service.busy() == 1;
         let arrival = Arrival {
@@ -59,6 +60,8 @@ impl Cfq {
     pub(in crate::elevators::cfq) fn preempt(&mut self, cx: &mut Cx<'_>, n: Qid, why: Preempt) {
         let old_kind = self.active.map(|a| self.queues[a].kind());
         self.expire(cx, Rest::Kept, SliceEnd::Preempted(why));
+        // Else the kind of load that was interrupted would be resumed at once, and the preempting queue, of another
+        // tree, would not be found. Earlier kernels keep it.
         if self.rules.preemption == Preemption::SameGroup && old_kind != Some(self.queues[n].kind()) {
             self.groups[self.queues[n].group].saved = None;
         }

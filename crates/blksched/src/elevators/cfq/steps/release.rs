@@ -1,7 +1,7 @@
 //! The end of requests, processes and queues: whoever is held by nobody any more goes.
 //!
 //! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists. A
-//! process that exits ends the turn of its queue at once, for nothing more will come of it.
+//! process that exits ends the slice of its queue at once, for nothing more will come of it.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17.
 //! **In the kernel** `cfq_put_queue`, `cfq_put_request`, `cfq_exit_icq`, `cfq_exit_cfqq`.
 
@@ -51,7 +51,7 @@ impl Cfq {
         let process = &mut self.processes[pid];
         process.gone = true;
         let PerWaiter { sync, async_ } = core::mem::take(&mut process.queues);
-        // The write-back queue is shared, and its turn ends although others use it still: as in the kernel.
+        // The write-back queue is shared, and its slice ends although others use it still: as in the kernel.
         for q in [async_, sync].into_iter().flatten() {
             if self.active == Some(q) {
                 self.expire(cx, Rest::Dropped, SliceEnd::Gone);

@@ -1,7 +1,7 @@
-//! Who has the disk: looks by the ladder, ends a turn and begins the next.
+//! Who has the disk: looks by the ladder, ends a slice and begins the next.
 //!
 //! **Rule** `decide/select.rs`. Looking and doing are apart: the ladder only looks; here cooperators are looked for
-//! where it says so, turns end and begin.
+//! where it says so, slices end and begin.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
 //! **In the kernel** `cfq_select_queue`, `cfq_get_next_queue`, `cfq_set_active_queue`.
 
@@ -63,10 +63,12 @@ impl Cfq {
             self.activate(cx, found, SliceStart::Cooperator);
             return Some(found);
         }
+        // The disk idles for this queue.
         if self.timer.is_some() {
             return None;
         }
         self.give_up_deep_seeker(cx, a);
+        // The completion of what is in flight decides whether the disk idles.
         if self.queues[a].dispatched > 0 && self.should_idle(cx, a) {
             return None;
         }

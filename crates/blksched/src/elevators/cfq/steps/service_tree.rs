@@ -1,7 +1,7 @@
-//! Who is next: queues in the order of the moment their turn is due.
+//! Who is next: queues in the order of the moment their slice is due.
 //!
 //! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], n the queues that
-//! wait: the shorter its slice, the later its turn. The idle class comes 200 ms after everybody else of it; who
+//! wait: the shorter its slice, the later its slice. The idle class comes 200 ms after everybody else of it; who
 //! preempts comes first. Equal keys in the order of arrival.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #s1, #c33.1 and #c33.2; docs/behaviour/elevators-4.20.md#x.8.
 //! With one tree ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices
@@ -68,7 +68,7 @@ impl Cfq {
         }
     }
 
-    /// How much later than the best a queue's turn comes.
+    /// How much later than the best a queue's slice comes.
     fn slice_offset(&self, q: Qid) -> i64 {
         let (queue, ticks) = (&self.queues[q], self.ticks);
         let best = by_level(Waiter::Sync, 0, &ticks);
@@ -114,7 +114,7 @@ impl Cfq {
         }
     }
 
-    /// A queue has a request: it waits for a turn from now on.
+    /// A queue has a request: it waits for a slice from now on.
     pub(in crate::elevators::cfq) fn join(&mut self, cx: &Cx<'_>, q: Qid) {
         if self.queues[q].served_in.is_some() {
             return;

@@ -1,6 +1,6 @@
-//! A turn begins, gets its length, ends, and is paid for.
+//! A slice begins, gets its length, ends, and is paid for.
 //!
-//! **Rule** The length counts from the first completion (`decide/slice_length.rs`). What a turn leaves moves the next
+//! **Rule** The length counts from the first completion (`decide/slice_length.rs`). What a slice leaves moves the next
 //! one ([`Residual`](crate::elevators::cfq::rules::Residual)); its group pays (`decide/charge.rs`).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12; docs/behaviour/elevators-4.20.md#x.10, #x.12 and #g.4.
 //! **In the kernel** `__cfq_set_active_queue`, `cfq_slice_expired`, `__cfq_slice_expired`, `cfq_set_prio_slice`,
@@ -29,7 +29,7 @@ impl Cfq {
         let queue = &mut self.queues[q];
         queue.slice.activate(now);
         if self.rules.cooperation == CooperationRule::Jump {
-            queue.cooperation.begin_turn(why == SliceStart::InOrder);
+            queue.cooperation.begin_slice(why == SliceStart::InOrder);
         }
         let (owner, waiter) = (queue.owner, queue.waiter);
         self.cancel_timer(cx);
@@ -37,18 +37,18 @@ impl Cfq {
         cx.explain(Reason::SliceBegan { owner, waiter, why });
     }
 
-    /// The turn of the queue being served ends.
+    /// The slice of the queue being served ends.
     pub(super) fn expire(&mut self, cx: &mut Cx<'_>, rest: Rest, why: SliceEnd) {
         let Some(q) = self.active else { return };
         if self.queues[q].slice.idle == Idle::WaitsForRequest {
             self.cancel_timer(cx);
         }
-        // Ahead of everything that changes the queue: a mark looks at the turn as it was (2.6.33).
+        // Ahead of everything that changes the queue: a mark looks at the slice as it was (2.6.33).
         self.mark_split(q);
         let queue = &mut self.queues[q];
         queue.slice.end();
         cx.explain(Reason::SliceEnded { owner: queue.owner, waiter: queue.waiter, why });
-        if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_turn(cx, q)).flatten() {
+        if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_slice(cx, q)).flatten() {
             self.queues[q].slice.residual = left;
         }
         self.pay(cx, q);
@@ -65,7 +65,7 @@ impl Cfq {
         }
     }
 
-    /// The turn's first request came back: how long it goes on \[ticks\].
+    /// The slice's first request came back: how long it goes on \[ticks\].
     pub(super) fn slice_length(&mut self, q: Qid) -> i64 {
         let ticks = self.ticks;
         let queue = &self.queues[q];
@@ -90,10 +90,12 @@ impl Cfq {
         }
     }
 
-    /// What a turn that ends now leaves for the next one; `None`: it counts no more than the last one did.
-    fn rest_of_turn(&mut self, cx: &Cx<'_>, q: Qid) -> Option<i64> {
+    /// What a slice that ends now leaves for the next one; `None`: it counts no more than the last one did.
+    fn rest_of_slice(&mut self, cx: &Cx<'_>, q: Qid) -> Option<i64> {
         match (self.queues[q].slice.progress.end(), self.rules.residual) {
             (Some(end), _) => Some(end.wrapping_sub(self.now(cx)) as i64),
+            // Nothing came back, so nothing of it was used. Earlier kernels count nothing, and a queue that is
+            // preempted before its first completion loses its whole slice.
             (None, Residual::Whole) => Some(self.slice_length(q)),
             (None, _) => None,
         }
@@ -110,7 +112,7 @@ impl Cfq {
         second / 5
     }
 
-    /// The turn of `q` is over: its group pays.
+    /// The slice of `q` is over: its group pays.
     fn pay(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let (queue, now) = (&self.queues[q], self.now(cx));
         let g = queue.group;
@@ -120,6 +122,8 @@ impl Cfq {
         let (charge, charged) = if self.counts_requests() {
             (u64::from(queue.slice.dispatched), Charged::Requests(queue.slice.dispatched))
         } else {
+            // Why write-back of a group that has nothing else pays for a whole slice, however little it used, no source
+            // says; kept.
             let time = if !queue.is_sync() && !self.service.has_sync(g) {
                 queue.slice.allocated
             } else {

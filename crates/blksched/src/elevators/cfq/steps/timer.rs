@@ -15,6 +15,7 @@ use crate::explain::{Reason, SliceEnd};
 impl Cfq {
     pub(super) fn cancel_timer(&mut self, cx: &mut Cx<'_>) {
         if self.timer.take().is_some() {
+            cx.wake_at(None);
             cx.explain(Reason::Cancelled);
         }
     }
@@ -22,6 +23,7 @@ impl Cfq {
     /// The disk has idled long enough.
     pub(in crate::elevators::cfq) fn timer_fired(&mut self, cx: &mut Cx<'_>) -> Run {
         self.timer = None;
+        cx.wake_at(None);
         let now = self.now(cx);
         if let Some(a) = self.active
             && self.queues[a].slice.duty == Duty::None

@@ -4,7 +4,7 @@
 //! the disk idles for all of them at once.
 //! **Rule** Of the group that is due: real time, then best effort, then the idle class. Within the class the kind whose
 //! first queue has the smallest key, for `target · queues of this kind / queues of the class`, write-back scaled down
-//! by `slice_async/slice_sync`; what a turn leaves is kept, group by group, when a queue's turn ends. `target` is 300
+//! by `slice_async/slice_sync`; what a slice leaves is kept, group by group, when a queue's slice ends. `target` is 300
 //! ms, in 4.20 the group's part of `target_latency`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3 (2.6.33); docs/behaviour/elevators-4.20.md#x.14 and #g.5.
 //! **In the kernel** `choose_service_tree`, `cfq_choose_wl`, `workload_expires`, `serving_type`, `cfq_group_slice`.
@@ -27,7 +27,7 @@ use crate::explain::{Reason, ServiceType};
 use crate::time::Tick;
 
 impl Cfq {
-    /// All processes of a class should have a turn within so much time.
+    /// All processes of a class should have a slice within this much time.
     fn target(&self) -> Tick {
         match self.rules.trees {
             Trees::InGroups => self.ticks.target_latency,
@@ -43,12 +43,12 @@ impl Cfq {
         }
     }
 
-    /// A queue's turn ends: its kind may go on later.
+    /// A queue's slice ends: its kind may go on later.
     pub(super) fn save_workload(&mut self, cx: &Cx<'_>, q: Qid) {
         self.groups[self.queues[q].group].saved = self.workload.rest(self.now(cx));
     }
 
-    /// Whose turn is it, group by group and kind by kind?
+    /// Whose slice is it, group by group and kind by kind?
     pub(super) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let (now, g) = (self.now(cx), self.due_group());
         if g != self.workload.group {

@@ -1,9 +1,9 @@
 //! A queue becomes busy, and stops being so.
 //!
-//! **Rule** Who comes back within three idle times keeps what was left of its budget and may preempt; else it begins
-//! with the budget that feedback assigned. Who begins something new, or came in time, is raised (`decide/raising`). It
-//! preempts the queue in service if it was waited for, is of a higher class or weight, or if nobody would idle for that
-//! one.
+//! **Rule** A queue that comes back within three idle times keeps what was left of its budget and may preempt; else it
+//! begins with the budget that feedback assigned. One that begins something new, or came in time, is raised
+//! (`decide/raising`). It preempts the queue in service if it was waited for, is of a higher class or weight, or if
+//! nobody would idle for that one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
 //! that changes in between makes them wrap.
 //! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`.
@@ -23,7 +23,7 @@ use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Preempt, Raised};
 
-/// Who comes back within this many idle times has been thinking.
+/// A queue that comes back within this many idle times has been thinking.
 const IN_TIME: u64 = 3;
 
 /// A queue that was waited for has something to say about its budget.
@@ -45,8 +45,8 @@ impl Bfq {
             self.raise(call, q, at);
         }
         let queue = &mut self.queues[q];
-        queue.turn.busy_since = call.now;
-        queue.turn.served = 0;
+        queue.slice.busy_since = call.now;
+        queue.slice.served = 0;
         queue.raising.soft_is_open = false;
         self.join_service_trees(call, q);
         self.preempt(call, q, came);
@@ -56,14 +56,16 @@ impl Bfq {
     fn look_at(&self, call: &Call<'_, '_>, q: Qid) -> Awakening {
         let queue = &self.queues[q];
         let in_large_burst = queue.birth.in_large_burst;
+        // Whoever set a weight said what the queue is to have, and raising would override that.
         let usual = self.entity(q).wanted_weight == USUAL_WEIGHT;
         let settled = !in_large_burst && queue.in_device == 0 && usual;
-        let interactive = settled && call.now > queue.turn.expires + self.terms.new_start;
+        let interactive = settled && call.now > queue.slice.expires + self.terms.new_start;
         let soft_real_time = settled && !queue.seeks.is_totally_seeky() && call.now > queue.raising.soft_from;
         let merged_for_good = || {
             let context = queue.next.map(|next| self.rows[next].context);
             context.is_some_and(|context| self.contexts[context].is_merged_for_good)
         };
+        // A shared queue stands for several processes, and which of them begins something new cannot be told.
         let may_be_raised = queue.is_sync() && (queue.sharing.sole.is_some() || merged_for_good());
         Awakening {
             now: call.now,
@@ -77,7 +79,7 @@ impl Bfq {
 
     fn leave_old_burst(&mut self, call: &Call<'_, '_>, q: Qid) {
         let queue = &mut self.queues[q];
-        let forgotten = call.now > queue.turn.expires + self.terms.burst_forgotten;
+        let forgotten = call.now > queue.slice.expires + self.terms.burst_forgotten;
         if !queue.birth.is_new && queue.in_device == 0 && forgotten {
             queue.birth.in_large_burst = false;
             self.burst.leave(q);
@@ -92,12 +94,12 @@ impl Bfq {
         let left = entity.left();
         entity.service = 0;
         // It was waited for and came in time: a new budget would let it have more than its share by pausing.
-        if queue.turn.keeps_budget && in_time && left > 0 {
-            entity.budget = left.min(queue.turn.assigned);
+        if queue.slice.keeps_budget && in_time && left > 0 {
+            entity.budget = left.min(queue.slice.assigned);
             return Came::InTime;
         }
-        queue.turn.keeps_budget = false;
-        entity.budget = queue.turn.assigned.max(cost);
+        queue.slice.keeps_budget = false;
+        entity.budget = queue.slice.assigned.max(cost);
         Came::Anew
     }
 

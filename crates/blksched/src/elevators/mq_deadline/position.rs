@@ -15,62 +15,77 @@
 #![doc(alias = "deadline_from_pos")]
 
 use crate::index::Tree;
+use crate::mechanism;
 use crate::request::{RequestId, Sector};
+
+mechanism! {
+    /// with which request a direction goes on
+    pub(super) enum PositionRule = "position" {
+        /// with the request that was behind the last one when that was taken: 6.1
+        NextRq = "next_rq",
+        /// with whatever is first at or behind the start of the last one: 6.6 and later
+        LatestPos = "latest_pos",
+    }
+}
 
 /// What is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Onward {
+pub(super) enum Position {
     /// The request that was behind the last one (6.1).
-    Request(Option<RequestId>),
+    NextRq(Option<RequestId>),
     /// Where the last one began (6.6 and later).
-    Place(Sector),
+    LatestPos(Sector),
 }
 
-impl Onward {
+impl Position {
     /// Before anything was taken.
-    pub(super) fn of(variant: &str) -> Onward {
-        if variant == "place" { Onward::Place(Sector(0)) } else { Onward::Request(None) }
+    pub(super) fn of(rule: PositionRule) -> Position {
+        match rule {
+            PositionRule::NextRq => Position::NextRq(None),
+            PositionRule::LatestPos => Position::LatestPos(Sector(0)),
+        }
     }
 
     /// The request with which the direction goes on.
     pub(super) fn request(self, sorted: &Tree<Sector>) -> Option<RequestId> {
         match self {
-            Onward::Request(next) => next,
-            Onward::Place(place) => sorted.at_or_behind(place).map(RequestId::from_index),
+            Position::NextRq(next) => next,
+            Position::LatestPos(place) => sorted.at_or_behind(place).map(RequestId::from_index),
         }
     }
 
     /// `rq` is taken; it is still in the order. Answers who is behind it.
+    #[inline(always)]
     pub(super) fn took(&mut self, sorted: &Tree<Sector>, rq: RequestId) -> Option<RequestId> {
         let behind = behind(sorted, rq);
         match self {
-            Onward::Request(next) => *next = behind,
-            Onward::Place(place) => *place = sorted.key(rq.index() as u32),
+            Position::NextRq(next) => *next = behind,
+            Position::LatestPos(place) => *place = sorted.key(rq.index() as u32),
         }
         behind
     }
 
     /// May a request that comes, and begins there, be the one with which the direction goes on?
     pub(super) fn admits(self, start: Sector) -> bool {
-        matches!(self, Onward::Place(place) if start >= place)
+        matches!(self, Position::LatestPos(place) if start >= place)
     }
 
     /// A request that begins there went without having been in the order.
     pub(super) fn goes_on_from(&mut self, start: Sector) {
-        if let Onward::Place(place) = self {
+        if let Position::LatestPos(place) = self {
             *place = start;
         }
     }
 
     /// `rq` is absorbed by another; it is still in the order.
     pub(super) fn lost(&mut self, sorted: &Tree<Sector>, rq: RequestId) {
-        if *self == Onward::Request(Some(rq)) {
-            *self = Onward::Request(behind(sorted, rq));
+        if *self == Position::NextRq(Some(rq)) {
+            *self = Position::NextRq(behind(sorted, rq));
         }
     }
 
     pub(super) fn check(self, sorted: &Tree<Sector>) {
-        if let Onward::Request(Some(rq)) = self {
+        if let Position::NextRq(Some(rq)) = self {
             assert!(sorted.contains(rq.index() as u32), "a batch would go on with what is gone");
         }
     }
@@ -90,11 +105,11 @@ mod tests {
         let mut sorted = Tree::new();
         sorted.insert(0, Sector(8));
         sorted.insert(1, Sector(80));
-        let (mut request, mut place) = (Onward::of("request"), Onward::of("place"));
+        let (mut request, mut place) = (Position::of(PositionRule::NextRq), Position::of(PositionRule::LatestPos));
         assert_eq!(request.request(&sorted), None);
         assert_eq!(place.request(&sorted), Some(RequestId::from_index(0)));
-        for onward in [&mut request, &mut place] {
-            onward.took(&sorted, RequestId::from_index(0));
+        for position in [&mut request, &mut place] {
+            position.took(&sorted, RequestId::from_index(0));
         }
         sorted.remove(0);
         sorted.insert(2, Sector(16));

@@ -1,0 +1,15 @@
+//! What is known to be quiet in the queue; what that is good for is in `queue/steps/calm.rs`.
+
+/// What is known to be quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Calm {
+    /// Issuing and completing need not look at anything but the elevator and the request.
+    pub(super) quiet: bool,
+    /// So need bios of at most this many sectors; 0: no bio takes the short way.
+    pub(super) sectors: u32,
+}
+
+impl Calm {
+    /// It has to be looked at.
+    pub(super) const UNKNOWN: Calm = Calm { quiet: false, sectors: 0 };
+}

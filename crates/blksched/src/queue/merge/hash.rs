@@ -1,0 +1,99 @@
+//! The merge hash: queued requests by the sector behind their last, so that a bio finds the request it continues.
+//!
+//! **Rule** Of several requests with the same end only the one hashed most recently is a candidate (2.5 to 6.1).
+//! **Origin** `deadline-iosched.c` of 2.5 (256 buckets, the mail of 2002-11-01), the elevator core since 2.6.
+//!
+//! Here are the buckets; their chains go through the requests' slots (`request/arena.rs`). A request whose end moves is
+//! hashed anew before anything is looked for.
+//! **In the kernel** `elv_rqhash_find`, `elv_rqhash_add`, `elv_rqhash_del`.
+
+#![doc(alias = "elv_rqhash_find")]
+#![doc(alias = "elv_rqhash_add")]
+#![doc(alias = "elv_rqhash_del")]
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::request::{NONE, RequestId, Requests, Sector};
+
+/// Requests by end sector, newest first.
+#[derive(Clone, Debug)]
+pub(super) struct EndHash {
+    /// The newest request of each.
+    buckets: Vec<u32>,
+    shift: u32,
+}
+
+impl EndHash {
+    /// A table of 2^`bits` buckets that never grows. 2.5 had 2^8.
+    pub(super) fn with_bits(bits: u32) -> EndHash {
+        assert!((1..=30).contains(&bits), "2^{bits} buckets");
+        EndHash { buckets: vec![NONE; 1 << bits], shift: 64 - bits }
+    }
+
+    /// Put `id` in front of its chain.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, requests: &mut Requests, id: RequestId) {
+        let bucket = self.bucket(requests[id].end());
+        requests.chain(id, &mut self.buckets[bucket as usize], bucket);
+    }
+
+    /// Take `id` out, if it is in.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, requests: &mut Requests, id: RequestId) {
+        if let Some((bucket, first)) = requests.unchain(id) {
+            self.buckets[bucket as usize] = first;
+        }
+    }
+
+    /// The request hashed most recently under `end`, and how many entries were looked at.
+    #[inline(always)]
+    pub(super) fn find(&self, requests: &Requests, end: Sector) -> (Option<RequestId>, u32) {
+        let first = self.buckets[self.bucket(end) as usize];
+        if first == NONE { (None, 0) } else { find_from(requests, first, end) }
+    }
+
+    #[inline(always)]
+    fn bucket(&self, end: Sector) -> u32 {
+        // Fibonacci hashing: ends are often multiples of 8, which the high bits of the product do not show.
+        (end.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as u32
+    }
+}
+
+/// Out of line: mostly a bucket is empty.
+#[inline(never)]
+fn find_from(requests: &Requests, mut at: u32, end: Sector) -> (Option<RequestId>, u32) {
+    let mut steps = 0;
+    while at != NONE {
+        steps += 1;
+        if requests[RequestId(at)].end() == end {
+            return (Some(RequestId(at)), steps);
+        }
+        at = requests.chained_behind(at);
+    }
+    (None, steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Bio, Carried, SubmitterId};
+    use crate::time::Instant;
+
+    #[test]
+    fn of_several_requests_with_one_end_the_newest_is_found_and_then_the_next() {
+        let (mut hash, mut requests) = (EndHash::with_bits(1), Requests::default());
+        for nth in 0..4 {
+            let bio = Bio::read(nth, SubmitterId(1), Sector(nth % 2 * 8), 8);
+            let rq = requests.make(Instant::ZERO, &bio, Carried::NOTHING, NONE);
+            hash.insert(&mut requests, rq);
+        }
+        assert_eq!(hash.find(&requests, Sector(16)).0, Some(RequestId(3)));
+        hash.remove(&mut requests, RequestId(3));
+        assert_eq!(hash.find(&requests, Sector(16)).0, Some(RequestId(1)));
+        hash.remove(&mut requests, RequestId(1));
+        hash.remove(&mut requests, RequestId(1));
+        assert_eq!(hash.find(&requests, Sector(16)).0, None);
+        assert_eq!(hash.find(&requests, Sector(8)).0, Some(RequestId(2)));
+    }
+}
