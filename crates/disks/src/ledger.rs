@@ -57,15 +57,16 @@ impl AddAssign<&Activity> for Activity {
 /// The sums of all [`Activity`]. A cached write's drain is charged to the submitter who wrote it, when it drains.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    total: Activity,
     accounts: Vec<(SubmitterId, Activity)>,
     last: usize,
 }
 
 impl Ledger {
-    /// For everybody.
-    pub fn total(&self) -> &Activity {
-        &self.total
+    /// For everybody: the sum of the accounts.
+    pub fn total(&self) -> Activity {
+        let mut total = Activity::default();
+        self.accounts.iter().for_each(|(_, account)| total += account);
+        total
     }
 
     /// For one submitter; zero if it never had anything done.
@@ -85,17 +86,17 @@ impl Ledger {
         }
     }
 
+    #[inline]
     pub(crate) fn charge(&mut self, submitter: SubmitterId, activity: &Activity) {
-        self.total += activity;
         *self.account(submitter) += activity;
     }
 
     /// The same for time that was spent reading ahead, and for nothing else.
     pub(crate) fn charge_look_ahead(&mut self, submitter: SubmitterId, look_ahead: Span) {
-        self.total.look_ahead += look_ahead;
         self.account(submitter).look_ahead += look_ahead;
     }
 
+    #[inline]
     fn account(&mut self, submitter: SubmitterId) -> &mut Activity {
         // Neighbouring charges are mostly for the same submitter.
         if self.accounts.get(self.last).is_none_or(|account| account.0 != submitter) {

@@ -33,7 +33,6 @@
 mod attached;
 mod disk;
 pub mod disksim;
-pub mod document;
 mod endings;
 mod fixed;
 mod hdd;

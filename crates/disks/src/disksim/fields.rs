@@ -1,7 +1,7 @@
 //! The values of a block, each with a complaint of its own if it is none.
 
 use blksched::Span;
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::keys::Use;
 use super::syntax::{Block, Entry, File, Value};

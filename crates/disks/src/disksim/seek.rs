@@ -7,7 +7,7 @@
 //! ten listed times. From memory of the manual, except `extracted`, which is held to drives.
 
 use blksched::Span;
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::fields::{Fields, ms};
 use super::syntax::{File, Value};

@@ -95,6 +95,11 @@ impl Hdd {
         Some((last + self.sequential_wait).min(oldest + self.queue.sequential_limit()))
     }
 
+    /// Would a command that arrives at `now` wait for a stream, though nothing else is in its way?
+    pub(super) fn waits_for_stream(&self, now: Instant) -> bool {
+        self.stream_until(self.queue.oldest().unwrap_or(now)).is_some_and(|until| until > now)
+    }
+
     fn has_dirty(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| !cache.is_empty())
     }

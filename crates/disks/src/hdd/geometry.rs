@@ -11,6 +11,7 @@
 //! **Costs when wrong**: without skew, a sequential read loses a revolution per track.
 
 use super::divisor::Divisor;
+use super::lane::{Lane, passed};
 use super::zones::{Backwards, Zone, lay_out};
 use crate::HddSpec;
 
@@ -95,6 +96,26 @@ impl Spiral {
         Place { track: self.track(&spot), angle, unrolled }
     }
 
+    /// Where `sector` begins, and its track in hand.
+    #[inline]
+    pub(super) fn locate(&self, sector: u64) -> (Place, Lane) {
+        let spot = self.spot(sector);
+        let zone = &self.zones[spot.zone];
+        let unrolled = spot.track_at + self.along(&spot, spot.sector);
+        let angle = self.revolution.div_rem(unrolled).1 as i32;
+        let track = self.track(&spot);
+        let lane = match zone.gaps {
+            Some(_) => Lane::NONE,
+            None => Lane::new(zone, sector - spot.sector, spot.track_at, track),
+        };
+        (Place { track, angle, unrolled }, lane)
+    }
+
+    /// No zone's sectors pass faster \[ns / 2^32\].
+    pub(super) fn least_sector_time(&self) -> u64 {
+        self.zones.iter().map(|zone| zone.sector_time).min().unwrap_or(0)
+    }
+
     /// What lies behind `sector`.
     pub(super) fn behind(&self, sector: u64) -> Behind {
         let spot = self.spot(sector);
@@ -134,12 +155,7 @@ impl Spiral {
         let (cylinder, rest) = zone.cylinder_ns.div_rem(unrolled.saturating_sub(zone.begin));
         let head = (rest / zone.track_ns).min(heads - 1);
         let per_track = zone.per_track.get();
-        let along = rest - head * zone.track_ns;
-        // The quotient of the rounded sector time may be one off either way; settle it with the forward rule.
-        let mut sector = (((along << 32) / zone.sector_time).min(per_track)).saturating_sub(1);
-        while sector < per_track && ((sector + 1) * zone.sector_time) >> 32 <= along {
-            sector += 1;
-        }
+        let sector = passed(rest - head * zone.track_ns, zone.sector_time, per_track);
         let place = (cylinder * heads + head) * per_track + sector;
         let track = Track { cylinder: zone.first_cylinder + cylinder as i32, head: head as i32 };
         match &zone.gaps {

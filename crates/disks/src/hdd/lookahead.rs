@@ -17,27 +17,8 @@
 use blksched::{Instant, Span, SubmitterId};
 
 use super::mechanism::Mechanism;
+use super::segments::{Segment, Segments};
 use crate::{AfterHit, Begins, Counts, Delivered, LookAheadRules, LookAheadSpec, Overwritten, Reach, Written};
-
-/// Sectors in the buffer.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    first: u64,
-    /// The first sector not in it.
-    end: u64,
-    used: u64,
-}
-
-impl Segment {
-    /// No disk has this many sectors.
-    const EMPTY: Segment = Segment { first: u64::MAX / 2, end: u64::MAX / 2, used: 0 };
-
-    /// Does a read at `start` begin in it or go on directly behind it?
-    #[inline]
-    fn continues_at(&self, start: u64) -> bool {
-        start.wrapping_sub(self.first) <= self.end - self.first
-    }
-}
 
 /// No disk has this many sectors.
 const NOWHERE: u64 = u64::MAX;
@@ -51,6 +32,8 @@ struct Run {
     since: Instant,
     /// A point of the spiral \[ns\].
     from: u64,
+    /// The sector that begins there.
+    sector: u64,
     /// The sector at which it stops.
     limit: u64,
     /// What was spent until `since` to come back to the spiral.
@@ -82,9 +65,8 @@ pub(super) struct LookAhead {
     disk_sectors: u64,
     /// Where the last read ended.
     last_end: u64,
-    segments: Vec<Segment>,
+    segments: Segments,
     run: Option<Run>,
-    uses: u64,
 }
 
 impl LookAhead {
@@ -95,27 +77,16 @@ impl LookAhead {
             rules: spec.rules,
             disk_sectors,
             last_end: NOWHERE,
-            segments: vec![Segment::EMPTY; spec.segments as usize],
+            segments: Segments::new(spec.segments, disk_sectors),
             run: None,
-            uses: 0,
         }
     }
 
     /// Of the segments that `start..end` begins in or goes on behind, one that holds all of it, or else the one that
     /// reaches furthest.
+    #[inline]
     pub(super) fn segment_of(&self, start: u64, end: u64) -> Option<usize> {
-        let mut furthest: Option<(usize, u64)> = None;
-        for (index, segment) in self.segments.iter().enumerate() {
-            if segment.continues_at(start) {
-                if end <= segment.end {
-                    return Some(index);
-                }
-                if furthest.is_none_or(|(_, reached)| reached < segment.end) {
-                    furthest = Some((index, segment.end));
-                }
-            }
-        }
-        furthest.map(|(index, _)| index)
+        self.segments.of(start, end)
     }
 
     /// The segment that the head is reading into.
@@ -125,23 +96,24 @@ impl LookAhead {
 
     /// Does a read at `start` begin in this segment or go on directly behind it?
     pub(super) fn continues_at(&self, segment: usize, start: u64) -> bool {
-        self.segments[segment].continues_at(start)
+        self.segments.get(segment).continues_at(start)
     }
 
     /// Is all of a read up to `end` that begins in `segment` in the buffer?
     pub(super) fn holds(&self, segment: Option<usize>, end: u64) -> bool {
-        segment.is_some_and(|index| end <= self.segments[index].end)
+        segment.is_some_and(|index| end <= self.segments.get(index).end)
     }
 
     /// The sectors at which a queued read continues what the head has just read, if it has just read.
     pub(super) fn window(&self) -> Option<(u64, u64)> {
-        self.run.map(|run| (self.segments[run.segment].first, self.segments[run.segment].end))
+        let segment = self.segments.get(self.run?.segment);
+        Some((segment.first, segment.end))
     }
 
     /// Where the medium must be read from, once the head no longer reads ahead, for a read at `start` that begins in
     /// `segment`.
     pub(super) fn from(&self, start: u64, segment: Option<usize>) -> u64 {
-        segment.map_or(start, |index| self.segments[index].end.max(start))
+        segment.map_or(start, |index| self.segments.get(index).end.max(start))
     }
 
     /// What a read of `start..end` that can begin at `at` finds in the look-ahead that is going on; `None` if it has
@@ -150,7 +122,7 @@ impl LookAhead {
         let run = self.run?;
         let reached = run.from + at.since(run.since).as_ns();
         let ahead = start.unrolled.saturating_sub(reached);
-        if start.sector < self.segments[run.segment].first || ahead >= mechanism.revolution().as_ns() {
+        if start.sector < self.segments.get(run.segment).first || ahead >= mechanism.revolution().as_ns() {
             return None;
         }
         if start.sector + self.segment_sectors < run.limit && !self.still_holds(start.sector, reached, mechanism) {
@@ -180,24 +152,20 @@ impl LookAhead {
         owner: SubmitterId,
         mechanism: &Mechanism,
     ) {
-        self.uses += 1;
         let goes_on = self.follows(start);
-        let index = segment.filter(|&index| self.segments[index].continues_at(start)).unwrap_or_else(|| {
-            let index = self.oldest();
-            self.segments[index] = Segment { first: start, end: start, used: 0 };
-            index
-        });
-        let segment = &mut self.segments[index];
-        segment.end = segment.end.max(end);
-        segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
-        segment.used = self.uses;
-        let last = segment.end;
+        let known = segment.filter(|&index| self.segments.get(index).continues_at(start));
+        let index = known.unwrap_or_else(|| self.segments.oldest());
+        let old = if known.is_some() { self.segments.get(index) } else { Segment { first: start, end: start } };
+        let last = old.end.max(end);
+        self.segments.set(index, Segment { end: last, ..old }.cut_to(self.segment_sectors));
+        self.segments.touch(index);
         self.delivered(index, end);
         let limit = match self.rules.begins {
             Begins::Sequential if !goes_on => last,
             _ => self.limit(start, last, mechanism),
         };
-        self.run = Some(Run { segment: index, owner, since: at, from: unrolled, limit, returning: Span::ZERO });
+        let (since, from, sector, returning) = (at, unrolled, end, Span::ZERO);
+        self.run = Some(Run { segment: index, owner, since, from, sector, limit, returning });
     }
 
     /// The host has taken `start..end` out of the buffer at `at`; reads on further, and starts again if that is worth
@@ -206,7 +174,7 @@ impl LookAhead {
         let limit = self.limit(start, end, mechanism);
         self.last_end = end;
         if self.rules.delivered == Delivered::Dropped {
-            let holds = |run: &Run| start <= run.limit && self.segments[run.segment].first <= start;
+            let holds = |run: &Run| start <= run.limit && self.segments.get(run.segment).first <= start;
             let segment = self.run.filter(holds).map(|run| run.segment).or_else(|| self.segment_of(start, end));
             segment.into_iter().for_each(|index| self.delivered(index, end));
         }
@@ -221,19 +189,19 @@ impl LookAhead {
         } else if may_restart && limit - run.limit >= self.segment_sectors / 2 {
             let place = mechanism.place(run.limit);
             let wait = mechanism.cost(mechanism.angle(at), 0, &place, super::mechanism::Access::Read);
-            let segment = &mut self.segments[run.segment];
-            segment.end = run.limit;
-            segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
+            let segment = Segment { end: run.limit, ..self.segments.get(run.segment) };
+            self.segments.set(run.segment, segment.cut_to(self.segment_sectors));
             let read = Span::from_ns(stop.unrolled - run.from);
             let returning = run.returning + read + Span::from_ns(wait as u64);
-            *run = Run { since: at + Span::from_ns(wait as u64), from: place.unrolled, limit, returning, ..*run };
+            let (since, from, sector) = (at + Span::from_ns(wait as u64), place.unrolled, run.limit);
+            *run = Run { since, from, sector, limit, returning, ..*run };
         }
     }
 
     /// Until when drains are held back, if the head is reading ahead.
     pub(super) fn hold_until(&self, mechanism: &Mechanism) -> Option<Instant> {
         let run = self.run.filter(|_| self.hold_sectors > 0)?;
-        let hold = (self.segments[run.segment].end + self.hold_sectors).min(run.limit);
+        let hold = (self.segments.get(run.segment).end + self.hold_sectors).min(run.limit);
         Some(run.since + Span::from_ns(mechanism.behind(hold - 1).unrolled.saturating_sub(run.from)))
     }
 
@@ -243,33 +211,47 @@ impl LookAhead {
         if at <= run.since && run.returning.is_zero() {
             return None; // The head has just come here, and rests already.
         }
-        let stop = mechanism.behind(run.limit - 1);
-        let reached = run.from + at.since(run.since).as_ns();
-        let segment = &mut self.segments[run.segment];
-        let (end, came_to) = if reached >= stop.unrolled {
-            mechanism.rest_behind(&stop, run.limit);
-            (run.limit, stop.unrolled)
-        } else {
-            (mechanism.follow(reached), reached)
-        };
-        segment.end = segment.end.max(end);
-        segment.first = segment.first.max(segment.end.saturating_sub(self.segment_sectors));
+        let on = at.since(run.since).as_ns();
+        let (end, came_to) = self.came_to(&run, on, mechanism);
+        let segment = self.segments.get(run.segment);
+        let grown = Segment { end: segment.end.max(end), ..segment }.cut_to(self.segment_sectors);
+        self.segments.set(run.segment, grown);
         let spent = run.returning + Span::from_ns(came_to.saturating_sub(run.from));
         Some((run.owner, spent.saturating_sub(run.since.since(at))))
     }
 
+    /// The sector and the point of the spiral that a run has come to in `on` \[ns\]; the head is there.
+    #[inline]
+    fn came_to(&self, run: &Run, on: u64, mechanism: &mut Mechanism) -> (u64, u64) {
+        let reached = run.from + on;
+        // Where it stops is looked up only if it can have come so far.
+        if on >= mechanism.least_ns(run.limit.saturating_sub(run.sector)) {
+            let stop = mechanism.behind(run.limit - 1);
+            if reached >= stop.unrolled {
+                mechanism.rest_behind(&stop, run.limit);
+                return (run.limit, stop.unrolled);
+            }
+        }
+        (mechanism.follow(reached), reached)
+    }
+
     /// Is the head reading ahead into the segment that `start..end` lies in?
     pub(super) fn runs_over(&self, start: u64, end: u64) -> bool {
-        self.run.is_some_and(|run| start < run.limit && self.segments[run.segment].first < end)
+        self.run.is_some_and(|run| start < run.limit && self.segments.get(run.segment).first < end)
     }
 
     /// `start..end` is being written: what the buffer has of it is stale. The head must not be running over it.
     pub(super) fn trim(&mut self, start: u64, end: u64) {
-        for segment in &mut self.segments {
+        if !self.segments.may_touch(start, end) {
+            return;
+        }
+        for index in 0..self.segments.len() {
+            let segment = self.segments.get(index);
             if start < segment.end && segment.first < end {
-                segment.end = start;
-                if segment.end <= segment.first || self.rules.overwritten == Overwritten::Dropped {
-                    *segment = Segment::EMPTY;
+                if start <= segment.first || self.rules.overwritten == Overwritten::Dropped {
+                    self.segments.forget(index);
+                } else {
+                    self.segments.set(index, Segment { end: start, ..segment });
                 }
             }
         }
@@ -278,10 +260,9 @@ impl LookAhead {
     /// `start..end` has been written, and may stay readable.
     pub(super) fn written(&mut self, start: u64, end: u64) {
         if self.rules.written == Written::Kept && self.run.is_none() {
-            self.uses += 1;
-            let index = self.oldest();
-            let first = start.max(end.saturating_sub(self.segment_sectors));
-            self.segments[index] = Segment { first, end, used: self.uses };
+            let index = self.segments.oldest();
+            self.segments.set(index, Segment { first: start, end }.cut_to(self.segment_sectors));
+            self.segments.touch(index);
         }
         self.last_end = NOWHERE;
     }
@@ -295,15 +276,9 @@ impl LookAhead {
     fn delivered(&mut self, index: usize, end: u64) {
         self.last_end = end;
         if self.rules.delivered == Delivered::Dropped {
-            let segment = &mut self.segments[index];
-            segment.first = segment.first.max(end.min(segment.end));
+            let segment = self.segments.get(index);
+            self.segments.set(index, Segment { first: segment.first.max(end.min(segment.end)), ..segment });
         }
-    }
-
-    /// The segment that has not been used for longest.
-    fn oldest(&self) -> usize {
-        let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.used);
-        oldest.expect("at least one segment").0
     }
 
     /// Where the look-ahead for a read of `start..end` stops.

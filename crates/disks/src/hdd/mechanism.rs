@@ -7,6 +7,7 @@
 use blksched::{Instant, Span};
 
 use super::geometry::{Behind, Place, Spiral, Track};
+use super::lane::Lane;
 use super::rotation::Platters;
 use super::seek::SeekCurve;
 use super::targets::Targets;
@@ -37,6 +38,9 @@ pub(super) struct Mechanism {
     platters: Platters,
     seek: SeekCurve,
     head: Track,
+    /// The track on which the last access began.
+    lane: Lane,
+    least_sector_time: u64,
     /// The sector behind the last access.
     next_sector: u64,
     /// When that ended.
@@ -52,8 +56,10 @@ impl Mechanism {
         Mechanism {
             seek: SeekCurve::new(&spec.seek, &spec.seek_curve, spiral.cylinders() as u32),
             platters: Platters::new(spec.revolution(), seed),
+            least_sector_time: spiral.least_sector_time(),
             spiral,
             head: Track::default(),
+            lane: Lane::NONE,
             next_sector: 0,
             resting_since: Instant::NEVER,
         }
@@ -62,6 +68,19 @@ impl Mechanism {
     /// Where `sector` begins.
     pub(super) fn place(&self, sector: u64) -> Place {
         self.spiral.place(sector)
+    }
+
+    /// The same, and its track in hand.
+    #[inline]
+    pub(super) fn locate(&self, sector: u64) -> (Place, Lane) {
+        self.spiral.locate(sector)
+    }
+
+    /// So many sectors take no less than this to pass \[ns\], wherever they lie.
+    #[inline]
+    pub(super) fn least_ns(&self, sectors: u64) -> u64 {
+        // Half of what they take, so that no rounding matters; more sectors than can be counted so take longer.
+        sectors.saturating_mul(self.least_sector_time) >> 33
     }
 
     /// What lies behind `sector`.
@@ -134,12 +153,26 @@ impl Mechanism {
     /// Goes to `from` (which begins at `place`) at `at` and reads or writes up to `end`; a write's data is not there
     /// before `data` has passed.
     pub(super) fn access(&mut self, at: Instant, place: &Place, end: u64, access: Access, data: Span) -> Accessed {
+        self.access_on(at, (place, &Lane::NONE), end, access, data)
+    }
+
+    /// The same with the track of `place` in hand.
+    #[inline]
+    pub(super) fn access_on(
+        &mut self,
+        at: Instant,
+        (place, lane): (&Place, &Lane),
+        end: u64,
+        access: Access,
+        data: Span,
+    ) -> Accessed {
         let (seek_ns, settle_ns) = self.move_to(place.track, access);
         let settle_ns = settle_ns + self.acquire_ns(at, place, access, seek_ns);
         let moved_ns = seek_ns + settle_ns;
         let busy_ns = moved_ns.max(data.as_ns().min(LONGEST_WAIT_NS) as i32);
         let there = self.platters.until(self.platters.angle(at), place.angle, busy_ns);
-        let behind = self.spiral.behind(end - 1);
+        let behind = lane.behind(end - 1).unwrap_or_else(|| self.spiral.behind(end - 1));
+        self.lane = *lane;
         let transfer = behind.unrolled - place.unrolled;
         self.rest_behind(&behind, end);
         let activity = Activity {
@@ -168,7 +201,8 @@ impl Mechanism {
 
     /// The head has followed the spiral as far as `unrolled`; answers the first sector that has not wholly passed.
     pub(super) fn follow(&mut self, unrolled: u64) -> u64 {
-        (self.next_sector, self.head) = self.spiral.passing_at(unrolled);
+        let here = self.lane.passing(unrolled).unwrap_or_else(|| self.spiral.passing_at(unrolled));
+        (self.next_sector, self.head) = here;
         self.next_sector
     }
 

@@ -25,11 +25,13 @@ mod divisor;
 mod extents;
 mod gaps;
 mod geometry;
+mod lane;
 mod lookahead;
 mod mechanism;
 mod ncq;
 mod rotation;
 mod seek;
+mod segments;
 mod serve;
 mod targets;
 #[cfg(test)]
@@ -183,7 +185,10 @@ impl Disk for Hdd {
     fn finish(&mut self, now: Instant) -> Option<Finished> {
         loop {
             let ending = self.endings.next().unwrap_or(Instant::NEVER);
-            if self.wake <= ending && self.wake <= now {
+            if self.wake.min(ending) > now {
+                return None;
+            }
+            if self.wake <= ending {
                 self.step(self.wake);
                 continue;
             }

@@ -13,6 +13,7 @@
 use blksched::{Command, Instant, Op, Span};
 
 use super::geometry::Place;
+use super::lane::Lane;
 use super::mechanism::{Access, Mechanism};
 use super::targets::{Targets, cheapest};
 use crate::{NcqSpec, QueueOrder};
@@ -23,6 +24,8 @@ pub(super) struct Queued {
     pub(super) command: Command,
     /// Where it begins.
     pub(super) place: Place,
+    /// That track in hand.
+    pub(super) lane: Lane,
     pub(super) arrived: Instant,
     /// Decoded.
     pub(super) ready: Instant,
@@ -40,7 +43,10 @@ pub(super) struct Queue {
     order: QueueOrder,
     age_limit: Span,
     sequential_limit: Span,
-    queued: Vec<Queued>,
+    /// Where each lies in `slots`.
+    queued: Vec<u32>,
+    slots: Vec<Queued>,
+    free: Vec<u32>,
     /// Of each its first sector, if it is a read: what a look at the buffer needs, close together.
     reads: Vec<u64>,
     /// Of each what its cost depends on, close together.
@@ -63,6 +69,8 @@ impl Queue {
             age_limit,
             sequential_limit: spec.map_or(Span::MAX, |ncq| ncq.sequential_limit),
             queued: Vec::with_capacity(depth as usize),
+            slots: Vec::with_capacity(depth as usize),
+            free: Vec::with_capacity(depth as usize),
             reads: Vec::with_capacity(depth as usize),
             targets: Targets::with_capacity(depth as usize),
             costs: Vec::with_capacity(depth as usize),
@@ -79,18 +87,25 @@ impl Queue {
         self.reads.push(if access == Access::Read { queued.command.start.0 } else { NO_READ });
         self.targets.push(&queued.place, access);
         self.all_ready = self.all_ready.max(queued.ready);
-        self.queued.push(queued);
+        let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
+        match self.slots.get_mut(slot as usize) {
+            Some(place) => *place = queued,
+            None => self.slots.push(queued),
+        }
+        self.queued.push(slot);
     }
 
     pub(super) fn remove(&mut self, index: usize) -> Queued {
         self.reads.remove(index);
         self.targets.remove(index);
-        self.queued.remove(index)
+        let slot = self.queued.remove(index);
+        self.free.push(slot);
+        self.slots[slot as usize]
     }
 
     /// When the oldest arrived.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.queued.first().map(|queued| queued.arrived)
+        self.queued.first().map(|&slot| self.slots[slot as usize].arrived)
     }
 
     /// How long others wait at most for reads that continue each other.
@@ -100,7 +115,7 @@ impl Queue {
 
     /// Does a queued read go on where the last one ended? `window` is what has just been read.
     pub(super) fn continues(&self, window: Option<(u64, u64)>) -> bool {
-        self.reads.iter().any(|&start| lies_in(window, start))
+        self.any_in(window)
     }
 
     /// Which command is next at `at`. `window` is what has just been read.
@@ -108,6 +123,9 @@ impl Queue {
         let waited = at.since(self.oldest()?);
         if self.order == QueueOrder::Arrival || self.queued.len() == 1 || waited > self.age_limit {
             return Some(0);
+        }
+        if !self.any_in(window) {
+            return Some(self.cheapest(at, mechanism));
         }
         let continues = |&start: &u64| lies_in(window, start);
         let Some(sequential) = self.reads.iter().position(continues) else { return Some(self.cheapest(at, mechanism)) };
@@ -119,6 +137,14 @@ impl Queue {
         let streaming = self.reads.iter().map(continues);
         self.costs.iter_mut().zip(streaming).filter(|(_, goes_on)| *goes_on).for_each(|(cost, _)| *cost = f32::MAX);
         Some(cheapest(&self.costs).0)
+    }
+
+    /// Does any read begin in the window? All are looked at, several at a time.
+    fn any_in(&self, window: Option<(u64, u64)>) -> bool {
+        let Some((first, end)) = window else { return false };
+        // Negative where it begins outside; what is no read is far outside.
+        let outside = |&start: &u64| (start.wrapping_sub(first) | end.wrapping_sub(start)) as i64;
+        self.reads.iter().map(outside).fold(-1, |all, one| all & one) >= 0
     }
 
     fn cheapest(&mut self, at: Instant, mechanism: &Mechanism) -> usize {
@@ -137,7 +163,7 @@ impl Queue {
                 mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32
             };
             self.costs.clear();
-            self.costs.extend(self.queued.iter().map(cost));
+            self.costs.extend(self.queued.iter().map(|&slot| cost(&self.slots[slot as usize])));
         }
     }
 }

@@ -41,9 +41,11 @@ impl Hdd {
             self.stop_reading_ahead(now);
             self.begin_destaging(now);
         }
-        // With the medium idle, its turn has come and the buffer is looked at then.
+        // With the medium idle, its turn has come and the buffer is looked at then; with the head waiting for a stream,
+        // it may not have.
         let in_buffer = |ahead: &LookAhead| ahead.holds(ahead.segment_of(start, end), end);
-        if !matches!(self.medium, Medium::Idle) && self.look_ahead.as_ref().is_some_and(in_buffer) {
+        let is_engaged = !matches!(self.medium, Medium::Idle) || self.waits_for_stream(now);
+        if is_engaged && self.look_ahead.as_ref().is_some_and(in_buffer) {
             return self.buffer_hit(now, ready, &command);
         }
         self.want_medium(now, ready, command);
@@ -81,7 +83,8 @@ impl Hdd {
     }
 
     fn want_medium(&mut self, now: Instant, ready: Instant, command: Command) {
-        let queued = Queued { command, place: self.mechanism.place(command.start.0), arrived: now, ready };
+        let (place, lane) = self.mechanism.locate(command.start.0);
+        let queued = Queued { command, place, lane, arrived: now, ready };
         if !matches!(self.medium, Medium::Idle) {
             return self.queue.push(queued);
         }
@@ -102,19 +105,19 @@ impl Hdd {
         }
     }
 
-    fn serve_write(&mut self, turn: Instant, Queued { command, place, arrived, ready }: Queued) {
+    fn serve_write(&mut self, turn: Instant, Queued { command, place, lane, arrived, ready }: Queued) {
         let at = turn.max(ready);
         self.stop_reading_ahead(at);
         let data = self.wire.data_ahead_of_medium(command.sectors);
-        let accessed = self.mechanism.access(at, &place, range(&command).1, Access::Write, data);
+        let accessed = self.mechanism.access_on(at, (&place, &lane), range(&command).1, Access::Write, data);
         self.medium = Medium::Writing;
         self.end_access(at, accessed, at.since(turn.max(arrived)), &command);
     }
 
-    fn serve_read(&mut self, turn: Instant, Queued { command, place, arrived, ready }: Queued) {
+    fn serve_read(&mut self, turn: Instant, Queued { command, place, lane, arrived, ready }: Queued) {
         let (at, begun) = (turn.max(ready), turn.max(arrived));
         let (start, end) = range(&command);
-        let (mut from, mut place, mut segment) = (start, place, None);
+        let (mut from, mut place, mut lane, mut segment) = (start, place, lane, None);
         if let Some(ahead) = &self.look_ahead {
             segment = ahead.segment_of(start, end);
             if ahead.holds(segment, end) {
@@ -130,10 +133,10 @@ impl Hdd {
         if let Some(ahead) = &self.look_ahead {
             from = ahead.from(start, segment);
             if from != start {
-                place = self.mechanism.place(from);
+                (place, lane) = self.mechanism.locate(from);
             }
         }
-        let accessed = self.mechanism.access(at, &place, end, Access::Read, Span::ZERO);
+        let accessed = self.mechanism.access_on(at, (&place, &lane), end, Access::Read, Span::ZERO);
         if segment.is_some() {
             self.last_sequential = Some(accessed.until);
         }
@@ -191,7 +194,11 @@ impl Hdd {
         let interface = self.wire.time_of(command.sectors);
         self.end_at(end, command, Activity { interface, ..overhead(now, ready) }, None);
         self.destage.read_served(end);
-        self.last_sequential = Some(end);
+        // What the buffer has of another place keeps the head nowhere.
+        let (start, behind) = range(command);
+        if self.look_ahead.as_ref().is_some_and(|ahead| ahead.runs_over(start, behind)) {
+            self.last_sequential = Some(end);
+        }
         let may_restart = matches!(self.medium, Medium::Idle) && self.cache.as_ref().is_none_or(WriteCache::is_empty);
         if let Some(ahead) = &mut self.look_ahead {
             ahead.taken(ready, range(command), may_restart, &self.mechanism);

@@ -59,11 +59,24 @@ impl Targets {
 
 /// The cheapest of some costs; the first of several.
 pub(super) fn cheapest(costs: &[f32]) -> (usize, f32) {
-    let mut best = (0, f32::INFINITY);
-    for (index, &cost) in costs.iter().enumerate() {
-        if cost < best.1 {
-            best = (index, cost);
-        }
+    // Costs are not negative, and such floats are in the order of their bits, which are compared several at a time.
+    let least = costs.iter().map(|cost| cost.to_bits() as i32).fold(f32::INFINITY.to_bits() as i32, i32::min);
+    let cost = f32::from_bits(least as u32);
+    (costs.iter().position(|one| *one == cost).unwrap_or(0), cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cheapest;
+
+    #[test]
+    fn the_first_of_the_cheapest_is_found() {
+        assert_eq!(cheapest(&[3.0, 1.5, 2.0, 1.5, f32::MAX]), (1, 1.5));
+        assert_eq!(cheapest(&[0.0, 0.0]), (0, 0.0));
+        let mut costs: Vec<f32> = (0..40).map(|nth| (nth * 7_919 % 40) as f32 * 1e5).collect();
+        assert_eq!(cheapest(&costs), (0, 0.0));
+        costs[0] = f32::MAX;
+        assert_eq!(cheapest(&costs).1, 1e5);
+        assert_eq!(cheapest(&[]), (0, f32::INFINITY));
     }
-    best
 }

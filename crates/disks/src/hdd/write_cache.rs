@@ -54,7 +54,7 @@ impl WriteCache {
         }
     }
 
-    /// Could it ever take so much?
+    /// Could it ever take this much?
     pub(super) fn fits(&self, sectors: u32) -> bool {
         u64::from(sectors) <= self.spec.size_sectors
     }
@@ -181,7 +181,7 @@ impl WriteCache {
         piece
     }
 
-    /// So much has reached the medium.
+    /// This much has reached the medium.
     pub(super) fn drained(&mut self, sectors: u64) {
         self.used_sectors -= sectors;
     }

@@ -1,4 +1,4 @@
-//! **What for**: a volume that may do so much and no more: a cloud's, or a neighbour's on the same disk.
+//! **What for**: a volume that may do this much and no more: a cloud's, or a neighbour's on the same disk.
 //!
 //! **Rule**: two buckets, of operations and of bytes. A command takes its operations (one for every `unit` of data) and
 //! its bytes out of them, in order of arrival, and goes to the disk inside when both have had enough; until then it

@@ -14,7 +14,7 @@ use super::session::Session;
 use super::target::{Modelled, ProbeAccess};
 use super::text::NOT_SEEN;
 use super::value::demerit;
-use crate::spec::parse_changed;
+use crate::spec::{DiskSpec, parse_changed};
 
 /// A load whose outcome is compared with the model's; the same places for everybody who runs it.
 pub(super) trait Mixture: Copy + PartialEq + 'static {
@@ -33,6 +33,8 @@ pub(super) struct Parameter<M: 'static> {
     pub(super) between: bool,
     /// A parameter that makes up for this one: in the last pass it is fitted anew for each value.
     pub(super) with: Option<&'static str>,
+    /// Where another value of the file bounds this one: that bound, which is tried too.
+    pub(super) highest: Option<fn(&DiskSpec) -> Option<Span>>,
 }
 
 /// What a parameter came to.
@@ -156,8 +158,11 @@ impl<M: Mixture> Fit<'_, M> {
         };
         let mut tried = Vec::new();
         // What the file's reader refuses (beyond another limit, say) is left out.
-        for value in parameter.values {
-            tried.extend(off(value).map(|off| ((*value).to_owned(), off)));
+        let highest =
+            parameter.highest.and_then(|highest| highest(&parse_changed("measured", self.toml, &others).ok()?));
+        let highest = highest.map(|highest| format!("{}ms", highest.as_ns() as f64 / 1e6));
+        for value in parameter.values.iter().map(|value| (*value).to_owned()).chain(highest) {
+            tried.extend(off(&value).map(|off| (value, off)));
         }
         let worst = tried.iter().fold(0.0, |worst: f64, (_, off)| worst.max(*off));
         if parameter.between && finely {

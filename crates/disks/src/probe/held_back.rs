@@ -43,36 +43,41 @@ pub(super) type Measurements = Vec<(&'static str, Vec<f64>)>;
 /// The seed of the held-back places: no other measurement has it.
 const SEED: u64 = 0x6865_6c64;
 
-fn loads(session: &Session<'_>) -> Vec<Load> {
+/// A stream begins within so much, at the same rate \[4 KiB\].
+const NEARBY: u64 = 65_536;
+
+/// The places of a `draw`; sizes, which reads are far ones, and which part of the disk is fast or slow, are the same in
+/// every draw, or these alone would tell two draws apart.
+fn loads(session: &Session<'_>, draw: u64) -> Vec<Load> {
     let facts = session.facts();
     let many = |count: u64| 0..session.scaled(count);
     let (sectors, access) = (facts.sectors, facts.access);
     let most = u64::from(facts.max_sectors);
-    let mut random = Random::new(SEED);
+    let (mut random, mut pattern) = (Random::new(SEED + draw), Random::new(SEED));
     let anywhere = |random: &mut Random, size: u64| random.below((sectors - size) / 8) * 8;
     let read = |start: u64, sectors: u64| Step { op: Op::Read, start, sectors: sectors as u32 };
     let mut loads = Vec::new();
     let steps = many(800).map(|_| read(anywhere(&mut random, 8), 8)).collect();
     loads.push(Load { name: "random reads of 4 KiB", depth: 1, steps });
-    let steps = many(1600).map(|_| read(anywhere(&mut random, 8), 8)).collect();
+    // Waits behind others differ most, so most of them are needed.
+    let steps = many(3200).map(|_| read(anywhere(&mut random, 8), 8)).collect();
     loads.push(Load { name: "random reads of 4 KiB, 8 at a time", depth: 8, steps });
-    let area = anywhere(&mut random, sectors / 90);
-    let near = |random: &mut Random| {
-        let size = (8 << random.below(7)).min(most);
+    let area = anywhere(&mut pattern, sectors / 90);
+    let near = |random: &mut Random, pattern: &mut Random| {
+        let size = (8 << pattern.below(7)).min(most);
         read(area + random.below(sectors / 100 / 8) * 8, size)
     };
-    let steps = many(1000).map(|_| near(&mut random)).collect();
+    let steps = many(1000).map(|_| near(&mut random, &mut pattern)).collect();
     loads.push(Load { name: "reads of 4 to 256 KiB in a hundredth of the disk", depth: 1, steps });
-    let mut at = anywhere(&mut random, sectors / 90);
-    let stream = |random: &mut Random| {
-        if random.below(8) == 0 {
-            return read(anywhere(random, 128), 128);
+    let mut at = anywhere(&mut pattern, sectors / 90) + random.below(NEARBY.min(sectors / 100 / 8)) * 8;
+    let mut stream = || {
+        if pattern.below(8) == 0 {
+            return read(anywhere(&mut random, 128), 128);
         }
         at += 128;
         read(at, 128)
     };
-    let mut stream = stream;
-    let steps = many(1600).map(|_| stream(&mut random)).collect();
+    let steps = many(2400).map(|_| stream()).collect();
     loads.push(Load { name: "a stream of 64 KiB, one read in eight elsewhere", depth: 1, steps });
     if access == ProbeAccess::Destroy {
         let steps = many(3000).map(|_| Step { op: Op::Write, start: anywhere(&mut random, 8), sectors: 8 }).collect();
@@ -81,12 +86,13 @@ fn loads(session: &Session<'_>) -> Vec<Load> {
     loads
 }
 
-pub(super) fn measure(session: &mut Session<'_>) -> Result<Measurements, ProbeError> {
+/// What the loads take in one draw of places.
+pub(super) fn measure(session: &mut Session<'_>, draw: u64) -> Result<Measurements, ProbeError> {
     session.stage("what is held back")?;
     session.rest(Span::from_secs(3));
     let mut measured = Vec::new();
     let clock = session.facts().clock;
-    for Load { name, depth, steps } in loads(session) {
+    for Load { name, depth, steps } in loads(session, draw) {
         let (begun, mut took) = (session.elapsed(), run(session, depth, &steps)?);
         let lasted = session.elapsed() - begun;
         // Twice, if there is time for it: the run counts in which the host was less late.
@@ -110,16 +116,20 @@ fn squares(times: &[f64]) -> f64 {
     times.iter().map(|time| time * time).sum()
 }
 
-/// The same on the model, from several angles.
+/// The draw that is measured; the model's are others.
+pub(super) const MEASURED: u64 = 0;
+
+/// The same on the model, in several other draws of places: where a model's sectors lie is not where the disk's do, so
+/// the same draw says no more than another, and one alone is chance.
 pub(super) fn predict(spec: &DiskSpec, measured: Measurements, session: &Session<'_>) -> Vec<HeldBack> {
-    const ANGLES: u64 = 6;
+    const DRAWS: u64 = 6;
     let access = session.facts().access;
     let mut predicted = vec![Vec::new(); measured.len()];
-    for seed in 0..ANGLES {
-        let mut model = Modelled::new(spec, SEED + seed, access);
+    for draw in 1..=DRAWS {
+        let mut model = Modelled::new(spec, SEED + draw, access);
         let mut never = |_| ControlFlow::Continue(());
         let mut alone = Session::new(&mut model, SEED, session.limit() * 100, &mut never).scaled_as(session);
-        let loads = measure(&mut alone).unwrap_or_default();
+        let loads = measure(&mut alone, draw).unwrap_or_default();
         predicted.iter_mut().zip(loads).for_each(|(all, (_, times))| all.extend(times));
     }
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;

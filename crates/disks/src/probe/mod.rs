@@ -93,7 +93,7 @@ pub fn measure(
     let spec = read_back(&toml)?;
     let mut held_back = Vec::new();
     if stopped.is_none() {
-        match held_back::measure(&mut session) {
+        match held_back::measure(&mut session, held_back::MEASURED) {
             Ok(parts) => held_back = held_back::predict(&spec, parts, &session),
             Err(error) => stopped = Some(error),
         }

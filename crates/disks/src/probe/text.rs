@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::ProbeError;
 use super::held_back::HeldBack;
 use super::target::TargetFacts;
 use super::value::Measured;
@@ -22,18 +23,28 @@ pub(super) fn rate(measured: Measured) -> String {
     format!("\"{value}B/s\"   # MEASURED ±{:.2}MB/s", measured.spread / 1e6)
 }
 
+/// How every measured file begins: what kind of disk it is, what people see of it (`figures`), why that is not all, and
+/// what its host says.
+pub(super) fn head(kind: &str, figures: &str, facts: &TargetFacts, stopped: Option<&ProbeError>) -> String {
+    let name = facts.name.replace(['"', '\\', '\n'], "_");
+    let mut out = format!("kind = \"{kind}\"\ndescription = \"{name}, measured: {figures}\"\n");
+    if let Some(stopped) = stopped {
+        let _ = writeln!(out, "# Not all of it was measured: {stopped}.");
+    }
+    let _ = writeln!(out, "capacity = \"{}B\"   # MEASURED: exact", facts.sectors * 512);
+    let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
+    out
+}
+
+/// How many commands it takes at a time.
+pub(super) fn depth(facts: &TargetFacts) -> String {
+    format!("depth = {}   # READ: what the host sends at most\n", facts.depth)
+}
+
 /// The file of what takes no time at all.
 pub(super) fn null(facts: &TargetFacts) -> String {
-    let name = facts.name.replace(['"', '\\', '\n'], "_");
-    format!(
-        "kind = \"null\"   # MEASURED: a random read takes no time\n\
-         description = \"{name}, measured: no time at all\"\n\
-         capacity = \"{}B\"   # MEASURED: exact\nmax_command = \"{}KiB\"   # READ: what the host sends at most\n\
-         depth = {}   # READ: what the host sends at most\n",
-        facts.sectors * 512,
-        facts.max_sectors / 2,
-        facts.depth
-    )
+    let note = "# MEASURED: a random read takes no time\n";
+    head("null", "no time at all", facts, None) + &depth(facts) + note
 }
 
 /// The file with its error in front.

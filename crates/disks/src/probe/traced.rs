@@ -14,6 +14,8 @@ use super::value::{Measured, demerit, median};
 use crate::DiskSpec;
 use crate::spec::parse_changed;
 
+mod constant;
+
 /// A command of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traced {
@@ -97,9 +99,22 @@ pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<Fit, ProbeErro
         "the queue's depth: it is as deep as the trace was".to_owned(),
         "what the host's part of a completion is: it is in every time".to_owned(),
     ];
-    let toml = if turns { turning(name, &mut seen, &mut unknown) } else { flash(name, &mut seen, &mut unknown) };
-    let spec = parse_changed(name, &toml, &[])
-        .map_err(|error| ProbeError::Unclear(format!("what the trace shows is no disk: {error}")))?;
+    let general = unknown.len();
+    let mut toml = if turns { turning(name, &mut seen, &mut unknown) } else { flash(name, &mut seen, &mut unknown) };
+    let model = |toml: &str| {
+        parse_changed(name, toml, &[])
+            .map_err(|error| ProbeError::Unclear(format!("what the trace shows is no disk: {error}")))
+    };
+    let mut spec = model(&toml)?;
+    // Judged by what both are made from.
+    if let Some(constant) = constant::constant(name, &seen, known) {
+        let even = model(&constant)?;
+        if replay(&even, known).demerit < replay(&spec, known).demerit {
+            (toml, spec) = (constant, even);
+            unknown.truncate(general);
+            unknown.push("what is inside: every command takes the same here, wherever it lies".to_owned());
+        }
+    }
     let held_back = Some(replay(&spec, held));
     Ok(Fit { toml: with_notes(&toml, &unknown, held_back.as_ref()), spec, held_back, unknown })
 }

@@ -5,7 +5,7 @@
 pub struct Measured {
     /// The number.
     pub value: f64,
-    /// It is right to so much, as far as repetition tells.
+    /// It is right to this much, as far as repetition tells.
     pub spread: f64,
 }
 

@@ -54,10 +54,13 @@ pub(super) fn measure(spec: &DiskSpec, figure: Figure) -> f64 {
     }
 }
 
-/// Bytes per second of a stream from `start` on. Writes count once as much again has filled the write cache.
+/// Bytes per second of a stream from `start` on. Writes count once as much again for each
+/// medium has filled the write caches.
 fn stream(disk: &mut dyn Disk, op: Op, start: u64) -> f64 {
     let sectors = STREAM.min(disk.facts().max_sectors);
-    let warm_up = if op == Op::Write { STREAM_COMMANDS } else { 0 };
+    // Each member of an array has a cache of its own.
+    let caches = if disk.facts().rotational { disk.parts().max(1) } else { 1 };
+    let warm_up = if op == Op::Write { STREAM_COMMANDS * caches } else { 0 };
     let places = (0..warm_up + STREAM_COMMANDS).map(|nth| start + u64::from(nth) * u64::from(sectors));
     let depth = disk.facts().depth.min(32);
     let run = closed_loop(disk, depth, places.map(|place| command(op, place, sectors)), warm_up as usize);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::document::Complaint;
+use blksched_text::document::Complaint;
 
 /// Why there is no disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

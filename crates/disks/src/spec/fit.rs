@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use blksched::text::nearest;
+use blksched_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -12,7 +12,7 @@ pub struct MiddlewareSpec {
     pub faults: Vec<FaultSpec>,
     /// `[delay]`: everything takes longer.
     pub delay: Option<DelaySpec>,
-    /// `[caps]`: so much per second and no more.
+    /// `[caps]`: this much per second and no more.
     pub caps: Option<CapsSpec>,
     /// `[tracer]`: how many of the last commands are kept for the driver to read.
     pub tracer: Option<u32>,

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use blksched::Span;
-use blksched::text::{nearest, path_of_name, utf8};
+use blksched_text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;

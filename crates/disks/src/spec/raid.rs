@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::error::DiskError;
 use super::published;

@@ -1,6 +1,6 @@
 //! An array by its name: `raid5:4xhdd-7200`, `raid6:6xhdd-7200,failed=1,rebuild=10%,stripe_cache_size=4096`.
 
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::error::DiskError;
 use super::raid::{self, LEVELS, RaidSpec, RebuildSpec};

@@ -4,13 +4,13 @@
 use core::ops::{Range, RangeInclusive};
 
 use blksched::Span;
-use blksched::text::nearest;
+use blksched_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::DiskError;
 use super::units::{self, Rate, Turn};
-use crate::document::{self, describe};
+use blksched_text::document::{self, describe};
 
 /// A document and its name, for complaints.
 #[derive(Clone, Copy)]

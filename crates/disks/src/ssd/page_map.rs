@@ -7,7 +7,7 @@
 //!
 //! Before the first write the disk holds what `before` says. A unit that was not written since has its place by
 //! arithmetic, so the map is as large as what was written, not as the disk. `random`: as long random writes leave it:
-//! units lie anywhere, and of the blocks, from the youngest to the oldest, so much is valid as uniform random writes
+//! units lie anywhere, and of the blocks, from the youngest to the oldest, this much is valid as uniform random writes
 //! leave under this much spare room.
 //!
 //! **Origin**: write amplification of greedy collection under uniform random writes: Xiang and Kurkoski, An Improved

@@ -130,7 +130,7 @@ fn a_flush_ends_only_after_everything_is_on_the_platters() {
     let flushed = next_completion(&mut *disk).at;
     assert!(flushed.since(written) > Span::from_ms(20), "ten random writes take longer");
     assert_eq!(disk.next(), None, "nothing is left to be drained");
-    let drained = *disk.ledger().total();
+    let drained = disk.ledger().total();
     // Between two switches the outermost track is faster than its sustained rate, by the skews.
     let fastest = 10.0 * 4096.0 / (40e6 * 1.15);
     assert!(drained.transfer.as_secs_f64() >= fastest, "all ten went to the platters");

@@ -8,7 +8,7 @@ use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Traced, 
 use blksched_disks::sheet::{Figure, data_sheet};
 use blksched_disks::{DiskSpec, HddSpec, Model, SsdSpec, WriteCacheSpec, load, load_changed};
 
-fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
+pub(super) fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
     let mut target = Modelled::new(spec, 3, access);
     let outcome = measure(&mut target, Span::from_secs(300), 1, &mut |_| ControlFlow::Continue(()));
     let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", spec.name));
@@ -17,23 +17,27 @@ fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
 }
 
 /// Every value that the two lists have in common is within 5 %; the list names what differs.
-fn compare(name: &str, pairs: &[(&str, f64, f64)], outcome: &Outcome) {
+pub(super) fn compare(name: &str, pairs: &[(&str, f64, f64)], outcome: &Outcome) {
     let off = |(_, ours, theirs): &&(&str, f64, f64)| (ours / theirs - 1.0).abs() > 0.05;
     let off: Vec<_> = pairs.iter().filter(off).collect();
     assert!(off.is_empty(), "{name}: {off:?}\n{}", outcome.toml);
     let error = outcome.error().expect("something was held back");
-    // A head that waits for its stream reads ahead meanwhile: how far decides about whole revolutions later.
-    let most = if name == "hdd-7200-starves" { 0.07 } else { 0.05 };
-    assert!(error <= most, "{name}: {error:.3}\n{}", outcome.toml);
+    let (worst, by) = pairs
+        .iter()
+        .map(|(what, ours, theirs)| (*what, (ours / theirs - 1.0).abs()))
+        .fold(("", 0.0), |worst: (&str, f64), pair| if pair.1 > worst.1 { pair } else { worst });
+    // For the table of docs/disks.md.
+    println!("{name}: {worst} {:.1} %, held back {:.1} %", 100.0 * by, 100.0 * error);
+    assert!(error <= 0.05, "{name}: {error:.3}\n{}", outcome.toml);
 }
 
-fn hdd(spec: &DiskSpec) -> &HddSpec {
+pub(super) fn hdd(spec: &DiskSpec) -> &HddSpec {
     let Model::Hdd(hdd) = &spec.model else { panic!("{} is {:?}", spec.name, spec.model) };
     hdd
 }
 
 /// What reads alone show of a disk that turns.
-fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static str, f64, f64)> {
+pub(super) fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static str, f64, f64)> {
     let ns = |span: Span| span.as_ns() as f64;
     let rate = |hdd: &HddSpec| [hdd.zones.outer, hdd.zones.inner, hdd.interface].map(|rate| rate.bytes_per_s() as f64);
     let ([outer, inner, wire], [real_outer, real_inner, real_wire]) = (rate(found), rate(real));
@@ -63,7 +67,10 @@ fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static str, f64, f
         assert_eq!((ncq.order, ncq.depth), (real_ncq.order, real_ncq.depth));
         match real_ncq.sequential_wait.is_zero() {
             true => assert_eq!(ncq.sequential_wait, Span::ZERO),
-            false => pairs.push(("sequential_wait", ns(ncq.sequential_wait), ns(real_ncq.sequential_wait))),
+            false => {
+                pairs.push(("sequential_wait", ns(ncq.sequential_wait), ns(real_ncq.sequential_wait)));
+                pairs.push(("sequential_limit", ns(ncq.sequential_limit), ns(real_ncq.sequential_limit)));
+            }
         }
     }
     pairs
@@ -121,7 +128,7 @@ fn with_writes_the_cache_shows_too() {
     }
 }
 
-fn ssd(spec: &DiskSpec) -> &SsdSpec {
+pub(super) fn ssd(spec: &DiskSpec) -> &SsdSpec {
     let Model::Ssd(ssd) = &spec.model else { panic!("{} is {:?}", spec.name, spec.model) };
     ssd
 }
@@ -159,23 +166,62 @@ fn a_disk_of_flash_shows_its_dies_its_programs_and_its_collection() {
     }
 }
 
-#[test]
-fn reads_alone_show_an_aged_disk_of_flash() {
-    let real = load("nvme-ssd-aged").unwrap();
-    let outcome = probed(&real, ProbeAccess::ReadOnly);
-    let (found, real) = (ssd(&outcome.spec), ssd(&real));
+/// What an aged disk of flash shows; its programs cannot be told from the copies between them, their sum can.
+fn aged_parameters(found: &SsdSpec, real: &SsdSpec) -> Vec<(&'static str, f64, f64)> {
     let ns = |span: Span| span.as_ns() as f64;
     let rate = |ssd: &SsdSpec| ssd.interface.rate.bytes_per_s() as f64;
     let sum = |ssd: &SsdSpec| ns(ssd.overhead.command + ssd.flash.read);
-    let pairs = [
+    vec![
         ("interval", ns(found.overhead.interval), ns(real.overhead.interval)),
         ("interface", rate(found), rate(real)),
         ("command and read", sum(found), sum(real)),
         ("channels", found.flash.channels.into(), real.flash.channels.into()),
         ("dies", found.flash.dies.into(), real.flash.dies.into()),
         ("page", found.flash.page_sectors as f64, real.flash.page_sectors as f64),
-    ];
-    compare("nvme-ssd-aged", &pairs, &outcome);
+    ]
+}
+
+#[test]
+fn reads_alone_show_an_aged_disk_of_flash() {
+    let real = load("nvme-ssd-aged").unwrap();
+    let outcome = probed(&real, ProbeAccess::ReadOnly);
+    compare("nvme-ssd-aged", &aged_parameters(ssd(&outcome.spec), ssd(&real)), &outcome);
+}
+
+#[test]
+#[ignore = "slow: writes 18 GB through a map of pages, half a minute"]
+fn writes_show_what_an_aged_disk_of_flash_comes_to() {
+    let real = load("nvme-ssd-aged").unwrap();
+    // A fifth of the usual time: it is slow from its first write on.
+    let mut target = Modelled::new(&real, 3, ProbeAccess::Destroy);
+    let outcome = measure(&mut target, Span::from_secs(60), 1, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(outcome.stopped, None);
+    let mut pairs = aged_parameters(ssd(&outcome.spec), ssd(&real));
+    let [found, own] = [&outcome.spec, &real].map(sustained_writes);
+    pairs.push(("sustained writes", found, own));
+    compare("nvme-ssd-aged, writes", &pairs, &outcome);
+}
+
+/// Bytes per second of random writes of 128 KiB, the last of 4 GB.
+fn sustained_writes(spec: &DiskSpec) -> f64 {
+    let mut disk = spec.build(9);
+    let (mut now, mut draw, mut ends) = (Instant::ZERO, 88_172_645_463_325_252u64, Vec::new());
+    let mut free: Vec<RequestId> = (0..32).map(RequestId::from_index).collect();
+    for _ in 0..32_000 {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let start = Sector((draw >> 32) % (disk.facts().sectors / 256 - 1) * 256);
+        while free.is_empty() {
+            let then = disk.next().unwrap();
+            if let Some(finished) = disk.finish(then) {
+                (now, free) = (finished.at, vec![finished.rq]);
+                ends.push(now);
+            }
+        }
+        let rq = free.pop().unwrap();
+        disk.start(now, Command { rq, op: Op::Write, start, sectors: 256, fua: false, submitter: SubmitterId(1) });
+    }
+    let (from, last) = (ends[ends.len() / 2], ends[ends.len() - 1]);
+    (ends.len() / 2) as f64 * 131_072.0 / last.since(from).as_secs_f64()
 }
 
 /// One command at a time, and a map that takes longer than the command: what data's way over a channel takes cannot be
@@ -255,6 +301,19 @@ fn a_volume_shows_its_delay_and_its_caps_or_how_many_commands_it_serves() {
             compare(preset, &volume_parameters(&outcome.spec, &real), &outcome);
         }
     }
+}
+
+#[test]
+fn a_volume_whose_measuring_was_interrupted_says_so() {
+    let mut target = Modelled::new(&load("cloud-gp3").unwrap(), 3, ProbeAccess::Destroy);
+    let mut stop = |progress: blksched_disks::probe::Progress| match progress.stage {
+        "long writing" => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let outcome = measure(&mut target, Span::from_secs(300), 1, &mut stop).unwrap();
+    assert_eq!(outcome.stopped, Some(ProbeError::Interrupted));
+    assert!(matches!(outcome.spec.model, Model::Fixed(_)), "{}", outcome.toml);
+    assert!(outcome.toml.contains("# Not all of it was measured: interrupted."), "{}", outcome.toml);
 }
 
 #[test]
@@ -355,6 +414,13 @@ fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
     let fit = fit_trace("mine", traced(&real)).unwrap();
     assert!(ssd(&fit.spec).depth == 1 && fit.unknown.iter().any(|what| what.starts_with("dies")));
     assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
+
+    // What takes as long for every command is neither.
+    let slow = load_changed("fixed", &[("service".to_owned(), "3ms".to_owned())]).unwrap();
+    let fit = fit_trace("mine", traced(&slow)).unwrap();
+    let Model::Fixed(found) = &fit.spec.model else { panic!("{}", fit.toml) };
+    near("service", found.service.as_ms_f64(), 3.0, 0.02);
+    assert!(fit.held_back.unwrap().relative() < 0.02, "{}", fit.toml);
 
     let few = fit_trace("mine", traced(&load("sata-ssd").unwrap())[..100].to_vec()).unwrap_err().to_string();
     assert!(few.contains("100 commands") && few.contains("expected 200 or more"), "{few}");

@@ -152,9 +152,9 @@ fn a_flush_reaches_every_member_and_waits_for_the_slowest() {
     let spec = load("raid1:2xsata-2009").unwrap();
     let mut disk = spec.build(1);
     run_on(&mut *disk, 1, [write(900_000_000, 8), flush()]);
-    let flushed = *disk.ledger().total();
+    let flushed = disk.ledger().total();
     settle(&mut *disk);
-    assert_eq!(&flushed, disk.ledger().total(), "nothing is left to drain");
+    assert_eq!(flushed, disk.ledger().total(), "nothing is left to drain");
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Deep, Mixed::Large],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "flash.channels",
@@ -43,6 +44,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Deep, Mixed::Large],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "flash.page",
@@ -50,6 +52,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Large],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "interference.state",
@@ -57,6 +60,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "flash.program_size",
@@ -64,6 +68,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "flash.program",
@@ -71,6 +76,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
         between: true,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "interference.patience",
@@ -78,6 +84,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::BesideStream, Mixed::BesideRandom],
         between: false,
         with: Some("flash.program"),
+        highest: None,
     },
 ];
 

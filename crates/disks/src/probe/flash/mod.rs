@@ -89,7 +89,7 @@ impl Findings {
         let known: &[&str] = if self.program().is_some() { &["flash.program"] } else { &[] };
         self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, access, known);
         let flash = self.text(session, stopped);
-        let volumes = Limit::ALL.into_iter().filter_map(|limit| self.volume_text(session, limit));
+        let volumes = Limit::ALL.into_iter().filter_map(|limit| self.volume_text(session, limit, stopped));
         let all = core::iter::once(flash.clone()).chain(volumes);
         let known = all.filter_map(|text| Some((misses(&text, &self.mixtures, access)?, text)));
         known.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(flash, |(_, text)| text)

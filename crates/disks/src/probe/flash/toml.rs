@@ -7,12 +7,16 @@ use blksched::Span;
 use super::super::ProbeError;
 use super::super::fit::Fitted;
 use super::super::session::Session;
-use super::super::text::{NOT_SEEN, rate, time};
+use super::super::text::{NOT_SEEN, depth, head, rate, time};
 use super::super::value::Measured;
 use super::Findings;
 
 /// A page goes over a channel at this rate, unless sizes tell \[bytes/s\].
 const CHANNEL_RATE: f64 = 800e6;
+
+/// Slower than that part of what the programs allow, it pays for collection: chance makes some dies wait for others,
+/// but not for so long.
+const USED: f64 = 0.7;
 
 impl Findings {
     fn fitted(&self, key: &str, usual: &str) -> String {
@@ -80,20 +84,15 @@ impl Findings {
         })
     }
 
-    pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
-        let facts = session.facts();
-        let mut out = String::new();
-        let name = facts.name.replace(['"', '\\', '\n'], "_");
-        let _ = writeln!(out, "kind = \"ssd\"");
-        let mb = self.interface().value / 1e6;
-        let _ =
-            writeln!(out, "description = \"{name}, measured: {mb:.0} MB/s, {:.0}us\"", self.sizes.page().value / 1e3);
-        if let Some(stopped) = stopped {
-            let _ = writeln!(out, "# Not all of it was measured: {stopped}.");
-        }
-        let _ = writeln!(out, "capacity = \"{}B\"   # MEASURED: exact", facts.sectors * 512);
-        let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
-        let _ = writeln!(out, "depth = {}   # READ: what the host sends at most", facts.depth);
+    /// A file's beginning, with what was measured whatever it is.
+    pub(super) fn head(
+        &self,
+        kind: &str,
+        figures: &str,
+        session: &Session<'_>,
+        stopped: Option<&ProbeError>,
+    ) -> String {
+        let mut out = head(kind, figures, session.facts(), stopped) + &depth(session.facts());
         for (sectors, took) in &self.sizes.0 {
             let (kib, us, spread) = (sectors / 2, took.value / 1e3, took.spread / 1e3);
             let _ = writeln!(out, "# A read of {kib}KiB alone: {us:.1}us ±{spread:.1}");
@@ -102,6 +101,12 @@ impl Findings {
             let by: Vec<String> = depths.at.iter().map(|(depth, rate)| format!("{rate:.0} at {depth}")).collect();
             let _ = writeln!(out, "# Random reads/s by depth: {}; the knee is at {}", by.join(", "), depths.knee());
         }
+        out
+    }
+
+    pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
+        let figures = format!("{:.0} MB/s, {:.0}us", self.interface().value / 1e6, self.sizes.page().value / 1e3);
+        let mut out = self.head("ssd", &figures, session, stopped);
         self.controller(&mut out);
         self.flash(&mut out);
         self.buffer(&mut out);
@@ -163,15 +168,28 @@ impl Findings {
         let _ = writeln!(out, "patience = {}", self.fitted("interference.patience", "8"));
     }
 
-    /// The part of a collected block that is copied, if random writes come to `used` bytes per second: what a die takes
-    /// for a page less what it takes for the program, in copies.
-    fn valid(&self, used: f64) -> f64 {
+    /// What a die takes for a page without collection \[ns\], and what all of them write in a nanosecond \[bytes\].
+    fn programs(&self) -> (f64, f64) {
         let size = self.fitted_size("flash.program_size", 32_768.0);
         let program = self.program().map_or_else(|| self.fitted_time("flash.program", 700e3), |program| program.value);
         let dies = self.fitted_number("flash.dies", 8.0) * self.fitted_number("flash.channels", 8.0);
         let own = program + size * 1e9 / self.channel_rate().value;
-        let copies = ((dies * size * 1e9 / used - own) / (self.sense() + program)).max(0.0);
+        (own, dies * size / own)
+    }
+
+    /// The part of a collected block that is copied, if random writes come to `used` bytes per second: what a die takes
+    /// for a page less what it takes for the program, in copies.
+    fn valid(&self, used: f64) -> f64 {
+        let (own, together) = self.programs();
+        let program = own - self.fitted_size("flash.program_size", 32_768.0) * 1e9 / self.channel_rate().value;
+        let copies = ((together * own * 1e9 / used - own) / (self.sense() + program)).max(0.0);
         copies / (1.0 + copies)
+    }
+
+    /// Was it slow from the first write on, though its programs and its interface are not: has it no free blocks?
+    fn comes_used(&self, fresh: f64) -> bool {
+        let (_, together) = self.programs();
+        self.program().is_some() && fresh < USED * (together * 1e9).min(self.interface().value)
     }
 
     fn buffer(&self, out: &mut String) {
@@ -195,17 +213,32 @@ impl Findings {
             let _ = writeln!(out, "power_loss = \"{kept}\"   # MEASURED: a flush behind a write takes {flush:.0}us");
         }
         let Some(sustained) = self.sustained else { return };
-        let Some(after) = sustained.after else {
-            let _ = writeln!(out, "\n# No collection showed: MEASURED, {:.0} MB/s throughout", sustained.fresh / 1e6);
-            return;
-        };
-        let valid = (self.valid(sustained.used.value) * 100.0).round().clamp(0.0, 95.0);
-        let _ = writeln!(out, "\n[collection]\nstate = \"on\"   # MEASURED: random writes become slower");
-        let _ =
-            writeln!(out, "after = \"{}KiB\"   # MEASURED ±{:.0}MB", (after.value / 1024.0) as u64, after.spread / 1e6);
+        let fresh = sustained.fresh / 1e6;
+        if let Some(after) = sustained.after {
+            let (kib, spread) = ((after.value / 1024.0) as u64, after.spread / 1e6);
+            let _ = writeln!(out, "\n[collection]\nstate = \"on\"   # MEASURED: random writes become slower");
+            let _ = writeln!(out, "after = \"{kib}KiB\"   # MEASURED ±{spread:.0}MB");
+            let used = sustained.used.value;
+            self.collection(out, used, &format!("{fresh:.0} MB/s before, {:.0} MB/s after", used / 1e6));
+        } else if self.comes_used(sustained.fresh) {
+            let _ =
+                writeln!(out, "\n[collection]\nstate = \"on\"   # MEASURED: slower than its programs from the first");
+            let _ = writeln!(out, "after = \"0KiB\"   # MEASURED: it comes without free blocks");
+            self.collection(
+                out,
+                sustained.fresh,
+                &format!("{fresh:.0} MB/s throughout; `program` may have some in it"),
+            );
+        } else {
+            let _ = writeln!(out, "\n# No collection showed: MEASURED, {fresh:.0} MB/s throughout");
+        }
+    }
+
+    /// The rest of collection, if random writes come to `used` bytes per second.
+    fn collection(&self, out: &mut String, used: f64, seen: &str) {
+        let valid = (self.valid(used) * 100.0).round().clamp(0.0, 95.0);
         let _ = writeln!(out, "block = \"16MiB\"   # {NOT_SEEN}");
-        let (fresh, used) = (sustained.fresh / 1e6, sustained.used.value / 1e6);
-        let _ = writeln!(out, "valid = \"{valid}%\"   # MEASURED: {fresh:.0} MB/s before, {used:.0} MB/s after");
+        let _ = writeln!(out, "valid = \"{valid}%\"   # MEASURED: {seen}");
         let _ = writeln!(out, "erase = \"4ms\"   # {NOT_SEEN}");
     }
 }

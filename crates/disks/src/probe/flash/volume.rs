@@ -1,10 +1,10 @@
 //! **What for**: what has no dies that show: a loop device, a disk behind a network, a cloud's volume. Every command
-//! costs the same but for its data, some at a time, or so many per second.
+//! costs the same but for its data, some at a time, or this many per second.
 //!
 //! **Rule**: latency alone by size is a straight line; how far its quantiles lie apart is a delay that is drawn. What
-//! depth comes to is either so many commands at a time, or a cap of commands and one of bytes per second: a burst after
-//! a rest shows what may be done beyond a cap. Of these two and the disk of flash that stays which comes nearest to the
-//! mixtures.
+//! depth comes to is either this many commands at a time, or a cap of commands and one of bytes per second: a burst
+//! after a rest shows what may be done beyond a cap. Of these two and the disk of flash that stays which comes nearest
+//! to the mixtures.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ const UNIT: f64 = 262_144.0;
 pub(super) struct Volume {
     /// 4 KiB alone \[ns\].
     small: Ends,
-    /// The same after a rest, of so many sectors \[ns\].
+    /// The same after a rest, of this many sectors \[ns\].
     large: (u32, Ends),
     /// Commands that a burst after a rest gets through beyond the rate that it comes to.
     beyond: Measured,
@@ -53,9 +53,9 @@ impl Ends {
 /// How a volume is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// So many commands at a time.
+    /// This many commands at a time.
     Channels,
-    /// So many commands, and bytes, per second, ten times as fast while there are credits.
+    /// This many commands, and bytes, per second, ten times as fast while there are credits.
     Caps,
     /// The same, and never faster: or credits that outlast the measuring.
     Paced,
@@ -114,7 +114,12 @@ fn beyond(session: &mut Session<'_>, most: f64, alone: f64) -> Result<Measured, 
 
 impl Findings {
     /// As a volume's file; `None` before everything for it was measured.
-    pub(super) fn volume_text(&self, session: &Session<'_>, limit: Limit) -> Option<String> {
+    pub(super) fn volume_text(
+        &self,
+        session: &Session<'_>,
+        limit: Limit,
+        stopped: Option<&ProbeError>,
+    ) -> Option<String> {
         let (volume, facts) = (self.volume?, session.facts());
         let most = self.depths.as_ref()?.deepest();
         let (page, stream) = (self.sizes.page(), self.stream?);
@@ -137,14 +142,9 @@ impl Findings {
             Limit::Channels => (most.value * (service.value + way) / 1e9).round().clamp(1.0, f64::from(facts.depth)),
             Limit::Caps | Limit::Paced => facts.depth.into(),
         };
-        let mut out = String::new();
-        let name = facts.name.replace(['"', '\\', '\n'], "_");
-        let (mb, us) = (stream.value / 1e6, small / 1e3);
-        let _ = writeln!(out, "kind = \"fixed\"   # MEASURED: nearer than a disk of flash");
-        let _ = writeln!(out, "description = \"{name}, measured: {mb:.0} MB/s, {us:.0}us\"");
-        let _ = writeln!(out, "capacity = \"{}B\"   # MEASURED: exact", facts.sectors * 512);
-        let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
-        let _ = writeln!(out, "depth = {}   # READ: what the host sends at most", facts.depth);
+        let figures = format!("{:.0} MB/s, {:.0}us", stream.value / 1e6, self.sizes.page().value / 1e3);
+        let mut out = self.head("fixed", &figures, session, stopped);
+        let _ = writeln!(out, "# What was measured is nearer to this than to a disk of flash.");
         let said = if limit == Limit::Channels { "MEASURED" } else { "FIT: its caps bind first" };
         let _ = writeln!(out, "channels = {channels}   # {said}");
         let _ = writeln!(out, "service = {}", time(service, "MEASURED"));

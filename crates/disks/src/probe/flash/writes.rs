@@ -3,7 +3,7 @@
 //! **Rule**: a write that ends sooner than a read is buffered. A flush behind one write takes what programming a page
 //! takes, unless capacitors keep what is buffered: then it takes nothing. A burst of large writes runs at the
 //! interface's rate until the buffer is full, then at that of the programs. Random writing goes on until its rate
-//! falls: so much finds free blocks; where it stays, collection is paid.
+//! falls: this much finds free blocks; where it stays, collection is paid.
 
 use blksched::{Op, Span};
 

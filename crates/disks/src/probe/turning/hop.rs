@@ -13,7 +13,7 @@ use super::super::value::{Measured, fraction, median};
 use super::spot::{Spot, usual};
 use super::zones::Rates;
 
-/// So many mistakes fewer are no chance.
+/// This many mistakes fewer are no chance.
 const BEYOND_CHANCE: usize = 12;
 
 /// One aimed hop.
@@ -213,7 +213,7 @@ pub(super) fn long(
 }
 
 /// Times that fill a revolution from the answer on: what both ends of them say.
-fn shortest(times: &[f64], period: f64) -> Measured {
+pub(super) fn shortest(times: &[f64], period: f64) -> Measured {
     let low = times.iter().copied().fold(f64::INFINITY, f64::min);
     let fits = times.iter().copied().filter(|time| *time <= low + 1.02 * period);
     let high = fits.fold(low, f64::max) - period;

@@ -10,7 +10,7 @@ use super::super::value::Measured;
 use super::Findings;
 use super::zones::Rates;
 
-/// By so much of it a rate may miss the straight line, beyond its own spread.
+/// By this much of it a rate may miss the straight line, beyond its own spread.
 const MISSED: f64 = 0.05;
 
 /// This many neighbouring places must miss it.

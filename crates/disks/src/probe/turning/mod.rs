@@ -85,7 +85,7 @@ impl Findings {
             self.ahead = buffer::ahead(session, hit_ns, self.rates.inner().value, period)?;
         }
         let command = self.electronics.map_or(0.0, |electronics| electronics.command.value);
-        self.queue = queue::queue(session, 5, command)?;
+        self.queue = queue::queue(session, 5, (command, period))?;
         let mut is_cached = false;
         if session.facts().access == ProbeAccess::Destroy {
             let writes = writes::writes(session, period)?;

@@ -2,15 +2,16 @@
 //!
 //! **Rule**: random reads many at a time come faster than one by one if the drive chooses among them. A read far away
 //! beside many near each other, or beside a stream, waits until the drive's patience ends; its longest wait says when.
-//! A drive that expects a stream to go on lets even a single read wait that comes right behind one: by so much such
-//! reads take longer than others over the same distance, quick ones beside quick ones, so that rotation cancels out.
-//! (A command is decoded while the drive waits.)
+//! A drive that expects a stream to go on lets even a single read wait that comes right behind one: by this much such
+//! reads take longer than others over the same distance. Both fill one revolution from their shortest on, so rotation
+//! cancels out. (A command is decoded while the drive waits.)
 
 use blksched::Op;
 
 use super::super::ProbeError;
 use super::super::session::{Random, Session, Step};
 use super::super::value::{Measured, median};
+use super::hop::shortest;
 
 /// The drive's queue, as it showed itself.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +33,15 @@ impl Queue {
     }
 }
 
-/// `command`: what decoding one takes \[ns\].
-pub(super) fn queue(session: &mut Session<'_>, far_reads: usize, command: f64) -> Result<Option<Queue>, ProbeError> {
+/// Less than that part of a revolution is no wait: two draws of angles differ by that.
+pub(super) const NO_WAIT: f64 = 0.05;
+
+/// `command`: what decoding one takes; `period`: a revolution \[ns\].
+pub(super) fn queue(
+    session: &mut Session<'_>,
+    far_reads: usize,
+    (command, period): (f64, f64),
+) -> Result<Option<Queue>, ProbeError> {
     session.stage("command queue")?;
     let depth = session.facts().depth.min(64);
     if depth < 2 {
@@ -43,37 +51,35 @@ pub(super) fn queue(session: &mut Session<'_>, far_reads: usize, command: f64) -
     let deep = per_second(session, depth, 500)?;
     let near = wait(session, depth, far_reads, false)?;
     let stream = wait(session, depth, far_reads, true)?;
-    let behind = behind(session)?;
-    let behind = Measured::new(behind.value + command, behind.spread);
+    let behind = behind(session, period)?;
+    // Without a wait nothing is decoded meanwhile.
+    let meanwhile = if behind.value > period * NO_WAIT { command } else { 0.0 };
+    let behind = Measured::new(behind.value + meanwhile, behind.spread);
     Ok(Some(Queue { alone, deep, near, stream, behind }))
 }
 
 /// How much longer a far read takes right behind a stream than behind a single read of the same place.
-fn behind(session: &mut Session<'_>) -> Result<Measured, ProbeError> {
+fn behind(session: &mut Session<'_>, period: f64) -> Result<Measured, ProbeError> {
     const FAR_READS: u64 = 150;
     const STREAM: u64 = 16;
+    // Further on than any buffer reads ahead: what it still has of an earlier read keeps no head waiting.
+    const APART: u64 = 32_768;
     let sectors = session.facts().sectors;
     let mut took = [Vec::new(), Vec::new()];
+    let mut near = sectors / 10;
     // In turns, so that what disturbs one disturbs both.
     for _ in 0..session.scaled(FAR_READS) {
         for (of, times) in [1, STREAM].into_iter().zip(&mut took) {
-            let near = sectors / 10 + session.below(2_000) * 128;
+            near = if near < sectors / 8 { near + APART + session.below(2_000) } else { sectors / 10 };
             for nth in 0..of {
                 session.read(near + nth * 128, 128)?;
             }
-            let far = sectors / 2 + session.below(2_000);
+            let far = near + sectors / 3 + session.below(APART / 2);
             times.push(session.read(far, 8)?.latency());
         }
     }
-    let [mut single, mut stream] = took;
-    let quick = |times: &mut Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        [0.05, 0.1, 0.15].map(|share| times[((times.len() - 1) as f64 * share) as usize])
-    };
-    let (single, stream) = (quick(&mut single), quick(&mut stream));
-    let mut longer: Vec<f64> = stream.iter().zip(single).map(|(stream, single)| stream - single).collect();
-    let middle = median(&mut longer);
-    Ok(Measured::new(middle, (longer[longer.len() - 1] - longer[0]) / 2.0))
+    let [single, stream] = took.map(|times| shortest(&times, period));
+    Ok(Measured::new(stream.value - single.value, stream.spread + single.spread))
 }
 
 /// Random 4 KiB reads per second.

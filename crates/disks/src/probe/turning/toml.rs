@@ -5,12 +5,13 @@ use std::fmt::Write;
 use super::super::ProbeError;
 use super::super::fit::Fitted;
 use super::super::session::Session;
-use super::super::text::{NOT_SEEN, rate, time};
+use super::super::text::{NOT_SEEN, head, rate, time};
 use super::super::value::Measured;
 use super::Findings;
 use super::layout::Tracks;
+use super::queue::NO_WAIT;
 
-/// By so much of it a seek may miss the usual shape.
+/// By this much of it a seek may miss the usual shape.
 const MISSED: f64 = 0.05;
 /// What spreads further is no point of a curve.
 const ROUGH: f64 = 0.03;
@@ -20,21 +21,9 @@ const USUAL_SKEW: f64 = 0.12;
 impl Findings {
     pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         let facts = session.facts();
-        let mut out = String::new();
         let rpm = (60e9 / self.period.value).round();
-        let _ = writeln!(out, "kind = \"hdd\"");
-        let _ = writeln!(
-            out,
-            "description = \"{}, measured: {rpm}rpm, {:.0} to {:.0} MB/s\"",
-            facts.name.replace(['"', '\\', '\n'], "_"),
-            self.rates.outer().value / 1e6,
-            self.rates.inner().value / 1e6
-        );
-        if let Some(stopped) = stopped {
-            let _ = writeln!(out, "# Not all of it was measured: {stopped}.");
-        }
-        let _ = writeln!(out, "capacity = \"{}B\"   # MEASURED: exact", facts.sectors * 512);
-        let _ = writeln!(out, "max_command = \"{}KiB\"   # READ: what the host sends at most", facts.max_sectors / 2);
+        let (outer, inner) = (self.rates.outer().value / 1e6, self.rates.inner().value / 1e6);
+        let mut out = head("hdd", &format!("{rpm}rpm, {outer:.0} to {inner:.0} MB/s"), facts, stopped);
         let rpm_spread = self.period.spread / self.period.value * rpm;
         let _ = writeln!(out, "speed = \"{rpm}rpm\"   # MEASURED ±{rpm_spread:.1}rpm");
         self.places(&mut out, facts.sectors);
@@ -235,8 +224,7 @@ impl Findings {
         if self.fitted.iter().any(|fitted| fitted.key == "ncq.sequential_limit") {
             let _ = writeln!(out, "sequential_limit = {}", self.fitted("ncq.sequential_limit", ""));
         }
-        // Less than a twentieth of a revolution is no wait: two draws of angles differ by that.
-        match queue.behind.value > self.period.value / 20.0 {
+        match queue.behind.value > self.period.value * NO_WAIT {
             true => writeln!(out, "sequential_wait = {}", time(queue.behind, "MEASURED")).ok(),
             false => {
                 writeln!(out, "sequential_wait = \"0s\"   # MEASURED: a far read right behind a stream does not wait")

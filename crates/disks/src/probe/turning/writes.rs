@@ -11,6 +11,7 @@ use super::super::fit::{Mixture, Parameter, Took};
 use super::super::session::{Random, Session, Step, Timed};
 use super::super::value::{Measured, median};
 use super::queue::waits;
+use crate::spec::{DiskSpec, Model};
 
 /// The cache, as it showed itself.
 #[derive(Clone, Debug)]
@@ -179,6 +180,14 @@ impl Mixture for Mixed {
     }
 }
 
+/// No read waits longer for a stream than it waits for anything.
+fn age_limit(spec: &DiskSpec) -> Option<Span> {
+    match &spec.model {
+        Model::Hdd(hdd) => hdd.ncq.as_ref().map(|ncq| ncq.age_limit),
+        _ => None,
+    }
+}
+
 /// What only mixtures show.
 pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
     Parameter {
@@ -187,6 +196,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Overflow],
         between: true,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "write_cache.order",
@@ -194,6 +204,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Overflow],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "write_cache.reach",
@@ -201,6 +212,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::NearOverflow],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "write_cache.idle",
@@ -208,6 +220,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Thoughtful],
         between: true,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "look_ahead.hold",
@@ -215,6 +228,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Thoughtful],
         between: false,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "write_cache.share",
@@ -222,6 +236,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::ReaderBesideStream, Mixed::ReaderBesideRandom],
         between: true,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "write_cache.turn",
@@ -229,6 +244,7 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::ReaderBesideStream, Mixed::ReaderBesideRandom],
         between: true,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "write_cache.dirty_limit",
@@ -236,12 +252,14 @@ pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
         shows_in: &[Mixed::Thoughtful],
         between: true,
         with: None,
+        highest: None,
     },
     Parameter {
         key: "ncq.sequential_limit",
-        values: &["10ms", "40ms", "160ms", "640ms", "2500ms", "10s"],
+        values: &["10ms", "40ms", "160ms", "640ms", "2500ms"],
         shows_in: &[Mixed::FarBesideStream],
         between: true,
         with: None,
+        highest: Some(age_limit),
     },
 ];

@@ -4,7 +4,7 @@
 //! of the medians of several. Three spellings: `iocost:MODEL` (`#2` behind it takes the second row alone),
 //! `iocost:FILE.csv:MODEL` for a table of one's own, and `iocost:rbps=…,rseqiops=…,…` for six figures.
 
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::error::DiskError;
 use super::{DiskSpec, parse, text_of};

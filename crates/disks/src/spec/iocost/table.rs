@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use crate::spec::error::DiskError;
 use crate::spec::reader::Source;

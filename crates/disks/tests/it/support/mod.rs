@@ -148,7 +148,7 @@ pub fn run_on(disk: &mut dyn Disk, depth: u32, commands: impl IntoIterator<Item 
             free.push(finished.rq.index() as u32);
         }
     }
-    run.total = *disk.ledger().total();
+    run.total = disk.ledger().total();
     run
 }
 
@@ -211,6 +211,6 @@ pub fn check_conservation(
         sum += activity;
         sum
     });
-    assert_eq!(&parts, disk.ledger().total(), "case {case}");
+    assert_eq!(parts, disk.ledger().total(), "case {case}");
     (done, disk)
 }
