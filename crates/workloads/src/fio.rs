@@ -30,8 +30,10 @@
 //!   `randseed=N` replaces the simulation's seed altogether.
 //! * **Rates** are kept per direction on a fixed schedule from the job's beginning: the I/O that would be ahead of it
 //!   waits, and a job that fell behind catches up.
+//! * **`verify`** reads each pass back (`process/read_back.rs`).
 //! * **`thinktime`** begins when `thinktime_blocks` I/Os have been taken and all that is out has been; its queue is
-//!   filled first, and from then on the job works at depth 1 (`process/think.rs`).
+//!   filled first, and from then on the job works at depth 1 (`process/think.rs`). The last pause is part of the
+//!   job (tried).
 //! * **`startdelay`** counts from the beginning of the run, also behind a stonewall (tried); `runtime` from the
 //!   beginning of the job.
 //! * **`prio` alone** means class 2, best effort; a class alone means level 0 (tried).
@@ -44,7 +46,7 @@
 //!   `rw_sequencer` changes random jobs only (tried).
 //! * **Block sizes**: `bssplit` goes before `bsrange`, and that before `bs`, whatever their order (tried). A sequential
 //!   job's size that would reach beyond its region is drawn again (tried). Random offsets are multiples of the least
-//!   size, and what its map has already is cut off (tried).
+//!   size, and what its map has already is cut off (tried). How sizes of a range are drawn: `process/sizes.rs`.
 //! * **`random_distribution`** other than `random`, and `blockalign`, turn the map off, as in fio. Of `zipf` and
 //!   `pareto` without a centre the preferred blocks are scattered; `skew.rs` has the formulas.
 //! * **Trims** are discards of the disk. Whatever the engine, the process sleeps until its trim is done (MEMORY: fio
@@ -52,7 +54,8 @@
 //!   `number_ios` says (tried).
 //! * **Flushes**: `fsync` and `fdatasync` after this many writes, `end_fsync` and `fsync_on_close` at the end are
 //!   flushes of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O goes on meanwhile;
-//!   none follows the last write of a job, unless asked for at the end. With `sync` each write is sent with FUA. On a
+//!   none follows the last write of a job, unless asked for at the end. One that is due where a pass ends is done
+//!   twice, if another follows (tried). With `sync` each write is sent with FUA. On a
 //!   disk without a volatile cache all this costs nothing.
 //! * **`rate_process=poisson`** draws the gaps between I/Os; a job that fell behind catches up.
 //! * **Numbers** may be arithmetic in parentheses, in whole numbers. `$pagesize`, `$mb_memory`, `$ncpus` are those of

@@ -26,6 +26,7 @@ mod knobs;
 mod op;
 mod outbox;
 mod page;
+mod range;
 mod read;
 mod readahead;
 mod report;
@@ -48,7 +49,7 @@ use outbox::Outbox;
 use slots::Slots;
 use transfer::Transfer;
 
-pub use call::{Call, Memory, OpenFile, Stable, Work};
+pub use call::{Call, Memory, OpenFile, RangeSync, Stable, Work};
 pub use dirty_files::Burst;
 pub use dirty_pool::{DirtyLimits, DirtyPool};
 pub use flusher::{CHUNK_PAGES, Flusher};
@@ -214,10 +215,12 @@ impl Host {
             (Stage::Paging, Task::Call(Call { work: Work::Write { start, sectors, stable }, file, .. })) => {
                 self.write_on(now, id, &file, (start, sectors), stable);
             }
+            (Stage::Paging, Task::Call(Call { work: Work::Range { what, .. }, .. })) => self.begin_range(now, id, what),
             (Stage::Paging, Task::Call(call)) => self.begin_sync(now, id, call.pages()),
             (Stage::Paging, Task::Bypass(_)) => unreachable!("direct I/O begins with its pages' way to the disk"),
             (Stage::Syncing, _) => self.sync_on(now, id),
-            (Stage::Flushing, _) => self.finish(now, id),
+            (Stage::Ranging(what), _) => self.range_on(now, id, what),
+            (Stage::Ranged | Stage::Flushing, _) => self.finish(now, id),
             (Stage::Returning, _) => unreachable!("a call that returns waits for nothing"),
         }
     }

@@ -57,7 +57,7 @@ pub struct Manner {
     pub writes: bool,
     /// It waits until its writes are stable: `fsync`, `fdatasync`, `O_SYNC`.
     pub syncs: bool,
-    /// It does so much a second, or pauses, and no more if it could.
+    /// It does this much a second, or pauses, and no more if it could.
     pub paced: bool,
     /// How much it transfers \[bytes\]; none: only time ends it, or nobody knows.
     pub amount: Option<u64>,
@@ -142,7 +142,7 @@ impl Plan {
         self.staggered_sources(seed, &vec![Span::ZERO; self.jobs.len()])
     }
 
-    /// The same, each process so much later than it says; what a trace recorded stays as it was.
+    /// The same, each process this much later than it says; what a trace recorded stays as it was.
     pub fn staggered_sources(&self, seed: u64, later: &[Span]) -> Vec<Box<dyn Source>> {
         self.joint_sources(seed, later, &mut Joint::default())
     }
@@ -252,6 +252,13 @@ impl Plan {
     /// How many rows a report has.
     pub fn rows(&self) -> u32 {
         self.jobs.iter().map(|job| job.row + 1).max().unwrap_or(0)
+    }
+
+    /// The processes of each row, by their places in `jobs`.
+    pub fn members_by_row(&self) -> Vec<Vec<usize>> {
+        let mut rows = vec![Vec::new(); self.rows() as usize];
+        self.jobs.iter().enumerate().for_each(|(job, plan)| rows[plan.row as usize].push(job));
+        rows
     }
 
     /// The processes of one row, by their places in `jobs`.

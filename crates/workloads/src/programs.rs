@@ -29,7 +29,6 @@ mod stepper;
 mod tiobench;
 mod tree;
 mod tree_readers;
-mod units;
 
 use std::fmt;
 

@@ -38,6 +38,11 @@ pub trait Source: Send {
     /// True once [`Emission::Exit`] has been emitted: nothing more will happen.
     fn is_finished(&self) -> bool;
 
+    /// False once nothing that it does hangs on whether others have exited: it need not hear of that any more.
+    fn awaits_exits(&self) -> bool {
+        true
+    }
+
     /// True if an I/O of its is over for it when it says so ([`Emission::Taken`]), not when it hears of it.
     fn takes_completions(&self) -> bool {
         false

@@ -6,7 +6,7 @@ use super::values::{self, KbBase, ValueError, expected};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Blocks {
     One(u64),
-    /// Every multiple of the first up to the second, equally likely.
+    /// From the first to the second.
     Range(u64, u64),
     /// Size and share \[%\]; the shares add up to 100.
     Split(Vec<(u64, u64)>),

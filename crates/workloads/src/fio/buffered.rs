@@ -3,7 +3,11 @@
 //! **Rule** `read`, `write` and flushes become [`Call`]s; trims go past memory. Before each pass over its files a
 //! process opens them anew (tried, with `time_based` too): what is clean of them leaves memory (`invalidate`, fio's
 //! default), or all of it is there (`pre_read`), and readahead begins anew. A flush is an `fsync` of each file that was
-//! written since the last one, in the order of the disk.
+//! written since the last one, in the order of the disk. `sync_file_range` comes before the I/O behind every so many
+//! writes, of the whole job, and says of the file that I/O goes to from where to where it was written since it was last
+//! synced; with several files fio then goes on with another one of them (all tried), we do not.
+
+mod range;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,6 +16,8 @@ use blksched::{Bio, Instant, Op, SubmitterId, Tag};
 
 use crate::host::{Call, Memory, OpenFile, Stable, Work};
 use crate::{Delivered, Emission, Source, Trouble};
+pub(crate) use range::RangePlan;
+use range::{RANGE_TAG, Ranges};
 
 /// How a job uses the page cache.
 #[derive(Clone, Debug)]
@@ -22,6 +28,8 @@ pub(crate) struct Buffering {
     pub memory: Memory,
     /// A pass \[bytes\].
     pub pass: u64,
+    /// When it calls `sync_file_range`.
+    pub range: Option<RangePlan>,
 }
 
 /// A process whose I/O goes through the page cache.
@@ -34,6 +42,7 @@ pub(crate) struct Buffered<S> {
     /// Files written since their last fsync, by number.
     written: BTreeSet<usize>,
     syncing: Option<Syncing>,
+    ranges: Option<Ranges>,
 }
 
 /// A flush of the process's, as an fsync of each of its files.
@@ -46,7 +55,8 @@ struct Syncing {
 
 impl<S: Source> Buffered<S> {
     pub fn new(process: S, how: Buffering) -> Buffered<S> {
-        Buffered { process, how, done: 0, next_pass: 0, written: BTreeSet::new(), syncing: None }
+        let ranges = how.range.map(Ranges::new);
+        Buffered { process, how, done: 0, next_pass: 0, written: BTreeSet::new(), syncing: None, ranges }
     }
 
     fn file_at(&self, bio: &Bio) -> usize {
@@ -69,6 +79,7 @@ impl<S: Source> Buffered<S> {
             Op::Read => Work::Read { start, sectors },
             _ => {
                 self.written.insert(file);
+                self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, start, sectors));
                 let stable = if bio.durability.fua { Stable::OnReturn } else { Stable::Later };
                 Work::Write { start, sectors, stable }
             }
@@ -79,32 +90,59 @@ impl<S: Source> Buffered<S> {
     /// Each file that was written, at once; the process hears of the last.
     fn sync(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
         let mut files = core::mem::take(&mut self.written);
+        self.ranges.iter_mut().for_each(Ranges::synced);
         if files.is_empty() {
             files.insert(0);
         }
         self.syncing = Some(Syncing { tag: bio.tag, left: files.len(), failed: false });
         out.extend(files.iter().map(|file| self.call(bio, *file, Work::Sync)));
     }
+
+    /// What the process does goes to memory, unless a call of its own comes first or has not returned.
+    fn pass(&mut self, emission: Emission, out: &mut Vec<Emission>) {
+        if let Some(ranges) = self.ranges.as_mut().filter(|ranges| ranges.is_calling()) {
+            return ranges.hold(emission);
+        }
+        match emission {
+            Emission::Submit(bio) if bio.op == Op::Flush => self.sync(&bio, out),
+            Emission::Submit(bio) if bio.op != Op::Discard => {
+                let file = self.file_at(&bio);
+                if let Some(work) = self.ranges.as_mut().and_then(|ranges| ranges.due(file)) {
+                    let bio = Bio { tag: RANGE_TAG, ..bio };
+                    out.extend([self.call(&bio, file, work), Emission::Waits]);
+                    return self.ranges.iter_mut().for_each(|ranges| ranges.hold(emission));
+                }
+                self.transfer(&bio, out);
+            }
+            other => out.push(other),
+        }
+    }
 }
 
 impl<S: Source> Source for Buffered<S> {
     fn next(&self) -> Option<Instant> {
-        self.process.next()
+        let returned = self.ranges.as_ref().and_then(Ranges::returned);
+        [returned, self.process.next()].into_iter().flatten().min()
     }
 
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
+        if let Some(ranges) = self.ranges.as_mut().filter(|ranges| ranges.returned().is_some()) {
+            out.push(Emission::Taken { tag: RANGE_TAG, accepted: None });
+            for emission in ranges.go_on() {
+                self.pass(emission, out);
+            }
+        }
         let mut direct = Vec::new();
         self.process.emit(now, &mut direct);
         for emission in direct {
-            match emission {
-                Emission::Submit(bio) if bio.op == Op::Flush => self.sync(&bio, out),
-                Emission::Submit(bio) if bio.op != Op::Discard => self.transfer(&bio, out),
-                other => out.push(other),
-            }
+            self.pass(emission, out);
         }
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
+        if let (Delivered::Done { tag: RANGE_TAG, .. }, Some(ranges)) = (what, &mut self.ranges) {
+            return ranges.came_back(now);
+        }
         let mut what = what;
         if let (Delivered::Done { tag, failed }, Some(syncing)) = (what, &mut self.syncing)
             && tag == syncing.tag

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::blocks::Blocks;
 use super::ddir::{Ddir, PerDdir};
 use super::errors::Problem;
+use super::files::is_device;
 use super::names::names_in;
 use super::options::{MAX_FILES, MAX_PROCESSES};
 use super::sections::JobSection;
@@ -44,7 +45,19 @@ const RULES: &[Rule] = &[
     target_without_window,
     against_the_trace,
     alignment,
+    behind_nothing,
 ];
+
+/// What fio calls a block size larger than the data set's range (tried).
+fn behind_nothing(job: &JobSection, s: &Settings) -> Option<Problem> {
+    let no_size = matches!(s.size, None | Some(Extent::Bytes(0)));
+    let unsaid = no_size && s.files.filesize.is_none() && !s.unreadable.contains("size");
+    let is_device = s.files.filename.as_deref().is_some_and(is_device);
+    let title = format!("`file_append` of job `{}` needs `size`", job.name);
+    let place = s.place_of("file_append", &job.place);
+    (s.rare.file_append && unsaid && !is_device)
+        .then(|| Problem::new(place, title, "how much is written behind a file's end"))
+}
 
 /// What a trace cannot be told.
 fn against_the_trace(job: &JobSection, s: &Settings) -> Option<Problem> {

@@ -10,7 +10,7 @@
 
 use crate::fio::ddir::PerDdir;
 use blksched::Span;
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::settings::Settings;
 use super::values::{self, Bare, Extent, ValueError};

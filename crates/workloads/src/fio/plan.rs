@@ -15,7 +15,7 @@ use super::files::{Files, JobClone, does_not_fit};
 use super::layout;
 use super::process::{
     Area, Batch, Command, Ends, FileArea, FileSet, Found, LatencyTarget, Limit, Pattern, Pieces, Process, RateFloor,
-    Script, Seeds, Sizes, ThinkTime,
+    ReadBackOrder, ReadBackPlan, Script, Seeds, Sizes, ThinkTime,
 };
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
@@ -36,7 +36,7 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// The state machine, for one run with this seed, begun so much later.
+    /// The state machine, for one run with this seed, begun this much later.
     pub(crate) fn source(&self, seed: u64, later: Span) -> Box<dyn Source> {
         let (from, to) = self.script.startdelay;
         let script = Script { startdelay: (from + later, to + later), ..self.script.clone() };
@@ -83,7 +83,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
                 plan.notes.extend(log::notes(clone.job, clone.number, traces));
                 let (job, script) = order.next(clone, &files.names[clone.files[0]], &regions);
                 let script = match log::log(clone.job, clone.number, traces, disk_sectors) {
-                    Ok(Some(log)) => Script { log: Some(log), bytes: u64::MAX, ..script },
+                    Ok(Some(log)) => Script { log: Some(log), bytes: u64::MAX, read_back: None, ..script },
                     Ok(None) => script,
                     Err(problem) => {
                         problems.push(problem);
@@ -265,7 +265,8 @@ fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffer
         (false, false) => Memory::Keep,
     };
     files.sort_by_key(|file| file.start);
-    goes_through_memory(s).then(|| Buffering { files: files.into(), memory, pass })
+    let range = s.rare.sync_file_range.filter(|_| s.mix != Mix::Read);
+    goes_through_memory(s).then(|| Buffering { files: files.into(), memory, pass, range })
 }
 
 /// An `iodepth` that has no effect is said once, at the job's first process.
@@ -314,8 +315,8 @@ fn pattern(s: &Settings) -> Pattern {
             Mix::TrimWrite => &[Ddir::Trim],
             _ => s.dirs(),
         },
-        sizes: PerDdir::from_fn(|ddir| Sizes::new(&s.blocks(ddir))),
-        sizes_onward: s.blocks_onward().map(|blocks| Sizes::new(&blocks)),
+        sizes: PerDdir::from_fn(|ddir| Sizes::new(&s.blocks(ddir), s.rare.bs_unaligned)),
+        sizes_onward: s.blocks_onward().map(|blocks| Sizes::new(&blocks, s.rare.bs_unaligned)),
         stride: s.jumps.stride / SECTOR_BYTES as i64,
         every: s.jumps.every,
         sequencer: s.rw_sequencer,
@@ -378,6 +379,24 @@ fn limit(bytes: Option<u64>, ios: Option<u64>) -> Limit {
     }
 }
 
+/// One pass over the files \[bytes\]. What is trimmed is written as well (tried).
+fn pass(s: &Settings, regions: &Regions) -> u64 {
+    regions.pass.min(regions.whole).max(1).saturating_mul(if s.mix == Mix::TrimWrite { 2 } else { 1 })
+}
+
+/// Only of jobs that come to an end by themselves: time that is over ends the reading, too.
+fn read_back(s: &Settings, regions: &Regions) -> Option<ReadBackPlan> {
+    let writes = matches!(s.mix, Mix::Write | Mix::Both | Mix::TrimWrite);
+    let has_map = s.order != Order::Sequential && s.keeps_map();
+    let asked = s.rare.verify && !s.rare.skips_verify && writes && !regions.repeats;
+    asked.then(|| ReadBackPlan {
+        pass: pass(s, regions),
+        loops: s.loops,
+        bytes: s.io_size.map_or(0, |_| regions.pass),
+        order: if has_map { ReadBackOrder::AsWritten } else { ReadBackOrder::ByPlace },
+    })
+}
+
 fn profile(s: &Settings) -> Option<LatencyTarget> {
     let then = if s.pace.latency_run { Found::GoesOn } else { Found::Ends };
     Some(LatencyTarget {
@@ -413,15 +432,17 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         files: file_set(s, regions),
         mix: s.mix,
         reads_percent: s.rwmixread_percent as u32,
-        bytes: match s.time_based {
+        bytes: match regions.repeats {
             _ if s.files.create_only => 0,
             true => u64::MAX,
             false => regions.bytes.saturating_mul(passes),
         },
+        // By time, or without a map, files have no end (tried).
+        pass: if regions.repeats || !s.keeps_map() { u64::MAX } else { pass(s, regions) },
         passes: regions.passes,
         // A job that only time ends has no last loop.
         ios: match s.number_ios {
-            Some(ios) if !s.time_based => ios.saturating_mul(s.loops).saturating_mul(passes),
+            Some(ios) if !regions.repeats => ios.saturating_mul(s.loops).saturating_mul(passes),
             _ => u64::MAX,
         },
         runtime: s.runtime.unwrap_or(Span::MAX),
@@ -430,7 +451,8 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         offloads: s.engine == Engine::Asynchronous,
         durable: s.sync,
         flush_after: [s.fsync, s.fdatasync].into_iter().filter(|writes| *writes > 0).min(),
-        flush_at_end: (s.end_fsync || s.fsync_on_close) && s.mix != Mix::Read,
+        flush_at_end: (s.end_fsync || s.rare.fsync_on_close) && s.mix != Mix::Read,
+        read_back: read_back(s, regions),
         think: think_time(s),
         floor: rate_floor(s),
         max_latency: s.pace.max_latency,

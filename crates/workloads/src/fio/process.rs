@@ -1,10 +1,9 @@
 //! One process of a job as a state machine: when it submits what, and when it is done.
 
 use core::cell::Cell;
-use core::ops::Range;
 
 use crate::fio::ddir::{Ddir, PerDdir};
-use blksched::{Bio, Durability, GroupId, Hints, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
+use blksched::{Bio, Durability, Hints, Instant, Op, Sector, Span, SubmitterId, Tag};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -18,7 +17,9 @@ mod offsets;
 mod pace;
 mod permutation;
 mod profile;
+mod read_back;
 mod reap;
+mod script;
 mod seeds;
 mod sizes;
 mod skew;
@@ -26,7 +27,7 @@ mod slept;
 mod think;
 mod trouble;
 
-use super::settings::{Durable, Mix, RateProcess};
+use super::settings::{Durable, Mix};
 use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use command::Command;
 pub(crate) use files::{FileArea, FileSet, Pieces};
@@ -43,8 +44,11 @@ use pace::Pace;
 pub(super) use permutation::mix;
 use profile::Profile;
 pub(crate) use profile::{Found, LatencyTarget};
+use read_back::ReadBack;
+pub(crate) use read_back::{ReadBackOrder, ReadBackPlan};
 pub(crate) use reap::Batch;
 use reap::{Done, Reaper};
+pub(crate) use script::Script;
 pub(crate) use seeds::Seeds;
 pub(crate) use sizes::Sizes;
 use slept::Slept;
@@ -52,56 +56,6 @@ pub(crate) use think::ThinkTime;
 use think::Thinking;
 use trouble::Ages;
 pub(crate) use trouble::Ends;
-
-/// What a process is to do: a job's settings with everything resolved.
-#[derive(Clone, Debug)]
-pub(crate) struct Script {
-    pub submitter: SubmitterId,
-    /// Submitters 0 to this, exclusively, must have exited before it begins.
-    pub behind: u32,
-    /// And so must these.
-    pub wait_for: Range<u32>,
-    pub priority: Priority,
-    pub group: GroupId,
-    /// What a write is to the disk.
-    pub written_as: Op,
-    pub commands: PerDdir<Vec<Command>>,
-    pub pattern: Pattern,
-    pub files: FileSet,
-    pub mix: Mix,
-    /// Of a mix of reads and writes \[%\].
-    pub reads_percent: u32,
-    /// To transfer in all; `u64::MAX` if only time ends it.
-    pub bytes: u64,
-    /// How often its files may be gone through, if passes end before their bytes are transferred.
-    pub passes: u64,
-    pub ios: u64,
-    pub runtime: Span,
-    pub startdelay: (Span, Span),
-    pub batch: Batch,
-    /// The kernel's workers sleep for request slots in its place (io_uring, posixaio).
-    pub offloads: bool,
-    pub durable: Durable,
-    /// A flush after this many writes.
-    pub flush_after: Option<u64>,
-    /// And one at the end.
-    pub flush_at_end: bool,
-    pub think: ThinkTime,
-    pub floor: Option<RateFloor>,
-    pub max_latency: Option<Span>,
-    pub profile: Option<LatencyTarget>,
-    pub flow: Option<FlowPlan>,
-    /// A trace in place of a pattern.
-    pub log: Option<LogPlan>,
-    /// Results, and `number_ios`, count from then on.
-    pub ramp: Span,
-    pub ends: Ends,
-    /// Directions in which errors end nothing.
-    pub tolerates: PerDdir<bool>,
-    pub limits: PerDdir<Limit>,
-    pub rate_process: RateProcess,
-    pub seeds: Seeds,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -152,6 +106,9 @@ pub(crate) struct Process {
     trimmed: Option<(Sector, u32)>,
     writes_since_flush: u64,
     flushed_at_end: bool,
+    /// Once of twice.
+    flushed_between: bool,
+    read_back: Option<ReadBack>,
     trouble: Trouble,
     ages: Ages,
     floor: Option<Floor>,
@@ -205,6 +162,8 @@ impl Process {
             trimmed: None,
             writes_since_flush: 0,
             flushed_at_end: false,
+            flushed_between: false,
+            read_back: script.read_back.map(ReadBack::new),
             trouble: Trouble::default(),
             ages: Ages::default(),
             floor: script.floor.map(Floor::new),
@@ -240,14 +199,36 @@ impl Process {
     }
 
     fn submits_no_more(&self) -> bool {
+        if let Some(back) = &self.read_back
+            && (back.is_reading() || back.is_through(self.submitted_bytes))
+        {
+            return self.stopped || back.is_through(self.submitted_bytes);
+        }
         let is_done = self.submitted_ios >= self.script.ios || self.submitted_bytes >= self.script.bytes;
         self.stopped || is_done || self.log.as_ref().is_some_and(Log::is_over)
+    }
+
+    /// It reads what it has written.
+    fn reads_back(&self) -> bool {
+        self.read_back.as_ref().is_some_and(ReadBack::is_reading)
+    }
+
+    /// What was written is still to be read back, or another pass to begin.
+    fn turns(&mut self) -> bool {
+        let may = !self.flushes_at_end() && !self.stopped;
+        may && self.read_back.as_mut().is_some_and(|back| back.turn(self.submitted_bytes))
+    }
+
+    /// It is to think before it goes on; what was written is read back without a thought.
+    fn thinks(&self) -> bool {
+        self.thinking.is_due() && !self.reads_back()
     }
 
     /// What the next I/O may be.
     fn choices(&self) -> &'static [Ddir] {
         match (self.script.mix, self.script.reads_percent) {
             _ if let Some(log) = &self.log => log.choices(),
+            _ if self.reads_back() => &[Ddir::Read],
             (Mix::Read, _) | (Mix::Both, 100) => &[Ddir::Read],
             (Mix::Write, _) | (Mix::Both, 0) => &[Ddir::Write],
             (Mix::Both, _) => &[Ddir::Read, Ddir::Write],
@@ -258,7 +239,7 @@ impl Process {
 
     fn wants_flush(&self) -> bool {
         let by_option = self.script.flush_after.is_some_and(|writes| self.writes_since_flush >= writes);
-        by_option || self.log.as_ref().is_some_and(Log::wants_flush)
+        (by_option && !self.reads_back()) || self.log.as_ref().is_some_and(Log::wants_flush)
     }
 
     /// All is done but the flush at the end.
@@ -269,7 +250,7 @@ impl Process {
     /// It waits for completions, whatever comes.
     fn waits(&self) -> bool {
         let flows = self.flow.as_ref().is_none_or(|flow| flow.may_go_at().is_some());
-        self.thinking.is_due() || self.submits_no_more() || !flows
+        self.thinks() || self.submits_no_more() || !flows
     }
 
     /// How many completions it takes now.
@@ -280,8 +261,11 @@ impl Process {
 
     /// When the next I/O may go, if that does not hang on a completion.
     fn may_submit_at(&self) -> Option<Instant> {
-        if self.asleep || self.thinking.is_due() || self.call.is_some() || !self.reaper.has_room() {
+        if self.asleep || self.thinks() || self.call.is_some() || !self.reaper.has_room() {
             return None;
+        }
+        if self.reads_back() {
+            return Some(self.ready);
         }
         let ready = self.ready.max(self.log.as_ref().map_or(Instant::ZERO, Log::due));
         if self.wants_flush() {
@@ -310,6 +294,9 @@ impl Process {
         if let Some(log) = &mut self.log {
             return Some(log.submit(now));
         }
+        if let Some(back) = self.read_back.as_mut().filter(|back| back.is_reading()) {
+            return back.next();
+        }
         let Some((start, left)) = self.trimmed.take() else {
             let place = self.files.next(ddir);
             self.trimmed = place.filter(|_| self.script.mix == Mix::TrimWrite);
@@ -327,7 +314,8 @@ impl Process {
             return Some((dir, place));
         }
         self.passes += 1;
-        if self.passes >= self.script.passes {
+        let reads_back = self.read_back.as_ref().is_some_and(ReadBack::has_written);
+        if self.passes >= self.script.passes || reads_back {
             return None;
         }
         let dir = self.direction(now);
@@ -337,7 +325,11 @@ impl Process {
 
     fn submit(&mut self, now: Instant) -> Option<Bio> {
         let Some((dir, (start, sectors))) = self.choose(now) else {
-            (self.stopped, self.burst) = (true, 0);
+            self.burst = 0;
+            match &mut self.read_back {
+                Some(back) => back.cut(),
+                None => self.stopped = true,
+            }
             return None;
         };
         let bytes = u64::from(sectors) * 512;
@@ -345,20 +337,19 @@ impl Process {
             command::priority(&self.script.commands, (dir, sectors), self.script.priority, &mut self.priorities);
         self.reaper.submitted();
         self.slept.submitted(self.next_tag);
-        if now >= self.counts {
-            // Those before were the ramp's (tried).
-            (self.submitted_ios, self.counts) = (0, Instant::NEVER);
-        }
         self.submitted_ios += 1;
-        self.submitted_bytes = self.submitted_bytes.saturating_add(bytes);
-        self.thinking.submitted(now);
-        self.pace[dir].submitted(bytes);
+        if !self.reads_back() {
+            self.counted(now, dir, bytes);
+        }
         let group = self.script.group;
         let bio = Bio { priority, group, ..Bio::read(self.tag(), self.script.submitter, start, sectors) };
         self.ages.submitted(&self.script, bio.tag, (now, dir, bytes));
         match dir {
             Ddir::Read => return Some(bio),
-            Ddir::Write => self.writes_since_flush += 1,
+            Ddir::Write => {
+                self.writes_since_flush += 1;
+                self.read_back.iter_mut().for_each(|back| back.wrote((start, sectors)));
+            }
             Ddir::Trim => self.call = Some((Call::Trim, bio.tag)),
         }
         let fua = dir == Ddir::Write && self.script.written_as == Op::Write && self.script.durable == Durable::Yes;
@@ -367,9 +358,25 @@ impl Process {
         Some(Bio { op, hints, durability: Durability { fua, ..Durability::default() }, ..bio })
     }
 
+    /// An I/O that the job does in its own right.
+    fn counted(&mut self, now: Instant, dir: Ddir, bytes: u64) {
+        if now >= self.counts {
+            // Those before were the ramp's (tried).
+            (self.submitted_ios, self.counts) = (1, Instant::NEVER);
+        }
+        self.submitted_bytes = self.submitted_bytes.saturating_add(bytes);
+        self.thinking.submitted(now);
+        self.pace[dir].submitted(bytes);
+    }
+
     /// The process sleeps until it is done; asynchronous I/O goes on meanwhile.
     fn flush(&mut self) -> Bio {
-        self.writes_since_flush = 0;
+        // Where a pass ends with one it comes again before the next pass (tried).
+        let between = self.submitted_bytes > 0 && self.submitted_bytes.is_multiple_of(self.script.pass);
+        self.flushed_between = between && !self.flushed_between;
+        if !self.flushed_between {
+            self.writes_since_flush = 0;
+        }
         let tag = self.tag();
         self.call = Some((Call::Flush, Tag(tag)));
         let (priority, group) = (self.script.priority, self.script.group);
@@ -400,21 +407,24 @@ impl Process {
                 let Some(Done { tag, failed }) = self.reaper.take() else { break };
                 out.push(Emission::Taken { tag, accepted: self.slept.accepted(tag) });
                 self.judge(now, tag, failed);
-                self.thinking.taken(now);
+                if !self.reads_back() {
+                    self.thinking.taken(now);
+                }
             }
             self.reaper.settle();
             if self.reaper.has_room() && !self.waits() {
                 break;
             }
         }
-        if self.thinking.is_due() && self.reaper.is_empty() && !self.submits_no_more() {
+        if self.thinks() && self.reaper.is_empty() && !self.stopped {
             self.think(now);
         }
     }
 
     /// Before it sleeps for its rate it takes all that is out.
     fn look_ahead(&mut self, now: Instant) {
-        let rated = self.choices().iter().map(|ddir| self.pace[*ddir].due()).min().is_some_and(|due| due > now);
+        let rated = !self.reads_back()
+            && self.choices().iter().map(|ddir| self.pace[*ddir].due()).min().is_some_and(|due| due > now);
         if rated && !self.asleep && self.burst == 0 && self.call.is_none() && !self.wants_flush() {
             self.reaper.empty();
         }
@@ -468,7 +478,7 @@ impl Process {
                 }
             }
         }
-        if out.len() == before && self.is_over() {
+        if out.len() == before && self.may_end(now) && !self.turns() {
             // Its last pass over its files was.
             return self.end(out);
         }
@@ -477,27 +487,21 @@ impl Process {
             self.burst = 0;
             self.slept.over(now);
             out.push(Emission::Waits);
-            if self.reaper.has_room() {
+            if self.reaper.has_room() && !self.reads_back() {
                 self.thinking.look(now);
             }
         }
     }
 
+    /// It is over, and no thought is left.
+    fn may_end(&self, now: Instant) -> bool {
+        self.is_over() && (self.stopped || self.ready <= now)
+    }
+
     fn is_over(&self) -> bool {
         let nothing_out = self.reaper.is_empty() && self.returned.is_empty() && self.call.is_none();
-        self.submits_no_more() && nothing_out && self.burst == 0 && !self.asleep
-    }
-}
-
-impl Script {
-    /// How many submitters must have exited before it begins.
-    fn awaited(&self) -> u32 {
-        let others = self.wait_for.end.saturating_sub(self.wait_for.start.max(self.behind));
-        self.behind + others
-    }
-
-    fn awaits(&self, other: SubmitterId) -> bool {
-        other.0 < self.behind || self.wait_for.contains(&other.0)
+        let thinks = self.thinks() && !self.stopped;
+        self.submits_no_more() && nothing_out && self.burst == 0 && !self.asleep && !thinks
     }
 }
 
@@ -536,7 +540,7 @@ impl Source for Process {
         if self.burst == 0 {
             self.take(now, out);
         }
-        if self.is_over() {
+        if self.may_end(now) && !self.turns() {
             self.end(out);
         } else {
             self.go_on(now, out);

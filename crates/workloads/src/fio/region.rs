@@ -32,12 +32,16 @@ pub(super) struct Region {
 /// What a clone uses of all its files.
 pub(super) struct Regions {
     pub all: Vec<Region>,
+    /// What one pass over them all may transfer \[bytes\].
+    pub whole: u64,
     /// To transfer before its files are dropped from memory again \[bytes\].
     pub pass: u64,
     /// To transfer in all loops \[bytes\].
     pub bytes: u64,
     /// How often its files may be gone through; more than that `io_size` alone asks for.
     pub passes: u64,
+    /// Only time ends it.
+    pub repeats: bool,
 }
 
 fn resolve(extent: Extent, whole: u64) -> u64 {
@@ -63,10 +67,13 @@ pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::Extent], needs: &[N
     let all = if s.zones.strided { zones(clone.job, &all[0])? } else { all };
     let whole = clone.files.iter().fold(0u64, |sum, file| sum.saturating_add(files[*file].length));
     let (pass, bytes) = match (s.io_size, s.size) {
-        // A loop does no more than the files have, and there are more loops if `io_size` is not done by then (tried).
+        // A loop does no more than the files have, and there are more loops if `io_size` is not done by then, each
+        // whole if `loops` times `io_size` is more (tried).
         (Some(extent), _) if extent != Extent::Bytes(0) => {
             let io_size = resolve(extent, to_do);
-            (io_size, io_size.min(to_do).saturating_mul(s.loops).max(io_size))
+            let of_loop = io_size.min(to_do).max(1);
+            let whole = of_loop.saturating_mul(s.loops.max(io_size.div_ceil(of_loop)));
+            (io_size, whole.min(io_size.saturating_mul(s.loops)))
         }
         // With `filesize`, `size` only says how much is transferred, and no more than the files have (tried).
         (_, Some(extent)) if s.files.filesize.is_some() && extent != Extent::Bytes(0) => {
@@ -80,7 +87,13 @@ pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::Extent], needs: &[N
         _ if s.time_based => u64::MAX,
         _ => s.loops,
     };
-    Ok(Regions { all, pass, bytes, passes })
+    let appends = s.rare.file_append && clone.files.iter().all(|file| needs[*file] != Need::WholeDisk);
+    if appends {
+        // There is no other pass behind a file's end; without a map `io_size` is done all the same (tried).
+        let bytes = if s.keeps_map() { pass.min(to_do) } else { pass };
+        return Ok(Regions { all, whole: to_do, pass: bytes, bytes, passes: 1, repeats: false });
+    }
+    Ok(Regions { all, whole: to_do, pass, bytes, passes, repeats: s.time_based })
 }
 
 fn region(

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::errors::{Note, Problem};
 use super::host::Host;

@@ -14,6 +14,7 @@ use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::Span;
 
 use super::blocks::Blocks;
+use super::buffered::RangePlan;
 use super::distribution::Distribution;
 use super::place::Place;
 use super::values::{Extent, KbBase};
@@ -146,6 +147,7 @@ pub(crate) struct Settings {
     pub allrandrepeat: bool,
     pub randseed: Option<u64>,
     pub norandommap: bool,
+    pub rare: RareSettings,
     pub files: FileSettings,
     pub pace: PaceSettings,
     pub ending: EndSettings,
@@ -177,7 +179,6 @@ pub(crate) struct Settings {
     /// \[writes\]
     pub fdatasync: u64,
     pub end_fsync: bool,
-    pub fsync_on_close: bool,
     pub sync: Durable,
     pub iodepth_batch: u64,
     pub iodepth_batch_complete_min: u64,
@@ -218,6 +219,20 @@ impl Default for CpuSettings {
     }
 }
 
+/// What few jobs say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RareSettings {
+    /// Blocks of several sizes are no multiples of the least.
+    pub bs_unaligned: bool,
+    /// It begins where its files end.
+    pub file_append: bool,
+    /// What was written is read back, unless `do_verify` is off.
+    pub verify: bool,
+    pub skips_verify: bool,
+    pub sync_file_range: Option<RangePlan>,
+    pub fsync_on_close: bool,
+}
+
 impl Default for Settings {
     /// fio's defaults.
     fn default() -> Settings {
@@ -253,6 +268,7 @@ impl Default for Settings {
             allrandrepeat: false,
             randseed: None,
             norandommap: false,
+            rare: RareSettings::default(),
             files: FileSettings::default(),
             pace: PaceSettings::default(),
             ending: EndSettings::default(),
@@ -274,7 +290,6 @@ impl Default for Settings {
             fsync: 0,
             fdatasync: 0,
             end_fsync: false,
-            fsync_on_close: false,
             sync: Durable::No,
             iodepth_batch: 1,
             iodepth_batch_complete_min: 1,
@@ -314,6 +329,12 @@ impl Settings {
             (_, Some((from, to))) => Blocks::Range(from, to),
             _ => Blocks::One(self.bs[dir]),
         }
+    }
+
+    /// It visits no block twice in a pass.
+    pub fn keeps_map(&self) -> bool {
+        let drawn = |ddir: &Ddir| self.random_distribution[*ddir] != Distribution::Random;
+        self.order == Order::Sequential || !(self.norandommap || self.dirs().iter().any(drawn))
     }
 
     /// The directions in use.

@@ -5,7 +5,7 @@
 
 use crate::fio::ddir::PerDdir;
 use blksched::Span;
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::expression;
 

@@ -12,8 +12,13 @@ use super::page::{Pages, pages_of};
 
 impl Host {
     /// Is anything that this direct bio touches in memory, so that [`Host::bypass`] must have it?
+    #[inline]
     pub fn concerns(&self, bio: &Bio) -> bool {
-        !self.cache.is_empty() && range(bio).any(|page| self.cache.get(page).is_some())
+        !self.cache.is_empty() && self.holds_any(&range(bio))
+    }
+
+    fn holds_any(&self, pages: &Pages) -> bool {
+        pages.clone().any(|page| self.cache.get(page).is_some())
     }
 
     /// Takes a direct bio; [`Wish::GoOn`] gives it back when it may go to the queue.

@@ -43,21 +43,41 @@ pub enum Work {
     Read {
         /// From here.
         start: Sector,
-        /// So much \[512-byte sectors\].
+        /// This much \[512-byte sectors\].
         sectors: u32,
     },
     /// `write`
     Write {
         /// From here.
         start: Sector,
-        /// So much \[512-byte sectors\].
+        /// This much \[512-byte sectors\].
         sectors: u32,
         /// When it is stable.
         stable: Stable,
     },
+    /// `sync_file_range`: what is dirty of a range goes to the disk; its cache is not flushed.
+    Range {
+        /// From here.
+        start: Sector,
+        /// So much \[512-byte sectors\].
+        sectors: u64,
+        /// What of it.
+        what: RangeSync,
+    },
     /// `fsync`, `fdatasync`: everything of the file that is dirty becomes stable. Metadata is not modelled, so the two
     /// are one.
     Sync,
+}
+
+/// What `sync_file_range` does, in this order: its three flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RangeSync {
+    /// Wait for what is under way to the disk already.
+    pub waits_before: bool,
+    /// Begin to write what is dirty and not under way.
+    pub writes: bool,
+    /// Wait for what is under way then.
+    pub waits_after: bool,
 }
 
 /// A system call. The process hears of its return as of a bio's completion.
@@ -83,14 +103,14 @@ impl Call {
         match self.work {
             Work::Read { .. } => Op::Read,
             Work::Write { .. } => Op::Write,
-            Work::Sync => Op::Flush,
+            Work::Sync | Work::Range { .. } => Op::Flush,
         }
     }
 
     /// Where it begins; an fsync at its file's first sector.
     pub fn start(&self) -> Sector {
         match self.work {
-            Work::Read { start, .. } | Work::Write { start, .. } => start,
+            Work::Read { start, .. } | Work::Write { start, .. } | Work::Range { start, .. } => start,
             Work::Sync => self.file.start,
         }
     }
@@ -99,13 +119,14 @@ impl Call {
     pub fn bytes(&self) -> u64 {
         match self.work {
             Work::Read { sectors, .. } | Work::Write { sectors, .. } => u64::from(sectors) * 512,
-            Work::Sync => 0,
+            Work::Sync | Work::Range { .. } => 0,
         }
     }
 
     pub(super) fn pages(&self) -> Pages {
         match self.work {
             Work::Read { start, sectors } | Work::Write { start, sectors, .. } => pages_of(start, u64::from(sectors)),
+            Work::Range { start, sectors, .. } => pages_of(start, sectors),
             Work::Sync => self.file.pages(),
         }
     }

@@ -4,8 +4,8 @@
 //! backs. A writer that would bring *d* + *w* above `limit` sleeps; all sleepers wake together when *d* + *w* is at
 //! most `limit` − `hysteresis`. As long as anyone sleeps, everything is written.
 //! **Origin** `Documentation/admin-guide/sysctl/vm.rst` for the two limits. The hysteresis is ours: 2.4 to 2.6.36 let a
-//! throttled writer wait until so much had been written or a congestion ended; later kernels slow writers down smoothly
-//! from half way between the limits, which is not modelled.
+//! throttled writer wait until this much had been written or a congestion ended; later kernels slow writers down
+//! smoothly from half way between the limits, which is not modelled.
 //! **Shown by** the `gitk` experiment: one at a time, writers that wake leave the disk's writes no company; FIT 2 MiB.
 
 /// The numbers \[bytes\].
@@ -65,7 +65,7 @@ impl<W> DirtyPool<W> {
     /// Dirty memory is on its way to the disk.
     ///
     /// # Panics
-    /// If so much is not dirty.
+    /// If this much is not dirty.
     pub fn submitted(&mut self, bytes: u64) {
         assert!(bytes <= self.dirty, "{bytes} bytes written back of {} dirty ones", self.dirty);
         self.dirty -= bytes;
@@ -75,7 +75,7 @@ impl<W> DirtyPool<W> {
     /// It has arrived.
     ///
     /// # Panics
-    /// If so much was not on its way.
+    /// If this much was not on its way.
     pub fn written(&mut self, bytes: u64) {
         assert!(bytes <= self.writeback, "{bytes} bytes arrived of {} under way", self.writeback);
         self.writeback -= bytes;

@@ -92,7 +92,7 @@ impl HostKnobs {
         }
     }
 
-    /// What the processor needs for a call that copies so much.
+    /// What the processor needs for a call that copies this much.
     pub(super) fn cost(&self, bytes: u64) -> Span {
         self.call + Span::from_ns(self.copy_kib.as_ns() * bytes / 1024)
     }

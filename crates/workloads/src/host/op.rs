@@ -2,7 +2,7 @@
 
 use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
 
-use super::call::Call;
+use super::call::{Call, RangeSync};
 use super::report::WaitsFor;
 use super::runs::PageRuns;
 
@@ -23,6 +23,10 @@ pub(super) enum Stage {
     Paging,
     /// Its pages are on their way; see whether it has to write some again.
     Syncing,
+    /// What was under way of a range is written.
+    Ranging(RangeSync),
+    /// So is what was begun then.
+    Ranged,
     /// Ask for a flush of the disk's cache.
     Flushing,
     /// Only the processor is left.

@@ -55,7 +55,7 @@ pub struct Written {
     pub background: u64,
     /// The flusher, because their file had expired.
     pub expired: u64,
-    /// Processes that waited for them: `fsync`, `O_SYNC`, direct I/O.
+    /// Processes in their own name: `fsync`, `O_SYNC`, `sync_file_range`, direct I/O.
     pub by_caller: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct HostReport {
     pub reads: Calls,
     /// `write`.
     pub writes: Calls,
-    /// `fsync`, `fdatasync`.
+    /// `fsync`, `fdatasync`, `sync_file_range`.
     pub syncs: Calls,
     /// Pages that a reader found in memory, be it that they were read ahead in time.
     pub hits: u64,

@@ -16,6 +16,8 @@ use super::report::WaitsFor;
 pub(super) enum Writer {
     Flusher(Burst),
     Caller(OpId),
+    /// A caller that waits for nothing.
+    Starter(OpId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,7 @@ impl Host {
         let (who, waiter) = match writer {
             Writer::Flusher(_) => (self.flusher_is, Waiter::Async),
             Writer::Caller(op) => (self.ops[op].who(), Waiter::Sync),
+            Writer::Starter(op) => (self.ops[op].who(), Waiter::Async),
         };
         let kind = Kind::Write(writer, file);
         let transfer = self.transfers.insert(Transfer { kind, pages: pages.clone(), waiters: Vec::new() });
@@ -149,7 +152,7 @@ impl Host {
         match writer {
             Writer::Flusher(Burst::Background) => self.report.written.background += written,
             Writer::Flusher(Burst::Expired) => self.report.written.expired += written,
-            Writer::Caller(_) => self.report.written.by_caller += written,
+            Writer::Caller(_) | Writer::Starter(_) => self.report.written.by_caller += written,
         }
         if matches!(writer, Writer::Flusher(_)) {
             self.flusher.completed();

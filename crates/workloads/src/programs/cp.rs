@@ -254,7 +254,7 @@ mod tests {
                 log.push(match call.work {
                     Work::Read { start, sectors } => ('r', start.0 / 8, u64::from(sectors) / 8),
                     Work::Write { start, sectors, .. } => ('w', start.0 / 8, u64::from(sectors) / 8),
-                    Work::Sync => ('s', call.file.start.0 / 8, call.file.sectors / 8),
+                    Work::Sync | Work::Range { .. } => ('s', call.file.start.0 / 8, call.file.sectors / 8),
                 });
                 source.delivered(now, Delivered::Done { tag: call.tag, failed: false });
             }

@@ -26,7 +26,7 @@ pub(super) const PROGRAM: Program = Program {
         Parameter { name: "size", kind: Kind::Bytes, default: "4000MiB", doc: "how much it writes" },
         Parameter { name: "at", kind: Kind::Place, default: "5%", doc: "where its file lies" },
         Parameter { name: "bio", kind: Kind::Bytes, default: "64KiB", doc: "what is submitted at a time" },
-        Parameter { name: "run", kind: Kind::Bytes, default: "4MiB", doc: "after so much data its file has a break" },
+        Parameter { name: "run", kind: Kind::Bytes, default: "4MiB", doc: "after this much data its file has a break" },
         Parameter {
             name: "runs",
             kind: Kind::Word(&["even", "drawn"]),

@@ -1,9 +1,7 @@
 //! What can be said about a program: one description per parameter, from which it is parsed, listed and explained.
 
 use blksched::Span;
-use blksched::text::nearest;
-
-use super::units;
+use blksched_text::{did_you_mean, units};
 
 /// One parameter.
 #[derive(Clone, Copy, Debug)]
@@ -102,11 +100,11 @@ impl Kind {
         match self {
             Kind::Count => text.parse().ok().map(Value::Count),
             Kind::Number => text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).map(Value::Number),
-            Kind::Bytes => units::bytes(text).map(Value::Bytes),
+            Kind::Bytes => units::bytes_or_letter(text).map(Value::Bytes),
             Kind::Time => text.parse().ok().map(Value::Time),
             Kind::Place => {
-                let share = units::percent(text).map(Place::Share);
-                share.or_else(|| units::bytes(text).map(Place::Bytes)).map(Value::Place)
+                let share = units::share(text).map(Place::Share);
+                share.or_else(|| units::bytes_or_letter(text).map(Place::Bytes)).map(Value::Place)
             }
             Kind::Word(words) => words.iter().find(|word| **word == text).map(|word| Value::Word(word)),
         }
@@ -120,11 +118,10 @@ impl Parameter {
     /// What is wrong with it, and what was expected.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         self.kind.read(text).ok_or_else(|| {
-            let near = match self.kind {
-                Kind::Word(words) => nearest(text, words.iter().copied()),
-                _ => None,
+            let hint = match self.kind {
+                Kind::Word(words) => did_you_mean(text, words.iter().copied()),
+                _ => String::new(),
             };
-            let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             format!("`{text}` is not a value of `{}`: expected {}{hint}", self.name, self.kind.expected())
         })
     }

@@ -1,5 +1,5 @@
-//! `reader-with-writeback`: readers that dirty memory as they go, and the flusher that cleans it. Who finds too much
-//! dirty memory sleeps until enough is clean, and so slow write-back makes readers slow.
+//! `reader-with-writeback`: readers that dirty memory as they go, and the flusher that cleans it. A reader that finds
+//! too much dirty memory sleeps until enough is clean, and so slow write-back makes readers slow.
 //!
 //! **Model** Each reader reads at random, thinks, and after every `reads_per_dirty` reads dirties `dirty` bytes of the
 //! shared [`DirtyPool`]. The flusher writes what is dirty beyond `background`, `depth` writes at a time, upwards with
@@ -39,7 +39,7 @@ pub(super) const PROGRAM: Program = Program {
         },
         Parameter { name: "dirty", kind: Kind::Bytes, default: "64KiB", doc: "what a reader dirties at a time" },
         Parameter { name: "reads_per_dirty", kind: Kind::Count, default: "1", doc: "after how many reads" },
-        Parameter { name: "limit", kind: Kind::Bytes, default: "16MiB", doc: "readers sleep when so much is dirty" },
+        Parameter { name: "limit", kind: Kind::Bytes, default: "16MiB", doc: "readers sleep when this much is dirty" },
         Parameter {
             name: "background",
             kind: Kind::Bytes,

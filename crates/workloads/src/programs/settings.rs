@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::RangeInclusive;
 
 use blksched::Span;
-use blksched::text::nearest;
+use blksched_text::nearest;
 
 use super::Program;
 use super::parameter::{Parameter, Place, Value};

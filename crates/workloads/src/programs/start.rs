@@ -1,7 +1,7 @@
 //! A program to be started, as a user says it: `dd:size=1GiB,start=5s`.
 
-use blksched::text::nearest;
 use blksched::{Instant, Span, SubmitterId};
+use blksched_text::did_you_mean;
 
 use super::settings::Settings;
 use super::{Launch, PROGRAMS, Process, Program, program};
@@ -80,8 +80,8 @@ impl Start {
         let (word, said) = text.split_once(':').unwrap_or((text, ""));
         let program = program(word).ok_or_else(|| {
             let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
-            let near = nearest(word, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-            format!("`{word}` is not a program: expected one of {}{}", known.join(", "), near.unwrap_or_default())
+            let near = did_you_mean(word, known.iter().copied());
+            format!("`{word}` is not a program: expected one of {}{}", known.join(", "), near)
         })?;
         let Said { name, at, own } = Said::read(said)?;
         let settings = Settings::of(program, own).map_err(|error| error.to_string())?;

@@ -111,7 +111,7 @@ impl Disk {
 /// Where an I/O stands: process, and place among its I/Os.
 type Place = (u32, u32);
 
-/// More devices than this count as one: nobody simulates so many disks.
+/// More devices than this count as one: nobody simulates this many disks.
 const MOST_DEVICES: usize = u16::MAX as usize;
 
 /// What a process is at while the trace is read.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use blksched::author::Waiter;
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::{
-    Advice, Call, Host, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, Stable, WaitsFor, Wish, Work,
+    Advice, Call, Host, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, RangeSync, Stable, WaitsFor, Wish, Work,
 };
 use proptest::prelude::*;
 
@@ -263,6 +263,36 @@ fn fsync_writes_what_is_dirty_waits_for_it_and_flushes() {
     assert_eq!(end, at_ms(2) + Span::from_ns(500));
     assert!(rig.submitted.iter().all(|(_, bio)| bio.submitter == SubmitterId(1) && bio.waiter == Waiter::Sync));
     assert_eq!(rig.host.report().dirty, 0);
+}
+
+#[test]
+fn sync_file_range_begins_to_write_a_range_and_waits_only_if_told() {
+    let what = |letters: &str| RangeSync {
+        waits_before: letters.contains('b'),
+        writes: letters.contains('w'),
+        waits_after: letters.contains('a'),
+    };
+    let range = |letters| Work::Range { start: Sector(80), sectors: 80, what: what(letters) };
+    let file = file(0, 1_000, Advice::Normal);
+    let mut rig = Rig::new("");
+    rig.write(file, 8, 8);
+    rig.write(file, 40, 1);
+    let begun = rig.call(1, file, range("w"));
+    assert!(rig.until_returned(begun).since(Instant::ZERO) < LATENCY, "it does not wait");
+    assert_eq!((rig.lengths(Op::Write), rig.submitted[0].1.waiter), (vec![6], Waiter::Async));
+    // Nothing is dirty there, and six pages are under way: to wait before is to wait for these.
+    let before = rig.call(2, file, range("b"));
+    assert_eq!(rig.until_returned(before).since(Instant::ZERO).as_ns() / LATENCY.as_ns(), 1);
+    rig.write(file, 12, 2);
+    let from = rig.now;
+    let all = rig.call(1, file, range("bwa"));
+    assert!(rig.until_returned(all).since(from) >= LATENCY);
+    assert_eq!(
+        (rig.lengths(Op::Write), rig.lengths(Op::Flush)),
+        (vec![6, 2], vec![]),
+        "the disk's cache is left alone"
+    );
+    assert_eq!(rig.host.report().dirty, 3 * PAGE_BYTES, "two pages before the range and one behind it");
 }
 
 #[test]

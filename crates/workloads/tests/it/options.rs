@@ -76,7 +76,7 @@ fn option_bs_sets_the_block_of_each_direction() {
 fn option_rw_trims_alone_or_before_each_write() {
     assert_eq!(run_job("rw=trim size=16k").letters(), "dddd");
     assert_eq!(run_job("rw=randtrim size=16k direct=0").letters(), "dddd");
-    // As tried with fio 3.33: so much is trimmed, and as much written.
+    // As tried with fio 3.33: this much is trimmed, and as much written.
     let pairs = run_job("rw=trimwrite size=64k io_size=16k");
     assert_eq!(pairs.letters(), "dwdwdwdw");
     assert_eq!(pairs.offsets(), [0, 0, 4, 4, 8, 8, 12, 12].map(|kib| kib * KIB));
@@ -93,6 +93,110 @@ fn option_bs_has_a_size_for_trims_which_are_written_piece_by_piece() {
     let run = run_job("rw=trimwrite size=64k bs=4k,8k,16k");
     assert!(run.letters().starts_with("dwwdww"), "{}", run.letters());
     assert_eq!(run.offsets()[..6], [0, 0, 8, 16, 16, 24].map(|kib| kib * KIB));
+}
+
+#[test]
+fn option_verify_reads_back_what_each_pass_has_written() {
+    let in_order = [0, 4, 8, 12].map(|kib| kib * KIB);
+    let run = run_job("rw=write size=16k verify=md5");
+    assert_eq!((run.letters().as_str(), run.offsets()), ("wwwwrrrr", [in_order, in_order].concat()));
+    assert_eq!(run_job("rw=write size=16k verify=0").letters(), "wwww");
+    assert_eq!(run_job("rw=write size=8k verify=null loops=2").letters(), "wwrrwwrr");
+    assert_eq!(run_job("rw=write size=8k verify=null end_fsync=1").letters(), "wwfrr");
+    assert_eq!(run_job("rw=write size=16k verify=null fsync=2").letters(), "wwfwwrrrr");
+    assert_eq!(
+        run_job("rw=write size=16k fsync=2 loops=2").letters(),
+        "wwfwwffwwfww",
+        "twice between passes, as tried"
+    );
+    assert_eq!(run_job("rw=randwrite norandommap size=16k fsync=2 loops=2").letters(), "wwfwwfwwfww");
+    // As tried: whole passes alone, what has been written alone, and nothing of what time ended.
+    assert_eq!(run_job("rw=write size=8k verify=null io_size=20k").letters(), "wwrrwwrr");
+    assert_eq!(run_job("rw=write size=16k verify=null number_ios=3").letters(), "wwwrrr");
+    assert_eq!(run_job("rw=read size=8k verify=null").letters(), "rr");
+    assert_eq!(run_job("rw=write size=16k verify=null rate_iops=100 runtime=25ms").letters(), "www");
+    let random = run_job("rw=randwrite size=64k verify=null iodepth=4 ioengine=libaio");
+    assert_eq!(random.offsets()[..16], random.offsets()[16..]);
+    let again = run_job("rw=randwrite size=64k verify=null norandommap");
+    let (written, mut distinct) = (&again.offsets()[..16], again.offsets()[..16].to_vec());
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert!(distinct.len() < written.len() && again.offsets()[16..] == distinct, "{:?}", again.offsets());
+    let mixed = run_job("rw=randrw size=256k verify=null");
+    assert_eq!((mixed.count(Dir::Read), mixed.letters().contains('w')), (64, true), "each block is read once");
+    // As tried: what was trimmed and written, too; each block of a distribution once; `io_size` and `number_ios` count
+    // what is read back.
+    let trimmed = run_job("rw=trimwrite size=16k verify=null");
+    assert_eq!(trimmed.letters(), "dwdwdwdwrrrr");
+    let skewed = run_job("rw=randwrite size=64k random_distribution=zipf:1.2 verify=null");
+    assert!(skewed.submitted.len() < 30, "{}", skewed.letters());
+    assert_eq!(run_job("rw=write size=8k verify=null io_size=12k").letters(), "wwrr");
+    assert_eq!(run_job("rw=write size=8k verify=null io_size=36k").letters(), "wwrrwwrrwwrr");
+    assert_eq!(run_job("rw=write size=16k verify=null number_ios=5 loops=2").letters(), "wwwwrrrrwwrr");
+    // Reading back knows no rate and no think time.
+    assert_eq!(run_job("rw=write size=16k verify=null rate_iops=100,100").times_ms()[4..], [31, 32, 33, 34]);
+    assert!(run_job("rw=write size=8k verify=null thinktime=100ms").end_ms() < 250);
+}
+
+#[test]
+fn option_verify_does_not_wait_for_a_thought_that_was_due() {
+    for options in ["thinktime_blocks=2", "thinktime_blocks=1", "thinktime_iotime=1", "thinktime_blocks_type=issue"] {
+        let run = run_job(&format!("rw=write size=8k verify=null thinktime=100ms loops=3 {options}"));
+        assert_eq!(run.letters(), "wwrrwwrrwwrr", "{options}");
+    }
+    // As tried: it thinks behind the last of its own, too, and not behind what it reads back.
+    let times = |options| run_job(&format!("rw=write size=8k thinktime=100ms loops=2 {options}")).end_ms() / 100;
+    assert_eq!([times(""), times("verify=null"), times("verify=null thinktime_blocks=2")], [4, 4, 2]);
+}
+
+#[test]
+fn option_bs_unaligned_gives_ranges_and_mixes_sizes_between_the_multiples_of_their_least() {
+    let sizes = |options: &str| {
+        let run = run_job(&format!("rw=read size=4m {options}"));
+        let mut sizes: Vec<u64> = run.submitted.iter().map(|s| s.length).collect();
+        sizes.pop();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    };
+    // As fio logged them.
+    assert_eq!(sizes("bsrange=4k-9k"), [4, 8, 9].map(|kib| kib * KIB));
+    assert_eq!(sizes("bsrange=4k-9k bs_unaligned"), (8..=18).map(|sectors| sectors * 512).collect::<Vec<_>>());
+    assert_eq!(sizes("bssplit=4k/50:6k/50"), [4 * KIB]);
+    assert_eq!(sizes("bssplit=4k/50:6k/50 bs_unaligned"), [4, 6].map(|kib| kib * KIB));
+}
+
+#[test]
+fn option_file_append_ends_with_what_its_files_are_longer_by() {
+    let job = "rw=write size=16k ";
+    let once = run_job(&format!("{job}loops=2")).offsets();
+    assert_eq!((once.len(), run_job(&format!("{job}loops=2 file_append=1")).offsets()), (8, once[..4].to_vec()));
+    assert_eq!(run_job(&format!("{job}io_size=32k file_append=1")).letters(), "wwww");
+    assert_eq!(run_job(&format!("{job}time_based runtime=1 file_append=1")).letters(), "wwww");
+    assert_eq!(run_job("rw=randwrite norandommap size=16k io_size=32k file_append=1").letters(), "wwwwwwww");
+    assert_eq!(run_job("rw=write size=16k filename=/dev/sda loops=2 file_append=1").letters(), "wwwwwwww");
+}
+
+#[test]
+fn option_sync_file_range_comes_before_the_write_behind_every_so_many() {
+    let letters = |options: &str| run_job(&format!("direct=0 rw=write size=40k {options}")).letters();
+    assert_eq!(letters("sync_file_range=write:4"), "wwwwfwwwwfww");
+    assert_eq!(letters("sync_file_range=wait_before,write,wait_after:5"), "wwwwwfwwwww");
+    assert_eq!(letters("sync_file_range=write size=12k"), "wfwfw");
+    // As tried: it counts on behind an fsync, and over loops.
+    assert_eq!(letters("sync_file_range=write:4 fsync=3 size=36k"), "wwwfwfwwfwwfw");
+    assert_eq!(letters("sync_file_range=write:4 size=24k loops=2"), "wwwwfwwwwfwwww");
+    assert_eq!(
+        run_job("direct=1 rw=write size=40k sync_file_range=write:4").letters(),
+        "wwwwwwwwww",
+        "nothing is dirty"
+    );
+}
+
+#[test]
+fn option_do_verify_may_leave_it_out() {
+    assert_eq!(run_job("rw=write size=16k verify=md5 do_verify=0").letters(), "wwww");
+    assert_eq!(run_job("rw=write size=16k do_verify=1").letters(), "wwww");
 }
 
 #[test]

@@ -18,7 +18,9 @@ const fn aliased(
 
 const CPU: &str = "the host's memory and nodes are not simulated";
 const CONTENT: &str = "blocks have no content in a simulation";
-const VERIFY: &str = "blocks have no content to verify; fio's pass of reads after the writes is not simulated";
+const VERIFY: &str =
+    "blocks have no content to verify, and verifying costs no time; verify reads back what was written";
+const BACKLOG: &str = "what verify reads back is read at the end of a pass: fio reads as many, between the writes";
 const FILES: &str = "files exist before the simulation begins and cost nothing to make or remove";
 const CLOCK: &str = "simulated time is exact and costs nothing to read";
 const REPORT: &str = "it only changes what fio prints";
@@ -51,15 +53,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("allow_mounted_write", Target, "write to mounted devices", TRUST),
     note("clocksource", Host, "clock to read", CLOCK),
     note("gtod_cpu", Host, "processor that reads the clock", CLOCK),
-    note("verify", Host, "check what was written", VERIFY),
-    note("do_verify", Host, "run the verifying pass", VERIFY),
     note("verify_interval", Host, "bytes per checksum", VERIFY),
     note("verify_offset", Host, "place of the checksum", VERIFY),
     note("verify_pattern", Host, "what to write and expect", VERIFY),
     note("verify_async", Host, "threads that verify", VERIFY),
     note("verify_async_cpus", Host, "their processors", VERIFY),
-    note("verify_backlog", Host, "verify after this many writes", VERIFY),
-    note("verify_backlog_batch", Host, "verify this many at once", VERIFY),
+    note("verify_backlog", Host, "verify after this many writes", BACKLOG),
+    note("verify_backlog_batch", Host, "verify this many at once", BACKLOG),
     note("cgroup_nodelete", Host, "keep the control group", TRUST),
     note("verify_fatal", Host, "stop at the first mismatch", VERIFY),
     note("verify_dump", Host, "dump mismatches", VERIFY),

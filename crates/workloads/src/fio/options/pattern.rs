@@ -4,9 +4,11 @@ use crate::fio::ddir::PerDdir;
 
 use super::{Category, Kind, OptionEntry, Support, Takes};
 use crate::fio::blocks;
+use crate::fio::buffered::RangePlan;
 use crate::fio::distribution::{Distribution, distribution};
 use crate::fio::settings::{Durable, Sequencer, Settings};
 use crate::fio::values::{self, KbBase, ValueError};
+use crate::host::RangeSync;
 
 const fn entry(
     name: &'static str,
@@ -55,6 +57,50 @@ fn set_sync(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// `wait_before,write:4`; after each write unless said.
+fn read_range_sync(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let (words, every) = text.split_once(':').map_or((text, "1"), |(words, every)| (words, every.trim()));
+    let mut what = RangeSync::default();
+    for word in words.split(',') {
+        match values::word(word.trim(), &["wait_before", "write", "wait_after"])? {
+            "wait_before" => what.waits_before = true,
+            "write" => what.writes = true,
+            _ => what.waits_after = true,
+        }
+    }
+    let every = values::int(every, 1, MOST, settings.kb_base)?;
+    settings.rare.sync_file_range = Some(RangePlan { what, every });
+    Ok(())
+}
+
+/// How fio sums up what it writes; it costs no time here.
+const SUMS: &[&str] = &[
+    "0",
+    "md5",
+    "crc64",
+    "crc32",
+    "crc32c",
+    "crc32c-intel",
+    "crc16",
+    "crc7",
+    "sha1",
+    "sha256",
+    "sha512",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "xxhash",
+    "meta",
+    "pattern",
+    "null",
+];
+
+fn set_verify(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.rare.verify = word != "0";
+    Ok(())
+}
+
 fn set_sequencer(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
     settings.rw_sequencer = if word == "identical" { Sequencer::Identical } else { Sequencer::Sequential };
     Ok(())
@@ -63,6 +109,20 @@ fn set_sequencer(settings: &mut Settings, word: &str) -> Result<(), &'static str
 const MOST: u64 = u32::MAX as u64;
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "verify",
+        &[],
+        Category::Host,
+        Kind::Word { words: SUMS, set: set_verify },
+        "read back what was written at the end of each pass, before the next",
+    ),
+    entry(
+        "do_verify",
+        &[],
+        Category::Host,
+        Kind::Bool(|s, on| s.rare.skips_verify = !on),
+        "0: what was written is not read back whatever verify says",
+    ),
     entry(
         "kb_base",
         &[],
@@ -76,6 +136,27 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Category::Size,
         Kind::Own { form: "bytes-bytes[,bytes-bytes]", read: read_bsrange },
         "range of block sizes: multiples of the first; goes before bs",
+    ),
+    entry(
+        "bs_unaligned",
+        &["blocksize_unaligned"],
+        Category::Size,
+        Kind::Flag(|s, on| s.rare.bs_unaligned = on),
+        "sizes of bsrange and bssplit that are no multiples of the least, in whole sectors",
+    ),
+    entry(
+        "file_append",
+        &[],
+        Category::Size,
+        Kind::Bool(|s, on| s.rare.file_append = on),
+        "begin at the files' end, once: no loops, no time_based; files are empty before, so that is their beginning",
+    ),
+    entry(
+        "sync_file_range",
+        &[],
+        Category::Pattern,
+        Kind::Own { form: "[wait_before,write,wait_after][:writes]", read: read_range_sync },
+        "after this many writes of a buffered job, bring what they wrote to the disk, without a flush of its cache",
     ),
     entry(
         "bssplit",
@@ -142,7 +223,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "fsync_on_close",
         &[],
         Category::Pattern,
-        Kind::Bool(|s, on| s.fsync_on_close = on),
+        Kind::Bool(|s, on| s.rare.fsync_on_close = on),
         "flush when the file is closed, which is at the job's end",
     ),
     entry(

@@ -16,7 +16,6 @@ const fn aliased(
     OptionEntry { name, aliases, category, doc, support: Support::Later(needs) }
 }
 
-const SIZES: &str = "blocks of several sizes in other ways than bsrange and bssplit";
 const FILES: &str = "several files per job";
 const SYNC: &str = "flushes from a job file";
 const TRIM: &str = "trims";
@@ -25,15 +24,12 @@ const REPLAY: &str = "replay of recorded I/O";
 const FEEDBACK: &str = "jobs that adapt to their results";
 const FAULTS: &str = "disks that fail";
 
-use Category::{Engine, Host, Pattern, Rate, Report, Size, Target};
+use Category::{Engine, Host, Pattern, Rate, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
-    aliased("bs_unaligned", &["blocksize_unaligned"], Size, "block sizes that are no multiples", SIZES),
-    later("file_append", Size, "start at the end of the file", FILES),
     later("opendir", Target, "use every file below a directory", FILES),
     later("lockfile", Target, "lock files", FILES),
     later("atomic", Pattern, "atomic writes", "atomic writes"),
-    later("sync_file_range", Pattern, "sync_file_range after this many writes", SYNC),
     later("write_barrier", Pattern, "a barrier every N writes", SYNC),
     later("trim_percentage", Pattern, "share of blocks to trim", TRIM),
     later("trim_verify_zero", Pattern, "check trimmed blocks", TRIM),

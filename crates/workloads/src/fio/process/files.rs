@@ -44,7 +44,7 @@ pub(crate) struct FileSet {
 pub(crate) enum Pieces {
     /// One of each file.
     Files,
-    /// Zones of one file, each used until so much was transferred there, however short it is.
+    /// Zones of one file, each used until this much was transferred there, however short it is.
     Zones,
 }
 

@@ -205,8 +205,8 @@ impl Offsets {
                 let first = map.find(blocks)?;
                 let length =
                     self.pattern.sizes[dir].draw_within((blocks - first) * u64::from(unit), &mut self.lengths)?;
-                let count = map.take(first, u64::from(length / unit));
-                Some((first * u64::from(unit), count as u32 * unit))
+                let count = map.take(first, u64::from(length.div_ceil(unit)));
+                Some((first * u64::from(unit), length.min(count as u32 * unit)))
             }
             Walk::Free { step, skew, random, .. } => {
                 let last = self.area.sectors.saturating_sub(u64::from(unit)) / step[dir];

@@ -65,7 +65,7 @@ impl Pace {
         }
     }
 
-    /// The schedule goes on so much later.
+    /// The schedule goes on this much later.
     pub fn moved(&mut self, by: Span) {
         self.began += by;
         if let Some(arrivals) = &mut self.poisson {

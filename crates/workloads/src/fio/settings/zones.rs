@@ -2,7 +2,7 @@
 
 use crate::fio::values::Extent;
 
-/// `zonemode=strided`: only so much of the file, stretch by stretch.
+/// `zonemode=strided`: only this much of the file, stretch by stretch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Zones {
     pub strided: bool,

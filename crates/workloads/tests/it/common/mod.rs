@@ -222,6 +222,6 @@ fn as_bio(call: &Call) -> Bio {
             let durability = Durability { fua: stable == Stable::OnReturn, ..Durability::default() };
             Bio { op: Op::Write, start, sectors, durability, ..bio }
         }
-        Work::Sync => Bio { op: Op::Flush, ..bio },
+        Work::Sync | Work::Range { .. } => Bio { op: Op::Flush, ..bio },
     }
 }

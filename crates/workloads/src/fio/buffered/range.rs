@@ -1,0 +1,96 @@
+//! `sync_file_range` of a buffered job: when it is called, of what, and what waits for its return.
+
+use std::collections::BTreeMap;
+
+use blksched::{Instant, Sector, Tag};
+
+use crate::Emission;
+use crate::host::{RangeSync, Work};
+
+/// No I/O of a process's has it.
+pub(super) const RANGE_TAG: Tag = Tag(u64::MAX);
+
+/// As said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RangePlan {
+    pub what: RangeSync,
+    /// After so many writes.
+    pub every: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The next I/O goes on, or a call comes first.
+    Going {
+        due: bool,
+    },
+    Calling,
+    Returned(Instant),
+}
+
+/// The calls of one process.
+pub(super) struct Ranges {
+    plan: RangePlan,
+    writes: u64,
+    /// Of each file by number, the first sector that was written since it was last synced, and that behind the last.
+    written: BTreeMap<usize, (u64, u64)>,
+    state: State,
+    /// What the process would do next.
+    held: Vec<Emission>,
+}
+
+impl Ranges {
+    pub fn new(plan: RangePlan) -> Ranges {
+        Ranges { plan, writes: 0, written: BTreeMap::new(), state: State::Going { due: false }, held: Vec::new() }
+    }
+
+    pub fn wrote(&mut self, file: usize, start: Sector, sectors: u32) {
+        let end = start.0 + u64::from(sectors);
+        let range = self.written.entry(file).or_insert((start.0, end));
+        *range = (range.0.min(start.0), range.1.max(end));
+        self.writes += 1;
+        self.state = State::Going { due: self.writes.is_multiple_of(self.plan.every) };
+    }
+
+    /// Every file was, by another call.
+    pub fn synced(&mut self) {
+        self.written.clear();
+    }
+
+    /// The call that comes before an I/O of this file.
+    pub fn due(&mut self, file: usize) -> Option<Work> {
+        if self.state != (State::Going { due: true }) {
+            return None;
+        }
+        self.state = State::Going { due: false };
+        let (start, end) = self.written.remove(&file)?;
+        self.state = State::Calling;
+        Some(Work::Range { start: Sector(start), sectors: end - start, what: self.plan.what })
+    }
+
+    pub fn is_calling(&self) -> bool {
+        !matches!(self.state, State::Going { .. })
+    }
+
+    pub fn hold(&mut self, emission: Emission) {
+        self.held.push(emission);
+    }
+
+    pub fn came_back(&mut self, now: Instant) {
+        self.state = State::Returned(now);
+    }
+
+    /// When the call came back, if the process has not gone on since.
+    pub fn returned(&self) -> Option<Instant> {
+        match self.state {
+            State::Returned(at) => Some(at),
+            State::Going { .. } | State::Calling => None,
+        }
+    }
+
+    /// What it would have done meanwhile.
+    pub fn go_on(&mut self) -> Vec<Emission> {
+        self.state = State::Going { due: false };
+        core::mem::take(&mut self.held)
+    }
+}

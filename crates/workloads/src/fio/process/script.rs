@@ -1,0 +1,77 @@
+//! What a process is to do, once everything is resolved.
+
+use core::ops::Range;
+
+use blksched::{GroupId, Op, Priority, Span, SubmitterId};
+
+use super::{
+    Batch, Command, Ends, FileSet, FlowPlan, LatencyTarget, Limit, LogPlan, Pattern, RateFloor, ReadBackPlan, Seeds,
+    ThinkTime,
+};
+use crate::fio::ddir::PerDdir;
+use crate::fio::settings::{Durable, Mix, RateProcess};
+
+/// What a process is to do: a job's settings with everything resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    pub submitter: SubmitterId,
+    /// Submitters 0 to this, exclusively, must have exited before it begins.
+    pub behind: u32,
+    /// And so must these.
+    pub wait_for: Range<u32>,
+    pub priority: Priority,
+    pub group: GroupId,
+    /// What a write is to the disk.
+    pub written_as: Op,
+    pub commands: PerDdir<Vec<Command>>,
+    pub pattern: Pattern,
+    pub files: FileSet,
+    pub mix: Mix,
+    /// Of a mix of reads and writes \[%\].
+    pub reads_percent: u32,
+    /// To transfer in all; `u64::MAX` if only time ends it.
+    pub bytes: u64,
+    /// One pass over its files, if they begin anew behind it \[bytes\].
+    pub pass: u64,
+    /// How often its files may be gone through, if passes end before their bytes are transferred.
+    pub passes: u64,
+    pub ios: u64,
+    pub runtime: Span,
+    pub startdelay: (Span, Span),
+    pub batch: Batch,
+    /// The kernel's workers sleep for request slots in its place (io_uring, posixaio).
+    pub offloads: bool,
+    pub durable: Durable,
+    /// A flush after this many writes.
+    pub flush_after: Option<u64>,
+    /// And one at the end.
+    pub flush_at_end: bool,
+    pub read_back: Option<ReadBackPlan>,
+    pub think: ThinkTime,
+    pub floor: Option<RateFloor>,
+    pub max_latency: Option<Span>,
+    pub profile: Option<LatencyTarget>,
+    pub flow: Option<FlowPlan>,
+    /// A trace in place of a pattern.
+    pub log: Option<LogPlan>,
+    /// Results, and `number_ios`, count from then on.
+    pub ramp: Span,
+    pub ends: Ends,
+    /// Directions in which errors end nothing.
+    pub tolerates: PerDdir<bool>,
+    pub limits: PerDdir<Limit>,
+    pub rate_process: RateProcess,
+    pub seeds: Seeds,
+}
+
+impl Script {
+    /// How many submitters must have exited before it begins.
+    pub(super) fn awaited(&self) -> u32 {
+        let others = self.wait_for.end.saturating_sub(self.wait_for.start.max(self.behind));
+        self.behind + others
+    }
+
+    pub(super) fn awaits(&self, other: SubmitterId) -> bool {
+        other.0 < self.behind || self.wait_for.contains(&other.0)
+    }
+}

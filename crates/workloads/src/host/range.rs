@@ -1,0 +1,62 @@
+//! `sync_file_range`: what is dirty of a range goes to the disk, in the caller's own name.
+//!
+//! **Rule** It waits for what is under way of the range, begins to write what is dirty and not under way, and waits for
+//! what is under way then: any of the three, in this order. What was dirtied while being written stays for another
+//! call. The disk's cache is not flushed. Writes that are waited for are synchronous ones (MEMORY), others are not;
+//! either may sleep for a request slot.
+//! **Origin** `sync_file_range(2)`.
+
+use blksched::Instant;
+
+use super::Host;
+use super::call::RangeSync;
+use super::op::{OpId, Stage, Task};
+use super::outbox::Wish;
+use super::page::Pages;
+use super::report::WaitsFor;
+use super::transfer::Writer;
+
+impl Host {
+    pub(super) fn begin_range(&mut self, now: Instant, id: OpId, what: RangeSync) {
+        self.ops[id].stage = Stage::Ranging(what);
+        if !(what.waits_before && self.wait_for_writes(now, id)) {
+            self.range_on(now, id, what);
+        }
+    }
+
+    /// What was under way is written, if it was to be waited for.
+    pub(super) fn range_on(&mut self, now: Instant, id: OpId, what: RangeSync) {
+        self.ops[id].stage = Stage::Ranged;
+        if what.writes {
+            self.start_range(id, what.waits_after);
+        }
+        if !(what.waits_after && self.wait_for_writes(now, id)) {
+            self.finish(now, id);
+        }
+    }
+
+    fn start_range(&mut self, id: OpId, awaited: bool) {
+        let Task::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
+        let pages = call.pages();
+        let mut any = false;
+        while let Some(run) = self.dirty.first_within(&pages) {
+            let run = run.start..run.end.min(run.start + self.longest);
+            let writer = if awaited { Writer::Caller(id) } else { Writer::Starter(id) };
+            self.start_write(run, call.file.pages(), writer);
+            any = true;
+        }
+        if any {
+            self.out.push(Wish::Waits(call.submitter));
+        }
+    }
+
+    /// True if anything of the call's range is under way.
+    fn wait_for_writes(&mut self, now: Instant, id: OpId) -> bool {
+        let Task::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
+        let pages: Pages = call.pages();
+        for (transfer, _) in self.writes_within(&pages) {
+            self.wait_for(now, id, transfer, WaitsFor::Writing);
+        }
+        self.ops[id].transfers > 0
+    }
+}
