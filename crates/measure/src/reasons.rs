@@ -90,40 +90,21 @@ impl Listener for Reasons {
         if self.disk.time().now() != at {
             self.advance(at);
         }
-        if let Reason::Searched { index, steps } = reason {
-            return self.effort.searched(index, steps);
-        }
-        if self.kept == Kept::All && !self.is_handed_over(reason) {
-            self.entered.hear(reason);
-        }
+        let all = self.kept == Kept::All;
         match reason {
+            Reason::Searched { index, steps } => self.effort.searched(index, steps),
             Reason::Inserted { rq, dir, sectors, submitter, .. } => {
                 self.inserted(at, Subject { rq, dir, sectors, submitter });
             }
             Reason::Issued { rq, dir, sectors, submitter } => {
+                if all {
+                    self.entered.issued(dir, sectors);
+                }
                 self.issued(at, Subject { rq, dir, sectors, submitter });
             }
             Reason::Completed { rq, .. } => self.completed(at, rq),
-            Reason::Requeued { rq } => self.requeued(at, rq),
-            Reason::Coalesced { into, victim } => self.coalesced(at, into, victim),
-            Reason::FlushAsked { submitter } => {
-                let asker = self.submitters.of(submitter);
-                self.submitters.asks(at, asker);
-                self.flushes.asked(asker);
-            }
-            Reason::FlushSent { .. } => self.flushes.sent(),
-            Reason::Slept { submitter, dir } => self.slept(at, submitter, dir),
-            Reason::Woke { submitter } => self.woke(at, submitter),
-            Reason::Plugged => self.plugged = true,
-            Reason::Unplugged(_) => self.plugged = false,
-            Reason::Armed { why, .. } => self.armed = IdleKind::of(why),
-            Reason::Cancelled | Reason::Elapsed => self.armed = None,
-            Reason::Switched { .. } => self.armed = None,
-            _ => {}
-        }
-        if self.kept == Kept::All {
-            self.batches.hear(reason, &self.tables.queued);
-            self.turns.hear(at, reason);
+            Reason::BatchContinued { .. } if all => self.batches.continued(),
+            _ => self.hear_rarer(at, reason),
         }
     }
 }
@@ -261,6 +242,33 @@ impl Reasons {
         self.submitters.iter()
     }
 
+    /// What is no matter of every request.
+    fn hear_rarer(&mut self, at: Instant, reason: Reason) {
+        match reason {
+            Reason::Requeued { rq } => self.requeued(at, rq),
+            Reason::Coalesced { into, victim } => self.coalesced(at, into, victim),
+            Reason::FlushAsked { submitter } => {
+                let asker = self.submitters.of(submitter);
+                self.submitters.asks(at, asker);
+                self.flushes.asked(asker);
+            }
+            Reason::FlushSent { .. } => self.flushes.sent(),
+            Reason::Slept { submitter, dir } => self.slept(at, submitter, dir),
+            Reason::Woke { submitter } => self.woke(at, submitter),
+            Reason::Plugged => self.plugged = true,
+            Reason::Unplugged(_) => self.plugged = false,
+            Reason::Armed { why, .. } => self.armed = IdleKind::of(why),
+            Reason::Cancelled | Reason::Elapsed => self.armed = None,
+            Reason::Switched { .. } => self.armed = None,
+            _ => {}
+        }
+        if self.kept == Kept::All {
+            self.entered.hear(reason);
+            self.batches.hear(reason, &self.tables.queued);
+            self.turns.hear(at, reason);
+        }
+    }
+
     fn count(&mut self, at: Instant, reason: Reason) {
         if let Reason::Searched { index, steps } = reason {
             return self.effort.searched(index, steps);
@@ -291,18 +299,15 @@ impl Reasons {
         }
     }
 
-    /// After a live switch the new elevator is given what the old one had; that is no arrival.
-    fn is_handed_over(&self, reason: Reason) -> bool {
-        matches!(reason, Reason::Inserted { rq, .. } if self.tables.is_queued(rq))
-    }
-
     fn inserted(&mut self, at: Instant, subject: Subject) {
         if self.tables.is_queued(subject.rq) {
+            // After a live switch the new elevator is given what the old one had; that is no arrival.
             return;
         }
         let asker = self.submitters.of(subject.submitter);
         self.submitters.asks(at, asker);
         if self.kept == Kept::All {
+            self.entered.inserted(subject.dir);
             self.arrivals.inserted(at, subject.dir);
         }
         self.tables.enter(subject.rq, Entry::new(subject.dir, Some(asker)), at, self.disk.behind());

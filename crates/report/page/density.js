@@ -6,7 +6,7 @@ import { rgb, ramp, theme } from './palette.js';
 const COLUMNS = 4096;
 const ROWS = 128;
 const NARROWEST_LEVEL = 256;
-/** So many points are counted in one go: a millisecond or so. */
+/** This many points are counted in one go: a millisecond or so. */
 const PIECE = 8192;
 
 /**

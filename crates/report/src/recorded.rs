@@ -186,7 +186,7 @@ pub enum StretchKind {
     Idle,
     /// No token is left.
     NoToken,
-    /// So many tokens there are.
+    /// This many tokens there are.
     Tokens,
 }
 

@@ -28,19 +28,20 @@ impl Grid {
         self.len() == 0
     }
 
-    /// Run them all, one seed after the other, each under every row; `done` hears after each run. The results of each
-    /// row, seed by seed. Once `stop` says so, nothing more begins, and what is there of whole seeds comes back.
+    /// Run them all, one seed after the other, each under every row; `keep` says what is kept of each as soon as it
+    /// ends, and `done` hears after it. What was kept of each row, seed by seed. Once `stop` says so, nothing more
+    /// begins, and what is there of whole seeds comes back.
     ///
     /// # Errors
     /// If a row's elevator has no such knob, or time stands still.
-    pub fn run(
+    pub fn run<T: Send>(
         &self,
+        keep: impl Fn(Findings) -> T + Sync,
         done: impl Fn() + Sync,
         stop: impl Fn() -> bool + Sync,
-    ) -> Result<Vec<Vec<Findings>>, TrialError> {
+    ) -> Result<Vec<Vec<T>>, TrialError> {
         let rows = self.rows.len();
-        let slots: Vec<Mutex<Option<Result<Findings, TrialError>>>> =
-            (0..self.len()).map(|_| Mutex::default()).collect();
+        let slots: Vec<Mutex<Option<Result<T, TrialError>>>> = (0..self.len()).map(|_| Mutex::default()).collect();
         let next = AtomicUsize::new(0);
         rayon::scope(|scope| {
             for _ in 0..rayon::current_num_threads() {
@@ -49,13 +50,13 @@ impl Grid {
                         let nth = next.fetch_add(1, Ordering::Relaxed);
                         let Some(slot) = slots.get(nth).filter(|_| !stop()) else { break };
                         let trial = Trial { seed: self.seeds[nth / rows], ..self.rows[nth % rows].clone() };
-                        *slot.lock().expect("nobody panics with it") = Some(trial.simulate());
+                        *slot.lock().expect("nobody panics with it") = Some(trial.simulate().map(&keep));
                         done();
                     }
                 });
             }
         });
-        let mut results: Vec<Vec<Findings>> = vec![Vec::new(); rows];
+        let mut results: Vec<Vec<T>> = (0..rows).map(|_| Vec::new()).collect();
         let mut slots = slots.into_iter().map(|slot| slot.into_inner().expect("nobody panics with it"));
         for _ in &self.seeds {
             let seed: Option<Vec<_>> = slots.by_ref().take(rows).collect();

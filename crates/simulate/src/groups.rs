@@ -56,7 +56,7 @@ fn of_disk(text: &str, disk: &DiskSpec) -> String {
     in_figures(text, part).unwrap_or_else(|| unreachable!("it was checked when the job file was read"))
 }
 
-/// No disk does so much a second.
+/// No disk does this much a second.
 const ENDLESS: f64 = 1e12;
 
 /// The disk's own six figures, as `io.cost.model` takes them: what somebody would find who measured it.

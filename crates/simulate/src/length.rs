@@ -2,7 +2,7 @@
 //!
 //! **Rule** A pilot under the scheduler that the others are held against, with the first seed, is made longer twofold
 //! until it has lasted as long as such a disk needs (30 s if it turns, which is also three times what BFQ raises a new
-//! process for; else 1 s) and has seen 100 of everything that its jobs do, fsyncs too; or until it has cost so much
+//! process for; else 1 s) and has seen 100 of everything that its jobs do, fsyncs too; or until it has cost this much
 //! that more would keep a person waiting; or for two minutes. What it costs is counted, not timed: requests (or I/Os,
 //! if memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs
 //! that only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
@@ -24,7 +24,7 @@ const ENOUGH: u64 = 100;
 const MOST_REQUESTS: u64 = 100_000;
 /// Of jobs that all end by themselves, in a run that is not repeated.
 const MOST_REQUESTS_ONCE: u64 = 20 * MOST_REQUESTS;
-/// So much data costs as much as a request \[bytes\].
+/// This much data costs as much as a request \[bytes\].
 const AS_A_REQUEST: u64 = 64 << 10;
 /// Nor one that has lasted so long.
 const LONGEST: Span = Span::from_secs(120);
@@ -52,7 +52,7 @@ enum Ends {
 }
 
 impl Length {
-    /// Of runs of so much simulated time.
+    /// Of runs of this much simulated time.
     pub fn of(limit: Span) -> Length {
         Length { limit, warm_up: limit / 10 }
     }

@@ -76,7 +76,7 @@ fn judged(points: Vec<Point>) -> TunedQos {
     TunedQos { points, bounds, max }
 }
 
-/// Flood the disk in one direction under the model at so much of its rate: what a request takes.
+/// Flood the disk in one direction under the model at this much of its rate: what a request takes.
 fn flood(disk: &Arc<DiskSpec>, none: &Choice, figures: &[u64; 6], percent: u64, dir: Dir) -> Result<Span, String> {
     let model = SixFigures::NAMES.iter().zip(figures);
     let model: String = model.map(|(name, figure)| format!(" {name}={}", (figure * percent / 100).max(1))).collect();

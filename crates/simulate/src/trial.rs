@@ -1,5 +1,6 @@
 //! One simulation: what is run, and what it came to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blksched::reasons::NoListener;
@@ -28,6 +29,8 @@ pub struct Surroundings {
     pub depth: Option<u32>,
     /// How many requests may exist (per direction, until blk-mq).
     pub nr_requests: Option<u32>,
+    /// The tags that the disk's driver has, if fewer are used (`nr_requests` under `none` cuts them).
+    pub driver_tags: Option<u32>,
     /// The largest request \[512-byte sectors\]; never larger than the disk takes.
     pub max_sectors: Option<u32>,
     /// Where requests collect.
@@ -322,9 +325,9 @@ impl Trial {
         let issued = observer.issued.take().unwrap_or_default();
         let ledger = world.disk().ledger();
         let elapsed = end.since(Instant::ZERO);
-        let share_of = |submitter: SubmitterId| {
-            reasons.submitters().find(|time| time.submitter == submitter).map_or(Share::default(), |time| time.share)
-        };
+        let shares: BTreeMap<SubmitterId, Share> =
+            reasons.submitters().map(|time| (time.submitter, time.share)).collect();
+        let share_of = |submitter: SubmitterId| shares.get(&submitter).copied().unwrap_or_default();
         let outcome = |(index, ((mut record, exited), job)): (usize, ((JobRecord, Option<Instant>), &JobPlan))| {
             let trouble = world.trouble(index);
             record.errors = trouble.errors;
@@ -332,7 +335,7 @@ impl Trial {
             JobOutcome { record, exited, share: share_of(job.submitter), trouble, activity: ledger.of(job.submitter) }
         };
         let jobs = observer.finish(end).zip(&self.plan.jobs).enumerate().map(outcome).collect();
-        let activity = *ledger.total();
+        let activity = ledger.total();
         let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
         let had_any = reasons.disk().busy().as_secs_f64();
         let depth = if had_any > 0.0 { world.time_in_disk().as_secs_f64() / had_any } else { 0.0 };
@@ -372,14 +375,15 @@ pub(crate) fn queue_config(
     // Whoever says how deep means the host's tags, too.
     let tags = surroundings.depth.map_or(attached.tags(facts.depth), |depth| attached.tags(facts.depth).min(depth));
     let pool = if built.elevator.schedules() { Pool::Scheduler } else { Pool::Device };
-    let slots = built.slots.on_device(tags, attached.tag_order(), pool);
+    let slots = built.slots.on_device(surroundings.driver_tags.unwrap_or(tags), attached.tag_order(), pool);
+    let slots = if pool == Pool::Device { slots.resized(tags) } else { slots };
     let queues = surroundings.cpus_under(built).map_or(1, |cpus| attached.hardware_queues(cpus.cpus));
     // Every hardware queue has scheduler tags of its own.
     let slots = if pool == Pool::Scheduler { slots.with_queues(queues) } else { slots };
     let slots = surroundings.nr_requests.map_or(slots, |n| match slots {
         Slots::Unlimited | Slots::Unbounded { .. } => Slots::LINUX_2_6.with_nr_requests(n),
-        Slots::Tags { .. } if pool == Pool::Device => slots.with_nr_requests(n.min(tags)),
-        limited => limited.with_nr_requests(n),
+        Slots::Tags { .. } if pool == Pool::Device => slots.resized(n.min(tags)),
+        limited => limited.resized(n),
     });
     QueueConfig {
         limits,

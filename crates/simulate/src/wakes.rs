@@ -10,81 +10,92 @@ use blksched::Instant;
 const FEW: usize = 4;
 
 /// The next moment of every source that has one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Wakes {
-    /// Moment << 64 | order of asking << 32 | source. Entries that no longer hold are dropped when they surface.
-    heap: BinaryHeap<Reverse<u128>>,
-    /// The entry of each source that holds.
-    current: Vec<Option<u128>>,
+    /// Of many sources. Entries that no longer hold are dropped when they surface.
+    heap: BinaryHeap<Reverse<Entry>>,
+    /// The entry of each source that holds; one of never if it has none.
+    current: Vec<Entry>,
     /// Of few sources, the first of these.
-    first: Option<u128>,
+    first: Entry,
     asked: u32,
 }
 
+/// When, in which order it was asked for, and for which source.
+type Entry = (Instant, u32, u32);
+
+const NONE: Entry = (Instant::NEVER, 0, 0);
+
 impl Wakes {
     pub(crate) fn new(sources: usize) -> Wakes {
-        Wakes { heap: BinaryHeap::with_capacity(2 * sources), current: vec![None; sources], first: None, asked: 0 }
+        let heap = BinaryHeap::with_capacity(if sources > FEW { 2 * sources } else { 0 });
+        Wakes { heap, current: vec![NONE; sources], first: NONE, asked: 0 }
     }
 
     /// `source` wants to be called at `at`; `None`: not by itself.
+    #[inline]
     pub(crate) fn set(&mut self, source: usize, at: Option<Instant>) {
-        let same = |entry: u128| at == Some(moment(entry));
-        if self.current[source].is_some_and(same) || self.current[source].is_none() && at.is_none() {
+        let at = at.unwrap_or(Instant::NEVER);
+        if self.current[source].0 == at {
             return;
         }
-        let entry = at.map(|at| {
+        let mut entry = NONE;
+        if at != Instant::NEVER {
             self.asked = self.asked.wrapping_add(1);
-            u128::from(at.as_ns()) << 64 | u128::from(self.asked) << 32 | source as u128
-        });
+            entry = (at, self.asked, source as u32);
+        }
         self.change(source, entry);
-        if self.current.len() > FEW {
-            self.heap.extend(entry.map(Reverse));
+        if self.current.len() > FEW && at != Instant::NEVER {
+            self.heap.push(Reverse(entry));
         }
     }
 
     /// This is the entry of `source` that holds now.
-    fn change(&mut self, source: usize, entry: Option<u128>) {
+    #[inline]
+    fn change(&mut self, source: usize, entry: Entry) {
         self.current[source] = entry;
-        self.first = match &self.current[..] {
-            [only] => *only,
-            few if few.len() <= FEW => few.iter().flatten().min().copied(),
-            _ => None,
-        };
+        if let [only] = self.current[..] {
+            self.first = only;
+        } else if self.current.len() <= FEW {
+            self.first = self.current.iter().copied().min().unwrap_or(NONE);
+        }
     }
 
-    /// The earliest moment.
-    pub(crate) fn next(&mut self) -> Option<Instant> {
-        self.settle().map(moment)
+    /// The earliest moment, or never.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Instant {
+        self.settle().0
     }
 
     /// The source to be called at `now`, which is asked for its next moment afterwards.
+    #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<usize> {
-        let entry = self.settle().filter(|&entry| moment(entry) <= now)?;
-        let source = entry as u32 as usize;
+        let entry = self.settle();
+        if entry.0 > now || entry.0 == Instant::NEVER {
+            return None;
+        }
+        let source = entry.2 as usize;
         if self.current.len() > FEW {
             self.heap.pop();
         }
-        self.change(source, None);
+        self.change(source, NONE);
         Some(source)
     }
 
     #[inline]
-    fn settle(&mut self) -> Option<u128> {
-        if self.current.len() <= FEW {
-            return self.first;
-        }
+    fn settle(&mut self) -> Entry {
+        if self.current.len() <= FEW { self.first } else { self.surface() }
+    }
+
+    fn surface(&mut self) -> Entry {
         while let Some(&Reverse(entry)) = self.heap.peek() {
-            if self.current[entry as u32 as usize] == Some(entry) {
-                return Some(entry);
+            if self.current[entry.2 as usize] == entry {
+                return entry;
             }
             self.heap.pop();
         }
-        None
+        NONE
     }
-}
-
-fn moment(entry: u128) -> Instant {
-    Instant::from_ns((entry >> 64) as u64)
 }
 
 #[cfg(test)]
@@ -105,9 +116,9 @@ mod tests {
         wakes.set(0, Some(at(5)));
         wakes.set(1, Some(at(3)));
         wakes.set(1, Some(at(9)));
-        assert_eq!(wakes.next(), Some(at(5)));
+        assert_eq!(wakes.next(), at(5));
         assert_eq!((wakes.take(at(5)), wakes.take(at(5)), wakes.take(at(5))), (Some(2), Some(0), None));
         wakes.set(1, None);
-        assert_eq!(wakes.next(), None);
+        assert_eq!(wakes.next(), Instant::NEVER);
     }
 }

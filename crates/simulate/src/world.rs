@@ -5,21 +5,22 @@
 //! next request before the process it woke runs; the host's timers and the calls that return; sources, in the order in
 //! which they asked for the moment.
 
-use blksched::author::{Request, RequestId, Waiter};
+use blksched::author::{Request, RequestId};
 use blksched::surroundings::mq::Task;
 use blksched::{
-    Bio, BlockQueue, Delivery, Hints, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Sector, Span,
-    SubmitterId, Tag,
+    BlockQueue, Delivery, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Sector, Span, SubmitterId,
+    Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
 use blksched_measure::Completion;
-use blksched_workloads::host::{Call, Host, HostKnobs};
+use blksched_workloads::host::{Host, HostKnobs};
 use blksched_workloads::{Delivered, Emission, Source, Trouble};
 
 use crate::hash::TraceHash;
-use crate::story::{Begun, Happening, IoId};
+use crate::story::{Happening, IoId};
 use crate::wakes::Wakes;
 
+mod burst;
 mod kblockd;
 mod mail;
 mod memory;
@@ -58,12 +59,21 @@ struct Flight {
     submitted_at: Instant,
 }
 
+/// What a source says of itself once and for all.
+#[derive(Clone, Copy, Debug)]
+struct Manner {
+    submitter: SubmitterId,
+    sleeps_for_slots: bool,
+    takes_completions: bool,
+}
+
 /// Workloads, queue and disk at one moment of virtual time.
 pub struct World<L: Listener, O: Observer> {
     now: Instant,
     queue: BlockQueue<L>,
     disk: Box<dyn Disk>,
     sources: Vec<Box<dyn Source>>,
+    manners: Vec<Manner>,
     host: Host,
     /// Sources that sleep for a request slot.
     asleep: Vec<bool>,
@@ -71,6 +81,8 @@ pub struct World<L: Listener, O: Observer> {
     workers: Vec<Workers>,
     processors: u32,
     wakes: Wakes,
+    /// Sources that want to hear of others' exits.
+    awaiting: Vec<usize>,
     /// Sources that also hang on what happens on other disks.
     joint: Vec<usize>,
     /// News and processors on their way, if processes have delays.
@@ -90,7 +102,7 @@ pub struct World<L: Listener, O: Observer> {
     alive: usize,
     /// Which source each submitter is.
     submitters: Vec<(SubmitterId, usize)>,
-    flights: Vec<Flight>,
+    in_flight: Vec<Flight>,
     free: Vec<u32>,
     /// When each request in the device was issued, by its index, and the token for its end.
     issued: Vec<(Instant, Option<InFlight>)>,
@@ -118,9 +130,17 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         let unused = SubmitterId(submitters.last().map_or(0, |(last, _)| last.0.saturating_add(1)));
         let alive = sources.len();
+        let manner = |source: &dyn Source| Manner {
+            submitter: source.submitter(),
+            sleeps_for_slots: source.sleeps_for_slots(),
+            takes_completions: source.takes_completions(),
+        };
+        let manners = sources.iter().map(|source| manner(&**source)).collect();
         let joint = (0..sources.len()).filter(|&source| sources[source].hangs_on_other_disks()).collect();
+        let awaiting = (0..sources.len()).filter(|&source| sources[source].awaits_exits()).collect();
         World {
             alive,
+            awaiting,
             joint,
             now: Instant::ZERO,
             queue,
@@ -131,6 +151,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             processors: crate::cpu::HostCpus::USUAL,
             heard: vec![Instant::ZERO; sources.len()],
             sources,
+            manners,
             wakes,
             mail: DeliveryQueue::default(),
             races: None,
@@ -139,7 +160,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             direct_in_background: false,
             steps: 0,
             submitters,
-            flights: Vec::new(),
+            in_flight: Vec::new(),
             free: Vec::new(),
             issued: Vec::new(),
             untaken: vec![Vec::new(); alive],
@@ -207,8 +228,11 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The next moment at which anything happens.
     pub fn upcoming(&mut self) -> Option<Instant> {
-        let parts = [self.queue.deadline(), self.disk.next(), self.mail.next(), self.host.next(), self.wakes.next()];
-        Instant::earliest(parts).map(|next| next.max(self.now))
+        let or_never = |at: Option<Instant>| at.unwrap_or(Instant::NEVER);
+        let (disk, mail) = (or_never(self.disk.next()), or_never(self.mail.next()));
+        let (host, queue) = (or_never(self.host.next()), or_never(self.queue.deadline()));
+        let first = self.wakes.next().min(disk).min(mail).min(host).min(queue);
+        (first < Instant::NEVER).then(|| first.max(self.now))
     }
 
     /// Something has happened on another disk: sources that hang on that may wish another moment.
@@ -318,11 +342,11 @@ impl<L: Listener, O: Observer> World<L, O> {
             Letter::Done { place, failed, queued_at, issued_at } => {
                 let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
                 let place = Tag(place);
-                match (&self.labour, self.flights[place.0 as usize].owner) {
+                match (&self.labour, self.in_flight[place.0 as usize].owner) {
                     (Some(_), Owner::Source(source)) => {
                         self.toil(Work::Hear { source: source as usize, place, outcome, queued_at, issued_at });
                     }
-                    _ => self.land(place, outcome, queued_at, issued_at),
+                    _ => self.end_io(place, outcome, queued_at, issued_at),
                 }
             }
             Letter::Worked(cpu) => self.worked(cpu),
@@ -422,17 +446,17 @@ impl<L: Listener, O: Observer> World<L, O> {
         let mut deliveries = core::mem::take(&mut self.deliveries);
         let lap = self.lap(&deliveries);
         let mut woken = false;
-        for (nth, delivery) in deliveries.drain(..).enumerate() {
+        for (nth, &delivery) in deliveries.iter().enumerate() {
             match delivery {
                 Delivery::Done { tag, outcome } => {
                     let (queued_at, issued_at) = if nth < mine { (queued_at, issued_at) } else { (self.now, self.now) };
-                    match (lap, self.flights[tag.0 as usize].owner) {
+                    match (lap, self.in_flight[tag.0 as usize].owner) {
                         (Some(lap), Owner::Source(source)) => {
                             let heard = &mut self.heard[source as usize];
                             *heard = (*heard).max(self.now + lap.owner);
                             self.mail.post(*heard, Letter::done(tag, outcome, queued_at, issued_at));
                         }
-                        _ => self.land(tag, outcome, queued_at, issued_at),
+                        _ => self.end_io(tag, outcome, queued_at, issued_at),
                     }
                 }
                 Delivery::Awake(submitter) => self.wake(submitter),
@@ -442,18 +466,19 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
             }
         }
+        deliveries.clear();
         self.deliveries = deliveries;
     }
 
-    fn land(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
-        let Flight { owner, tag, op, start, bytes, priority, submitted_at } = self.flights[place.0 as usize];
+    fn end_io(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
+        let Flight { owner, tag, op, start, bytes, priority, submitted_at } = self.in_flight[place.0 as usize];
         self.free.push(place.0 as u32);
         self.tells(|| Happening::Landed { io: IoId(place.0) });
         let source = match owner {
             Owner::Source(source) => source as usize,
             Owner::Host => return self.host.completed(self.now, tag, outcome == Outcome::Failed, issued_at),
         };
-        let submitter = self.sources[source].submitter();
+        let Manner { submitter, takes_completions, .. } = self.manners[source];
         let (accepted_at, finished_at) = (queued_at.max(submitted_at), self.now);
         let done = Completion {
             submitter,
@@ -468,7 +493,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             issued_at,
             finished_at,
         };
-        if self.sources[source].takes_completions() {
+        if takes_completions {
             self.untaken[source].push(done);
         } else {
             self.observer.completed(self.now, source, &done);
@@ -479,10 +504,18 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Source number `source` takes a completion; of a call that was several I/Os all of them.
     fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
         let Self { untaken, observer, now, labour, .. } = self;
-        for done in untaken[source].extract_if(.., |done| done.tag == tag) {
+        let untaken = &mut untaken[source];
+        let mut take = |done: &mut Completion| {
             let at_once = if labour.is_some() { done.accepted_at } else { done.submitted_at };
-            let accepted_at = accepted.unwrap_or(at_once);
-            observer.completed(*now, source, &Completion { accepted_at, ..done });
+            done.accepted_at = accepted.unwrap_or(at_once);
+            observer.completed(*now, source, done);
+        };
+        match &mut untaken[..] {
+            [only] if only.tag == tag => {
+                take(only);
+                untaken.clear();
+            }
+            _ => untaken.extract_if(.., |done| done.tag == tag).for_each(|mut done| take(&mut done)),
         }
     }
 
@@ -491,110 +524,47 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.set_wake(source);
     }
 
-    /// One burst of a source.
-    fn emit(&mut self, index: usize) {
-        let mut emissions = core::mem::take(&mut self.emissions);
-        self.sources[index].emit(self.now, &mut emissions);
-        // What a processor works for first comes to the queue later, and the worker does not run earlier for it.
-        let mut entered = self.labour.is_none();
-        let mut rest = emissions.drain(..).peekable();
-        while let Some(emission) = rest.next() {
-            match emission {
-                Emission::Submit(bio) => {
-                    let bio = if self.direct_in_background { in_background(bio) } else { bio };
-                    let (bytes, priority) = (u64::from(bio.sectors) * 512, bio.priority);
-                    let bio = Bio { tag: self.embark(index, bio.tag, (bio.op, bio.start, bytes), priority), ..bio };
-                    self.tells(|| Happening::Began(Begun::direct(&bio)));
-                    match self.labour {
-                        Some(_) => {
-                            let waits = rest.next_if(|next| matches!(next, Emission::Waits)).is_some();
-                            self.toil(Work::Submit { source: index, bio, waits });
-                        }
-                        None => self.enter(index, bio),
-                    }
-                }
-                Emission::Call(call) => {
-                    entered = true;
-                    let what = (call.op(), call.start(), call.bytes());
-                    let tag = self.embark(index, call.tag, what, call.priority);
-                    self.tells(|| Happening::Began(Begun::call(&Call { tag, ..call })));
-                    self.host.call(self.now, Call { tag, ..call });
-                }
-                Emission::Remember { file, memory } => {
-                    self.host.remember(self.sources[index].submitter(), &file, memory);
-                }
-                Emission::Waits if self.works(index) => self.toil(Work::Waits { source: index }),
-                Emission::Waits => {
-                    entered = true;
-                    self.obey_host();
-                    self.queue.waits(self.now, self.sources[index].submitter());
-                }
-                Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
-                Emission::Tell { to, word } => self.pass_on(index, to, word),
-                Emission::Exit if self.works(index) => self.toil(Work::Exit { source: index }),
-                Emission::Exit => {
-                    entered = true;
-                    self.exit(index);
-                }
-            }
-        }
-        drop(rest);
-        self.emissions = emissions;
-        self.set_wake(index);
-        if self.obey_host() || entered {
-            self.run_queue();
-        }
-    }
-
     /// Source number `index` submits something; answers the world's name for it.
-    fn embark(&mut self, index: usize, tag: Tag, what: (Op, Sector, u64), priority: Priority) -> Tag {
+    fn begin_io(&mut self, index: usize, tag: Tag, what: (Op, Sector, u64), priority: Priority) -> Tag {
         let (op, start, bytes) = what;
         self.observer.submitted(self.now, index, op, bytes);
         let owner = Owner::Source(index as u32);
-        self.board(Flight { owner, tag, op, start, bytes, priority, submitted_at: self.now })
+        self.insert_in_flight(Flight { owner, tag, op, start, bytes, priority, submitted_at: self.now })
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {
-        let from = self.sources[index].submitter();
+        let from = self.manners[index].submitter;
         let at = self.submitters.binary_search_by_key(&to, |&(id, _)| id);
         let at = at.unwrap_or_else(|_| panic!("{from:?} tells {to:?} something, who does not exist"));
         self.tell(self.submitters[at].1, Delivered::Told { from, word });
     }
 
     fn exit(&mut self, index: usize) {
-        let submitter = self.sources[index].submitter();
+        let submitter = self.manners[index].submitter;
         self.alive -= 1;
         if self.alive == 0 {
             self.host.stop();
         }
         self.queue.forget(self.now, submitter);
         self.observer.exited(self.now, index);
-        for other in 0..self.sources.len() {
+        let mut awaiting = core::mem::take(&mut self.awaiting);
+        awaiting.retain(|&other| {
             self.tell(other, Delivered::Exited(submitter));
-        }
+            self.sources[other].awaits_exits()
+        });
+        self.awaiting = awaiting;
     }
 
-    fn board(&mut self, flight: Flight) -> Tag {
+    fn insert_in_flight(&mut self, flight: Flight) -> Tag {
         match self.free.pop() {
             Some(place) => {
-                self.flights[place as usize] = flight;
+                self.in_flight[place as usize] = flight;
                 Tag(u64::from(place))
             }
             None => {
-                self.flights.push(flight);
-                Tag(self.flights.len() as u64 - 1)
+                self.in_flight.push(flight);
+                Tag(self.in_flight.len() as u64 - 1)
             }
         }
-    }
-}
-
-/// The bio, if it is a write, as one that nobody waits for.
-fn in_background(bio: Bio) -> Bio {
-    match bio.op {
-        Op::Write => {
-            let hints = Hints { req_sync: false, ..bio.hints };
-            Bio { waiter: Waiter::Async, hints, ..bio }
-        }
-        _ => bio,
     }
 }

@@ -86,7 +86,7 @@ fn rows() -> Vec<(String, Trial)> {
 fn hashes(threads: usize) -> String {
     let (names, trials): (Vec<String>, Vec<Trial>) = rows().into_iter().unzip();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let results = pool.install(|| Grid::new(trials, vec![7]).run(|| {}, || false)).unwrap();
+    let results = pool.install(|| Grid::new(trials, vec![7]).run(|run| run, || {}, || false)).unwrap();
     let mut text = String::new();
     for (name, runs) in names.iter().zip(&results) {
         writeln!(text, "{} {} {name}", runs[0].hash, runs[0].requests).unwrap();

@@ -67,15 +67,17 @@ impl Batches {
                 self.starved = true;
             }
             Reason::BatchBegan { dir, why, .. } => self.begin(dir, why, queued[dir.other()] > 0),
-            Reason::BatchContinued { .. } => {
-                if let Some(open) = &mut self.open {
-                    open.requests += 1;
-                }
-            }
+            Reason::BatchContinued { .. } => self.continued(),
             Reason::BatchMoved { dir, requests, .. } => self.moved(dir, u64::from(requests)),
             Reason::AliasForced { .. } => self.forced += 1,
             Reason::Switched { .. } => self.close(),
             _ => {}
+        }
+    }
+
+    pub(super) fn continued(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.requests += 1;
         }
     }
 

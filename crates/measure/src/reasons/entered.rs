@@ -57,7 +57,7 @@ impl Entered {
 
     pub(super) fn hear(&mut self, reason: Reason) {
         match reason {
-            Reason::Inserted { dir, .. } => self.inserted[dir] += 1,
+            Reason::Inserted { dir, .. } => self.inserted(dir),
             Reason::Merged { end: End::Back, .. } => self.merged_back += 1,
             Reason::Merged { end: End::Front, .. } => self.merged_front += 1,
             Reason::Coalesced { .. } => self.coalesced += 1,
@@ -79,7 +79,11 @@ impl Entered {
         }
     }
 
-    fn issued(&mut self, dir: Dir, sectors: u32) {
+    pub(super) fn inserted(&mut self, dir: Dir) {
+        self.inserted[dir] += 1;
+    }
+
+    pub(super) fn issued(&mut self, dir: Dir, sectors: u32) {
         if sectors > 0 {
             self.sizes[dir].record(u64::from(sectors));
         }

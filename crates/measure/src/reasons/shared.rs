@@ -8,6 +8,7 @@ use super::disk::Integrals;
 /// Binary places of [`Shared::given`]: fine enough that thousands at a time lose nothing that shows, coarse enough for
 /// a request that takes three days. (The sum itself may wrap: only differences count.)
 const GIVEN_BITS: u32 = 16;
+const _: () = assert!(Serving::COUNT <= u32::BITS as usize);
 
 /// `ns · count / total`, rounded down.
 fn part(ns: u64, count: u32, total: u32) -> u64 {
@@ -18,10 +19,18 @@ fn part(ns: u64, count: u32, total: u32) -> u64 {
 }
 
 /// Adds to each integral its part of `ns` by its count; the parts add up to `ns` if the counts add up to `total` > 0.
-fn split(ns: u64, counts: &[u32], total: u32, integrals: &mut Integrals) {
+/// `some` has a bit for each count that is not 0 and is to have its part.
+#[inline]
+fn split(ns: u64, counts: &[u32], mut some: u32, total: u32, integrals: &mut Integrals) {
+    if some.is_power_of_two() {
+        // Mostly all are there for the same.
+        return integrals[some.trailing_zeros() as usize] += ns;
+    }
     let (mut counted, mut spent) = (0, 0);
-    for (slot, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
-        counted += count;
+    while some != 0 {
+        let slot = some.trailing_zeros() as usize;
+        some &= some - 1;
+        counted += counts[slot];
         let upto = if counted == total { ns } else { part(ns, counted, total) };
         integrals[slot] += upto - spent;
         spent = upto;
@@ -32,6 +41,8 @@ fn split(ns: u64, counts: &[u32], total: u32, integrals: &mut Integrals) {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shared {
     count: [u32; Serving::COUNT],
+    /// A bit for each that is not 0.
+    some: u32,
     total: u32,
     /// What somebody who shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / how many share.
     given: u64,
@@ -45,14 +56,15 @@ impl Shared {
 
     /// The same, by what it is for.
     pub(super) fn book(&self, ns: u64, integrals: &mut Integrals) {
-        split(ns, &self.count, self.total, integrals);
+        split(ns, &self.count, self.some, self.total, integrals);
     }
 
     /// The same among those that are commands; `false` if none is.
     pub(super) fn book_commands(&self, ns: u64, integrals: &mut Integrals) -> bool {
         let commands = self.total - self.count[Serving::Destaging.index()];
         // What the disk does for itself has the last place.
-        split(ns, &self.count[..Serving::Destaging.index()], commands, integrals);
+        let of_commands = self.some & ((1 << Serving::Destaging.index()) - 1);
+        split(ns, &self.count, of_commands, commands, integrals);
         commands > 0
     }
 
@@ -73,12 +85,15 @@ impl Shared {
 
     pub(super) fn start(&mut self, serving: Serving) -> u64 {
         self.count[serving.index()] += 1;
+        self.some |= 1 << serving.index();
         self.total += 1;
         self.given
     }
 
     pub(super) fn stop(&mut self, serving: Serving, mark: u64) -> Span {
-        self.count[serving.index()] -= 1;
+        let count = &mut self.count[serving.index()];
+        *count -= 1;
+        self.some &= !(u32::from(*count == 0) << serving.index());
         self.total -= 1;
         self.since(mark)
     }

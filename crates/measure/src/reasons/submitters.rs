@@ -52,7 +52,7 @@ impl Flushes {
         self.covered.append(&mut self.wished);
     }
 
-    /// It has been given so much so far, which is split evenly.
+    /// It has been given this much so far, which is split evenly.
     pub(super) fn gets_on(&self, given: Span, submitters: &mut Submitters) {
         let (mut rest, mut left) = (given.as_ns(), self.covered.len() as u64);
         for &asker in &self.covered {
@@ -62,7 +62,7 @@ impl Flushes {
         }
     }
 
-    /// It is done, and got so much more.
+    /// It is done, and got this much more.
     pub(super) fn done(&mut self, now: Instant, given: Span, submitters: &mut Submitters) {
         self.gets_on(given, submitters);
         self.covered.drain(..).for_each(|asker| submitters.asks_no_more(now, asker));

@@ -50,6 +50,8 @@ struct Running {
 pub struct Recorder {
     jobs: Vec<Running>,
     owners: FxHashMap<SubmitterId, JobId>,
+    /// Who was looked up last, and what was found.
+    last: Option<(SubmitterId, JobId)>,
     strangers: u64,
 }
 
@@ -78,6 +80,7 @@ impl Recorder {
     pub fn owns(&mut self, job: JobId, submitter: SubmitterId) {
         assert!(job.0 < self.jobs.len(), "{job:?} was never added");
         self.owners.insert(submitter, job);
+        self.last = None;
     }
 
     /// `job` begins now; without this, its first submission begins it.
@@ -87,7 +90,7 @@ impl Recorder {
 
     /// `submitter` submits an I/O.
     pub fn submitted(&mut self, now: Instant, submitter: SubmitterId, op: Op) {
-        let Some(&job) = self.owners.get(&submitter) else { return self.strangers += 1 };
+        let Some(job) = self.owner(submitter) else { return self.strangers += 1 };
         let running = &mut self.jobs[job.0];
         let started = *running.started.get_or_insert(now);
         if let Some(plan) = running.record.job.report.log.take() {
@@ -108,7 +111,7 @@ impl Recorder {
     /// # Panics
     /// If its submitter belongs to a job that has nothing in flight.
     pub fn completed(&mut self, now: Instant, done: &Completion) {
-        let Some(&job) = self.owners.get(&done.submitter) else { return };
+        let Some(job) = self.owner(done.submitter) else { return };
         let running = &mut self.jobs[job.0];
         assert!(running.in_flight > 0, "{:?} completed unsubmitted", done.tag);
         running.leave_ramp(now);
@@ -117,6 +120,17 @@ impl Recorder {
         running.in_flight -= 1;
         running.quiet_since = now;
         running.record.complete(now, done);
+    }
+
+    #[inline]
+    fn owner(&mut self, submitter: SubmitterId) -> Option<JobId> {
+        if let Some((who, job)) = self.last
+            && who == submitter
+        {
+            return Some(job);
+        }
+        self.last = self.owners.get(&submitter).map(|&job| (submitter, job));
+        self.last.map(|(_, job)| job)
     }
 
     /// `job` ends now: its runtime is complete.
@@ -149,9 +163,15 @@ impl Recorder {
 
 impl Running {
     /// What was before the ramp's end does not count.
+    #[inline]
     fn leave_ramp(&mut self, now: Instant) {
-        let ramp = self.record.job.report.ramp;
-        let Some(started) = self.started.filter(|started| !ramp.is_zero() && now >= *started + ramp) else { return };
+        if !self.record.job.report.ramp.is_zero() {
+            self.leave(self.record.job.report.ramp, now);
+        }
+    }
+
+    fn leave(&mut self, ramp: Span, now: Instant) {
+        let Some(started) = self.started.filter(|started| now >= *started + ramp) else { return };
         let mut job = core::mem::take(&mut self.record.job);
         job.report.ramp = Span::ZERO;
         let log = self.record.log.take().map(|log| Box::new(log.starting(started + ramp)));

@@ -52,7 +52,7 @@ pub enum Priorities {
 /// A job's wishes; the default is fio's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Nothing counts before so much of the job has passed. A job that ends before is reported in full, as fio does
+    /// Nothing counts before this much of the job has passed. A job that ends before is reported in full, as fio does
     /// (observed).
     pub ramp: Span,
     /// Submission latency.

@@ -40,8 +40,9 @@ impl Table {
         let mut out = String::new();
         push_wrapped(&mut out, &self.title, width);
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| self.shown(row).collect()).collect();
-        for columns in self.parts(&rows, width) {
-            for line in self.grid(&rows, &columns, width, borders).lines() {
+        let words: Vec<usize> = (0..self.columns.len()).map(|column| self.longest_word(&rows, column)).collect();
+        for columns in self.parts(&words, width) {
+            for line in self.grid((&rows, &words), &columns, width, borders).lines() {
                 out.push_str(line.trim_end());
                 out.push('\n');
             }
@@ -50,12 +51,12 @@ impl Table {
         out
     }
 
-    /// Which columns stand beside each other, part by part from the top.
-    fn parts(&self, rows: &[Vec<String>], width: Option<u16>) -> Vec<Vec<usize>> {
+    /// Which columns stand beside each other, part by part from the top; `words`: the longest of each.
+    fn parts(&self, words: &[usize], width: Option<u16>) -> Vec<Vec<usize>> {
         let room = width.map_or(usize::MAX, |width| usize::from(width) + GAP);
         let lead = self.columns.iter().take_while(|column| column.align == Align::Left).count();
         let lead: Vec<usize> = (0..if lead < self.columns.len() { lead } else { 0 }).collect();
-        let least = |column: usize| self.longest_word(rows, column) + PADDING + GAP;
+        let least = |column: usize| words[column] + PADDING + GAP;
         let lead_width: usize = lead.iter().map(|&column| least(column)).sum();
         let (mut parts, mut used) = (vec![lead.clone()], lead_width);
         for column in lead.len()..self.columns.len() {
@@ -72,12 +73,12 @@ impl Table {
 
     fn longest_word(&self, rows: &[Vec<String>], column: usize) -> usize {
         let texts = rows.iter().map(|row| row[column].as_str()).chain([self.columns[column].header.as_str()]);
-        texts.flat_map(str::split_whitespace).map(|word| word.chars().count()).max().unwrap_or(0)
+        texts.map(longest_of).max().unwrap_or(0)
     }
 
     fn grid(
         &self,
-        rows: &[Vec<String>],
+        (rows, words): (&[Vec<String>], &[usize]),
         columns: &[usize],
         width: Option<u16>,
         borders: Borders,
@@ -91,7 +92,7 @@ impl Table {
         grid.set_header(columns.iter().map(|&column| self.columns[column].header.as_str()));
         grid.add_rows(rows.iter().map(|row| columns.iter().map(|&column| row[column].as_str()).collect::<Vec<_>>()));
         for (shown, &column) in grid.column_iter_mut().zip(columns) {
-            let least = self.longest_word(rows, column) + PADDING;
+            let least = words[column] + PADDING;
             shown
                 .set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least.min(usize::from(u16::MAX)) as u16)));
             shown.set_cell_alignment(match self.columns[column].align {
@@ -101,6 +102,21 @@ impl Table {
         }
         grid
     }
+}
+
+/// How many characters the longest word has.
+fn longest_of(text: &str) -> usize {
+    if !text.is_ascii() {
+        return text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    }
+    let (mut longest, mut length) = (0, 0);
+    for byte in text.bytes() {
+        // As `char::is_whitespace`, which counts the vertical tab.
+        let is_space = matches!(byte, b' ' | b'\t'..=b'\r');
+        length = if is_space { 0 } else { length + 1 };
+        longest = longest.max(length);
+    }
+    longest
 }
 
 /// `text` broken between words so that no line exceeds `width` characters, unless a word does.
@@ -127,6 +143,15 @@ fn push_wrapped(out: &mut String, text: &str, width: Option<u16>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_word_is_counted_in_characters() {
+        for (text, longest) in [("", 0), ("  ", 0), ("ab cde\tf", 3), ("a\u{b}bcd", 3), ("±ä €€€", 3), ("abcd", 4)]
+        {
+            assert_eq!(longest_of(text), longest, "{text:?}");
+            assert_eq!(text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0), longest);
+        }
+    }
 
     #[test]
     fn numbers_lean_right_and_nothing_stands_behind_the_last_word() {

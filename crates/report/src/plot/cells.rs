@@ -77,7 +77,7 @@ fn bytes(sectors: u64) -> String {
     if size >= 10.0 || size.fract() == 0.0 { format!("{size:.0} {name}") } else { format!("{size:.1} {name}") }
 }
 
-/// At most this many bars a lane; the first so much of the run that has no more.
+/// At most this many bars a lane; the first part of the run that has no more.
 const BARS: usize = 60;
 
 pub(super) fn timeline(area: &Area<'_>, run: &Run, names: &[String]) -> Result<(), Trouble> {

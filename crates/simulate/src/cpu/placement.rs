@@ -5,7 +5,7 @@ use blksched_workloads::CpuSet;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The processor of each process. Who may use none of those that there are may use all.
+/// The processor of each process. A process whose mask names none that exist may use all.
 pub(crate) fn place(cpus: usize, allowed: &[CpuSet], seed: u64) -> Vec<u32> {
     // Other draws than the workloads' of the same seed.
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0x6370_7573);

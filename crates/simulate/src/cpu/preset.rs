@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blksched::Span;
-use blksched::text::nearest;
+use blksched_text::did_you_mean;
 use toml::de::DeTable;
 
 use super::costs::{CpuCosts, LockScope, SchedulerCosts, Schedules};
@@ -58,8 +58,7 @@ impl CpuPreset {
         let names = || CPU_PRESETS.iter().map(|(name, _)| *name);
         let found = CPU_PRESETS.iter().find(|(known, _)| *known == name);
         let (name, text) = found.ok_or_else(|| {
-            let near = nearest(name, names().chain(["off"]));
-            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let near = did_you_mean(name, names().chain(["off"]));
             let known: Vec<&str> = names().collect();
             format!("`{name}` is not a value of cpu: expected off, {}, or a TOML file{near}", known.join(", "))
         })?;

@@ -95,7 +95,7 @@ pub(super) struct Ear {
 }
 
 impl Ear {
-    /// One that keeps so much of the reasons, and seconds or not.
+    /// One that keeps this much of the reasons, and seconds or not.
     pub(super) fn that(keeps: Keeps, keeps_seconds: bool) -> Ear {
         let reasons = if keeps == Keeps::Counts { Reasons::of_counts() } else { Reasons::new() };
         Ear { keeps, keeps_seconds, reasons, ..Ear::default() }

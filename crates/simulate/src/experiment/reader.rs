@@ -1,9 +1,9 @@
 //! Reads an experiment's TOML key by key, so that every complaint knows its line and column and the word that was
 //! probably meant.
 
-pub use blksched_disks::document::Complaint as ExperimentError;
-use blksched_disks::document::describe;
-pub(crate) use blksched_disks::document::{Place, Source};
+pub use blksched_text::document::Complaint as ExperimentError;
+use blksched_text::document::describe;
+pub(crate) use blksched_text::document::{Place, Source};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -26,6 +26,8 @@ pub struct Set {
     pub max_sectors_kb: u32,
     /// With a scheduler; with `none` the number of tags.
     pub nr_requests: u32,
+    /// As many tags as the disk's driver has, which `nr_requests` under `none` cut; 0: no more than are used.
+    pub driver_tags: u32,
     /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
     pub cpus: u32,
     /// Who ran first when a completion let several run, as far as it was traced.
@@ -71,7 +73,7 @@ pub struct Switched {
 /// Predictions are means over this many seeds: BFQ's runs fall into modes, and fewer say little of how often each is.
 const SEEDS: u64 = 9;
 
-const HEAD: [&str; 11] = [
+const HEAD: [&str; 12] = [
     "kernel",
     "cpus",
     "owner_first",
@@ -79,6 +81,7 @@ const HEAD: [&str; 11] = [
     "starts",
     "max_sectors_kb",
     "nr_requests",
+    "driver_tags",
     "calibrates",
     "jobs",
     "only",
@@ -99,6 +102,7 @@ impl Set {
             kernel: word(&table, "kernel")?,
             max_sectors_kb: number(&table, "max_sectors_kb")?,
             nr_requests: number(&table, "nr_requests")?,
+            driver_tags: number_or(&table, "driver_tags", 0)?,
             odds: odds(&table)?,
             starts: starts(&table)?,
             cpus: number_or(&table, "cpus", 0)?,
@@ -120,9 +124,10 @@ impl Set {
         let costs = || CpuPreset::usual().costs;
         let cpus = (self.cpus > 0).then(|| HostCpus { cpus: self.cpus, costs: costs() });
         let (max_sectors, odds, starts) = (Some(2 * self.max_sectors_kb), self.odds, self.starts);
+        let driver_tags = (self.driver_tags > 0).then_some(self.driver_tags);
         Ok(Bench {
             disk: setting.spec(chain_us)?,
-            around: Surroundings { max_sectors, cpus, odds, starts, ..Surroundings::default() },
+            around: Surroundings { max_sectors, driver_tags, cpus, odds, starts, ..Surroundings::default() },
             nr_requests: Some(self.nr_requests),
             tags: Some(setting.tags),
             knobs: Vec::new(),

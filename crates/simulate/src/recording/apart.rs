@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Devices and processes that are told apart at most; the rest is not counted.
 const MOST: usize = 100_000;
-/// Of those that were met not long ago, so many are found without a search.
+/// Of those that were met not long ago, this many are found without a search.
 const RECENT: usize = 64;
 /// Lengths up to this have a counter each \[sectors\].
 const SHORT: u32 = 4096;

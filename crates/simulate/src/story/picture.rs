@@ -69,7 +69,7 @@ pub struct Picture<W> {
     why: Vec<DebugAnnotation>,
 }
 
-/// Throughput is counted over so much \[ns\].
+/// Throughput is counted over this much \[ns\].
 const WINDOW: u64 = 100_000_000;
 
 impl<W: Words> Picture<W> {

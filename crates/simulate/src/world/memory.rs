@@ -10,11 +10,12 @@ use crate::story::{Begun, Happening, IoId};
 
 impl<L: Listener, O: Observer> World<L, O> {
     /// Does what the host wishes, which mostly is nothing. True if the queue was given anything.
-    #[inline]
+    #[inline(always)]
     pub(super) fn obey_host(&mut self) -> bool {
         self.host.has_wishes() && self.carry_out_wishes()
     }
 
+    #[inline(never)]
     fn carry_out_wishes(&mut self) -> bool {
         let mut any = false;
         while let Some(wish) = self.host.wish() {
@@ -24,7 +25,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Wish::Waits(submitter) => self.queue.waits(self.now, submitter),
                 Wish::WaitedForMemory(_) => self.queue.waited_for_memory(self.now),
                 Wish::GoOn(bio) => {
-                    let Owner::Source(index) = self.flights[bio.tag.0 as usize].owner else {
+                    let Owner::Source(index) = self.in_flight[bio.tag.0 as usize].owner else {
                         unreachable!("the host bypasses sources' bios only")
                     };
                     self.submit(index as usize, bio);
@@ -32,9 +33,9 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Wish::Return { tag, failed, issued_at, .. } => {
                     let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
                     // Nobody kept it from the disk before its first transfer, so it queued from the beginning.
-                    let submitted_at = self.flights[tag.0 as usize].submitted_at;
+                    let submitted_at = self.in_flight[tag.0 as usize].submitted_at;
                     let issued_at = issued_at.unwrap_or(self.now).max(submitted_at);
-                    self.land(tag, outcome, submitted_at, issued_at);
+                    self.end_io(tag, outcome, submitted_at, issued_at);
                 }
             }
         }
@@ -43,7 +44,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// A source's own bio.
     pub(super) fn submit(&mut self, index: usize, bio: Bio) {
-        if !self.sources[index].sleeps_for_slots() {
+        if !self.manners[index].sleeps_for_slots {
             return self.submit_offloaded(index, bio);
         }
         if self.hand_in(bio) == Submitted::Asleep {
@@ -57,7 +58,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let bytes = u64::from(bio.sectors) * 512;
         let (op, start, priority, submitted_at) = (bio.op, bio.start, bio.priority, self.now);
         let flight = Flight { owner: Owner::Host, tag: bio.tag, op, start, bytes, priority, submitted_at };
-        let tag = self.board(flight);
+        let tag = self.insert_in_flight(flight);
         let bio = Bio { tag, ..bio };
         self.tells(|| Happening::Began(Begun::transfer(&bio)));
         if self.hand_in(bio) == Submitted::Asleep {
@@ -76,7 +77,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// The submission of this submitter that slept went through.
     pub(super) fn wake(&mut self, submitter: SubmitterId) {
         let source = self.source_of(submitter);
-        if let Some(index) = source.filter(|&index| !self.sources[index].sleeps_for_slots()) {
+        if let Some(index) = source.filter(|&index| !self.manners[index].sleeps_for_slots) {
             return self.offloaded_woke(index, submitter);
         }
         self.host.woke(self.now, submitter);

@@ -2,7 +2,7 @@
 
 use blksched::Instant;
 
-/// So much may happen at one moment, and so much more for each source.
+/// This much may happen at one moment, and this much more for each source.
 pub(super) const MOST_STEPS: u64 = 2_000_000;
 pub(super) const STEPS_PER_SOURCE: u64 = 20_000;
 

@@ -209,7 +209,9 @@ impl<L: Listener, O: Observer> World<L, O> {
             Work::Waits { source } => self.burst_over(source, true),
             Work::Exit { source } => self.exit(source),
             Work::Wake { source } => self.tell(source, blksched_workloads::Delivered::Awake),
-            Work::Hear { place, outcome, queued_at, issued_at, .. } => self.land(place, outcome, queued_at, issued_at),
+            Work::Hear { place, outcome, queued_at, issued_at, .. } => {
+                self.end_io(place, outcome, queued_at, issued_at)
+            }
             Work::Complete { rq, outcome } => self.complete(rq, outcome),
         }
     }
@@ -218,7 +220,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn burst_over(&mut self, source: usize, waits: bool) {
         if waits {
             self.obey_host();
-            self.queue.waits(self.now, self.sources[source].submitter());
+            self.queue.waits(self.now, self.manners[source].submitter);
         }
         self.set_wake(source);
         self.obey_host();

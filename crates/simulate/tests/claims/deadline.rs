@@ -130,6 +130,12 @@ const AXBOE_2004: &[Control] = &[
         changes: &[Text("time = \"30s\"\n", "time = \"30s\"\ndisk.write_cache.order = \"position\"\n")],
         breaks: &[(6, &["8 clients*"])],
     },
+    // Nobody turns back for what is near.
+    Control { changes: &[Elevator("3, near, anticipatory", "deadline@2.6.33")], breaks: &[(13, &["AS: *"])] },
+    Control {
+        changes: &[Elevator("3, near, deadline@2.6.33", "anticipatory")],
+        breaks: &[(13, &["deadline: best to worst"])],
+    },
 ];
 
 #[test]

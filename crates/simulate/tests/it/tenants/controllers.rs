@@ -37,7 +37,7 @@ fn ios(found: &Findings) -> Vec<f64> {
     found.jobs.iter().map(|job| (job.record.read.ios + job.record.write.ios) as f64).collect()
 }
 
-/// Every share within so much of what it should be; the control lies outside.
+/// Every share within this much of what it should be; the control lies outside.
 fn assert_shares(found: &Findings, due: &[f64], tolerance: f64, control: &Findings) {
     let kept = |found: &Findings| {
         let ios = ios(found);

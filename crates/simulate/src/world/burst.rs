@@ -1,0 +1,79 @@
+//! What a source does at a moment, emission by emission.
+
+use blksched::author::Waiter;
+use blksched::{Bio, Hints, Listener, Op};
+use blksched_workloads::Emission;
+use blksched_workloads::host::Call;
+
+use super::work::Work;
+use super::{Observer, World};
+use crate::story::{Begun, Happening};
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// One burst of a source.
+    pub(super) fn emit(&mut self, index: usize) {
+        let mut emissions = core::mem::take(&mut self.emissions);
+        self.sources[index].emit(self.now, &mut emissions);
+        // What a processor works for first comes to the queue later, and the worker does not run earlier for it.
+        let mut entered = self.labour.is_none();
+        let mut nth = 0;
+        while let Some(emission) = emissions.get(nth) {
+            nth += 1;
+            match *emission {
+                Emission::Submit(ref bio) => {
+                    let mut bio = if self.direct_in_background { in_background(*bio) } else { *bio };
+                    let what = (bio.op, bio.start, u64::from(bio.sectors) * 512);
+                    bio.tag = self.begin_io(index, bio.tag, what, bio.priority);
+                    self.tells(|| Happening::Began(Begun::direct(&bio)));
+                    if self.labour.is_none() {
+                        self.enter(index, bio);
+                        continue;
+                    }
+                    let waits = matches!(emissions.get(nth), Some(Emission::Waits));
+                    nth += usize::from(waits);
+                    self.toil(Work::Submit { source: index, bio, waits });
+                }
+                Emission::Call(ref call) => {
+                    entered = true;
+                    let what = (call.op(), call.start(), call.bytes());
+                    let call = Call { tag: self.begin_io(index, call.tag, what, call.priority), ..*call };
+                    self.tells(|| Happening::Began(Begun::call(&call)));
+                    self.host.call(self.now, call);
+                }
+                Emission::Remember { ref file, memory } => {
+                    self.host.remember(self.manners[index].submitter, file, memory);
+                }
+                Emission::Waits if self.works(index) => self.toil(Work::Waits { source: index }),
+                Emission::Waits => {
+                    entered = true;
+                    self.obey_host();
+                    self.queue.waits(self.now, self.manners[index].submitter);
+                }
+                Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
+                Emission::Tell { to, word } => self.pass_on(index, to, word),
+                Emission::Exit if self.works(index) => self.toil(Work::Exit { source: index }),
+                Emission::Exit => {
+                    entered = true;
+                    self.exit(index);
+                }
+            }
+        }
+        emissions.clear();
+        self.emissions = emissions;
+        self.set_wake(index);
+        if self.obey_host() || entered {
+            self.run_queue();
+        }
+    }
+}
+
+/// The bio, if it is a write, as one that nobody waits for.
+fn in_background(bio: Bio) -> Bio {
+    match bio.op {
+        Op::Write => {
+            let hints = Hints { req_sync: false, ..bio.hints };
+            Bio { waiter: Waiter::Async, hints, ..bio }
+        }
+        _ => bio,
+    }
+}
