@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use blksched::{Catalogue, Span};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_nbd::Uri;
-use blksched_serve::sizes;
+use blksched_text::units::number_or_letter;
 use clap::{Args, ValueEnum};
 
 pub use generator::{LoadPlan, LoadReport, Order, load};
@@ -23,7 +23,9 @@ use crate::scene::some_time;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct LoadArguments {
-    /// The server and its export, as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock
+    /// The server and its export, as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock, or under TLS
+    /// nbds://HOST/disk?tls-certificates=FOLDER (ca-cert.pem, and client-cert.pem and client-key.pem if need be;
+    /// &tls-hostname= if its certificate has another name)
     #[arg(value_name = "URI", required_unless_present = "peers", conflicts_with = "peers")]
     uri: Option<Uri>,
     /// Measure this server, nbdkit and qemu-nbd with the same file, one after the other
@@ -73,10 +75,11 @@ const EXAMPLES: &str = "\
 Examples:
   blksched load nbd://localhost/disk
   blksched load nbd://localhost/disk --reads 70 --block 64K --depth 8 --clients 2 --time 30s
+  blksched load 'nbds://disks.example/a?tls-certificates=/etc/nbd'
   blksched load --peers cached.img          processor time and system calls per request, beside nbdkit and qemu-nbd";
 
 pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<(), Failure> {
-    let block = sizes::parse(&arguments.block).and_then(|block| u32::try_from(block).ok());
+    let block = number_or_letter(&arguments.block).and_then(|block| u32::try_from(block).ok());
     let block = block.filter(|block| (512..=32 << 20).contains(block) && block.is_multiple_of(512));
     let error = || Failure::Input(format!("--block {}: expected 512 to 32M, in whole sectors", arguments.block));
     let uri = arguments.uri.clone();

@@ -14,7 +14,9 @@ pub(crate) struct MountArguments {
     /// The directory; it is there already
     #[arg(value_name = "DIRECTORY")]
     pub(crate) directory: PathBuf,
-    /// The exports, each of which becomes a file with its name
+    /// The exports, each of which becomes a file with its name; under TLS as
+    /// nbds://HOST/EXPORT?tls-certificates=FOLDER (ca-cert.pem, and client-cert.pem and client-key.pem if need be;
+    /// &tls-hostname= if the server's certificate has another name)
     #[arg(value_name = "URI", required = true)]
     pub(crate) uris: Vec<Uri>,
     /// How many requests are under way at a time, over all files
@@ -27,6 +29,7 @@ It ends when the directory is unmounted, or by Ctrl-C.
 
 Examples:
   blksched mount disks 'nbd+unix:///a?socket=disk.sock' 'nbd+unix:///b?socket=disk.sock' &
+  blksched mount disks 'nbds://disks.example/a?tls-certificates=/etc/nbd' &
   mkfs.ext4 disks/a && mount -o loop disks/a /mnt      (root's)
   fusermount3 -u disks";
 

@@ -1,17 +1,19 @@
 //! `blksched serve`: the schedulers in front of a real disk, as an NBD server; `blksched ctl` talks to one that runs.
 
 mod arguments;
+mod disks;
 mod file;
 mod log;
 
 use std::path::PathBuf;
 
 use blksched::Catalogue;
-use blksched::text::nearest;
 use blksched_serve::{
-    AskError, Caching, EngineKind, Files, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares, TlsFiles,
-    check_policies, check_tls, serve, sizes,
+    Arrival, AskError, Caching, EngineKind, Files, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
+    TlsFiles, check_policies, check_tls, serve,
 };
+use blksched_text::did_you_mean;
+use blksched_text::units::number_or_letter;
 
 use crate::failure::Failure;
 use crate::input::contenders;
@@ -29,6 +31,7 @@ pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(
     let mut all = file::read(&path)?;
     all.check = arguments.check;
     all.run = arguments.run.clone().or(all.run);
+    all.take_over |= arguments.take_over;
     all.log = arguments.log.clone().or(all.log);
     let again = catalogue.clone();
     let reload = Reload(Box::new(move || {
@@ -79,7 +82,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
     let chosen = elevators.remove(0);
     let rules = arguments.allow.iter().map(|text| text.parse().map_err(Failure::input));
     let rules = rules.collect::<Result<Vec<_>, _>>()?;
-    let memory = sizes::parse(&arguments.memory).filter(|&memory| memory >= LEAST_MEMORY);
+    let memory = number_or_letter(&arguments.memory).filter(|&memory| memory >= LEAST_MEMORY);
     let expected = || Failure::Input(format!("--memory {}: expected a size from 40M on, as in 64M", arguments.memory));
     let memory = memory.ok_or_else(expected)?;
     let model = arguments.model.as_deref().map(|name| blksched_disks::load(name).map_err(Failure::input));
@@ -103,6 +106,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         },
         disk_files: disk_files(arguments)?,
         depth: arguments.depth,
+        disks: disks::disks(arguments, catalogue)?,
         max_sectors: arguments.max_sectors_kb.map(|kib| 2 * kib),
         caching: if arguments.page_cache { Caching::PageCache } else { Caching::Direct },
         engine: match arguments.engine {
@@ -120,11 +124,21 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         rules,
         record: arguments.record.clone(),
         patience: arguments.patience,
+        arrival: arrival(arguments)?,
         reload: None,
         run: arguments.run.clone(),
     };
     check_policies(&config).map_err(Failure::Input)?;
     Ok((config, private))
+}
+
+/// Does it take another server's place?
+fn arrival(arguments: &ServeArguments) -> Result<Arrival, Failure> {
+    match (arguments.take_over, &arguments.control) {
+        (false, _) => Ok(Arrival::First),
+        (true, Some(_)) => Ok(Arrival::TakesOver),
+        (true, None) => Err(Failure::Input("--take-over asks at the control socket: expected --control".into())),
+    }
 }
 
 /// What is written to the disks' own files.
@@ -201,8 +215,7 @@ fn vhost(arguments: &ServeArguments) -> Result<Vec<(String, PathBuf)>, Failure> 
         (None, [only]) => Ok((only.clone(), text.into())),
         (said, _) => {
             let word = said.map_or("", |(export, _)| export);
-            let near = nearest(word, names.iter().map(String::as_str));
-            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let near = did_you_mean(word, names.iter().map(String::as_str));
             let all = names.join(", ");
             Err(Failure::Input(format!("--vhost-user {text}: expected EXPORT=PATH, with an export of {all}{near}")))
         }
@@ -238,7 +251,7 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<(), Failure> {
         CtlVerb::Export { verb: ExportVerb::Resize { name, size } } => {
             let bytes = |text: &String| {
                 let expected = || Failure::Input(format!("{text}: expected a size, as in 8G"));
-                sizes::parse(text).ok_or_else(expected)
+                number_or_letter(text).ok_or_else(expected)
             };
             Question::Resize(name.clone(), size.as_ref().map(bytes).transpose()?)
         }

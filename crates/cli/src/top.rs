@@ -1,5 +1,7 @@
 //! `blksched top`: a server's exports, live: what each asks and gets of its disk, how long it waits and for what.
 
+mod clients;
+
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -22,6 +24,9 @@ pub(crate) struct TopArguments {
     /// How often to look
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = some_time, allow_hyphen_values = true)]
     interval: Span,
+    /// Show each client by itself
+    #[arg(long)]
+    clients: bool,
     /// How often at most [default: until interrupted]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
@@ -30,6 +35,7 @@ pub(crate) struct TopArguments {
 const EXAMPLES: &str = "\
 Examples:
   blksched top /run/disk.ctl
+  blksched top /run/disk.ctl --clients
   blksched top /run/disk.ctl --interval 5s --count 1       one table, of five seconds";
 
 /// What a server says of one export.
@@ -56,13 +62,13 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<(), Failure> {
     }
     let interval = std::time::Duration::from_nanos(arguments.interval.as_ns());
     let screen = std::io::stdout().is_terminal();
-    let mut before = look(arguments)?;
+    let mut before = Seen::look(arguments)?;
     let mut shown = 0;
     while arguments.count.is_none_or(|most| shown < most) {
         let began = std::time::Instant::now();
         std::thread::sleep(interval);
-        let after = look(arguments)?;
-        let table = table(&before, &after, began.elapsed().as_secs_f64());
+        let after = Seen::look(arguments)?;
+        let table = after.since(&before, began.elapsed().as_secs_f64());
         // Home, and clear what is below.
         let home = if screen { "\x1b[H\x1b[J" } else { "" };
         output::print(&format!("{home}{}", render(&table, Look::Text)))?;
@@ -70,6 +76,30 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<(), Failure> {
         shown += 1;
     }
     Ok(())
+}
+
+/// What was looked at.
+enum Seen {
+    Exports(BTreeMap<String, Export>),
+    Clients(BTreeMap<u64, clients::Client>),
+}
+
+impl Seen {
+    fn look(arguments: &TopArguments) -> Result<Seen, Failure> {
+        if !arguments.clients {
+            return look(arguments).map(Seen::Exports);
+        }
+        let figures = ask(&arguments.socket, &Question::Figures(String::new()));
+        figures.map(|text| Seen::Clients(clients::read(&text))).map_err(|error| Failure::Outside(error.to_string()))
+    }
+
+    fn since(&self, before: &Seen, seconds: f64) -> Table {
+        match (before, self) {
+            (Seen::Exports(before), Seen::Exports(after)) => table(before, after, seconds),
+            (Seen::Clients(before), Seen::Clients(after)) => clients::table(before, after, seconds),
+            _ => unreachable!("it looks at the same all the time"),
+        }
+    }
 }
 
 /// Every export, by its disk (if there are several) and name.
@@ -112,7 +142,7 @@ fn buckets(text: &str) -> Vec<(Option<u64>, u64)> {
     all
 }
 
-/// The bound within which so much of a hundred of what is new ended.
+/// The bound within which this much of a hundred of what is new ended.
 fn percentile(before: &[(Option<u64>, u64)], after: &[(Option<u64>, u64)], part: u64) -> Cell {
     let old = |nth: usize| before.get(nth).map_or(0, |(_, count)| *count);
     let new: Vec<u64> = after.iter().enumerate().map(|(nth, (_, count))| count.saturating_sub(old(nth))).collect();

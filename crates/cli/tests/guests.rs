@@ -27,16 +27,16 @@ fn missing() -> Option<&'static str> {
     packages.into_iter().find(|(_, here)| !here).map(|(name, _)| name)
 }
 
-#[test]
-fn two_virtual_machines_share_a_disk_two_to_one() {
+/// What a script says that boots guests; `None`, and said so, if what it needs is not here.
+fn said_by(script: &[&str]) -> Option<String> {
     if let Some(package) = missing() {
         let reason = format!("the Debian package {package} is not here");
         assert!(std::env::var_os("BLKSCHED_REQUIRE_GUESTS").is_none(), "{reason}");
         println!("skipped: {reason}");
-        return;
+        return None;
     }
     let output = Command::new("sh")
-        .args([SCRIPT, "6"])
+        .args(script)
         .env("blksched", env!("CARGO_BIN_EXE_blksched"))
         .env("CARGO_TARGET_DIR", TARGET)
         .output()
@@ -44,6 +44,12 @@ fn two_virtual_machines_share_a_disk_two_to_one() {
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     println!("{text}");
     assert!(output.status.success(), "{text}");
+    Some(text)
+}
+
+#[test]
+fn two_virtual_machines_share_a_disk_two_to_one() {
+    let Some(text) = said_by(&[SCRIPT, "6"]) else { return };
     for race in ["read", "write"] {
         let line = text.lines().find(|line| line.starts_with(race)).unwrap();
         let ratio: f64 = line.rsplit_once(": ").unwrap().1.strip_suffix(" to 1").unwrap().parse().unwrap();
@@ -54,21 +60,8 @@ fn two_virtual_machines_share_a_disk_two_to_one() {
 #[test]
 #[ignore = "slow: a guest boots from a vhost-user disk under emulation and its load is verified, some two minutes"]
 fn a_virtual_machine_boots_from_a_vhost_user_disk_and_runs_fio() {
-    if let Some(package) = missing() {
-        let reason = format!("the Debian package {package} is not here");
-        assert!(std::env::var_os("BLKSCHED_REQUIRE_GUESTS").is_none(), "{reason}");
-        println!("skipped: {reason}");
-        return;
-    }
-    let output = Command::new("sh")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/vhost-guest.sh"))
-        .env("blksched", env!("CARGO_BIN_EXE_blksched"))
-        .env("CARGO_TARGET_DIR", TARGET)
-        .output()
-        .unwrap();
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    println!("{text}");
-    assert!(output.status.success(), "{text}");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/vhost-guest.sh");
+    let Some(text) = said_by(&[script]) else { return };
     let guest = text.lines().find(|line| line.contains("GUEST ")).unwrap();
     assert!(guest.contains("2 queues") && guest.contains("cache write back") && guest.contains("disk disk"), "{guest}");
     assert!(!guest.contains("discard 0") && !guest.contains("zeroes 0,"), "{guest}");

@@ -13,7 +13,7 @@ use crate::ServeError;
 use crate::backend::{Backend, SECTOR, Store};
 use crate::buffer::{LARGEST, Pool};
 use crate::claims::Claims;
-use crate::config::{ExportConfig, ServerConfig, Source};
+use crate::config::{DiskConfig, ExportConfig, ServerConfig, Shares, Source};
 use crate::engine;
 use crate::layout::Layout;
 use crate::orders::ControlHandle;
@@ -22,7 +22,9 @@ use crate::record::{self, Log, Trace};
 use crate::shard::{Parts, Shard};
 use crate::tenant::Tenant;
 
-/// Requests of at least so much: a reply of 32 MiB then has few enough pieces for one send \[sectors\].
+/// The most requests that a disk gets at a time.
+const MOST_DEPTH: u32 = 1024;
+/// Requests of at least this much: a reply of 32 MiB then has few enough pieces for one send \[sectors\].
 const LEAST_MAX_SECTORS: u32 = 256;
 
 /// A shard that runs.
@@ -30,7 +32,7 @@ pub struct Running {
     /// Its disk.
     pub name: String,
     /// Where orders are given.
-    pub desk: ControlHandle,
+    pub control: ControlHandle,
     /// Its thread.
     pub thread: JoinHandle<Result<(), ServeError>>,
     /// What lies where on it.
@@ -98,6 +100,7 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<Serving,
         exports.push(plans[shard].tenants[tenant].export.clone());
         places.push(Place { shard, tenant });
     }
+    check_disks(config, &plans)?;
     let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
     let open = vec![true; exports.len()];
     Ok(Serving { exports, places, shards, open, claims, catalogue: catalogue.clone() })
@@ -112,9 +115,21 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
     let of_rules = config.rules.iter().filter_map(|rule| rule.export());
     for name in of_rules.chain(config.vhost.iter().map(|(export, _)| export.as_str())) {
         if !names.contains(&name) {
-            let near =
-                blksched::text::nearest(name, names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-            return Err(ServeError::Config(format!("no export is called `{name}`{}", near.unwrap_or_default())));
+            let near = blksched_text::did_you_mean(name, names.iter().copied());
+            return Err(ServeError::Config(format!("no export is called `{name}`{near}")));
+        }
+    }
+    Ok(())
+}
+
+/// Is there each disk that the configuration speaks of?
+fn check_disks(config: &ServerConfig, plans: &[Plan]) -> Result<(), ServeError> {
+    let names = || plans.iter().map(|plan| plan.name.as_str());
+    for DiskConfig { name, .. } in &config.disks {
+        if !names().any(|known| known == name) {
+            let (near, all) = (blksched_text::did_you_mean(name, names()), names().collect::<Vec<_>>().join(", "));
+            let why = format!("--disk {name}: no export is on a disk of that name{near} (there are: {all})");
+            return Err(ServeError::Config(why));
         }
     }
     Ok(())
@@ -151,7 +166,8 @@ impl Plan {
     pub fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
         let Plan { name, tenants, layout, model } = self;
         let count = tenants.len();
-        let mut queue = queue_config(config, &tenants);
+        let DiskConfig { elevator, knobs, mut depth, .. } = config.of_disk(&name);
+        let mut queue = queue_config(config, &elevator, depth, &tenants);
         if let Some(facts) = model.as_ref().map(|model| model.facts()) {
             if facts.max_sectors < LEAST_MAX_SECTORS {
                 let (has, least) = (facts.max_sectors / 2, LEAST_MAX_SECTORS / 2);
@@ -159,14 +175,10 @@ impl Plan {
                     format!("disk {name}: the model's commands are of at most {has} KiB; at least {least} are needed");
                 return Err(ServeError::Config(why));
             }
-            if facts.depth < queue.depth {
-                tracing::info!(
-                    disk = name,
-                    asked = queue.depth,
-                    depth = facts.depth,
-                    "the model takes no more at a time"
-                );
+            if facts.depth < depth {
+                tracing::info!(disk = name, asked = depth, depth = facts.depth, "the model takes no more at a time");
             }
+            depth = depth.min(facts.depth);
             queue.depth = queue.depth.min(facts.depth);
             queue.limits.max_sectors = queue.limits.max_sectors.min(facts.max_sectors);
             queue.limits.rotational = facts.rotational;
@@ -174,9 +186,8 @@ impl Plan {
         let largest_piece = largest_piece(config, &queue)?;
         let trace = config.record.as_deref().map(|directory| Trace::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
-        let (desk, orders, bell) = ControlHandle::new().map_err(ServeError::system("making an eventfd"))?;
+        let (control, orders, wakeup) = ControlHandle::new().map_err(ServeError::system("making an eventfd"))?;
         let (setting, disk_files) = (Setting::of(config), config.disk_files.clone());
-        let (elevator, knobs) = (config.elevator.clone(), config.knobs.clone());
         let (catalogue, kind, patience, disk) = (catalogue.clone(), config.engine, config.patience, name.clone());
         let (ready, started) = channel();
         // An io_uring belongs to the thread that makes it.
@@ -188,6 +199,7 @@ impl Plan {
                 queue: queue_log,
                 elevator,
                 catalogue,
+                depth,
                 tenants,
                 setting,
                 engine,
@@ -195,7 +207,7 @@ impl Plan {
                 largest_piece,
                 trace,
                 orders,
-                bell,
+                wakeup,
                 patience,
             });
             shard.set_knobs(&knobs).map_err(ServeError::Config)?;
@@ -207,7 +219,7 @@ impl Plan {
         let thread = std::thread::Builder::new().name(format!("shard-{name}")).spawn(life);
         let thread = thread.map_err(ServeError::system("starting a thread"))?;
         if started.recv().is_ok() {
-            return Ok(Running { name, desk, thread, layout, tenants: count });
+            return Ok(Running { name, control, thread, layout, tenants: count });
         }
         match thread.join() {
             Ok(Err(error)) => Err(error),
@@ -234,9 +246,9 @@ fn largest_piece(config: &ServerConfig, queue: &QueueConfig) -> Result<usize, Se
     Ok(largest_piece)
 }
 
-/// The queue in front of these tenants.
-fn queue_config(config: &ServerConfig, tenants: &[Tenant]) -> QueueConfig {
-    let preset = config.elevator.preset;
+/// The queue in front of these tenants: for as much as the device may ever be told to take.
+fn queue_config(config: &ServerConfig, elevator: &Choice, depth: u32, tenants: &[Tenant]) -> QueueConfig {
+    let preset = elevator.preset;
     let max_sectors = config.max_sectors.unwrap_or(preset.max_sectors);
     let in_memory = |tenant: &Tenant| matches!(tenant.backend.store, Store::Memory(_));
     QueueConfig {
@@ -248,12 +260,18 @@ fn queue_config(config: &ServerConfig, tenants: &[Tenant]) -> QueueConfig {
             fua: true,
             ..Limits::default()
         },
-        depth: config.depth,
+        depth: most_depth(config.shares, depth),
         // Requests that arrive together are handed over together: that is the plug.
         plugging: Plugging::Never,
         slots: Setting::of(config).slots(preset.slots.nr_requests()),
         ..QueueConfig::default()
     }
+}
+
+/// What the depth of a disk that begins with `depth` can be raised to. Old schedulers, and io.cost, treat a disk that
+/// takes one request at a time as another kind of disk: where they keep the shares, such a one stays what it is.
+fn most_depth(shares: Shares, depth: u32) -> u32 {
+    if shares == Shares::ByScheduler && depth == 1 { 1 } else { MOST_DEPTH }
 }
 
 /// A queue that is logged if there is a log.

@@ -192,7 +192,7 @@ fn length(file: &File) -> io::Result<u64> {
 /// The size that an export has from now on: of memory what was asked for, of a file what is there, or less.
 ///
 /// # Errors
-/// If the file has not so much, or it is no size for an export.
+/// If the file has not this much, or it is no size for an export.
 pub fn new_size(source: &Source, wished: Option<u64>) -> Result<u64, String> {
     match (source, wished) {
         (Source::Memory(_), Some(size)) if size <= crate::memory::LARGEST => Ok(size),

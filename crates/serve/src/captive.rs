@@ -19,11 +19,11 @@ pub struct Captive {
 
 impl Captive {
     /// Run `command` in a shell. In its environment: `uri` of the first export, `uri_NAME` of each, `unixsocket` if
-    /// there is one, `control` if there is one. When it has ended, something can be read from `bell`'s other end.
+    /// there is one, `control` if there is one. When it has ended, something can be read from `wakeup`'s other end.
     ///
     /// # Errors
     /// If there is no shell.
-    pub fn run(command: &str, uris: &[Uri], control: Option<&str>, bell: UnixStream) -> io::Result<Captive> {
+    pub fn run(command: &str, uris: &[Uri], control: Option<&str>, wakeup: UnixStream) -> io::Result<Captive> {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(command);
         // Sockets that systemd has passed were for us.
@@ -50,7 +50,7 @@ impl Captive {
             let code = |status: ExitStatus| status.code().or(status.signal().map(|signal| 128 + signal));
             let status = child.wait().ok().and_then(code);
             let _ = done.send(status.map_or(128, |code| code as u8));
-            let _ = rustix::io::write(&bell, &[1]);
+            let _ = rustix::io::write(&wakeup, &[1]);
         })?;
         Ok(Captive { exit, process })
     }

@@ -1,51 +1,102 @@
-//! A client's beginning: a connection to a server, and the handshake on it.
+//! A client's beginning: a connection to a server, and the handshake on it, in plain or under TLS.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-use blksched_nbd::{Address, ClientHandshake, ClientStep, Framing, Opened, Wish};
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use blksched_nbd::{Address, ClientHandshake, ClientStep, Framing, Opened, Security, Uri, Wish};
 
-/// Connect to a server; without TLS.
+use crate::tls::client::{Session, carry};
+
+/// A connection on which an export is open.
+pub struct Entered {
+    /// Talks plain NBD from here on; of a server with TLS it is one end of a pair, whose other end a thread serves.
+    pub socket: OwnedFd,
+    /// What the server said.
+    pub opened: Opened,
+    /// What it has sent beyond the handshake.
+    pub ahead: Vec<u8>,
+}
+
+/// Connect, and open the export.
 ///
 /// # Errors
-/// If it is not there.
-pub fn connect(address: &Address) -> io::Result<OwnedFd> {
-    match address {
-        Address::Unix { path } => UnixStream::connect(path).map(OwnedFd::from),
-        Address::Tls { .. } => Err(io::Error::new(io::ErrorKind::Unsupported, "this client has no TLS")),
+/// If the server is not there, is not who it should be, or refuses.
+pub fn enter(uri: &Uri) -> Result<Entered, String> {
+    let said = |why: String| format!("{uri}: {why}");
+    let broke = |error: io::Error| said(error.to_string());
+    let wish = Wish { framing: Framing::Structured, ..Wish::open(&uri.export) };
+    match &uri.address {
+        Address::Unix { path } => {
+            let mut stream = UnixStream::connect(path).map_err(broke)?;
+            let (opened, ahead) = plain(wish, &mut stream).map_err(said)?;
+            Ok(Entered { socket: stream.into(), opened, ahead })
+        }
         Address::Tcp { host, port } => {
-            let stream = TcpStream::connect((host.as_str(), *port))?;
-            stream.set_nodelay(true)?;
-            Ok(stream.into())
+            let mut stream = tcp(host, *port).map_err(broke)?;
+            let (opened, ahead) = plain(wish, &mut stream).map_err(said)?;
+            Ok(Entered { socket: stream.into(), opened, ahead })
+        }
+        Address::Tls { host, port, trust } => {
+            let session = Session::new(host, trust).map_err(said)?;
+            let stream = tcp(host, *port).map_err(broke)?;
+            secure(wish, session, stream).map_err(said)
         }
     }
 }
 
-/// Open the export; answers also what the server has sent beyond the handshake.
-///
-/// # Errors
-/// If the server refuses, or closes the connection.
-pub fn shake_hands(socket: &OwnedFd, export: &str) -> Result<(Opened, Vec<u8>), String> {
-    let mut handshake = ClientHandshake::new(Wish { framing: Framing::Structured, ..Wish::open(export) });
-    let (mut input, mut output) = (Vec::new(), Vec::new());
+fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((host, port))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn plain(wish: Wish, stream: &mut (impl Read + Write)) -> Result<(Opened, Vec<u8>), String> {
+    let (mut handshake, mut input) = (ClientHandshake::new(wish), Vec::new());
+    match go_on(&mut handshake, &mut input, stream)? {
+        Some(opened) => Ok((opened, input)),
+        None => Err("TLS was not asked for".to_owned()),
+    }
+}
+
+fn secure(wish: Wish, mut session: Session, mut stream: TcpStream) -> Result<Entered, String> {
+    let mut handshake = ClientHandshake::new(Wish { security: Security::Tls, ..wish });
+    let mut input = Vec::new();
+    if go_on(&mut handshake, &mut input, &mut stream)?.is_some() || !input.is_empty() {
+        return Err("the server went on without TLS".to_owned());
+    }
+    let mut first = Vec::new();
+    handshake.secured(&mut first);
+    let mut within = session.over(&mut stream);
+    within.write_all(&first).map_err(|error| error.to_string())?;
+    let opened = go_on(&mut handshake, &mut input, &mut within)?.ok_or("TLS within TLS")?;
+    let socket = carry(session, stream).map_err(|error| error.to_string())?;
+    Ok(Entered { socket, opened, ahead: input })
+}
+
+/// Until the export is open, or TLS begins (none).
+fn go_on(
+    handshake: &mut ClientHandshake,
+    input: &mut Vec<u8>,
+    stream: &mut (impl Read + Write),
+) -> Result<Option<Opened>, String> {
+    let mut output = Vec::new();
     loop {
-        let (used, step) = handshake.receive(&input, &mut output).map_err(|error| error.to_string())?;
+        let (used, step) = handshake.receive(input, &mut output).map_err(|error| error.to_string())?;
         input.drain(..used);
-        while !output.is_empty() {
-            let count = send(socket.as_fd(), &output, SendFlags::NOSIGNAL).map_err(|error| error.to_string())?;
-            output.drain(..count);
-        }
+        stream.write_all(&output).and_then(|()| stream.flush()).map_err(|error| error.to_string())?;
+        output.clear();
         match step {
-            ClientStep::Enter(opened) => return Ok((opened, input)),
+            ClientStep::Enter(opened) => return Ok(Some(opened)),
+            ClientStep::Secure => return Ok(None),
             ClientStep::More if used > 0 => {}
             ClientStep::More => {
                 let mut chunk = [0; 4096];
-                match recv(socket.as_fd(), &mut chunk, RecvFlags::empty()) {
-                    Ok((0, _)) => return Err("the server has closed the connection".to_owned()),
-                    Ok((count, _)) => input.extend_from_slice(&chunk[..count]),
+                match stream.read(&mut chunk) {
+                    Ok(0) => return Err("the server has closed the connection".to_owned()),
+                    Ok(count) => input.extend_from_slice(&chunk[..count]),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error.to_string()),
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use blksched::{Choice, Priority, Span};
 use blksched_disks::DiskSpec;
@@ -11,6 +12,9 @@ use crate::caps::Limit;
 use crate::engine::EngineKind;
 use crate::policies::Files;
 use crate::reload::Reload;
+
+/// How long the last sync of a server that ends may take.
+const SYNC: Duration = Duration::from_secs(60);
 
 /// A whole server.
 pub struct ServerConfig {
@@ -26,6 +30,8 @@ pub struct ServerConfig {
     pub disk_files: Files,
     /// How many requests a disk gets at a time.
     pub depth: u32,
+    /// Disks that differ from that.
+    pub disks: Vec<DiskConfig>,
     /// The largest request \[512-byte sectors\]; none: the scheduler's kernel's own.
     pub max_sectors: Option<u32>,
     /// How files are opened.
@@ -52,10 +58,53 @@ pub struct ServerConfig {
     pub record: Option<PathBuf>,
     /// How long a client may take for its handshake, and how long a stop waits for clients.
     pub patience: Span,
+    /// Is it the first, or does it take another server's place?
+    pub arrival: Arrival,
     /// How to read all this again, at a SIGHUP.
     pub reload: Option<Reload>,
     /// A command to run, and to end with.
     pub run: Option<String>,
+}
+
+impl ServerConfig {
+    /// What this disk is told.
+    pub fn of_disk(&self, name: &str) -> DiskConfig {
+        let own = self.disks.iter().find(|disk| disk.name == name).cloned();
+        own.unwrap_or_else(|| DiskConfig {
+            name: name.to_owned(),
+            elevator: self.elevator.clone(),
+            knobs: self.knobs.clone(),
+            depth: self.depth,
+        })
+    }
+
+    /// How long a stop may take: its clients', and what it makes stable after them.
+    pub fn stop_patience(&self) -> Duration {
+        Duration::from_nanos(self.patience.as_ns()) + SYNC
+    }
+}
+
+/// What one disk is told.
+#[derive(Clone, Debug)]
+pub struct DiskConfig {
+    /// Its name.
+    pub name: String,
+    /// Its scheduler.
+    pub elevator: Choice,
+    /// Its knobs that differ from their defaults: name and raw value.
+    pub knobs: Vec<(String, i64)>,
+    /// How many requests it gets at a time.
+    pub depth: u32,
+}
+
+/// How a server begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrival {
+    /// With sockets of its own.
+    #[default]
+    First,
+    /// With those of the server at its control socket, which then ends; if there is none, with its own.
+    TakesOver,
 }
 
 /// Files of TLS, each as PEM.

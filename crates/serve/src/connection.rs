@@ -8,8 +8,8 @@ use blksched::{Instant, SubmitterId};
 use blksched_nbd::{Errno, Request, RequestReader};
 
 use crate::buffer::Buffer;
-use crate::mail::TxQueue;
 use crate::tenant::Used;
+use crate::tx_queue::TxQueue;
 
 /// How much is received at a time \[bytes\].
 pub const INBOX: usize = 64 << 10;
@@ -36,6 +36,17 @@ pub struct Who {
     pub number: u64,
     /// Where it comes from.
     pub peer: Arc<str>,
+    /// Is its socket its own?
+    pub way: Way,
+}
+
+/// How a client's bytes come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By its own socket, which another server can go on with.
+    Direct,
+    /// By way of something in this process: TLS, or a guest's rings.
+    Within,
 }
 
 /// One client.
@@ -54,10 +65,12 @@ pub struct Connection {
     pub inbox: Inbox,
     /// What comes next.
     pub reading: Reading,
+    /// What is likely to come behind it.
+    pub habit: Habit,
     /// Why nothing more of the inbox is understood.
     pub waits_for: WaitsFor,
     /// What is to go out next; none while it is under way.
-    pub mail: Option<TxQueue>,
+    pub tx: Option<TxQueue>,
     /// Requests that are done and not yet answered.
     pub ready: VecDeque<u32>,
     /// Requests under way, those in `ready` included.
@@ -111,6 +124,8 @@ pub enum Watch {
 pub enum Phase {
     /// Requests come and go.
     Open,
+    /// No more requests are read; those under way are answered, then it is another server's.
+    Parting,
     /// No more requests are read; those under way are answered, then it ends.
     Leaving,
     /// Nobody is there any more: answers are dropped.
@@ -145,6 +160,16 @@ pub enum Reading {
     Refused(Request, u32, Errno),
 }
 
+/// What a client's last request was: the next is likely to be such a one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Habit {
+    /// Anything: much is received at a time.
+    Any,
+    /// A write whose data are received straight into their buffer: of what is behind it nothing but a header is
+    /// received into the inbox, so that the next one's data are not copied out of there.
+    LongWrites,
+}
+
 /// What has come in and is not yet understood.
 pub struct Inbox {
     /// None while the engine receives into it.
@@ -172,7 +197,7 @@ impl Inbox {
         self.buffer.as_ref().map_or(&[], |buffer| &buffer.bytes()[self.from..self.to])
     }
 
-    /// So much of it is understood.
+    /// This much of it is understood.
     pub fn used(&mut self, count: usize) {
         self.from += count;
         debug_assert!(self.from <= self.to);
@@ -189,7 +214,7 @@ impl Inbox {
         self.buffer.take().map(|buffer| (buffer, self.to))
     }
 
-    /// The buffer is back with so much more.
+    /// The buffer is back with this much more.
     pub fn returned(&mut self, buffer: Buffer, more: usize) {
         self.buffer = Some(buffer);
         self.to += more;
@@ -209,7 +234,17 @@ impl Connection {
 
     /// Is everything of it done?
     pub fn is_done(&self) -> bool {
-        self.phase != Phase::Open && self.under_way == 0 && self.mail.is_some() && !self.receives()
+        let idle = self.under_way == 0 && self.tx.is_some() && !self.receives();
+        idle && self.phase != Phase::Open && (self.phase != Phase::Parting || self.reading == Reading::Header)
+    }
+
+    /// Is what comes in still understood? Of one that parts, what it has begun to say.
+    pub fn is_heard(&self) -> bool {
+        match self.phase {
+            Phase::Open => true,
+            Phase::Parting => self.reading != Reading::Header,
+            Phase::Leaving | Phase::Gone => false,
+        }
     }
 
     /// May another request be read?

@@ -61,10 +61,10 @@ fn export(rest: &str) -> Result<Question, String> {
 }
 
 /// The answer to a line: with one disk its names stand as they are, with several each begins with its disk's.
-pub fn answer(line: &str, house: &mut Serving, config: &mut ServerConfig) -> String {
+pub fn answer(line: &str, serving: &mut Serving, config: &mut ServerConfig) -> String {
     let question = read(line);
-    let change = question.as_ref().ok().and_then(|question| house.change(question, config));
-    let answer = change.unwrap_or_else(|| question.and_then(|question| look(&house.shards, question)));
+    let change = question.as_ref().ok().and_then(|question| serving.change(question, config));
+    let answer = change.unwrap_or_else(|| question.and_then(|question| look(&serving.shards, question)));
     match answer {
         Ok(text) => format!("ok\n{text}"),
         Err(why) => format!("error\n{why}"),
@@ -111,7 +111,7 @@ pub fn figures(shards: &[Running]) -> Result<String, String> {
 
 pub fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
     let (sender, answer) = channel();
-    shard.desk.order(Order::Ask(question, sender));
+    shard.control.order(Order::Ask(question, sender));
     answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
 }
 
@@ -121,7 +121,7 @@ pub fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
 /// If that cannot be.
 pub fn make(shard: &Running, change: Change) -> Result<String, String> {
     let (sender, answer) = channel();
-    shard.desk.order(Order::Change(change, sender));
+    shard.control.order(Order::Change(change, sender));
     answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use blksched_nbd::reply::Extent;
 
 use crate::buffer::Buffer;
-use crate::mail::TxQueue;
+use crate::tx_queue::TxQueue;
 
 mod registered;
 mod threads;

@@ -4,12 +4,12 @@ use core::str::FromStr;
 use std::path::PathBuf;
 
 use blksched::Class;
-use blksched::text::nearest;
+use blksched_text::did_you_mean;
+use blksched_text::units::number_or_letter;
 
 use crate::caps::Limit;
 use crate::config::{Access, ExportConfig, Locking, Share, Source};
 use crate::policies::{Files, OF_TENANT};
-use crate::sizes;
 
 const OPTIONS: [&str; 18] = [
     "weight",
@@ -95,7 +95,7 @@ impl FromStr for ExportConfig {
 impl Said {
     fn option(&mut self, part: &str) -> Result<(), String> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let size = || sizes::parse(value).ok_or_else(|| format!("{key}: expected a size as in 64K, not `{value}`"));
+        let size = || number_or_letter(value).ok_or_else(|| format!("{key}: expected a size as in 64K, not `{value}`"));
         let cap = || match size()? {
             0 => Err(format!("{key}: a cap is at least 1")),
             cap => Ok(Some(cap)),
@@ -142,7 +142,7 @@ impl Said {
                 self.files.write(file, value);
             }
             _ => {
-                let near = nearest(key, OPTIONS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let near = did_you_mean(key, OPTIONS);
                 return Err(format!("no option is called `{key}`{near} (known: {})", OPTIONS.join(", ")));
             }
         }
@@ -153,7 +153,7 @@ impl Said {
         let [bytes, ops] = [0, 1].map(|at| limit(self.rates[at], self.bursts[at]));
         let source = match place.strip_prefix("mem:") {
             Some(size) if self.offset == 0 && self.size.is_none() => {
-                let bytes = sizes::parse(size).filter(|bytes| (1..=crate::memory::LARGEST).contains(bytes));
+                let bytes = number_or_letter(size).filter(|bytes| (1..=crate::memory::LARGEST).contains(bytes));
                 let expected = || format!("expected mem:SIZE up to mem:256G, as in mem:1G, not `{place}`");
                 Source::Memory(bytes.ok_or_else(expected)?)
             }

@@ -9,7 +9,7 @@ use crate::config::{ExportConfig, ServerConfig, Source};
 use crate::control;
 use crate::orders::{Change, Leave, Question};
 use crate::policies::{Files, Setting};
-use blksched::text::nearest;
+use blksched_text::did_you_mean;
 
 impl Serving {
     /// The export with this name, if it is open.
@@ -21,8 +21,8 @@ impl Serving {
         let names =
             || self.exports.iter().enumerate().filter(|(at, _)| self.open[*at]).map(|(_, one)| one.name.as_str());
         self.find(name).ok_or_else(|| {
-            let near = nearest(name, names()).map(|near| format!("; did you mean `{near}`?"));
-            format!("no export is called `{name}`{}", near.unwrap_or_default())
+            let near = did_you_mean(name, names());
+            format!("no export is called `{name}`{near}")
         })
     }
 

@@ -1,7 +1,7 @@
 //! The front: one thread that accepts clients, leads their handshakes, hands them to their export's shard, answers
 //! `blksched ctl`, and hears signals and the end of the captive command.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -15,17 +15,18 @@ use slab::Slab;
 
 use crate::ServeError;
 use crate::access::may_open;
-use crate::assemble::{Running, Serving};
+use crate::assemble::Serving;
 use crate::captive::Captive;
 use crate::config::ServerConfig;
-use crate::connection::Who;
+use crate::connection::{Way, Who};
 use crate::control;
+use crate::hand_over::{self, Inherited, Role};
 use crate::handshaking::{End, HandshakingClient, Next};
 use crate::listen::{Door, NewClient, bind_unix};
 use crate::metrics;
 use crate::notify::{State, notify};
 use crate::orders::{Client, Leave, Order, Question};
-use crate::reload::{Changes, Reload, changes};
+use crate::reload::{Changes, Reload, changes, of_disk};
 use crate::tls::{self, Tls};
 use crate::vhost;
 
@@ -36,34 +37,39 @@ const MOST_ASKERS: usize = 64;
 /// How many are let in at a door before others are looked after.
 const AT_ONCE: usize = 64;
 
+mod replace;
+
 /// The front thread's own.
 pub struct Front {
-    house: Serving,
+    serving: Serving,
     doors: Vec<Door>,
     control: Option<Control>,
     metrics: Vec<Door>,
-    vhost: Vec<vhost::Door>,
+    vhost: Vec<vhost::Endpoint>,
     guests: Slab<HandshakingClient>,
     askers: Slab<HandshakingClient>,
     /// How many clients have ever come.
     came: vhost::Numbers,
     /// Something is to be read when a signal has come or the command has ended.
-    bell: UnixStream,
+    wakeup: UnixStream,
     captive: Option<Captive>,
     tls: Option<Tls>,
     /// Something is to be read when a SIGHUP has come.
     reload: UnixStream,
+    /// Who has the sockets now, and waits for our end.
+    heir: Option<OwnedFd>,
 }
 
 /// The control socket; removed at the end.
 struct Control {
     listener: UnixListener,
-    path: PathBuf,
+    /// None: it is the next server's.
+    path: Option<PathBuf>,
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        self.path.iter().for_each(|path| drop(std::fs::remove_file(path)));
     }
 }
 
@@ -84,8 +90,13 @@ impl Front {
     ///
     /// # Errors
     /// If a socket cannot be opened.
-    pub fn open(config: &ServerConfig, house: Serving, say: &mut dyn FnMut(&str)) -> Result<Front, ServeError> {
-        let (bell, ring) = UnixStream::pair().map_err(ServeError::system("making a pair of sockets"))?;
+    pub fn open(
+        config: &ServerConfig,
+        mut inherited: Inherited,
+        serving: Serving,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Front, ServeError> {
+        let (wakeup, ring) = UnixStream::pair().map_err(ServeError::system("making a pair of sockets"))?;
         let heard = ServeError::system("listening for signals");
         let signals = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
         let register = |signal| ring.try_clone().and_then(|end| signal_hook::low_level::pipe::register(signal, end));
@@ -95,26 +106,28 @@ impl Front {
             .map_err(ServeError::system("listening for signals"))?;
         let mut doors = Vec::new();
         for listen in &config.listen {
-            doors.extend(Door::open(listen)?);
+            doors.extend(Door::open(listen, Role::Nbd, &mut inherited)?);
         }
-        let control = config.control.clone().map(open_control).transpose()?;
-        let metrics = config.metrics.as_ref().map_or(Ok(Vec::new()), Door::open)?;
-        let names = || house.exports.iter().map(|export| export.name.as_str());
+        let control = config.control.clone().map(|path| open_control(path, &mut inherited)).transpose()?;
+        let metrics = config.metrics.as_ref().map(|listen| Door::open(listen, Role::Metrics, &mut inherited));
+        let metrics = metrics.transpose()?.unwrap_or_default();
+        let clients = inherited.close();
+        let names = || serving.exports.iter().map(|export| export.name.as_str());
         let tls = config.tls.as_ref().map(Tls::open).transpose()?;
         let first = || doors.first().map(|door| (door, door.tls(tls.is_some())));
         let uris: Vec<Uri> = names().filter_map(|name| first().and_then(|(door, tls)| door.uri(name, tls))).collect();
-        for (export, uri) in house.exports.iter().zip(&uris) {
+        for (export, uri) in serving.exports.iter().zip(&uris) {
             say(&format!("{uri}  ({} bytes)", export.size));
         }
         let came = vhost::Numbers::default();
-        let open = |(export, path): &(String, PathBuf)| vhost::Door::open(path, export, &house, &came);
+        let open = |(export, path): &(String, PathBuf)| vhost::Endpoint::open(path, export, &serving, &came);
         let vhost = config.vhost.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        vhost.iter().for_each(|door| say(&door.says()));
-        let path = control.as_ref().and_then(|control| control.path.to_str());
+        vhost.iter().for_each(|endpoint| say(&endpoint.says()));
+        let path = control.as_ref().and_then(|control| control.path.as_ref()?.to_str());
         let captive = config.run.as_ref().map(|command| Captive::run(command, &uris, path, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
-        Ok(Front {
-            house,
+        let mut front = Front {
+            serving,
             doors,
             control,
             metrics,
@@ -122,11 +135,14 @@ impl Front {
             guests: Slab::new(),
             askers: Slab::new(),
             came,
-            bell,
+            wakeup,
             captive,
             tls,
             reload,
-        })
+            heir: None,
+        };
+        clients.into_iter().for_each(|client| front.go_on_with(client, config));
+        Ok(front)
     }
 
     /// Until a signal comes, or the captive command ends; answers the exit code.
@@ -146,6 +162,10 @@ impl Front {
                     Ready::HandshakingClient(at) => self.serve_guest(at, &config),
                     Ready::Asker(at) => self.serve_asker(at, &mut config),
                 }
+                if self.heir.is_some() {
+                    // Who comes now is the next server's.
+                    break;
+                }
             }
             let now = Instant::now();
             self.guests.retain(|_, guest| guest.by > now);
@@ -164,7 +184,7 @@ impl Front {
 
     fn wait(&self) -> Result<Vec<Ready>, ServeError> {
         let mut who = vec![Ready::Bell, Ready::Reload];
-        let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN), PollFd::new(&self.reload, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(&self.wakeup, PollFlags::IN), PollFd::new(&self.reload, PollFlags::IN)];
         for (at, door) in self.doors.iter().enumerate() {
             who.push(Ready::Door(at));
             fds.push(PollFd::from_borrowed_fd(door.fd(), PollFlags::IN));
@@ -183,7 +203,7 @@ impl Front {
             let events = if guest.sends() { PollFlags::OUT } else { PollFlags::IN };
             fds.push(PollFd::new(&guest.socket, events));
         }
-        // A thread that has failed rings no bell: it is looked for now and then.
+        // A thread that has failed wakes nobody: it is looked for now and then.
         let second = Timespec { tv_sec: 1, tv_nsec: 0 };
         match poll(&mut fds, Some(&second)) {
             Ok(_) => {}
@@ -197,10 +217,10 @@ impl Front {
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
         for _ in 0..AT_ONCE {
             match self.doors[at].accept() {
-                Ok(Some(knock)) => {
+                Ok(Some(accepted)) => {
                     make_room(&mut self.guests, MOST_GUESTS);
                     let tls = self.doors[at].tls(self.tls.is_some());
-                    let guest = self.guests.insert(HandshakingClient::nbd(knock, by, tls));
+                    let guest = self.guests.insert(HandshakingClient::nbd(accepted, by, tls));
                     self.serve_guest(guest, config);
                 }
                 Ok(None) => return,
@@ -218,19 +238,19 @@ impl Front {
         let Some(control) = &self.control else { return };
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
         if let Ok((stream, _)) = control.listener.accept()
-            && let Ok(knock) = NewClient::unix(stream)
-            && may_ask(knock.uid, rustix::process::geteuid().as_raw())
+            && let Ok(accepted) = NewClient::unix(stream)
+            && may_ask(accepted.uid, rustix::process::geteuid().as_raw())
         {
             make_room(&mut self.askers, MOST_ASKERS);
-            self.askers.insert(HandshakingClient::control(knock, by));
+            self.askers.insert(HandshakingClient::control(accepted, by));
         }
     }
 
     fn open_metrics(&mut self, at: usize, config: &ServerConfig) {
         let by = Instant::now() + Duration::from_nanos(config.patience.as_ns());
-        if let Ok(Some(knock)) = self.metrics[at].accept() {
+        if let Ok(Some(accepted)) = self.metrics[at].accept() {
             make_room(&mut self.askers, MOST_ASKERS);
-            self.askers.insert(HandshakingClient::metrics(knock, by));
+            self.askers.insert(HandshakingClient::metrics(accepted, by));
         }
     }
 
@@ -254,28 +274,37 @@ impl Front {
         let Changes { now, come, go, later } = changes(config, &new);
         for name in &go {
             let question = Question::Remove(name.clone(), Leave::IfUnused);
-            self.house.change(&question, config);
+            self.serving.change(&question, config);
         }
         for export in &come {
-            match self.house.add(export.clone(), config) {
+            match self.serving.add(export.clone(), config) {
                 Ok(said) => tracing::info!(export = export.name, said, "reload: added"),
                 Err(why) => tracing::error!(export = export.name, why, "reload: not added"),
             }
         }
-        for (export, question) in &now {
-            let place = self.house.find(export).map(|at| self.house.places[at]);
-            let Some(shard) = place.map(|place| &self.house.shards[place.shard]) else { continue };
-            match control::of_shard(shard, question.clone()) {
-                Ok(_) => tracing::info!(?question, "reload: changed"),
-                Err(why) => tracing::error!(?question, why, "reload: not changed"),
+        for disk in new.disks.iter().filter(|disk| self.serving.shards.iter().all(|shard| shard.name != disk.name)) {
+            tracing::error!(disk = disk.name, "reload: no export is on a disk of that name");
+        }
+        let mut set = 0;
+        for shard in &self.serving.shards {
+            for question in of_disk(config, &new, &shard.name) {
+                set += 1;
+                told(&question, control::of_shard(shard, question.clone()));
             }
+        }
+        for (export, question) in &now {
+            let place = self.serving.find(export).map(|at| self.serving.places[at]);
+            let Some(shard) = place.map(|place| &self.serving.shards[place.shard]) else { continue };
+            told(question, control::of_shard(shard, question.clone()));
         }
         for what in &later {
             tracing::warn!(what, "reload: takes a restart");
         }
-        let (changed, came, went) = (now.len(), come.len(), go.len());
+        let (changed, came, went) = (now.len() + set, come.len(), go.len());
         tracing::info!(changed, came, went, after_restart = later.len(), "reload: done");
-        self.vhost.iter().for_each(|door| door.show(&self.house));
+        self.vhost.iter().for_each(|endpoint| endpoint.show(&self.serving));
+        (config.elevator, config.knobs, config.depth) = (new.elevator, new.knobs, new.depth);
+        config.disks = new.disks;
         for export in &mut config.exports {
             if let Some(again) = new.exports.iter().find(|again| again.name == export.name) {
                 export.share = again.share;
@@ -286,14 +315,19 @@ impl Front {
     fn serve_asker(&mut self, at: usize, config: &mut ServerConfig) {
         let Some(asker) = self.askers.get_mut(at) else { return };
         let mut next = asker.go_on(&[], &|_| false, None);
+        if let Next::Asks(question) = &next
+            && question.trim() == hand_over::QUESTION
+        {
+            return self.hand_over_doors(at);
+        }
         if let Next::Asks(question) = &next {
-            let house = &mut self.house;
+            let serving = &mut self.serving;
             asker.answer(&match asker.wants_figures() {
-                true => metrics::http(question, || control::figures(&house.shards)),
-                false => control::answer(question, house, config),
+                true => metrics::http(question, || control::figures(&serving.shards)),
+                false => control::answer(question, serving, config),
             });
             next = asker.go_on(&[], &|_| false, None);
-            self.vhost.iter().for_each(|door| door.show(&self.house));
+            self.vhost.iter().for_each(|endpoint| endpoint.show(&self.serving));
         }
         if let Next::Ends(_) = next {
             self.askers.remove(at);
@@ -302,7 +336,7 @@ impl Front {
 
     fn serve_guest(&mut self, at: usize, config: &ServerConfig) {
         let Some(guest) = self.guests.get_mut(at) else { return };
-        let (exports, open) = (&self.house.exports, &self.house.open);
+        let (exports, open) = (&self.serving.exports, &self.serving.open);
         let (rules, uid, names) = (&config.rules, guest.uid, guest.names());
         let may = |export: usize| open[export] && may_open(rules, uid, &names, &exports[export].name);
         match guest.go_on(exports, &may, self.tls.as_ref()) {
@@ -321,18 +355,19 @@ impl Front {
             Some(name) => format!("{},cert={name}", guest.peer).into(),
             None => guest.peer.clone(),
         };
-        let who = Who { number, peer };
         let (socket, ahead, secure) = guest.into_rest();
+        let way = if secure.is_none() { Way::Direct } else { Way::Within };
+        let who = Who { number, peer, way };
         let socket = match secure {
             None => Ok(socket),
             Some(session) => tls::carry(*session, socket, number),
         };
-        let place = self.house.places[session.export];
+        let place = self.serving.places[session.export];
         if let Ok(socket) = socket
             && rustix::io::ioctl_fionbio(&socket, false).is_ok()
         {
             let session = Session { export: place.tenant, ..session };
-            self.house.shards[place.shard].desk.order(Order::Attach(Client { who, socket, session, ahead }));
+            self.serving.shards[place.shard].control.order(Order::Attach(Client { who, socket, session, ahead }));
         }
     }
 
@@ -341,32 +376,24 @@ impl Front {
         if let Some(code) = self.captive.as_mut().and_then(Captive::ended) {
             return Ok(Some(Some(code)));
         }
-        if self.house.shards.iter().any(|shard| shard.thread.is_finished()) {
+        if self.heir.is_some() {
+            return Ok(Some(None));
+        }
+        if self.serving.shards.iter().any(|shard| shard.thread.is_finished()) {
             self.stop()?;
             return Err(ServeError::Config("a disk's thread has ended".to_owned()));
         }
         let mut byte = [0];
-        let read = rustix::net::recv(self.bell.as_fd(), &mut byte, rustix::net::RecvFlags::DONTWAIT);
+        let read = rustix::net::recv(self.wakeup.as_fd(), &mut byte, rustix::net::RecvFlags::DONTWAIT);
         Ok(read.is_ok_and(|(count, _)| count > 0).then_some(None))
     }
+}
 
-    /// No more clients; what is under way is served.
-    fn stop(&mut self) -> Result<(), ServeError> {
-        self.doors.clear();
-        self.control = None;
-        self.metrics.clear();
-        self.vhost.clear();
-        self.guests.clear();
-        self.askers.clear();
-        let shards: Vec<Running> = self.house.shards.drain(..).collect();
-        for shard in &shards {
-            shard.desk.order(Order::Stop);
-        }
-        for Running { name, thread, .. } in shards {
-            let ended = thread.join();
-            ended.unwrap_or_else(|_| Err(ServeError::Config(format!("disk {name}: its thread panicked"))))?;
-        }
-        Ok(())
+/// What was to be changed, and whether it was.
+fn told(question: &Question, done: Result<String, String>) {
+    match done {
+        Ok(_) => tracing::info!(?question, "reload: changed"),
+        Err(why) => tracing::error!(?question, why, "reload: not changed"),
     }
 }
 
@@ -387,11 +414,11 @@ fn may_ask(uid: Option<u32>, ours: u32) -> bool {
     uid.is_some_and(|uid| uid == ours || uid == 0)
 }
 
-fn open_control(path: PathBuf) -> Result<Control, ServeError> {
+fn open_control(path: PathBuf, inherited: &mut Inherited) -> Result<Control, ServeError> {
     let failed = || ServeError::system(path.display().to_string());
-    let listener = bind_unix(&path).map_err(failed())?;
+    let listener = inherited.unix(Role::Control, &path).map_or_else(|| bind_unix(&path), Ok).map_err(failed())?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed())?;
-    Ok(Control { listener, path })
+    Ok(Control { listener, path: Some(path) })
 }
 
 #[cfg(test)]

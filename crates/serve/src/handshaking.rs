@@ -78,21 +78,21 @@ pub enum Next {
 
 impl HandshakingClient {
     /// An NBD client: it is greeted first.
-    pub fn nbd(knock: NewClient, by: Instant, tls: blksched_nbd::Tls) -> HandshakingClient {
+    pub fn nbd(accepted: NewClient, by: Instant, tls: blksched_nbd::Tls) -> HandshakingClient {
         let handshake = Handshake::with(tls);
         let mut output = Vec::new();
         handshake.greet(&mut output);
-        HandshakingClient::of(knock, by, Role::Nbd(handshake), output)
+        HandshakingClient::of(accepted, by, Role::Nbd(handshake), output)
     }
 
     /// A client with a question.
-    pub fn control(knock: NewClient, by: Instant) -> HandshakingClient {
-        HandshakingClient::of(knock, by, Role::Control, Vec::new())
+    pub fn control(accepted: NewClient, by: Instant) -> HandshakingClient {
+        HandshakingClient::of(accepted, by, Role::Control, Vec::new())
     }
 
     /// Somebody who wants figures.
-    pub fn metrics(knock: NewClient, by: Instant) -> HandshakingClient {
-        HandshakingClient::of(knock, by, Role::Metrics, Vec::new())
+    pub fn metrics(accepted: NewClient, by: Instant) -> HandshakingClient {
+        HandshakingClient::of(accepted, by, Role::Metrics, Vec::new())
     }
 
     /// Does it want figures?
@@ -100,8 +100,8 @@ impl HandshakingClient {
         matches!(self.role, Role::Metrics)
     }
 
-    fn of(knock: NewClient, by: Instant, role: Role, output: Vec<u8>) -> HandshakingClient {
-        let NewClient { socket, uid, peer } = knock;
+    fn of(accepted: NewClient, by: Instant, role: Role, output: Vec<u8>) -> HandshakingClient {
+        let NewClient { socket, uid, peer } = accepted;
         let came_at = Instant::now();
         HandshakingClient {
             socket,

@@ -24,11 +24,11 @@ mod engine;
 mod export_spec;
 mod exports;
 mod front;
+mod hand_over;
 mod handshaking;
 mod latency;
 mod layout;
 mod listen;
-mod mail;
 mod memory;
 mod metrics;
 pub mod mount;
@@ -38,15 +38,17 @@ mod policies;
 mod record;
 mod reload;
 mod shard;
-pub mod sizes;
 mod tenant;
 mod tls;
 mod turns;
+mod tx_queue;
 mod vhost;
 
 pub use access::{Rule, RuleError, may_open};
 pub use caps::Limit;
-pub use config::{Access, Caching, ExportConfig, Listen, Locking, ServerConfig, Share, Shares, Source, TlsFiles};
+pub use config::{
+    Access, Arrival, Caching, DiskConfig, ExportConfig, Listen, Locking, ServerConfig, Share, Shares, Source, TlsFiles,
+};
 pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;
@@ -97,6 +99,10 @@ pub fn serve(config: ServerConfig, catalogue: &Catalogue, say: &mut dyn FnMut(&s
     if let Some(note) = config.elevator.note() {
         tracing::warn!("{note}");
     }
-    let house = assemble::assemble(&config, catalogue)?;
-    front::Front::open(&config, house, say)?.run(config, say)
+    let inherited = match (config.arrival, &config.control) {
+        (Arrival::TakesOver, Some(control)) => hand_over::Inherited::take(control, config.stop_patience())?,
+        _ => hand_over::Inherited::default(),
+    };
+    let serving = assemble::assemble(&config, catalogue)?;
+    front::Front::open(&config, inherited, serving, say)?.run(config, say)
 }

@@ -1,4 +1,4 @@
-//! Doors: the sockets at which clients knock.
+//! The sockets that listen for clients.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,10 +8,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blksched_nbd::{Address, Tls, Uri};
+use blksched_nbd::{Address, Tls, Trust, Uri};
 
 use crate::ServeError;
 use crate::config::Listen;
+use crate::hand_over::{self, Inherited, Role};
 
 /// One door.
 pub enum Door {
@@ -32,18 +33,20 @@ pub struct NewClient {
 }
 
 impl Door {
-    /// Open the doors of one wish.
+    /// Open the doors of one wish, or go on with those that were handed over.
     ///
     /// # Errors
     /// If one cannot be opened.
-    pub fn open(listen: &Listen) -> Result<Vec<Door>, ServeError> {
+    pub fn open(listen: &Listen, role: Role, inherited: &mut Inherited) -> Result<Vec<Door>, ServeError> {
         match listen {
             Listen::Unix(path) => {
-                let listener = bind_unix(path).map_err(ServeError::system(path.display().to_string()))?;
+                let listener = inherited.unix(role, path).map_or_else(|| bind_unix(path), Ok);
+                let listener = listener.map_err(ServeError::system(path.display().to_string()))?;
                 Ok(vec![Door::Unix(listener, Some(path.clone()))])
             }
             Listen::Tcp(address) => {
-                let listener = TcpListener::bind(address).map_err(ServeError::system(address.to_string()))?;
+                let listener = inherited.tcp(role, address).map_or_else(|| TcpListener::bind(address), Ok);
+                let listener = listener.map_err(ServeError::system(address.to_string()))?;
                 listener.set_nonblocking(true).map_err(ServeError::system(address.to_string()))?;
                 Ok(vec![Door::Tcp(listener)])
             }
@@ -56,12 +59,12 @@ impl Door {
     /// # Errors
     /// If it has gone already, or there can be no more files.
     pub fn accept(&self) -> io::Result<Option<NewClient>> {
-        let knock = match self {
+        let accepted = match self {
             Door::Unix(listener, _) => listener.accept().and_then(|(stream, _)| NewClient::unix(stream)),
             Door::Tcp(listener) => listener.accept().and_then(|(stream, address)| NewClient::tcp(stream, address)),
         };
-        match knock {
-            Ok(knock) => Ok(Some(knock)),
+        match accepted {
+            Ok(accepted) => Ok(Some(accepted)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
@@ -89,12 +92,27 @@ impl Door {
                 let local = listener.local_addr().ok()?;
                 let (host, port) = (local.ip().to_string(), local.port());
                 match tls {
-                    Tls::Required => Address::Tls { host, port },
+                    Tls::Required => Address::Tls { host, port, trust: Trust::default() },
                     _ => Address::Tcp { host, port },
                 }
             }
         };
         Some(Uri { address, export: export.to_owned() })
+    }
+
+    /// Its name, for the next server; none if it is not ours to hand over.
+    pub fn address(&self) -> Option<String> {
+        match self {
+            Door::Unix(_, path) => path.as_deref().map(hand_over::of_path),
+            Door::Tcp(listener) => listener.local_addr().ok().map(|address| format!("tcp:{address}")),
+        }
+    }
+
+    /// It is the next server's: it stays in the file system.
+    pub fn leave(&mut self) {
+        if let Door::Unix(_, path) = self {
+            *path = None;
+        }
     }
 
     /// To wait at.

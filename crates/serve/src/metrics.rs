@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Every family: its name behind `blksched_`, its type, what it means.
-const FAMILIES: [(&str, &str, &str); 21] = [
+const FAMILIES: [(&str, &str, &str); 22] = [
     ("requests_total", "counter", "Requests of clients that were answered without an error."),
     ("bytes_total", "counter", "Bytes that clients read and wrote."),
     ("errors_total", "counter", "Pieces of requests that the disk could not do."),
@@ -25,7 +25,12 @@ const FAMILIES: [(&str, &str, &str); 21] = [
     ("client_request_duration_seconds", "histogram", "How long its requests took."),
     ("client_requests_in_progress", "gauge", "Its requests that are not answered."),
     ("client_memory_bytes", "gauge", "Memory that its requests hold."),
-    ("client_waiting_for_memory", "gauge", "1 if its next request waits for memory of the export."),
+    (
+        "client_device_seconds_total",
+        "counter",
+        "The disk's time that it got; of a flush's, what it asked for and not what others' flushes cost its export.",
+    ),
+    ("client_waiting", "gauge", "What of it waits, and for what, as of the export."),
     ("disk_requests_in_flight", "gauge", "Commands that the disk has."),
     ("disk_depth", "gauge", "Commands that it gets at a time."),
     ("info", "gauge", "The server's version."),

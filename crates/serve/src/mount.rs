@@ -68,9 +68,9 @@ pub fn mount(directory: &Path, uris: &[Uri], threads: usize, say: &mut dyn FnMut
     config.n_threads = Some(threads);
     config.clone_fd = true;
     let said = |error: io::Error| format!("{}: {error}", directory.display());
-    let (heard, bell) = UnixStream::pair().map_err(said)?;
+    let (heard, wakeup) = UnixStream::pair().map_err(said)?;
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
-        let ring = bell.try_clone().map_err(said)?;
+        let ring = wakeup.try_clone().map_err(said)?;
         signal_hook::low_level::pipe::register(signal, ring).map_err(said)?;
     }
     let mut session = fuser::Session::new(Directory { images, owner }, directory, &config).map_err(said)?;

@@ -1,4 +1,4 @@
-//! What other threads ask of a shard: the only way in beside its clients. A bell (an eventfd) says that there is
+//! What other threads ask of a shard: the only way in beside its clients. A wakeup (an eventfd) says that there is
 //! something to hear.
 
 use std::os::fd::OwnedFd;
@@ -20,6 +20,8 @@ pub enum Order {
     Change(Change, Sender<Result<String, String>>),
     /// Serve what is under way, and end.
     Stop,
+    /// The same; clients that another server can go on with are given back, the tenants' numbers as their exports.
+    HandOver(Sender<Vec<Client>>),
 }
 
 /// Another tenant, one less, or one of another size; tenants by their numbers.
@@ -86,24 +88,24 @@ pub enum Question {
 #[derive(Clone)]
 pub struct ControlHandle {
     sender: Sender<Order>,
-    bell: Arc<OwnedFd>,
+    wakeup: Arc<OwnedFd>,
 }
 
 impl ControlHandle {
-    /// A desk, and the shard's end of it.
+    /// A handle, and the shard's end of it.
     ///
     /// # Errors
     /// If there can be no more files.
     pub fn new() -> std::io::Result<(ControlHandle, Receiver<Order>, Arc<OwnedFd>)> {
         let (sender, receiver) = channel();
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        Ok((ControlHandle { sender, bell: bell.clone() }, receiver, bell))
+        let wakeup = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        Ok((ControlHandle { sender, wakeup: wakeup.clone() }, receiver, wakeup))
     }
 
     /// Give an order; a shard that has ended hears nothing.
     pub fn order(&self, order: Order) {
         if self.sender.send(order).is_ok() {
-            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+            let _ = rustix::io::write(&self.wakeup, &1u64.to_ne_bytes());
         }
     }
 }

@@ -80,7 +80,7 @@ impl Setting {
     /// The slots of such a queue; `nr_requests` is what elevators are told.
     pub fn slots(self, nr_requests: u32) -> Slots {
         match (self.sleeps, Slots::LINUX_6_12) {
-            (true, Slots::Tags { era, .. }) => Slots::Tags { nr_requests, era, order: TagOrder::Lowest },
+            (true, Slots::Tags { era, .. }) => Slots::tags(nr_requests, era, TagOrder::Lowest),
             _ => Slots::Unbounded { nr_requests },
         }
     }

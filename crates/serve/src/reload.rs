@@ -56,10 +56,8 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     let gone = old.exports.iter().filter(|export| named(new, &export.name).is_none());
     changes.go.extend(gone.map(|export| export.name.clone()));
     let others = [
-        ("elevator", old.elevator.to_string() != new.elevator.to_string() || old.knobs != new.knobs),
         ("shares", old.shares != new.shares),
         ("io_cost_qos or io_cost_model", old.disk_files != new.disk_files),
-        ("depth", old.depth != new.depth),
         ("memory", old.memory != new.memory),
         (
             "listening",
@@ -72,6 +70,31 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     ];
     changes.later.extend(others.iter().filter(|(_, differs)| *differs).map(|(what, _)| (*what).to_owned()));
     changes
+}
+
+/// What is to be set of one disk, in an order in which it can be: a scheduler brings its knobs' defaults.
+pub fn of_disk(old: &ServerConfig, new: &ServerConfig, name: &str) -> Vec<Question> {
+    let (before, now) = (old.of_disk(name), new.of_disk(name));
+    let set = |name: &str, value: String| Question::Set(format!("queue/{name}"), value);
+    let mut questions = Vec::new();
+    let switched = before.elevator.to_string() != now.elevator.to_string();
+    // A knob that is not turned any more has its default again.
+    let untold = before.knobs.iter().any(|(knob, _)| now.knobs.iter().all(|(own, _)| own != knob));
+    if switched || untold {
+        questions.push(set("scheduler", now.elevator.to_string()));
+    }
+    let built = now.elevator.build();
+    let tunables = built.elevator.tunables();
+    for (knob, raw) in &now.knobs {
+        let same = before.knobs.contains(&(knob.clone(), *raw)) && !switched && !untold;
+        if let (false, Ok(found)) = (same, tunables.find(knob)) {
+            questions.push(set(&format!("iosched/{knob}"), found.unit.show(*raw)));
+        }
+    }
+    if before.depth != now.depth {
+        questions.push(set("depth", now.depth.to_string()));
+    }
+    questions
 }
 
 /// What is written to an export's `io` files now; a file that is not spoken of any more keeps what it has.

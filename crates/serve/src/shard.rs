@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use blksched::{Catalogue, Choice, Delivery, Instant, Next, Span, SubmitterId};
+use blksched::{Catalogue, Choice, Delivery, InFlight, Instant, Next, Span, SubmitterId};
 use blksched_calls::LoggedQueue;
 use blksched_disks::Disk;
 use slab::Slab;
@@ -39,6 +39,7 @@ mod flush;
 mod issue;
 mod knobs;
 mod odd;
+mod part;
 mod receive;
 mod reply;
 mod stall;
@@ -49,6 +50,7 @@ use clock::Clock;
 use device_time::DeviceTime;
 pub(crate) use issue::Flight;
 pub(crate) use odd::Changes;
+use part::Parted;
 pub(crate) use work::{Piece, Work};
 
 /// One disk, its tenants and their clients.
@@ -72,7 +74,7 @@ pub struct Shard {
     /// When the next one's turn comes at the latest, if the disk waits for the one whose turn it is.
     turn_at: Option<Instant>,
     device_time: DeviceTime,
-    /// How many requests the device gets at a time.
+    /// How many requests the device gets at a time; the queue would let it have more.
     depth: u32,
     /// What the device has, by request number.
     flights: Vec<Option<Flight>>,
@@ -104,16 +106,25 @@ pub struct Shard {
     /// Tenants that leave, and who waits for it.
     removals: Vec<(usize, std::sync::mpsc::Sender<Result<String, String>>)>,
     orders: Receiver<Order>,
-    bell: Arc<OwnedFd>,
+    wakeup: Arc<OwnedFd>,
     ending: Option<Ending>,
     patience: Span,
 }
 
 /// How a shard ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ending {
     /// Clients that are not done by then are cut off.
     by: Instant,
+    /// What becomes of the others.
+    how: How,
+}
+
+/// What becomes of clients when a shard ends.
+enum How {
+    /// They are to connect again.
+    Over,
+    /// Another server goes on with them.
+    HandOver(Parted),
 }
 
 /// What an operation of the engine is for.
@@ -157,6 +168,7 @@ pub(crate) struct Parts {
     pub(crate) queue: LoggedQueue,
     pub(crate) elevator: Choice,
     pub(crate) catalogue: Catalogue,
+    pub(crate) depth: u32,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) setting: Setting,
     pub(crate) engine: Box<dyn Engine>,
@@ -164,14 +176,14 @@ pub(crate) struct Parts {
     pub(crate) largest_piece: usize,
     pub(crate) trace: Option<Trace>,
     pub(crate) orders: Receiver<Order>,
-    pub(crate) bell: Arc<OwnedFd>,
+    pub(crate) wakeup: Arc<OwnedFd>,
     pub(crate) patience: Span,
 }
 
 impl Shard {
     pub(crate) fn new(parts: Parts) -> Shard {
         let Parts { queue, elevator, catalogue, tenants, setting, engine, model, .. } = parts;
-        let Parts { largest_piece, trace, orders, bell, patience, .. } = parts;
+        let Parts { depth, largest_piece, trace, orders, wakeup, patience, .. } = parts;
         let config = queue.header().queue;
         let mut shard = Shard {
             queue,
@@ -184,7 +196,7 @@ impl Shard {
             turns: Turns::new(config.rotational),
             turn_at: None,
             device_time: DeviceTime::default(),
-            depth: config.depth,
+            depth,
             now: Instant::ZERO,
             engine,
             events: Vec::new(),
@@ -208,7 +220,7 @@ impl Shard {
             trace,
             removals: Vec::new(),
             orders,
-            bell,
+            wakeup,
             ending: None,
             patience,
         };
@@ -232,7 +244,11 @@ impl Shard {
         while !self.is_over() {
             self.turn()?;
         }
-        self.sync_everything()
+        self.sync_everything()?;
+        if let Some(Ending { how: How::HandOver(parted), .. }) = self.ending.take() {
+            parted.give();
+        }
+        Ok(())
     }
 
     fn turn(&mut self) -> io::Result<()> {
@@ -264,7 +280,7 @@ impl Shard {
         let tenants = &mut self.tenants;
         let held_up = self.held_up.iter().filter_map(|&at| tenants[at].goes_on(now)).min();
         let model = self.model.as_ref().and_then(|model| model.next());
-        let ending = self.ending.map(|ending| ending.by);
+        let ending = self.ending.as_ref().map(|ending| ending.by);
         let wakes = [self.queue.deadline(), held_up, model, self.look, self.turn_at, ending];
         let next = wakes.into_iter().flatten().min()?;
         Some(Duration::from_nanos(next.since(self.clock.now()).as_ns()))
@@ -304,20 +320,33 @@ impl Shard {
                 self.hand_out();
             }
             self.let_changes_begin();
-            match self.queue.next(self.now) {
-                Next::Issue(command) => self.start(command),
+            match self.next_command() {
+                Some(command) => self.start(command),
                 _ if self.take_turns() || !self.done.is_empty() => {}
                 _ => return,
             }
         }
     }
 
+    /// What the queue sends next, as long as the device may have more.
+    fn next_command(&mut self) -> Option<InFlight> {
+        let in_flight = self.queue.queue().in_flight();
+        // A queue that is full by its own account may still look ahead.
+        if in_flight >= self.depth && in_flight < self.queue.header().queue.depth {
+            return None;
+        }
+        match self.queue.next(self.now) {
+            Next::Issue(command) => Some(command),
+            _ => None,
+        }
+    }
+
     fn listen_for_orders(&mut self) {
-        self.engine.submit(Token::Bell.pack(), Io::Poll(self.bell.clone()));
+        self.engine.submit(Token::Bell.pack(), Io::Poll(self.wakeup.clone()));
     }
 
     fn obey_orders(&mut self) {
-        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+        let _ = rustix::io::read(&self.wakeup, &mut [0; 8]);
         while let Ok(order) = self.orders.try_recv() {
             match order {
                 Order::Attach(client) => self.attach(client),
@@ -326,26 +355,30 @@ impl Shard {
                     let _ = answer.send(self.answer(&question));
                 }
                 Order::Change(change, answer) => self.change(change, answer),
-                Order::Stop => self.stop(),
+                Order::Stop => self.stop(How::Over),
+                Order::HandOver(heir) => self.stop(How::HandOver(Parted { heir, clients: Vec::new() })),
             }
         }
         self.listen_for_orders();
     }
 
     /// No more requests are read; those under way are answered.
-    fn stop(&mut self) {
-        let by = self.now + self.patience;
-        self.ending = Some(Ending { by });
+    fn stop(&mut self, how: How) {
+        let (by, parts) = (self.now + self.patience, matches!(how, How::HandOver(_)));
+        self.ending = Some(Ending { by, how });
         for at in self.connection_numbers() {
-            self.leave(at);
+            match parts {
+                true => self.part(at),
+                false => self.leave(at),
+            }
         }
     }
 
     fn is_over(&self) -> bool {
-        let Some(Ending { by }) = self.ending else { return false };
+        let Some(Ending { by, .. }) = &self.ending else { return false };
         let idle = self.connections.is_empty() && self.queue.queue().requests().is_empty();
         // The device finishes what it has: its memory is lent.
-        idle || (self.now >= by && self.queue.queue().in_flight() == 0)
+        idle || (self.now >= *by && self.queue.queue().in_flight() == 0)
     }
 
     /// The last thing: what was acknowledged is stable.

@@ -9,6 +9,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::ops::DerefMut;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -18,10 +19,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConnection};
+use rustls::{ConnectionCommon, RootCertStore, ServerConnection};
 
 use crate::ServeError;
 use crate::config::TlsFiles;
+
+pub mod client;
 
 /// How much is carried at a time \[bytes\].
 const CHUNK: usize = 128 << 10;
@@ -84,11 +87,14 @@ pub fn names(session: &ServerConnection) -> Vec<String> {
     }
 }
 
-/// From now on a thread carries this client's bytes; answers the socket for the shard.
+/// From now on a thread carries this connection's bytes; answers the socket for the shard, or whoever talks in plain.
 ///
 /// # Errors
 /// If there can be no more sockets or threads.
-pub fn carry(session: ServerConnection, outside: OwnedFd, number: u64) -> io::Result<OwnedFd> {
+pub fn carry<S, D>(session: S, outside: OwnedFd, number: u64) -> io::Result<OwnedFd>
+where
+    S: DerefMut<Target = ConnectionCommon<D>> + Send + 'static,
+{
     let (inside, shards) = UnixStream::pair()?;
     inside.set_nonblocking(true)?;
     let mut carrier = Carrier { session, outside, inside, inward: Vec::new(), hears: Hears::More };
@@ -104,7 +110,7 @@ pub fn carry(session: ServerConnection, outside: OwnedFd, number: u64) -> io::Re
 ///
 /// # Errors
 /// If the client broke TLS, or has gone without a goodbye.
-pub fn receive(session: &mut ServerConnection, socket: &OwnedFd) -> io::Result<Received> {
+pub fn receive<D>(session: &mut ConnectionCommon<D>, socket: &OwnedFd) -> io::Result<Received> {
     struct Borrowed<'s>(&'s OwnedFd);
     impl Read for Borrowed<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
@@ -144,7 +150,7 @@ pub enum Received {
 ///
 /// # Errors
 /// If the client has gone.
-pub fn send(session: &mut ServerConnection, socket: &OwnedFd) -> io::Result<bool> {
+pub fn send<D>(session: &mut ConnectionCommon<D>, socket: &OwnedFd) -> io::Result<bool> {
     struct Borrowed<'s>(&'s OwnedFd);
     impl Write for Borrowed<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -177,8 +183,8 @@ enum Hears {
 }
 
 /// One client's bytes, both ways.
-struct Carrier {
-    session: ServerConnection,
+struct Carrier<S> {
+    session: S,
     outside: OwnedFd,
     inside: UnixStream,
     /// Read of the client, and not yet told to the shard.
@@ -186,7 +192,10 @@ struct Carrier {
     hears: Hears,
 }
 
-impl Carrier {
+impl<S, D> Carrier<S>
+where
+    S: DerefMut<Target = ConnectionCommon<D>>,
+{
     fn run(&mut self) -> io::Result<()> {
         let mut chunk = vec![0; CHUNK];
         // What came with the last of the handshake.
@@ -206,7 +215,7 @@ impl Carrier {
                     Received::Last | Received::End => self.hears = Hears::Last,
                 }
                 self.decrypt(&mut chunk)?;
-                if !self.inward.is_empty() {
+                if !self.inward.is_empty() || self.hears == Hears::Last {
                     continue;
                 }
             }

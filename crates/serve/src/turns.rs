@@ -3,13 +3,13 @@
 //! only known once the device has done it.
 //!
 //! **Rule** Each tenant has a virtual time: the device's time that it got, over its weight. What a tenant asks waits
-//! here; whoever is behind goes next, and what it has under way counts as what its requests usually cost. Who comes
-//! back from doing nothing is at most a [`CREDIT`] behind the others.
+//! here; whoever is behind goes next, and what it has under way counts as what its requests usually cost. A tenant that
+//! comes back from doing nothing is at most a [`CREDIT`] behind the others.
 //!
 //! On a disk that seeks, one that asks for neighbouring sectors goes on until it is a turn ahead: as long as twice what
 //! it keeps under way takes, from [`TURN`] to [`LONGEST`]. The disk waits for it for at most [`THINK`] if it has
 //! nothing just then and thinks for no longer than that. Any disk waits for who is behind the others, if it thinks for
-//! much less time than its requests take. The waiting is its own time. Who is alone on a disk that seeks gives the
+//! much less time than its requests take. The waiting is its own time. A tenant alone on a disk that seeks gives the
 //! scheduler up to [`ALONE`] requests to put in order.
 //!
 //! **Origin** Start-time fair queueing with charges by measured time, as CFQ's groups charge (4.20); turns and waiting
@@ -84,7 +84,7 @@ struct Entity {
 }
 
 impl Entity {
-    /// So much of the device's time, as virtual time.
+    /// This much of the device's time, as virtual time.
     fn scaled(&self, time: Span) -> u128 {
         u128::from(time.as_ns()) * SCALE / u128::from(self.weight.max(1))
     }
@@ -115,6 +115,8 @@ impl Entity {
 pub struct Turns {
     entities: Vec<Entity>,
     current: Option<usize>,
+    /// The virtual time up to which anybody has come that has nothing left: where the others are, if nobody has.
+    reached: u128,
     seeks: bool,
     /// Since when the disk waits for the current one.
     waits_since: Option<Instant>,
@@ -123,7 +125,7 @@ pub struct Turns {
 impl Turns {
     /// For tenants that will be added, on a disk that seeks or does not.
     pub fn new(seeks: bool) -> Turns {
-        Turns { entities: Vec::new(), current: None, seeks, waits_since: None }
+        Turns { entities: Vec::new(), current: None, reached: 0, seeks, waits_since: None }
     }
 
     /// Another tenant, or another weight of one.
@@ -154,10 +156,8 @@ impl Turns {
             entity.thinks = moved(entity.thinks, now.since(since).min(Span::from_secs(1)));
         }
         let credit = entity.scaled(CREDIT);
-        // The last one that was active is where the others are, if nobody is.
-        if let Some(least) = least {
-            entity.virtual_time = entity.virtual_time.max(least.saturating_sub(credit));
-        }
+        let others = least.unwrap_or(self.reached);
+        entity.virtual_time = entity.virtual_time.max(others.saturating_sub(credit));
         if self.current == Some(tenant)
             && let Some(since) = self.waits_since.take()
         {
@@ -243,7 +243,7 @@ impl Turns {
         }
     }
 
-    /// This many pieces of a tenant are over, and took so much of the device's time.
+    /// This many pieces of a tenant are over, and took this much of the device's time.
     pub fn end(&mut self, now: Instant, tenant: usize, kind: Kind, pieces: u32, took: Span) {
         let entity = &mut self.entities[tenant];
         entity.virtual_time += entity.scaled(took);
@@ -255,6 +255,7 @@ impl Turns {
         }
         if !entity.is_active() {
             entity.idle_since = Some(now);
+            self.reached = self.reached.max(entity.virtual_time);
         }
     }
 
@@ -266,9 +267,9 @@ impl Turns {
         taken
     }
 
-    /// How many of a tenant's wait here.
-    pub fn waiting(&self, tenant: usize) -> usize {
-        self.entities[tenant].backlog.len()
+    /// Those of a tenant that wait here, in order.
+    pub fn waiting(&self, tenant: usize) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.entities[tenant].backlog.iter().copied()
     }
 
     /// Everything that waits here, in order, tenant by tenant; nothing does then.
@@ -337,6 +338,31 @@ mod tests {
             in_a_row += 1;
         }
         assert!((50..=65).contains(&in_a_row), "a credit of 60 ms: {in_a_row}");
+    }
+
+    #[test]
+    fn who_was_alone_does_not_wait_for_as_long_if_another_comes_while_it_thinks() {
+        let mut turns = Turns::new(false);
+        (0..2).for_each(|at| turns.set_weight(at, 100));
+        let mut now = Instant::ZERO;
+        for _ in 0..3000 {
+            turns.add(now, 0, 0, Kind::Data);
+            assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
+            turns.begin(0, Kind::Data, HERE);
+            now += MS;
+            turns.end(now, 0, Kind::Data, 1, MS);
+        }
+        // Nobody wants anything at this moment; then the other one wants much, and has never had anything.
+        (0..500).for_each(|_| turns.add(now, 1, 0, Kind::Data));
+        turns.add(now, 0, 0, Kind::Data);
+        let mut before = 0;
+        while turns.choose(now, 0, 1) == Choice::Serve(1) {
+            turns.begin(1, Kind::Data, HERE);
+            now += MS;
+            turns.end(now, 1, Kind::Data, 1, MS);
+            before += 1;
+        }
+        assert!(before <= 65, "a credit of 60 ms, not three seconds: {before}");
     }
 
     #[test]

@@ -36,47 +36,47 @@ pub type Numbers = Arc<AtomicU64>;
 #[derive(Clone)]
 pub struct Target {
     /// The shard.
-    pub desk: ControlHandle,
+    pub control: ControlHandle,
     /// Its number of the tenant.
     pub tenant: usize,
     /// The export.
     pub export: Export,
 }
 
-/// What the front knows and the door's thread needs: none while there is no such export.
+/// What the front knows and the endpoint's thread needs: none while there is no such export.
 pub type Shown = Arc<Mutex<Option<Target>>>;
 
 /// A socket where a guest's monitor connects.
-pub struct Door {
+pub struct Endpoint {
     path: PathBuf,
     export: String,
     shown: Shown,
 }
 
-impl Door {
+impl Endpoint {
     /// Open it: only its owner may connect, until the socket's mode or owner is changed.
     ///
     /// # Errors
     /// If there can be no such socket, or no thread.
-    pub fn open(path: &Path, export: &str, house: &Serving, numbers: &Numbers) -> Result<Door, ServeError> {
+    pub fn open(path: &Path, export: &str, serving: &Serving, numbers: &Numbers) -> Result<Endpoint, ServeError> {
         let failed = || ServeError::system(path.display().to_string());
         let listener = bind_unix(path).map_err(failed())?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed())?;
         listener.set_nonblocking(false).map_err(failed())?;
-        let door = Door { path: path.to_owned(), export: export.to_owned(), shown: Shown::default() };
-        door.show(house);
-        let (shown, numbers, path) = (door.shown.clone(), numbers.clone(), door.path.display().to_string());
+        let endpoint = Endpoint { path: path.to_owned(), export: export.to_owned(), shown: Shown::default() };
+        endpoint.show(serving);
+        let (shown, numbers, path) = (endpoint.shown.clone(), numbers.clone(), endpoint.path.display().to_string());
         let life = move || live(listener, &shown, &numbers, &path);
         std::thread::Builder::new().name(format!("vhost-{export}")).spawn(life).map_err(failed())?;
-        Ok(door)
+        Ok(endpoint)
     }
 
     /// Exports may have come, gone, or changed their size.
-    pub fn show(&self, house: &Serving) {
-        let found = house.find(&self.export).map(|at| {
-            let place = house.places[at];
-            let desk = house.shards[place.shard].desk.clone();
-            Target { desk, tenant: place.tenant, export: house.exports[at].clone() }
+    pub fn show(&self, serving: &Serving) {
+        let found = serving.find(&self.export).map(|at| {
+            let place = serving.places[at];
+            let control = serving.shards[place.shard].control.clone();
+            Target { control, tenant: place.tenant, export: serving.exports[at].clone() }
         });
         *lock(&self.shown) = found;
     }
@@ -87,7 +87,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for Endpoint {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }

@@ -25,6 +25,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         disk_files: blksched_serve::Files::default(),
         shares: Shares::default(),
         depth: 8,
+        disks: Vec::new(),
         max_sectors: None,
         caching: Caching::default(),
         engine: EngineKind::default(),
@@ -37,6 +38,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         metrics: None,
         rules: Vec::new(),
         record: None,
+        arrival: blksched_serve::Arrival::First,
         reload: None,
         patience: Span::from_secs(10),
         run: Some("exit 0".to_owned()),
@@ -108,6 +110,7 @@ impl Client {
             output.clear();
             match step {
                 ClientStep::Enter(opened) => return Client { stream, export: opened.export },
+                ClientStep::Secure => unreachable!("TLS was not asked for"),
                 ClientStep::More if used > 0 => {}
                 ClientStep::More => {
                     let mut byte = [0];

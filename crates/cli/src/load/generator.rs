@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use blksched::Span;
 use blksched_measure::Histogram;
 use blksched_nbd::{Chunk, Command, Opened, Persist, ReplyReader, Request, Uri};
-use blksched_serve::client::{connect, shake_hands};
+use blksched_serve::client::{Entered, enter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -151,8 +151,7 @@ fn wait(clients: &[Client]) -> Result<(), String> {
 impl Client {
     fn open(plan: &LoadPlan, nth: u32) -> Result<Client, String> {
         let said = |error: io::Error| format!("{}: {error}", plan.uri);
-        let socket = connect(&plan.uri.address).map_err(said)?;
-        let (opened, input) = shake_hands(&socket, &plan.uri.export).map_err(|why| format!("{}: {why}", plan.uri))?;
+        let Entered { socket, opened, ahead: input } = enter(&plan.uri)?;
         rustix::io::ioctl_fionbio(&socket, true).map_err(|error| said(error.into()))?;
         let blocks = opened.export.size / u64::from(plan.block);
         if blocks == 0 {

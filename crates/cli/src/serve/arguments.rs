@@ -41,6 +41,10 @@ pub(crate) struct ServeArguments {
     /// How many requests the disk gets at a time: what it has no scheduler reaches
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) depth: u32,
+    /// A disk that differs: its own scheduler, depth or knobs, as in flash,elevator=kyber,depth=64; its name is what
+    /// `disk=` says, or its device number, as the names of `ctl list` begin; may be repeated
+    #[arg(long, value_name = "NAME[,elevator=E][,depth=N][,KNOB=VALUE]…")]
+    pub(crate) disk: Vec<String>,
     /// The largest request in KiB, from 128 to 1024 [default: as the scheduler's kernel has it]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(128..=1024))]
     pub(crate) max_sectors_kb: Option<u32>,
@@ -75,6 +79,10 @@ pub(crate) struct ServeArguments {
     /// Answer `blksched ctl` at this Unix socket
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
+    /// Take the place of the server at the control socket, if there is one: its sockets are handed over and it ends
+    /// before this one serves; who connects meanwhile waits, and clients that were connected connect again
+    #[arg(long, conflicts_with_all = ["run", "systemd"])]
+    pub(crate) take_over: bool,
     /// Answer Prometheus at this address of this machine (http://ADDRESS:PORT/metrics), or at a Unix socket
     #[arg(long, value_name = "ADDRESS:PORT|PATH")]
     pub(crate) metrics: Option<String>,

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use blksched::text::nearest;
-use blksched_disks::document;
 use blksched_serve::ExportConfig;
+use blksched_text::did_you_mean;
+use blksched_text::document;
 use clap::{ArgAction, CommandFactory, Parser};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -16,7 +16,7 @@ use crate::args::{Arguments, Verb};
 use crate::failure::Failure;
 
 /// What belongs to a command line alone.
-const NOT_HERE: [&str; 4] = ["config", "check", "export", "help"];
+const NOT_HERE: [&str; 6] = ["config", "check", "export", "disk", "take_over", "help"];
 
 /// A file that is read.
 struct Source<'t> {
@@ -43,6 +43,7 @@ pub(super) fn read(path: &Path) -> Result<ServeArguments, Failure> {
         let name: &str = key.get_ref();
         let own = match name {
             "export" => of_exports(&source, value)?,
+            "disk" => of_disks(&source, value)?,
             _ => of_option(&source, name, key.span().start, value)?,
         };
         exports += if name == "export" { own.len() } else { 0 };
@@ -70,8 +71,8 @@ fn of_option(source: &Source<'_>, name: &str, at: usize, value: &Spanned<DeValue
     let known = serve.get_arguments().filter_map(|argument| Some((argument.get_long()?.replace('-', "_"), argument)));
     let known: Vec<_> = known.filter(|(long, _)| !NOT_HERE.contains(&long.as_str())).collect();
     let Some((_, argument)) = known.iter().find(|(long, _)| long == name) else {
-        let names = || known.iter().map(|(long, _)| long.as_str()).chain(["export"]);
-        let near = nearest(name, names()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let names = || known.iter().map(|(long, _)| long.as_str()).chain(["export", "disk"]);
+        let near = did_you_mean(name, names());
         let all = names().collect::<Vec<_>>().join(", ");
         return Err(source.error(at, &format!("unknown key `{name}`{near}: expected one of {all}")));
     };
@@ -108,6 +109,23 @@ fn of_exports(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<S
     let expected = "expected tables [[export]], each with name and path";
     let items = value.get_ref().as_array().ok_or_else(|| source.error(value.span().start, expected))?;
     items.iter().map(|item| of_export(source, item).map(|text| format!("--export={text}"))).collect()
+}
+
+/// The tables `[[disk]]`.
+fn of_disks(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+    let expected = "expected tables [[disk]], each with name and what differs";
+    let items = value.get_ref().as_array().ok_or_else(|| source.error(value.span().start, expected))?;
+    let item = |item: &Spanned<DeValue<'_>>| {
+        let at = item.span().start;
+        let table = item.get_ref().as_table().ok_or_else(|| source.error(at, expected))?;
+        let name = table.get("name").ok_or_else(|| source.error(at, "a disk without `name`"))?;
+        let mut text = plain(source, "name", name)?;
+        for (key, value) in table.iter().filter(|(key, _)| key.get_ref() != "name") {
+            text += &format!(",{}={}", key.get_ref(), plain(source, key.get_ref(), value)?);
+        }
+        Ok(format!("--disk={text}"))
+    };
+    items.iter().map(item).collect()
 }
 
 /// The entries of a table; one in a table below it (`io.max = …` without quotes) by its whole name.

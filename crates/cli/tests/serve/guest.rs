@@ -214,7 +214,7 @@ impl Guest {
         self.word(ring_at(ring) + 0x2002).wrapping_sub(self.rings[ring].seen)
     }
 
-    /// Tell us again only once so many more have come back; answers how often we were told since the last time.
+    /// Tell us again only once this many more have come back; answers how often we were told since the last time.
     pub fn quiet(&mut self, ring: usize, more: u16) -> u64 {
         let event = self.rings[ring].seen.wrapping_add(more - 1);
         self.put(ring_at(ring) + 0x1000 + 4 + 2 * u64::from(PLACES), &event.to_le_bytes());

@@ -17,6 +17,21 @@ fn have(program: &str, package: &str) -> bool {
     here
 }
 
+/// Debian's Python, for which its package of libnbd is.
+pub(crate) const PYTHON: &str = "/usr/bin/python3";
+
+/// Does it have libnbd? If not, the test is skipped, or fails.
+pub(crate) fn python_has_libnbd() -> bool {
+    let here = Command::new(PYTHON).args(["-c", "import nbd"]).stderr(Stdio::null()).status();
+    let here = here.is_ok_and(|status| status.success());
+    if !here {
+        let reason = "the Debian package python3-libnbd is not installed";
+        assert!(std::env::var_os("BLKSCHED_REQUIRE_NBD").is_none(), "{reason}");
+        println!("skipped: {reason}");
+    }
+    here
+}
+
 /// Run a command against a file-backed export, on every engine and under several schedulers.
 fn everywhere(folder: &Folder, size: u64, command: &str) -> Vec<String> {
     let file = format!("a={}", folder.file("disk.img", size));
@@ -111,17 +126,12 @@ fn fio_verifies_what_mixed_clients_wrote() {
 
 #[test]
 fn python_uses_every_command() {
-    let python = "/usr/bin/python3";
-    let here = Command::new(python).args(["-c", "import nbd"]).stderr(Stdio::null()).status();
-    if !here.is_ok_and(|status| status.success()) {
-        let reason = "the Debian package python3-libnbd is not installed";
-        assert!(std::env::var_os("BLKSCHED_REQUIRE_NBD").is_none(), "{reason}");
-        println!("skipped: {reason}");
+    if !python_has_libnbd() {
         return;
     }
     let folder = Folder::new();
     std::fs::write(folder.path("client.py"), include_str!("client.py")).unwrap();
-    for text in everywhere(&folder, 40 << 20, "/usr/bin/python3 client.py") {
+    for text in everywhere(&folder, 40 << 20, &format!("{PYTHON} client.py")) {
         assert!(text.contains("all is well"), "{text}");
     }
 }

@@ -175,6 +175,7 @@ impl Client {
                 ClientStep::Enter(opened) => {
                     return Ok(Client { stream, opened, holes: 0, input, asked: Vec::new(), next: 1 });
                 }
+                ClientStep::Secure => unreachable!("TLS was not asked for"),
                 ClientStep::More if used > 0 => {}
                 ClientStep::More => read_some(&mut stream, &mut input)?,
             }
@@ -183,14 +184,20 @@ impl Client {
 
     /// Send a request and do not wait; answers its cookie.
     pub fn send(&mut self, command: Asked, offset: u64, length: u64, data: &[u8]) -> std::io::Result<u64> {
+        let (cookie, bytes) = self.request(command, offset, length, data);
+        self.stream.write_all(&bytes)?;
+        Ok(cookie)
+    }
+
+    /// A request's cookie and bytes, to be sent by the caller.
+    pub fn request(&mut self, command: Asked, offset: u64, length: u64, data: &[u8]) -> (u64, Vec<u8>) {
         let request = Request { cookie: self.next, command, offset, length };
         self.next += 1;
         let mut bytes = Vec::new();
         request.encode(self.opened.framing, &mut bytes);
         bytes.extend_from_slice(data);
         self.asked.push((request.cookie, if command == Asked::Read { length } else { 0 }));
-        self.stream.write_all(&bytes)?;
-        Ok(request.cookie)
+        (request.cookie, bytes)
     }
 
     /// The next reply.

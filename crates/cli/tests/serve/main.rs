@@ -17,6 +17,7 @@ mod operations;
 mod power;
 mod promises;
 mod record;
+mod restart;
 mod stable;
 mod tls;
 mod vhost;

@@ -1,7 +1,5 @@
 //! Any byte can be read and written, of exports of any size, whatever block their disk has.
 
-use std::process::{Command, Stdio};
-
 use blksched_nbd::{Command as Asked, Errno, Framing, Holes, Persist, Speed, Wish};
 
 use crate::kit::{ENGINES, Folder, Numbers, Server, works};
@@ -123,12 +121,7 @@ fn what_is_zero_is_read_as_a_hole_and_a_request_that_is_too_long_costs_nobody_th
 
 #[test]
 fn libnbd_and_qemu_write_single_bytes() {
-    let python = "/usr/bin/python3";
-    let here = Command::new(python).args(["-c", "import nbd"]).stderr(Stdio::null()).status();
-    if !here.is_ok_and(|status| status.success()) {
-        let reason = "the Debian package python3-libnbd is not installed";
-        assert!(std::env::var_os("BLKSCHED_REQUIRE_NBD").is_none(), "{reason}");
-        println!("skipped: {reason}");
+    if !crate::interop::python_has_libnbd() {
         return;
     }
     let folder = Folder::new();
@@ -144,7 +137,7 @@ fn libnbd_and_qemu_write_single_bytes() {
         print('all is well')\n";
     std::fs::write(folder.path("bytes.py"), script).unwrap();
     let export = format!("a={}", folder.file("a", 10_001));
-    let command = format!("{python} {} $uri", folder.text("bytes.py"));
+    let command = format!("{} {} $uri", crate::interop::PYTHON, folder.text("bytes.py"));
     let (good, text) = crate::kit::captive(&["--export", &export], &command);
     assert!(good && text.contains("all is well"), "{text}");
 }

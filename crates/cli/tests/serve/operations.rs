@@ -203,7 +203,35 @@ fn top_shows_each_export_with_what_it_gets_and_waits_for() {
         assert!(output.status.success() && text.contains("reads/s") && text.contains("caps ("), "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(columns == "80" || widest <= 160, "{widest} columns");
+        let mut top = Command::new(BLKSCHED);
+        top.arg("top").arg(&server.control).args(["--clients", "--interval", "300ms", "--count", "1"]);
+        let output = top.env("COLUMNS", columns).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains("peer") && text.contains("caps ("), "{text}");
     }
+}
+
+#[test]
+fn each_client_has_its_part_of_its_exports_time() {
+    let folder = Folder::new();
+    let model = slow_disk(&folder, "2ms");
+    let server = Server::start(&["--export", "a=mem:1M", "--export", "b=mem:1M", "--model", &model]);
+    let mut clients = [server.open("a"), server.open("a"), server.open("b")];
+    for (client, requests) in clients.iter_mut().zip([10, 30, 20]) {
+        for at in 0..requests {
+            client.read(at * 4096, 512).unwrap();
+        }
+    }
+    let figures = blksched_serve::ask(&server.control, &blksched_serve::Question::Figures(String::new())).unwrap();
+    let seconds = |start: &str, whose: &str| {
+        let line = figures.lines().find(|line| line.starts_with(start) && line.contains(whose));
+        line.unwrap_or_else(|| panic!("{whose}")).rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()
+    };
+    let had = [1, 2, 3].map(|number| seconds("client_device_seconds_total", &format!("client=\"{number}\"")));
+    let of_a = seconds("device_seconds_total", "export=\"a\"");
+    assert!((had[0] + had[1] - of_a).abs() < 1e-6, "{had:?} of {of_a}");
+    assert!(had[0] >= 0.020 && had[1] >= 0.060 && had[2] >= 0.040, "2 ms each: {had:?}");
+    assert_eq!(seconds("client_waiting", "client=\"1\""), 0.0);
 }
 
 const CONFIG: &str = "\
@@ -244,6 +272,8 @@ fn a_configuration_file_is_checked_and_what_is_wrong_is_named_with_its_line() {
         ("path = \"mem:1M\"\nweight", "weight", "c.toml:6:1: an export without `path`"),
         ("elevator = \"mq-deadline\"", "elevator = \"mq-deadlin\"", "mq-deadline"),
         ("unix = [", "unix = ", "c.toml:3:"),
+        ("[[export]]", "[[disk]]\nnam = \"x\"\n[[export]]", "c.toml:6:1: a disk without `name`"),
+        ("[[export]]", "[[disk]]\nname = \"x\"\nelevator = \"bqf\"\n[[export]]", "did you mean `bfq`?"),
     ] {
         let (code, text) = check(&CONFIG.replace(from, to));
         assert!(code == Some(2) && text.contains(why), "{to}: {text}");
@@ -272,6 +302,11 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     let signal = |name: &str| {
         assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
     };
+    let reload = || {
+        signal("-HUP");
+        assert!(hear().starts_with("RELOADING=1\n"));
+        assert_eq!(hear(), "READY=1\n");
+    };
     let get = |name: &str| {
         let output = Command::new(BLKSCHED).args(["ctl", &folder.text("c"), "get", name]).output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -279,23 +314,27 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     assert_eq!(hear(), "READY=1\n");
     assert_eq!(get("tenants/a/weight"), "200");
     let changed = config.replace("weight = 200", "weight = 700").replace("bps = \"10M\"", "iops = 50");
-    std::fs::write(folder.path("c.toml"), changed.replace("depth = 4", "depth = 8")).unwrap();
-    signal("-HUP");
-    assert!(hear().starts_with("RELOADING=1\n"));
-    assert_eq!(hear(), "READY=1\n");
+    std::fs::write(folder.path("c.toml"), changed.replace("depth = 4", "depth = 80\nmemory = \"80M\"")).unwrap();
+    reload();
     let now = ["tenants/a/weight", "tenants/b/bps", "tenants/b/iops"].map(get);
     assert_eq!(now, ["700", "max", "50"].map(str::to_owned));
+    assert_eq!(get("queue/depth"), "80", "more than it began with");
+    // A disk of its own kind, with a knob.
+    let disk = "\n[[disk]]\nname = \"memory\"\nelevator = \"bfq\"\ndepth = 3\nslice_idle = 5\n";
+    std::fs::write(folder.path("c.toml"), format!("{config}{disk}")).unwrap();
+    reload();
+    assert!(get("queue/scheduler").contains("[bfq]"));
+    assert_eq!(["queue/depth", "queue/iosched/slice_idle"].map(get), ["3", "5"].map(str::to_owned));
+    std::fs::write(folder.path("c.toml"), &config).unwrap();
+    reload();
+    assert!(get("queue/scheduler").contains("[mq-deadline]") && get("queue/depth") == "4");
     // An export that is not in the file any more goes, a new one comes.
     let others = config.replace("name = \"b\"\npath = \"mem:1M\"", "name = \"new\"\npath = \"mem:2M\"");
     std::fs::write(folder.path("c.toml"), others).unwrap();
-    signal("-HUP");
-    assert!(hear().starts_with("RELOADING=1\n"));
-    assert_eq!(hear(), "READY=1\n");
+    reload();
     assert_eq!((get("tenants/new/bps").as_str(), get("tenants/b/bps").as_str()), ("10485760", ""));
     std::fs::write(folder.path("c.toml"), "nonsense").unwrap();
-    signal("-HUP");
-    assert!(hear().starts_with("RELOADING=1\n"));
-    assert_eq!(hear(), "READY=1\n");
+    reload();
     assert_eq!(get("tenants/a/weight"), "200", "what is not understood changes nothing");
     signal("-TERM");
     assert_eq!(hear(), "STOPPING=1\n");
@@ -303,7 +342,7 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
     assert!(child.wait().unwrap().success());
     for line in
-        ["reload: changed", "reload: takes a restart what=\"depth\"", "reload: nothing is changed", "c.toml:1:9"]
+        ["reload: changed", "reload: takes a restart what=\"memory\"", "reload: nothing is changed", "c.toml:1:9"]
     {
         assert!(log.contains(line), "{line} is not in\n{log}");
     }

@@ -190,6 +190,8 @@ fn a_file_that_was_truncated_while_served_errors_and_does_not_grow_again() {
         let mut client = server.open("f");
         client.write(512 << 10, &[1; 4096]).unwrap();
         std::fs::File::options().write(true).open(&file).unwrap().set_len(256 << 10).unwrap();
+        // It is looked at once a millisecond.
+        std::thread::sleep(std::time::Duration::from_millis(5));
         assert_eq!(client.write(512 << 10, &[2; 4096]), Err(Errno::Io), "{engine}");
         assert_eq!(client.read(512 << 10, 4096), Err(Errno::Io), "{engine}");
         assert_eq!(std::fs::metadata(&file).unwrap().len(), 256 << 10, "{engine}: it has grown");

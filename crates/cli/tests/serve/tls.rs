@@ -151,3 +151,100 @@ fn files_that_are_no_certificates_or_keys_are_named() {
         assert!(code == Some(2) && text.contains(named), "{named}: {text}");
     }
 }
+
+/// How our own client ends: the export's size is read once, and a little is written.
+fn load(folder: &Path, uri: &str) -> (bool, String) {
+    run(folder, &format!("timeout 60 {BLKSCHED} load '{uri}' --clients 2 --depth 4 --reads 50 --time 200ms"))
+}
+
+#[test]
+fn our_own_clients_come_in_with_a_certificate_and_only_to_who_has_the_right_one() {
+    if !have_all() {
+        return;
+    }
+    let folder = Folder::new();
+    let place = folder.path("");
+    certificates(&place);
+    // A server whose certificate is of another authority, and one whose certificate has expired.
+    for (name, authority, days) in [("forged", "foreign", 30), ("old", "ca", -1)] {
+        must(&place, &format!("openssl req -new {NEW} -keyout {name}.key -out {name}.csr -subj /CN=localhost"));
+        let sign =
+            format!("openssl x509 -req -in {name}.csr -CA {authority}.crt -CAkey {authority}.key -CAcreateserial");
+        must(&place, &format!("{sign} -extfile server.ext -days {days} -out {name}.crt"));
+    }
+    let (server, port) = start(&folder, "threads", &["--allow", "cert=alice.example:a", "--allow", "0:*"]);
+    let uri = |who: &str| format!("nbds://127.0.0.1:{port}/a?tls-certificates={who}");
+    let (good, text) = load(&place, &uri("alice"));
+    assert!(good && text.contains("nbds://127.0.0.1"), "{text}");
+    assert!(server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("errors=0"));
+    // It has gone without a goodbye, and nothing of it stays.
+    let gone = || server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients=0 ");
+    assert!((0..200).any(|_| gone() || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        false
+    }));
+    // Whom the server does not want.
+    for (who, why) in [("mallory", "DecryptError"), ("late", "CertificateExpired"), ("nobody", "CertificateRequired")] {
+        let (good, text) = load(&place, &uri(who));
+        assert!(!good && text.contains(why), "{who}: {text}");
+    }
+    let (good, text) = load(&place, &uri("bob"));
+    assert!(!good && text.contains("refuses `a`"), "{text}");
+    // Whom we do not want, and what is no folder.
+    must(&place, "mkdir trusts-others && cp foreign.crt trusts-others/ca-cert.pem && mkdir empty");
+    for (uri, why) in [
+        (uri("trusts-others"), "invalid peer certificate: BadSignature"),
+        (format!("{}&tls-hostname=disks.example", uri("alice")), "not valid for name"),
+        (uri("empty"), "empty/ca-cert.pem: expected certificates"),
+        (format!("nbds://127.0.0.1:{port}/a"), "expected ?tls-certificates="),
+        (format!("nbds://127.0.0.1:{port}/a?tls-certificate=alice"), "expected ?tls-certificates=FOLDER"),
+    ] {
+        let (good, text) = load(&place, &uri);
+        assert!(!good && text.contains(why), "{uri}: {text}");
+    }
+    for (name, why) in [("forged", "invalid peer certificate: BadSignature"), ("old", "invalid peer certificate")] {
+        for file in ["crt", "key"] {
+            std::fs::copy(folder.path(&format!("{name}.{file}")), folder.path(&format!("server.{file}"))).unwrap();
+        }
+        let (_server, port) = start(&folder, "threads", &[]);
+        let (good, text) = load(&place, &format!("nbds://127.0.0.1:{port}/a?tls-certificates=alice"));
+        assert!(!good && text.contains(why), "{name}: {text}");
+    }
+    // A server without TLS.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let _plain = Server::start(&["--export", "a=mem:1M", "--tcp", &format!("127.0.0.1:{port}")]);
+    let (good, text) = load(&place, &format!("nbds://127.0.0.1:{port}/a?tls-certificates=alice"));
+    assert!(!good && text.contains("the server speaks no TLS"), "{text}");
+}
+
+#[test]
+fn a_file_is_an_export_of_a_server_with_tls() {
+    if !have_all() {
+        return;
+    }
+    let folder = Folder::new();
+    let place = folder.path("");
+    certificates(&place);
+    let (server, port) = start(&folder, "threads", &[]);
+    must(&place, "mkdir disks && head -c 3000000 /dev/urandom > data");
+    let mount = |who: &str| {
+        let uri = format!("nbds://127.0.0.1:{port}/a?tls-certificates={who}");
+        format!("{BLKSCHED} mount disks '{uri}'")
+    };
+    let (good, text) = run(&place, &mount("late"));
+    assert!(!good && text.contains("CertificateExpired"), "{text}");
+    let script = format!(
+        "{} >mounted 2>&1 & mount=$!; trap 'fusermount3 -u disks || umount -l disks; wait $mount' EXIT; \
+         for n in $(seq 300); do [ -e disks/a ] && break; kill -0 $mount || exit 77; sleep 0.1; done; \
+         dd if=data of=disks/a conv=notrunc,fsync bs=100k 2>&1 && cmp -n 3000000 data disks/a && echo alike",
+        mount("alice")
+    );
+    let (_, text) = run(&place, &script);
+    let said = std::fs::read_to_string(folder.path("mounted")).unwrap_or_default();
+    if !text.contains("alike") && (said.contains("fuse") || said.contains("not permitted")) {
+        println!("skipped: this machine lets nobody mount: {said}");
+        return;
+    }
+    assert!(text.contains("alike"), "{text} {said}");
+    assert_eq!(server.open("a").read(0, 4096).unwrap(), std::fs::read(folder.path("data")).unwrap()[..4096]);
+}

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 
 use super::workers::Workers;
-use super::{Engine, Event, Io};
+use super::{Engine, Event, HURRIED, Io};
 
 /// How many files are worked on at a time.
 const WORKERS: usize = 8;
@@ -28,6 +28,8 @@ struct Pending {
 pub struct Threads {
     workers: Workers,
     pending: Vec<Pending>,
+    /// Receives that have nothing and end.
+    hurried: Vec<Pending>,
 }
 
 impl Threads {
@@ -36,7 +38,7 @@ impl Threads {
     /// # Errors
     /// If there can be no more threads or files.
     pub fn new() -> io::Result<Threads> {
-        Ok(Threads { workers: Workers::new(WORKERS)?, pending: Vec::new() })
+        Ok(Threads { workers: Workers::new(WORKERS)?, pending: Vec::new(), hurried: Vec::new() })
     }
 
     /// Try everything that waits for a socket.
@@ -68,6 +70,8 @@ impl Engine for Threads {
 
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
         let before = events.len();
+        let nothing = |Pending { token, io, .. }: Pending| Event { token, io, result: Err(HURRIED) };
+        events.extend(self.hurried.drain(..).map(nothing));
         self.workers.harvest(events);
         // Most sends go through at once; what is then left must be waited for.
         let is_send: Vec<bool> = self.pending.iter().map(|pending| matches!(pending.io, Io::Send(..))).collect();
@@ -77,6 +81,11 @@ impl Engine for Threads {
         self.try_sockets(|nth| ready[nth], events);
         self.workers.harvest(events);
         Ok(())
+    }
+
+    fn hurry(&mut self, token: u64) {
+        let is_it = |pending: &Pending| pending.token == token && matches!(pending.io, Io::Receive(..));
+        self.hurried.extend(self.pending.extract_if(.., |pending| is_it(pending)));
     }
 
     fn unsent(&self, socket: &OwnedFd) -> Option<u32> {
@@ -92,7 +101,7 @@ impl Threads {
     /// Which of the pending can go on.
     fn poll(&self, timeout: Option<Duration>) -> io::Result<Vec<bool>> {
         let mut fds: Vec<PollFd<'_>> = self.pending.iter().map(|pending| watch(&pending.io)).collect();
-        fds.push(PollFd::new(self.workers.bell(), PollFlags::IN));
+        fds.push(PollFd::new(self.workers.wakeup(), PollFlags::IN));
         let timespec = timeout
             .map(|timeout| Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) });
         match poll(&mut fds, timespec.as_ref()) {
@@ -127,13 +136,13 @@ fn attempt(pending: &mut Pending) -> Option<Result<usize, i32>> {
             let free = &mut buffer.bytes_mut()[fill.from..fill.to];
             recv(socket.as_fd(), free, RecvFlags::DONTWAIT).map(|(count, _)| count)
         }
-        Io::Send(socket, mail) => {
-            let rest: Vec<IoSlice<'_>> = mail.rest(pending.sent).take(MOST_VECTORS).map(IoSlice::new).collect();
+        Io::Send(socket, tx) => {
+            let rest: Vec<IoSlice<'_>> = tx.rest(pending.sent).take(MOST_VECTORS).map(IoSlice::new).collect();
             let how = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             match sendmsg(socket.as_fd(), &rest, &mut SendAncillaryBuffer::default(), how) {
                 Ok(count) => {
                     pending.sent += count;
-                    if pending.sent < mail.len() {
+                    if pending.sent < tx.len() {
                         return None;
                     }
                     Ok(pending.sent)

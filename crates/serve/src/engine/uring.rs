@@ -18,7 +18,7 @@ use slab::Slab;
 use super::registered::{MOST, Registered};
 use super::workers::Workers;
 use super::{Allocation, Engine, Event, Io, Part, Stable, Until};
-use crate::mail::TxQueue;
+use crate::tx_queue::TxQueue;
 
 /// The token of the engine's own poll; nobody else's, for theirs count from 0.
 const ASIDE: u64 = u64::MAX;
@@ -37,7 +37,7 @@ type Idle = Vec<Box<MessageVectors>>;
 struct Entry {
     token: u64,
     io: Io,
-    gear: Option<Box<MessageVectors>>,
+    message: Option<Box<MessageVectors>>,
 }
 
 /// An io_uring and what is under way in it.
@@ -104,8 +104,8 @@ impl Uring {
 
     /// Hear of what has ended aside.
     fn listen_aside(&mut self) {
-        let bell = self.aside.bell().clone();
-        self.submit(ASIDE, Io::Poll(bell));
+        let wakeup = self.aside.wakeup().clone();
+        self.submit(ASIDE, Io::Poll(wakeup));
     }
 
     /// A transfer of one part is made with a registered buffer, if the kernel takes it: its index.
@@ -141,10 +141,10 @@ impl Uring {
     fn collect(&mut self, events: &mut Vec<Event>) {
         let mut heard = false;
         for completion in self.ring.completion() {
-            let Some(Entry { token, io, gear }) = self.entries.try_remove(completion.user_data() as usize) else {
+            let Some(Entry { token, io, message }) = self.entries.try_remove(completion.user_data() as usize) else {
                 continue;
             };
-            self.idle.extend(gear);
+            self.idle.extend(message);
             let result = completion.result();
             let result = if result < 0 { Err(-result) } else { Ok(result as usize) };
             match token {
@@ -166,7 +166,7 @@ impl Engine for Uring {
             return self.aside.give(token, io);
         }
         let index = self.register(&mut io);
-        let slot = self.entries.insert(Entry { token, io, gear: None });
+        let slot = self.entries.insert(Entry { token, io, message: None });
         let idle = &mut self.idle;
         let entry = describe(&mut self.entries[slot], index, || idle.pop());
         self.push(&entry.user_data(slot as u64));
@@ -252,10 +252,10 @@ fn describe(
             let all = if fill.until == Until::Full { libc::MSG_WAITALL } else { 0 };
             opcode::Recv::new(fd(file), free.as_mut_ptr(), free.len() as u32).flags(all).build()
         }
-        Io::Send(file, mail) => {
-            let gear = entry.gear.insert(geared(spare, |vectors| gather(mail, vectors)));
+        Io::Send(file, tx) => {
+            let message = entry.message.insert(with_vectors(spare, |vectors| gather(tx, vectors)));
             let all = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
-            opcode::SendMsg::new(fd(file), &raw const gear.message).flags(all as u32).build()
+            opcode::SendMsg::new(fd(file), &raw const message.message).flags(all as u32).build()
         }
         Io::Read(file, offset, parts) => match &mut parts[..] {
             [Part { buffer, length, .. }] => {
@@ -266,8 +266,10 @@ fn describe(
                 }
             }
             parts => {
-                let gear = entry.gear.insert(geared(spare, |vectors| scatter(parts, vectors)));
-                opcode::Readv::new(fd(file), gear.vectors.as_ptr(), gear.vectors.len() as u32).offset(*offset).build()
+                let message = entry.message.insert(with_vectors(spare, |vectors| scatter(parts, vectors)));
+                opcode::Readv::new(fd(file), message.vectors.as_ptr(), message.vectors.len() as u32)
+                    .offset(*offset)
+                    .build()
             }
         },
         Io::Write(file, offset, parts, stable) => {
@@ -281,8 +283,8 @@ fn describe(
                     None => opcode::Write::new(fd(file), start, length).offset(*offset).rw_flags(sync).build(),
                 };
             }
-            let gear = entry.gear.insert(geared(spare, |vectors| scatter(parts, vectors)));
-            opcode::Writev::new(fd(file), gear.vectors.as_ptr(), gear.vectors.len() as u32)
+            let message = entry.message.insert(with_vectors(spare, |vectors| scatter(parts, vectors)));
+            opcode::Writev::new(fd(file), message.vectors.as_ptr(), message.vectors.len() as u32)
                 .offset(*offset)
                 .rw_flags(sync)
                 .build()
@@ -301,24 +303,24 @@ fn describe(
 }
 
 /// MessageVectors whose message names its vectors.
-fn geared(
+fn with_vectors(
     spare: impl FnOnce() -> Option<Box<MessageVectors>>,
     fill: impl FnOnce(&mut Vec<libc::iovec>),
 ) -> Box<MessageVectors> {
-    let mut gear = spare().unwrap_or_else(|| {
+    let mut message = spare().unwrap_or_else(|| {
         // SAFETY: a message of zeroes is a message without address, vectors and control data.
         Box::new(MessageVectors { message: unsafe { core::mem::zeroed() }, vectors: Vec::new() })
     });
-    gear.vectors.clear();
-    fill(&mut gear.vectors);
-    gear.message.msg_iov = gear.vectors.as_mut_ptr();
-    gear.message.msg_iovlen = gear.vectors.len() as _;
-    gear
+    message.vectors.clear();
+    fill(&mut message.vectors);
+    message.message.msg_iov = message.vectors.as_mut_ptr();
+    message.message.msg_iovlen = message.vectors.len() as _;
+    message
 }
 
-fn gather(mail: &TxQueue, vectors: &mut Vec<libc::iovec>) {
+fn gather(tx: &TxQueue, vectors: &mut Vec<libc::iovec>) {
     let vector = |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    vectors.extend(mail.rest(0).map(vector));
+    vectors.extend(tx.rest(0).map(vector));
 }
 
 fn scatter(parts: &mut [Part], vectors: &mut Vec<libc::iovec>) {

@@ -31,7 +31,7 @@ struct State {
 pub struct Workers {
     shared: Arc<Shared>,
     /// Rises when a thread has done something.
-    bell: Arc<OwnedFd>,
+    wakeup: Arc<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -41,19 +41,19 @@ impl Workers {
     /// # Errors
     /// If there can be no more threads or files.
     pub fn new(count: usize) -> io::Result<Workers> {
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let mut workers = Workers { shared: Arc::default(), bell, threads: Vec::new() };
+        let wakeup = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let mut workers = Workers { shared: Arc::default(), wakeup, threads: Vec::new() };
         for nth in 0..count {
-            let (shared, bell) = (workers.shared.clone(), workers.bell.clone());
+            let (shared, wakeup) = (workers.shared.clone(), workers.wakeup.clone());
             let name = format!("disk-{nth}");
-            workers.threads.push(thread::Builder::new().name(name).spawn(move || labour(&shared, &bell))?);
+            workers.threads.push(thread::Builder::new().name(name).spawn(move || work_loop(&shared, &wakeup))?);
         }
         Ok(workers)
     }
 
     /// Can be read from when something has ended.
-    pub fn bell(&self) -> &Arc<OwnedFd> {
-        &self.bell
+    pub fn wakeup(&self) -> &Arc<OwnedFd> {
+        &self.wakeup
     }
 
     /// Give them an operation on a file.
@@ -67,9 +67,9 @@ impl Workers {
         events.append(&mut lock(&self.shared).done);
     }
 
-    /// The bell was heard.
+    /// There was a wake-up.
     pub fn hush(&self) {
-        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+        let _ = rustix::io::read(&self.wakeup, &mut [0; 8]);
     }
 }
 
@@ -89,7 +89,7 @@ fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, State> {
 }
 
 /// A thread's life.
-fn labour(shared: &Shared, bell: &OwnedFd) {
+fn work_loop(shared: &Shared, wakeup: &OwnedFd) {
     loop {
         let mut state = lock(shared);
         let (token, mut io) = loop {
@@ -104,7 +104,7 @@ fn labour(shared: &Shared, bell: &OwnedFd) {
         drop(state);
         let result = work(&mut io).map_err(|error| error.raw_os_error());
         lock(shared).done.push(Event { token, io, result });
-        let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(wakeup, &1u64.to_ne_bytes());
     }
 }
 

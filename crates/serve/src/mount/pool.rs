@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use blksched_nbd::{Address, Chunk, Command, Errno, Export, Framing, ReplyReader, Request, Uri};
 
-use crate::client::{connect, shake_hands};
+use crate::client::{Entered, enter};
 
 /// A request's end: its data, or the error number that the caller of a file hears.
 pub type Done = Result<Vec<u8>, i32>;
@@ -69,13 +69,12 @@ impl Pool {
 
 impl Line {
     fn open(uri: &Uri) -> Result<(Line, Export), String> {
-        let socket = connect(&uri.address).map_err(|error| format!("{uri}: {error}"))?;
-        let (opened, input) = shake_hands(&socket, &uri.export).map_err(|why| format!("{uri}: {why}"))?;
+        let Entered { socket, opened, ahead } = enter(uri)?;
         let stream: Box<dyn Stream> = match uri.address {
-            Address::Unix { .. } => Box::new(UnixStream::from(socket)),
-            Address::Tcp { .. } | Address::Tls { .. } => Box::new(TcpStream::from(socket)),
+            Address::Unix { .. } | Address::Tls { .. } => Box::new(UnixStream::from(socket)),
+            Address::Tcp { .. } => Box::new(TcpStream::from(socket)),
         };
-        Ok((Line { stream, framing: opened.framing, input, cookie: 0 }, opened.export))
+        Ok((Line { stream, framing: opened.framing, input: ahead, cookie: 0 }, opened.export))
     }
 
     fn ask(&mut self, command: Command, offset: u64, length: u64, data: &[u8]) -> io::Result<Result<Vec<u8>, Errno>> {

@@ -28,7 +28,7 @@ impl Clock {
         }
     }
 
-    /// So much time passes at once.
+    /// This much time passes at once.
     #[cfg(test)]
     pub fn pass(&mut self, time: std::time::Duration) {
         match self {

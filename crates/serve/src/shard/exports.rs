@@ -29,7 +29,7 @@ impl Shard {
                 Err(why) => Err(why),
             },
         };
-        // Who asked may have gone.
+        // The client that asked may have gone.
         let _ = answer.send(done);
     }
 

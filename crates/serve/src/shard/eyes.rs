@@ -1,5 +1,6 @@
 //! What a shard tells of itself as figures: one line per sample, `FAMILY{labels} value`, for `crate::metrics`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Shard;
@@ -39,14 +40,20 @@ impl Shard {
         for (what, count) in self.waits_of(at) {
             line("waiting", &format!("for=\"{what}\""), count.to_string());
         }
-        for (_, client) in self.connections.iter().filter(|(_, client)| client.tenant == at) {
-            let Who { number, peer } = &client.who;
+        let waits = self.waits_of_clients(at);
+        for (number, client) in self.connections.iter().filter(|(_, client)| client.tenant == at) {
+            let [caps, turn, flush] = waits.get(&number).copied().unwrap_or_default();
+            let memory = usize::from(client.waits_since.is_some());
+            let Who { number, peer, .. } = &client.who;
             let labels = format!("{labels},client=\"{number}\",peer={}", quoted(peer));
             of_used("client_", &client.used, &labels, out);
             sample(out, ("client_requests_in_progress", &labels, ""), &client.under_way.to_string());
             sample(out, ("client_memory_bytes", &labels, ""), &client.held.to_string());
-            let waits = u32::from(client.waits_since.is_some());
-            sample(out, ("client_waiting_for_memory", &labels, ""), &waits.to_string());
+            let time = seconds(client.used.in_device.as_ns());
+            sample(out, ("client_device_seconds_total", &labels, ""), &time);
+            for (what, count) in [("caps", caps), ("turn", turn), ("flush", flush), ("memory", memory)] {
+                sample(out, ("client_waiting", &labels, &format!("for=\"{what}\"")), &count.to_string());
+            }
         }
     }
 
@@ -56,10 +63,21 @@ impl Shard {
         let memory = self.connections.iter().filter(|(_, one)| one.tenant == at && one.waits_since.is_some()).count();
         [
             ("caps", tenant.gate.len()),
-            ("turn", self.turns.waiting(at)),
+            ("turn", self.turns.waiting(at).len()),
             ("flush", tenant.held_flushes.len()),
             ("memory", memory),
         ]
+    }
+
+    /// How many of each client's pieces wait, at caps, for their turn and for a flush's moment.
+    fn waits_of_clients(&self, tenant: usize) -> BTreeMap<usize, [usize; 3]> {
+        let Tenant { gate, held_flushes, .. } = &self.tenants[tenant];
+        let mut waits: BTreeMap<usize, [usize; 3]> = BTreeMap::new();
+        let whose = |piece: u32| self.works[self.pieces[piece as usize].work as usize].connection;
+        gate.iter().for_each(|&piece| waits.entry(whose(piece)).or_default()[0] += 1);
+        self.turns.waiting(tenant).for_each(|piece| waits.entry(whose(piece)).or_default()[1] += 1);
+        held_flushes.iter().for_each(|&piece| waits.entry(whose(piece)).or_default()[2] += 1);
+        waits
     }
 }
 

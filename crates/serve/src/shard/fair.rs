@@ -10,7 +10,7 @@ use crate::backend::SECTOR;
 use crate::config::Shares;
 use crate::turns::{Choice, Kind, Place};
 
-/// Who asks for a flush pays for at least so much \[bytes\].
+/// The tenant that asks for a flush pays for at least this much \[bytes\].
 const BLOCK: u64 = 4096;
 
 /// Who pays for a part of a flush.
@@ -95,8 +95,15 @@ impl Shard {
     }
 
     /// The device is done with a flush.
-    pub(super) fn charge_flush(&mut self, payers: &[Payer], took: Span) {
+    pub(super) fn charge_flush(&mut self, payers: &[Payer], flushes: &[u32], took: Span) {
         let total: u64 = payers.iter().map(|payer| payer.bytes).sum();
+        for &piece in flushes {
+            let tenant = self.pieces[piece as usize].tenant;
+            let Some(payer) = payers.iter().find(|payer| payer.tenant == tenant) else { continue };
+            let (part, total) = (u128::from(payer.bytes), u128::from(total) * u128::from(payer.asks.max(1)));
+            let work = &self.works[self.pieces[piece as usize].work as usize];
+            self.connections[work.connection].used.in_device += part_of(took, part, total);
+        }
         for &Payer { tenant, asks, bytes } in payers {
             let part = part_of(took, u128::from(bytes), u128::from(total));
             let used = &mut self.tenants[tenant].used;
@@ -113,10 +120,18 @@ impl Shard {
         let queue = self.queue.queue();
         let total = u128::from(queue.requests()[rq].sectors);
         let writes = queue.requests()[rq].op == Op::Write;
+        let (works, connections) = (&self.works, &mut self.connections);
+        // A client is there until its last piece is over.
+        let mut of_its_client = |piece: &Piece| {
+            let part = part_of(took, u128::from(piece.sectors), total);
+            connections[works[piece.work as usize].connection].used.in_device += part;
+        };
         let mut tags = queue.tags(rq).map(|tag| &self.pieces[tag.0 as usize]).peekable();
-        while let Some(Piece { tenant, sectors, .. }) = tags.next() {
+        while let Some(first @ Piece { tenant, sectors, .. }) = tags.next() {
+            of_its_client(first);
             let (mut count, mut sectors) = (1, u128::from(*sectors));
             while let Some(more) = tags.next_if(|next| next.tenant == *tenant) {
+                of_its_client(more);
                 (count, sectors) = (count + 1, sectors + u128::from(more.sectors));
             }
             let part = part_of(took, sectors, total);

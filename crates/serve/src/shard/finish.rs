@@ -190,7 +190,7 @@ impl Shard {
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
         let took = self.device_time.end(self.now, flight.mark);
         match flight.command.op {
-            Op::Flush => self.charge_flush(&flight.payers, took),
+            Op::Flush => self.charge_flush(&flight.payers, &flight.flushes, took),
             _ => self.charge(rq, took),
         }
         if let Some(trace) = &mut self.trace {

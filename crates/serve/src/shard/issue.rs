@@ -1,7 +1,7 @@
 //! The way to the device: a command of the queue becomes I/O on a back end.
 
 use blksched::author::RequestId;
-use blksched::{Command, InFlight, Instant, Op};
+use blksched::{Command, InFlight, Instant, Op, Span};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
 use super::Piece;
@@ -13,6 +13,10 @@ use crate::backend::Store;
 use crate::engine::{Allocation, Io, Part};
 use crate::memory::Place;
 use crate::tenant::Tenant;
+
+/// How often a file that is written is looked at: it may have been truncated. What is written between that and the next
+/// look makes it longer again; so may what the kernel had already, however often it were looked at.
+const LOOK: Span = Span::from_ms(1);
 
 /// A command that the device has.
 pub struct Flight {
@@ -139,10 +143,10 @@ impl Shard {
         }
     }
 
-    /// Is a tenant's file as long as its export, as far as it was looked at in this turn?
+    /// Is a tenant's file as long as its export, as far as it was looked at? One that was not is looked at again.
     fn is_whole(&mut self, tenant: usize) -> bool {
         let Tenant { backend, whole, .. } = &mut self.tenants[tenant];
-        if whole.0 != self.now {
+        if !whole.1 || self.now.since(whole.0) >= LOOK {
             *whole = (self.now, backend.is_whole());
         }
         whole.1

@@ -1,8 +1,9 @@
 //! What may be read and changed while the shard runs, under the names that sysfs would have.
 
-use blksched::text::nearest;
 use blksched::tunables::{Knob, Unit};
 use blksched::{Class, Group, GroupId, Priority};
+use blksched_text::did_you_mean;
+use blksched_text::units::number_or_letter;
 
 use super::Shard;
 use crate::caps::Limit;
@@ -56,8 +57,8 @@ impl Shard {
 
     fn unknown(&self, name: &str) -> String {
         let names = self.names();
-        let near = nearest(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
-        format!("nothing is called `{name}`{}", near.unwrap_or_default())
+        let near = did_you_mean(name, names.iter().map(String::as_str));
+        format!("nothing is called `{name}`{near}")
     }
 
     fn get(&self, name: &str) -> Result<String, String> {
@@ -112,14 +113,11 @@ impl Shard {
         each.join(" ")
     }
 
-    /// Where turns are taken, the device gets no more than this at a time.
+    /// The device gets no more than this at a time.
     fn set_depth(&mut self, value: &str) -> Result<(), String> {
         let most = self.queue.header().queue.depth;
-        if self.setting.shares == Shares::ByScheduler {
-            return Err("queue/depth: can be changed where shares are kept by time (queue/shares)".to_owned());
-        }
         let depth = value.parse().ok().filter(|depth| (1..=most).contains(depth));
-        let expected = || format!("queue/depth: expected 1..={most} (it was started with {most}), not `{value}`");
+        let expected = || format!("queue/depth: expected 1..={most}, not `{value}`");
         self.depth = depth.ok_or_else(expected)?;
         Ok(())
     }
@@ -265,7 +263,7 @@ fn changed(limit: Option<Limit>, is_rate: bool, value: &str) -> Result<Option<Li
         return if is_rate { Ok(None) } else { Err(Some("only the rate can be `max`".to_owned())) };
     }
     let error = || Some(format!("expected a number of at least 1 (as in 500 or 10M) or `max`, not `{value}`"));
-    let number = crate::sizes::parse(value).filter(|&number| number > 0).ok_or_else(error)?;
+    let number = number_or_letter(value).filter(|&number| number > 0).ok_or_else(error)?;
     match (is_rate, limit) {
         (true, limit) => Ok(Some(Limit { rate: number, burst: limit.map_or((number / 10).max(1), |own| own.burst) })),
         (false, Some(limit)) => Ok(Some(Limit { burst: number, ..limit })),

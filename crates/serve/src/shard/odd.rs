@@ -21,34 +21,34 @@ use crate::tenant::Tenant;
 pub struct Changes {
     /// How many there are.
     under_way: u32,
-    /// Is the one that is under way not to be joined?
-    company: Company,
+    /// How those that are under way hold the export.
+    access: Access,
     /// Those that wait, the first first.
-    line: VecDeque<u32>,
+    waiting: VecDeque<u32>,
 }
 
-/// May others be under way beside a change?
+/// How a change holds its export, as a lock is held: beside others of its kind, or alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Company {
+enum Access {
     #[default]
-    Welcome,
-    Unwelcome,
+    Shared,
+    Exclusive,
 }
 
 impl Changes {
     /// May one more begin? If so, it has.
-    fn begin(&mut self, company: Company) -> bool {
-        let alone = company == Company::Unwelcome;
-        if self.company == Company::Unwelcome || (alone && self.under_way > 0) {
+    fn begin(&mut self, access: Access) -> bool {
+        let alone = access == Access::Exclusive;
+        if self.access == Access::Exclusive || (alone && self.under_way > 0) {
             return false;
         }
-        (self.under_way, self.company) = (self.under_way + 1, company);
+        (self.under_way, self.access) = (self.under_way + 1, access);
         true
     }
 
     /// One has ended.
     fn end(&mut self) {
-        (self.under_way, self.company) = (self.under_way - 1, Company::Welcome);
+        (self.under_way, self.access) = (self.under_way - 1, Access::Shared);
     }
 }
 
@@ -91,16 +91,16 @@ impl Shard {
     /// A change is to begin.
     pub(super) fn begin_change(&mut self, number: u32) {
         let (tenant, _) = self.of(number);
-        if !self.tenants[tenant].changes.line.is_empty() || !self.may_change(number) {
-            self.tenants[tenant].changes.line.push_back(number);
+        if !self.tenants[tenant].changes.waiting.is_empty() || !self.may_change(number) {
+            self.tenants[tenant].changes.waiting.push_back(number);
         }
     }
 
     /// It begins, if it may.
     fn may_change(&mut self, number: u32) -> bool {
         let (tenant, edges) = (self.of(number).0, self.edges(number));
-        let company = if edges == [None; 2] { Company::Welcome } else { Company::Unwelcome };
-        if !self.tenants[tenant].changes.begin(company) {
+        let access = if edges == [None; 2] { Access::Shared } else { Access::Exclusive };
+        if !self.tenants[tenant].changes.begin(access) {
             return false;
         }
         match edges {
@@ -126,7 +126,7 @@ impl Shard {
             let (tenant, _) = self.of(number);
             let changes = &mut self.tenants[tenant].changes;
             changes.end();
-            if !changes.line.is_empty() {
+            if !changes.waiting.is_empty() {
                 self.changed.push(tenant);
             }
         }
@@ -135,11 +135,11 @@ impl Shard {
     /// Those begin that waited.
     pub(super) fn let_changes_begin(&mut self) {
         while let Some(tenant) = self.changed.pop() {
-            while let Some(&number) = self.tenants[tenant].changes.line.front() {
+            while let Some(&number) = self.tenants[tenant].changes.waiting.front() {
                 if !self.may_change(number) {
                     break;
                 }
-                self.tenants[tenant].changes.line.pop_front();
+                self.tenants[tenant].changes.waiting.pop_front();
             }
         }
     }

@@ -8,18 +8,18 @@ use blksched_nbd::{Command, Errno, Limits, Parsed, Request, RequestReader};
 use rustix::net::Shutdown;
 
 use super::work::{Piece, Work};
-use super::{Shard, Token};
+use super::{How, Shard, Token};
 use crate::backend::SECTOR;
 use crate::buffer::{Buffer, Pool};
-use crate::connection::{Attention, Connection, INBOX, Inbox, Phase, Reading, WaitsFor, Watch, Who};
+use crate::connection::{Attention, Connection, Habit, INBOX, Inbox, Phase, Reading, WaitsFor, Watch, Who};
 use crate::engine::{Event, Fill, HURRIED, Io, Until};
-use crate::mail::TxQueue;
 use crate::orders::Client;
 use crate::tenant::{Life, Tenant, Used};
+use crate::tx_queue::TxQueue;
 
-/// So much of a piece's data is received straight into its buffer, without a copy \[bytes\].
+/// This much of a piece's data is received straight into its buffer, without a copy \[bytes\].
 const STRAIGHT: usize = 16 << 10;
-/// Inboxes may take so much beside a tenant's memory, as a part of it.
+/// Inboxes may take this much beside a tenant's memory, as a part of it.
 const INBOXES: usize = 4;
 
 impl Shard {
@@ -34,7 +34,7 @@ impl Shard {
         let inboxes = (tenant.connections as usize + 1) * INBOX;
         if ahead.len() > INBOX || inboxes > tenant.pool.ceiling() / INBOXES {
             // Its socket closes; the client may come again.
-            let Who { number, peer } = who;
+            let Who { number, peer, .. } = who;
             let (export, most) = (&tenant.export.name, tenant.pool.ceiling() / INBOXES / INBOX);
             tracing::warn!(client = number, %peer, export, most, "turned away: the export has no room for more");
             return;
@@ -56,8 +56,9 @@ impl Shard {
             submitter,
             inbox,
             reading: Reading::Header,
+            habit: Habit::Any,
             waits_for: WaitsFor::Bytes,
-            mail: Some(TxQueue::default()),
+            tx: Some(TxQueue::default()),
             ready: VecDeque::new(),
             under_way: 0,
             questions: 0,
@@ -75,8 +76,11 @@ impl Shard {
         });
         self.watch_socket(at);
         self.attend(at);
-        if self.ending.is_some() {
-            self.leave(at);
+        if let Some(ending) = &self.ending {
+            match ending.how {
+                How::Over => self.leave(at),
+                How::HandOver(_) => self.part(at),
+            }
         }
     }
 
@@ -90,6 +94,9 @@ impl Shard {
         let count = event.result.unwrap_or(0);
         self.connections[at].inbox.returned(buffer, count);
         self.attend(at);
+        if event.result == Err(HURRIED) {
+            return;
+        }
         if count == 0 {
             self.depart(at);
             return;
@@ -104,7 +111,7 @@ impl Shard {
         self.attend(at);
         let Reading::Data { work, filled, .. } = self.connections[at].reading else { return };
         match result {
-            _ if self.connections[at].phase != Phase::Open => self.abandon_data(at),
+            _ if !self.connections[at].is_heard() => self.abandon_data(at),
             Err(HURRIED) => {}
             Ok(0) | Err(_) => self.depart(at),
             Ok(count) => {
@@ -117,7 +124,7 @@ impl Shard {
 
     /// Understand as much as is there and there is room for.
     pub(super) fn understand(&mut self, at: usize) {
-        while self.connections[at].phase == Phase::Open && self.step(at) {}
+        while self.connections[at].is_heard() && self.step(at) {}
     }
 
     /// One step of it; false if that must wait.
@@ -132,8 +139,8 @@ impl Shard {
     fn header(&mut self, at: usize) -> bool {
         let connection = &mut self.connections[at];
         connection.waits_for = WaitsFor::Bytes;
-        // Who waits for room must have something to wait with: nothing else wakes it than its own replies, and only
-        // a receive under way sees the end of its client.
+        // A client that waits for room must have something to wait with: nothing else wakes it than its own replies,
+        // and only a receive under way sees the end of its client.
         if connection.inbox.unread().is_empty() {
             return false;
         }
@@ -180,6 +187,8 @@ impl Shard {
             self.leave(at);
             return;
         }
+        let long = payload as usize >= STRAIGHT;
+        self.connections[at].habit = if long { Habit::LongWrites } else { Habit::Any };
         let mut work = Work::new(at, request, self.now);
         work.span = self.span(self.connections[at].tenant, &request);
         let number = self.take_on(work);
@@ -258,7 +267,7 @@ impl Shard {
         piece.length().min(left as usize)
     }
 
-    /// So much of a piece's data is here; with the last of a work's, it is submitted.
+    /// This much of a piece's data is here; with the last of a work's, it is submitted.
     fn came(&mut self, at: usize, work: u32, piece: u32, filled: usize) {
         let here = &self.pieces[piece as usize];
         self.connections[at].reading = match (filled == self.wanted(work, here), here.next) {
@@ -357,7 +366,7 @@ impl Shard {
 
     /// The client sends no more.
     fn depart(&mut self, at: usize) {
-        if self.connections[at].phase == Phase::Open {
+        if matches!(self.connections[at].phase, Phase::Open | Phase::Parting) {
             self.connections[at].phase = Phase::Leaving;
         }
         self.leave_line(at);
@@ -406,7 +415,7 @@ impl Shard {
     /// Receive more, if there is a reason to.
     pub(super) fn receive_more(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        if connection.phase != Phase::Open || connection.waits_for == WaitsFor::Room || connection.receives() {
+        if !connection.is_heard() || connection.waits_for == WaitsFor::Room || connection.receives() {
             return;
         }
         let wanted = match connection.reading {
@@ -424,7 +433,12 @@ impl Shard {
             let io = Io::Receive(connection.socket.clone(), buffer, fill);
             self.engine.submit(Token::Receive(at).pack(), io);
         } else if let Some((buffer, from)) = connection.inbox.lend() {
-            let fill = Fill { from, to: buffer.capacity(), until: Until::Anything };
+            let header = connection.reader.header_length();
+            let to = match (connection.reading, connection.habit) {
+                (Reading::Header, Habit::LongWrites) if from < header => header,
+                _ => buffer.capacity(),
+            };
+            let fill = Fill { from, to, until: Until::Anything };
             let io = Io::Receive(connection.socket.clone(), buffer, fill);
             self.engine.submit(Token::Receive(at).pack(), io);
         }

@@ -8,7 +8,7 @@ use super::work::Work;
 use super::{Shard, Token};
 use crate::connection::{Attention, Connection, Phase, Watch};
 use crate::engine::{Event, Io};
-use crate::mail::TxQueue;
+use crate::tx_queue::TxQueue;
 
 impl Shard {
     /// Answer, understand and receive wherever there is reason to.
@@ -48,6 +48,7 @@ impl Shard {
         let connection = &self.connections[at];
         match connection.watch {
             _ if !connection.is_done() => {}
+            _ if connection.phase == Phase::Parting => self.parts(at),
             Watch::Over => self.remove(at),
             // Ends the watch.
             Watch::UnderWay => drop(rustix::net::shutdown(&connection.socket, rustix::net::Shutdown::Both)),
@@ -56,29 +57,29 @@ impl Shard {
 
     /// One send with every reply that is ready and has room.
     fn answer_ready(&mut self, at: usize) {
-        let Some(mut mail) = self.connections[at].mail.take() else { return };
+        let Some(mut tx) = self.connections[at].tx.take() else { return };
         while let Some(&number) = self.connections[at].ready.front() {
-            let parcels = 1 + self.pieces_of(number).count();
-            if !mail.is_empty() && !mail.has_room(parcels) {
+            let pieces = 1 + self.pieces_of(number).count();
+            if !tx.is_empty() && !tx.has_room(pieces) {
                 break;
             }
             self.connections[at].ready.pop_front();
             if self.connections[at].phase != Phase::Gone {
-                self.answer_one(at, number, &mut mail);
+                self.answer_one(at, number, &mut tx);
             }
             self.dissolve(number);
         }
-        if mail.is_empty() {
-            self.connections[at].mail = Some(mail);
+        if tx.is_empty() {
+            self.connections[at].tx = Some(tx);
             return;
         }
         (self.connections[at].taken_at, self.connections[at].unsent) = (self.now, None);
-        let io = Io::Send(self.connections[at].socket.clone(), mail);
+        let io = Io::Send(self.connections[at].socket.clone(), tx);
         self.engine.submit(Token::Send(at).pack(), io);
     }
 
     /// The reply to one work.
-    fn answer_one(&mut self, at: usize, number: u32, mail: &mut TxQueue) {
+    fn answer_one(&mut self, at: usize, number: u32, tx: &mut TxQueue) {
         let Connection { tenant, reader, .. } = &self.connections[at];
         let (tenant, framing) = (*tenant, reader.framing());
         let Work { request, error, since, .. } = self.works[number as usize];
@@ -87,21 +88,21 @@ impl Shard {
             used.answered(&request, took, error);
         }
         if let Some(errno) = error {
-            mail.head(|out| reply::error(framing, &request, errno, out));
+            tx.head(|out| reply::error(framing, &request, errno, out));
             return;
         }
         match request.command {
-            Command::Read => self.answer_read(at, number, mail),
+            Command::Read => self.answer_read(at, number, tx),
             Command::BlockStatus { .. } => {
                 let extents = core::mem::take(&mut self.works[number as usize].extents);
-                mail.head(|out| reply::extents(framing, &request, &extents, out));
+                tx.head(|out| reply::extents(framing, &request, &extents, out));
             }
-            _ => mail.head(|out| reply::done(framing, &request, out)),
+            _ => tx.head(|out| reply::done(framing, &request, out)),
         }
     }
 
     /// What was read: as a hole if it is nothing but zeroes, and the client understands that.
-    fn answer_read(&mut self, at: usize, number: u32, mail: &mut TxQueue) {
+    fn answer_read(&mut self, at: usize, number: u32, tx: &mut TxQueue) {
         let framing = self.connections[at].reader.framing();
         let request = self.works[number as usize].request;
         let parts = self.asked_parts(number);
@@ -110,14 +111,14 @@ impl Shard {
             buffer.is_some_and(|buffer| is_zero(&buffer.bytes()[part.clone()]))
         };
         if framing != Framing::Simple && parts.iter().all(is_zero) {
-            mail.head(|out| reply::hole(framing, &request, out));
+            tx.head(|out| reply::hole(framing, &request, out));
             return;
         }
-        mail.head(|out| reply::data(framing, &request, out));
+        tx.head(|out| reply::data(framing, &request, out));
         self.connections[at].sending += core::mem::take(&mut self.works[number as usize].holds);
         for (piece, part) in parts {
             let buffer = self.pieces[piece as usize].buffer.take();
-            mail.data(buffer.expect("what was read is here"), part);
+            tx.data(buffer.expect("what was read is here"), part);
         }
     }
 
@@ -135,11 +136,11 @@ impl Shard {
 
     /// A send is over.
     pub(super) fn sent(&mut self, at: usize, event: Event) {
-        let Io::Send(_, mut mail) = event.io else { unreachable!("a send came back as something else") };
-        let whole = mail.len();
+        let Io::Send(_, mut tx) = event.io else { unreachable!("a send came back as something else") };
+        let whole = tx.len();
         let connection = &mut self.connections[at];
-        mail.clear(&mut self.tenants[connection.tenant].pool);
-        connection.mail = Some(mail);
+        tx.clear(&mut self.tenants[connection.tenant].pool);
+        connection.tx = Some(tx);
         connection.held -= core::mem::take(&mut connection.sending);
         self.attend(at);
         if event.result != Ok(whole) && self.connections[at].phase != Phase::Gone {

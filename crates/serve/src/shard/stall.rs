@@ -1,10 +1,10 @@
 //! A client that stops in the middle of its data, or takes no replies, holds memory that others need: it is cut off.
 //!
 //! **Rule** While anybody is in the middle of its data, or waits for memory, all are looked at every second, and four
-//! times a second while anybody waits. Who has sent nothing of its data for [`STALL`], or has taken nothing for as long
-//! while others wait, is cut off. Once the first in line has waited for [`CROWDED`], those who hold most of its memory
-//! and have taken nothing for as long are cut off, until they make half of the memory free. A client that takes its
-//! replies, however slowly, is not.
+//! times a second while anybody waits. A client that has sent nothing of its data for [`STALL`], or has taken nothing
+//! for as long while others wait, is cut off. Once the first in line has waited for [`CROWDED`], those who hold most of
+//! its memory and have taken nothing for as long are cut off, until they make half of the memory free. A client that
+//! takes its replies, however slowly, is not.
 
 use blksched::{Instant, Span};
 
@@ -59,7 +59,7 @@ impl Shard {
     /// Who has taken something since the last look? And who has sent some of what is received as a whole?
     fn see_progress(&mut self) {
         for (at, connection) in &mut self.connections {
-            if connection.mail.is_none() {
+            if connection.tx.is_none() {
                 let unsent = self.engine.unsent(&connection.socket);
                 if unsent != connection.unsent {
                     (connection.unsent, connection.taken_at) = (unsent, self.now);
@@ -71,7 +71,7 @@ impl Shard {
         }
     }
 
-    /// Who waits in vain gets the memory of those who take nothing.
+    /// Clients that wait in vain get the memory of those that take nothing.
     fn make_room(&mut self, tenant: usize) {
         let waits =
             |at: &usize| self.connections[*at].waits_since.is_some_and(|since| self.now.since(since) >= CROWDED);
@@ -95,7 +95,7 @@ impl Shard {
 }
 
 fn takes_nothing(connection: &Connection, now: Instant, so_long: Span) -> bool {
-    connection.mail.is_none() && now.since(connection.taken_at) >= so_long
+    connection.tx.is_none() && now.since(connection.taken_at) >= so_long
 }
 
 fn has_stalled(connection: &Connection, now: Instant, others_wait: bool) -> bool {

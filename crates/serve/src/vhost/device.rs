@@ -21,7 +21,7 @@ use super::ask::understand;
 use super::lane::Lane;
 use super::{Numbers, Shown, Target, lock};
 use crate::backend::SECTOR;
-use crate::connection::Who;
+use crate::connection::{Way, Who};
 
 /// How many queues there are at most.
 pub const QUEUES: usize = 8;
@@ -66,7 +66,7 @@ impl Device {
         // Of an export that is no more, the old lane says that everything fails.
         let Some(target) = lock(&self.shown).clone() else { return place.clone() };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        let who = Who { number, peer: format!("vhost-user:{},queue={queue}", self.path).into() };
+        let who = Who { number, peer: format!("vhost-user:{},queue={queue}", self.path).into(), way: Way::Within };
         let opened = Lane::open(&target, who, ring.clone());
         *place = opened.inspect_err(|error| tracing::warn!(path = %self.path, %error, "vhost-user: no lane")).ok();
         place.clone()

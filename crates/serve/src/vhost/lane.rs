@@ -23,7 +23,7 @@ use crate::orders::{Client, Order};
 
 /// How much is received at a time \[bytes\].
 const CHUNK: usize = 256 << 10;
-/// Requests are sent together, up to so much \[bytes\].
+/// Requests are sent together, up to this much \[bytes\].
 const BATCH: usize = 1 << 20;
 /// So long is the name of a disk \[bytes\].
 const NAME: usize = 20;
@@ -87,7 +87,7 @@ impl Lane {
         });
         let number = who.number;
         let session = Session { export: target.tenant, framing: Framing::Extended, allocation: false };
-        target.desk.order(Order::Attach(Client { who, socket: shards.into(), session, ahead: Vec::new() }));
+        target.control.order(Order::Attach(Client { who, socket: shards.into(), session, ahead: Vec::new() }));
         let own = lane.clone();
         std::thread::Builder::new().name(format!("vhost-answers-{number}")).spawn(move || own.hear(&ring))?;
         Ok(lane)
@@ -151,7 +151,8 @@ impl Lane {
             let waited = self.fewer.wait_while(lock(&self.under_way), full);
             under_way = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        // The ring's lock comes second, always. Who stops the queue waits for it, and then for what was taken.
+        // The ring's lock comes second, always. Whichever thread stops the queue waits for it, and then for what was
+        // taken.
         let mut state = ring.get_mut();
         let chain = state.get_queue_mut().iter(memory.clone()).ok()?.next()?;
         let head = chain.head_index();
@@ -317,7 +318,7 @@ impl UnderWay {
         }
     }
 
-    /// So much of what was read is here.
+    /// This much of what was read is here.
     fn fill(&mut self, cookie: u64, at: u64, bytes: &[u8]) {
         let Some(pending) = self.asks.get(cookie as usize) else { return };
         if scatter(&pending.into, &pending.memory, at, bytes).is_err() {

@@ -78,7 +78,7 @@ fn a_slow_but_steady_reader_is_not_cut_off_while_others_wait() {
     let read = rig.request(other, 2, Command::Read, 0, 32 << 20);
     rig.send(other, &read);
     for byte in 0..400 {
-        rig.hand.lock().unwrap().unsent = 200_000 - byte;
+        rig.fake.lock().unwrap().unsent = 200_000 - byte;
         pass(&mut rig, Duration::from_millis(250));
     }
     assert!(rig.shard.connections.iter().all(|(_, one)| one.phase == Phase::Open));

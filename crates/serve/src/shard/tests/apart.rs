@@ -20,8 +20,8 @@ fn work_with_a_bad_block(rig: &mut Rig, bad: u64) -> usize {
     let mut transfers = 0;
     loop {
         let result = {
-            let hand = rig.hand.lock().unwrap();
-            let Some((_, io)) = hand.begun.iter().find(|(_, io)| is_disk(io)) else { return transfers };
+            let fake = rig.fake.lock().unwrap();
+            let Some((_, io)) = fake.begun.iter().find(|(_, io)| is_disk(io)) else { return transfers };
             let start = match io {
                 Io::Read(_, offset, _) | Io::Write(_, offset, ..) => *offset,
                 _ => u64::MAX,

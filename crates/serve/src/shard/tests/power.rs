@@ -142,20 +142,20 @@ fn life(seed: u64, honours_the_flag: bool) -> (u32, u32) {
 
 /// One operation of the medium, any; answers whether it was a write.
 fn step(rig: &mut Rig, medium: &mut Medium, numbers: &mut Numbers) -> u32 {
-    let mut hand = rig.hand.lock().unwrap();
-    let places: Vec<usize> = (0..hand.begun.len()).filter(|&at| is_disk(&hand.begun[at].1)).collect();
+    let mut fake = rig.fake.lock().unwrap();
+    let places: Vec<usize> = (0..fake.begun.len()).filter(|&at| is_disk(&fake.begun[at].1)).collect();
     if places.is_empty() {
         return 0;
     }
-    let (token, io) = hand.begun.remove(places[numbers.below(places.len() as u64) as usize]);
+    let (token, io) = fake.begun.remove(places[numbers.below(places.len() as u64) as usize]);
     medium.does(&io);
     let writes = match &io {
         Io::Write(_, _, parts, _) => parts.len() as u32,
         _ => 0,
     };
     let result = Ok(length_of(&io));
-    hand.ended.push(Event { token, io, result });
-    drop(hand);
+    fake.ended.push(Event { token, io, result });
+    drop(fake);
     rig.turn();
     writes
 }

@@ -35,32 +35,32 @@ fn command(numbers: &mut Numbers) -> (Command, u64) {
 
 /// One operation, any of them, ends; sends and receives of `gone` sockets in failure.
 fn end_any(rig: &mut Rig, numbers: &mut Numbers, gone: &[i32]) -> bool {
-    let mut hand = rig.hand.lock().unwrap();
+    let mut fake = rig.fake.lock().unwrap();
     let ends = |io: &Io| match io {
         Io::Poll(_) | Io::Hangup(_) => false,
         Io::Receive(socket, ..) => gone.contains(&socket.as_raw_fd()),
         _ => true,
     };
-    let places: Vec<usize> = (0..hand.begun.len()).filter(|&at| ends(&hand.begun[at].1)).collect();
+    let places: Vec<usize> = (0..fake.begun.len()).filter(|&at| ends(&fake.begun[at].1)).collect();
     if places.is_empty() {
         return false;
     }
-    let (token, mut io) = hand.begun.remove(places[numbers.below(places.len() as u64) as usize]);
+    let (token, mut io) = fake.begun.remove(places[numbers.below(places.len() as u64) as usize]);
     tell_extents(&mut io);
     let failed = numbers.below(20) == 0;
     let result = match &io {
         Io::Receive(..) => Ok(0),
         Io::Send(socket, _) if gone.contains(&socket.as_raw_fd()) => Err(32),
-        Io::Send(socket, mail) => {
+        Io::Send(socket, tx) => {
             let peer = rig.clients.iter_mut().rfind(|peer| peer.fd == socket.as_raw_fd()).unwrap();
-            mail.rest(0).for_each(|bytes| peer.replies.extend_from_slice(bytes));
-            Ok(mail.len())
+            tx.rest(0).for_each(|bytes| peer.replies.extend_from_slice(bytes));
+            Ok(tx.len())
         }
         Io::Read(..) | Io::Write(..) if failed => Err(5),
         io => Ok(length_of(io)),
     };
-    hand.ended.push(Event { token, io, result });
-    drop(hand);
+    fake.ended.push(Event { token, io, result });
+    drop(fake);
     rig.turn();
     true
 }

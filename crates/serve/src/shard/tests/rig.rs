@@ -12,20 +12,20 @@ use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request
 use super::super::*;
 use crate::backend::{Backend, Kind, Store, Through};
 use crate::config::{Access, Caching, ExportConfig, Locking, Share, Shares, Source};
-use crate::connection::Who;
+use crate::connection::{Way, Who};
 use crate::orders::{Client, ControlHandle};
 use crate::policies::{Files, Setting};
 
 /// What the shard has begun, and what the test says has ended.
 #[derive(Default)]
-pub struct Hand {
+pub struct FakeState {
     pub begun: Vec<(u64, Io)>,
     pub ended: Vec<Event>,
     /// What clients have not taken of what was sent.
     pub unsent: u32,
 }
 
-pub struct Fake(Arc<Mutex<Hand>>);
+pub struct Fake(Arc<Mutex<FakeState>>);
 
 impl Engine for Fake {
     fn submit(&mut self, token: u64, io: Io) {
@@ -48,8 +48,8 @@ impl Engine for Fake {
 
 pub struct Rig {
     pub shard: Shard,
-    pub hand: Arc<Mutex<Hand>>,
-    pub desk: ControlHandle,
+    pub fake: Arc<Mutex<FakeState>>,
+    pub control: ControlHandle,
     pub clients: Vec<Peer>,
 }
 
@@ -124,23 +124,24 @@ impl Rig {
         let limits = QueueLimits { volatile_cache: true, fua: true, rotational, ..QueueLimits::default() };
         let slots = if setting.sleeps { setting.slots(256) } else { QueueConfig::default().slots };
         let config = QueueConfig { limits, depth, slots, ..QueueConfig::default() };
-        let hand = Arc::new(Mutex::new(Hand::default()));
-        let (desk, orders, bell) = ControlHandle::new().unwrap();
+        let fake = Arc::new(Mutex::new(FakeState::default()));
+        let (control, orders, wakeup) = ControlHandle::new().unwrap();
         let shard = Shard::new(Parts {
             queue: LoggedQueue::new(config, &elevator, NoListener, None),
             elevator,
             catalogue,
+            depth,
             tenants: (0..tenants).map(|number| tenant(number, memory)).collect(),
             setting,
-            engine: Box::new(Fake(hand.clone())),
+            engine: Box::new(Fake(fake.clone())),
             model: None,
             largest_piece: 512 << 10,
             trace: None,
             orders,
-            bell,
+            wakeup,
             patience: Span::from_secs(10),
         });
-        Rig { shard, hand, desk, clients: Vec::new() }
+        Rig { shard, fake, control, clients: Vec::new() }
     }
 
     pub fn turn(&mut self) {
@@ -153,11 +154,11 @@ impl Rig {
 
     /// Sockets that have hung up say so; false if none has.
     fn hang_ups(&mut self) -> bool {
-        let mut hand = self.hand.lock().unwrap();
+        let mut fake = self.fake.lock().unwrap();
         let hung_up = |io: &Io| matches!(io, Io::Hangup(socket) if crate::shard::cancel::has_gone(socket));
-        let Some(at) = hand.begun.iter().position(|(_, io)| hung_up(io)) else { return false };
-        let (token, io) = hand.begun.remove(at);
-        hand.ended.push(Event { token, io, result: Ok(0) });
+        let Some(at) = fake.begun.iter().position(|(_, io)| hung_up(io)) else { return false };
+        let (token, io) = fake.begun.remove(at);
+        fake.ended.push(Event { token, io, result: Ok(0) });
         true
     }
 
@@ -168,24 +169,24 @@ impl Rig {
 
     /// The length of the first operation under way of this kind.
     pub fn first_of(&self, is: impl Fn(&Io) -> bool) -> Option<usize> {
-        self.hand.lock().unwrap().begun.iter().find(|(_, io)| is(io)).map(|(_, io)| length_of(io))
+        self.fake.lock().unwrap().begun.iter().find(|(_, io)| is(io)).map(|(_, io)| length_of(io))
     }
 
     /// End the first operation that `is` one of these.
     pub fn end(&mut self, result: Result<usize, i32>, is: impl Fn(&Io) -> bool) -> bool {
-        let mut hand = self.hand.lock().unwrap();
-        let Some(at) = hand.begun.iter().position(|(_, io)| is(io)) else { return false };
-        let (token, mut io) = hand.begun.remove(at);
+        let mut fake = self.fake.lock().unwrap();
+        let Some(at) = fake.begun.iter().position(|(_, io)| is(io)) else { return false };
+        let (token, mut io) = fake.begun.remove(at);
         tell_extents(&mut io);
         fill(&mut io);
-        hand.ended.push(Event { token, io, result });
-        drop(hand);
+        fake.ended.push(Event { token, io, result });
+        drop(fake);
         self.turn();
         true
     }
 
     pub fn order(&mut self, order: Order) {
-        self.desk.order(order);
+        self.control.order(order);
         assert!(self.end(Ok(0), |io| matches!(io, Io::Poll(_))));
     }
 
@@ -195,7 +196,7 @@ impl Rig {
         let fd = ours.as_raw_fd();
         let framing = Framing::Structured;
         let session = Session { export: tenant, framing, allocation: true };
-        let who = Who { number: self.clients.len() as u64 + 1, peer: "test".into() };
+        let who = Who { number: self.clients.len() as u64 + 1, peer: "test".into(), way: Way::Direct };
         self.order(Order::Attach(Client { who, socket: ours.into(), session, ahead: Vec::new() }));
         self.clients.push(Peer { fd, framing, replies: Vec::new(), other_end: Some(theirs) });
         self.clients.len() - 1
@@ -206,18 +207,18 @@ impl Rig {
         let fd = self.clients[client].fd;
         let mut sent = 0;
         while !bytes.is_empty() {
-            let mut hand = self.hand.lock().unwrap();
+            let mut fake = self.fake.lock().unwrap();
             let is_it = |io: &Io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd);
-            let Some(at) = hand.begun.iter().position(|(_, io)| is_it(io)) else { break };
-            let (token, mut io) = hand.begun.remove(at);
+            let Some(at) = fake.begun.iter().position(|(_, io)| is_it(io)) else { break };
+            let (token, mut io) = fake.begun.remove(at);
             let Io::Receive(_, buffer, fill) = &mut io else { unreachable!() };
             let free = &mut buffer.bytes_mut()[fill.from..fill.to];
             let count = free.len().min(bytes.len());
             free[..count].copy_from_slice(&bytes[..count]);
             bytes = &bytes[count..];
             sent += count;
-            hand.ended.push(Event { token, io, result: Ok(count) });
-            drop(hand);
+            fake.ended.push(Event { token, io, result: Ok(count) });
+            drop(fake);
             self.turn();
         }
         sent
@@ -247,15 +248,15 @@ impl Rig {
     /// Everything that is sent arrives; what each client was told since the last call.
     pub fn told(&mut self, client: usize) -> Vec<(u64, Option<Errno>)> {
         loop {
-            let mut hand = self.hand.lock().unwrap();
-            let Some(at) = hand.begun.iter().position(|(_, io)| matches!(io, Io::Send(..))) else { break };
-            let (token, io) = hand.begun.remove(at);
-            let Io::Send(socket, mail) = &io else { unreachable!() };
-            let (fd, length) = (socket.as_raw_fd(), mail.len());
+            let mut fake = self.fake.lock().unwrap();
+            let Some(at) = fake.begun.iter().position(|(_, io)| matches!(io, Io::Send(..))) else { break };
+            let (token, io) = fake.begun.remove(at);
+            let Io::Send(socket, tx) = &io else { unreachable!() };
+            let (fd, length) = (socket.as_raw_fd(), tx.len());
             let peer = self.clients.iter_mut().rfind(|peer| peer.fd == fd).unwrap();
-            mail.rest(0).for_each(|bytes| peer.replies.extend_from_slice(bytes));
-            hand.ended.push(Event { token, io, result: Ok(length) });
-            drop(hand);
+            tx.rest(0).for_each(|bytes| peer.replies.extend_from_slice(bytes));
+            fake.ended.push(Event { token, io, result: Ok(length) });
+            drop(fake);
             self.turn();
         }
         let peer = &mut self.clients[client];
@@ -280,8 +281,8 @@ impl Rig {
     pub fn let_disk_work(&mut self) {
         loop {
             let length = {
-                let hand = self.hand.lock().unwrap();
-                let Some((_, io)) = hand.begun.iter().find(|(_, io)| is_disk(io)) else { return };
+                let fake = self.fake.lock().unwrap();
+                let Some((_, io)) = fake.begun.iter().find(|(_, io)| is_disk(io)) else { return };
                 length_of(io)
             };
             self.end(Ok(length), is_disk);
@@ -299,7 +300,7 @@ impl Rig {
 
     /// Operations under way of this kind.
     pub fn under_way(&self, is: impl Fn(&Io) -> bool) -> usize {
-        self.hand.lock().unwrap().begun.iter().filter(|(_, io)| is(io)).count()
+        self.fake.lock().unwrap().begun.iter().filter(|(_, io)| is(io)).count()
     }
 }
 

@@ -26,6 +26,34 @@ fn the_device_never_has_more_than_the_depth() {
 }
 
 #[test]
+fn the_depth_falls_and_rises_while_it_runs_whoever_keeps_the_shares() {
+    for shares in ["scheduler", "time"] {
+        let mut rig = settled("mq-deadline", 16);
+        let set = |rig: &mut Rig, name: &str, value: &str| {
+            rig.shard.answer(&Question::Set(name.to_owned(), value.to_owned())).unwrap();
+        };
+        set(&mut rig, "queue/shares", shares);
+        set(&mut rig, "queue/depth", "2");
+        let client = rig.client(0);
+        for cookie in 0..40 {
+            rig.ask(client, cookie, Command::Read, cookie * (1 << 20), 4096);
+        }
+        let in_device = |rig: &Rig| rig.under_way(is_disk);
+        assert_eq!(in_device(&rig), 2, "{shares}");
+        set(&mut rig, "queue/depth", "9");
+        rig.turn();
+        assert_eq!(in_device(&rig), 9, "{shares}");
+        set(&mut rig, "queue/depth", "1");
+        for left in (1..9).rev() {
+            assert!(rig.end(Ok(4096), is_disk));
+            assert_eq!(in_device(&rig), left, "{shares}: nothing new goes");
+        }
+        rig.let_disk_work();
+        assert_eq!(rig.told(client).len(), 40, "{shares}");
+    }
+}
+
+#[test]
 fn requests_that_arrive_together_merge_and_are_answered_apart() {
     let mut rig = settled("deadline@2.6.33", 1);
     let client = rig.client(0);
@@ -98,7 +126,7 @@ fn names_are_those_of_sysfs_and_mistakes_are_told() {
     assert!(set(&mut rig, "tenants/a/weight", "0").unwrap_err().contains("1..=10000"));
     assert!(set(&mut rig, "tenants/a/wieght", "1").unwrap_err().contains("tenants/a/weight"));
     assert!(set(&mut rig, "queue/engine", "x").unwrap_err().contains("read only"));
-    assert!(set(&mut rig, "queue/depth", "1").unwrap_err().contains("by time"));
+    set(&mut rig, "queue/depth", "3").unwrap();
     set(&mut rig, "queue/shares", "time").unwrap();
     assert!(set(&mut rig, "queue/depth", "5").unwrap_err().contains("1..=4"));
     set(&mut rig, "queue/depth", "2").unwrap();

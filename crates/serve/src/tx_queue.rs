@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::buffer::{Buffer, Pool};
 
 /// The most pieces of one send: what `sendmsg` takes (IOV_MAX).
-const MOST_PARCELS: usize = 1024;
+const MOST_PIECES: usize = 1024;
 
 /// One piece.
 enum TxPiece {
-    /// So much of the headers, behind what went before.
+    /// This much of the headers, behind what went before.
     Heads(usize),
     /// This part of a buffer.
     Data(Buffer, Range<usize>),
@@ -19,14 +19,14 @@ enum TxPiece {
 #[derive(Default)]
 pub struct TxQueue {
     heads: Vec<u8>,
-    parcels: Vec<TxPiece>,
+    pieces: Vec<TxPiece>,
     length: usize,
 }
 
 impl TxQueue {
     /// Is there nothing in it?
     pub fn is_empty(&self) -> bool {
-        self.parcels.is_empty()
+        self.pieces.is_empty()
     }
 
     /// How many bytes it has.
@@ -34,9 +34,9 @@ impl TxQueue {
         self.length
     }
 
-    /// Room for another reply of `parcels` pieces?
-    pub fn has_room(&self, parcels: usize) -> bool {
-        self.parcels.len() + parcels <= MOST_PARCELS
+    /// Room for another reply of `pieces` pieces?
+    pub fn has_room(&self, pieces: usize) -> bool {
+        self.pieces.len() + pieces <= MOST_PIECES
     }
 
     /// Write a header at the end.
@@ -45,23 +45,23 @@ impl TxQueue {
         write(&mut self.heads);
         let more = self.heads.len() - before;
         self.length += more;
-        match self.parcels.last_mut() {
+        match self.pieces.last_mut() {
             Some(TxPiece::Heads(length)) => *length += more,
-            _ => self.parcels.push(TxPiece::Heads(more)),
+            _ => self.pieces.push(TxPiece::Heads(more)),
         }
     }
 
     /// This part of `buffer` comes next.
     pub fn data(&mut self, buffer: Buffer, part: Range<usize>) {
         self.length += part.len();
-        self.parcels.push(TxPiece::Data(buffer, part));
+        self.pieces.push(TxPiece::Data(buffer, part));
     }
 
     /// Its pieces from the byte `sent` on.
     pub fn rest(&self, mut sent: usize) -> impl Iterator<Item = &[u8]> {
         let mut heads = self.heads.as_slice();
-        self.parcels.iter().filter_map(move |parcel| {
-            let bytes = match parcel {
+        self.pieces.iter().filter_map(move |piece| {
+            let bytes = match piece {
                 TxPiece::Heads(length) => {
                     let (these, rest) = heads.split_at(*length);
                     heads = rest;
@@ -77,8 +77,8 @@ impl TxQueue {
 
     /// It is sent: empty it for the next, its buffers back to the pool.
     pub fn clear(&mut self, pool: &mut Pool) {
-        for parcel in self.parcels.drain(..) {
-            if let TxPiece::Data(buffer, _) = parcel {
+        for piece in self.pieces.drain(..) {
+            if let TxPiece::Data(buffer, _) = piece {
                 pool.give(buffer);
             }
         }
@@ -94,18 +94,18 @@ mod tests {
     #[test]
     fn what_is_left_to_send_starts_at_any_byte() {
         let mut pool = Pool::new(1 << 20);
-        let mut mail = TxQueue::default();
+        let mut tx = TxQueue::default();
         let mut buffer = pool.take(9).unwrap();
         buffer.bytes_mut()[..9].copy_from_slice(b"..data...");
-        mail.head(|out| out.extend_from_slice(b"he"));
-        mail.head(|out| out.extend_from_slice(b"ad"));
-        mail.data(buffer, 2..6);
-        mail.head(|out| out.extend_from_slice(b"tail"));
-        assert_eq!(mail.len(), 12);
+        tx.head(|out| out.extend_from_slice(b"he"));
+        tx.head(|out| out.extend_from_slice(b"ad"));
+        tx.data(buffer, 2..6);
+        tx.head(|out| out.extend_from_slice(b"tail"));
+        assert_eq!(tx.len(), 12);
         for sent in 0..=12 {
-            assert_eq!(mail.rest(sent).collect::<Vec<_>>().concat(), b"headdatatail"[sent..]);
+            assert_eq!(tx.rest(sent).collect::<Vec<_>>().concat(), b"headdatatail"[sent..]);
         }
-        mail.clear(&mut pool);
-        assert!(mail.is_empty() && mail.rest(0).next().is_none());
+        tx.clear(&mut pool);
+        assert!(tx.is_empty() && tx.rest(0).next().is_none());
     }
 }
