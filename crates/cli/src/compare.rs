@@ -17,6 +17,7 @@ mod memory;
 mod memory_table;
 #[cfg(test)]
 mod null;
+pub(crate) mod outcome;
 pub(crate) mod parquet;
 mod recorded;
 mod role;
@@ -32,7 +33,7 @@ mod why;
 
 use blksched::Catalogue;
 use blksched_measure::{Quantity, Table};
-use blksched_simulate::{Findings, Length, Trial};
+use blksched_simulate::{Length, Trial};
 
 use crate::args::CompareArguments;
 use crate::failure::Failure;
@@ -49,6 +50,7 @@ pub(crate) use csv::quoted;
 pub(crate) use judge::Judge;
 pub(crate) use matrix::{MatrixArguments, run as matrix};
 use measured::Measured;
+use outcome::Outcome;
 pub(crate) use role::Role;
 use runs::Runs;
 use sensitivity::Sensitivity;
@@ -120,7 +122,7 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
     };
     let unranked = stage.workload.unranked.as_ref().map(|why| format!("No ranking: the trace {why}."));
     let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks).filter(|_| unranked.is_none());
-    let (beside, wrong) = recorded::judge(&stage, &runs.findings[0], &contenders[0].name, action.as_ref());
+    let (beside, wrong) = recorded::judge(&stage, &runs.done[0], &contenders[0].name, action.as_ref());
     let action = action.filter(|_| wrong.is_none());
     let sensitivity = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
     let mut sentences = sentences(&measured, &contrasts, unranked, action.as_ref());
@@ -130,7 +132,7 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
     sentences.extend(sensitivity.as_ref().map(Sensitivity::sentence));
     let mut notes = notes(arguments, &stage, &measured, length);
     notes.extend(runs.notes());
-    notes.extend(contenders.iter().zip(&runs.findings).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
+    notes.extend(contenders.iter().zip(&runs.done).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
     notes.extend(no_logs);
     notes.extend(notes_around(scene, &stage, &contenders, &measured));
     let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
@@ -297,9 +299,13 @@ fn usual(catalogue: &Catalogue, default: &str) -> Vec<String> {
 const USUAL: [&str; 6] = ["none", "mq-deadline", "kyber", "bfq", "deadline", "cfq"];
 
 /// Which jobs ended before their time under an elevator, each once.
-fn gave_up(contender: &Contender, stage: &Stage, runs: &[Findings]) -> Vec<String> {
+fn gave_up(contender: &Contender, stage: &Stage, runs: &[Outcome]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
-    for line in runs.iter().flat_map(|run| stage.gave_up(run)).map(|line| format!("{}: {line}", contender.name)) {
+    for line in runs
+        .iter()
+        .flat_map(|run| stage.gave_up(run.jobs.iter().map(|job| job.gave_up)))
+        .map(|line| format!("{}: {line}", contender.name))
+    {
         if !told.contains(&line) {
             told.push(line);
         }

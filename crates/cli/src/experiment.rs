@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use blksched::Catalogue;
-use blksched::text::path_of_name;
 use blksched_report::{Against, Published, PublishedRow};
 use blksched_simulate::experiment::{Asked, BUILTINS, Experiment, Outcome, RowAnswer};
+use blksched_text::path_of_name;
 use rayon::prelude::*;
 
 use crate::args::{ExperimentArguments, Vmstat};
@@ -108,7 +108,7 @@ fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     let path = &*path_of_name(name);
     if !name.ends_with(".toml") && !path.exists() {
         let known: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-        let near = blksched::text::nearest(name, known.iter().copied());
+        let near = blksched_text::nearest(name, known.iter().copied());
         let hint = near.map_or(String::new(), |near| format!("; the nearest experiment is `{near}`"));
         let known = known.join(", ");
         return Err(Failure::Input(format!("`{name}` is neither a file nor an experiment{hint} (known: {known})")));

@@ -68,7 +68,7 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
     let limit = stage.length_once(scene, &contender)?.limit;
     let trial = stage.trial(scene, &contender, limit);
     let (findings, teller) = watch(&trial, &names, &arguments.outputs, asked, Reasons::new())?;
-    notes.extend(stage.gave_up(&findings));
+    notes.extend(stage.gave_up(findings.jobs.iter().map(|job| job.trouble.gave_up)));
     notes.extend(nothing_found(arguments, &teller));
     let explained = Explained {
         arguments,

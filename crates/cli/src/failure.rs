@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use blksched::text::shown_name;
+use blksched_text::shown_name;
 
 use crate::output::{Paint, paint};
 

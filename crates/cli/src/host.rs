@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use blksched::text::nearest;
 use blksched::tunables::Tunables;
 use blksched_simulate::RaceOdds;
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, HostCpus};
+use blksched_text::nearest;
 use blksched_workloads::host::HostKnobs;
 
 use crate::input::text_beside;

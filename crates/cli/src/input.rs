@@ -14,10 +14,10 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use blksched::text::utf8;
 use blksched::{Catalogue, Span};
 use blksched_disks::{DiskSpec, Facts};
-use blksched_simulate::{Beside, Findings, Length, Starts, Surroundings, Trial};
+use blksched_simulate::{Beside, Length, Starts, Surroundings, Trial};
+use blksched_text::utf8;
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
 use crate::failure::Failure;
@@ -158,14 +158,13 @@ impl Stage {
     }
 
     /// Which jobs ended before their time, and why.
-    pub(crate) fn gave_up(&self, findings: &Findings) -> Vec<String> {
+    pub(crate) fn gave_up(&self, outcomes: impl Iterator<Item = Option<GaveUp>>) -> Vec<String> {
         let why = |why: GaveUp| match why {
             GaveUp::Io => "an I/O failed",
             GaveUp::RateMin => "it was slower than rate_min or rate_iops_min",
             GaveUp::MaxLatency => "an I/O took longer than max_latency",
         };
-        let jobs = self.plan.jobs.iter().zip(&findings.jobs);
-        let told = jobs.filter_map(|(job, outcome)| Some((job, outcome.trouble.gave_up?)));
+        let told = self.plan.jobs.iter().zip(outcomes).filter_map(|(job, gave_up)| Some((job, gave_up?)));
         told.map(|(job, gave_up)| format!("job {} (process {}) gave up: {}", job.name, job.number, why(gave_up)))
             .collect()
     }

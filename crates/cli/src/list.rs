@@ -6,9 +6,9 @@ mod programs;
 
 use blksched::Catalogue;
 use blksched::author::{Entry, Preset};
-use blksched::text::{nearest, path_of_name};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset};
+use blksched_text::{did_you_mean, path_of_name};
 use blksched_workloads::fio::options::all_options;
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{PROGRAMS, program};
@@ -102,11 +102,33 @@ fn fio() -> Table {
     let mut options: Vec<_> = all_options().collect();
     options.sort_by_key(|option| (option.category, option.name));
     for option in options {
-        table.row([option.name.into(), option.aliases.join(", ").into(), option.status().into(), option.doc.into()]);
+        table.row([
+            option.name.into(),
+            option.aliases.join(", ").into(),
+            brief(option.status()).into(),
+            option.doc.into(),
+        ]);
     }
     table
         .note("what has no effect cannot change a simulated result and is accepted with a note; `not yet` is an error");
     table
+}
+
+/// The first of many values: a line of them all is wider than a page; the error for a wrong one names each.
+fn brief(takes: String) -> String {
+    const WIDEST: usize = 100;
+    if takes.len() <= WIDEST || !takes.contains('|') {
+        return takes;
+    }
+    let values: Vec<&str> = takes.split('|').collect();
+    let first: Vec<&str> = values
+        .iter()
+        .scan(0, |width, value| {
+            *width += value.len() + 1;
+            (*width <= WIDEST - 20).then_some(*value)
+        })
+        .collect();
+    format!("{}|… ({} in all)", first.join("|"), values.len())
 }
 
 /// The parameters of the host's memory.
@@ -177,8 +199,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let known =
         topics.into_iter().chain(elevators).chain(workloads).chain(disks.iter().map(String::as_str)).chain(programs);
     let known: Vec<&str> = known.collect();
-    let near = nearest(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-    let near = near.unwrap_or_default();
+    let near = did_you_mean(name, known.iter().copied());
     Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))
 }
 

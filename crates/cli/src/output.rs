@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blksched::text::shown_name;
 use blksched_measure::{Borders, Table};
+use blksched_text::shown_name;
 use clap::ValueEnum;
 
 /// How tables look.
@@ -109,6 +109,11 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     if paged(text) {
         return Ok(());
     }
+    if !text.contains('\x1b') {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        return out.flush();
+    }
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
@@ -130,7 +135,7 @@ fn paged(text: &str) -> bool {
         anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
         _ => text.to_owned(),
     };
-    // Who leaves the pager early has seen enough.
+    // A user who leaves the pager early has seen enough.
     let _ = pager.stdin.take().map(|mut stdin| stdin.write_all(text.as_bytes()));
     pager.wait().is_ok_and(|status| status.success())
 }
@@ -138,7 +143,11 @@ fn paged(text: &str) -> bool {
 /// A table, ready to print.
 pub(crate) fn render(table: &Table, look: Look) -> String {
     match look {
-        Look::Text => bold_headers(&table.text(width(), Borders::Light)),
+        Look::Text => {
+            let text = table.text(width(), Borders::Light);
+            let plain = matches!(anstream::AutoStream::choice(&io::stdout()), anstream::ColorChoice::Never);
+            if plain { text } else { bold_headers(&text) }
+        }
         Look::Markdown => table.markdown(),
     }
 }

@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 
 use blksched::Span;
-use blksched::text::{name_of_path, nearest};
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
+use blksched_text::{did_you_mean, name_of_path};
 use blksched_workloads::fio::Text;
 use blksched_workloads::host::HostKnobs;
 use clap::builder::TypedValueParser;
@@ -107,7 +107,7 @@ fn attached(text: &str) -> Result<Attached, String> {
     if let Some((_, kind)) = Attached::WORDS.into_iter().find(|(word, _)| *word == text) {
         return Ok(kind);
     }
-    let nearest = nearest(text, words()).map_or(String::new(), |word| format!("; did you mean `{word}`?"));
+    let nearest = did_you_mean(text, words());
     Err(format!("expected one of {}{nearest}", words().collect::<Vec<_>>().join(", ")))
 }
 

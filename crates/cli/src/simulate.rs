@@ -16,6 +16,7 @@ use blksched_simulate::story::Asked;
 
 use crate::args::{OutputFormat, SimulateArguments};
 use crate::compare::measured::Measured;
+use crate::compare::outcome::Outcome;
 use crate::compare::parquet::figures;
 use crate::explain::{Names, one_contender, watch};
 use crate::failure::Failure;
@@ -63,14 +64,14 @@ fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Res
         Ok(notes) => (notes, Ok(())),
         Err(failure) => (Vec::new(), Err(failure)),
     };
-    notes.extend(logged.into_iter().chain(stage.gave_up(&findings)));
+    notes.extend(logged.into_iter().chain(stage.gave_up(findings.jobs.iter().map(|job| job.trouble.gave_up))));
     if arguments.pictures.any() {
         let told = json::text((&contender, &stage, scene), &trial, &findings, &notes);
-        let measured = Measured::of(&contender, &stage.plan, std::slice::from_ref(&findings));
+        let measured = Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]);
         notes.extend(pictures::simulated(&arguments.pictures, (&stage, scene, &contender), &trial, &measured, told)?);
     }
     if let Some(place) = arguments.rows.place()? {
-        let measured = Measured::of(&contender, &stage.plan, std::slice::from_ref(&findings));
+        let measured = Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]);
         figures(&place, &stage, std::slice::from_ref(&measured), scene.seed)?;
         if place.is_folder() {
             pictures::rows_of(&place, &trial, &contender.name, &Names::of(&stage.plan))?;

@@ -12,9 +12,10 @@ mod store;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blksched::Catalogue;
+use blksched_text::units;
 use clap::Args;
 
 use crate::failure::Failure;
@@ -119,12 +120,7 @@ const BYTES_PER_IO: u64 = 200;
 
 /// Reads `512m`, `4g`, `4GiB`.
 fn size_of_memory(text: &str) -> Result<u64, String> {
-    let lower = text.trim().to_ascii_lowercase();
-    let number = lower.trim_end_matches(['i', 'b']);
-    let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
-    let unit = units.into_iter().find(|(unit, _)| number.ends_with(*unit));
-    let digits = unit.map_or(number, |_| &number[..number.len() - 1]);
-    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << unit.map_or(0, |(_, shift)| shift)));
+    let bytes = units::number_or_letter(text).or_else(|| units::bytes(text));
     bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size, as in 512m or 4g".to_owned())
 }
 
@@ -161,7 +157,7 @@ pub(crate) fn stretch_of(
 }
 
 fn load(path: &Path, catalogue: &Catalogue) -> Result<SweepPlan, Failure> {
-    let name = blksched::text::name_of_path(path.as_os_str());
+    let name = blksched_text::name_of_path(path.as_os_str());
     let text = text_of(&name, std::fs::File::open(path).and_then(bytes_of))?;
     SweepPlan::read(&name, &text, catalogue)
 }
@@ -195,20 +191,24 @@ fn forecast(plan: &SweepPlan, shard: Shard, stretch: (u64, u64), threads: usize)
     if shard != Shard::WHOLE {
         text += &format!("{runs} of them are shard {}/{}\n", shard.nth, shard.of);
     }
-    let (mut spent, mut piloted) = (Duration::ZERO, 0_u64);
-    let stop = AtomicBool::new(false);
     let step = (runs / PILOTS).max(1);
-    for nth in (0..PILOTS).map(|nth| stretch.0 + nth * step + step / 2).filter(|nth| *nth < stretch.1) {
-        let began = Instant::now();
-        runner::run(plan, (nth, nth + 1), 1, |_| false, &stop, |_| Ok(()))?;
-        spent += began.elapsed();
-        piloted += 1;
-    }
-    if piloted > 0 {
-        let each = spent / piloted as u32;
-        let all = each.as_secs_f64() * runs as f64 / threads as f64;
-        let each = each.as_secs_f64() * 1e3;
-        text += &format!("about {} on {threads} threads: a run takes {each:.1} ms, by {piloted} of them\n", clock(all));
+    let tried = (0..PILOTS).map(|nth| stretch.0 + nth * step + step / 2).filter(|nth| *nth < stretch.1);
+    let pilots: Vec<runner::Pilot> = tried.filter_map(|nth| runner::pilot(plan, nth)).collect();
+    if !pilots.is_empty() {
+        let mean = |pick: fn(&runner::Pilot) -> Duration| {
+            pilots.iter().map(pick).sum::<Duration>().as_secs_f64() / pilots.len() as f64
+        };
+        let (laid_out, each) = (mean(|pilot| pilot.laid_out), mean(|pilot| pilot.ran));
+        let groups = (stretch.1 - 1) / plan.per_group() - stretch.0 / plan.per_group() + 1;
+        let all = groups as f64 * laid_out + each * runs as f64 / threads as f64;
+        text += &format!(
+            "about {} on {threads} threads: a run takes {:.2} ms, a load on a disk {:.1} ms before its first, \
+             by {} of them\n",
+            clock(all),
+            each * 1e3,
+            laid_out * 1e3,
+            pilots.len()
+        );
     }
     Ok(text)
 }

@@ -18,7 +18,7 @@ use super::measured::{JobMeasure, Measured, Standing};
 use super::role::{FLOOR, Role};
 use crate::args::Goal as Named;
 
-/// What is not better by so much is not worth a change.
+/// What is not better by this much is not worth a change.
 pub(super) const WORTH_IT: f64 = 1.05;
 /// Priorities are kept if no more than this part of the disk's time goes to others than they ask for.
 pub(super) const KEPT: f64 = 0.10;
@@ -229,7 +229,7 @@ impl<'a> Action<'a> {
     /// What is to be used instead of the default.
     pub(super) fn chosen(&self) -> Option<&Candidate<'a>> {
         self.candidates.iter().find(|candidate| {
-            // Who keeps a bound that the default breaks need not be better besides.
+            // A candidate that keeps a bound that the default breaks need not be better besides.
             let rescues = !self.missed.is_empty() && candidate.score.ratio * WORTH_IT >= 1.0;
             candidate.forbidden.is_empty() && (candidate.is_better() || rescues)
         })

@@ -2,9 +2,9 @@
 
 use blksched::Dir;
 use blksched_measure::{Quantity, Sample};
-use blksched_simulate::Findings;
 
 use super::measured::{Measured, Total};
+use super::outcome::Outcome;
 
 /// One scheduler's.
 pub(crate) struct CpuMeasure {
@@ -20,18 +20,18 @@ pub(crate) struct CpuMeasure {
 
 /// A processor that is busy for this part of the time limits rates.
 const BUSY: f64 = 0.5;
-/// Of a mean request, so much may be the processor's before it is said.
+/// Of a mean request, this much may be the processor's before it is said.
 const PART: f64 = 0.05;
 
 impl CpuMeasure {
     /// None if processors cost nothing.
-    pub(crate) fn of(runs: &[Findings]) -> Option<CpuMeasure> {
+    pub(crate) fn of(runs: &[Outcome]) -> Option<CpuMeasure> {
         let reports: Vec<_> = runs.iter().map(|run| Some((run, run.cpu?))).collect::<Option<_>>()?;
-        let part = |run: &Findings, ns: u64, of: u32| {
+        let part = |run: &Outcome, ns: u64, of: u32| {
             let all = run.elapsed.as_ns() as f64 * f64::from(of);
             if all > 0.0 { ns as f64 / all } else { 0.0 }
         };
-        let over = |value: &dyn Fn(&Findings, &blksched_simulate::cpu::CpuReport) -> f64| {
+        let over = |value: &dyn Fn(&Outcome, &blksched_simulate::cpu::CpuReport) -> f64| {
             Sample::of(reports.iter().map(|(run, report)| value(run, report)).collect())
         };
         Some(CpuMeasure {

@@ -77,7 +77,7 @@ impl Figure {
             What::Finish => job.finish.clone(),
             what => match job.work(self.work?) {
                 Some(work) => Some(work.get(what)?.clone()),
-                // Who did nothing did so much a second.
+                // A job that did nothing has a rate of 0.
                 None => matches!(what, What::Bandwidth | What::Iops)
                     .then(|| Sample::of(vec![0.0; job.stall.values().len()])),
             },

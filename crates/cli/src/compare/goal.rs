@@ -3,8 +3,8 @@
 //! `pgdata: p99 read, wal: p99 fsync, backup: finish < 2h`: clauses behind commas, each a job, a figure, a direction,
 //! and perhaps a bound. A clause without a bound is to get better, one with a bound is to be kept.
 
-use blksched::text::nearest;
 use blksched_measure::{Sample, Work};
+use blksched_text::did_you_mean;
 use clap::ValueEnum;
 
 use super::clones::families;
@@ -60,8 +60,7 @@ impl Goal {
             return named.map(|named| if named == Named::Balance { Goal::Roles } else { Goal::Named(named) }).map_err(
                 |_| {
                     let words: Vec<String> = Named::value_variants().iter().map(|goal| word(*goal)).collect();
-                    let near = nearest(said.trim(), words.iter().map(String::as_str));
-                    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                    let near = did_you_mean(said.trim(), words.iter().map(String::as_str));
                     let example = "as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'";
                     format!("--goal {said}: expected one of {}, or JOB: FIGURE, {example}{near}", words.join(", "))
                 },
@@ -191,8 +190,8 @@ fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
     let rows: Vec<usize> = (0..jobs.len()).filter(|&row| jobs[row].name == name.trim()).collect();
     let row = *rows.first().ok_or_else(|| {
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-        let near = nearest(name.trim(), names.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-        format!("no job is called `{}`{} (jobs: {})", name.trim(), near.unwrap_or_default(), names.join(", "))
+        let near = did_you_mean(name.trim(), names.iter().copied());
+        format!("no job is called `{}`{} (jobs: {})", name.trim(), near, names.join(", "))
     })?;
     let job = &jobs[row];
     let (left, bound) = match what.find(['<', '>']) {
@@ -207,12 +206,8 @@ fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
         known.ok_or_else(|| {
             let words = FIGURES.iter().map(|(name, _)| *name).chain(DIRECTIONS.iter().map(|(name, _)| *name));
             let words: Vec<&str> = words.collect();
-            let near = nearest(said, words.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-            format!(
-                "`{said}` is neither a figure nor a direction{} (known: {})",
-                near.unwrap_or_default(),
-                words.join(", ")
-            )
+            let near = did_you_mean(said, words.iter().copied());
+            format!("`{said}` is neither a figure nor a direction{} (known: {})", near, words.join(", "))
         })?;
     }
     let what =

@@ -8,6 +8,7 @@ use super::action::{Action, candidates, forbidden, misses, scores};
 use super::contrast::contrasts;
 use super::goal::Goal;
 use super::measured::Measured;
+use super::outcome::Outcome;
 use super::tune::{HELD_BACK, HELD_BACK_SEEDS, axes};
 use crate::args::CompareArguments;
 use crate::failure::Failure;
@@ -88,7 +89,9 @@ impl Judge {
         let trials: Vec<Trial> = rows.iter().map(|row| stage.trial(&arguments.scene, row, self.limit)).collect();
         let first = arguments.scene.seed.wrapping_add(HELD_BACK);
         let seeds = (0..u64::from(HELD_BACK_SEEDS)).map(|nth| first.wrapping_add(nth)).collect();
-        let runs = Grid::new(trials, seeds).run(|| {}, || false).map_err(Failure::input)?;
+        let runs = Grid::new(trials, seeds)
+            .run(|run| Outcome::of(&stage.plan, &run), || {}, || false)
+            .map_err(Failure::input)?;
         let measured: Vec<Measured> =
             rows.iter().zip(&runs).map(|(row, runs)| Measured::of(row, &stage.plan, runs)).collect();
         let contrasts = contrasts(&measured, 1);
@@ -122,6 +125,6 @@ impl Judge {
     ) -> Result<Measured, Failure> {
         let trial = Trial { seed, ..stage.trial(&arguments.scene, row, self.limit) };
         let run = trial.simulate().map_err(Failure::input)?;
-        Ok(Measured::of(row, &stage.plan, std::slice::from_ref(&run)))
+        Ok(Measured::of(row, &stage.plan, &[Outcome::of(&stage.plan, &run)]))
     }
 }

@@ -1,13 +1,13 @@
 //! What one scheduler's runs amount to: every measure seed by seed.
 
 use blksched::{Class, Dir, Priority, Span};
-use blksched_measure::{Cause, Claim, Direction, Sample, Share, Work, due, fairness, misplaced};
-use blksched_simulate::{Findings, JobOutcome};
+use blksched_measure::{Cause, Claim, Sample, Share, Work, due, fairness, misplaced};
 use blksched_workloads::host::WaitsFor;
 use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
 use super::cpu::CpuMeasure;
 use super::memory::{self, MemoryMeasure};
+use super::outcome::{Done, Outcome, Process, Whole};
 use super::role::Role;
 use crate::input::{AROUND, Contender};
 
@@ -131,14 +131,13 @@ impl Measured {
         self.standing == Standing::Present
     }
 
-    pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Findings]) -> Measured {
+    pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Outcome]) -> Measured {
         let dues = asks_for_priorities(plan).then(|| runs.iter().map(|run| dues(plan, run)).collect::<Vec<_>>());
-        let row = |row: u32| {
-            let members = plan.members(row);
+        let row = |(row, members): (usize, Vec<usize>)| {
             let priority = dues.as_ref().map(|dues| priority(plan, &members, dues));
-            JobMeasure { priority, ..JobMeasure::of(plan, &members, runs) }
+            JobMeasure { priority, ..JobMeasure::of(plan, (row, &members), runs) }
         };
-        let shown = |row: &u32| plan.jobs.iter().any(|job| job.row == *row && job.report.shown);
+        let shown = |(_, members): &(usize, Vec<usize>)| members.iter().any(|&job| plan.jobs[job].report.shown);
         let show = |(name, raw): &(String, i64)| match contender.choice.build().elevator.tunables().find(name) {
             Ok(knob) => format!("{name}={}", knob.unit.show(*raw)),
             Err(_) => format!("{name}={raw}"),
@@ -147,7 +146,7 @@ impl Measured {
             let parts = dues.iter().zip(runs).map(|(due, run)| misplaced(due, &givens(run)));
             Sample::of(parts.collect())
         };
-        let jain = |run: &Findings| fairness(&run.jobs.iter().map(|job| job.share).collect::<Vec<Share>>());
+        let jain = |run: &Outcome| fairness(&run.jobs.iter().map(|job| job.share).collect::<Vec<Share>>());
         Measured {
             name: contender.name.clone(),
             scheduler: contender.choice.entry.name,
@@ -160,14 +159,14 @@ impl Measured {
             kept: dues.as_ref().map(elsewhere).map(|part| Sample::of(part.values().iter().map(|v| 1.0 - v).collect())),
             misplaced: dues.as_ref().map(elsewhere),
             knobs: contender.knobs.iter().map(show).chain(contender.around.shown()).collect(),
-            jobs: (0..plan.rows()).filter(shown).map(row).collect(),
+            jobs: plan.members_by_row().into_iter().enumerate().filter(shown).map(row).collect(),
             busy: over(runs, |run| run.disk.busy),
             seeking: over(runs, |run| run.disk.seeking),
             in_disk: runs.iter().map(|run| run.disk.depth).sum::<f64>() / runs.len() as f64,
             jain: over(runs, jain),
             cpu: CpuMeasure::of(runs),
             memory: MemoryMeasure::of(runs),
-            totals: Dir::BOTH.map(|dir| (dir, Total::of(dir, runs))),
+            totals: [0, 1].map(|nth| (Dir::BOTH[nth], Total::of(nth, runs))),
             finished: runs.iter().all(|run| run.finished),
             hashes: runs.iter().map(|run| run.hash.to_string()).collect(),
         }
@@ -193,21 +192,21 @@ impl JobMeasure {
         }
     }
 
-    fn of(plan: &Plan, members: &[usize], runs: &[Findings]) -> JobMeasure {
-        let (first, job) = (&runs[0].jobs[members[0]].record, &plan.jobs[members[0]]);
-        let part = |run: &Findings, pick: fn(&Share) -> Span| {
+    fn of(plan: &Plan, (row, members): (usize, &[usize]), runs: &[Outcome]) -> JobMeasure {
+        let job = &plan.jobs[members[0]];
+        let part = |run: &Outcome, pick: fn(&Share) -> Span| {
             members.iter().map(|&job| part_of_run(run, pick(&run.jobs[job].share))).sum()
         };
-        let works = Work::ALL.map(|work| (work, WorkMeasure::of(work, members, runs)));
+        let works = Work::ALL.map(|work| (work, WorkMeasure::of(work, row, runs)));
         JobMeasure {
-            name: first.job.name.clone(),
+            name: job.name.clone(),
             processes: members.len(),
             role: Role::of(plan, members),
             yields: plan.jobs.iter().any(|other| rank(other) < rank(job)),
             ends: job.manner.order.is_none() || job.manner.amount.is_some(),
-            ran: runs.iter().all(|run| run.ran(members).is_some()).then(|| over(runs, |run| ran(run, members))),
-            finish: finish(plan, members, runs),
-            stall: over(runs, |run| run.merged(members).stall.as_ns() as f64),
+            ran: runs.iter().all(|run| run.rows[row].ran.is_some()).then(|| over(runs, |run| ran(run, row))),
+            finish: finish(plan, (row, members), runs),
+            stall: over(runs, |run| run.rows[row].stall.as_ns() as f64),
             asked: over(runs, |run| part(run, |share| share.asked)),
             given: over(runs, |run| part(run, |share| share.given)),
             priority: None,
@@ -226,17 +225,13 @@ fn rank(job: &JobPlan) -> u8 {
 }
 
 /// How long the processes take, or would take for their files at the rate of the run.
-fn finish(plan: &Plan, members: &[usize], runs: &[Findings]) -> Option<Sample> {
+fn finish(plan: &Plan, (row, members): (usize, &[usize]), runs: &[Outcome]) -> Option<Sample> {
     let amount = |job: &JobPlan| job.manner.amount.or_else(|| job.files.as_ref().map(|files| files.sectors * 512));
     let amounts: Option<u64> = members.iter().map(|&job| amount(&plan.jobs[job])).sum();
-    let estimate = |run: &Findings| {
-        let record = run.merged(members);
-        let rate: f64 = Work::ALL.into_iter().map(|work| record.bandwidth(work)).sum();
-        amounts.map_or(f64::NAN, |bytes| bytes as f64 / rate * 1e9)
-    };
+    let estimate = |run: &Outcome| amounts.map_or(f64::NAN, |bytes| bytes as f64 / run.rows[row].rate * 1e9);
     let ends = plan.jobs[members[0]].manner.order.is_none() || plan.jobs[members[0]].manner.amount.is_some();
     let own =
-        |run: &Findings| run.ran(members).filter(|_| ends).map_or_else(|| estimate(run), |ran| ran.as_ns() as f64);
+        |run: &Outcome| run.rows[row].ran.filter(|_| ends).map_or_else(|| estimate(run), |ran| ran.as_ns() as f64);
     let sample = over(runs, own);
     sample.values().iter().any(|value| value.is_finite()).then_some(sample)
 }
@@ -259,19 +254,19 @@ fn controls(contender: &Contender) -> Vec<Control> {
 
 /// Does anybody ask for another priority or weight than the others?
 fn asks_for_priorities(plan: &Plan) -> bool {
-    // Who asks for nothing gets the normal one.
+    // A job that asks for nothing gets the normal one.
     let asked = |job: &JobPlan| if job.priority.class == Class::None { Priority::NORMAL } else { job.priority };
     !plan.groups.is_empty() || plan.jobs.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
 }
 
 /// The parts of the run that each process had the disk.
-fn givens(run: &Findings) -> Vec<f64> {
+fn givens(run: &Outcome) -> Vec<f64> {
     run.jobs.iter().map(|job| part_of_run(run, job.share.given)).collect()
 }
 
 /// The parts of the run that each process should have had the disk, of the time that anybody had it.
-fn dues(plan: &Plan, run: &Findings) -> Vec<f64> {
-    let claim = |(job, outcome): (&JobPlan, &JobOutcome)| {
+fn dues(plan: &Plan, run: &Outcome) -> Vec<f64> {
+    let claim = |(job, outcome): (&JobPlan, &Process)| {
         let claim = Claim::new(job.priority, part_of_run(run, outcome.share.asked));
         let own = group_of(plan, job);
         own.map_or(claim, |group| Claim { group: (job.cgroup, group.weight), ..claim })
@@ -285,7 +280,7 @@ fn group_of<'a>(plan: &'a Plan, job: &JobPlan) -> Option<&'a GroupPlan> {
     plan.groups.get((job.cgroup.0 as usize).checked_sub(1)?)
 }
 
-fn part_of_run(run: &Findings, span: Span) -> f64 {
+fn part_of_run(run: &Outcome, span: Span) -> f64 {
     span.as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
@@ -307,68 +302,44 @@ fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Sampl
 
 impl WorkMeasure {
     /// `None` if nobody did anything in this direction in any run.
-    fn of(work: Work, members: &[usize], runs: &[Findings]) -> Option<WorkMeasure> {
-        let records: Vec<_> = runs.iter().map(|run| run.merged(members)).collect();
-        records.iter().any(|record| record.work(work).ios > 0).then(|| WorkMeasure {
-            sleeps: records.iter().map(|record| record.work(work)).any(|d| d.slat.mean() > 0.01 * d.lat.mean()),
-            ios: over(&records, |record| record.work(work).ios as f64),
-            bandwidth: over(&records, |record| record.bandwidth(work)),
-            iops: over(&records, |record| record.iops(work)),
-            clat: [
-                over(&records, |record| latency(record.work(work), |d| d.clat.mean())),
-                over(&records, |record| percentile(record.work(work), 50.0)),
-                over(&records, |record| percentile(record.work(work), 99.0)),
-                over(&records, |record| percentile(record.work(work), 99.9)),
-                over(&records, |record| latency(record.work(work), |d| d.clat.max().as_ns() as f64)),
-            ],
+    fn of(work: Work, row: usize, runs: &[Outcome]) -> Option<WorkMeasure> {
+        let done: Vec<&Done> = runs.iter().map(|run| run.rows[row].work(work)).collect();
+        done.iter().any(|done| done.ios > 0).then(|| WorkMeasure {
+            sleeps: done.iter().any(|done| done.slept),
+            ios: over(&done, |done| done.ios as f64),
+            bandwidth: over(&done, |done| done.bandwidth),
+            iops: over(&done, |done| done.iops),
+            clat: [0, 1, 2, 3, 4].map(|nth| over(&done, |done| done.clat[nth])),
         })
     }
 }
 
 impl Total {
-    fn of(dir: Dir, runs: &[Findings]) -> Total {
-        let work = match dir {
-            Dir::Read => Work::Read,
-            Dir::Write => Work::Write,
-        };
-        let records: Vec<_> = runs.iter().map(|run| run.merged(&all(run))).collect();
-        let requests: u64 = runs.iter().map(|run| run.reasons.waiting(dir).requests()).sum();
-        let per_request = |cause: Cause| {
-            let sum: f64 = runs.iter().map(|run| run.reasons.waiting(dir).on(cause).as_ns() as f64).sum();
+    /// Of the `nth` direction.
+    fn of(nth: usize, runs: &[Outcome]) -> Total {
+        let all: Vec<&Whole> = runs.iter().map(|run| &run.totals[nth]).collect();
+        let requests: u64 = all.iter().map(|whole| whole.requests).sum();
+        let per_request = |cause: usize| {
+            let sum: f64 = all.iter().map(|whole| whole.waited[cause].as_ns() as f64).sum();
             sum / requests.max(1) as f64
         };
-        let served: u64 = records.iter().map(|record| record.work(work).service.count()).sum();
-        let ios = records.iter().map(|record| record.work(work).ios).sum();
-        let service: f64 = records.iter().map(|record| record.work(work).service.sum() as f64).sum();
+        let served: u64 = all.iter().map(|whole| whole.served).sum();
+        let ios = all.iter().map(|whole| whole.ios).sum();
+        let service: f64 = all.iter().map(|whole| whole.service).sum();
         Total {
-            bandwidth: over(runs, |run| run.jobs.iter().map(|job| job.record.bandwidth(work)).sum()),
-            mean: over(&records, |record| latency(record.work(work), |d| d.lat.mean())),
-            p99: over(&records, |record| percentile(record.work(work), 99.0)),
-            slept: records.iter().map(|record| record.work(work).slat.mean()).sum::<f64>() / records.len() as f64,
-            waited: Cause::all().map(|cause| (cause, per_request(cause))).collect(),
+            bandwidth: over(&all, |whole| whole.bandwidth),
+            mean: over(&all, |whole| whole.mean),
+            p99: over(&all, |whole| whole.p99),
+            slept: all.iter().map(|whole| whole.slept).sum::<f64>() / all.len() as f64,
+            waited: Cause::all().enumerate().map(|(nth, cause)| (cause, per_request(nth))).collect(),
             service: service / served.max(1) as f64,
-            in_memory: memory::waits(dir, ios, runs),
+            in_memory: memory::waits(Dir::BOTH[nth], ios, runs),
         }
     }
 }
 
-fn all(run: &Findings) -> Vec<usize> {
-    (0..run.jobs.len()).collect()
-}
-
-fn ran(run: &Findings, members: &[usize]) -> f64 {
-    run.ran(members).map_or(f64::NAN, |ran| ran.as_ns() as f64)
-}
-
-/// A latency of a direction in which nothing completed is unknown, not zero.
-fn latency(direction: &Direction, pick: impl Fn(&Direction) -> f64) -> f64 {
-    if direction.clat.is_empty() { f64::NAN } else { pick(direction) }
-}
-
-/// Too few are those of which less than one lies beyond.
-fn percentile(direction: &Direction, percent: f64) -> f64 {
-    let enough = direction.clat.count() as f64 * (100.0 - percent) >= 99.999;
-    if enough { latency(direction, |d| d.clat.percentile(percent).as_ns() as f64) } else { f64::NAN }
+fn ran(run: &Outcome, row: usize) -> f64 {
+    run.rows[row].ran.map_or(f64::NAN, |ran| ran.as_ns() as f64)
 }
 
 fn over<T>(runs: &[T], pick: impl Fn(&T) -> f64) -> Sample {

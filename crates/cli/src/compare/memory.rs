@@ -2,10 +2,10 @@
 
 use blksched::{Dir, Op};
 use blksched_measure::{Quantity, Sample};
-use blksched_simulate::Findings;
 use blksched_workloads::host::{Calls, HostReport, PAGE_BYTES, WaitsFor};
 use serde_json::{Value, json};
 
+use super::outcome::Outcome;
 use super::sample::sample;
 
 /// One scheduler's, over its runs.
@@ -28,7 +28,7 @@ pub(crate) struct MemoryMeasure {
 
 impl MemoryMeasure {
     /// `None` if nothing went through the page cache.
-    pub(crate) fn of(runs: &[Findings]) -> Option<MemoryMeasure> {
+    pub(crate) fn of(runs: &[Outcome]) -> Option<MemoryMeasure> {
         let over = |pick: fn(&HostReport) -> f64| Sample::of(runs.iter().map(|run| pick(&run.host)).collect());
         runs.iter().any(|run| run.host.is_used()).then(|| MemoryMeasure {
             hits: over(|host| host.from_memory() as f64 / host.delivered() as f64),
@@ -67,7 +67,7 @@ fn per_call(calls: &Calls, what: WaitsFor) -> f64 {
 
 /// What the calls of a direction waited for \[ns per call\], if most of its I/O went through the page cache. Waiting
 /// for pages from the disk is left out: what their requests waited for says more.
-pub(crate) fn waits(dir: Dir, ios: u64, runs: &[Findings]) -> Option<Vec<(WaitsFor, f64)>> {
+pub(crate) fn waits(dir: Dir, ios: u64, runs: &[Outcome]) -> Option<Vec<(WaitsFor, f64)>> {
     let op = if dir == Dir::Read { Op::Read } else { Op::Write };
     let calls = || runs.iter().map(|run| run.host.calls(op));
     let returned: u64 = calls().map(|calls| calls.returned).sum();

@@ -59,7 +59,7 @@ pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
                 )
             })
         }
-        // Who syncs does wait for the disk.
+        // A job that syncs does wait for the disk.
         Dir::Write if measured.iter().any(Measured::syncs) => None,
         Dir::Write => measured.iter().all(|m| free(m) == Some(0.0)).then(|| {
             "Whichever it is, no write waits for the disk: all fit below the dirty limit (--host dirty_ratio=…), and \

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use blksched::Catalogue;
-use blksched_simulate::{Findings, Grid, Length, Starts, Surroundings, Trial};
+use blksched_simulate::{Grid, Length, Starts, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 
 use super::action::choose;
 use super::contrast::contrasts;
 use super::goal::Goal;
 use super::measured::Measured;
+use super::outcome::Outcome;
 use crate::input::{Contender, contenders};
 
 /// What BFQ takes for two interactive processes and a stream, and merges or not, as they happen to begin.
@@ -55,8 +56,9 @@ fn alarms(scheduler: &str, disk: &str, limit_ms: u64, seeds: u64) -> usize {
     };
     let table = |nth: u64| {
         let own = (0..seeds).map(|seed| nth * seeds + seed).collect();
-        let runs = Grid::new(vec![trial(1), trial(2)], own).run(|| {}, || false).unwrap();
-        let measured = |runs: &Vec<Findings>| of(&contender, &plan, runs);
+        let runs =
+            Grid::new(vec![trial(1), trial(2)], own).run(|run| Outcome::of(&plan, &run), || {}, || false).unwrap();
+        let measured = |runs: &Vec<Outcome>| of(&contender, &plan, runs);
         let measured: Vec<Measured> = runs.iter().map(measured).collect();
         let contrasts = contrasts(&measured, 1);
         let action = choose(&measured, &contrasts, Goal::Roles, 1).expect("there is a default");
@@ -65,7 +67,7 @@ fn alarms(scheduler: &str, disk: &str, limit_ms: u64, seeds: u64) -> usize {
     (0..TABLES).filter(|&nth| table(nth)).count()
 }
 
-fn of(contender: &Contender, plan: &blksched_workloads::Plan, runs: &[Findings]) -> Measured {
+fn of(contender: &Contender, plan: &blksched_workloads::Plan, runs: &[Outcome]) -> Measured {
     Measured::of(contender, plan, runs)
 }
 

@@ -1,16 +1,16 @@
 //! What a trace recorded beside what is simulated: how far off the model is, and which differences it cannot claim.
 
 use blksched_measure::{Cell, Column, Quantity, Table, Work};
-use blksched_simulate::Findings;
 use blksched_simulate::recording::Took;
 
 use super::action::Action;
+use super::outcome::Outcome;
 use crate::input::Stage;
 
 /// What was recorded beside what was simulated, as a table; and why nothing can be proposed, if that shows it.
 pub(super) fn judge(
     stage: &Stage,
-    runs: &[Findings],
+    runs: &[Outcome],
     scheduler: &str,
     action: Option<&Action<'_>>,
 ) -> (Option<Table>, Option<String>) {
@@ -37,11 +37,11 @@ struct Beside {
 
 impl Beside {
     /// `None` if the trace tells no latencies, or nothing that it tells was simulated.
-    fn of(recorded: &[(Work, Took)], runs: &[Findings], scheduler: &str, disk: &str) -> Option<Beside> {
+    fn of(recorded: &[(Work, Took)], runs: &[Outcome], scheduler: &str, disk: &str) -> Option<Beside> {
         let row = |&(work, recorded): &(Work, Took)| {
-            let jobs = || runs.iter().flat_map(|run| &run.jobs).map(|job| job.record.work(work));
-            let ios: u64 = jobs().map(|done| done.ios).sum();
-            let total: f64 = jobs().map(|done| done.lat.mean() * done.ios as f64).sum();
+            let jobs = || runs.iter().flat_map(|run| &run.jobs).map(|job| job.done[work as usize]);
+            let ios: u64 = jobs().map(|(ios, _)| ios).sum();
+            let total: f64 = jobs().map(|(ios, mean)| mean * ios as f64).sum();
             let word = if work == Work::Read { "read" } else { "write" };
             (ios > 0 && recorded.mean > 0.0).then(|| Row { word, recorded, simulated: total / ios as f64 })
         };

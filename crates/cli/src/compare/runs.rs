@@ -1,19 +1,20 @@
 //! The runs of a comparison: every contender with every seed, and more seeds where the question is not decided.
 //!
 //! **Rule** `--until-sure` doubles the seeds until the goal's ratio of every candidate is either proven to be worth a
-//! change or proven not to be, or the budget ends. Who looks several times is fooled more often, so every p-value
+//! change or proven not to be, or the budget ends. Looking several times fools one more often, so every p-value
 //! counts as many times as will be looked at most (Bonferroni).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blksched::Span;
-use blksched_simulate::{Findings, Grid};
+use blksched_simulate::Grid;
 
 use super::action::{self, WORTH_IT};
 use super::contrast;
 use super::goal::Goal;
 use super::measured::Measured;
+use super::outcome::Outcome;
 use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage};
@@ -34,7 +35,7 @@ pub(super) struct Runs<'a> {
     /// How often the verdict is looked at.
     pub(super) looks: u32,
     /// Of each contender, seed by seed.
-    pub(super) findings: Vec<Vec<Findings>>,
+    pub(super) done: Vec<Vec<Outcome>>,
     pub(super) interrupted: Arc<AtomicBool>,
     undecided: bool,
 }
@@ -55,7 +56,7 @@ impl<'a> Runs<'a> {
             first,
             seeds: 0,
             looks: if arguments.until_sure { LOOKS } else { 1 },
-            findings: vec![Vec::new(); contenders.len()],
+            done: contenders.iter().map(|_| Vec::new()).collect(),
             interrupted: crate::interrupt::noticed(),
             undecided: false,
         }
@@ -73,13 +74,13 @@ impl<'a> Runs<'a> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Failure::Outside(error.to_string()))?;
         let stop = || self.interrupted.load(Ordering::Relaxed);
-        let results = pool.install(|| grid.run(|| progress.step(), stop));
+        let results = pool.install(|| grid.run(|run| Outcome::of(&self.stage.plan, &run), || progress.step(), stop));
         progress.finish();
-        for (all, new) in self.findings.iter_mut().zip(results.map_err(Failure::input)?) {
+        for (all, new) in self.done.iter_mut().zip(results.map_err(Failure::input)?) {
             all.extend(new);
         }
         self.seeds += seeds;
-        if self.findings[0].is_empty() {
+        if self.done[0].is_empty() {
             return Err(Failure::Outside("interrupted before the first seed was done".to_owned()));
         }
         Goal::read(goal, &self.measured()[0].jobs).map_err(Failure::Input)
@@ -110,12 +111,12 @@ impl<'a> Runs<'a> {
     }
 
     pub(super) fn measured(&self) -> Vec<Measured> {
-        let of = |(contender, runs): (&Contender, &Vec<Findings>)| Measured::of(contender, &self.stage.plan, runs);
-        self.contenders.iter().zip(&self.findings).map(of).collect()
+        let of = |(contender, runs): (&Contender, &Vec<Outcome>)| Measured::of(contender, &self.stage.plan, runs);
+        self.contenders.iter().zip(&self.done).map(of).collect()
     }
 
     pub(super) fn notes(&self) -> Vec<String> {
-        let done = self.findings[0].len();
+        let done = self.done[0].len();
         let cut =
             (done < self.seeds as usize).then(|| format!("interrupted: {done} of {} seeds were done", self.seeds));
         let more = "--budget allows more";

@@ -15,13 +15,14 @@ use blksched::Catalogue;
 use blksched_disks::sheet::{self, SheetLine};
 use blksched_disks::{DiskSpec, Fit};
 use blksched_measure::Table;
-use blksched_simulate::{Findings, Grid};
+use blksched_simulate::Grid;
 use serde_json::{Value, json};
 
 use super::action::{self, Action, WORTH_IT};
 use super::contrast::{self, times};
 use super::goal::Goal;
 use super::measured::Measured;
+use super::outcome::Outcome;
 use super::runs::Runs;
 use crate::args::CompareArguments;
 use crate::failure::Failure;
@@ -29,6 +30,9 @@ use crate::input::{Stage, contenders};
 use crate::list::words;
 use crate::progress::Progress;
 use crate::scene::Scene;
+
+/// The one value that no corner moves.
+const CAPACITY: &str = "capacity";
 
 /// This many draws of ends for all values at once.
 const CORNERS: usize = 4;
@@ -119,7 +123,7 @@ pub(super) fn below(
 /// `None`: nothing was fitted, or there is no verdict to turn.
 fn of(base: &Base<'_>, action: &Action<'_>, how: How) -> Result<Option<Sensitivity>, Failure> {
     let fits = base.runs.stage.disk.fitted();
-    let seeds = base.runs.findings[0].len();
+    let seeds = base.runs.done[0].len();
     if fits.is_empty() || action.candidates.is_empty() || seeds < 2 {
         return Ok(None);
     }
@@ -193,7 +197,7 @@ fn margin(base: &Base<'_>, action: &Action<'_>) -> f64 {
     let widths = action.candidates.iter().map(|candidate| (candidate.score.high / candidate.score.low).ln() / 2.0);
     let widest = widths.filter(|width| width.is_finite()).fold(0.0, f64::max);
     // From the interval of the mean to the spread of one seed.
-    widest * (base.runs.findings[0].len() as f64).sqrt() / 2.0
+    widest * (base.runs.done[0].len() as f64).sqrt() / 2.0
 }
 
 /// The default and the candidates, by number.
@@ -211,7 +215,7 @@ fn said(action: &Action<'_>) -> Said {
 }
 
 /// What a run takes us, in requests: four pages of the page cache as long as one.
-fn cost(run: &Findings) -> u64 {
+fn cost(run: &Outcome) -> u64 {
     run.requests + (run.host.delivered() + run.host.dirtied) / 4
 }
 
@@ -237,8 +241,10 @@ impl Search<'_> {
             }
             found.tried += 1;
         }
-        for changes in corners(fits) {
-            if fits.len() < 2 || self.is_interrupted() {
+        // On a disk of another size the load lies elsewhere, so that no corner would say anything.
+        let together: Vec<Fit> = fits.iter().filter(|fit| fit.key != CAPACITY).cloned().collect();
+        for changes in corners(&together) {
+            if together.len() < 2 || self.is_interrupted() {
                 break;
             }
             // Ends of different tables may contradict each other (a skew that no longer covers its switch).
@@ -314,7 +320,7 @@ impl Search<'_> {
     }
 
     fn seeds(&self) -> usize {
-        self.base.runs.findings[0].len()
+        self.base.runs.done[0].len()
     }
 
     fn is_interrupted(&self) -> bool {
@@ -323,7 +329,7 @@ impl Search<'_> {
 
     /// What one seed of everybody costs \[requests\], as it did before.
     fn cost_of_a_glance(&self) -> u64 {
-        self.present.iter().map(|&nth| cost(&self.base.runs.findings[nth][0])).sum()
+        self.present.iter().map(|&nth| cost(&self.base.runs.done[nth][0])).sum()
     }
 
     /// With one seed: is everybody clearly on the side on which the verdict has it?
@@ -387,12 +393,14 @@ impl Search<'_> {
         let threads = arguments.threads.map_or(0, |threads| threads as usize);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Failure::Outside(error.to_string()))?;
-        let runs = pool.install(|| grid.run(|| progress.step(), || self.is_interrupted())).map_err(Failure::input)?;
+        let fold = |run| Outcome::of(&stage.plan, &run);
+        let runs =
+            pool.install(|| grid.run(fold, || progress.step(), || self.is_interrupted())).map_err(Failure::input)?;
         if runs.iter().any(Vec::is_empty) {
             return Ok(None);
         }
         self.spent += runs.iter().flatten().map(cost).sum::<u64>();
-        let of = |(&nth, runs): (&usize, &Vec<Findings>)| Measured::of(&contenders[nth], &stage.plan, runs);
+        let of = |(&nth, runs): (&usize, &Vec<Outcome>)| Measured::of(&contenders[nth], &stage.plan, runs);
         Ok(Some(who.iter().zip(&runs).map(of).collect()))
     }
 }
@@ -453,7 +461,8 @@ impl Sensitivity {
             Some(fit) => format!("{key} = {value} (here {}, plausible {} to {})", fit.value, fit.ends[0], fit.ends[1]),
             None => format!("{key} = {value}"),
         };
-        let with: Vec<String> = match moved.changes.len() == self.fits.len() && moved.changes.len() > 1 {
+        let all = self.how == How::Each || moved.changes.len() == self.fits.len();
+        let with: Vec<String> = match all && moved.changes.len() > 1 {
             true => vec![format!("all {} at drawn ends (--json: which)", moved.changes.len())],
             false => moved.changes.iter().map(one).collect(),
         };

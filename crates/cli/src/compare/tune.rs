@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blksched::{Catalogue, Span};
 use blksched_measure::{Cell, Column, Paired, Quantity, Table};
-use blksched_simulate::{Findings, Grid};
+use blksched_simulate::Grid;
 use blksched_workloads::Manner;
 
 use super::action::{forbidden, scores};
 use super::contrast::{ALPHA, between, times};
 use super::goal::Goal;
 use super::measured::Measured;
+use super::outcome::Outcome;
 use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders};
@@ -26,7 +27,7 @@ use crate::progress::Progress;
 
 /// `--budget`, unless it is said.
 const MOST_RUNS: u32 = 200;
-/// Seeds that the search never sees begin so much later.
+/// Seeds that the search never sees begin this much later.
 pub(super) const HELD_BACK: u64 = 1 << 32;
 /// How many of them say whether it is better: enough for the bootstrap.
 pub(super) const HELD_BACK_SEEDS: u32 = 8;
@@ -208,14 +209,15 @@ fn together(singles: &[Tried], most: usize) -> Vec<Tried> {
 }
 
 impl Search<'_> {
-    fn grid(&mut self, rows: &[Contender], seeds: std::ops::Range<u32>) -> Result<Vec<Vec<Findings>>, Failure> {
+    fn grid(&mut self, rows: &[Contender], seeds: std::ops::Range<u32>) -> Result<Vec<Vec<Outcome>>, Failure> {
         let scene = &self.arguments.scene;
         let trials = rows.iter().map(|row| self.stage.trial(scene, row, self.limit)).collect();
         let seeds = seeds.map(|nth| scene.seed.wrapping_add(u64::from(nth))).collect();
         let grid = Grid::new(trials, seeds);
         self.runs += grid.len();
         let progress = Progress::new(grid.len());
-        let results = grid.run(|| progress.step(), || self.is_interrupted()).map_err(Failure::input);
+        let fold = |run| Outcome::of(&self.stage.plan, &run);
+        let results = grid.run(fold, || progress.step(), || self.is_interrupted()).map_err(Failure::input);
         progress.finish();
         results
     }
@@ -302,7 +304,9 @@ impl Tuned {
             let scene = &arguments.scene;
             let trial = stage.trial(scene, &without, limit);
             let seeds = (0..u64::from(HELD_BACK_SEEDS)).map(|nth| scene.seed.wrapping_add(HELD_BACK + nth)).collect();
-            let runs = Grid::new(vec![trial], seeds).run(|| {}, || false).map_err(Failure::input)?;
+            let runs = Grid::new(vec![trial], seeds)
+                .run(|run| Outcome::of(&stage.plan, &run), || {}, || false)
+                .map_err(Failure::input)?;
             let without = Measured::of(&without, &stage.plan, &runs[0]);
             let score = Paired::of_logarithms(&scores(&goal.objectives(&without), best, &without));
             let control = best.controls.iter().find(|control| control.name == *name);

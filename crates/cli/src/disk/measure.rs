@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blksched::Span;
 use blksched_disks::load;
-use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, Progress, Target, measure};
+use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Progress, Target, measure};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) struct MeasureArguments {
     /// Take two minutes instead of ten
     #[arg(long, conflicts_with = "time")]
     quick: bool,
-    /// Take so long at most [default: 10m]
+    /// Take so long at most [default: 600s]
     #[arg(long, value_name = "TIME", value_parser = some_time)]
     time: Option<Span>,
     /// Write the disk's TOML here instead of printing it
@@ -71,7 +71,13 @@ pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
         }
     });
     watch.clear();
-    let outcome = outcome.map_err(|error| Failure::Outside(format!("{}: {error}", arguments.path)))?;
+    let outcome = outcome.map_err(|error| {
+        let early = match error {
+            ProbeError::Interrupted | ProbeError::TimeIsUp => ", before enough was known for a model: no file",
+            ProbeError::Failed(_) | ProbeError::Unclear(_) => "",
+        };
+        Failure::Outside(format!("{}: {error}{early}", arguments.path))
+    })?;
     report(&outcome);
     match half {
         None => Ok(output::print(&outcome.toml)?),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use blksched::SubmitterId;
-use blksched::text::nearest;
 use blksched_simulate::story::Whose;
+use blksched_text::did_you_mean;
 use blksched_workloads::Plan;
 
 /// What processes are called: by the job, and by a number if it has several.
@@ -61,7 +61,7 @@ impl Names {
         words.extend(all.map(|id| self.process(id)));
         words.sort();
         words.dedup();
-        let near = nearest(said, words.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
-        Err(format!("there is no such process: expected one of {}{}", words.join(", "), near.unwrap_or_default()))
+        let near = did_you_mean(said, words.iter().map(String::as_str));
+        Err(format!("there is no such process: expected one of {}{}", words.join(", "), near))
     }
 }

@@ -1,9 +1,9 @@
 //! What is compared: schedulers with their knobs and what stands around them, `bfq:slice_idle=0:nr_requests=64`.
 
-use blksched::text::nearest;
 use blksched::tunables::Tunables;
 use blksched::{Catalogue, Choice, Span};
 use blksched_simulate::Surroundings;
+use blksched_text::did_you_mean;
 use blksched_workloads::host::HostKnobs;
 
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub(crate) fn notes_on(contenders: &[Contender]) -> impl Iterator<Item = String>
 /// What an option changes nothing for.
 const NO_THROTTLING: &str = "writeback throttling is simulated with the schedulers of blk-mq only, as in 6.x";
 
-/// Who does not know of writeback throttling, if its target was said for all.
+/// The elevators that do not know of writeback throttling, if its target was said for all.
 pub(crate) fn unthrottled(contenders: &[Contender], target: Option<u64>) -> Option<String> {
     let deaf = contenders.iter().filter(|contender| target.is_some() && !contender.can_be_throttled());
     let names: Vec<&str> = deaf.map(|contender| contender.name.as_str()).collect();
@@ -158,8 +158,8 @@ impl Contender {
         let tunables = built.elevator.tunables();
         let found = tunables.find(knob).map_err(|error| {
             let around: Vec<&str> = AROUND.iter().map(|(name, _)| *name).collect();
-            let near = nearest(knob, around.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-            format!("{}: {error}{} (around it: {})", self.choice, near.unwrap_or_default(), around.join(", "))
+            let near = did_you_mean(knob, around.iter().copied());
+            format!("{}: {error}{} (around it: {})", self.choice, near, around.join(", "))
         })?;
         let raw = found.parse(value).map_err(|error| error.to_string())?;
         self.knobs.retain(|(name, _)| name != knob);
@@ -227,8 +227,7 @@ pub(crate) fn contenders(
         if turned == 0 {
             let run: Vec<String> = contenders.iter().map(|contender| contender.choice.to_string()).collect();
             let names = contenders.iter().map(|contender| contender.choice.entry.name);
-            let near = nearest(target, names.chain(run.iter().map(String::as_str)));
-            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let near = did_you_mean(target, names.chain(run.iter().map(String::as_str)));
             return Err(error(format!("no elevator `{target}` is being run{near} (being run: {})", run.join(", "))));
         }
     }

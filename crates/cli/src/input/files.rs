@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use blksched::text::{name_of_path, path_of_name};
 use blksched_simulate::recording::Named;
+use blksched_text::{name_of_path, path_of_name};
 
 use super::uri::{self, Opened};
 
@@ -27,7 +27,8 @@ pub(super) fn open(trace: &str) -> Result<Vec<Named>, String> {
     files.into_iter().map(open).collect()
 }
 
-/// Who may read an object may not always list its folder, so that is asked for only where there is no such object.
+/// A user who may read an object may not always list its folder, so that is asked for only where there is no such
+/// object.
 fn open_objects(trace: &str) -> Result<Vec<Named>, String> {
     let missing = |name: &str| format!("{name}: there is no such object");
     if let Opened::Stream(stream) = uri::open(trace)? {

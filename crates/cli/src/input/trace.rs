@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blksched::text::path_of_name;
 use blksched_measure::Work;
 use blksched_simulate::recording::{Damage, Devices, Format, KEYS, Reading, Recorded, Stream, Took, recording};
+use blksched_text::{did_you_mean, path_of_name};
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
 use blksched_traces::presets::{Preset, presets};
@@ -259,8 +259,8 @@ fn is_replays(key: &str) -> bool {
 fn unknown(key: &str) -> String {
     let replays = PARAMETERS.iter().map(|parameter| parameter.name).chain(["name", "start"]);
     let all: Vec<&str> = READING.into_iter().chain(KEYS).chain(replays).collect();
-    let near = blksched::text::nearest(key, all.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-    format!("a trace has no `{key}`: expected one of {}{}", all.join(", "), near.unwrap_or_default())
+    let near = did_you_mean(key, all.iter().copied());
+    format!("a trace has no `{key}`: expected one of {}{}", all.join(", "), near)
 }
 
 /// What was said of the format.
@@ -303,13 +303,8 @@ fn named(name: &str) -> Result<Format, String> {
         return Ok(Format::Text(Box::new(preset)));
     }
     let names: Vec<String> = presets().into_iter().map(|preset| preset.name).collect();
-    let near =
-        blksched::text::nearest(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
-    Err(format!(
-        "`{name}` is not a format: expected one of {}, or a TOML file{}",
-        names.join(", "),
-        near.unwrap_or_default()
-    ))
+    let near = did_you_mean(name, names.iter().map(String::as_str));
+    Err(format!("`{name}` is not a format: expected one of {}, or a TOML file{}", names.join(", "), near))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod s3;
 use std::borrow::Cow;
 use std::io::Read;
 
-use blksched::text::name_of_path;
+use blksched_text::name_of_path;
 
 /// What `open` finds.
 pub(super) enum Opened {

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use blksched::text::{nearest, path_of_name};
 use blksched_measure::Work;
 use blksched_simulate::recording::{Content, Took, content};
+use blksched_text::{nearest, path_of_name};
 use blksched_traces::machine::Device;
 use blksched_workloads::fio::{Host, JobFile, Note, Style, Text};
 use blksched_workloads::host::HostKnobs;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use blksched::text::nearest;
+use blksched_text::did_you_mean;
 use blksched_traces::machine::{Device, Machine};
 
 /// Files of a disk's folder in sysfs that a simulation can use or a reader wants to know.
@@ -48,13 +48,13 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
         let all: Vec<String> = fs::read_dir(&block)
             .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
             .unwrap_or_default();
-        let near = nearest(name, all.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+        let near = did_you_mean(name, all.iter().map(String::as_str));
         let mut all = all.clone();
         all.sort();
         return Err(format!(
             "`{name}` is not a disk of this machine: expected one of {}{} (partitions are recorded with their disk)",
             all.join(", "),
-            near.unwrap_or_default()
+            near
         ));
     };
     let mut device = Device::default();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::report;
 use crate::compare::json::{Run, document, scheduler};
 use crate::compare::measured::Measured;
+use crate::compare::outcome::Outcome;
 use crate::input::{Contender, Stage};
 use crate::scene::Scene;
 
@@ -18,7 +19,7 @@ pub(super) fn text(
     notes: &[String],
 ) -> String {
     let run = Run { stage, scene, seed: scene.seed, seeds: 1, limit: trial.limit };
-    let measured = Measured::of(contender, &stage.plan, std::slice::from_ref(findings));
+    let measured = Measured::of(contender, &stage.plan, &[Outcome::of(&stage.plan, findings)]);
     let rest = json!({
         "elapsed_ns": findings.elapsed.as_ns(),
         "requests": findings.requests,

@@ -2,8 +2,8 @@
 //!
 //! **Order** load, disk, scheduler with its knobs, seed; the last changes fastest.
 
-use blksched::text::{name_of_path, nearest, path_of_name};
 use blksched::{Catalogue, Span};
+use blksched_text::{did_you_mean, name_of_path, path_of_name};
 use toml::de::{DeTable, DeValue};
 
 use super::axis::{Axis, DRAWS, random};
@@ -229,9 +229,9 @@ fn knobs(source: Source<'_>, table: &DeTable<'_>, families: &mut [Family]) -> Re
             |family: &Family| name == family.base.choice.entry.name || name == family.base.choice.to_string();
         if !families.iter().any(is_meant) {
             let known: Vec<String> = families.iter().map(|family| family.base.choice.to_string()).collect();
-            let near = nearest(name, known.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
+            let near = did_you_mean(name, known.iter().map(String::as_str));
             let problem = format!("`{name}` is none of the plan's schedulers ({})", known.join(", "));
-            return Err(source.wrong(target.span(), problem + &near.unwrap_or_default()));
+            return Err(source.wrong(target.span(), problem + &near));
         }
         let draws = table.get(DRAWS).map(|value| source.count(DRAWS, value)).transpose()?;
         if draws == Some(0) {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use blksched_disks::document;
-pub(super) use blksched_disks::document::describe;
+use blksched_text::document;
+pub(super) use blksched_text::document::describe;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use blksched::Span;
 use blksched_simulate::Trial;
@@ -89,6 +90,36 @@ pub(super) fn run(
         }
         outcome
     })
+}
+
+/// How long one run took.
+pub(super) struct Pilot {
+    /// Until its load was read and laid out on the disk.
+    pub(super) laid_out: Duration,
+    /// The run itself.
+    pub(super) ran: Duration,
+}
+
+/// How often a pilot is made, as the first finds nothing in the processor's caches; the shortest counts.
+const PILOT_TIMES: u32 = 3;
+/// But not again after so long.
+const PILOT_LONG: Duration = Duration::from_millis(500);
+
+/// Makes the `nth` run, if there is one, to see how long it takes.
+pub(super) fn pilot(plan: &SweepPlan, nth: u64) -> Option<Pilot> {
+    let began = Instant::now();
+    let task = Cursor { plan, next: nth, end: nth + 1, load: None, group: None }.next()?;
+    let laid_out = began.elapsed();
+    let mut ran = Duration::MAX;
+    for _ in 0..PILOT_TIMES {
+        let began = Instant::now();
+        task.run();
+        ran = ran.min(began.elapsed());
+        if ran > PILOT_LONG {
+            break;
+        }
+    }
+    Some(Pilot { laid_out, ran })
 }
 
 impl Cursor<'_> {

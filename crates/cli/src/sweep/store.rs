@@ -2,8 +2,8 @@
 //! in none yet.
 //!
 //! **Rule** A run's rows are a line of the journal as soon as it ends. When there are enough, they become a file under
-//! another name, which is given its own name when it is on the disk; then the journal is emptied. Who dies in between
-//! leaves lines that the next process finds in a file already, or puts into one. A half line is no line.
+//! another name, which is given its own name when it is on the disk; then the journal is emptied. A process that dies
+//! in between leaves lines that the next process finds in a file already, or puts into one. A half line is no line.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};

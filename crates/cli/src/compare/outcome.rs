@@ -1,0 +1,171 @@
+//! What a comparison keeps of a run: its figures. Histograms and reasons go when the run ends, so that a comparison
+//! takes no more memory for more runs than a few numbers a job.
+
+use blksched::{Dir, Span};
+use blksched_measure::{Cause, Direction, JobRecord, Share, Work};
+use blksched_simulate::cpu::CpuReport;
+use blksched_simulate::{DiskShare, Findings, TraceHash};
+use blksched_workloads::host::HostReport;
+use blksched_workloads::{GaveUp, Plan};
+
+/// One run, over.
+pub(crate) struct Outcome {
+    /// Process by process.
+    pub(super) jobs: Vec<Process>,
+    /// Row by row of the report.
+    pub(super) rows: Vec<Row>,
+    /// All reads, all writes.
+    pub(super) totals: [Whole; 2],
+    pub(super) disk: DiskShare,
+    pub(super) host: HostReport,
+    pub(super) cpu: Option<CpuReport>,
+    pub(super) elapsed: Span,
+    pub(super) finished: bool,
+    pub(super) hash: TraceHash,
+    pub(super) requests: u64,
+}
+
+/// One process's part.
+pub(super) struct Process {
+    pub(super) share: Share,
+    pub(super) gave_up: Option<GaveUp>,
+    /// I/Os, and the mean of their latency \[ns\], by [`Work`].
+    pub(super) done: [(u64, f64); 4],
+}
+
+/// One row's.
+pub(super) struct Row {
+    pub(super) stall: Span,
+    /// How long it ran; none: not all of it has exited.
+    pub(super) ran: Option<Span>,
+    /// Bytes per second, all kinds of work together.
+    pub(super) rate: f64,
+    /// Kinds of work in which it did anything.
+    work: Vec<(Work, Done)>,
+}
+
+/// What was done of one kind of work.
+pub(super) struct Done {
+    pub(super) ios: u64,
+    pub(super) bandwidth: f64,
+    pub(super) iops: f64,
+    /// Its submitters slept for request slots.
+    pub(super) slept: bool,
+    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max; no numbers where there are too few I/Os.
+    pub(super) clat: [f64; 5],
+}
+
+impl Done {
+    const NOTHING: Done = Done { ios: 0, bandwidth: 0.0, iops: 0.0, slept: false, clat: [f64::NAN; 5] };
+}
+
+/// All jobs' work in one direction.
+pub(super) struct Whole {
+    pub(super) bandwidth: f64,
+    pub(super) ios: u64,
+    pub(super) mean: f64,
+    pub(super) p99: f64,
+    pub(super) slept: f64,
+    /// How long the disk had it \[ns\]: how many I/Os, and the sum over them.
+    pub(super) served: u64,
+    pub(super) service: f64,
+    /// Requests, and what they waited for together, by [`Cause::index`].
+    pub(super) requests: u64,
+    pub(super) waited: Vec<Span>,
+}
+
+impl Outcome {
+    /// The figures of a run of this plan.
+    pub(crate) fn of(plan: &Plan, run: &Findings) -> Outcome {
+        let row = |members: &Vec<usize>| match members.is_empty() {
+            true => Row { stall: Span::ZERO, ran: None, rate: f64::NAN, work: Vec::new() },
+            false => Row::of(&run.merged(members), run.ran(members)),
+        };
+        let process = |job: &blksched_simulate::JobOutcome| Process {
+            share: job.share,
+            gave_up: job.trouble.gave_up,
+            done: Work::ALL.map(|work| (job.record.work(work).ios, job.record.work(work).lat.mean())),
+        };
+        let all = run.merged(&(0..run.jobs.len()).collect::<Vec<_>>());
+        Outcome {
+            jobs: run.jobs.iter().map(process).collect(),
+            rows: plan.members_by_row().iter().map(row).collect(),
+            totals: Dir::BOTH.map(|dir| Whole::of(dir, &all, run)),
+            disk: run.disk,
+            host: run.host,
+            cpu: run.cpu,
+            elapsed: run.elapsed,
+            finished: run.finished,
+            hash: run.hash,
+            requests: run.requests,
+        }
+    }
+}
+
+impl Row {
+    fn of(record: &JobRecord, ran: Option<Span>) -> Row {
+        let done = |work: Work| (record.work(work).ios > 0).then(|| (work, Done::of(record, work)));
+        Row {
+            stall: record.stall,
+            ran,
+            rate: Work::ALL.into_iter().map(|work| record.bandwidth(work)).sum(),
+            work: Work::ALL.into_iter().filter_map(done).collect(),
+        }
+    }
+
+    /// Nothing, if nothing was done.
+    pub(super) fn work(&self, work: Work) -> &Done {
+        self.work.iter().find(|(own, _)| *own == work).map_or(&Done::NOTHING, |(_, done)| done)
+    }
+}
+
+impl Done {
+    fn of(record: &JobRecord, work: Work) -> Done {
+        let direction = record.work(work);
+        Done {
+            ios: direction.ios,
+            bandwidth: record.bandwidth(work),
+            iops: record.iops(work),
+            slept: direction.slat.mean() > 0.01 * direction.lat.mean(),
+            clat: [
+                latency(direction, |d| d.clat.mean()),
+                percentile(direction, 50.0),
+                percentile(direction, 99.0),
+                percentile(direction, 99.9),
+                latency(direction, |d| d.clat.max().as_ns() as f64),
+            ],
+        }
+    }
+}
+
+impl Whole {
+    fn of(dir: Dir, all: &JobRecord, run: &Findings) -> Whole {
+        let work = match dir {
+            Dir::Read => Work::Read,
+            Dir::Write => Work::Write,
+        };
+        let (direction, waiting) = (all.work(work), run.reasons.waiting(dir));
+        Whole {
+            bandwidth: run.jobs.iter().map(|job| job.record.bandwidth(work)).sum(),
+            ios: direction.ios,
+            mean: latency(direction, |d| d.lat.mean()),
+            p99: percentile(direction, 99.0),
+            slept: direction.slat.mean(),
+            served: direction.service.count(),
+            service: direction.service.sum() as f64,
+            requests: waiting.requests(),
+            waited: Cause::all().map(|cause| waiting.on(cause)).collect(),
+        }
+    }
+}
+
+/// A latency of a direction in which nothing completed is unknown, not zero.
+fn latency(direction: &Direction, pick: impl Fn(&Direction) -> f64) -> f64 {
+    if direction.clat.is_empty() { f64::NAN } else { pick(direction) }
+}
+
+/// Too few are those of which less than one lies beyond.
+fn percentile(direction: &Direction, percent: f64) -> f64 {
+    let enough = direction.clat.count() as f64 * (100.0 - percent) >= 99.999;
+    if enough { latency(direction, |d| d.clat.percentile(percent).as_ns() as f64) } else { f64::NAN }
+}
