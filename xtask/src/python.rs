@@ -1,8 +1,9 @@
 //! Python's package: `wheel` builds it, `test` installs it into a virtual environment below the target folder and runs
 //! its suite there. Tools come from PyPI, into that environment alone.
 
-use std::fs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::{env, fs, iter};
 
 use anyhow::{Context, Result, bail};
 
@@ -26,6 +27,19 @@ const SLOW_TOOLS: &[&str] = &[
     "setuptools<81",
     "kubernetes-validate",
 ];
+
+/// Prints the libraries that a wheel's own needs. (auditwheel would look for musl's here, and finds glibc's.)
+const NEEDED: &str = "
+import io, sys, zipfile
+from elftools.elf.elffile import ELFFile
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    for name in wheel.namelist():
+        if name.endswith('.so'):
+            dynamic = ELFFile(io.BytesIO(wheel.read(name))).get_section_by_name('.dynamic')
+            print(*(tag.needed for tag in dynamic.iter_tags('DT_NEEDED')))
+";
+/// What everything of musl is in.
+const MUSL: &str = "libc.so";
 
 /// No wheel is larger.
 const MOST_BYTES: u64 = 10_000_000;
@@ -62,7 +76,7 @@ pub enum Suite {
 /// # Errors
 /// If Python or a tool is not to be had, or the build fails.
 pub fn wheel(what: Wheel) -> Result<()> {
-    std::env::set_current_dir(shell::root())?;
+    env::set_current_dir(shell::root())?;
     let environment = Environment::make()?;
     environment.pip(TOOLS)?;
     let built = match what {
@@ -194,6 +208,8 @@ impl Environment {
         let mut maturin = shell::command(self.folder.join("bin/maturin"), &["build", "--quiet", "--profile", profile]);
         maturin.args(["--manifest-path", &manifest]).args(more).arg("--out").arg(&wheels);
         maturin.env("CARGO_TARGET_DIR", &target).env("VIRTUAL_ENV", &self.folder);
+        // Where it looks for zig.
+        maturin.env("PATH", self.path_of_programs()?);
         let finished = shell::capture(maturin)?;
         if !finished.good {
             bail!("maturin build failed:\n{}", finished.output);
@@ -202,9 +218,25 @@ impl Environment {
         Ok(first.path())
     }
 
-    /// auditwheel finds what it asks of a system no more than the tag promises.
+    /// The environment's programs, before all others.
+    fn path_of_programs(&self) -> Result<OsString> {
+        let others = env::var_os("PATH").unwrap_or_default();
+        let all = iter::once(self.folder.join("bin")).chain(env::split_paths(&others));
+        Ok(env::join_paths(all)?)
+    }
+
+    /// What it asks of a system is no more than the tag promises. auditwheel says so where libc is this system's.
     fn keeps_to(&self, wheel: &Path, tag: &str) -> Result<()> {
-        let said = self.run(&["-m", "auditwheel", "show", &wheel.display().to_string()], Path::new("."))?;
+        let wheel = wheel.display().to_string();
+        if tag.starts_with("musllinux") {
+            let needed = self.run(&["-c", NEEDED, &wheel], Path::new("."))?;
+            let needed: Vec<&str> = needed.split_whitespace().collect();
+            if needed == [MUSL] {
+                return Ok(());
+            }
+            bail!("{wheel} needs {}: expected {MUSL} alone", needed.join(", "));
+        }
+        let said = self.run(&["-m", "auditwheel", "show", &wheel], Path::new("."))?;
         let said: Vec<&str> = said.split_whitespace().collect();
         if said.join(" ").contains(tag) { Ok(()) } else { bail!("auditwheel does not find {tag}: {}", said.join(" ")) }
     }

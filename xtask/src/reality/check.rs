@@ -8,7 +8,7 @@ use super::chain::Chain;
 
 const TOLERANCE: f64 = 0.1;
 
-/// The job that asks so much at a time.
+/// The job that asks this much at a time.
 pub fn job(depth: u32) -> String {
     format!(
         "[global]\ndirect=1\nbs=4k\nfilename=/dev/sda\ntime_based\nruntime=4\n[r]\nrw=randread\nsize=4g\n\

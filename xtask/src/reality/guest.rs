@@ -2,6 +2,9 @@
 //! virtio disk that is a model's file ([`TimedDisk`]), or, with `--served`, an export of `blksched serve` with
 //! the model behind it and nothing that schedules. `docs/two-guests.sh --fetch` gets the kernel.
 //!
+//! That export is the guest's by vhost-user, not by NBD: QEMU 7.2 answers the guest only once all commands that it has
+//! out over NBD are done (traced: four replies 20 ms apart are one interrupt after 80 ms), and no disk does that.
+//!
 //! An emulated processor takes a millisecond where a real one takes some microseconds, so the set has a slow disk and
 //! few tags, the disk's own check is repeated in the guest, and rows are taken one guest after another.
 
@@ -21,6 +24,8 @@ const INIT: &str = include_str!("guest/init.sh");
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 /// The disk's bytes that the server needs for itself, generously.
 const OWN_BYTES: u64 = 16 << 20;
+/// The guest's.
+const MEMORY: &str = "768M";
 /// How the jobs of the check are called, before their depth.
 const CHECK: &str = "self-check-";
 const PROGRAMS: [&str; 3] = ["qemu-system-x86_64", "busybox", "fio"];
@@ -42,7 +47,25 @@ pub struct How<'a> {
 /// What the guest has as its disk.
 enum Drive {
     File(TimedDisk),
-    Served { model: PathBuf, bytes: u64 },
+    Served { model: PathBuf, bytes: u64, socket: PathBuf },
+}
+
+impl Drive {
+    /// QEMU's words for it.
+    fn words(&self) -> String {
+        match self {
+            Drive::File(mounted) => format!(
+                "-drive 'file={},format=raw,if=none,id=d,cache=none' -device virtio-blk-pci,drive=d,num-queues=1",
+                mounted.path().display()
+            ),
+            // The server does its I/O in the guest's memory.
+            Drive::Served { socket, .. } => format!(
+                "-object memory-backend-memfd,id=memory,size={MEMORY},share=on -machine memory-backend=memory \
+                 -chardev 'socket,id=d,path={}' -device vhost-user-blk-pci,chardev=d,num-queues=1",
+                socket.display()
+            ),
+        }
+    }
 }
 
 /// All runs of one disk in one guest, and the guest's kernel.
@@ -58,7 +81,8 @@ pub fn run(set: &Set, setting: &Setting, jobs: &[Job], how: &How<'_>) -> Result<
             let model = folder.join("model.toml");
             fs::write(&model, &setting.disk.1)?;
             // The server keeps a label and a table of its own.
-            Drive::Served { model, bytes: spec.build(0).facts().sectors * 512 - OWN_BYTES }
+            let bytes = spec.build(0).facts().sectors * 512 - OWN_BYTES;
+            Drive::Served { model, bytes, socket: folder.join("socket") }
         }
         false => Drive::File(TimedDisk::mount(&spec, &folder.join("disk"))?),
     };
@@ -166,21 +190,18 @@ fn boot(folder: &Path, root: &Path, disk: &Drive, runs: u64) -> Result<String> {
     let entries = fs::read_dir(&boot)?.flatten().map(|entry| entry.path());
     let is_kernel = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz"));
     let kernel = entries.into_iter().find(is_kernel).ok_or_else(|| anyhow!("no kernel in {}", boot.display()))?;
-    let file = match disk {
-        Drive::File(mounted) => mounted.path().display().to_string(),
-        Drive::Served { .. } => "$uri".to_owned(),
-    };
     let qemu = format!(
-        "timeout {} chrt -f 30 qemu-system-x86_64 -accel tcg -m 768M -nodefaults -display none -no-reboot \
+        "timeout {} chrt -f 30 qemu-system-x86_64 -accel tcg -m {MEMORY} -nodefaults -display none -no-reboot \
          -serial stdio -kernel '{}' -initrd '{}' -append 'console=ttyS0 quiet panic=-1' \
-         -drive \"file={file},format=raw,if=none,id=d,cache=none\" -device virtio-blk-pci,drive=d,num-queues=1",
+         {}",
         300 + 60 * runs,
         kernel.display(),
-        image.display()
+        image.display(),
+        disk.words()
     );
     let mut host = match disk {
         Drive::File(_) => Command::new("sh"),
-        Drive::Served { model, bytes } => serve(model, *bytes)?,
+        Drive::Served { model, bytes, socket } => serve(model, *bytes, socket)?,
     };
     host.arg(if matches!(disk, Drive::File(_)) { "-c" } else { "--run" }).arg(qemu);
     println!("a guest with {runs} runs, some {} minutes", 2 + runs / 4);
@@ -194,11 +215,12 @@ fn boot(folder: &Path, root: &Path, disk: &Drive, runs: u64) -> Result<String> {
 }
 
 /// Our server with nothing but the model, before other processes.
-fn serve(model: &Path, bytes: u64) -> Result<Command> {
+fn serve(model: &Path, bytes: u64, socket: &Path) -> Result<Command> {
     shell::attached(shell::cargo(&["build", "--quiet", "--release", "--package", "blksched-cli"]))?;
     let mut serve = Command::new("chrt");
     serve.args(["-f", "40"]).arg(shell::target().join("release/blksched")).arg("serve").arg("--model").arg(model);
     serve.args(["--elevator", "noop", "--depth", "31", "--export"]).arg(format!("a=mem:{bytes}"));
+    serve.arg("--vhost-user").arg(format!("a={}", socket.display()));
     Ok(serve)
 }
 

@@ -1,5 +1,7 @@
-//! What crates.io would get: every crate is packaged as `cargo publish` does it, unpacked, and a crate outside the
-//! workspace is built against the unpacked files, so that a file left out of a package is found here.
+//! What crates.io would get: every crate is packaged as `cargo publish` does it, unpacked, and three crates outside the
+//! workspace are built against the unpacked files, so that a file left out of a package is found here: one that uses
+//! the command line; an embedder, which is the library's own example and has the library without any feature; and a
+//! library without `std`, for a processor that has none.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,6 +21,31 @@ fn main() {
 }
 "#;
 
+/// A library for a machine without an operating system: it has an allocator, and drives a queue.
+const BARE_PROGRAM: &str = r#"//! Built against the packaged library, without `std`.
+#![no_std]
+
+extern crate alloc;
+
+use alloc::vec::Vec;
+
+use blksched::{Bio, Catalogue, Instant, Limits, Next, Outcome, Sector, SubmitterId};
+
+/// What is delivered when an elevator is given one read.
+pub fn delivered(elevator: &str) -> Vec<blksched::Delivery> {
+    let Ok(built) = Catalogue::builtin().build(elevator) else { return Vec::new() };
+    let mut queue = built.queue(Limits::default(), 1);
+    queue.submit_burst(Instant::ZERO, &[Bio::read(1, SubmitterId(7), Sector(4096), 8)]);
+    while let Next::Issue(command) = queue.next(Instant::ZERO) {
+        queue.complete(Instant::ZERO, command, Outcome::Ok);
+    }
+    queue.deliveries().collect()
+}
+"#;
+
+/// Targets that have no `std`; the first that is installed is built for.
+const BARE: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
+
 /// Packages all, and builds against the packages.
 pub fn packaged() -> Result<Outcome> {
     // `publish` checks what the registry would; `package` leaves the files. Neither builds: the crate outside does.
@@ -35,16 +62,28 @@ pub fn packaged() -> Result<Outcome> {
     let outside = shell::target().join("outside");
     let packages = unpacked(&outside)?;
     write_outside(&outside, &packages)?;
-    let manifest = outside.join("Cargo.toml");
-    let mut check = shell::cargo(&["check", "--quiet", "--manifest-path"]);
-    // The workspace's target folder, so that what both use is compiled once.
-    check.arg(&manifest).env("CARGO_TARGET_DIR", shell::target());
-    let checked = shell::capture(check)?;
-    Ok(if checked.good {
-        Outcome::Passed(format!("{} packages; a crate outside builds against them", packages.len()))
-    } else {
-        Outcome::Failed(checked.output)
-    })
+    let embedder = outside.join("embedder");
+    write_embedder(&embedder, library(&packages)?)?;
+    let bare = outside.join("bare");
+    write_bare(&bare, library(&packages)?)?;
+    let target = bare_target()?;
+    for (folder, target) in [(&outside, None), (&embedder, None), (&bare, target)] {
+        let mut check = shell::cargo(&["check", "--quiet", "--manifest-path"]);
+        // The workspace's target folder, so that what both use is compiled once.
+        check.arg(folder.join("Cargo.toml")).env("CARGO_TARGET_DIR", shell::target());
+        if let Some(target) = target {
+            check.args(["--target", target]);
+        }
+        let checked = shell::capture(check)?;
+        if !checked.good {
+            return Ok(Outcome::Failed(checked.output));
+        }
+    }
+    let bare = target.map_or_else(
+        || format!("without std only for this machine (`rustup target add {}`)", BARE[0]),
+        |target| format!("without std for {target}"),
+    );
+    Ok(Outcome::Passed(format!("{} packages; three crates outside build against them, {bare}", packages.len())))
 }
 
 /// Without the registry's index nothing can be packaged; that is no fault of ours.
@@ -70,7 +109,8 @@ fn unpacked(outside: &Path) -> Result<Vec<String>> {
         if path.extension().is_none_or(|extension| extension != "crate") {
             continue;
         }
-        let mut tar = shell::command("tar", &["--extract", "--gzip", "--file"]);
+        // Files of a package are all of one year, 2006: by their age cargo would take what it built of them before.
+        let mut tar = shell::command("tar", &["--extract", "--touch", "--gzip", "--file"]);
         tar.arg(&path).arg("--directory").arg(outside);
         let finished = shell::capture(tar)?;
         if !finished.good {
@@ -97,4 +137,42 @@ fn write_outside(outside: &Path, packages: &[String]) -> Result<()> {
     // The same versions of everything else as the workspace's.
     fs::copy(shell::root().join("Cargo.lock"), outside.join("Cargo.lock"))?;
     Ok(())
+}
+
+/// The library among the packages.
+fn library(packages: &[String]) -> Result<&str> {
+    let is_library = |package: &&String| package.rsplit_once('-').is_some_and(|(name, _)| name == "blksched");
+    packages.iter().find(is_library).map(String::as_str).context("the library is not among the packages")
+}
+
+/// The embedder: `examples/embed.rs` as it was packaged, and nothing but the library, with its features off.
+fn write_embedder(embedder: &Path, library: &str) -> Result<()> {
+    write_manifest(embedder, "embedder", library)?;
+    let example = embedder.join("..").join(library).join("examples/embed.rs");
+    fs::copy(&example, embedder.join("src/main.rs")).with_context(|| format!("copying {}", example.display()))?;
+    Ok(())
+}
+
+fn write_bare(bare: &Path, library: &str) -> Result<()> {
+    write_manifest(bare, "bare", library)?;
+    fs::write(bare.join("src/lib.rs"), BARE_PROGRAM)?;
+    Ok(())
+}
+
+/// A package with the library as its only dependency.
+fn write_manifest(folder: &Path, name: &str, library: &str) -> Result<()> {
+    fs::create_dir_all(folder.join("src"))?;
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n\
+         [dependencies]\nblksched = {{ path = \"../{library}\" }}\n"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    Ok(())
+}
+
+/// The first target without `std` that is installed here.
+fn bare_target() -> Result<Option<&'static str>> {
+    let sysroot = shell::capture(shell::command("rustc", &["--print", "sysroot"]))?;
+    let libraries = Path::new(sysroot.output.trim()).join("lib/rustlib");
+    Ok(BARE.into_iter().find(|target| libraries.join(target).is_dir()))
 }

@@ -1,10 +1,11 @@
-//! Each mechanism of an elevator is found by its kernel's names: `#![doc(alias = "cfq_arm_slice_timer")]`.
+//! Each mechanism of an elevator, of the queue and of a controller is found by its kernel's names:
+//! `#![doc(alias = "cfq_arm_slice_timer")]`.
 
 use super::Finding;
 use super::tree::{RustFile, Tree};
 
 /// Files that stand for no mechanism of a kernel's.
-const WITHOUT: [&str; 10] = [
+const WITHOUT: [&str; 13] = [
     "presets.rs",
     "tunables.rs",
     "rules.rs",
@@ -16,6 +17,11 @@ const WITHOUT: [&str; 10] = [
     "steps.rs",
     "device.rs",
     "hierarchy.rs",
+    // No kernel answers in words, and none takes queued I/O back.
+    "answers.rs",
+    "cancel.rs",
+    // Nor does one keep whether anything rare is going on.
+    "calm.rs",
 ];
 
 /// Every mechanism that a reader who knows the kernel would not find.
@@ -28,10 +34,15 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_mechanism(file: &RustFile) -> bool {
-    let below = file.path.strip_prefix("crates/blksched/src/elevators/").and_then(|path| path.split_once('/'));
-    // ADIOS is in no kernel of kernel.org's: its own words are its names.
-    let below = below.filter(|(elevator, _)| *elevator != "adios");
-    below.is_some_and(|(_, name)| !WITHOUT.contains(&name.rsplit('/').next().unwrap_or(name)) && !file.is_test())
+    let Some(below) = file.path.strip_prefix("crates/blksched/src/") else { return false };
+    let is_meant = match below.split_once('/') {
+        // ADIOS is in no kernel of kernel.org's: its own words are its names. Files beside the elevators' folders are
+        // what several of them share.
+        Some(("elevators", rest)) => rest.split_once('/').is_some_and(|(elevator, _)| elevator != "adios"),
+        Some((folder, _)) => matches!(folder, "queue" | "cgroup"),
+        None => false,
+    };
+    is_meant && !WITHOUT.contains(&below.rsplit('/').next().unwrap_or(below)) && !file.is_test()
 }
 
 #[cfg(test)]
@@ -47,12 +58,15 @@ mod tests {
         let named = "//! Idling.\n#![doc(alias = \"cfq_arm_slice_timer\")]\n";
         assert_eq!(found("crates/blksched/src/elevators/cfq/idle.rs", named), 0);
         assert_eq!(found("crates/blksched/src/elevators/cfq/idle.rs", "//! Idling.\n"), 1);
+        assert_eq!(found("crates/blksched/src/queue/plug.rs", "//! The plug.\n"), 1);
+        assert_eq!(found("crates/blksched/src/cgroup/blk_throttle.rs", "//! io.max.\n"), 1);
     }
 
     #[test]
     fn what_is_no_mechanism_needs_none() {
         assert_eq!(found("crates/blksched/src/elevators/cfq/presets.rs", "//! Rows.\n"), 0);
         assert_eq!(found("crates/blksched/src/elevators/noop.rs", "//! First in, first out.\n"), 0);
-        assert_eq!(found("crates/blksched/src/queue/plug.rs", "//! The plug.\n"), 0);
+        assert_eq!(found("crates/blksched/src/queue/cancel.rs", "//! Taking I/O back.\n"), 0);
+        assert_eq!(found("crates/blksched/src/time.rs", "//! Time.\n"), 0);
     }
 }

@@ -1,7 +1,6 @@
-//! Arrows between crates: `blksched` ← {calls, conformance, traces, disks, workloads, measure,
-//! report} ← {simulate, serve} ← cli ← python. What
-//! stands on one level does not know its neighbours. Dev-dependencies draw no arrow, as nobody who uses a crate gets
-//! them: the library's own tests ask conformance for its laws.
+//! Arrows between crates: `blksched` ← text ← {calls, conformance, traces, disks, workloads, measure, report} ←
+//! {simulate, serve} ← cli ← python. What stands on one level does not know its neighbours. Dev-dependencies draw no
+//! arrow, as nobody who uses a crate gets them: the library's own tests ask conformance for its laws.
 
 use super::Finding;
 use super::tree::{TextFile, Tree};
@@ -9,6 +8,7 @@ use super::tree::{TextFile, Tree};
 /// Levels from the ground up; a crate may use those of lower levels.
 const LEVELS: &[&[&str]] = &[
     &["blksched", "nbd"],
+    &["text"],
     &["calls", "conformance", "traces", "disks", "workloads", "measure", "report"],
     &["simulate", "serve"],
     &["cli"],

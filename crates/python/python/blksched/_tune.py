@@ -106,12 +106,6 @@ def tune(
     searches = [_search(job, disk, name, one, time, host, seed) for one in goals]
     axes = searches[0].knobs()
     sampler = sampler or optuna.samplers.TPESampler(seed=seed, multivariate=True)
-    study = optuna.create_study(
-        directions=["maximize"] * len(searches),
-        sampler=sampler,
-        pruner=pruner or optuna.pruners.MedianPruner(n_startup_trials=8),
-    )
-    study.enqueue_trial({knob: None for knob, _ in axes})
 
     def turned(choices: dict[str, int | None]) -> list[tuple[str, int]]:
         return [(knob, raw) for knob, raw in choices.items() if raw is not None]
@@ -135,6 +129,12 @@ def tune(
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
+        study = optuna.create_study(
+            directions=["maximize"] * len(searches),
+            sampler=sampler,
+            pruner=pruner or optuna.pruners.MedianPruner(n_startup_trials=8),
+        )
+        study.enqueue_trial({knob: None for knob, _ in axes})
         study.optimize(objective, n_trials=trials)
     finally:
         optuna.logging.set_verbosity(before)
