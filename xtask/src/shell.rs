@@ -1,10 +1,12 @@
 //! Running other programs, and where things are.
 
-use std::env;
 use std::ffi::OsStr;
-use std::io::Read;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use anyhow::{Context, Result, anyhow};
 
@@ -41,20 +43,82 @@ pub struct Finished {
     pub output: String,
 }
 
-/// Run to the end and keep what it prints.
+/// No command takes longer: what does has hung.
+const LONGEST: Duration = Duration::from_secs(40 * 60);
+/// How often a running command is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Run to the end and keep what it prints. What hangs is ended after [`LONGEST`].
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn capture(mut command: Command) -> Result<Finished> {
-    let (mut reader, writer) = std::io::pipe()?;
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+pub fn capture(command: Command) -> Result<Finished> {
+    capture_within(command, LONGEST)
+}
+
+/// As [`capture`], with a limit of its own. A command beyond it is killed with all that it started; the last line of
+/// its output says so.
+///
+/// Its output goes through a file: a program that it leaves behind keeps the file open and keeps nobody waiting, as the
+/// end of a pipe would.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn capture_within(mut command: Command, limit: Duration) -> Result<Finished> {
+    let (path, file) = log_of_its_own()?;
+    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
     let mut child = command.spawn().with_context(|| format!("starting {}", shown(&command)))?;
-    // The command still holds the pipe's other end: without this, reading would never end.
-    drop(command);
-    let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes)?;
-    let good = child.wait()?.success();
-    Ok(Finished { good, output: String::from_utf8_lossy(&bytes).into_owned() })
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break Some(status),
+            None if begun.elapsed() >= limit => break None,
+            None => std::thread::sleep(LOOK),
+        }
+    };
+    if status.is_none() {
+        kill_family(child.id());
+        child.wait()?;
+    }
+    let mut output = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+    fs::remove_file(&path)?;
+    if status.is_none() {
+        let _ = writeln!(output, "\n{} had not ended after {} s and was killed", shown(&command), limit.as_secs());
+    }
+    Ok(Finished { good: status.is_some_and(|status| status.success()), output })
+}
+
+/// An empty file below the target folder that no other command of this process writes.
+fn log_of_its_own() -> Result<(PathBuf, fs::File)> {
+    static COMMANDS: AtomicU64 = AtomicU64::new(0);
+    let folder = target().join("xtask");
+    fs::create_dir_all(&folder)?;
+    let nth = COMMANDS.fetch_add(1, Ordering::Relaxed);
+    let path = folder.join(format!("output-{}-{nth}.log", std::process::id()));
+    let file = fs::File::create(&path).with_context(|| format!("creating {}", path.display()))?;
+    Ok((path, file))
+}
+
+/// Kills a process and all that it started, and what they started.
+fn kill_family(eldest: u32) {
+    let mut family = vec![eldest];
+    let mut next = 0;
+    while let Some(&parent) = family.get(next) {
+        family.extend(children(parent));
+        next += 1;
+    }
+    let numbers = family.iter().map(u32::to_string);
+    // Some may have ended by themselves meanwhile.
+    let _ = Command::new("kill").arg("-KILL").args(numbers).stderr(Stdio::null()).status();
+}
+
+/// A process's children, of any of its threads. None where there is no `/proc`.
+fn children(parent: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{parent}/task")) else { return vec![] };
+    let lists = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|number| number.parse().ok()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Run to the end with our own terminal.
@@ -94,6 +158,29 @@ mod tests {
         let finished = capture(command("sh", &["-c", "echo one; echo two >&2; echo three; exit 3"])).unwrap();
         assert!(!finished.good);
         assert_eq!(finished.output, "one\ntwo\nthree\n");
+    }
+
+    #[test]
+    fn what_hangs_is_killed_with_its_children_and_what_it_left_behind_keeps_nobody_waiting() {
+        let script = "echo before; sleep 600 & echo $! > \"$0\"; sh -c 'sleep 600; true'";
+        let child = target().join(format!("xtask/child-{}", std::process::id()));
+        fs::create_dir_all(child.parent().unwrap()).unwrap();
+        let path = child.display().to_string();
+        let finished = capture_within(command("sh", &["-c", script, &path]), Duration::from_secs(1)).unwrap();
+        assert!(!finished.good);
+        assert!(finished.output.starts_with("before\n") && finished.output.contains("had not ended after 1 s"));
+        let number = fs::read_to_string(&child).unwrap();
+        fs::remove_file(child).unwrap();
+        assert!(!is_running(number.trim()), "its children are gone");
+        let finished = capture(command("sh", &["-c", "sleep 600 & echo $!"])).unwrap();
+        assert!(finished.good);
+        let left = finished.output.trim();
+        assert!(is_running(left), "it runs on, and we are here");
+        assert!(Command::new("kill").arg(left).status().unwrap().success());
+    }
+
+    fn is_running(number: &str) -> bool {
+        fs::read_to_string(format!("/proc/{number}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
     }
 
     #[test]

@@ -155,11 +155,10 @@ fn tests(only: &[&str], ran: &mut libtest::Run) -> Outcome {
         Err(error) => return Outcome::Failed(format!("{error:#}")),
     };
     *ran = libtest::read(&finished.output);
-    let libtest::Run { passed, failed, skipped, digest } = &*ran;
-    match (finished.good, passed) {
-        (true, 0) => Outcome::Failed(format!("no test ran\n{digest}")),
-        (true, _) => Outcome::Passed(format!("{passed} tests, {} of them skipped", skipped.len())),
-        (false, _) => Outcome::Failed(format!("{digest}{passed} tests passed, {failed} failed")),
+    match (finished.good, ran.passed) {
+        (true, 0) => Outcome::Failed(format!("no test ran\n{}", ran.digest)),
+        (true, passed) => Outcome::Passed(format!("{passed} tests, {} of them skipped", ran.skipped.len())),
+        (false, _) => Outcome::Failed(ran.failure()),
     }
 }
 

@@ -15,8 +15,18 @@ pub struct Run {
     pub failed: usize,
     /// Tests that did not run.
     pub skipped: Vec<Skip>,
+    /// Tests that ran for over a minute and were never said to have ended: they hang, or were killed.
+    pub unfinished: Vec<String>,
     /// The output without what passing tests printed.
     pub digest: String,
+}
+
+impl Run {
+    /// What a person needs of a run that failed.
+    pub fn failure(&self) -> String {
+        let hung: String = self.unfinished.iter().map(|test| format!("did not end: {test}\n")).collect();
+        format!("{}{hung}{} tests passed, {} failed", self.digest, self.passed, self.failed)
+    }
 }
 
 /// A step or a test that did not run.
@@ -56,10 +66,15 @@ pub fn read(output: &str) -> Run {
             run.failed += count(counts, "failed");
         } else if let Some(name) = heading(line) {
             test = name;
+        } else if let (Part::Listing, Some(name)) = (part, long_running(line)) {
+            run.unfinished.push(format!("{suite} {name}"));
         } else if let (Part::PassedOutput, Some(reason)) = (part, line.strip_prefix("skipped: ")) {
             run.skipped.push(skip(suite, test, reason));
         } else if let (Part::Listing, Some((name, reason))) = (part, ignored(line)) {
             run.skipped.push(skip(suite, name, reason));
+        }
+        if let (Part::Listing, Some(name)) = (part, ended(line)) {
+            run.unfinished.retain(|long| long.strip_prefix(suite).is_none_or(|rest| rest.trim_start() != name));
         }
         if part != Part::PassedOutput && !(line.starts_with("test ") && line.ends_with(" ... ok")) {
             run.digest.push_str(line);
@@ -99,6 +114,16 @@ fn ignored(line: &str) -> Option<(&str, &str)> {
     let (name, reason) = line.strip_prefix("test ")?.split_once(" ... ignored")?;
     let reason = reason.trim_start_matches([',', ' ']);
     Some((name, if reason.is_empty() { "marked #[ignore] without a reason" } else { reason }))
+}
+
+/// `test module::test has been running for over 60 seconds`
+fn long_running(line: &str) -> Option<&str> {
+    Some(line.strip_prefix("test ")?.split_once(" has been running for over ")?.0)
+}
+
+/// `test module::test ... ok`
+fn ended(line: &str) -> Option<&str> {
+    Some(line.strip_prefix("test ")?.split_once(" ... ")?.0)
 }
 
 /// The number before `word` in `ok. 3 passed; 0 failed; …`.
@@ -179,6 +204,14 @@ test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
         let digest = read(OUTPUT).digest;
         assert!(digest.contains("test a::breaks ... FAILED") && digest.contains("assertion failed"), "{digest}");
         assert!(!digest.contains("chatter") && !digest.contains("a::plain"), "{digest}");
+    }
+
+    #[test]
+    fn a_test_that_never_ends_is_named() {
+        let output = "     Running tests/it.rs (target/debug/deps/it-0123456789abcdef)\nrunning 3 tests\n\
+            test a::slow has been running for over 60 seconds\ntest a::hangs has been running for over 60 seconds\n\
+            test a::slow ... ok\n";
+        assert_eq!(read(output).unfinished, ["it a::hangs"]);
     }
 
     #[test]

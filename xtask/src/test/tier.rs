@@ -1,10 +1,15 @@
 //! Tests that run only when asked for: `#[ignore = "slow: …"]` and `#[ignore = "root: …"]`, the reason behind the
 //! colon. Without `--slow` or `--root` a run names them among the skipped, with that reason.
 
+use std::time::Duration;
+
 use super::libtest::{self, Skip};
 use super::packages;
 use super::report::Outcome;
 use crate::shell;
+
+/// No tier takes longer: what does has hung.
+const LONGEST: Duration = Duration::from_secs(4 * 3600);
 
 /// Why a test is not among those of every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,16 +53,17 @@ impl Tier {
         let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output", "--ignored", "--exact"];
         let mut cargo = shell::cargo(&[&arguments[..], &names].concat());
         cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
-        let finished = match shell::capture(cargo) {
+        let finished = match shell::capture_within(cargo, LONGEST) {
             Ok(finished) => finished,
             Err(error) => return Outcome::Failed(format!("{error:#}")),
         };
-        let libtest::Run { passed, failed, skipped: again, digest } = libtest::read(&finished.output);
+        let mut ran = libtest::read(&finished.output);
+        let again = core::mem::take(&mut ran.skipped);
         let without_excuse = again.len();
         skipped.extend(again);
-        match finished.good && passed >= names.len() {
-            true => Outcome::Passed(format!("{passed} tests, {without_excuse} of them skipped")),
-            false => Outcome::Failed(format!("{digest}{passed} tests passed, {failed} failed of {}", names.len())),
+        match finished.good && ran.passed >= names.len() {
+            true => Outcome::Passed(format!("{} tests, {without_excuse} of them skipped", ran.passed)),
+            false => Outcome::Failed(format!("{} of {}", ran.failure(), names.len())),
         }
     }
 }

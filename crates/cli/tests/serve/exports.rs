@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blksched_nbd::{Command as Asked, Wish};
 
-use crate::kit::{ENGINES, Folder, Server, works};
+use crate::kit::{ENGINES, Folder, Server, SetWhenDropped, works};
 
 #[test]
 fn exports_come_go_and_grow_while_others_are_served() {
@@ -16,6 +16,7 @@ fn exports_come_go_and_grow_while_others_are_served() {
         std::thread::scope(|scope| {
             // Somebody else's work goes on meanwhile, and nothing of it fails.
             let mut other = server.open("a");
+            let _at_the_latest = SetWhenDropped(over);
             let work = scope.spawn(move || {
                 let mut count = 0u64;
                 while !over.load(Ordering::Relaxed) || count < 100 {

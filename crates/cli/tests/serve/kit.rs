@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use blksched_nbd::{
@@ -27,6 +27,8 @@ impl Folder {
         // A socket's path must be short, and O_DIRECT needs a real file system.
         let base = [Path::new("/var/tmp"), Path::new("/tmp")].into_iter().find(|path| path.is_dir());
         let path = base.unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR"))).join(name);
+        // One that was killed may have had our number.
+        let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
@@ -291,5 +293,14 @@ impl Numbers {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % limit
+    }
+}
+
+/// What waits for a flag does not wait for ever where the test fails before it would set it.
+pub struct SetWhenDropped<'a>(pub &'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

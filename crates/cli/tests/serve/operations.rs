@@ -286,6 +286,7 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     let config = CONFIG.replace("SOCKET", &folder.text("s")).replace("CONTROL", &folder.text("c"));
     std::fs::write(folder.path("c.toml"), &config).unwrap();
     let systemd = UnixDatagram::bind(folder.path("notify")).unwrap();
+    systemd.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let mut serve = Command::new(BLKSCHED);
     serve.args(["serve", "--config", &folder.text("c.toml"), "--log", "info"]);
     let mut child = serve

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use blksched_nbd::{Command as Asked, Framing, Persist, Wish};
 
-use crate::kit::{BLKSCHED, Client, ENGINES, Folder, works};
+use crate::kit::{BLKSCHED, Client, ENGINES, Folder, SetWhenDropped, works};
 
 /// Servers of one file, one after the other, at the same sockets.
 struct Line {
@@ -105,6 +105,7 @@ fn a_server_takes_anothers_place_and_nobody_who_connects_is_refused() {
     };
     let (came, away) = std::thread::scope(|scope| {
         let newcomers = scope.spawn(|| refused(&stop));
+        let _at_the_latest = SetWhenDropped(&stop);
         for round in 1..=3u8 {
             let mut client = Client::open(connect(&socket).unwrap(), Wish::open("a")).unwrap();
             // Acknowledged and not flushed: the one that ends makes it stable, the next one has it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use blksched_nbd::Command as Asked;
 
 use crate::guest::{Guest, READ, SLOTS};
-use crate::kit::{Folder, Numbers, Server, slow_disk};
+use crate::kit::{Folder, Numbers, Server, SetWhenDropped, slow_disk};
 use crate::mount::Mounted;
 
 /// What each got of the disk's time, in seconds.
@@ -72,6 +72,7 @@ fn an_nbd_client_a_file_and_a_guest_share_a_disk_by_weight() {
                     guest.begin(0, head / 3, READ, sector(), &[], 4096);
                 }
             });
+            let _at_the_latest = SetWhenDropped(&stop);
             // All are under way.
             std::thread::sleep(Duration::from_secs(2));
             let before = got(&server);
