@@ -264,7 +264,8 @@ fn a_tenant_that_flushes_in_a_loop_leaves_the_others_their_shares() {
 fn four_sandboxes_one_of_them_noisy_share_a_disk_by_weight() {
     let _alone = alone();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/four-sandboxes.sh");
-    let output = std::process::Command::new("sh").args([script, "6"]).env("BLKSCHED", kit::BLKSCHED).output().unwrap();
+    let mut sh = std::process::Command::new("sh");
+    let output = kit::output(sh.args([script, "6"]).env("BLKSCHED", kit::BLKSCHED)).unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let had: Vec<f64> =
         text.lines().filter_map(|line| line.split_once(" had ")?.1.split(' ').next()?.parse().ok()).collect();

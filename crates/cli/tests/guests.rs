@@ -8,7 +8,14 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+#[path = "serve/kit.rs"]
+#[allow(dead_code, reason = "the other tests of the server use the rest")]
+mod kit;
+
+/// Guests are emulated, and give up by themselves sooner.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
 const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/..");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/two-guests.sh");
 
@@ -35,12 +42,9 @@ fn said_by(script: &[&str]) -> Option<String> {
         println!("skipped: {reason}");
         return None;
     }
-    let output = Command::new("sh")
-        .args(script)
-        .env("blksched", env!("CARGO_BIN_EXE_blksched"))
-        .env("CARGO_TARGET_DIR", TARGET)
-        .output()
-        .unwrap();
+    let mut sh = Command::new("sh");
+    sh.args(script).env("blksched", kit::BLKSCHED).env("CARGO_TARGET_DIR", TARGET);
+    let output = kit::processes::output_within(&mut sh, LONGEST).unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     println!("{text}");
     assert!(output.status.success(), "{text}");

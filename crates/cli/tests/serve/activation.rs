@@ -4,31 +4,21 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use blksched_nbd::{ClientHandshake, ClientStep, Wish};
 
-use crate::kit::{BLKSCHED, Client, Folder};
-
-/// A server that is stopped with the test.
-struct Activated(Child);
-
-impl Drop for Activated {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::kit::{BLKSCHED, Client, Folder, Process, output};
 
 /// Start a server as systemd does: the sockets are files 3 and 4, and the variables say so.
-fn activate(unix: UnixListener, tcp: TcpListener, words: &str) -> Activated {
+fn activate(unix: UnixListener, tcp: TcpListener, words: &str) -> Process {
     let script = format!(
         "exec 3<&0 4<&1 </dev/null >&2; LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=one:two \
          exec {BLKSCHED} serve --export m=mem:1M --systemd {words}"
     );
-    let child = Command::new("sh").arg("-c").arg(script).stdin(OwnedFd::from(unix)).stdout(OwnedFd::from(tcp)).spawn();
-    Activated(child.unwrap())
+    let mut sh = Command::new("sh");
+    Process::spawn(sh.arg("-c").arg(script).stdin(OwnedFd::from(unix)).stdout(OwnedFd::from(tcp)))
 }
 
 /// Write through the Unix socket; the greeting on the TCP socket is that of an NBD server.
@@ -84,18 +74,16 @@ fn a_captive_command_is_not_taken_for_an_activated_one() {
     let told = folder.text("told");
     let command = format!("env | grep ^LISTEN_ >{told}; readlink /proc/$$/fd/3 /proc/$$/fd/4 >>{told}; true");
     let mut server = activate(unix, tcp, &format!("--run '{command}'"));
-    assert!(server.0.wait().unwrap().success());
+    assert!(server.end().success());
     let told = std::fs::read_to_string(told).unwrap();
     assert!(!told.contains("LISTEN_") && !told.contains("socket:"), "passed on: {told}");
 }
 
 #[test]
 fn no_socket_passed_is_an_error_that_says_so() {
-    let output = Command::new(BLKSCHED)
-        .args(["serve", "--export", "m=mem:1M", "--systemd"])
-        .env_remove("LISTEN_FDS")
-        .output()
-        .unwrap();
+    let mut serve = Command::new(BLKSCHED);
+    serve.args(["serve", "--export", "m=mem:1M", "--systemd"]).env_remove("LISTEN_FDS");
+    let output = output(&mut serve).unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("LISTEN_FDS"), "{text}");
 }
@@ -111,14 +99,10 @@ fn systemd_socket_activate_starts_it_with_the_first_client() {
     let folder = Folder::new();
     // A port that is free now.
     let address = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
-    let _server = Activated(
-        Command::new(program)
-            .args(["--fdname=one:two", "--listen", &folder.text("s"), "--listen", &address.to_string()])
-            .args([BLKSCHED, "serve", "--export", "m=mem:1M", "--systemd"])
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let mut activate = Command::new(program);
+    activate.args(["--fdname=one:two", "--listen", &folder.text("s"), "--listen", &address.to_string()]);
+    activate.args([BLKSCHED, "serve", "--export", "m=mem:1M", "--systemd"]).stderr(Stdio::null());
+    let _server = Process::spawn(&mut activate);
     for _ in 0..3000 {
         if folder.path("s").exists() && TcpStream::connect(address).is_ok() {
             break;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use blksched_nbd::{Command as Asked, Persist};
 
-use crate::kit::{BLKSCHED, Server, captive};
+use crate::kit::{BLKSCHED, Server, captive, status};
 
 #[test]
 fn values_are_listed_read_and_changed_while_it_runs() {
@@ -89,7 +89,7 @@ fn the_captive_command_has_uris_and_its_exit_code_is_ours() {
         captive(&["--export", "a=mem:1M", "--export", "b=mem:1M"], "echo $uri; echo $uri_b; echo $control");
     assert!(good && text.lines().count() == 3, "{text}");
     assert!(text.starts_with("nbd+unix:///a?socket=/"), "{text}");
-    let status = Command::new(BLKSCHED).args(["serve", "--export", "a=mem:1M", "--run", "exit 7"]).status().unwrap();
+    let status = status(Command::new(BLKSCHED).args(["serve", "--export", "a=mem:1M", "--run", "exit 7"])).unwrap();
     assert_eq!(status.code(), Some(7));
 }
 

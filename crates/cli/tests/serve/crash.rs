@@ -51,7 +51,7 @@ fn write_until_killed(mut server: Server, load: &mut Load, numbers: &mut Numbers
         load.acknowledged[slot] = load.attempted[slot];
     }
     killer.join().unwrap();
-    server.child.wait().unwrap();
+    server.child.end();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::{Command as Process, Stdio};
 
 use blksched_nbd::{Command, Errno, Persist};
 
-use crate::kit::{Client, ENGINES, Folder, Server, works};
+use crate::kit::{Client, ENGINES, Folder, Server, status, works};
 
 const BLOCK: u64 = 256 << 10;
 
@@ -22,7 +22,8 @@ impl Small {
             "tmpfs" => "mount -t tmpfs -o size=8m tmpfs mount",
             _ => "truncate -s 16M image && mkfs.ext4 -q -F -m 0 image && mount -o loop image mount",
         };
-        let sh = Process::new("sh").current_dir(folder.path("")).args(["-c", command]).stderr(Stdio::null()).status();
+        let mut sh = Process::new("sh");
+        let sh = status(sh.current_dir(folder.path("")).args(["-c", command]).stderr(Stdio::null()));
         if !sh.is_ok_and(|status| status.success()) {
             println!("skipped: this machine lets nobody mount {kind}");
             return None;
@@ -37,7 +38,7 @@ impl Small {
 
 impl Drop for Small {
     fn drop(&mut self) {
-        let _ = Process::new("umount").arg(self.folder.path("mount")).status();
+        let _ = status(Process::new("umount").arg(self.folder.path("mount")));
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::process::{Command, Stdio};
 
-use crate::kit::{ENGINES, Folder, Server, captive, works};
+use crate::kit::{ENGINES, Folder, Process, Server, captive, works};
 
 /// Is this program here? If not, the test is skipped, or fails.
-fn have(program: &str, package: &str) -> bool {
+pub(crate) fn have(program: &str, package: &str) -> bool {
     let found = Command::new("sh").arg("-c").arg(format!("command -v {program}")).stdout(Stdio::null()).status();
     let here = found.unwrap().success();
     if !here {
@@ -164,15 +164,14 @@ fn one_server_serves_all_of_them_at_once() {
     let server = Server::start(&["--export", "a=mem:8M", "--export", "b=mem:8M", "--export", "c=mem:8M"]);
     let uri = |name: &str| format!("nbd+unix:///{name}?socket={}", server.control.with_file_name("s").display());
     let (content, (a, b, c)) = (folder.text("content"), (uri("a"), uri("b"), uri("c")));
-    let spawn =
-        |program: &str, words: &[&str]| Command::new(program).args(words).stdout(Stdio::null()).spawn().unwrap();
+    let spawn = |program: &str, words: &[&str]| Process::spawn(Command::new(program).args(words).stdout(Stdio::null()));
     let clients = [
         spawn("nbdcopy", &[&content, &a]),
         spawn("nbdcopy", &[&content, &b]),
         spawn("qemu-img", &["bench", "-f", "raw", "-c", "2000", "-d", "16", "-w", &c]),
     ];
     for mut client in clients {
-        assert!(client.wait().unwrap().success());
+        assert!(client.end().success());
     }
     for export in ["a", "b"] {
         let bytes = server.open(export).read(0, 8 << 20).unwrap();

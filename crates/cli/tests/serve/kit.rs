@@ -4,13 +4,18 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use blksched_nbd::{
     Chunk, ClientHandshake, ClientStep, Command as Asked, Errno, Framing, Opened, Persist, ReplyReader, Request, Wish,
 };
+
+#[path = "processes.rs"]
+pub mod processes;
+
+pub use processes::{Process, output, status};
 
 /// The program under test.
 pub const BLKSCHED: &str = env!("CARGO_BIN_EXE_blksched");
@@ -56,7 +61,7 @@ impl Drop for Folder {
 
 /// A server that runs.
 pub struct Server {
-    pub child: Child,
+    pub child: Process,
     socket: PathBuf,
     pub control: PathBuf,
     _folder: Folder,
@@ -72,11 +77,9 @@ pub fn slow_disk(folder: &Folder, service: &str) -> String {
 
 /// Is io_uring forbidden here?
 pub fn works(engine: &str) -> bool {
-    let status = Command::new(BLKSCHED)
-        .args(["serve", "--export", "m=mem:1M", "--engine", engine, "--run", "true"])
-        .stderr(Stdio::null())
-        .status();
-    let works = status.unwrap().success();
+    let mut serve = Command::new(BLKSCHED);
+    serve.args(["serve", "--export", "m=mem:1M", "--engine", engine, "--run", "true"]).stderr(Stdio::null());
+    let works = status(&mut serve).unwrap().success();
     if !works {
         println!("skipped: the engine {engine} does not work here");
     }
@@ -87,16 +90,9 @@ impl Server {
     pub fn start(arguments: &[&str]) -> Server {
         let folder = Folder::new();
         let (socket, control) = (folder.path("s"), folder.path("c"));
-        let child = Command::new(BLKSCHED)
-            .arg("serve")
-            .args(arguments)
-            .arg("--unix")
-            .arg(&socket)
-            .arg("--control")
-            .arg(&control)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut serve = Command::new(BLKSCHED);
+        serve.arg("serve").args(arguments).arg("--unix").arg(&socket).arg("--control").arg(&control);
+        let child = Process::spawn(serve.stdout(Stdio::null()));
         let server = Server { child, socket, control, _folder: folder };
         for _ in 0..3000 {
             if UnixStream::connect(&server.socket).is_ok() {
@@ -126,7 +122,7 @@ impl Server {
     }
 
     pub fn ctl(&self, words: &[&str]) -> Result<String, String> {
-        let output = Command::new(BLKSCHED).arg("ctl").arg(&self.control).args(words).output().unwrap();
+        let output = output(Command::new(BLKSCHED).arg("ctl").arg(&self.control).args(words)).unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
     }
@@ -137,16 +133,9 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Run a captive command; answers whether it succeeded and what was printed.
 pub fn captive(arguments: &[&str], command: &str) -> (bool, String) {
-    let output = Command::new(BLKSCHED).arg("serve").args(arguments).args(["--run", command]).output().unwrap();
+    let output = output(Command::new(BLKSCHED).arg("serve").args(arguments).args(["--run", command])).unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.success(), text)
 }

@@ -2,14 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::kit::{BLKSCHED, Folder, Server};
+use crate::kit::{BLKSCHED, Folder, Process, Server, output};
 
 pub struct Mounted {
-    child: Child,
+    child: Process,
     folder: Folder,
 }
 
@@ -20,8 +19,8 @@ impl Mounted {
         std::fs::create_dir(folder.path("disks")).unwrap();
         let uris = exports.iter().map(|export| server.uri(export));
         let mut mount = Command::new(BLKSCHED);
-        mount.arg("mount").arg(folder.path("disks")).args(uris).stdout(Stdio::null()).process_group(0);
-        let mut mounted = Mounted { child: mount.spawn().unwrap(), folder };
+        mount.arg("mount").arg(folder.path("disks")).args(uris).stdout(Stdio::null());
+        let mut mounted = Mounted { child: Process::spawn(&mut mount), folder };
         for _ in 0..3000 {
             if mounted.file(exports[0]).is_ok() {
                 return Some(mounted);
@@ -40,7 +39,7 @@ impl Mounted {
     }
 
     fn shell(&self, command: &str) -> (bool, String) {
-        let output = Command::new("bash").args(["-c", command]).current_dir(self.folder.path("")).output().unwrap();
+        let output = output(Command::new("bash").args(["-c", command]).current_dir(self.folder.path(""))).unwrap();
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         (output.status.success(), text)
     }
@@ -53,8 +52,6 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         self.unmount();
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -132,12 +129,11 @@ fn ext4_on_a_loop_device_on_it_is_clean_after_heavy_use_and_after_kill_9() {
     assert!(good, "{text}");
     let mut writes = Command::new("bash");
     writes.args(["-c", "for n in $(seq 1000); do head -c 300000 /dev/urandom > mnt/w$n; done"]);
-    let mut writes =
-        writes.current_dir(mounted.folder.path("")).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    let mut writes = Process::spawn(writes.current_dir(mounted.folder.path("")).stderr(Stdio::null()));
     std::thread::sleep(Duration::from_millis(700));
     mounted.child.kill().unwrap();
-    mounted.child.wait().unwrap();
-    writes.wait().unwrap();
+    mounted.child.end();
+    writes.end();
     let _ = mounted.shell("umount -l mnt; umount -l disks; fusermount3 -uz disks");
     std::thread::sleep(Duration::from_millis(500));
     let Some(again) = Mounted::new(&server, &["a"]) else { panic!("it was mounted before") };

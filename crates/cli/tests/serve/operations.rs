@@ -4,8 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::kit::{BLKSCHED, Folder, Server, captive, slow_disk};
+use crate::kit::{BLKSCHED, Folder, Process, Server, captive, output, slow_disk};
 
 fn http(mut stream: impl Read + Write) -> String {
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n").unwrap();
@@ -82,9 +83,9 @@ fn prometheus_finds_every_figure_at_a_unix_socket_and_at_this_machines_address()
 fn promtool(page: &str) {
     let mut promtool = Command::new("promtool");
     promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Ok(mut child) = promtool.spawn() else { return no_prometheus() };
+    let Ok(mut child) = promtool.spawn().map(Process::of) else { return no_prometheus() };
     child.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     assert!(output.status.success() && text.is_empty(), "{text}");
 }
@@ -110,7 +111,7 @@ fn every_query_of_the_dashboard_is_answered_by_a_prometheus() {
         .arg(format!("--config.file={}", folder.text("prometheus.yml")))
         .arg(format!("--storage.tsdb.path={}", folder.text("data")))
         .args(["--web.listen-address=127.0.0.1:19562", "--log.level=error"]);
-    let Ok(mut prometheus) = prometheus.spawn() else { return no_prometheus() };
+    let Ok(prometheus) = prometheus.spawn().map(Process::of) else { return no_prometheus() };
     let (mut a, mut b) = (server.open("a"), server.open("b"));
     let until = std::time::Instant::now() + std::time::Duration::from_secs(15);
     while std::time::Instant::now() < until {
@@ -136,12 +137,11 @@ fn every_query_of_the_dashboard_is_answered_by_a_prometheus() {
         .iter()
         .map(|query| {
             let mut ask = Command::new("promtool");
-            let output = ask.args(["query", "instant", "http://127.0.0.1:19562", query]).output().unwrap();
+            let output = output(ask.args(["query", "instant", "http://127.0.0.1:19562", query])).unwrap();
             [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat()
         })
         .collect();
-    let _ = prometheus.kill();
-    let _ = prometheus.wait();
+    drop(prometheus);
     for (query, answer) in queries.iter().zip(answers) {
         println!("{query}\n{answer}");
         assert!(answer.contains("=> ") && !answer.contains("NaN @"), "{query}: {answer}");
@@ -175,7 +175,7 @@ fn the_dashboard_asks_for_nothing_that_is_not_served() {
 fn the_unit_is_sandboxed() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/systemd/blksched.service");
     let mut analyze = Command::new("systemd-analyze");
-    let Ok(output) = analyze.args(["security", "--offline=true", "--threshold=20", unit]).output() else {
+    let Ok(output) = output(analyze.args(["security", "--offline=true", "--threshold=20", unit])) else {
         println!("skipped: there is no systemd-analyze here");
         return;
     };
@@ -198,16 +198,16 @@ fn top_shows_each_export_with_what_it_gets_and_waits_for() {
     for columns in ["80", "160"] {
         let mut top = Command::new(BLKSCHED);
         top.arg("top").arg(&server.control).args(["--interval", "300ms", "--count", "2"]);
-        let output = top.env("COLUMNS", columns).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success() && text.contains("reads/s") && text.contains("caps ("), "{text}");
+        let said = output(top.env("COLUMNS", columns)).unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        assert!(said.status.success() && text.contains("reads/s") && text.contains("caps ("), "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(columns == "80" || widest <= 160, "{widest} columns");
         let mut top = Command::new(BLKSCHED);
         top.arg("top").arg(&server.control).args(["--clients", "--interval", "300ms", "--count", "1"]);
-        let output = top.env("COLUMNS", columns).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success() && text.contains("peer") && text.contains("caps ("), "{text}");
+        let said = output(top.env("COLUMNS", columns)).unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        assert!(said.status.success() && text.contains("peer") && text.contains("caps ("), "{text}");
     }
 }
 
@@ -256,8 +256,8 @@ fn a_configuration_file_is_checked_and_what_is_wrong_is_named_with_its_line() {
     let folder = Folder::new();
     let check = |text: &str| {
         std::fs::write(folder.path("c.toml"), text).unwrap();
-        let output = Command::new(BLKSCHED).args(["serve", "--check", "--config", &folder.text("c.toml")]).output();
-        let output = output.unwrap();
+        let mut serve = Command::new(BLKSCHED);
+        let output = output(serve.args(["serve", "--check", "--config", &folder.text("c.toml")])).unwrap();
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
         (output.status.code(), text)
     };
@@ -289,12 +289,8 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     systemd.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let mut serve = Command::new(BLKSCHED);
     serve.args(["serve", "--config", &folder.text("c.toml"), "--log", "info"]);
-    let mut child = serve
-        .env("NOTIFY_SOCKET", folder.path("notify"))
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    serve.env("NOTIFY_SOCKET", folder.path("notify")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = Process::spawn(&mut serve);
     let hear = || {
         let mut text = [0; 200];
         let count = systemd.recv(&mut text).unwrap();
@@ -309,7 +305,7 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
         assert_eq!(hear(), "READY=1\n");
     };
     let get = |name: &str| {
-        let output = Command::new(BLKSCHED).args(["ctl", &folder.text("c"), "get", name]).output().unwrap();
+        let output = output(Command::new(BLKSCHED).args(["ctl", &folder.text("c"), "get", name])).unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     assert_eq!(hear(), "READY=1\n");
@@ -341,7 +337,7 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     assert_eq!(hear(), "STOPPING=1\n");
     let mut log = String::new();
     child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-    assert!(child.wait().unwrap().success());
+    assert!(child.end().success());
     for line in
         ["reload: changed", "reload: takes a restart what=\"memory\"", "reload: nothing is changed", "c.toml:1:9"]
     {

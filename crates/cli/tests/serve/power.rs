@@ -3,13 +3,13 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{Child, Command as Process, Stdio};
+use std::process::{Command as Program, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use blksched_nbd::{Command, Export, Handshake, Limits, Parsed, Persist, RequestReader, Step, reply};
 
-use crate::kit::{Client, Folder, Numbers, Server};
+use crate::kit::{Client, Folder, Numbers, Process, Server, status};
 
 const SLOTS: u64 = 64;
 const SLOT: u64 = 4096;
@@ -108,7 +108,7 @@ fn read_more(stream: &mut UnixStream, input: &mut Vec<u8>) -> std::io::Result<()
 /// The medium as a file.
 struct Mounted {
     medium: Arc<Mutex<Medium>>,
-    fuse: Child,
+    _fuse: Process,
     folder: Folder,
 }
 
@@ -125,12 +125,12 @@ impl Mounted {
         });
         std::fs::write(folder.path("disk"), "").unwrap();
         let uri = format!("nbd+unix:///?socket={}", folder.text("medium"));
-        let fuse = Process::new("nbdfuse").arg(folder.path("disk")).arg(uri).stderr(Stdio::null()).spawn();
+        let fuse = Program::new("nbdfuse").arg(folder.path("disk")).arg(uri).stderr(Stdio::null()).spawn();
         let Ok(fuse) = fuse else {
             println!("skipped: there is no nbdfuse here");
             return None;
         };
-        let mounted = Mounted { medium, fuse, folder };
+        let mounted = Mounted { medium, _fuse: Process::of(fuse), folder };
         for _ in 0..500 {
             if std::fs::metadata(mounted.folder.path("disk")).is_ok_and(|meta| meta.len() == SLOTS * SLOT) {
                 return Some(mounted);
@@ -144,9 +144,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Process::new("fusermount3").args(["-u", "-z"]).arg(self.folder.path("disk")).status();
-        let _ = self.fuse.kill();
-        let _ = self.fuse.wait();
+        let _ = status(Program::new("fusermount3").args(["-u", "-z"]).arg(self.folder.path("disk")));
     }
 }
 
@@ -221,7 +219,7 @@ fn cut(mounted: &Mounted, cuts: u32) -> (u32, u32) {
         let (pid, after) = (server.child.id().to_string(), Duration::from_millis(20 + numbers.below(300)));
         let killer = std::thread::spawn(move || {
             std::thread::sleep(after);
-            Process::new("kill").args(["-9", &pid]).status().unwrap();
+            Program::new("kill").args(["-9", &pid]).status().unwrap();
         });
         acknowledged += write_until_killed(client, &mut slots, &mut numbers);
         killer.join().unwrap();

@@ -2,7 +2,7 @@
 
 use blksched_nbd::{Command, Errno, Framing, Holes, Persist, Speed, Wish};
 
-use crate::kit::{ENGINES, Folder, Numbers, Server, captive, works};
+use crate::kit::{ENGINES, Folder, Numbers, Server, captive, output, works};
 
 #[test]
 fn what_is_written_reads_back_on_every_engine_store_and_framing() {
@@ -128,7 +128,7 @@ fn a_stop_by_signal_serves_what_is_under_way() {
         told.sort_unstable();
         assert_eq!(told, sent);
         assert!(client.receive().is_err(), "then the connection ends");
-        assert!(server.child.wait().unwrap().success());
+        assert!(server.child.end().success());
     }
 }
 
@@ -149,7 +149,7 @@ fn a_captive_command_is_not_left_behind() {
     let mut server = Server::start(&["--export", "m=mem:1M", "--run", &command]);
     assert!(appears(&begun));
     server.signal("TERM");
-    assert!(server.child.wait().unwrap().success());
+    assert!(server.child.end().success());
     assert!(appears(&ended), "it runs on");
 }
 
@@ -190,8 +190,8 @@ fn a_file_that_was_truncated_while_served_errors_and_does_not_grow_again() {
         let mut client = server.open("f");
         client.write(512 << 10, &[1; 4096]).unwrap();
         std::fs::File::options().write(true).open(&file).unwrap().set_len(256 << 10).unwrap();
-        // It is looked at once a millisecond.
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        // It is looked at once in four milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         assert_eq!(client.write(512 << 10, &[2; 4096]), Err(Errno::Io), "{engine}");
         assert_eq!(client.read(512 << 10, 4096), Err(Errno::Io), "{engine}");
         assert_eq!(std::fs::metadata(&file).unwrap().len(), 256 << 10, "{engine}: it has grown");
@@ -212,7 +212,8 @@ fn what_one_server_writes_nobody_else_opens() {
         assert_eq!(ok, works, "{rest}: {text}");
         assert!(works || text.contains("lock=off"), "{text}");
     }
-    if let Ok(qemu) = std::process::Command::new("qemu-io").args(["-f", "raw", "-c", "write 0 512", &file]).output() {
+    let mut qemu = std::process::Command::new("qemu-io");
+    if let Ok(qemu) = output(qemu.args(["-f", "raw", "-c", "write 0 512", &file])) {
         assert!(!qemu.status.success(), "QEMU looks at the same locks");
     }
     drop(server);

@@ -7,7 +7,7 @@ use blksched::Catalogue;
 use blksched_nbd::{Command as Asked, Persist};
 use blksched_traces::blktrace::{self, Action, Kind};
 
-use crate::kit::{BLKSCHED, Folder, Numbers, Server};
+use crate::kit::{BLKSCHED, Folder, Numbers, Server, output};
 
 #[test]
 fn a_recorded_run_replays_decision_for_decision() {
@@ -23,7 +23,7 @@ fn a_recorded_run_replays_decision_for_decision() {
         server.ctl(&["set", "tenants/a/weight", "50"]).unwrap();
         work(&server);
         server.signal("TERM");
-        assert!(server.child.wait().unwrap().success());
+        assert!(server.child.end().success());
         trace(&Path::new(&record).join("memory.blktrace.0"));
         replay(&Path::new(&record).join("memory.calls.jsonl"), elevator);
         if elevator == "bfq" {
@@ -37,7 +37,7 @@ fn report(folder: &Folder, log: &Path) {
     let (page, rows) = (folder.text("served.html"), folder.text("rows"));
     let mut command = Command::new(BLKSCHED);
     command.arg("explain").arg(log).args(["--report", &page, "--parquet", &rows, "--json"]);
-    let output = command.output().unwrap();
+    let output = output(&mut command).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(said["disk"].is_null() && said["stories"][0]["latency_ns"].as_u64() > Some(0), "{said}");

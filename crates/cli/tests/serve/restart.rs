@@ -7,30 +7,30 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use blksched_nbd::{Command as Asked, Framing, Persist, Wish};
 
-use crate::kit::{BLKSCHED, Client, ENGINES, Folder, SetWhenDropped, works};
+use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Process, SetWhenDropped, output, works};
 
 /// Servers of one file, one after the other, at the same sockets.
-struct Line {
-    folder: Folder,
+pub struct Line {
+    pub folder: Folder,
     engine: &'static str,
-    export: String,
-    tcp: String,
-    now: Child,
+    pub export: String,
+    pub tcp: String,
+    pub now: Process,
 }
 
 impl Line {
-    fn new() -> Line {
+    pub fn new() -> Line {
         Line::on("auto")
     }
 
-    fn on(engine: &'static str) -> Line {
+    pub fn on(engine: &'static str) -> Line {
         let folder = Folder::new();
         let export = format!("a={}", folder.file("image", 8 << 20));
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
@@ -40,17 +40,17 @@ impl Line {
         line
     }
 
-    fn start(folder: &Folder, export: &str, tcp: &str, more: &[&str]) -> Child {
+    pub fn start(folder: &Folder, export: &str, tcp: &str, more: &[&str]) -> Process {
         let mut serve = Command::new(BLKSCHED);
         serve.args(["serve", "--export", export, "--unix", &folder.text("s"), "--control", &folder.text("c")]);
         serve.args(["--metrics", &folder.text("m"), "--tcp", tcp]).args(more).stdout(Stdio::null());
-        serve.spawn().unwrap()
+        Process::spawn(&mut serve)
     }
 
     /// Until a server answers.
-    fn await_server(&self) {
+    pub fn await_server(&self) {
         let until = Instant::now() + Duration::from_secs(60);
-        let asks = || Command::new(BLKSCHED).args(["ctl", &self.folder.text("c"), "get", "queue/depth"]).output();
+        let asks = || output(Command::new(BLKSCHED).args(["ctl", &self.folder.text("c"), "get", "queue/depth"]));
         while !asks().unwrap().status.success() {
             assert!(Instant::now() < until, "the server does not answer");
             sleep(Duration::from_millis(5));
@@ -61,30 +61,23 @@ impl Line {
     fn restart(&mut self) {
         let number = self.now.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
-        assert!(self.now.wait().unwrap().success());
+        assert!(self.now.end().success());
         sleep(Duration::from_millis(500));
         self.now = Line::start(&self.folder, &self.export, &self.tcp, &["--engine", self.engine]);
         self.await_server();
     }
 
     /// The next one takes over; answers how the one before it has ended.
-    fn next(&mut self) -> bool {
+    pub fn next(&mut self) -> bool {
         let more = ["--take-over", "--engine", self.engine];
         let next = Line::start(&self.folder, &self.export, &self.tcp, &more);
-        let ended = std::mem::replace(&mut self.now, next).wait().unwrap();
+        let ended = std::mem::replace(&mut self.now, next).end_within(Duration::from_secs(120));
         self.await_server();
         ended.success()
     }
 }
 
-impl Drop for Line {
-    fn drop(&mut self) {
-        let _ = self.now.kill();
-        let _ = self.now.wait();
-    }
-}
-
-fn connect(path: &Path) -> std::io::Result<UnixStream> {
+pub fn connect(path: &Path) -> std::io::Result<UnixStream> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     Ok(stream)
@@ -133,12 +126,12 @@ fn where_nobody_is_there_it_serves_and_what_it_does_not_want_is_closed() {
     let mut serve = Command::new(BLKSCHED);
     serve.args(["serve", "--export", &line.export, "--control", &line.folder.text("c"), "--take-over"]);
     let other = line.folder.text("t");
-    let next = serve.args(["--unix", &other]).stdout(Stdio::null()).spawn().unwrap();
-    assert!(std::mem::replace(&mut line.now, next).wait().unwrap().success());
+    let next = Process::spawn(serve.args(["--unix", &other]).stdout(Stdio::null()));
+    assert!(std::mem::replace(&mut line.now, next).end().success());
     line.await_server();
     assert!(connect(&line.folder.path("t")).is_ok());
     assert!(!line.folder.path("s").exists() && !line.folder.path("m").exists(), "nobody listens there");
-    let alone = Command::new(BLKSCHED).args(["serve", "--export", "a=mem:1M", "--take-over"]).output().unwrap();
+    let alone = output(Command::new(BLKSCHED).args(["serve", "--export", "a=mem:1M", "--take-over"])).unwrap();
     assert!(String::from_utf8_lossy(&alone.stderr).contains("expected --control"));
 }
 
@@ -152,21 +145,19 @@ fn who_connects_between_two_servers_of_a_socket_unit_is_served_by_the_second() {
             "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec {BLKSCHED} serve --export m=mem:1M --systemd"
         );
         let socket = OwnedFd::from(listener.try_clone().unwrap());
-        Command::new("sh").args(["-c", &script]).stdin(socket).stdout(Stdio::null()).spawn().unwrap()
+        Process::spawn(Command::new("sh").args(["-c", &script]).stdin(socket).stdout(Stdio::null()))
     };
     let mut first = start();
     Client::open(connect(&folder.path("s")).unwrap(), Wish::open("m")).unwrap().leave();
     let pid = first.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-    assert!(first.wait().unwrap().success());
+    assert!(first.end().success());
     // Nobody serves now.
     let waiting = connect(&folder.path("s")).unwrap();
-    let mut second = start();
+    let _second = start();
     let mut client = Client::open(waiting, Wish::open("m")).unwrap();
     assert_eq!(client.read(0, 512).unwrap(), [0; 512]);
     client.leave();
-    second.kill().unwrap();
-    second.wait().unwrap();
 }
 
 /// The first stops in the middle of a header and goes on at the next server; the second in the middle of its data,
@@ -252,13 +243,13 @@ fn qemu_goes_on_where_it_may_connect_again_and_where_the_server_is_replaced_it_n
     let run = |image: String| {
         let mut qemu = Command::new("qemu-io");
         qemu.args(["--image-opts", &image]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = qemu.spawn().unwrap();
+        let mut child = Process::spawn(&mut qemu);
         let (mut input, text) = (child.stdin.take().unwrap(), commands.clone());
         std::thread::spawn(move || input.write_all(text.as_bytes()));
         child
     };
-    let said = |child: Child| {
-        let output = child.wait_with_output().unwrap();
+    let said = |child: Process| {
+        let output = child.output();
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
     };
     let all_is_well = |text: &str| {

@@ -1,10 +1,10 @@
 //! What must be stable is: a loop device counts the flushes that reach it. Needs root and a loop device.
 
-use std::process::{Command as Process, Stdio};
+use std::process::Command as Process;
 
 use blksched_nbd::{Command, Persist};
 
-use crate::kit::{Client, ENGINES, Folder, Server, works};
+use crate::kit::{Client, ENGINES, Folder, Server, output, status, works};
 
 /// A block device in a file, gone at the end.
 struct Loop {
@@ -16,7 +16,7 @@ impl Loop {
     fn new() -> Option<Loop> {
         let folder = Folder::new();
         let file = folder.file("disk.img", 16 << 20);
-        let output = Process::new("losetup").args(["--find", "--show", &file]).stderr(Stdio::null()).output();
+        let output = output(Process::new("losetup").args(["--find", "--show", &file]));
         let Some(output) = output.ok().filter(|output| output.status.success()) else {
             println!("skipped: this machine gives us no loop device");
             return None;
@@ -41,7 +41,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        let _ = Process::new("losetup").args(["--detach", &self.device]).status();
+        let _ = status(Process::new("losetup").args(["--detach", &self.device]));
     }
 }
 

@@ -4,11 +4,11 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-use crate::kit::{BLKSCHED, ENGINES, Folder, Server, works};
+use crate::kit::{BLKSCHED, ENGINES, Folder, Server, output, works};
 
 /// Run it in a folder; answers whether it succeeded, and what was printed.
 fn run(folder: &Path, command: &str) -> (bool, String) {
-    let output = Command::new("bash").args(["-c", command]).current_dir(folder).output().unwrap();
+    let output = output(Command::new("bash").args(["-c", command]).current_dir(folder)).unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.success(), text)
 }
@@ -125,20 +125,21 @@ fn files_that_are_no_certificates_or_keys_are_named() {
     let check = |certificate: &str, key: &str, clients: &str| {
         let files = [certificate, key, clients].map(|name| folder.text(name));
         let tls = ["--tls-cert", &files[0], "--tls-key", &files[1], "--tls-clients", &files[2]];
-        let output = Command::new(BLKSCHED).args(["serve", "--check", "--export", "a=mem:1M"]).args(tls).output();
-        let output = output.unwrap();
+        let mut serve = Command::new(BLKSCHED);
+        let output = output(serve.args(["serve", "--check", "--export", "a=mem:1M"]).args(tls)).unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     assert_eq!(check("ca.crt", "ca.key", "ca.crt").0, Some(0));
-    let alone = Command::new(BLKSCHED).args(["serve", "--check", "--export", "a=mem:1M", "--tls-key", "k"]).output();
-    let alone = alone.unwrap();
+    let mut alone = Command::new(BLKSCHED);
+    let alone = output(alone.args(["serve", "--check", "--export", "a=mem:1M", "--tls-key", "k"])).unwrap();
     assert!(!alone.status.success() && String::from_utf8_lossy(&alone.stderr).contains("expected --tls-cert"));
     // The same in a configuration file.
     let [certificate, key, clients] = ["ca.crt", "ca.key", "ca.crt"].map(|name| folder.text(name));
     let keys = format!("tls_cert = {certificate:?}\ntls_key = {key:?}\ntls_clients = {clients:?}\n");
     let export = "[[export]]\nname = \"a\"\npath = \"mem:1M\"\n";
     std::fs::write(folder.path("c.toml"), keys + export).unwrap();
-    let file = Command::new(BLKSCHED).args(["serve", "--check", "--config", &folder.text("c.toml")]).output().unwrap();
+    let mut file = Command::new(BLKSCHED);
+    let file = output(file.args(["serve", "--check", "--config", &folder.text("c.toml")])).unwrap();
     assert!(file.status.success(), "{}", String::from_utf8_lossy(&file.stderr));
     for (certificate, key, clients, named) in [
         ("empty", "ca.key", "ca.crt", "empty: there is no certificate"),

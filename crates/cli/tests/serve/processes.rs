@@ -1,0 +1,136 @@
+//! Processes of a test: none outlives its test, and none is waited for without an end.
+
+use std::fs::File;
+use std::ops::{Deref, DerefMut};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+use super::Folder;
+
+/// What a test starts takes seconds, a minute or two on a machine that has much else to do. What takes so long hangs, and
+/// is killed: who waits for it, for its output or at its sockets is waiting for nothing then, and the test fails.
+pub const LONGEST: Duration = Duration::from_secs(600);
+/// What was killed ends within this time, unless it is stuck in the kernel; then it is left there.
+const KILLED: Duration = Duration::from_secs(20);
+
+/// A process that ends with its value, and after [`LONGEST`] whatever it does.
+pub struct Process {
+    child: Child,
+    /// Its thread kills the process unless this goes before.
+    _leash: Sender<()>,
+}
+
+impl Process {
+    pub fn spawn(command: &mut Command) -> Process {
+        Process::of(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+    }
+
+    pub fn of(child: Child) -> Process {
+        let number = child.id().to_string();
+        Process { child, _leash: leash(number, LONGEST) }
+    }
+
+    /// Wait for its end.
+    pub fn end(&mut self) -> ExitStatus {
+        self.end_within(LONGEST)
+    }
+
+    /// The same, for so long at most.
+    pub fn end_within(&mut self, limit: Duration) -> ExitStatus {
+        end_within(&mut self.child, limit).unwrap_or_else(|| panic!("process {} does not end", self.child.id()))
+    }
+
+    /// Everything that it prints, which must have been piped, up to its end.
+    pub fn output(mut self) -> Output {
+        use std::io::Read;
+        let err = self.child.stderr.take();
+        let err = spawn(move || {
+            let mut bytes = Vec::new();
+            err.map(|mut err| err.read_to_end(&mut bytes)).transpose().map(|_| bytes)
+        });
+        let mut stdout = Vec::new();
+        if let Some(mut out) = self.child.stdout.take() {
+            out.read_to_end(&mut stdout).unwrap();
+        }
+        Output { status: self.end(), stdout, stderr: err.join().unwrap().unwrap() }
+    }
+}
+
+impl Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.child
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.child
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = end_within(&mut self.child, KILLED);
+    }
+}
+
+/// Run it, and all that it starts: what it prints, and how it ended. What it has left running is ended then.
+///
+/// Its output goes through files: who was left behind with a pipe would keep us waiting for the pipe's end.
+pub fn output(command: &mut Command) -> std::io::Result<Output> {
+    output_within(command, LONGEST)
+}
+
+/// The same, for so long at most.
+pub fn output_within(command: &mut Command, limit: Duration) -> std::io::Result<Output> {
+    let folder = Folder::new();
+    let (out, err) = (File::create(folder.path("out"))?, File::create(folder.path("err"))?);
+    let mut child = command.process_group(0).stdin(Stdio::null()).stdout(out).stderr(err).spawn()?;
+    let ended = end_within(&mut child, limit);
+    kill(&format!("-{}", child.id()));
+    let status = ended.or_else(|| end_within(&mut child, KILLED));
+    let (stdout, stderr) = (std::fs::read(folder.path("out"))?, std::fs::read(folder.path("err"))?);
+    let said = || format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(ended.is_some(), "{command:?} did not end in {limit:?}; it said: {}", said());
+    Ok(Output { status: status.unwrap(), stdout, stderr })
+}
+
+/// Run it, with our own output; answers how it ended.
+pub fn status(command: &mut Command) -> std::io::Result<ExitStatus> {
+    Ok(Process::of(command.spawn()?).end())
+}
+
+/// How it ended; none if it has not by then.
+fn end_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait().unwrap() {
+            Some(status) => return Some(status),
+            None if begun.elapsed() >= limit => return None,
+            None => sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// Kill this process if what is answered is there for longer than the limit.
+fn leash(number: String, limit: Duration) -> Sender<()> {
+    let (leash, gone) = channel();
+    spawn(move || {
+        if gone.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("process {number} has not ended in {limit:?} and is killed");
+            kill(&number);
+        }
+    });
+    leash
+}
+
+/// Kill a process, or a group of them; nothing if it is gone.
+fn kill(number: &str) {
+    let _ = Command::new("kill").args(["-KILL", "--", number]).stderr(Stdio::null()).status();
+}
