@@ -77,6 +77,27 @@ impl Claims {
 }
 
 impl Claims {
+    /// Another server may have the files, until [`take_back`](Claims::take_back).
+    pub fn let_go(&self) {
+        for file in self.0.iter().filter_map(|claim| claim.file.as_ref()) {
+            let all = libc::flock { l_len: 2 * (NOT_SHARED - USED), ..at(USED, libc::F_UNLCK) };
+            if let Err(error) = fcntl(file, FcntlArg::F_OFD_SETLK(&all)) {
+                tracing::warn!(%error, "a lock stays");
+            }
+        }
+    }
+
+    /// It has not taken them, or has let go of them.
+    ///
+    /// # Errors
+    /// If somebody has one of them.
+    pub fn take_back(&self) -> Result<(), String> {
+        let mut held = self.0.iter().filter_map(|claim| Some((claim, claim.file.as_ref()?)));
+        held.try_for_each(|(claim, file)| {
+            lock(file, claim.access).map_err(|why| format!("the file of export {}: {why}", claim.export))
+        })
+    }
+
     /// This export has its file no more.
     pub fn release(&mut self, export: &str) {
         self.0.retain(|claim| claim.export != export);
@@ -155,5 +176,20 @@ mod tests {
             theirs.claim(("x", "a"), (&path, FILE), write, Locking::Off).unwrap();
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_let_go_is_anybodys_and_what_is_taken_back_is_not() {
+        let path = std::env::temp_dir().join(format!("blksched-let-go-{}", std::process::id()));
+        File::create(&path).unwrap();
+        let (mut ours, mut theirs) = (Claims::default(), Claims::default());
+        claim(&mut ours, &path, "a", Access::ReadWrite).unwrap();
+        ours.let_go();
+        claim(&mut theirs, &path, "a", Access::ReadWrite).unwrap();
+        assert!(ours.take_back().unwrap_err().contains("the file of export x"));
+        drop(theirs);
+        ours.take_back().unwrap();
+        assert!(claim(&mut Claims::default(), &path, "a", Access::ReadWrite).is_err());
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -124,8 +124,10 @@ pub enum Watch {
 pub enum Phase {
     /// Requests come and go.
     Open,
-    /// No more requests are read; those under way are answered, then it is another server's.
+    /// No more requests are read; those under way are answered, then it may be another server's.
     Parting,
+    /// Nothing is under way: it is another server's, or this one goes on with it.
+    Parted,
     /// No more requests are read; those under way are answered, then it ends.
     Leaving,
     /// Nobody is there any more: answers are dropped.
@@ -235,7 +237,11 @@ impl Connection {
     /// Is everything of it done?
     pub fn is_done(&self) -> bool {
         let idle = self.under_way == 0 && self.tx.is_some() && !self.receives();
-        idle && self.phase != Phase::Open && (self.phase != Phase::Parting || self.reading == Reading::Header)
+        match self.phase {
+            Phase::Open | Phase::Parted => false,
+            Phase::Parting => idle && self.reading == Reading::Header,
+            Phase::Leaving | Phase::Gone => idle,
+        }
     }
 
     /// Is what comes in still understood? Of one that parts, what it has begun to say.
@@ -243,7 +249,7 @@ impl Connection {
         match self.phase {
             Phase::Open => true,
             Phase::Parting => self.reading != Reading::Header,
-            Phase::Leaving | Phase::Gone => false,
+            Phase::Parted | Phase::Leaving | Phase::Gone => false,
         }
     }
 

@@ -56,8 +56,10 @@ pub struct Front {
     tls: Option<Tls>,
     /// Something is to be read when a SIGHUP has come.
     reload: UnixStream,
-    /// Who has the sockets now, and waits for our end.
+    /// Who has our sockets, and wants the rest.
     heir: Option<OwnedFd>,
+    /// Has it all?
+    replaced: bool,
 }
 
 /// The control socket; removed at the end.
@@ -86,10 +88,10 @@ enum Ready {
 }
 
 impl Front {
-    /// Open the doors, and run the captive command.
+    /// Open the doors, and run the captive command. With what another server has handed over, this one begins here.
     ///
     /// # Errors
-    /// If a socket cannot be opened.
+    /// If a socket cannot be opened, or that other one goes on.
     pub fn open(
         config: &ServerConfig,
         mut inherited: Inherited,
@@ -104,24 +106,16 @@ impl Front {
         let (reload, hangs_up) = UnixStream::pair().map_err(ServeError::system("making a pair of sockets"))?;
         signal_hook::low_level::pipe::register(signal_hook::consts::SIGHUP, hangs_up)
             .map_err(ServeError::system("listening for signals"))?;
-        let mut doors = Vec::new();
-        for listen in &config.listen {
-            doors.extend(Door::open(listen, Role::Nbd, &mut inherited)?);
-        }
-        let control = config.control.clone().map(|path| open_control(path, &mut inherited)).transpose()?;
-        let metrics = config.metrics.as_ref().map(|listen| Door::open(listen, Role::Metrics, &mut inherited));
-        let metrics = metrics.transpose()?.unwrap_or_default();
+        let came = vhost::Numbers::default();
+        let Opened { doors, metrics, control, tls, mut vhost } = Opened::open(config, &mut inherited, &serving)?;
+        vhost.iter_mut().try_for_each(|endpoint| endpoint.begin(&came))?;
         let clients = inherited.close();
         let names = || serving.exports.iter().map(|export| export.name.as_str());
-        let tls = config.tls.as_ref().map(Tls::open).transpose()?;
         let first = || doors.first().map(|door| (door, door.tls(tls.is_some())));
         let uris: Vec<Uri> = names().filter_map(|name| first().and_then(|(door, tls)| door.uri(name, tls))).collect();
         for (export, uri) in serving.exports.iter().zip(&uris) {
             say(&format!("{uri}  ({} bytes)", export.size));
         }
-        let came = vhost::Numbers::default();
-        let open = |(export, path): &(String, PathBuf)| vhost::Endpoint::open(path, export, &serving, &came);
-        let vhost = config.vhost.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         vhost.iter().for_each(|endpoint| say(&endpoint.says()));
         let path = control.as_ref().and_then(|control| control.path.as_ref()?.to_str());
         let captive = config.run.as_ref().map(|command| Captive::run(command, &uris, path, ring));
@@ -140,6 +134,7 @@ impl Front {
             tls,
             reload,
             heir: None,
+            replaced: false,
         };
         clients.into_iter().for_each(|client| front.go_on_with(client, config));
         Ok(front)
@@ -163,7 +158,7 @@ impl Front {
                     Ready::Asker(at) => self.serve_asker(at, &mut config),
                 }
                 if self.heir.is_some() {
-                    // Who comes now is the next server's.
+                    // Who comes now may be the next server's.
                     break;
                 }
             }
@@ -376,7 +371,10 @@ impl Front {
         if let Some(code) = self.captive.as_mut().and_then(Captive::ended) {
             return Ok(Some(Some(code)));
         }
-        if self.heir.is_some() {
+        if let Some(heir) = self.heir.take()
+            && self.replaced_by(heir)?
+        {
+            self.replaced = true;
             return Ok(Some(None));
         }
         if self.serving.shards.iter().any(|shard| shard.thread.is_finished()) {
@@ -412,6 +410,51 @@ fn make_room(guests: &mut Slab<HandshakingClient>, most: usize) {
 /// Only the server's user and root may ask. The socket's mode says so too, but only from a moment after it was made.
 fn may_ask(uid: Option<u32>, ours: u32) -> bool {
     uid.is_some_and(|uid| uid == ours || uid == 0)
+}
+
+/// What clients come in by, and what that takes.
+#[derive(Default)]
+struct Opened {
+    doors: Vec<Door>,
+    metrics: Vec<Door>,
+    control: Option<Control>,
+    tls: Option<Tls>,
+    vhost: Vec<vhost::Endpoint>,
+}
+
+impl Opened {
+    /// Open all of it. What was handed over is the other server's still if something of it cannot be opened.
+    fn open(config: &ServerConfig, inherited: &mut Inherited, serving: &Serving) -> Result<Opened, ServeError> {
+        let mut opened = Opened::default();
+        let done = opened.open_all(config, inherited, serving).and_then(|()| inherited.begin());
+        if let Err(error) = done {
+            if inherited.is_of_another() {
+                opened.doors.iter_mut().chain(&mut opened.metrics).for_each(Door::leave);
+                opened.control.iter_mut().for_each(|control| control.path = None);
+            }
+            return Err(error);
+        }
+        Ok(opened)
+    }
+
+    fn open_all(
+        &mut self,
+        config: &ServerConfig,
+        inherited: &mut Inherited,
+        serving: &Serving,
+    ) -> Result<(), ServeError> {
+        self.tls = config.tls.as_ref().map(Tls::open).transpose()?;
+        for listen in &config.listen {
+            self.doors.extend(Door::open(listen, Role::Nbd, inherited)?);
+        }
+        self.control = config.control.clone().map(|path| open_control(path, inherited)).transpose()?;
+        let metrics = config.metrics.as_ref().map(|listen| Door::open(listen, Role::Metrics, inherited));
+        self.metrics = metrics.transpose()?.unwrap_or_default();
+        for (export, path) in &config.vhost {
+            self.vhost.push(vhost::Endpoint::open(path, export, serving)?);
+        }
+        Ok(())
+    }
 }
 
 fn open_control(path: PathBuf, inherited: &mut Inherited) -> Result<Control, ServeError> {

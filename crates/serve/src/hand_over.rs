@@ -1,13 +1,17 @@
 //! One server takes another's place without refusing anybody: the old one hands over the sockets at which it listens,
-//! serves what is under way, and ends; the new one begins then. Who connects meanwhile waits in the sockets' queues,
-//! and who is connected in plain goes on at the same socket and hears nothing of it.
+//! serves what is under way, and hands over its clients; the new one begins then. Who connects meanwhile waits in the
+//! sockets' queues, and who is connected in plain goes on at the same socket and hears nothing of it. Should the new one
+//! end before it has begun, the old one goes on.
 //!
 //! **Rule** The new one asks at the old one's control socket (`hand over`). The answer is a line for each socket, `ROLE
-//! ADDRESS`, and an empty line, with the sockets themselves beside it (SCM_RIGHTS); then, for each client that is done
-//! at the old one, a line of JSON and what came in and was not looked at, with its socket. The connection stays open
-//! until the old one has ended: its end says that files, locks and memory are free.
+//! ADDRESS`, and an empty line, with the sockets themselves beside it (SCM_RIGHTS); then, for each client that is quiet
+//! at the old one, a line of JSON and what came in and was not looked at, with its socket; then `yours?`: the old one has
+//! let go of its files. The new one opens them and all else that it needs, and says `begun`. The old one's next word
+//! decides: `yours`, and it ends, or `mine`, because it has waited for too long and goes on. An old one that ends without
+//! a word has ended.
 
-use std::io::{self, IoSlice, IoSliceMut, Write};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,8 +27,17 @@ use rustix::net::{
 
 use crate::ServeError;
 
+/// How long who asked may take to take what it is given.
+const TAKES: Duration = Duration::from_secs(10);
 /// What is asked at the control socket.
 pub const QUESTION: &str = "hand over";
+/// What ends the answer.
+const END: &str = "yours?\n";
+/// What the new one says then.
+const BEGUN: &str = "begun\n";
+/// And the old one.
+const YOURS: &str = "yours\n";
+const MINE: &str = "mine\n";
 /// The most sockets that one message carries (SCM_MAX_FD of Linux).
 const MOST: usize = 253;
 
@@ -76,6 +89,10 @@ pub struct HandedClient {
 pub struct Inherited {
     sockets: Vec<Handed>,
     clients: Vec<HandedClient>,
+    /// Who waits for us to begin.
+    from: Option<UnixStream>,
+    /// Was there anybody?
+    of_another: bool,
 }
 
 /// The name of a Unix socket.
@@ -95,6 +112,8 @@ pub fn give(socket: &OwnedFd, sockets: &[(Role, String, BorrowedFd<'_>)]) -> io:
     let text = format!("ok\n{}\n", lines.collect::<String>());
     let fds: Vec<BorrowedFd<'_>> = sockets.iter().map(|(_, _, fd)| *fd).collect();
     rustix::io::ioctl_fionbio(socket, false)?;
+    // Who takes nothing must not keep us for ever.
+    UnixStream::from(socket.try_clone()?).set_write_timeout(Some(TAKES))?;
     send(socket, text.as_bytes(), &fds)
 }
 
@@ -125,10 +144,11 @@ fn send(socket: &OwnedFd, text: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()>
 }
 
 impl Inherited {
-    /// Ask the server at this control socket for its sockets, and wait until it has ended. Nothing, if none is there.
+    /// Ask the server at this control socket for its sockets and clients, and wait until it has let go of its files.
+    /// Nothing, if none is there.
     ///
     /// # Errors
-    /// If it refuses, or does not end within `patience`.
+    /// If it refuses, or does not get there within `patience`.
     pub fn take(control: &Path, patience: Duration) -> Result<Inherited, ServeError> {
         let failed = || ServeError::system(format!("taking over from {}", control.display()));
         let mut stream = match UnixStream::connect(control) {
@@ -140,45 +160,50 @@ impl Inherited {
             Err(error) => return Err(failed()(error)),
         };
         stream.set_read_timeout(Some(patience)).map_err(failed())?;
+        stream.set_write_timeout(Some(patience)).map_err(failed())?;
         stream.write_all(format!("{QUESTION}\n").as_bytes()).map_err(failed())?;
-        let (text, sockets) = receive(&stream).map_err(failed())?;
-        if let Some(why) = text.strip_prefix(b"error\n") {
-            let why = String::from_utf8_lossy(why).trim().to_owned();
-            return Err(ServeError::Config(format!("{}: its server hands nothing over: {why}", control.display())));
+        let mut hearing = Hearing::default();
+        let whole = hearing.hear(&stream).map_err(failed())?;
+        let said = |why: &str| ServeError::Config(format!("{}: its server {why}", control.display()));
+        if let Some(why) = hearing.text.strip_prefix(b"error\n") {
+            return Err(said(&format!("hands nothing over: {}", String::from_utf8_lossy(why).trim())));
         }
-        let inherited = Inherited::of(&text, sockets)
-            .ok_or_else(|| ServeError::Config(format!("{}: its server's answer makes no sense", control.display())))?;
+        if !hearing.has_list {
+            return Err(said("has an answer that makes no sense"));
+        }
+        let mut inherited = hearing.inherited;
+        match whole {
+            true => (inherited.from, inherited.of_another) = (Some(stream), true),
+            false => tracing::warn!("the server before this one has ended in the middle of it"),
+        }
         tracing::info!(sockets = inherited.sockets.len(), clients = inherited.clients.len(), "took over");
         Ok(inherited)
     }
 
-    fn of(text: &[u8], sockets: Vec<OwnedFd>) -> Option<Inherited> {
-        let text = text.strip_prefix(b"ok\n")?;
-        let end = text.windows(2).position(|two| two == b"\n\n")?;
-        let (list, mut rest) = (core::str::from_utf8(&text[..end]).ok()?, &text[end + 2..]);
-        let mut fds = sockets.into_iter();
-        let mut inherited = Inherited::default();
-        for line in list.lines() {
-            let (name, address) = line.split_once(' ')?;
-            let (role, _) = Role::ALL.into_iter().find(|(_, own)| *own == name)?;
-            inherited.sockets.push(Handed { role, address: address.to_owned(), socket: fds.next()? });
+    /// Is it another server's, as long as this one has not begun?
+    pub fn is_of_another(&self) -> bool {
+        self.of_another
+    }
+
+    /// From now on this server serves, if the one before it lets it.
+    ///
+    /// # Errors
+    /// If that one goes on.
+    pub fn begin(&mut self) -> Result<(), ServeError> {
+        let Some(mut stream) = self.from.take() else { return Ok(()) };
+        // If that fails, its last word may be there.
+        let _ = stream.write_all(BEGUN.as_bytes());
+        let mut word = String::new();
+        match BufReader::new(stream).read_line(&mut word) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(ServeError::Config("taking over: the server before this one does not answer".to_owned()))
+            }
+            _ if word == MINE => Err(ServeError::Config(
+                "taking over: this took too long, the server before this one goes on".to_owned(),
+            )),
+            // Or it has ended.
+            _ => Ok(()),
         }
-        while !rest.is_empty() {
-            let end = rest.iter().position(|&byte| byte == b'\n')?;
-            let said: serde_json::Value = serde_json::from_slice(&rest[..end]).ok()?;
-            let (name, length) = (said["framing"].as_str()?, usize::try_from(said["ahead"].as_u64()?).ok()?);
-            let ahead = rest.get(end + 1..)?.get(..length)?.to_vec();
-            rest = &rest[end + 1 + length..];
-            inherited.clients.push(HandedClient {
-                export: said["export"].as_str()?.to_owned(),
-                framing: FRAMINGS.iter().find(|(_, own)| *own == name).map(|(framing, _)| *framing)?,
-                allocation: said["allocation"].as_bool()?,
-                peer: said["peer"].as_str()?.to_owned(),
-                ahead,
-                socket: fds.next()?,
-            });
-        }
-        Some(inherited)
     }
 
     fn find(&mut self, role: Role, address: &str) -> Option<OwnedFd> {
@@ -209,25 +234,120 @@ impl Inherited {
     }
 }
 
-/// All that is said until the other side has ended, and the sockets that came with it, in order.
-fn receive(stream: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
-    let (mut text, mut sockets) = (Vec::new(), Vec::new());
-    let mut chunk = vec![0; 64 << 10];
-    loop {
-        let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
-        let mut beside = RecvAncillaryBuffer::new(&mut space);
-        let into = &mut [IoSliceMut::new(&mut chunk)];
-        let received = recvmsg(stream.as_fd(), into, &mut beside, RecvFlags::CMSG_CLOEXEC)?;
-        for message in beside.drain() {
-            if let RecvAncillaryMessage::ScmRights(fds) = message {
-                sockets.extend(fds);
+/// What the other side has said so far.
+#[derive(Default)]
+struct Hearing {
+    /// What is not understood yet.
+    text: Vec<u8>,
+    /// Sockets that came with it, in order.
+    sockets: VecDeque<OwnedFd>,
+    inherited: Inherited,
+    /// Is the list of the sockets in it?
+    has_list: bool,
+}
+
+impl Hearing {
+    /// Hear it to its end; false if the other side has ended before.
+    fn hear(&mut self, stream: &UnixStream) -> io::Result<bool> {
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+            let mut beside = RecvAncillaryBuffer::new(&mut space);
+            let into = &mut [IoSliceMut::new(&mut chunk)];
+            let received = recvmsg(stream.as_fd(), into, &mut beside, RecvFlags::CMSG_CLOEXEC)?;
+            for message in beside.drain() {
+                if let RecvAncillaryMessage::ScmRights(fds) = message {
+                    self.sockets.extend(fds);
+                }
+            }
+            self.text.extend_from_slice(&chunk[..received.bytes]);
+            match self.understand() {
+                Some(true) => return Ok(true),
+                _ if received.bytes == 0 => return Ok(false),
+                _ => {}
             }
         }
-        if received.bytes == 0 {
-            return Ok((text, sockets));
-        }
-        text.extend_from_slice(&chunk[..received.bytes]);
     }
+
+    /// Understand what is whole of it. True: that was the end; none: more must come.
+    fn understand(&mut self) -> Option<bool> {
+        if !self.has_list {
+            self.list()?;
+            self.has_list = true;
+        }
+        loop {
+            if self.text.starts_with(END.as_bytes()) {
+                return Some(true);
+            }
+            self.client()?;
+        }
+    }
+
+    fn list(&mut self) -> Option<()> {
+        let text = self.text.strip_prefix(b"ok\n")?;
+        // No socket at all is an empty line, too.
+        let end = if text.starts_with(b"\n") { 0 } else { 1 + text.windows(2).position(|two| two == b"\n\n")? };
+        let list = core::str::from_utf8(&text[..end]).ok()?;
+        let mut sockets = Vec::new();
+        for (line, at) in list.lines().zip(0..) {
+            let (name, address) = line.split_once(' ')?;
+            let (role, _) = Role::ALL.into_iter().find(|(_, own)| *own == name)?;
+            self.sockets.get(at)?;
+            sockets.push((role, address.to_owned()));
+        }
+        let mut fds = self.sockets.drain(..sockets.len());
+        let handed =
+            sockets.into_iter().filter_map(|(role, address)| Some(Handed { role, address, socket: fds.next()? }));
+        self.inherited.sockets = handed.collect();
+        drop(fds);
+        self.text.drain(..b"ok\n".len() + end + 1);
+        Some(())
+    }
+
+    fn client(&mut self) -> Option<()> {
+        let end = self.text.iter().position(|&byte| byte == b'\n')?;
+        let said: serde_json::Value = serde_json::from_slice(&self.text[..end]).ok()?;
+        let (name, length) = (said["framing"].as_str()?, usize::try_from(said["ahead"].as_u64()?).ok()?);
+        let ahead = self.text.get(end + 1..)?.get(..length)?.to_vec();
+        let framing = FRAMINGS.iter().find(|(_, own)| *own == name).map(|(framing, _)| *framing)?;
+        let (export, peer) = (said["export"].as_str()?.to_owned(), said["peer"].as_str()?.to_owned());
+        let (allocation, socket) = (said["allocation"].as_bool()?, self.sockets.pop_front()?);
+        self.inherited.clients.push(HandedClient { export, framing, allocation, peer, ahead, socket });
+        self.text.drain(..end + 1 + length);
+        Some(())
+    }
+}
+
+/// Does who has asked on this socket go on with what it was given? It is told so, and nothing of it is ours then.
+pub fn yours(socket: &OwnedFd) -> bool {
+    rustix::net::send(socket, YOURS.as_bytes(), SendFlags::NOSIGNAL).is_ok()
+}
+
+/// It does not: it was too late. It may be there no more.
+pub fn mine(socket: OwnedFd) {
+    let _ = rustix::net::send(&socket, MINE.as_bytes(), SendFlags::NOSIGNAL);
+}
+
+/// All of it was given: has it begun? None: it has ended.
+pub fn has_begun(socket: &OwnedFd, heard: &mut Vec<u8>) -> Option<bool> {
+    let mut chunk = [0; 64];
+    match rustix::net::recv(socket, &mut chunk, RecvFlags::DONTWAIT) {
+        Ok((0, _)) => None,
+        Ok((count, _)) => {
+            heard.extend_from_slice(&chunk[..count]);
+            Some(heard.starts_with(BEGUN.as_bytes()))
+        }
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// That was all; our files are open to it.
+///
+/// # Errors
+/// If it has gone.
+pub fn end(socket: &OwnedFd) -> io::Result<()> {
+    UnixStream::from(socket.try_clone()?).write_all(END.as_bytes())
 }
 
 #[cfg(test)]
@@ -250,10 +370,10 @@ mod tests {
             let client = HandedClient { export, framing, allocation: nth > 0, peer, ahead, socket: own.into() };
             pass(&ours, &client).unwrap();
         }
-        drop(ours);
-        let (text, received) = receive(&theirs).unwrap();
-        assert_eq!(received.len(), 4);
-        let mut inherited = Inherited::of(&text, received).unwrap();
+        end(&ours).unwrap();
+        let mut hearing = Hearing::default();
+        assert!(hearing.hear(&theirs).unwrap() && hearing.sockets.is_empty());
+        let mut inherited = hearing.inherited;
         assert!(inherited.tcp(Role::Metrics, &address).is_none(), "of another role");
         let again = inherited.tcp(Role::Nbd, &address).unwrap();
         assert_eq!(again.local_addr().unwrap(), address);
@@ -270,10 +390,19 @@ mod tests {
 
     #[test]
     fn what_is_not_as_it_should_be_is_refused() {
-        for text in ["", "no\n\n", "ok\nnbd tcp:127.0.0.1:1\n\n", "ok\n\n\n{}\n"] {
-            assert!(Inherited::of(text.as_bytes(), Vec::new()).is_none(), "{text}");
+        let understood = |text: &str, sockets: VecDeque<OwnedFd>| {
+            let mut hearing = Hearing { text: text.as_bytes().to_vec(), sockets, ..Hearing::default() };
+            (hearing.understand(), hearing.has_list)
+        };
+        for text in ["", "no\n\n", "ok\nnbd tcp:127.0.0.1:1\n\n"] {
+            assert_eq!(understood(text, VecDeque::new()), (None, false), "{text}");
         }
         let (ours, _) = UnixStream::pair().unwrap();
-        assert!(Inherited::of(b"ok\ncellar tcp:127.0.0.1:1\n\n", vec![ours.into()]).is_none());
+        let sockets = VecDeque::from([ours.into()]);
+        assert_eq!(understood("ok\ncellar tcp:127.0.0.1:1\n\n", sockets), (None, false));
+        for text in ["ok\n\n", "ok\n\n{}\n", "ok\n\nyours"] {
+            assert_eq!(understood(text, VecDeque::new()), (None, true), "{text}");
+        }
+        assert_eq!(understood("ok\n\nyours?\n", VecDeque::new()), (Some(true), true));
     }
 }

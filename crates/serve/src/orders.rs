@@ -20,8 +20,13 @@ pub enum Order {
     Change(Change, Sender<Result<String, String>>),
     /// Serve what is under way, and end.
     Stop,
-    /// The same; clients that another server can go on with are given back, the tenants' numbers as their exports.
+    /// Serve what is under way, and then nothing: these are the clients that another server can go on with, the tenants'
+    /// numbers as their exports.
     HandOver(Sender<Vec<Client>>),
+    /// It does not: go on with all of them.
+    GoOn,
+    /// It does: end, and leave them alone.
+    Leave,
 }
 
 /// Another tenant, one less, or one of another size; tenants by their numbers.

@@ -18,7 +18,7 @@ use slab::Slab;
 
 use crate::connection::{Connection, Room};
 use crate::engine::{Engine, Event, Io, Part};
-use crate::orders::Order;
+use crate::orders::{Client, Order};
 use crate::policies::{Files, Setting};
 use crate::record::Trace;
 use crate::tenant::Tenant;
@@ -50,7 +50,6 @@ use clock::Clock;
 use device_time::DeviceTime;
 pub(crate) use issue::Flight;
 pub(crate) use odd::Changes;
-use part::Parted;
 pub(crate) use work::{Piece, Work};
 
 /// One disk, its tenants and their clients.
@@ -108,6 +107,8 @@ pub struct Shard {
     orders: Receiver<Order>,
     wakeup: Arc<OwnedFd>,
     ending: Option<Ending>,
+    /// Another server has its clients and its files, until one of the two goes on with them.
+    lent: bool,
     patience: Span,
 }
 
@@ -124,7 +125,7 @@ enum How {
     /// They are to connect again.
     Over,
     /// Another server goes on with them.
-    HandOver(Parted),
+    HandOver(std::sync::mpsc::Sender<Vec<Client>>),
 }
 
 /// What an operation of the engine is for.
@@ -222,6 +223,7 @@ impl Shard {
             orders,
             wakeup,
             ending: None,
+            lent: false,
             patience,
         };
         for at in 0..shard.tenants.len() {
@@ -241,14 +243,16 @@ impl Shard {
     /// # Errors
     /// If the engine fails.
     pub(crate) fn run(&mut self) -> io::Result<()> {
-        while !self.is_over() {
-            self.turn()?;
+        loop {
+            while !self.is_over() {
+                self.turn()?;
+            }
+            self.sync_everything()?;
+            match self.ending.take() {
+                Some(Ending { how: How::HandOver(heir), .. }) => self.give(&heir),
+                _ => return Ok(()),
+            }
         }
-        self.sync_everything()?;
-        if let Some(Ending { how: How::HandOver(parted), .. }) = self.ending.take() {
-            parted.give();
-        }
-        Ok(())
     }
 
     fn turn(&mut self) -> io::Result<()> {
@@ -331,6 +335,10 @@ impl Shard {
     /// What the queue sends next, as long as the device may have more.
     fn next_command(&mut self) -> Option<InFlight> {
         let in_flight = self.queue.queue().in_flight();
+        // What is lent is not ours to write.
+        if self.lent {
+            return None;
+        }
         // A queue that is full by its own account may still look ahead.
         if in_flight >= self.depth && in_flight < self.queue.header().queue.depth {
             return None;
@@ -356,7 +364,9 @@ impl Shard {
                 }
                 Order::Change(change, answer) => self.change(change, answer),
                 Order::Stop => self.stop(How::Over),
-                Order::HandOver(heir) => self.stop(How::HandOver(Parted { heir, clients: Vec::new() })),
+                Order::HandOver(heir) => self.stop(How::HandOver(heir)),
+                Order::GoOn => self.go_on(),
+                Order::Leave => self.leave_them(),
             }
         }
         self.listen_for_orders();
@@ -376,7 +386,7 @@ impl Shard {
 
     fn is_over(&self) -> bool {
         let Some(Ending { by, .. }) = &self.ending else { return false };
-        let idle = self.connections.is_empty() && self.queue.queue().requests().is_empty();
+        let idle = self.all_have_parted() && (self.lent || self.queue.queue().requests().is_empty());
         // The device finishes what it has: its memory is lent.
         idle || (self.now >= *by && self.queue.queue().in_flight() == 0)
     }

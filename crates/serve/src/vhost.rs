@@ -6,6 +6,7 @@
 //! rust-vmm's (`vhost-user-backend`); what is asked stands in `ask`, a queue's way to the shard and back in `lane`,
 //! what the guest sees of the device in `device`.
 
+use std::cell::Cell;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -51,24 +52,39 @@ pub struct Endpoint {
     path: PathBuf,
     export: String,
     shown: Shown,
+    /// Whom nobody listens to yet.
+    listener: Option<UnixListener>,
+    /// Has another server its place?
+    away: Cell<bool>,
 }
 
 impl Endpoint {
     /// Open it: only its owner may connect, until the socket's mode or owner is changed.
     ///
     /// # Errors
-    /// If there can be no such socket, or no thread.
-    pub fn open(path: &Path, export: &str, serving: &Serving, numbers: &Numbers) -> Result<Endpoint, ServeError> {
+    /// If there can be no such socket.
+    pub fn open(path: &Path, export: &str, serving: &Serving) -> Result<Endpoint, ServeError> {
         let failed = || ServeError::system(path.display().to_string());
         let listener = bind_unix(path).map_err(failed())?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed())?;
         listener.set_nonblocking(false).map_err(failed())?;
-        let endpoint = Endpoint { path: path.to_owned(), export: export.to_owned(), shown: Shown::default() };
+        let (path, export, shown) = (path.to_owned(), export.to_owned(), Shown::default());
+        let endpoint = Endpoint { path, export, shown, listener: Some(listener), away: Cell::new(false) };
         endpoint.show(serving);
-        let (shown, numbers, path) = (endpoint.shown.clone(), numbers.clone(), endpoint.path.display().to_string());
-        let life = move || live(listener, &shown, &numbers, &path);
-        std::thread::Builder::new().name(format!("vhost-{export}")).spawn(life).map_err(failed())?;
         Ok(endpoint)
+    }
+
+    /// Let guests in.
+    ///
+    /// # Errors
+    /// If there can be no thread.
+    pub fn begin(&mut self, numbers: &Numbers) -> Result<(), ServeError> {
+        let Some(listener) = self.listener.take() else { return Ok(()) };
+        let (shown, numbers, path) = (self.shown.clone(), numbers.clone(), self.path.display().to_string());
+        let failed = ServeError::system(path.clone());
+        let life = move || live(listener, &shown, &numbers, &path);
+        std::thread::Builder::new().name(format!("vhost-{}", self.export)).spawn(life).map_err(failed)?;
+        Ok(())
     }
 
     /// Exports may have come, gone, or changed their size.
@@ -81,6 +97,28 @@ impl Endpoint {
         *lock(&self.shown) = found;
     }
 
+    /// Another server may open its own here, until this one [comes back](Endpoint::come_back).
+    pub fn step_aside(&self) {
+        if let Err(error) = std::fs::rename(&self.path, self.aside()) {
+            tracing::warn!(path = %self.path.display(), %error, "vhost-user: stays where it is");
+        }
+        self.away.set(true);
+    }
+
+    /// It has not, or is gone.
+    pub fn come_back(&self) {
+        if let Err(error) = std::fs::rename(self.aside(), &self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "vhost-user: nobody can connect any more");
+        }
+        self.away.set(false);
+    }
+
+    fn aside(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".before");
+        name.into()
+    }
+
     /// As a line for people.
     pub fn says(&self) -> String {
         format!("vhost-user: {}  ({})", self.path.display(), self.export)
@@ -89,7 +127,7 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(if self.away.get() { self.aside() } else { self.path.clone() });
     }
 }
 

@@ -79,8 +79,8 @@ pub(crate) struct ServeArguments {
     /// Answer `blksched ctl` at this Unix socket
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
-    /// Take the place of the server at the control socket, if there is one: its sockets are handed over and it ends
-    /// before this one serves; who connects meanwhile waits, and clients that were connected connect again
+    /// Take the place of the server at the control socket, if there is one: it hands over its sockets and its clients,
+    /// and ends once this one has opened what it needs; who connects or asks meanwhile waits
     #[arg(long, conflicts_with_all = ["run", "systemd"])]
     pub(crate) take_over: bool,
     /// Answer Prometheus at this address of this machine (http://ADDRESS:PORT/metrics), or at a Unix socket

@@ -1,8 +1,9 @@
 //! How a front ends, and how another begins where it was: sockets and clients that are handed over.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use blksched_nbd::Session;
 
@@ -15,6 +16,11 @@ use crate::connection::{Way, Who};
 use crate::hand_over::{self, HandedClient, Role};
 use crate::listen::Door;
 use crate::orders::{Client, Order};
+
+/// How long the next server may take to open what it needs. Clients wait meanwhile.
+const BEGINS: Duration = Duration::from_secs(20);
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(10);
 
 impl Front {
     /// A client of the server before this one. What it was told of its export then is what it goes by.
@@ -33,7 +39,7 @@ impl Front {
         self.serving.shards[place.shard].control.order(Order::Attach(Client { who, socket, session, ahead }));
     }
 
-    /// Another server takes this one's place: it gets the sockets, and this one ends.
+    /// Another server wants to take this one's place: it gets the sockets.
     pub(super) fn hand_over_doors(&mut self, at: usize) {
         let asker = self.askers.remove(at);
         let of_doors = |role, doors: &'_ [Door]| -> Vec<_> {
@@ -53,42 +59,63 @@ impl Front {
             return;
         }
         tracing::info!(%peer, sockets = lent.len(), "another server takes over");
-        self.doors.iter_mut().chain(&mut self.metrics).for_each(Door::leave);
-        self.control.iter_mut().for_each(|control| control.path = None);
         self.heir = Some(socket);
     }
 
-    /// No more clients; what is under way is served.
-    pub(super) fn stop(&mut self) -> Result<(), ServeError> {
-        self.doors.clear();
-        self.control = None;
-        self.metrics.clear();
-        self.vhost.clear();
-        self.guests.clear();
-        self.askers.clear();
-        let shards: Vec<Running> = self.serving.shards.drain(..).collect();
-        let mut parted = Vec::new();
-        for (at, shard) in shards.iter().enumerate() {
-            if self.heir.is_none() {
-                shard.control.order(Order::Stop);
-                continue;
-            }
-            let (sender, clients) = channel();
-            shard.control.order(Order::HandOver(sender));
-            parted.push((at, clients));
+    /// Hand over everything else to who has the sockets. True: it has begun, and this server has nothing any more but
+    /// clients that cannot be handed over; false: it has not, and this one goes on.
+    ///
+    /// # Errors
+    /// If this one cannot go on, as somebody else has its files.
+    pub(super) fn replaced_by(&mut self, heir: OwnedFd) -> Result<bool, ServeError> {
+        let mut heard = Vec::new();
+        // The next one opens sockets of its own at these places.
+        self.vhost.iter().for_each(|endpoint| endpoint.step_aside());
+        let quiet = self.quieten(&heir, &mut heard);
+        let mut begun = false;
+        if let Some(clients) = quiet
+            && hand_over::has_begun(&heir, &mut heard).is_some()
+        {
+            self.serving.claims.let_go();
+            begun = self.pass_on(&heir, clients) && await_its_beginning(&heir, &mut heard) && hand_over::yours(&heir);
         }
-        for Running { name, thread, .. } in shards {
-            let ended = thread.join();
-            ended.unwrap_or_else(|_| Err(ServeError::Config(format!("disk {name}: its thread panicked"))))?;
+        if begun {
+            self.doors.iter_mut().chain(&mut self.metrics).for_each(Door::leave);
+            self.control.iter_mut().for_each(|control| control.path = None);
+            return Ok(true);
         }
-        parted.into_iter().for_each(|(shard, clients)| self.pass_on(shard, clients.try_iter().flatten()));
-        Ok(())
+        tracing::warn!("the server that was to take over has not begun: this one goes on");
+        hand_over::mine(heir);
+        self.take_files_back()?;
+        self.vhost.iter().for_each(|endpoint| endpoint.come_back());
+        self.serving.shards.iter().for_each(|shard| shard.control.order(Order::GoOn));
+        Ok(false)
     }
 
-    /// What clients of a disk were is told to the server that goes on with them.
-    fn pass_on(&self, shard: usize, clients: impl Iterator<Item = Client>) {
-        let Some(heir) = &self.heir else { return };
-        for Client { who, socket, session, ahead } in clients {
+    /// All shards are told to serve nobody any more; answers the clients of each. None: the next server has ended
+    /// meanwhile, or a shard has.
+    fn quieten(&self, heir: &OwnedFd, heard: &mut Vec<u8>) -> Option<Vec<Vec<Client>>> {
+        let ask = |shard: &Running| {
+            let (sender, clients) = channel();
+            shard.control.order(Order::HandOver(sender));
+            clients
+        };
+        let asked: Vec<Receiver<Vec<Client>>> = self.serving.shards.iter().map(ask).collect();
+        let await_one = |clients: Receiver<Vec<Client>>| loop {
+            match clients.recv_timeout(LOOK) {
+                Ok(clients) => return Some(clients),
+                Err(RecvTimeoutError::Timeout) => _ = hand_over::has_begun(heir, heard)?,
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        };
+        asked.into_iter().map(await_one).collect()
+    }
+
+    /// What clients of each disk were is told to the server that is to go on with them; false if it is not there.
+    fn pass_on(&self, heir: &OwnedFd, clients: Vec<Vec<Client>>) -> bool {
+        let all =
+            clients.into_iter().enumerate().flat_map(|(shard, those)| those.into_iter().map(move |one| (shard, one)));
+        for (shard, Client { who, socket, session, ahead }) in all {
             let here = |place: &Place| place.shard == shard && place.tenant == session.export;
             let Some(export) = self.serving.places.iter().position(here) else { continue };
             let export = self.serving.exports[export].name.clone();
@@ -96,7 +123,50 @@ impl Front {
             let handed = HandedClient { export, framing, allocation, peer, ahead, socket };
             if let Err(error) = hand_over::pass(heir, &handed) {
                 tracing::warn!(client = who.number, peer = %who.peer, %error, "could not be handed over");
+                return false;
             }
+        }
+        hand_over::end(heir).is_ok()
+    }
+
+    /// Who was to have our files lets go of them when it ends, or hears that it was too late.
+    fn take_files_back(&self) -> Result<(), ServeError> {
+        let until = Instant::now() + BEGINS;
+        loop {
+            match self.serving.claims.take_back() {
+                Ok(()) => return Ok(()),
+                Err(why) if Instant::now() >= until => return Err(ServeError::Config(why)),
+                Err(_) => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// No more clients; what is under way is served. What another server goes on with is left alone.
+    pub(super) fn stop(&mut self) -> Result<(), ServeError> {
+        let order = || if self.replaced { Order::Leave } else { Order::Stop };
+        self.serving.shards.iter().for_each(|shard| shard.control.order(order()));
+        self.doors.clear();
+        self.control = None;
+        self.metrics.clear();
+        self.vhost.clear();
+        self.guests.clear();
+        self.askers.clear();
+        for Running { name, thread, .. } in self.serving.shards.drain(..) {
+            let ended = thread.join();
+            ended.unwrap_or_else(|_| Err(ServeError::Config(format!("disk {name}: its thread panicked"))))?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything was given to it: does it begin?
+fn await_its_beginning(heir: &OwnedFd, heard: &mut Vec<u8>) -> bool {
+    let until = Instant::now() + BEGINS;
+    loop {
+        match hand_over::has_begun(heir, heard) {
+            Some(true) => return true,
+            Some(false) if Instant::now() < until => std::thread::sleep(LOOK),
+            _ => return false,
         }
     }
 }

@@ -21,7 +21,7 @@ impl Shard {
 
     /// It has gone, or half of it.
     pub(super) fn hung_up(&mut self, at: usize) {
-        // One that is another server's now is watched until this one ends.
+        // One that is another server's is watched until this one ends.
         let Some(connection) = self.connections.get_mut(at) else { return };
         connection.watch = Watch::Over;
         self.attend(at);

@@ -1,37 +1,26 @@
-//! Clients that another server goes on with: theirs is an end like that of a stop, but for their sockets.
+//! Clients that another server goes on with: theirs is an end like that of a stop, but for their sockets; and until that
+//! one says that it has begun, it can be undone.
 //!
-//! **Rule** What a client has begun to say is heard to its end, and all that it has asked is answered. Then its socket
-//! is the other server's, with what came in behind and was not looked at. Whose bytes come by way of something in this
-//! process (TLS, a guest's rings) is told to connect again.
+//! **Rule** What a client has begun to say is heard to its end, and all that it has asked is answered. Then it is quiet:
+//! what came in behind is not looked at, and nothing is received. When all are quiet, what they wrote is made stable, and
+//! they are told to the front. From then on the shard has nobody and does nothing, until the front says who goes on: the
+//! other server ([`Order::Leave`](crate::orders::Order)), and this one forgets them, their sockets open; or this one, and
+//! each is where it was. Whose bytes come by way of something in this process (TLS, a guest's rings) is quiet too, and
+//! is told to connect again if it is the other one.
 
 use std::sync::mpsc::Sender;
 
 use blksched_nbd::Session;
 
-use super::{How, Shard, Token};
+use super::{Ending, How, Shard, Token};
 use crate::connection::{Connection, Phase, Reading, Way};
 use crate::orders::Client;
-
-/// Clients that are another server's from now on, and who takes them there.
-pub struct Parted {
-    /// Who waits for them.
-    pub heir: Sender<Vec<Client>>,
-    /// Those that are done here.
-    pub clients: Vec<Client>,
-}
-
-impl Parted {
-    /// What they had written is stable.
-    pub fn give(self) {
-        let _ = self.heir.send(self.clients);
-    }
-}
 
 impl Shard {
     /// Read no more of it than what it has begun.
     pub(super) fn part(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        if connection.who.way == Way::Within || connection.phase != Phase::Open {
+        if connection.phase != Phase::Open {
             return self.leave(at);
         }
         connection.phase = Phase::Parting;
@@ -42,20 +31,65 @@ impl Shard {
         self.attend(at);
     }
 
-    /// It is done here.
+    /// Nothing of it is under way.
     pub(super) fn parts(&mut self, at: usize) {
-        let connection = &self.connections[at];
-        // It is watched to the end of this process, so that it is the same socket under another number.
-        let Ok(socket) = connection.socket.try_clone() else { return self.hang_up(at) };
-        let Connection { who, reader, inbox, tenant, submitter, .. } = connection;
-        let (who, tenant, submitter) = (who.clone(), *tenant, *submitter);
-        let session = Session { export: tenant, framing: reader.framing(), allocation: reader.allocation() };
-        let client = Client { who, socket, session, ahead: inbox.unread().to_vec() };
-        self.connections.remove(at);
-        self.tenants[tenant].connections -= 1;
-        self.queue.forget(self.now, submitter);
-        if let Some(super::Ending { how: How::HandOver(parted), .. }) = &mut self.ending {
-            parted.clients.push(client);
+        self.connections[at].phase = Phase::Parted;
+    }
+
+    /// Are all of them quiet?
+    pub(super) fn all_have_parted(&self) -> bool {
+        self.connections.iter().all(|(_, connection)| connection.phase == Phase::Parted)
+    }
+
+    /// What they had written is stable: this is who they are. Who has not come to an end by now is cut off.
+    pub(super) fn give(&mut self, heir: &Sender<Vec<Client>>) {
+        for at in self.connection_numbers() {
+            if matches!(self.connections[at].phase, Phase::Open | Phase::Parting) {
+                self.lose(at, "another server takes over, and it was in the middle of a request or a reply");
+                self.cancel(at);
+            }
         }
+        let here = self.connections.iter().map(|(_, connection)| connection);
+        let quiet = here.filter(|one| one.phase == Phase::Parted && one.who.way == Way::Direct);
+        let clients = quiet.filter_map(|connection| {
+            let Connection { who, reader, inbox, tenant, .. } = connection;
+            let session = Session { export: *tenant, framing: reader.framing(), allocation: reader.allocation() };
+            // The same socket under another number.
+            let socket = connection.socket.try_clone().ok()?;
+            Some(Client { who: who.clone(), socket, session, ahead: inbox.unread().to_vec() })
+        });
+        let clients = clients.collect();
+        self.lent = true;
+        // Who asked has gone: then the order to go on, or to end, has come already.
+        let _ = heir.send(clients);
+    }
+
+    /// The other server has not begun: everybody is served again.
+    pub(super) fn go_on(&mut self) {
+        self.lent = false;
+        if matches!(self.ending, Some(Ending { how: How::HandOver(_), .. })) {
+            self.ending = None;
+        }
+        for at in self.connection_numbers() {
+            let connection = &mut self.connections[at];
+            if matches!(connection.phase, Phase::Parting | Phase::Parted) {
+                connection.phase = Phase::Open;
+                connection.heard_at = self.now;
+                self.attend(at);
+            }
+        }
+    }
+
+    /// The other server has begun: its clients are not ours to touch.
+    pub(super) fn leave_them(&mut self) {
+        for at in self.connection_numbers() {
+            let connection = &self.connections[at];
+            if connection.phase == Phase::Parted && connection.who.way == Way::Direct {
+                let gone = self.connections.remove(at);
+                self.tenants[gone.tenant].connections -= 1;
+                self.queue.forget(self.now, gone.submitter);
+            }
+        }
+        self.stop(How::Over);
     }
 }

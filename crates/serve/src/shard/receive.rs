@@ -28,7 +28,8 @@ impl Shard {
         let Client { who, socket, session, ahead } = client;
         let submitter = self.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
-        if tenant.life != Life::Here {
+        // What is lent is nobody's to use.
+        if tenant.life != Life::Here || self.lent {
             return;
         }
         let inboxes = (tenant.connections as usize + 1) * INBOX;
@@ -366,7 +367,7 @@ impl Shard {
 
     /// The client sends no more.
     fn depart(&mut self, at: usize) {
-        if matches!(self.connections[at].phase, Phase::Open | Phase::Parting) {
+        if matches!(self.connections[at].phase, Phase::Open | Phase::Parting | Phase::Parted) {
             self.connections[at].phase = Phase::Leaving;
         }
         self.leave_line(at);
