@@ -16,7 +16,7 @@ use crate::tenant::Tenant;
 
 /// How often a file that is written is looked at: it may have been truncated. What is written between that and the next
 /// look makes it longer again; so may what the kernel had already, however often it were looked at.
-const LOOK: Span = Span::from_ms(1);
+const LOOK: Span = Span::from_ms(4);
 
 /// A command that the device has.
 pub struct Flight {
