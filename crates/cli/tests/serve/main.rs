@@ -8,6 +8,7 @@ mod crash;
 mod exports;
 mod full_disk;
 mod guest;
+mod guide;
 mod heirs;
 mod hostile;
 mod interop;
