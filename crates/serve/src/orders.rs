@@ -20,8 +20,8 @@ pub enum Order {
     Change(Change, Sender<Result<String, String>>),
     /// Serve what is under way, and end.
     Stop,
-    /// Serve what is under way, and then nothing: these are the clients that another server can go on with, the tenants'
-    /// numbers as their exports.
+    /// Serve what is under way, and then nothing: these are the clients that another server can go on with, the
+    /// tenants' numbers as their exports.
     HandOver(Sender<Vec<Client>>),
     /// It does not: go on with all of them.
     GoOn,

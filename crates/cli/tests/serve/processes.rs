@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::Folder;
 
-/// What a test starts takes seconds, a minute or two on a machine that has much else to do. What takes so long hangs, and
-/// is killed: who waits for it, for its output or at its sockets is waiting for nothing then, and the test fails.
+/// What a test starts takes seconds, a minute or two on a machine that has much else to do. What takes so long hangs,
+/// and is killed: who waits for it, for its output or at its sockets is waiting for nothing then, and the test fails.
 pub const LONGEST: Duration = Duration::from_secs(600);
 /// What was killed ends within this time, unless it is stuck in the kernel; then it is left there.
 const KILLED: Duration = Duration::from_secs(20);

@@ -1,12 +1,12 @@
-//! Clients that another server goes on with: theirs is an end like that of a stop, but for their sockets; and until that
-//! one says that it has begun, it can be undone.
+//! Clients that another server goes on with: theirs is an end like that of a stop, but for their sockets; and until
+//! that one says that it has begun, it can be undone.
 //!
-//! **Rule** What a client has begun to say is heard to its end, and all that it has asked is answered. Then it is quiet:
-//! what came in behind is not looked at, and nothing is received. When all are quiet, what they wrote is made stable, and
-//! they are told to the front. From then on the shard has nobody and does nothing, until the front says who goes on: the
-//! other server ([`Order::Leave`](crate::orders::Order)), and this one forgets them, their sockets open; or this one, and
-//! each is where it was. Whose bytes come by way of something in this process (TLS, a guest's rings) is quiet too, and
-//! is told to connect again if it is the other one.
+//! **Rule** What a client has begun to say is heard to its end, and all that it has asked is answered. Then it is
+//! quiet: what came in behind is not looked at, and nothing is received. When all are quiet, what they wrote is made
+//! stable, and they are told to the front. From then on the shard serves nobody, until the front says who goes on: the
+//! other server ([`Order::Leave`](crate::orders::Order)), and this one forgets them, their sockets open; or this one,
+//! and each is where it was. Whose bytes come by way of something in this process (TLS, a guest's rings) is quiet too,
+//! and is told to connect again if it is the other one.
 
 use std::sync::mpsc::Sender;
 
