@@ -157,7 +157,8 @@ impl Spiral {
         let per_track = zone.per_track.get();
         let sector = passed(rest - head * zone.track_ns, zone.sector_time, per_track);
         let place = (cylinder * heads + head) * per_track + sector;
-        let track = Track { cylinder: zone.first_cylinder + cylinder as i32, head: head as i32 };
+        let surface = if zone.backwards.has(cylinder) { heads - 1 - head } else { head };
+        let track = Track { cylinder: zone.first_cylinder + cylinder as i32, head: surface as i32 };
         match &zone.gaps {
             Some(gaps) => (zone.first + gaps.nth_from(place), None),
             // At the track's end it is the first of the next.
@@ -291,6 +292,20 @@ mod tests {
                 assert_eq!(next, spiral.place(last + 1).track);
                 assert_eq!(next.cylinder, here.cylinder + 1);
                 assert_eq!(next.head == here.head, order != HeadOrder::Same);
+            }
+        }
+    }
+
+    #[test]
+    fn what_passes_is_on_the_track_where_it_lies_whichever_way_the_heads_go() {
+        for order in [HeadOrder::Same, HeadOrder::Alternating, HeadOrder::AlternatingByCylinder] {
+            let spec = zoned(order);
+            let spiral = Spiral::new(&spec);
+            for sector in 0..spec.capacity_sectors {
+                let place = spiral.place(sector);
+                assert_eq!(spiral.passing_at(place.unrolled), (sector, place.track), "{order:?}");
+                let (_, lane) = spiral.locate(sector);
+                assert_eq!(lane.passing(place.unrolled), Some((sector, place.track)), "{order:?}");
             }
         }
     }

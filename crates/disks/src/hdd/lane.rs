@@ -1,7 +1,7 @@
 //! A track in hand: what a command does lies mostly on one, which is looked up once.
 
 use super::geometry::{Behind, Track};
-use super::zones::{Backwards, Zone};
+use super::zones::Zone;
 
 /// One track of the spiral. Of a zone with gaps there is none.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,7 @@ impl Lane {
     #[inline]
     pub(super) fn new(zone: &Zone, first: u64, begin: u64, track: Track) -> Lane {
         let (sectors, sector_time) = (zone.per_track.get(), zone.sector_time);
-        let reach = if zone.backwards == Backwards::None { (sectors * sector_time) >> 32 } else { 0 };
-        Lane { first, sectors, sector_time, begin, reach, track }
+        Lane { first, sectors, sector_time, begin, reach: (sectors * sector_time) >> 32, track }
     }
 
     /// What lies behind `sector`, if that is on this track and not its last.
