@@ -16,6 +16,10 @@ use super::zones::Rates;
 /// This many mistakes fewer are no chance.
 const BEYOND_CHANCE: usize = 12;
 
+/// Around a cylinder's threshold it is looked closer, first and then, no closer than this \[revolutions\]: a host that
+/// hears late makes the first guess a rough one.
+const CLOSER: [f64; 2] = [0.02, 0.004];
+
 /// One aimed hop.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
@@ -41,59 +45,101 @@ pub(super) fn neighbours(session: &mut Session<'_>, spot: &Spot) -> Result<Neigh
     session.stage("head switch and shortest seek")?;
     let mut track = 2;
     let (few, many) = (session.scaled(300), session.scaled(500));
-    let wide = aimed(session, spot, &mut track, few, 0.0..0.6 * spot.period)?;
+    let wide = aimed(session, spot, &mut track, few, 0.0..0.6 * spot.period, &|_| true)?;
     // What lies far from the one threshold is a late answer, not another threshold.
     let ((low, high), middle) = (edges(&wide), threshold(&wide).value);
     let (margin, far) = (0.02 * spot.period, 0.08 * spot.period);
     let range = (low - margin).max(middle - far).max(0.0)..(high + margin).min(middle + far);
-    let mut hops = aimed(session, spot, &mut track, many, range)?;
+    let mut hops = aimed(session, spot, &mut track, many, range, &|_| true)?;
     hops.extend(wide);
     let heads = spot.heads.map(|heads| (heads, None)).or_else(|| pattern(&hops));
-    let cylinder_of = |hop: &Hop, (heads, phase): (u32, Option<u64>)| match phase {
-        Some(phase) => (hop.boundary + phase).is_multiple_of(heads.into()),
-        None => spot.begins_cylinder(hop.boundary),
-    };
     let Some(found) = heads else {
         let both = threshold(&hops);
         return Ok(Neighbours { head: both, cylinder: both, heads: None });
     };
-    let (cylinder, head): (Vec<Hop>, Vec<Hop>) = hops.into_iter().partition(|hop| cylinder_of(hop, found));
+    let is_cylinder = |boundary: u64| match found {
+        (heads, Some(phase)) => (boundary + phase).is_multiple_of(heads.into()),
+        (_, None) => spot.begins_cylinder(boundary),
+    };
+    let (mut cylinder, head): (Vec<Hop>, Vec<Hop>) = hops.into_iter().partition(|hop| is_cylinder(hop.boundary));
+    // One hop in as many as there are heads went to another cylinder: too few to know that step as well as the other.
+    for least in CLOSER {
+        let rough = threshold(&cylinder);
+        let reach = (2.0 * rough.spread).max(least * spot.period);
+        let range = (rough.value - reach).max(0.0)..rough.value + reach;
+        let few = session.scaled(40);
+        cylinder.extend(aimed(session, spot, &mut track, few, range, &is_cylinder)?);
+    }
     Ok(Neighbours { head: threshold(&head), cylinder: threshold(&cylinder), heads: Some(found.0) })
 }
 
+/// `count` hops down to the next boundaries that are `wanted`.
 fn aimed(
     session: &mut Session<'_>,
     spot: &Spot,
     track: &mut u64,
     count: u64,
     due: core::ops::Range<f64>,
+    wanted: &dyn Fn(u64) -> bool,
 ) -> Result<Vec<Hop>, ProbeError> {
     let block = session.block();
     let length = f64::from(block) / spot.per_track;
-    let (mut from, mut part) = (*track, session.unit() * 0.9);
-    let last = session.read(spot.sector(from, part), block)?;
-    let mut platters = Platters { period: spot.period, zeros: Vec::new(), lags: Vec::new() };
-    platters.ended(last.ended.as_ns() as f64, spot.angle(from, part) + length);
+    let part = session.unit() * 0.9;
+    let mut walk =
+        Walk { spot, length, from: *track, part, platters: Platters { period: spot.period, zeros: vec![], lags: vec![] } };
+    walk.start(session)?;
     let mut hops = Vec::new();
     // A shuffled comb of times: no two near each other in a row.
     for nth in 0..count {
         let share = fraction(nth as f64 * 0.618_033_988_749_895);
-        let want = due.start + (due.end - due.start) * share + platters.lag();
-        let (to, ended) = (from + 1, spot.angle(from, part) + length);
+        let passed = (walk.from + 1..).take_while(|boundary| !wanted(*boundary)).count() as u64;
+        if passed > 0 {
+            walk.from += passed;
+            walk.start(session)?;
+        }
+        hops.push(walk.hop(session, due.start + (due.end - due.start) * share)?);
+    }
+    *track = walk.from + 2;
+    Ok(hops)
+}
+
+/// Down from track to track.
+struct Walk<'w> {
+    spot: &'w Spot,
+    platters: Platters,
+    /// The smallest command \[revolutions\].
+    length: f64,
+    /// Where the last read was: the track, and how far in it.
+    from: u64,
+    part: f64,
+}
+
+impl Walk<'_> {
+    /// Reads where it stands.
+    fn start(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
+        let block = session.block();
+        let read = session.read(self.spot.sector(self.from, self.part), block)?;
+        self.platters.ended(read.ended.as_ns() as f64, self.spot.angle(self.from, self.part) + self.length);
+        Ok(())
+    }
+
+    /// To the track below, `want` of turning away.
+    fn hop(&mut self, session: &mut Session<'_>, want: f64) -> Result<Hop, ProbeError> {
+        let (spot, length, block) = (self.spot, self.length, session.block());
+        let (to, ended) = (self.from + 1, spot.angle(self.from, self.part) + length);
+        let want = want + self.platters.lag();
         let wanted = fraction(ended + want / spot.period - spot.angle(to, 0.0)).min(1.0 - 2.0 * length);
         let sector = session.aligned(spot.sector(to, wanted), block);
         let begin = spot.sector(to, 0.0);
         let there = (sector.max(begin) - begin) as f64 / spot.per_track;
         let read = session.read(sector, block)?;
-        let asked = platters.asked(read.begun.as_ns() as f64, ended);
+        let asked = self.platters.asked(read.begun.as_ns() as f64, ended);
         let due = fraction(spot.angle(to, there) - asked) * spot.period;
         let took = read.latency() - length * spot.period;
-        hops.push(Hop { due, made: took < due + 0.5 * spot.period, boundary: to });
-        platters.ended(read.ended.as_ns() as f64, spot.angle(to, there) + length);
-        (from, part) = (to, there);
+        self.platters.ended(read.ended.as_ns() as f64, spot.angle(to, there) + length);
+        (self.from, self.part) = (to, there);
+        Ok(Hop { due, made: took < due + 0.5 * spot.period, boundary: to })
     }
-    *track = from + 2;
-    Ok(hops)
 }
 
 /// Where the platters are, as the last few reads say whose places are known.
