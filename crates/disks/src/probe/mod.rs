@@ -61,7 +61,8 @@ pub struct Outcome {
     pub toml: String,
     /// What it says.
     pub spec: DiskSpec,
-    /// The parts kept back, measured and as the new model predicts them; empty if it was interrupted before.
+    /// The parts kept back, measured and as the new model predicts them, as far as it came; empty if it was interrupted
+    /// before.
     pub held_back: Vec<HeldBack>,
     /// Why it ended early, if it did.
     pub stopped: Option<ProbeError>,
@@ -89,30 +90,53 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, ProbeError> {
     let mut session = Session::new(target, seed, limit, progress);
-    let (toml, mut stopped) = model(&mut session)?;
-    let spec = read_back(&toml)?;
-    let mut held_back = Vec::new();
-    if stopped.is_none() {
-        match held_back::measure(&mut session, held_back::MEASURED) {
-            Ok(parts) => held_back = held_back::predict(&spec, parts, &session),
-            Err(error) => stopped = Some(error),
-        }
+    let (mut found, mut stopped) = probe(&mut session)?;
+    // Time was kept for it; whoever interrupts wants no more. Before the model is made: that takes a processor's time.
+    let why = stopped.clone();
+    let mut parts = Vec::new();
+    if matches!(stopped, None | Some(ProbeError::TimeIsUp)) {
+        session.release();
+        let (measured, early) = held_back::measure(&mut session, held_back::MEASURED);
+        (parts, stopped) = (measured, stopped.or(early));
     }
+    let toml = found.toml(&session, why.as_ref());
+    let spec = read_back(&toml)?;
+    let held_back = held_back::predict(&spec, parts, &session);
     let toml = text::with_error(&toml, &held_back) + &text::validated(&held_back);
     Ok(Outcome { toml, spec, held_back, stopped, took: session.elapsed() })
 }
 
-/// The file of what it is made of, and why that is not all, if so. What is as slow as a disk that turns, but shows no
-/// revolution (a busy virtual disk, a card), is measured as flash, and the file says so.
-fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), ProbeError> {
+/// What was found out.
+enum Found {
+    Nothing,
+    Turning(Box<turning::Findings>),
+    /// With what stands before it in the file.
+    Flash(String, Box<flash::Findings>),
+}
+
+impl Found {
+    /// The file of what it is made of.
+    fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
+        match self {
+            Found::Nothing => text::null(session.facts()),
+            Found::Turning(found) => found.toml(session, stopped),
+            Found::Flash(note, found) => format!("{note}{}", found.toml(session, stopped)),
+        }
+    }
+}
+
+/// What it is made of, and why that is not all, if so. What is as slow as a disk that turns, but shows no revolution (a
+/// busy virtual disk, a card), is measured as flash, and the file says so.
+fn probe(session: &mut Session<'_>) -> Result<(Found, Option<ProbeError>), ProbeError> {
     let mut note = String::new();
     let usual = random_read(session)?;
     if usual < NOTHING_NS {
-        return Ok((text::null(session.facts()), None));
+        return Ok((Found::Nothing, None));
     }
+    held_back::plan(session, usual);
     if usual > TURNS_NS {
         match turning::probe(session) {
-            Ok((mut found, stopped)) => return Ok((found.toml(session, stopped.as_ref()), stopped)),
+            Ok((found, stopped)) => return Ok((Found::Turning(Box::new(found)), stopped)),
             Err(ProbeError::Unclear(why)) if usual > FLASH_NS => {
                 let ms = usual / 1e6;
                 return Err(ProbeError::Unclear(format!(
@@ -129,8 +153,8 @@ fn model(session: &mut Session<'_>) -> Result<(String, Option<ProbeError>), Prob
             Err(error) => return Err(error),
         }
     }
-    let (mut found, stopped) = flash::probe(session)?;
-    Ok((note + &found.toml(session, stopped.as_ref()), stopped))
+    let (found, stopped) = flash::probe(session)?;
+    Ok((Found::Flash(note, Box::new(found)), stopped))
 }
 
 /// What a random read takes in the median \[ns\].

@@ -18,6 +18,10 @@ pub struct Session<'t> {
     written: u64,
     /// How many of everything, as part of what five minutes allow.
     scale: f64,
+    /// The same for what is held back.
+    held_scale: f64,
+    /// Of the limit the part that is kept for what is held back.
+    kept: Span,
     progress: &'t mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
@@ -63,7 +67,8 @@ impl<'t> Session<'t> {
     ) -> Session<'t> {
         let (facts, began) = (target.facts(), target.now());
         let scale = (limit.as_secs_f64() / 300.0).clamp(0.5, 2.0);
-        Session { target, facts, random: Random::new(seed), limit, began, stage: "", written: 0, scale, progress }
+        let (random, kept) = (Random::new(seed), Span::ZERO);
+        Session { target, facts, random, limit, began, stage: "", written: 0, scale, held_scale: scale, kept, progress }
     }
 
     pub(super) fn facts(&self) -> &TargetFacts {
@@ -81,8 +86,33 @@ impl<'t> Session<'t> {
 
     /// As many of everything as `other` has.
     pub(super) fn scaled_as(mut self, other: &Session<'_>) -> Session<'t> {
-        self.scale = other.scale;
+        (self.scale, self.held_scale) = (other.scale, other.held_scale);
         self
+    }
+
+    /// The same for what is held back.
+    pub(super) fn held(&self, count: u64) -> u64 {
+        (count as f64 * self.held_scale) as u64
+    }
+
+    /// From now on the time is up `span` before the limit, and `scale` is for what is held back then.
+    pub(super) fn keep(&mut self, span: Span, scale: f64) {
+        (self.kept, self.held_scale) = (span, scale);
+    }
+
+    /// What was kept may be used.
+    pub(super) fn release(&mut self) {
+        self.kept = Span::ZERO;
+    }
+
+    /// The moment at which a part of the time that is left will be over.
+    pub(super) fn part_of_left(&self, part: f64) -> Instant {
+        self.target.now() + Span::from_ns((self.left().as_secs_f64() * part * 1e9) as u64)
+    }
+
+    /// How much time what is measured now has left.
+    pub(super) fn left(&self) -> Span {
+        self.limit.saturating_sub(self.kept).saturating_sub(self.elapsed())
     }
 
     /// What is measured from now on.
@@ -104,7 +134,9 @@ impl<'t> Session<'t> {
     fn tick(&mut self) -> Result<(), ProbeError> {
         let progress = Progress { stage: self.stage, elapsed: self.elapsed(), limit: self.limit };
         match (self.progress)(progress) {
-            ControlFlow::Continue(()) if progress.elapsed > self.limit => Err(ProbeError::TimeIsUp),
+            ControlFlow::Continue(()) if progress.elapsed > self.limit.saturating_sub(self.kept) => {
+                Err(ProbeError::TimeIsUp)
+            }
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ProbeError::Interrupted),
         }
@@ -138,8 +170,9 @@ impl<'t> Session<'t> {
         self.facts.block_sectors
     }
 
+    /// Nothing for so long, or until the time is up, which the next command then says.
     pub(super) fn rest(&mut self, span: Span) {
-        let until = self.target.now() + span;
+        let until = self.target.now() + span.min(self.left() + Span::from_us(1));
         self.target.rest(until);
     }
 
@@ -174,6 +207,16 @@ impl<'t> Session<'t> {
         depth: u32,
         steps: impl IntoIterator<Item = Step>,
     ) -> Result<Vec<Timed>, ProbeError> {
+        self.closed_loop_until(Instant::NEVER, depth, steps)
+    }
+
+    /// The same; at a moment no more begin.
+    pub(super) fn closed_loop_until(
+        &mut self,
+        until: Instant,
+        depth: u32,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<Vec<Timed>, ProbeError> {
         let mut steps = steps.into_iter().fuse();
         let depth = depth.clamp(1, self.facts.depth);
         let mut free: Vec<u32> = (0..depth).rev().collect();
@@ -181,6 +224,7 @@ impl<'t> Session<'t> {
         let mut done: Vec<Timed> = Vec::new();
         loop {
             while let Some(&slot) = free.last()
+                && self.target.now() < until
                 && let Some(Step { op, start, sectors }) = steps.next()
             {
                 free.pop();

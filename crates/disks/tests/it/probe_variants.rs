@@ -1,6 +1,9 @@
 //! The prober on drives that no preset has: parameters drawn at random within what such drives differ by.
 
-use blksched_disks::probe::ProbeAccess;
+use core::ops::ControlFlow;
+
+use blksched::Span;
+use blksched_disks::probe::{Modelled, ProbeAccess, measure};
 use blksched_disks::{DiskSpec, iocost_models, load, load_changed};
 
 use crate::probe::{compare, hdd, probed, read_parameters, ssd};
@@ -93,5 +96,26 @@ fn drives_of_six_figures_are_met_as_well() {
         let outcome = probed(&real, ProbeAccess::ReadOnly);
         let wire = |spec: &DiskSpec| ssd(spec).interface.rate.bytes_per_s() as f64;
         compare(&name, &[("interface", wire(&outcome.spec), wire(&real))], &outcome);
+    }
+}
+
+/// What the model was not made from is measured however short the time is, and whatever of the model that leaves out;
+/// two minutes are `--quick`.
+#[test]
+fn every_budget_leaves_time_for_what_is_held_back() {
+    for preset in ["hdd-7200", "hdd-7200-starves", "sata-2009", "ide-2002"] {
+        for limit in [40, 120].map(Span::from_secs) {
+            let mut target = Modelled::new(&load(preset).unwrap(), 3, ProbeAccess::Destroy);
+            let outcome = measure(&mut target, limit, 1, &mut |_| ControlFlow::Continue(())).unwrap();
+            let (parts, took, stopped) = (outcome.held_back.len(), outcome.took, &outcome.stopped);
+            println!("{preset}, {limit}: {took}, {:.1} %, {stopped:?}", 100.0 * outcome.error().unwrap_or(f64::NAN));
+            // Nothing is as wrong as a class's value in place of what there was no time for.
+            assert!(
+                limit < Span::from_secs(120) || outcome.error().is_some_and(|error| error < 0.15),
+                "{}",
+                outcome.toml
+            );
+            assert!(parts == 5 && took <= limit, "{preset}, {limit}: {parts}, {took}\n{}", outcome.toml);
+        }
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn sustained(session: &mut Session<'_>) -> Result<Sustained, ProbeErr
     session.stage("long writing")?;
     let sectors = 256.min(session.facts().max_sectors);
     let bytes = f64::from(sectors) * 512.0;
-    let most = session.limit().as_secs_f64() * 0.45;
+    let most = (session.limit().as_secs_f64() * 0.45).min(session.left().as_secs_f64() * 0.9);
     let began = session.elapsed();
     let (mut written, mut rates) = (session.written() as f64 * 512.0, Vec::new());
     const ROUND: usize = 500;

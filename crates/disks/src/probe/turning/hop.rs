@@ -85,8 +85,13 @@ fn aimed(
     let block = session.block();
     let length = f64::from(block) / spot.per_track;
     let part = session.unit() * 0.9;
-    let mut walk =
-        Walk { spot, length, from: *track, part, platters: Platters { period: spot.period, zeros: vec![], lags: vec![] } };
+    let mut walk = Walk {
+        spot,
+        length,
+        from: *track,
+        part,
+        platters: Platters { period: spot.period, zeros: vec![], lags: vec![] },
+    };
     walk.start(session)?;
     let mut hops = Vec::new();
     // A shuffled comb of times: no two near each other in a row.

@@ -1,5 +1,7 @@
 //! A disk that turns, measured: one file per mechanism, in the order in which one needs the other.
 
+use blksched::Span;
+
 use super::ProbeError;
 use super::fit::{Fitted, Mixture, Took, fit};
 use super::session::Session;
@@ -44,6 +46,12 @@ pub(super) struct Findings {
 /// Parts of the stroke that are measured; a third and nearly all are what `average` and `max` stand for.
 const PARTS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 1.0 / 3.0, 0.65, 0.98];
 
+/// Of those the ones that are measured first in a hurry.
+const FEW: [f64; 3] = [0.01, 1.0 / 3.0, 0.98];
+
+/// With less time than this for reads and writes, not all of it can be measured.
+const ENOUGH: Span = Span::from_secs(200);
+
 /// Measures it; what is known when something stops it is kept.
 pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<ProbeError>), ProbeError> {
     let period = rotation::period(session)?;
@@ -70,33 +78,66 @@ pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<Probe
 
 impl Findings {
     fn rest(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
-        let (period, sectors) = (self.period.value, session.facts().sectors);
         self.electronics = buffer::electronics(session)?;
-        let top = sectors / 50;
-        let spot = spot::look(session, period, self.rates.rate_at(top), top)?;
-        self.neighbours = Some(hop::neighbours(session, &spot)?);
-        self.spot = Some(spot);
-        let count = session.scaled(140);
-        for part in PARTS {
-            self.seeks.push((part, hop::long(session, &self.rates, period, part, count)?));
+        // What a model without it is furthest off in comes first, and what one knows of the class anyway last.
+        if session.facts().access == ProbeAccess::Destroy && session.limit() < ENOUGH {
+            self.cache(session)?;
+            self.arm(session, &FEW)?;
+            self.look_ahead(session)?;
+            self.commands(session)?;
+            self.tracks(session)?;
+        } else {
+            self.tracks(session)?;
+            self.arm(session, &PARTS)?;
+            self.look_ahead(session)?;
+            self.commands(session)?;
+            self.cache(session)?;
         }
-        if let Some(electronics) = self.electronics {
-            let hit_ns = 3.0 * electronics.command.value + 8.0 * 512e9 / electronics.rate.value + 150_000.0;
-            self.ahead = buffer::ahead(session, hit_ns, self.rates.inner().value, period)?;
-        }
-        let command = self.electronics.map_or(0.0, |electronics| electronics.command.value);
-        self.queue = queue::queue(session, 5, (command, period))?;
-        let mut is_cached = false;
-        if session.facts().access == ProbeAccess::Destroy {
-            let writes = writes::writes(session, period)?;
-            is_cached = writes.size.is_some();
-            self.writes = Some(writes);
-        }
-        let has_queue = self.queue.is_some();
+        let (has_queue, is_cached) =
+            (self.queue.is_some(), self.writes.as_ref().is_some_and(|writes| writes.size.is_some()));
         let wanted = |mixture: &Mixed| if mixture.writes() { is_cached } else { has_queue };
         for mixture in Mixed::ALL.into_iter().filter(wanted) {
             session.stage("reads and writes together")?;
             self.mixtures.push((mixture, mixture.run(session)?));
+        }
+        Ok(())
+    }
+
+    fn tracks(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
+        let top = session.facts().sectors / 50;
+        let spot = spot::look(session, self.period.value, self.rates.rate_at(top), top)?;
+        self.neighbours = Some(hop::neighbours(session, &spot)?);
+        self.spot = Some(spot);
+        Ok(())
+    }
+
+    fn arm(&mut self, session: &mut Session<'_>, parts: &[f64]) -> Result<(), ProbeError> {
+        let count = session.scaled(140);
+        for &part in parts {
+            self.seeks.push((part, hop::long(session, &self.rates, self.period.value, part, count)?));
+        }
+        Ok(())
+    }
+
+    fn look_ahead(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
+        if let Some(electronics) = self.electronics {
+            let hit_ns = 3.0 * electronics.command.value + 8.0 * 512e9 / electronics.rate.value + 150_000.0;
+            self.ahead = buffer::ahead(session, hit_ns, self.rates.inner().value, self.period.value)?;
+        }
+        Ok(())
+    }
+
+    fn commands(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
+        let command = self.electronics.map_or(0.0, |electronics| electronics.command.value);
+        // Where a drive prefers streams each of them waits for seconds.
+        let far_reads = session.scaled(5).clamp(3, 5) as usize;
+        self.queue = queue::queue(session, far_reads, (command, self.period.value))?;
+        Ok(())
+    }
+
+    fn cache(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
+        if session.facts().access == ProbeAccess::Destroy {
+            self.writes = Some(writes::writes(session, self.period.value)?);
         }
         Ok(())
     }
