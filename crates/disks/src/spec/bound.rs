@@ -35,13 +35,22 @@ impl DiskSpec {
 impl HddSpec {
     /// Arm, platters and transfer at their worst.
     fn access(&self, sectors: u64) -> Span {
-        let seek = self.seek.max.max(self.seek.head_switch) + self.seek.write_settle;
+        let curve = self.seek_curve.iter().map(|&(_, time)| time).max().unwrap_or(Span::ZERO);
+        let arm = self.seek.max.max(curve).max(self.seek.head_switch).max(self.seek.acquire);
+        let seek = arm + self.seek.write_settle;
         seek + self.revolution() * 3 + self.zones.inner.time_of(sectors) * 2
+    }
+
+    /// What the electronics take of a command at their worst, before and behind its data.
+    fn electronics(&self) -> Span {
+        let Some(cases) = &self.overhead.cases else { return self.overhead.command };
+        let before = cases.after_read.longest().max(cases.after_write.longest()).max(self.overhead.command);
+        before + cases.read_prepare + cases.read_end.max(cases.write_end)
     }
 
     fn longest(&self, op: Op, most_sectors: u32) -> Span {
         let depth = u64::from(self.ncq.map_or(1, |ncq| ncq.depth));
-        let wires = (self.overhead.command + self.interface.time_of(most_sectors.into())) * (depth + 1);
+        let wires = (self.electronics() + self.interface.time_of(most_sectors.into())) * (depth + 1);
         let command = self.access(most_sectors.into());
         let waits = self.ncq.map_or(Span::ZERO, |ncq| ncq.sequential_wait);
         let Some(cache) = &self.write_cache else {

@@ -1,9 +1,12 @@
 //! No disk forgets a command: whatever comes after it, each ends within the time that the model states, and a flush
 //! within the time that draining takes.
 
+use std::path::Path;
+
 use crate::support::*;
 use blksched::{Command, Instant, Op, Span};
-use blksched_disks::{Disk, DiskSpec, load, presets};
+use blksched_disks::disksim::import;
+use blksched_disks::{Disk, DiskSpec, iocost_models, load, load_changed, parse, presets};
 
 /// Every preset on which time passes, and arrays of those that turn.
 fn disks() -> Vec<DiskSpec> {
@@ -171,24 +174,98 @@ fn a_cached_writer_near_its_rate_costs_a_reader_little_more_than_a_slower_one() 
     }
 }
 
-#[test]
-fn every_command_ends_within_the_stated_time_on_every_disk() {
-    for spec in disks() {
-        for case in 1..=3 {
+/// What stands around a disk, as its file says it.
+const AROUND: [&str; 3] = [
+    "\n[delay]\ntime = \"2ms\"\njitter = \"5ms\"\n",
+    "\n[caps]\noperations = \"300/s\"\nunit = \"16KiB\"\nbytes = \"20MB/s\"\ncredits = 1000\nburst = \"1000/s\"\n",
+    "\n[[fault]]\naction = \"slow\"\nafter = \"30ms\"\nnth = 40\n\n[tracer]\nkeep = 1000\n",
+];
+
+/// Rules that no preset has.
+const RULES: [(&str, &[(&str, &str)]); 6] = [
+    ("hdd-7200", &[("write_cache.order", "fifo"), ("write_cache.flush", "queued")]),
+    ("hdd-7200", &[("ncq.order", "arrival"), ("look_ahead.segments", "1")]),
+    ("hdd-7200-starves", &[("write_cache.extents", "4"), ("write_cache.chunk", "8KiB")]),
+    ("sata-2009", &[("write_cache.share", "1%"), ("write_cache.turn", "400ms")]),
+    ("sata-2009", &[("look_ahead.hold", "0KiB"), ("write_cache.idle", "100ms")]),
+    ("ide-2002", &[("write_cache.size", "64KiB"), ("write_cache.flush", "queued")]),
+];
+
+/// Presets, arrays of all kinds, drives imported and made of six figures, what stands around them, and other rules.
+fn all_disks() -> Vec<DiskSpec> {
+    let more = ["raid5:3xsata-ssd", "raid0:2xnvme-ssd", "raid10:4xide-2002", "raid1:2xusb-stick", "raid6:4xfixed"];
+    let mut all: Vec<DiskSpec> = disks().into_iter().chain(more.map(|array| load(array).unwrap())).collect();
+    for (preset, text) in [
+        ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
+        ("nvme-ssd", include_str!("../../presets/nvme-ssd.toml")),
+        ("fixed", include_str!("../../presets/fixed.toml")),
+    ] {
+        let around = |(nth, around): (usize, &&str)| parse(&format!("{preset}, {nth}"), &format!("{text}{around}"));
+        all.extend(AROUND.iter().enumerate().map(|disk| around(disk).unwrap()));
+    }
+    for (preset, rules) in RULES {
+        let changes: Vec<(String, String)> = rules.iter().map(|(key, to)| (key.to_string(), to.to_string())).collect();
+        all.push(load_changed(preset, &changes).unwrap());
+    }
+    all.extend(iocost_models().iter().step_by(9).map(|model| load(&format!("iocost:{}", model.name)).unwrap()));
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/disksim");
+    for drive in ["atlas_III", "barracuda", "cheetah9LP", "hp_c3323a", "ibm18es"] {
+        let text = import(&files.join(drive).with_extension("model")).unwrap();
+        all.push(parse(drive, &text).unwrap());
+    }
+    all
+}
+
+/// How commands come: the place and length of the `nth`.
+fn next_place(kind: u64, nth: u64, sectors: u64, random: &mut Random) -> (u64, u32) {
+    let (most, length) = (sectors - 4_096, 8 * (1 + random.below(16) as u32));
+    match kind {
+        // A stream, and others between.
+        0 if nth.is_multiple_of(3) => (nth * 128 % most, length),
+        // Streams at two ends that one command in twenty leaves.
+        1 if !nth.is_multiple_of(20) => ((nth * 128 + (nth % 2) * most / 2) % most, 128),
+        // The same few places again and again.
+        2 => (random.below(64) * 64, length),
+        // Near each other, at the disk's end.
+        3 => (most - random.below(100_000.min(most)), length),
+        _ => (random.below(most), length),
+    }
+}
+
+/// Every command on every disk in some cases; the most that one took of what was stated.
+fn held_to_the_stated_time(cases: core::ops::Range<u64>) -> f64 {
+    let mut nearest: f64 = 0.0;
+    for spec in all_disks() {
+        for case in cases.clone() {
             let mut random = Random(case * 77);
             let facts = spec.build(1).facts();
+            let most = facts.max_sectors.min(128);
+            let commands: Vec<Command> = (0..600u64)
+                .map(|nth| {
+                    let (start, length) = next_place(case % 5, nth, facts.sectors, &mut random);
+                    any_command(start, length.min(most), &mut random)
+                })
+                .collect();
             let mut disk = spec.build(case);
-            let commands = (0..600u64).map(|n| {
-                let sectors = 8 * (1 + random.below(16) as u32);
-                let start = if n % 3 == 0 { n * 128 } else { random.below(facts.sectors - 4_096) };
-                any_command(start, sectors, &mut random)
-            });
-            let kinds: Vec<Command> = commands.collect();
-            let run = run_on(&mut *disk, facts.depth.min(20), kinds);
-            let longest =
-                [Op::Read, Op::Write, Op::Flush, Op::Discard].map(|op| spec.longest(op, 128)).into_iter().min();
-            let took = run.latencies().max();
-            assert!(took <= longest, "{}: {took:?} {longest:?}", spec.name);
+            let depth = [1, 4, 20, 300][(case / 5 % 4) as usize].min(facts.depth);
+            let run = run_on(&mut *disk, depth, commands);
+            let stated = [Op::Read, Op::Write, Op::Flush, Op::Discard].map(|op| spec.longest(op, most));
+            let (took, stated) = (run.latencies().max().unwrap(), stated.into_iter().min().unwrap());
+            assert!(took <= stated, "{}, case {case}: {took}, {stated} stated", spec.name);
+            nearest = nearest.max(took.as_ns() as f64 / stated.as_ns() as f64);
         }
     }
+    nearest
+}
+
+#[test]
+fn every_command_ends_within_the_stated_time_on_every_disk() {
+    held_to_the_stated_time(1..6);
+}
+
+#[test]
+#[ignore = "slow: a hundred cases on every disk, some minutes"]
+fn every_command_ends_within_the_stated_time_in_many_cases() {
+    let nearest = held_to_the_stated_time(6..106);
+    println!("the longest took {:.0} % of what was stated", 100.0 * nearest);
 }
