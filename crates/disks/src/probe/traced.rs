@@ -10,11 +10,14 @@ use blksched::{Instant, Op};
 use super::ProbeError;
 use super::held_back::HeldBack;
 use super::text::{NOT_SEEN, rate, time};
-use super::value::{Measured, demerit, median};
+use super::value::{Measured, median};
 use crate::DiskSpec;
 use crate::spec::parse_changed;
 
 mod constant;
+mod replay;
+
+use replay::replay;
 
 /// A command of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,14 +85,20 @@ struct Seen {
 /// If they are too few.
 pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<Fit, ProbeError> {
     commands.retain(|command| matches!(command.op, Op::Read | Op::Write) && command.sectors > 0);
-    commands.sort_by_key(|command| (command.issued, command.start));
+    // Of those dispatched at one moment the first to end was the first.
+    commands.sort_by_key(|command| (command.issued, command.completed, command.start));
     if commands.len() < LEAST {
         let count = commands.len();
         let problem = format!("{count} commands with dispatch and completion; expected {LEAST} or more");
         return Err(ProbeError::Failed(problem));
     }
-    let (known, held) = commands.split_at(commands.len() * 2 / 3);
+    let held = commands.len() * 2 / 3;
+    let known = &commands[..held];
     let mut seen = look(known);
+    let alone = seen.alone();
+    if alone < LEAST / 4 {
+        seen.one_by_one(known);
+    }
     seen.sectors = commands.iter().map(Traced::end).max().unwrap_or(0).max(1 << 21);
     seen.largest = commands.iter().map(|command| command.sectors).max().unwrap_or(8).max(8);
     seen.deepest = deepest(&commands);
@@ -107,15 +116,23 @@ pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<Fit, ProbeErro
     };
     let mut spec = model(&toml)?;
     // Judged by what both are made from.
-    if let Some(constant) = constant::constant(name, &seen, known) {
+    let mut nearest = replay(&spec, known, 0).demerit;
+    for (constant, handicap) in constant::constants(name, &seen, known) {
         let even = model(&constant)?;
-        if replay(&even, known).demerit < replay(&spec, known).demerit {
-            (toml, spec) = (constant, even);
+        let distance = handicap * replay(&even, known, 0).demerit;
+        if distance < nearest {
+            (toml, spec, nearest) = (constant, even, distance);
             unknown.truncate(general);
             unknown.push("what is inside: every command takes the same here, wherever it lies".to_owned());
+            if alone < LEAST / 4 {
+                unknown.push(format!(
+                    "what a command takes alone: {alone} were; how many end per second is known, how long each is \
+                     served and how many at a time less surely"
+                ));
+            }
         }
     }
-    let held_back = Some(replay(&spec, held));
+    let held_back = Some(replay(&spec, &commands, held));
     Ok(Fit { toml: with_notes(&toml, &unknown, held_back.as_ref()), spec, held_back, unknown })
 }
 
@@ -179,6 +196,32 @@ fn look(commands: &[Traced]) -> Seen {
 }
 
 impl Seen {
+    /// How many small commands were alone with the device.
+    fn alone(&self) -> usize {
+        self.reads.len() + self.next.len() + self.writes.len()
+    }
+
+    /// Where commands were hardly ever alone: what a read took from the end before it, if it was asked for by then. An
+    /// arm shows in it, for near is sooner than far.
+    fn one_by_one(&mut self, commands: &[Traced]) {
+        let reach = commands.iter().map(Traced::end).max().unwrap_or(0) / 50;
+        let mut ended: Vec<&Traced> = commands.iter().collect();
+        ended.sort_by_key(|command| (command.completed, command.issued));
+        for pair in ended.windows(2) {
+            let [before, command] = [pair[0], pair[1]];
+            if command.op != Op::Read || command.sectors > 64 || command.issued > before.completed {
+                continue;
+            }
+            let gap = command.completed.since(before.completed).as_ns() as f64;
+            if command.start == before.end() {
+                self.next.push(gap);
+            } else {
+                self.reads.push(gap);
+                self.near.extend((command.start.abs_diff(before.end()) < reach).then_some(gap));
+            }
+        }
+    }
+
     fn end_stream(&mut self, stream: &mut Vec<Traced>) {
         if stream.len() >= 8 {
             let sectors: u64 = stream[1..].iter().map(|command| u64::from(command.sectors)).sum();
@@ -327,54 +370,6 @@ fn heading(kind: &str, name: &str, seen: &Seen) -> String {
         seen.sectors * 512,
         seen.largest.div_ceil(8) * 4
     )
-}
-
-/// The held-back commands on the model, each at its recorded moment, or as soon as the model takes one more.
-fn replay(spec: &DiskSpec, held: &[Traced]) -> HeldBack {
-    let mut disk = spec.build(1);
-    let facts = disk.facts();
-    let mut ours: Vec<f64> = Vec::new();
-    let mut begun = vec![Instant::ZERO; facts.depth as usize];
-    let mut free: Vec<u32> = (0..facts.depth).rev().collect();
-    let origin = held.first().map_or(Instant::ZERO, |first| first.issued);
-    let mut now = Instant::ZERO;
-    for command in held {
-        let due = Instant::ZERO + command.issued.since(origin);
-        loop {
-            let then = disk.next().filter(|&then| then <= due || free.is_empty());
-            let Some(then) = then else { break };
-            now = now.max(then);
-            while let Some(finished) = disk.finish(then) {
-                let slot = finished.rq.index() as u32;
-                ours.push(finished.at.since(begun[slot as usize]).as_ns() as f64);
-                free.push(slot);
-            }
-        }
-        now = now.max(due);
-        let Some(slot) = free.pop() else { continue };
-        begun[slot as usize] = now;
-        let (rq, start, submitter) =
-            (blksched::author::RequestId::from_index(slot), blksched::Sector(command.start), blksched::SubmitterId(1));
-        disk.start(
-            now,
-            blksched::Command { rq, op: command.op, start, sectors: command.sectors, fua: false, submitter },
-        );
-    }
-    while disk.in_flight() > 0
-        && let Some(then) = disk.next()
-    {
-        while let Some(finished) = disk.finish(then) {
-            ours.push(finished.at.since(begun[finished.rq.index()]).as_ns() as f64);
-        }
-    }
-    let real: Vec<f64> = held.iter().map(Traced::took).collect();
-    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
-    HeldBack {
-        name: "the trace's last third",
-        measured_mean: mean(&real),
-        predicted_mean: mean(&ours),
-        demerit: demerit(&real, &ours),
-    }
 }
 
 fn with_notes(toml: &str, unknown: &[String], held_back: Option<&HeldBack>) -> String {

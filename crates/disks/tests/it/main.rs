@@ -8,6 +8,7 @@ mod mechanism;
 mod middleware;
 mod mutations;
 mod probe;
+mod probe_traces;
 mod probe_variants;
 mod queue;
 mod raid;
