@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+mod layout;
 mod markdown;
 mod text;
 

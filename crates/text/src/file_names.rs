@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 /// What stands for the byte 0.
 const ZERO: u32 = 0x10_ff00;
+/// The first byte of each such character in UTF-8; nothing but characters from U+100000 on begin with it.
+const FIRST: u8 = 0xf4;
 
 /// The byte that a character stands for.
 fn byte(c: char) -> Option<u8> {
@@ -58,7 +60,7 @@ pub fn path_of_name(name: &str) -> PathBuf {
 
 /// A text that may hold such names, for people and for JSON: what is no UTF-8 shows as `\u{fffd}`.
 pub fn shown_name(text: &str) -> Cow<'_, str> {
-    if !text.contains(|c| byte(c).is_some()) {
+    if !text.as_bytes().contains(&FIRST) || !text.contains(|c| byte(c).is_some()) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(|c| if byte(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect())

@@ -3,8 +3,7 @@
 //! Cells break between words. Columns that still do not fit beside each other go below, the leading columns of words
 //! repeated, so that a wide table stays readable on a narrow terminal.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
-
+use super::layout::{Needs, lines, width_of, widths};
 use super::{Align, Table};
 
 /// Blanks left and right of a cell.
@@ -23,13 +22,11 @@ pub enum Borders {
 }
 
 impl Borders {
-    fn style(self) -> comfy_table::TableStyle {
-        let rule = match self {
-            Borders::Light => '─',
-            Borders::Ascii => '-',
-        };
-        let line = comfy_table::LineStyle::none().fill(rule).junction(rule);
-        comfy_table::TableStyle::new().top_border(line).header_separator(line).bottom_border(line)
+    fn rule(self) -> &'static str {
+        match self {
+            Borders::Light => "─",
+            Borders::Ascii => "-",
+        }
     }
 }
 
@@ -42,10 +39,7 @@ impl Table {
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| self.shown(row).collect()).collect();
         let words: Vec<usize> = (0..self.columns.len()).map(|column| self.longest_word(&rows, column)).collect();
         for columns in self.parts(&words, width) {
-            for line in self.grid((&rows, &words), &columns, width, borders).lines() {
-                out.push_str(line.trim_end());
-                out.push('\n');
-            }
+            self.grid(&mut out, (&rows, &words), &columns, width, borders);
         }
         self.notes.iter().for_each(|note| push_wrapped(&mut out, note, width));
         out
@@ -76,31 +70,58 @@ impl Table {
         texts.map(longest_of).max().unwrap_or(0)
     }
 
+    /// Some of the columns, beside each other.
     fn grid(
         &self,
+        out: &mut String,
         (rows, words): (&[Vec<String>], &[usize]),
         columns: &[usize],
         width: Option<u16>,
         borders: Borders,
-    ) -> comfy_table::Table {
-        let mut grid = comfy_table::Table::new();
-        grid.load_style(borders.style());
-        match width {
-            Some(width) => grid.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
-            None => grid.set_content_arrangement(ContentArrangement::Disabled),
+    ) {
+        let header: Vec<String> = self.columns.iter().map(|column| column.header.clone()).collect();
+        let cells = |column: usize| rows.iter().chain([&header]).map(move |row| row[column].as_str());
+        let longest = |column: usize| cells(column).flat_map(|cell| cell.split('\n')).map(width_of).max().unwrap_or(0);
+        let needs = |&column: &usize| Needs { all: longest(column).max(words[column]), least: words[column] };
+        let needs: Vec<Needs> = columns.iter().map(needs).collect();
+        let blanks = columns.len() * PADDING + columns.len().saturating_sub(1) * GAP;
+        let widths = match width {
+            None => needs.iter().map(|needs| needs.all).collect(),
+            Some(width) => widths(&needs, usize::from(width).saturating_sub(blanks), |nth, width| {
+                cells(columns[nth]).flat_map(|cell| lines(cell, width)).map(width_of).max().unwrap_or(0)
+            }),
         };
-        grid.set_header(columns.iter().map(|&column| self.columns[column].header.as_str()));
-        grid.add_rows(rows.iter().map(|row| columns.iter().map(|&column| row[column].as_str()).collect::<Vec<_>>()));
-        for (shown, &column) in grid.column_iter_mut().zip(columns) {
-            let least = words[column] + PADDING;
-            shown
-                .set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least.min(usize::from(u16::MAX)) as u16)));
-            shown.set_cell_alignment(match self.columns[column].align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
-            });
+        let rule = borders.rule().repeat(widths.iter().sum::<usize>() + blanks) + "\n";
+        *out += &rule;
+        self.push_row(out, &header, columns, &widths);
+        *out += &rule;
+        rows.iter().for_each(|row| self.push_row(out, row, columns, &widths));
+        *out += &rule;
+    }
+
+    fn push_row(&self, out: &mut String, row: &[String], columns: &[usize], widths: &[usize]) {
+        let broken = columns.iter().zip(widths).map(|(&column, &width)| lines(&row[column], width).collect());
+        let cells: Vec<Vec<&str>> = broken.collect();
+        for nth in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            // Blanks are owed until a word comes: none stand at a line's end.
+            let mut blanks = 0;
+            for ((cell, &column), &width) in cells.iter().zip(columns).zip(widths) {
+                let text = cell.get(nth).copied().unwrap_or("").trim_end();
+                let free = width.saturating_sub(width_of(text));
+                let (left, right) = match self.columns[column].align {
+                    Align::Left => (0, free),
+                    Align::Right => (free, 0),
+                };
+                blanks += left + 1;
+                if !text.is_empty() {
+                    out.extend(core::iter::repeat_n(' ', blanks));
+                    out.push_str(text);
+                    blanks = 0;
+                }
+                blanks += right + 1 + GAP;
+            }
+            out.push('\n');
         }
-        grid
     }
 }
 

@@ -1,0 +1,155 @@
+//! How wide each column of a text table is, and where its cells break.
+//!
+//! **Rule** A column that needs less than an equal share of the room that is left gets what it needs. Where none does,
+//! one whose longest word hardly fits into the share gets as much as that word. Where none is such, cells are broken to
+//! the share, and a column whose lines then leave at least three blanks unused gets as much as its longest line. What
+//! is left when nothing of that helps is split evenly, a blank more for the first ones.
+
+use unicode_width::UnicodeWidthStr;
+
+/// A column whose longest word comes this close to the share is as wide as that word.
+const CLOSE: usize = 2;
+/// So many blanks are worth a narrower column.
+const WORTH: usize = 3;
+
+/// What is known of a column before it is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// Of its longest cell.
+    pub all: usize,
+    /// Of its longest word: it is no narrower.
+    pub least: usize,
+}
+
+/// The width of each column, `room` in all if the words allow; `longest`: a column's longest line if its cells are
+/// broken to a width.
+pub(super) fn widths(needs: &[Needs], room: usize, longest: impl Fn(usize, usize) -> usize) -> Vec<usize> {
+    let mut given = Given { widths: vec![None; needs.len()], left: room, open: needs.len() };
+    while given.open > 0 {
+        let share = given.share();
+        let first = |is_so: &dyn Fn(Needs) -> bool| given.undecided().find(|&column| is_so(needs[column]));
+        let (modest, tight) = (first(&|needs| needs.all < share), first(&|needs| needs.least + CLOSE > share));
+        let saving = || {
+            let mut broken = given.undecided().map(|column| (column, longest(column, share)));
+            broken.find(|&(_, used)| used + WORTH <= share)
+        };
+        let decided = match (modest, tight) {
+            (Some(column), _) => Some((column, needs[column].all)),
+            (None, Some(column)) => Some((column, needs[column].least)),
+            (None, None) => saving(),
+        };
+        let Some((column, width)) = decided else { break };
+        given.decide(column, width);
+    }
+    given.split_evenly()
+}
+
+/// What has been given to whom.
+struct Given {
+    widths: Vec<Option<usize>>,
+    left: usize,
+    /// Columns that have nothing yet.
+    open: usize,
+}
+
+impl Given {
+    fn share(&self) -> usize {
+        self.left / self.open
+    }
+
+    fn undecided(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.widths.len()).filter(|&column| self.widths[column].is_none())
+    }
+
+    fn decide(&mut self, column: usize, width: usize) {
+        self.widths[column] = Some(width);
+        self.left = self.left.saturating_sub(width);
+        self.open -= 1;
+    }
+
+    fn split_evenly(self) -> Vec<usize> {
+        let share = self.left.checked_div(self.open).unwrap_or(0);
+        let mut more = self.left - share * self.open;
+        let mut even = || {
+            let extra = usize::from(more > 0);
+            more -= extra;
+            share + extra
+        };
+        self.widths.into_iter().map(|width| width.unwrap_or_else(&mut even)).collect()
+    }
+}
+
+/// How many places of a terminal's line this takes.
+pub(super) fn width_of(text: &str) -> usize {
+    // What stands in nearly every cell.
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// The lines of a cell, broken between words to `width`; a word that is longer has a line of its own.
+pub(super) fn lines(cell: &str, width: usize) -> impl Iterator<Item = &str> {
+    cell.split('\n').flat_map(move |line| {
+        let mut rest = Some(line);
+        core::iter::from_fn(move || {
+            let line = rest.take()?;
+            let Some(blank) = last_blank(line, width) else { return Some(line) };
+            rest = Some(&line[blank + 1..]);
+            Some(&line[..blank])
+        })
+    })
+}
+
+/// Where a line is to be broken, if it has to be and can be.
+fn last_blank(line: &str, width: usize) -> Option<usize> {
+    if width_of(line) <= width {
+        return None;
+    }
+    let bytes = line.as_bytes();
+    let first_behind = |from: usize| bytes[from..].iter().position(|&byte| byte == b' ').map(|at| from + at);
+    if line.is_ascii() {
+        return bytes[..=width].iter().rposition(|&byte| byte == b' ').or_else(|| first_behind(width));
+    }
+    let blanks = line.match_indices(' ').map(|(at, _)| at);
+    let fitting = blanks.take_while(|&at| line[..at].width() <= width).last();
+    fitting.or_else(|| first_behind(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(needs: &[(usize, usize)], room: usize, longest: impl Fn(usize, usize) -> usize) -> Vec<usize> {
+        let needs: Vec<Needs> = needs.iter().map(|&(all, least)| Needs { all, least }).collect();
+        widths(&needs, room, longest)
+    }
+
+    #[test]
+    fn who_needs_little_gets_it_and_the_rest_is_shared() {
+        assert_eq!(of(&[(4, 4), (100, 8), (100, 8)], 45, |_, width| width), [4, 21, 20]);
+        assert_eq!(of(&[(4, 4), (10, 8), (5, 5)], 45, |_, width| width), [4, 10, 5]);
+    }
+
+    #[test]
+    fn a_long_word_widens_its_column_and_short_lines_leave_room() {
+        assert_eq!(of(&[(100, 24), (100, 4)], 40, |_, width| width), [24, 16]);
+        assert_eq!(of(&[(100, 4), (100, 4)], 40, |column, width| if column == 0 { 12 } else { width }), [12, 28]);
+    }
+
+    #[test]
+    fn words_that_do_not_fit_at_all_are_not_broken() {
+        assert_eq!(of(&[(30, 9), (30, 9)], 5, |_, width| width), [9, 9]);
+        assert_eq!(of(&[], 5, |_, width| width), [0; 0]);
+    }
+
+    #[test]
+    fn cells_break_between_words_and_keep_every_one() {
+        let broken = |cell, width| lines(cell, width).collect::<Vec<_>>();
+        assert_eq!(broken("one two three", 7), ["one two", "three"]);
+        assert_eq!(broken("one two three", 6), ["one", "two", "three"]);
+        assert_eq!(broken("", 6), [""]);
+        assert_eq!(broken("a\nb c", 9), ["a", "b c"]);
+        assert_eq!(broken("incomprehensibility of it", 5), ["incomprehensibility", "of it"]);
+        assert_eq!(broken("±ä ≤≥ über", 5), ["±ä ≤≥", "über"]);
+        assert_eq!(broken("時計 時計", 5), ["時計", "時計"], "each of these takes two places");
+        assert_eq!(broken("überlänge x", 3), ["überlänge", "x"]);
+    }
+}
