@@ -36,6 +36,11 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
+    #[cfg(test)]
+    pub(super) fn script(&self) -> &Script {
+        &self.script
+    }
+
     /// The state machine, for one run with this seed, begun this much later.
     pub(crate) fn source(&self, seed: u64, later: Span) -> Box<dyn Source> {
         let (from, to) = self.script.startdelay;

@@ -8,6 +8,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 mod block_map;
+mod choose;
 mod command;
 mod files;
 mod floor;
@@ -16,6 +17,7 @@ mod log;
 mod offsets;
 mod pace;
 mod permutation;
+mod plain;
 mod profile;
 mod read_back;
 mod reap;
@@ -27,7 +29,7 @@ mod slept;
 mod think;
 mod trouble;
 
-use super::settings::{Durable, Mix};
+use super::settings::Durable;
 use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use command::Command;
 pub(crate) use files::{FileArea, FileSet, Pieces};
@@ -123,6 +125,8 @@ pub(crate) struct Process {
     thinking: Thinking,
     /// When it is to be called next, once that was worked out; until something happens.
     upcoming: Cell<Option<Option<Instant>>>,
+    /// It takes the short way ([`plain`]).
+    plain: bool,
 }
 
 impl Process {
@@ -176,6 +180,7 @@ impl Process {
             submitted_bytes: 0,
             thinking: Thinking::new(script.think),
             upcoming: Cell::new(None),
+            plain: plain::is_plain(&script),
             script,
         }
     }
@@ -224,19 +229,6 @@ impl Process {
         self.thinking.is_due() && !self.reads_back()
     }
 
-    /// What the next I/O may be.
-    fn choices(&self) -> &'static [Ddir] {
-        match (self.script.mix, self.script.reads_percent) {
-            _ if let Some(log) = &self.log => log.choices(),
-            _ if self.reads_back() => &[Ddir::Read],
-            (Mix::Read, _) | (Mix::Both, 100) => &[Ddir::Read],
-            (Mix::Write, _) | (Mix::Both, 0) => &[Ddir::Write],
-            (Mix::Both, _) => &[Ddir::Read, Ddir::Write],
-            (Mix::TrimWrite, _) if self.trimmed.is_some() => &[Ddir::Write],
-            (Mix::Trim | Mix::TrimWrite, _) => &[Ddir::Trim],
-        }
-    }
-
     fn wants_flush(&self) -> bool {
         let by_option = self.script.flush_after.is_some_and(|writes| self.writes_since_flush >= writes);
         (by_option && !self.reads_back()) || self.log.as_ref().is_some_and(Log::wants_flush)
@@ -276,51 +268,9 @@ impl Process {
         Some(due.map_or(ready, |due| due.max(ready)).max(flow))
     }
 
-    /// Drawn by the mix; but a direction whose rate says wait lets the other go first.
-    fn direction(&mut self, now: Instant) -> Ddir {
-        let [first, second] = *self.choices() else { return self.choices()[0] };
-        let reads = self.directions.random_range(0..100) < self.script.reads_percent;
-        let (drawn, other) = if reads { (first, second) } else { (second, first) };
-        if self.pace[drawn].due() > now { other } else { drawn }
-    }
-
     fn tag(&mut self) -> u64 {
         self.next_tag += 1;
         self.next_tag - 1
-    }
-
-    /// Where the next I/O of this direction goes. What was trimmed is written, block by block.
-    fn place(&mut self, now: Instant, ddir: Ddir) -> Option<(Sector, u32)> {
-        if let Some(log) = &mut self.log {
-            return Some(log.submit(now));
-        }
-        if let Some(back) = self.read_back.as_mut().filter(|back| back.is_reading()) {
-            return back.next();
-        }
-        let Some((start, left)) = self.trimmed.take() else {
-            let place = self.files.next(ddir);
-            self.trimmed = place.filter(|_| self.script.mix == Mix::TrimWrite);
-            return place;
-        };
-        let length = self.files.length(ddir).min(left);
-        self.trimmed = (left > length).then(|| (start + length, left - length));
-        Some((start, length))
-    }
-
-    /// The next I/O's direction and place; `None`: its last pass over its files is over.
-    fn choose(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
-        let dir = self.direction(now);
-        if let Some(place) = self.place(now, dir) {
-            return Some((dir, place));
-        }
-        self.passes += 1;
-        let reads_back = self.read_back.as_ref().is_some_and(ReadBack::has_written);
-        if self.passes >= self.script.passes || reads_back {
-            return None;
-        }
-        let dir = self.direction(now);
-        // A pass without a single I/O would go on for ever.
-        self.place(now, dir).map(|place| (dir, place))
     }
 
     fn submit(&mut self, now: Instant) -> Option<Bio> {
@@ -493,6 +443,16 @@ impl Process {
         }
     }
 
+    /// What it does when it has taken what it takes.
+    fn emit_rest(&mut self, now: Instant, out: &mut Vec<Emission>) {
+        if self.may_end(now) && !self.turns() {
+            self.end(out);
+        } else {
+            self.go_on(now, out);
+        }
+        self.look_ahead(now);
+    }
+
     /// It is over, and no thought is left.
     fn may_end(&self, now: Instant) -> bool {
         self.is_over() && (self.stopped || self.ready <= now)
@@ -508,6 +468,9 @@ impl Process {
 impl Process {
     /// From what its state is now.
     fn work_out_next(&self) -> Option<Instant> {
+        if self.is_underway() {
+            return self.next_plainly();
+        }
         match self.phase {
             Phase::Behind(_) | Phase::Finished => None,
             Phase::Begins(at) => Some(at),
@@ -532,6 +495,9 @@ impl Source for Process {
             return;
         }
         self.upcoming.set(None);
+        if self.goes_plainly(now) {
+            return self.emit_plainly(now, out);
+        }
         if matches!(self.phase, Phase::Begins(_)) {
             self.begin(now, out);
         }
@@ -540,12 +506,7 @@ impl Source for Process {
         if self.burst == 0 {
             self.take(now, out);
         }
-        if self.may_end(now) && !self.turns() {
-            self.end(out);
-        } else {
-            self.go_on(now, out);
-        }
-        self.look_ahead(now);
+        self.emit_rest(now, out);
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
