@@ -43,12 +43,35 @@ impl<L: Listener> BlockQueue<L> {
         Burst { queue: self, now, submitter }
     }
 
+    /// Submit one bio, behind which its submitter waits: a burst of one, in one step.
+    ///
+    /// # Panics
+    /// As [`BlockQueue::submit`].
+    #[inline]
+    pub fn submit_alone(&mut self, now: Instant, bio: Bio) -> Submitted {
+        if !self.is_plain_burst(now, &bio) {
+            let became = self.submit(now, bio);
+            self.waits(now, bio.submitter);
+            return became;
+        }
+        let became = self.submit_calmly(now, &bio);
+        // Where no slot was simply there, it took the long way.
+        if matches!(became, Submitted::Held | Submitted::Asleep) {
+            self.waits(now, bio.submitter);
+        }
+        became
+    }
+
     /// Submit these bios in one call, after which their submitters wait. Answers how many were taken: all, unless
     /// one's submitter fell asleep for a request slot (that one counts); offer the rest when it is awake.
     ///
     /// # Panics
     /// As [`BlockQueue::submit`].
     pub fn submit_burst(&mut self, now: Instant, bios: &[Bio]) -> usize {
+        if let [bio] = *bios {
+            self.submit_alone(now, bio);
+            return 1;
+        }
         let asleep = bios.iter().position(|&bio| self.submit(now, bio) == Submitted::Asleep);
         let taken = asleep.map_or(bios.len(), |at| at + 1);
         let mut last = None;

@@ -7,9 +7,11 @@ pub(super) struct Calm {
     pub(super) quiet: bool,
     /// So need bios of at most this many sectors; 0: no bio takes the short way.
     pub(super) sectors: u32,
+    /// So need bursts of one bio of at most this many sectors; 0: they are submitted, and then their submitter waits.
+    pub(super) alone: u32,
 }
 
 impl Calm {
     /// It has to be looked at.
-    pub(super) const UNKNOWN: Calm = Calm { quiet: false, sectors: 0 };
+    pub(super) const UNKNOWN: Calm = Calm { quiet: false, sectors: 0, alone: 0 };
 }

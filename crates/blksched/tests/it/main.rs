@@ -6,6 +6,7 @@ mod bfq_groups;
 mod bfq_knobs;
 mod bfq_reasons;
 mod bfq_shares;
+mod burst_of_one;
 mod cfq_groups;
 mod cfq_knobs;
 mod cfq_mechanisms;

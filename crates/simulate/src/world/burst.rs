@@ -1,7 +1,7 @@
 //! What a source does at a moment, emission by emission.
 
 use blksched::author::Waiter;
-use blksched::{Bio, Hints, Listener, Op};
+use blksched::{Bio, Hints, Listener, Op, Submitted};
 use blksched_workloads::Emission;
 use blksched_workloads::host::Call;
 
@@ -25,11 +25,15 @@ impl<L: Listener, O: Observer> World<L, O> {
                     let what = (bio.op, bio.start, u64::from(bio.sectors) * 512);
                     bio.tag = self.begin_io(index, bio.tag, what, bio.priority);
                     self.tells(|| Happening::Began(Begun::direct(&bio)));
+                    let waits = matches!(emissions.get(nth), Some(Emission::Waits));
+                    if waits && self.enters_alone(index, &bio) {
+                        (nth, entered) = (nth + 1, true);
+                        continue;
+                    }
                     if self.labour.is_none() {
                         self.enter(index, bio);
                         continue;
                     }
-                    let waits = matches!(emissions.get(nth), Some(Emission::Waits));
                     nth += usize::from(waits);
                     self.toil(Work::Submit { source: index, bio, waits });
                 }
@@ -64,6 +68,21 @@ impl<L: Listener, O: Observer> World<L, O> {
         if self.obey_host() || entered {
             self.run_queue();
         }
+    }
+}
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// A burst of one bio enters the queue in one step, if nobody wants to see it in two and nothing comes between.
+    fn enters_alone(&mut self, index: usize, bio: &Bio) -> bool {
+        let seen = self.observer.is_watching() || self.labour.is_some();
+        let between = self.host.has_wishes() || self.host.concerns(bio);
+        if seen || between || !self.manners[index].sleeps_for_slots {
+            return false;
+        }
+        if self.queue.submit_alone(self.now, *bio) == Submitted::Asleep {
+            self.fell_asleep(index, bio.submitter);
+        }
+        true
     }
 }
 

@@ -48,10 +48,15 @@ impl<L: Listener, O: Observer> World<L, O> {
             return self.submit_offloaded(index, bio);
         }
         if self.hand_in(bio) == Submitted::Asleep {
-            self.host.fell_asleep(bio.submitter);
-            self.asleep[index] = true;
-            self.sources[index].asleep();
+            self.fell_asleep(index, bio.submitter);
         }
+    }
+
+    /// A source's own bio found no slot.
+    pub(super) fn fell_asleep(&mut self, index: usize, submitter: SubmitterId) {
+        self.host.fell_asleep(submitter);
+        self.asleep[index] = true;
+        self.sources[index].asleep();
     }
 
     fn submit_for_host(&mut self, bio: Bio) {

@@ -45,8 +45,10 @@ impl<L: Listener> BlockQueue<L> {
         let nothing_flushed = self.flushes.is_idle() && self.sequences.is_idle() && self.list.is_idle();
         let nothing_lost = self.cancelled.is_empty() && self.orphans.is_empty();
         let quiet = !self.has_timers() && nobody_waits && nothing_flushed && nothing_lost;
-        let straight = !self.plug.collects() && !self.plug.closes() && self.gate.is_open();
-        Calm { quiet, sectors: if quiet && straight { self.core.config.limits.max_sectors } else { 0 } }
+        let max_sectors = |if_so: bool| if if_so { self.core.config.limits.max_sectors } else { 0 };
+        let straight = quiet && !self.plug.closes() && self.gate.is_open();
+        let sectors = max_sectors(straight && !self.plug.collects());
+        Calm { quiet, sectors, alone: max_sectors(straight && !self.sends_newest_first()) }
     }
 
     /// What is known is so.
@@ -60,8 +62,19 @@ impl<L: Listener> BlockQueue<L> {
     /// May this bio take the short way?
     #[inline(always)]
     pub(in crate::queue) fn is_plain_bio(&self, now: Instant, bio: &Bio) -> bool {
+        self.is_plain_below(self.calm.sectors, now, bio)
+    }
+
+    /// And may it, if its submitter waits behind it?
+    #[inline(always)]
+    pub(in crate::queue) fn is_plain_burst(&self, now: Instant, bio: &Bio) -> bool {
+        self.is_plain_below(self.calm.alone, now, bio)
+    }
+
+    #[inline(always)]
+    fn is_plain_below(&self, sectors: u32, now: Instant, bio: &Bio) -> bool {
         // One comparison for no length, too long, and no calm.
-        bio.sectors.wrapping_sub(1) < self.calm.sectors
+        bio.sectors.wrapping_sub(1) < sectors
             && self.is_now(now)
             && bio.is_mergeable()
             && self.groups.get(bio.group).is_some()
@@ -84,6 +97,8 @@ impl<L: Listener> BlockQueue<L> {
             if self.core.hooks.has(Hook::Admit) || !pools.take_free(bio.dir()) {
                 return self.take_pooled(now, bio, at);
             }
+            // What comes out of a submitter's plug goes where the elevator sorts it.
+            let at = if self.plug.collects() { Insert::Sorted } else { at };
             return self.enter_calmly(now, bio, at, NONE);
         }
         let search = self.search_for(now, bio);

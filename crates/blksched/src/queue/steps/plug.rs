@@ -122,7 +122,7 @@ impl<L: Listener> BlockQueue<L> {
 
 impl<L: Listener> BlockQueue<L> {
     /// Without an elevator, 6.1 empties a plug like a stack.
-    fn sends_newest_first(&self) -> bool {
+    pub(in crate::queue) fn sends_newest_first(&self) -> bool {
         self.core.config.slots.era() == Some(MqEra::Linux6_1) && !self.elevator.schedules()
     }
 
