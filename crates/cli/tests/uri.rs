@@ -57,6 +57,7 @@ impl Server {
     /// A bucket, or an object in it.
     fn put(&self, path: &str, bytes: &[u8]) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let key = "Authorization: AWS4-HMAC-SHA256 Credential=test/20261122/us-east-1/s3/aws4_request";
         let head = format!("PUT /{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}\r\nContent-Length: {}\r\n", bytes.len());
         stream.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()).unwrap();

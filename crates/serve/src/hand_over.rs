@@ -20,6 +20,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use blksched_nbd::Framing;
+use rustix::io::retry_on_intr;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
     recvmsg, sendmsg,
@@ -139,7 +140,8 @@ fn send(socket: &OwnedFd, text: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()>
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     beside.push(SendAncillaryMessage::ScmRights(fds));
-    let sent = sendmsg(socket, &[IoSlice::new(text)], &mut beside, SendFlags::NOSIGNAL)?;
+    // With a limit to its time a call that was interrupted (this process was stopped) is not begun again by itself.
+    let sent = retry_on_intr(|| sendmsg(socket, &[IoSlice::new(text)], &mut beside, SendFlags::NOSIGNAL))?;
     UnixStream::from(socket.try_clone()?).write_all(&text[sent..])
 }
 
@@ -254,7 +256,7 @@ impl Hearing {
             let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
             let mut beside = RecvAncillaryBuffer::new(&mut space);
             let into = &mut [IoSliceMut::new(&mut chunk)];
-            let received = recvmsg(stream.as_fd(), into, &mut beside, RecvFlags::CMSG_CLOEXEC)?;
+            let received = retry_on_intr(|| recvmsg(stream.as_fd(), into, &mut beside, RecvFlags::CMSG_CLOEXEC))?;
             for message in beside.drain() {
                 if let RecvAncillaryMessage::ScmRights(fds) = message {
                     self.sockets.extend(fds);
@@ -320,7 +322,7 @@ impl Hearing {
 
 /// Does who has asked on this socket go on with what it was given? It is told so, and nothing of it is ours then.
 pub fn yours(socket: &OwnedFd) -> bool {
-    rustix::net::send(socket, YOURS.as_bytes(), SendFlags::NOSIGNAL).is_ok()
+    retry_on_intr(|| rustix::net::send(socket, YOURS.as_bytes(), SendFlags::NOSIGNAL)).is_ok()
 }
 
 /// It does not: it was too late. It may be there no more.

@@ -83,7 +83,15 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(self.folder.join("running"));
-        let ended = self.thread.take().map(JoinHandle::join);
+        let thread = self.thread.take();
+        let ends = || thread.as_ref().is_none_or(JoinHandle::is_finished);
+        // One that does not end is left to the end of this process.
+        for _ in 0..2400 {
+            if !ends() {
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+        let ended = ends().then(|| thread.map(JoinHandle::join)).flatten();
         let _ = std::fs::remove_dir_all(&self.folder);
         assert!(thread::panicking() || matches!(ended, Some(Ok(0))));
     }
@@ -101,6 +109,9 @@ impl Client {
         let tries = (0..400)
             .find_map(|_| UnixStream::connect(&socket).inspect_err(|_| thread::sleep(Duration::from_millis(50))).ok());
         let mut stream = tries.expect("the server listens");
+        // Who hangs fails.
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(120))).unwrap();
         let mut handshake = ClientHandshake::new(Wish { framing: Framing::Simple, ..Wish::open("disk") });
         let (mut input, mut output) = (Vec::new(), Vec::new());
         loop {

@@ -48,10 +48,9 @@ fn size_of(stream: &mut TcpStream) -> u64 {
             return opened.export.size;
         }
         if used == 0 {
-            let mut chunk = [0; 4096];
-            let count = stream.read(&mut chunk).unwrap();
-            assert!(count > 0, "the server has closed the connection");
-            input.extend_from_slice(&chunk[..count]);
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            input.extend(byte);
         }
     }
 }

@@ -3,23 +3,25 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use blksched_nbd::Wish;
 
-use crate::kit::{BLKSCHED, Client, ENGINES, Numbers, Process, captive, output, works};
+use crate::guest::{Guest, READ, WRITE, slot_at};
+use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Numbers, Process, Server, captive, output, works};
 use crate::restart::{Line, connect};
 
 /// Who wants to take over, written by hand: it hears as far as this.
-fn heir(line: &Line, hears: &str) -> UnixStream {
-    let mut heir = connect(&line.folder.path("c")).unwrap();
+fn heir(control: &Path, hears: &str) -> UnixStream {
+    let mut heir = connect(control).unwrap();
     heir.write_all(b"hand over\n").unwrap();
     let mut heard = Vec::new();
     while !heard.windows(hears.len().max(1)).any(|some| some == hears.as_bytes()) && !hears.is_empty() {
         let mut byte = [0];
-        assert_eq!(heir.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
+        heir.read_exact(&mut byte).unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&heard)));
         heard.push(byte[0]);
     }
     heir
@@ -51,7 +53,7 @@ fn whoever_ends_in_the_middle_of_taking_over_leaves_the_one_before_serving() {
         let mut clients = [open(&line), open(&line)];
         // It has asked; it has the sockets; it has everything; it says something else than it should.
         for (round, hears) in ["", "ok\n", "\n\n", "yours?\n", "yours?\n"].into_iter().enumerate() {
-            let mut heir = heir(&line, hears);
+            let mut heir = heir(&line.folder.path("c"), hears);
             if round == 4 {
                 heir.write_all(b"what?\n").unwrap();
             }
@@ -67,10 +69,28 @@ fn whoever_ends_in_the_middle_of_taking_over_leaves_the_one_before_serving() {
 }
 
 #[test]
+fn a_guest_that_cannot_be_handed_over_is_cut_off_only_when_the_next_one_begins() {
+    let folder = Folder::new();
+    let socket = folder.path("v");
+    let server = Server::start(&["--export", "a=mem:1M", &format!("--vhost-user=a={}", socket.display())]);
+    let mut guest = Guest::connect(&socket, 1);
+    assert_eq!(guest.ask(0, WRITE, 0, &[7; 4096], 0).0, 0);
+    let heir = heir(&server.control, "yours?\n");
+    assert!(!socket.exists(), "the next one may have a socket of its own there");
+    // It asks meanwhile, and is answered later.
+    guest.begin(0, 0, READ, 0, &[], 4096);
+    drop(heir);
+    assert!(guest.ended(0).is_some());
+    assert_eq!(guest.get(slot_at(0, 0) + 0x1000, 4096), [7; 4096]);
+    drop(guest);
+    assert_eq!(Guest::connect(&socket, 1).ask(0, READ, 0, &[], 512), (0, vec![7; 512]), "who comes later is let in");
+}
+
+#[test]
 fn who_takes_too_long_to_begin_is_told_that_it_is_too_late() {
     let mut line = Line::new();
     let mut clients = [open(&line)];
-    let mut heir = heir(&line, "yours?\n");
+    let mut heir = heir(&line.folder.path("c"), "yours?\n");
     // It never begins; meanwhile who asks waits.
     goes_on(&mut line, &mut clients, 0);
     // If it may not say that any more, it hears why all the same.

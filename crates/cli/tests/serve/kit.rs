@@ -263,7 +263,12 @@ impl Client {
 
 fn read_some(stream: &mut UnixStream, input: &mut Vec<u8>) -> Result<(), String> {
     let mut chunk = [0; 65536];
-    match stream.read(&mut chunk) {
+    let mut read = stream.read(&mut chunk);
+    // A read that may take so long and no longer is not begun again by itself when the process was stopped meanwhile.
+    while read.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {
+        read = stream.read(&mut chunk);
+    }
+    match read {
         Ok(0) => Err("the server has closed the connection".to_owned()),
         Ok(count) => {
             input.extend_from_slice(&chunk[..count]);
