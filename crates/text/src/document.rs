@@ -1,5 +1,5 @@
-//! TOML that people write (disks, experiments, machines, sweeps), read so that every complaint knows its file, line and
-//! column, and the word that was probably meant.
+//! TOML that people write (disks, experiments, machines, sweeps), read key by key ([`Section`]), so that every complaint
+//! knows its file, line and column, and the word that was probably meant.
 
 use core::fmt;
 use core::ops::Range;
@@ -7,6 +7,10 @@ use core::ops::Range;
 use crate::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+mod section;
+
+pub use section::{Leaf, Located, Section, whole};
 
 /// What is wrong with a document, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +36,14 @@ impl fmt::Display for Complaint {
 }
 
 impl core::error::Error for Complaint {}
+
+impl Complaint {
+    /// The same, with the word that was probably meant.
+    #[must_use]
+    pub fn meaning(self, nearest: Option<&str>) -> Complaint {
+        Complaint { nearest: nearest.map(str::to_owned), ..self }
+    }
+}
 
 /// A stretch of a document \[bytes\].
 pub type Place = Range<usize>;
@@ -79,9 +91,35 @@ impl<'t> Source<'t> {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Complaint {
         let known: Vec<&str> = known.into_iter().collect();
-        let near = nearest(word, known.iter().copied()).map(str::to_owned);
         let problem = format!("{problem}: expected one of {}", known.join(", "));
-        Complaint { nearest: near, ..self.complain(at, problem) }
+        self.complain(at, problem).meaning(nearest(word, known.iter().copied()))
+    }
+
+    /// Only these keys may stand in this table; `place` says which it is: "in [seek]".
+    ///
+    /// # Errors
+    /// If another does.
+    pub fn only(&self, table: &DeTable<'_>, place: &str, keys: &[&str]) -> Result<(), Complaint> {
+        let Some(key) = table.keys().find(|key| !keys.contains(&key.get_ref().as_ref())) else { return Ok(()) };
+        let word: &str = key.get_ref();
+        let problem = format!("unknown key `{word}`: expected {place} one of {}", keys.join(", "));
+        Err(self.complain(&key.span(), problem).meaning(nearest(word, keys.iter().copied())))
+    }
+
+    /// A number or a text, as a user would write it behind `=`.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn scalar(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Complaint> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) => Ok(number.as_str().replace('_', "")),
+            DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
+            other => {
+                let problem = format!("{} is not a value: expected a number or a text", describe(other));
+                Err(self.complain(&value.span(), problem))
+            }
+        }
     }
 }
 

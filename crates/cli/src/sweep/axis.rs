@@ -89,7 +89,7 @@ fn range(
     joint: bool,
     raw: &dyn Fn(&Value<'_>) -> Result<i64, Failure>,
 ) -> Result<Values, Failure> {
-    source.only(table, &["from", "to", "steps", "random", "scale"], &format!(" in `{name}`"))?;
+    source.only(table, &["from", "to", "steps", "random", "scale"], &format!("in `{name}`"))?;
     let end = |key: &str| {
         let found = table.get(key);
         found.ok_or_else(|| source.wrong(value.span(), format!("`{name}` lacks `{key}`: a range goes from … to …")))

@@ -93,7 +93,7 @@ impl SweepPlan {
         let source = Source { file, text };
         let document = source.parse()?;
         let (table, at) = (document.get_ref(), 0..0);
-        source.only(table, &KEYS, "")?;
+        source.only(table, &KEYS, "here")?;
         let mut loads = Vec::new();
         for value in source.list(table, at.clone(), "loads", r#"["reader-and-writer", "my.fio", "traces/*.gz"]"#)? {
             loads.extend(load(source, value)?);
@@ -261,7 +261,7 @@ fn seeds(source: Source<'_>, table: &DeTable<'_>) -> Result<Seeds, Failure> {
             Seeds::These(items.iter().map(|item| source.count("seeds", item)).collect::<Result<_, _>>()?)
         }
         DeValue::Table(table) => {
-            source.only(table, &["first", "count"], " in `seeds`")?;
+            source.only(table, &["first", "count"], "in `seeds`")?;
             let number = |key: &str| table.get(key).map_or(Ok(1), |value| source.count(key, value));
             Seeds::From { first: number("first")?, count: number("count")? }
         }

@@ -33,33 +33,19 @@ impl<'t> Source<'t> {
         Failure::input(self.document().complain(&at, problem.as_ref()))
     }
 
-    /// Only these keys may stand in this table.
+    /// Only these keys may stand in this table; `place` says which it is: "in `seeds`".
     pub(super) fn only(self, table: &DeTable<'_>, known: &[&str], place: &str) -> Result<(), Failure> {
-        for key in table.keys() {
-            let word: &str = key.get_ref();
-            if !known.contains(&word) {
-                let problem = format!("unknown key `{word}`{place}");
-                let known = known.iter().copied();
-                return Err(Failure::input(self.document().unknown(&key.span(), &problem, word, known)));
-            }
-        }
-        Ok(())
+        self.document().only(table, place, known).map_err(Failure::input)
     }
 
     /// A number or a text, as a user would write it behind `=`.
     pub(super) fn scalar(self, value: &Value<'_>) -> Result<String, Failure> {
-        match value.get_ref() {
-            DeValue::String(text) => Ok(text.to_string()),
-            DeValue::Integer(number) => Ok(number.as_str().replace('_', "")),
-            DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
-            _ => Err(self.wrong(value.span(), format!("{} is not a number and no text", describe(value.get_ref())))),
-        }
+        self.document().scalar(value).map_err(Failure::input)
     }
 
     /// A whole number.
     pub(super) fn count(self, key: &str, value: &Value<'_>) -> Result<u64, Failure> {
-        let number = value.get_ref().as_integer().and_then(|number| number.as_str().replace('_', "").parse().ok());
-        number.ok_or_else(|| {
+        document::whole(value.get_ref()).ok_or_else(|| {
             let problem = format!("{} is not a value of `{key}`: expected a whole number", describe(value.get_ref()));
             self.wrong(value.span(), problem)
         })

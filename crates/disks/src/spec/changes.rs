@@ -2,11 +2,11 @@
 
 use core::ops::Range;
 
+use blksched_text::document::Source;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::DiskError;
-use super::reader::Source;
 use super::{DiskSpec, Model, PRESETS, raid, read_disk, text_of};
 
 /// A preset (or a TOML file, by its path) with some keys changed: `("write_cache.order", "off")`, the values as they
@@ -62,7 +62,7 @@ pub(crate) fn parse_changed(file: &str, text: &str, changes: &[(String, String)]
         set(document.get_mut(), key, value);
     }
     let (top, model, attached, middleware) = read_disk(source, document.get_ref(), 0..0)?;
-    let (name, description) = (file.to_owned(), top.text("description")?.value);
+    let (name, description) = (file.to_owned(), top.needs_text("description")?.value);
     Ok(DiskSpec {
         name,
         description,

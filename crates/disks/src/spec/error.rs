@@ -60,8 +60,8 @@ impl fmt::Display for DiskError {
 
 impl core::error::Error for DiskError {}
 
-impl DiskError {
-    pub(super) fn of(Complaint { file, line, column, problem, nearest }: Complaint) -> DiskError {
+impl From<Complaint> for DiskError {
+    fn from(Complaint { file, line, column, problem, nearest }: Complaint) -> DiskError {
         DiskError::Invalid { file, line, column, problem, nearest }
     }
 }

@@ -3,14 +3,12 @@
 //! `[fit]` names each such key and its plausible range, as in `zones.inner = "115MB/s to 140MB/s"`. It changes nothing;
 //! a sensitivity run tries both ends.
 
-use core::ops::Range;
-
+use blksched_text::document::{Complaint, Place, Section, Source};
 use blksched_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::DiskError;
-use super::reader::{Section, Source};
 use super::{DiskSpec, Model, load_changed};
 
 /// A value that was fitted.
@@ -65,10 +63,10 @@ impl DiskSpec {
 }
 
 /// The table `[fit]` of a document.
-pub(super) fn read(source: Source<'_>, document: &DeTable<'_>) -> Result<Vec<Fit>, DiskError> {
+pub(super) fn read(source: Source<'_>, document: &DeTable<'_>) -> Result<Vec<Fit>, Complaint> {
     let Some(table) = document.get("fit") else { return Ok(Vec::new()) };
     let DeValue::Table(fit) = table.get_ref() else {
-        return Err(source.invalid(table.span(), "`fit` is not a table: expected [fit]".to_owned(), None));
+        return Err(source.complain(&table.span(), "`fit` is not a table: expected [fit]"));
     };
     let mut fits = Vec::new();
     walk(source, document, fit, "", &mut fits)?;
@@ -82,7 +80,7 @@ fn walk(
     table: &DeTable<'_>,
     prefix: &str,
     fits: &mut Vec<Fit>,
-) -> Result<(), DiskError> {
+) -> Result<(), Complaint> {
     for (word, range) in table {
         let name: &str = word.get_ref();
         let key = format!("{prefix}{name}");
@@ -99,16 +97,16 @@ fn walk(
             (None, _) => {
                 let known: Vec<&str> = at.keys().map(|key| key.get_ref().as_ref()).collect();
                 let problem = format!("`{key}` is not in this file: [fit] gives the range of a key that is");
-                return Err(source.invalid(word.span(), problem, nearest(name, known)));
+                return Err(source.complain(&word.span(), problem).meaning(nearest(name, known)));
             }
         }
     }
     Ok(())
 }
 
-fn unclear(source: Source<'_>, at: Range<usize>, key: &str, text: &str) -> DiskError {
+fn unclear(source: Source<'_>, at: Place, key: &str, text: &str) -> Complaint {
     let problem = format!("\"{text}\" is not a range of `{key}`: expected both ends, as in \"1ms to 4ms\"");
-    source.invalid(at, problem, None)
+    source.complain(&at, problem)
 }
 
 fn ends(text: &str) -> Option<[String; 2]> {
@@ -137,15 +135,15 @@ pub struct Validated {
 const KEYS: &[&str] = &["against", "error"];
 
 /// The tables `[[validated]]`.
-pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, DiskError> {
+pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, Complaint> {
     let one = |section: &Section<'_>| {
-        let error = section.text("error")?;
+        let error = section.needs_text("error")?;
         let read = error.value.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         let permille =
             read.filter(|percent| (0.0..=100_000.0).contains(percent)).map(|percent| (percent * 10.0) as u32);
         let problem = || format!("\"{}\" is not an error: expected percents, as in \"2.8%\"", error.value);
-        let error_permille = permille.ok_or_else(|| section.invalid(error.at.clone(), problem()))?;
-        Ok(Validated { against: section.text("against")?.value, error_permille })
+        let error_permille = permille.ok_or_else(|| section.complain(&error.at, problem()))?;
+        Ok(Validated { against: section.needs_text("against")?.value, error_permille })
     };
     top.sections("validated", KEYS)?.iter().map(one).collect()
 }

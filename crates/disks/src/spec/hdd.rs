@@ -1,12 +1,13 @@
 //! What a disk that turns is made of, and how that is read from TOML.
 
 use blksched::Span;
+use blksched_text::document::{Complaint, Located, Section};
 
-use super::error::DiskError;
+use super::keys;
 use super::layout::{self, LayoutSpec};
 use super::look_ahead_rules::{self, LookAheadRules};
 use super::overhead::{self, CaseOverheads, Watermarks};
-use super::reader::{Located, Section};
+use super::reader::Quantities as _;
 use super::units::{Rate, Turn};
 
 /// A disk that turns. Every optional part can be left out, and every number changed.
@@ -204,10 +205,7 @@ impl HddSpec {
 }
 
 /// The keys at the top of an hdd's file, with those common to all kinds.
-pub(super) const KEYS: &[&str] = &[
-    "kind",
-    "description",
-    "attached",
+pub(super) const KEYS: &[&str] = keys![
     "capacity",
     "max_command",
     "speed",
@@ -220,30 +218,23 @@ pub(super) const KEYS: &[&str] = &[
     "look_ahead",
     "write_cache",
     "ncq",
-    "fault",
-    "delay",
-    "caps",
-    "tracer",
-    "published",
-    "validated",
-    "fit",
 ];
 
 const WRITE_CACHE_KEYS: &[&str] =
     &["order", "size", "extents", "extent", "chunk", "reach", "idle", "dirty_limit", "share", "turn", "flush"];
 
-pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {
+pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, Complaint> {
     let rpm = top.rpm("speed")?;
     let layout = layout::read(top)?;
     let (zones, geometry) = match &layout {
         Some(layout) => layout.sum_up(rpm),
         None => (
-            zones(&top.needs("zones", &["count", "outer", "inner"])?)?,
-            geometry(&top.needs("geometry", &["heads", "track_skew", "cylinder_skew"])?)?,
+            zones(&top.needs_section("zones", &["count", "outer", "inner"])?)?,
+            geometry(&top.needs_section("geometry", &["heads", "track_skew", "cylinder_skew"])?)?,
         ),
     };
-    let arm = top.needs("seek", SEEK_KEYS)?;
-    let interface = top.needs("interface", &["rate", "read_watermark", "write_watermark"])?;
+    let arm = top.needs_section("seek", SEEK_KEYS)?;
+    let interface = top.needs_section("interface", &["rate", "read_watermark", "write_watermark"])?;
     let spec = HddSpec {
         capacity_sectors: capacity(top, layout.as_ref())?,
         max_sectors: super::max_command(top)?,
@@ -253,7 +244,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {
         layout,
         seek: seek(&arm)?,
         seek_curve: layout::curve(&arm)?,
-        overhead: overhead::read(&top.needs("overhead", overhead::KEYS)?)?,
+        overhead: overhead::read(&top.needs_section("overhead", overhead::KEYS)?)?,
         interface: interface.rate("rate")?.value,
         watermarks: overhead::watermarks(&interface)?,
         look_ahead: look_ahead(top.section("look_ahead", look_ahead_rules::KEYS)?)?,
@@ -269,11 +260,11 @@ pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, DiskError> {
 const SEEK_KEYS: &[&str] = &["min", "average", "max", "head_switch", "write_settle", "acquire", "curve"];
 
 /// A disk cannot promise more than its zones hold.
-fn capacity(top: &Section<'_>, layout: Option<&LayoutSpec>) -> Result<u64, DiskError> {
+fn capacity(top: &Section<'_>, layout: Option<&LayoutSpec>) -> Result<u64, Complaint> {
     let capacity = top.capacity("capacity")?;
     match layout.map(LayoutSpec::sectors).filter(|&sectors| sectors < capacity) {
         Some(sectors) => {
-            Err(top.invalid(top.at(), format!("`capacity` is {capacity} sectors, but the zones hold {sectors}")))
+            Err(top.complain(top.at(), format!("`capacity` is {capacity} sectors, but the zones hold {sectors}")))
         }
         None => Ok(capacity),
     }
@@ -281,29 +272,29 @@ fn capacity(top: &Section<'_>, layout: Option<&LayoutSpec>) -> Result<u64, DiskE
 
 const NO_TIME: Span = Span::ZERO;
 
-fn zones(section: &Section<'_>) -> Result<ZonesSpec, DiskError> {
-    let count = section.count("count", 1..=200)?;
+fn zones(section: &Section<'_>) -> Result<ZonesSpec, Complaint> {
+    let count = section.count_within("count", 1..=200)?;
     let (outer, inner) = (section.rate("outer")?.value, section.rate("inner")?);
     if inner.value > outer {
-        return Err(section.invalid(inner.at, "`inner` is faster than `outer`: rates fall towards the centre".into()));
+        return Err(section.complain(&inner.at, "`inner` is faster than `outer`: rates fall towards the centre"));
     }
     Ok(ZonesSpec { count, outer, inner: inner.value })
 }
 
-fn geometry(section: &Section<'_>) -> Result<GeometrySpec, DiskError> {
-    let heads = section.count("heads", 1..=64)?;
+fn geometry(section: &Section<'_>) -> Result<GeometrySpec, Complaint> {
+    let heads = section.count_within("heads", 1..=64)?;
     let (track, cylinder) = (section.turn("track_skew")?.value, section.turn("cylinder_skew")?);
     if cylinder.value < track {
-        return Err(section.invalid(cylinder.at, "`cylinder_skew` is less than `track_skew`".into()));
+        return Err(section.complain(&cylinder.at, "`cylinder_skew` is less than `track_skew`"));
     }
     Ok(GeometrySpec { heads, track_skew: track, cylinder_skew: cylinder.value })
 }
 
-fn seek(section: &Section<'_>) -> Result<SeekSpec, DiskError> {
+fn seek(section: &Section<'_>) -> Result<SeekSpec, Complaint> {
     let time = |key| section.span(key, NO_TIME..=Span::from_ms(500));
     let (min, average, max) = (time("min")?.value, time("average")?, time("max")?);
     let rising = |low: Span, high: &Located<Span>, problem: &str| {
-        if high.value < low { Err(section.invalid(high.at.clone(), problem.to_owned())) } else { Ok(()) }
+        if high.value < low { Err(section.complain(&high.at, problem.to_owned())) } else { Ok(()) }
     };
     rising(min, &average, "`average` is less than `min`: seek times rise with the distance")?;
     rising(average.value, &max, "`max` is less than `average`: seek times rise with the distance")?;
@@ -317,30 +308,30 @@ fn seek(section: &Section<'_>) -> Result<SeekSpec, DiskError> {
     })
 }
 
-fn look_ahead(section: Option<Section<'_>>) -> Result<Option<LookAheadSpec>, DiskError> {
+fn look_ahead(section: Option<Section<'_>>) -> Result<Option<LookAheadSpec>, Complaint> {
     let Some(section) = section else { return Ok(None) };
     let state = section.word("state", &[("on", true), ("off", false)])?;
     let segment = section.sectors("segment", 8..=4_194_304)?.value;
     let hold = section.sectors("hold", 0..=4_194_304)?;
     if hold.value > segment {
-        return Err(section.invalid(hold.at, "`hold` is more than `segment`: it could not be kept".into()));
+        return Err(section.complain(&hold.at, "`hold` is more than `segment`: it could not be kept"));
     }
     let spec = LookAheadSpec {
         segment_sectors: segment,
-        segments: section.count("segments", 1..=64)?,
+        segments: section.count_within("segments", 1..=64)?,
         hold_sectors: hold.value,
         rules: look_ahead_rules::read(&section, segment)?,
     };
     Ok(state.then_some(spec))
 }
 
-fn write_cache(section: Option<Section<'_>>) -> Result<Option<WriteCacheSpec>, DiskError> {
+fn write_cache(section: Option<Section<'_>>) -> Result<Option<WriteCacheSpec>, Complaint> {
     let Some(section) = section else { return Ok(None) };
     let orders = [("off", None), ("fifo", Some(CacheOrder::Fifo)), ("position", Some(CacheOrder::Position))];
     let order = section.word("order", &orders)?;
     let size_sectors = section.sectors("size", 8..=4_194_304)?.value;
     let chunk_sectors = section.sectors("chunk", 1..=65_536)?.value;
-    let (extents, reach) = (section.count("extents", 1..=65_536)?, section.count("reach", 1..=256)?);
+    let (extents, reach) = (section.count_within("extents", 1..=65_536)?, section.count_within("reach", 1..=256)?);
     let extent_sectors = if section.has("extent") { section.sectors("extent", 8..=4_194_304)?.value } else { u64::MAX };
     let destage = destage(&section)?;
     let modes = [("alone", FlushMode::Alone), ("queued", FlushMode::Queued)];
@@ -350,7 +341,7 @@ fn write_cache(section: Option<Section<'_>>) -> Result<Option<WriteCacheSpec>, D
     Ok(order.map(spec))
 }
 
-fn destage(section: &Section<'_>) -> Result<DestageSpec, DiskError> {
+fn destage(section: &Section<'_>) -> Result<DestageSpec, Complaint> {
     let usual = DestageSpec::USUAL;
     Ok(DestageSpec {
         idle: section.span_or("idle", NO_TIME..=Span::from_secs(60), usual.idle)?,
@@ -360,12 +351,12 @@ fn destage(section: &Section<'_>) -> Result<DestageSpec, DiskError> {
     })
 }
 
-fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, DiskError> {
+fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, Complaint> {
     let Some(section) = section else { return Ok(None) };
     let orders =
         [("off", None), ("arrival", Some(QueueOrder::Arrival)), ("positioning", Some(QueueOrder::Positioning))];
     let order = section.word("order", &orders)?;
-    let depth = section.count("depth", 1..=256)?;
+    let depth = section.count_within("depth", 1..=256)?;
     let age_limit = section.span("age_limit", Span::from_ms(1)..=Span::from_secs(3600))?.value;
     let sequential_limit = section.span_or("sequential_limit", NO_TIME..=age_limit, age_limit)?;
     let sequential_wait = section.span_or("sequential_wait", NO_TIME..=Span::from_secs(1), NO_TIME)?;
@@ -373,8 +364,8 @@ fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, DiskError> {
 }
 
 /// A skew shorter than the switch it covers would cost a revolution per track.
-fn check_skews(top: &Section<'_>, spec: &HddSpec) -> Result<(), DiskError> {
-    let section = top.needs("geometry", &["heads", "track_skew", "cylinder_skew"])?;
+fn check_skews(top: &Section<'_>, spec: &HddSpec) -> Result<(), Complaint> {
+    let section = top.needs_section("geometry", &["heads", "track_skew", "cylinder_skew"])?;
     let covers = |key, needed: Span, what: &str| {
         let skew = section.turn(key)?;
         let time = skew.value.of(spec.revolution());
@@ -383,7 +374,7 @@ fn check_skews(top: &Section<'_>, spec: &HddSpec) -> Result<(), DiskError> {
         }
         let problem =
             format!("`{key}` is {time} at {}rpm, shorter than {what} ({needed}) that it must cover", spec.rpm);
-        Err(section.invalid(skew.at, problem))
+        Err(section.complain(&skew.at, problem))
     };
     if spec.geometry.heads > 1 {
         covers("track_skew", spec.seek.head_switch, "the head_switch")?;

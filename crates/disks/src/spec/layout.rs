@@ -1,10 +1,10 @@
-//! A disk zone by zone, as somebody has measured it, and its seek times point by point.
+//! A disk zone by zone, as it was measured, and its seek times point by point.
 
 use blksched::Span;
+use blksched_text::document::{Complaint, Section};
 
-use super::error::DiskError;
 use super::hdd::{GeometrySpec, ZonesSpec};
-use super::reader::Section;
+use super::reader::Quantities as _;
 use super::units::{Rate, Turn};
 
 /// The zones of a disk, outermost first, and its heads.
@@ -110,38 +110,38 @@ pub(crate) const HEAD_ORDERS: [(&str, HeadOrder); 3] = [
 ];
 
 /// `[[zone]]`, if there is any.
-pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, DiskError> {
+pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, Complaint> {
     let sections = top.sections("zone", ZONE)?;
     if sections.is_empty() {
         return Ok(None);
     }
     if top.has("zones") {
         let problem = "[zones] and [[zone]] exclude each other: expected the one or the other".to_owned();
-        return Err(top.invalid(sections[0].at(), problem));
+        return Err(top.complain(sections[0].at(), problem));
     }
-    let geometry = top.needs("geometry", &["heads", "head_order"])?;
-    let heads = geometry.count("heads", 1..=64)?;
+    let geometry = top.needs_section("geometry", &["heads", "head_order"])?;
+    let heads = geometry.count_within("heads", 1..=64)?;
     let order = if geometry.has("head_order") { geometry.word("head_order", &HEAD_ORDERS)? } else { HeadOrder::Same };
     let mut zones: Vec<ZoneSpec> = Vec::new();
     for section in &sections {
         let zone = zone(section, heads)?;
         if zones.last().is_some_and(|before| before.last_cylinder >= zone.first_cylinder) {
             let problem = format!("the zone begins at cylinder {}, in the zone before it", zone.first_cylinder);
-            return Err(section.invalid(section.at(), problem));
+            return Err(section.complain(section.at(), problem));
         }
         zones.push(zone);
     }
     Ok(Some(LayoutSpec { heads, order, zones }))
 }
 
-fn zone(section: &Section<'_>, heads: u32) -> Result<ZoneSpec, DiskError> {
+fn zone(section: &Section<'_>, heads: u32) -> Result<ZoneSpec, Complaint> {
     const MOST_CYLINDERS: u32 = 10_000_000;
-    let first_cylinder = section.count("first_cylinder", 0..=MOST_CYLINDERS)?;
+    let first_cylinder = section.count_within("first_cylinder", 0..=MOST_CYLINDERS)?;
     let sectors = |key| if section.has(key) { Ok(section.sector(key)?.value) } else { Ok(0) };
     let mut zone = ZoneSpec {
         first_cylinder,
-        last_cylinder: section.count("last_cylinder", first_cylinder..=MOST_CYLINDERS)?,
-        per_track: section.count("sectors_per_track", 1..=100_000)?,
+        last_cylinder: section.count_within("last_cylinder", first_cylinder..=MOST_CYLINDERS)?,
+        per_track: section.count_within("sectors_per_track", 1..=100_000)?,
         track_skew: section.turn("track_skew")?.value,
         cylinder_skew: section.turn("cylinder_skew")?.value,
         offset: section.turn_or_none("offset")?,
@@ -157,13 +157,13 @@ fn zone(section: &Section<'_>, heads: u32) -> Result<ZoneSpec, DiskError> {
     let slips_beyond = zone.slips.last().is_some_and(|&last| last >= left);
     if zone.spare_sectors >= zone.group_sectors || slips_beyond || zone.sectors(heads) == 0 {
         let problem = format!("reserved sectors, spares and slips leave nothing of the zone's {left} sectors");
-        return Err(section.invalid(section.at(), problem));
+        return Err(section.complain(section.at(), problem));
     }
     Ok(zone)
 }
 
 /// `curve = ["1cyl 1.2ms", …]`: measured seek times by distance.
-pub(super) fn curve(section: &Section<'_>) -> Result<Vec<(u32, Span)>, DiskError> {
+pub(super) fn curve(section: &Section<'_>) -> Result<Vec<(u32, Span)>, Complaint> {
     if !section.has("curve") {
         return Ok(Vec::new());
     }
@@ -180,7 +180,7 @@ pub(super) fn curve(section: &Section<'_>) -> Result<Vec<(u32, Span)>, DiskError
                     "\"{}\" is not a point of a seek curve: expected as in \"10cyl 2.3ms\", distances ascending from 1",
                     word.value
                 );
-                return Err(section.invalid(word.at, problem));
+                return Err(section.complain(&word.at, problem));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! How a drive reads ahead: how far, after which reads, and what stays in a segment.
 
-use super::error::DiskError;
-use super::reader::Section;
+use blksched_text::document::{Complaint, Section};
+
+use super::reader::Quantities as _;
 
 /// The modes of a look-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ pub(super) const KEYS: &[&str] = &[
     "overwritten",
 ];
 
-pub(super) fn read(section: &Section<'_>, segment_sectors: u64) -> Result<LookAheadRules, DiskError> {
+pub(super) fn read(section: &Section<'_>, segment_sectors: u64) -> Result<LookAheadRules, Complaint> {
     let most = if section.has("most") { section.sectors("most", 0..=4_194_304)?.value } else { segment_sectors };
     Ok(LookAheadRules {
         reach: section

@@ -1,9 +1,9 @@
 //! What stands around a disk, and how that is read from TOML.
 
 use blksched::{Op, Span};
+use blksched_text::document::{Complaint, Section};
 
-use super::error::DiskError;
-use super::reader::Section;
+use super::reader::Quantities as _;
 
 /// What stands around a disk, from the inside out; by default nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,19 +84,19 @@ pub struct CapSpec {
 
 const FAULT: &[&str] = &["action", "after", "op", "nth", "times", "first_sector", "last_sector"];
 
-pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, DiskError> {
+pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, Complaint> {
     Ok(MiddlewareSpec {
         faults: top.sections("fault", FAULT)?.iter().map(fault).collect::<Result<_, _>>()?,
         delay: top.section("delay", &["time", "jitter"])?.map(|section| delay(&section)).transpose()?,
         caps: top.section("caps", CAPS)?.map(|section| caps(&section)).transpose()?,
         tracer: match top.section("tracer", &["keep"])? {
-            Some(section) => Some(section.count("keep", 1..=10_000_000)?),
+            Some(section) => Some(section.count_within("keep", 1..=10_000_000)?),
             None => None,
         },
     })
 }
 
-fn fault(section: &Section<'_>) -> Result<FaultSpec, DiskError> {
+fn fault(section: &Section<'_>) -> Result<FaultSpec, Complaint> {
     let ops = [
         ("any", None),
         ("read", Some(Op::Read)),
@@ -105,7 +105,7 @@ fn fault(section: &Section<'_>) -> Result<FaultSpec, DiskError> {
         ("discard", Some(Op::Discard)),
         ("write-zeroes", Some(Op::WriteZeroes)),
     ];
-    let number = |key| if section.has(key) { section.count(key, 1..=u32::MAX).map(Some) } else { Ok(None) };
+    let number = |key| if section.has(key) { section.count_within(key, 1..=u32::MAX).map(Some) } else { Ok(None) };
     Ok(FaultSpec {
         action: section.word("action", &[("fail", FaultAction::Fail), ("slow", FaultAction::Slow)])?,
         after: section.span("after", Span::ZERO..=Span::from_secs(3600))?.value,
@@ -116,37 +116,37 @@ fn fault(section: &Section<'_>) -> Result<FaultSpec, DiskError> {
     })
 }
 
-fn sectors(section: &Section<'_>) -> Result<Option<(u64, u64)>, DiskError> {
+fn sectors(section: &Section<'_>) -> Result<Option<(u64, u64)>, Complaint> {
     if !section.has("first_sector") && !section.has("last_sector") {
         return Ok(None);
     }
     let (first, last) = (section.sector("first_sector")?.value, section.sector("last_sector")?);
     if last.value < first {
-        return Err(section.invalid(last.at, "`last_sector` lies before `first_sector`".into()));
+        return Err(section.complain(&last.at, "`last_sector` lies before `first_sector`"));
     }
     Ok(Some((first, last.value)))
 }
 
-fn delay(section: &Section<'_>) -> Result<DelaySpec, DiskError> {
+fn delay(section: &Section<'_>) -> Result<DelaySpec, Complaint> {
     let time = |key| Ok(section.span(key, Span::ZERO..=Span::from_secs(100))?.value);
     Ok(DelaySpec { time: time("time")?, jitter: if section.has("jitter") { time("jitter")? } else { Span::ZERO } })
 }
 
 const CAPS: &[&str] = &["operations", "unit", "bytes", "credits", "burst"];
 
-fn caps(section: &Section<'_>) -> Result<CapsSpec, DiskError> {
+fn caps(section: &Section<'_>) -> Result<CapsSpec, Complaint> {
     let operations = section.per_second("operations")?.value;
     let burst = section.per_second("burst")?;
     if burst.value < operations {
         let problem = "`burst` is less than `operations`: credits are spent faster than they come".to_owned();
-        return Err(section.invalid(burst.at, problem));
+        return Err(section.complain(&burst.at, problem));
     }
     let bytes = section.rate("bytes")?.value.bytes_per_s();
     Ok(CapsSpec {
         operations: CapSpec {
             rate: operations,
             burst: burst.value,
-            credits: section.count("credits", 1..=u32::MAX)?.into(),
+            credits: section.count_within("credits", 1..=u32::MAX)?.into(),
         },
         unit_sectors: section.sectors("unit", 1..=65_536)?.value,
         // A hundredth of a second's bytes may come at once.

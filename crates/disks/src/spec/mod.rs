@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use blksched::Span;
+use blksched_text::document::{Complaint, Place, Section, Source};
 use blksched_text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
@@ -55,12 +56,23 @@ pub use look_ahead_rules::{AfterHit, Begins, Counts, Delivered, LookAheadRules, 
 pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
 pub use overhead::{CaseOverheads, CommandOverheads, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
-use reader::{Section, Source};
+use reader::Quantities as _;
 pub use ssd::{
     Before, BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, MapSpec, PageMapSpec,
     PowerLoss, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec,
 };
 pub use units::{Rate, Turn};
+
+/// The keys at the top of a disk's file: those of its kind among those that all have.
+macro_rules! keys {
+    ($($own:literal),* $(,)?) => {
+        &[
+            "kind", "description", "attached", $($own,)* "fault", "delay", "caps", "tracer", "published", "validated",
+            "fit",
+        ]
+    };
+}
+use keys;
 
 /// A disk that can be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -294,7 +306,7 @@ pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
     let source = Source { file, text };
     let document = source.parse()?;
     let (top, model, attached, middleware) = read_disk(source, document.get_ref(), 0..0)?;
-    let (name, description) = (file.to_owned(), top.text("description")?.value);
+    let (name, description) = (file.to_owned(), top.needs_text("description")?.value);
     let (published, validated) = (published::read(&top)?, fit::validated(&top)?);
     let fits = fit::read(source, document.get_ref())?;
     Ok(DiskSpec { name, description, model, attached, middleware, published, validated, fits })
@@ -304,8 +316,8 @@ pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
 fn read_disk<'t>(
     source: Source<'t>,
     table: &'t toml::de::DeTable<'t>,
-    at: core::ops::Range<usize>,
-) -> Result<(Section<'t>, Model, Attached, MiddlewareSpec), DiskError> {
+    at: Place,
+) -> Result<(Section<'t>, Model, Attached, MiddlewareSpec), Complaint> {
     let kind = read_kind(source, table, at.clone())?;
     let top = Section::open(source, "", table, at, kind.keys())?;
     let model = match kind {
@@ -349,39 +361,8 @@ enum Kind {
 impl Kind {
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Null => &[
-                "kind",
-                "description",
-                "attached",
-                "capacity",
-                "max_command",
-                "depth",
-                "fault",
-                "delay",
-                "caps",
-                "tracer",
-                "published",
-                "validated",
-                "fit",
-            ],
-            Kind::Fixed => &[
-                "kind",
-                "description",
-                "attached",
-                "capacity",
-                "max_command",
-                "depth",
-                "channels",
-                "service",
-                "rate",
-                "fault",
-                "delay",
-                "caps",
-                "tracer",
-                "published",
-                "validated",
-                "fit",
-            ],
+            Kind::Null => keys!["capacity", "max_command", "depth"],
+            Kind::Fixed => keys!["capacity", "max_command", "depth", "channels", "service", "rate"],
             Kind::Hdd => hdd::KEYS,
             Kind::Ssd => ssd::KEYS,
             Kind::Raid => raid::KEYS,
@@ -390,49 +371,45 @@ impl Kind {
 }
 
 /// The kind must be known before the other keys can be judged.
-fn read_kind(
-    source: Source<'_>,
-    table: &toml::de::DeTable<'_>,
-    at: core::ops::Range<usize>,
-) -> Result<Kind, DiskError> {
+fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>, at: Place) -> Result<Kind, Complaint> {
     let kinds =
         [("null", Kind::Null), ("fixed", Kind::Fixed), ("hdd", Kind::Hdd), ("ssd", Kind::Ssd), ("raid", Kind::Raid)];
     let names = || kinds.iter().map(|(name, _)| *name);
     let expected = names().collect::<Vec<_>>().join(", ");
     let Some(value) = table.get("kind") else {
         let problem = format!("the disk lacks the key `kind`, one of {expected}");
-        return Err(source.invalid(at, problem, None));
+        return Err(source.complain(&at, problem));
     };
     let word = value.get_ref().as_str().unwrap_or("this");
     match kinds.iter().find(|(name, _)| *name == word) {
         Some(&(_, kind)) => Ok(kind),
         None => {
-            let problem = format!("`{word}` is not a kind of disk: expected one of {expected}");
-            Err(source.invalid(value.span(), problem, nearest(word, names())))
+            let problem = format!("`{word}` is not a kind of disk");
+            Err(source.unknown(&value.span(), &problem, word, names()))
         }
     }
 }
 
-fn read_null(top: &Section<'_>) -> Result<NullSpec, DiskError> {
+fn read_null(top: &Section<'_>) -> Result<NullSpec, Complaint> {
     Ok(NullSpec {
         capacity_sectors: top.capacity("capacity")?,
         max_sectors: max_command(top)?,
-        depth: top.count("depth", 1..=65_536)?,
+        depth: top.count_within("depth", 1..=65_536)?,
     })
 }
 
-fn read_fixed(top: &Section<'_>) -> Result<FixedSpec, DiskError> {
+fn read_fixed(top: &Section<'_>) -> Result<FixedSpec, Complaint> {
     Ok(FixedSpec {
         capacity_sectors: top.capacity("capacity")?,
         max_sectors: max_command(top)?,
-        depth: top.count("depth", 1..=65_536)?,
-        channels: top.count("channels", 1..=1_024)?,
+        depth: top.count_within("depth", 1..=65_536)?,
+        channels: top.count_within("channels", 1..=1_024)?,
         service: top.span("service", Span::ZERO..=Span::from_secs(10))?.value,
         rate: if top.has("rate") { Some(top.rate("rate")?.value) } else { None },
     })
 }
 
 /// The largest command, at most what a 16-bit sector count can say.
-fn max_command(top: &Section<'_>) -> Result<u32, DiskError> {
+fn max_command(top: &Section<'_>) -> Result<u32, Complaint> {
     Ok(top.sectors("max_command", 8..=65_536)?.value as u32)
 }

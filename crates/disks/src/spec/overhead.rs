@@ -1,10 +1,10 @@
 //! What a disk's electronics cost a command: hits and misses, reads and writes, after a read and after a write.
 
 use blksched::Span;
+use blksched_text::document::{Complaint, Section};
 
-use super::error::DiskError;
 use super::hdd::OverheadSpec;
-use super::reader::Section;
+use super::reader::Quantities as _;
 
 /// Overheads by what a command turns out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,17 +59,17 @@ pub(super) const KEYS: &[&str] =
 const CASES: &[&str] = &["read_hit", "read_miss", "write_hit", "write_miss"];
 const MOST: Span = Span::from_ms(100);
 
-pub(super) fn read(section: &Section<'_>) -> Result<OverheadSpec, DiskError> {
+pub(super) fn read(section: &Section<'_>) -> Result<OverheadSpec, Complaint> {
     let command = section.span("command", Span::ZERO..=MOST)?.value;
     let queued = section.span("queued", Span::ZERO..=MOST)?;
     if queued.value > command {
         let problem = "`queued` is more than `command`: queueing can only hide overhead".to_owned();
-        return Err(section.invalid(queued.at, problem));
+        return Err(section.complain(&queued.at, problem));
     }
     Ok(OverheadSpec { command, queued: queued.value, cases: cases(section, command)? })
 }
 
-fn cases(section: &Section<'_>, command: Span) -> Result<Option<CaseOverheads>, DiskError> {
+fn cases(section: &Section<'_>, command: Span) -> Result<Option<CaseOverheads>, Complaint> {
     if !KEYS[2..].iter().any(|key| section.has(key)) {
         return Ok(None);
     }
@@ -91,7 +91,7 @@ fn cases(section: &Section<'_>, command: Span) -> Result<Option<CaseOverheads>, 
     }))
 }
 
-pub(super) fn watermarks(section: &Section<'_>) -> Result<Watermarks, DiskError> {
+pub(super) fn watermarks(section: &Section<'_>) -> Result<Watermarks, Complaint> {
     let percent = |key| if section.has(key) { section.percent(key, 0..=100) } else { Ok(0) };
     Ok(Watermarks { read_percent: percent("read_watermark")?, write_percent: percent("write_watermark")? })
 }

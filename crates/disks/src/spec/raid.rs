@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use blksched_text::document::{Complaint, Located, Section};
 use blksched_text::nearest;
 
-use super::error::DiskError;
+use super::keys;
 use super::published;
-use super::reader::{Located, Section};
+use super::reader::Quantities as _;
 use super::{DiskSpec, PRESETS, parse, preset_names, read_disk};
 
 /// An array of disks.
@@ -92,10 +93,7 @@ pub enum MirrorReads {
 }
 
 /// The keys at the top of a raid's file.
-pub(super) const KEYS: &[&str] = &[
-    "kind",
-    "description",
-    "attached",
+pub(super) const KEYS: &[&str] = keys![
     "level",
     "chunk",
     "max_command",
@@ -109,13 +107,6 @@ pub(super) const KEYS: &[&str] = &[
     "sync_speed_max",
     "stripe_cache_size",
     "preread_bypass_threshold",
-    "fault",
-    "delay",
-    "caps",
-    "tracer",
-    "published",
-    "validated",
-    "fit",
 ];
 
 pub(super) const LEVELS: [(&str, Level); 5] =
@@ -135,27 +126,27 @@ const PAGE: u64 = 8;
 const MOST_MEMBERS: u32 = 64;
 const MOST_DEPTH: u32 = 1_024;
 
-pub(super) fn read(top: &Section<'_>) -> Result<RaidSpec, DiskError> {
+pub(super) fn read(top: &Section<'_>) -> Result<RaidSpec, Complaint> {
     let level = top.word("level", &LEVELS)?;
     let members = members(top)?;
     let count = members.len() as u32;
     let place = if top.has("members") {
-        top.words("members")?.first().map_or(top.at(), |word| word.at.clone())
+        top.words("members")?.first().map_or_else(|| top.at().clone(), |word| word.at.clone())
     } else {
-        top.at()
+        top.at().clone()
     };
-    check_count(level, count).map_err(|problem| top.invalid(place, problem))?;
+    check_count(level, count).map_err(|problem| top.complain(&place, problem))?;
     let reads = [("first", MirrorReads::First), ("balanced", MirrorReads::Balanced)];
-    let count_or = |key, range, usual| if top.has(key) { top.count(key, range) } else { Ok(usual) };
+    let count_or = |key, range, usual| if top.has(key) { top.count_within(key, range) } else { Ok(usual) };
     let failed = count_or("failed", 0..=65_536, 0)?;
     let rebuild = rebuild(top)?;
     check_lost(level, count, failed, rebuild.is_some())
-        .map_err(|problem| top.invalid(top.at_key("failed"), problem))?;
+        .map_err(|problem| top.complain(&top.at_key("failed"), problem))?;
     let stripe_cache_size = count_or("stripe_cache_size", STRIPE_CACHE_SIZES, STRIPE_CACHE_SIZE)?;
     let most = 0..=stripe_cache_size;
     let chunk = if top.has("chunk") { Some(top.sectors("chunk", 8..=65_536)?) } else { None };
     if let Some(chunk) = &chunk {
-        check_chunk(level, chunk.value).map_err(|problem| top.invalid(chunk.at.clone(), problem))?;
+        check_chunk(level, chunk.value).map_err(|problem| top.complain(&chunk.at, problem))?;
     }
     Ok(RaidSpec {
         level,
@@ -165,19 +156,19 @@ pub(super) fn read(top: &Section<'_>) -> Result<RaidSpec, DiskError> {
         preread_bypass_threshold: count_or("preread_bypass_threshold", most, PREREAD_BYPASS_THRESHOLD)?,
         chunk_sectors: chunk.map_or(CHUNK_SECTORS, |chunk| chunk.value),
         max_sectors: if top.has("max_command") { super::max_command(top)? } else { MAX_SECTORS },
-        depth: if top.has("depth") { top.count("depth", 1..=65_536)? } else { usual_depth(&members) },
+        depth: if top.has("depth") { top.count_within("depth", 1..=65_536)? } else { usual_depth(&members) },
         reads: if top.has("mirror_reads") { top.word("mirror_reads", &reads)? } else { MirrorReads::Balanced },
         members,
     })
 }
 
 /// `rebuild` and the speeds that go with it.
-fn rebuild(top: &Section<'_>) -> Result<Option<RebuildSpec>, DiskError> {
+fn rebuild(top: &Section<'_>) -> Result<Option<RebuildSpec>, Complaint> {
     if !top.has("rebuild") {
         let alone = ["sync_speed_min", "sync_speed_max"].into_iter().find(|key| top.has(key));
-        return alone.map_or(Ok(None), |key| Err(top.invalid(top.at_key(key), without_rebuild(key))));
+        return alone.map_or(Ok(None), |key| Err(top.complain(&top.at_key(key), without_rebuild(key))));
     }
-    let speed = |key, usual| if top.has(key) { top.count(key, SYNC_SPEEDS) } else { Ok(usual) };
+    let speed = |key, usual| if top.has(key) { top.count_within(key, SYNC_SPEEDS) } else { Ok(usual) };
     Ok(Some(RebuildSpec {
         percent: top.percent("rebuild", 0..=99)?,
         sync_speed_min: speed("sync_speed_min", SYNC_SPEED_MIN)?,
@@ -221,17 +212,18 @@ pub(super) fn usual_depth(members: &[DiskSpec]) -> u32 {
 }
 
 /// `members = ["preset", …]` and then every `[[member]]`, which is a disk's own table.
-fn members(top: &Section<'_>) -> Result<Vec<DiskSpec>, DiskError> {
+fn members(top: &Section<'_>) -> Result<Vec<DiskSpec>, Complaint> {
     let mut members = Vec::new();
     if top.has("members") {
         for Located { value, at } in top.words("members")? {
-            members.push(preset(&value).map_err(|nearest| top.source().invalid(at, not_a_preset(&value), nearest))?);
+            let unknown = |nearest| top.complain(&at, not_a_preset(&value)).meaning(nearest);
+            members.push(preset(&value).map_err(unknown)?);
         }
     }
     for (table, at) in top.tables("member")? {
         let (section, model, attached, middleware) = read_disk(top.source(), table, at)?;
         let name = format!("member {}", members.len());
-        let description = if section.has("description") { section.text("description")?.value } else { name.clone() };
+        let description = section.text("description")?.map_or_else(|| name.clone(), |text| text.value);
         members.push(DiskSpec {
             name,
             description,

@@ -1,10 +1,10 @@
 //! An array by its name: `raid5:4xhdd-7200`, `raid6:6xhdd-7200,failed=1,rebuild=10%,stripe_cache_size=4096`.
 
+use blksched_text::document::{Complaint, Source};
 use blksched_text::nearest;
 
 use super::error::DiskError;
 use super::raid::{self, LEVELS, RaidSpec, RebuildSpec};
-use super::reader::Source;
 use super::{DiskSpec, MirrorReads, Model, units};
 use crate::Attached;
 
@@ -27,13 +27,13 @@ impl<'t> Said<'t> {
 /// An array of that name; `None` if the text does not begin so.
 pub(super) fn short(text: &str) -> Option<Result<DiskSpec, DiskError>> {
     let (level, rest) = text.strip_prefix("raid")?.split_once(':')?;
-    Some(read(text, level, rest))
+    Some(read(text, level, rest).map_err(DiskError::from))
 }
 
-fn read(text: &str, level: &str, rest: &str) -> Result<DiskSpec, DiskError> {
+fn read(text: &str, level: &str, rest: &str) -> Result<DiskSpec, Complaint> {
     let source = Source { file: text, text };
     let behind = text.len() - rest.len();
-    let wrong = |at: usize, problem: String| source.invalid(at..at, problem, None);
+    let wrong = |at: usize, problem: String| source.complain(&(at..at), problem);
     let Some(&(_, known)) = LEVELS.iter().find(|(name, _)| *name == level) else {
         return Err(wrong(4, format!("`{level}` is not a level: expected one of 0, 1, 5, 6, 10")));
     };
@@ -44,7 +44,7 @@ fn read(text: &str, level: &str, rest: &str) -> Result<DiskSpec, DiskError> {
     };
     raid::check_count(known, count).map_err(|problem| wrong(behind, problem))?;
     let at = behind + members.len() - name.len();
-    let member = raid::preset(name).map_err(|nearest| source.invalid(at..at, raid::not_a_preset(name), nearest))?;
+    let member = raid::preset(name).map_err(|nearest| wrong(at, raid::not_a_preset(name)).meaning(nearest))?;
     let said = options.map_or(Ok(Said::default()), |options| split(source, options))?;
     let members = vec![member; count as usize];
     let raid = options_of(
@@ -88,17 +88,17 @@ fn description(level: &str, name: &str, raid: &RaidSpec) -> String {
 }
 
 /// `word=value,word=value`.
-fn split<'t>(source: Source<'t>, options: &'t str) -> Result<Said<'t>, DiskError> {
+fn split<'t>(source: Source<'t>, options: &'t str) -> Result<Said<'t>, Complaint> {
     let mut said = Said::default();
     let mut at = source.text.len() - options.len();
     for option in options.split(',') {
         let (word, value) = option.split_once('=').unwrap_or((option, ""));
         let Some(known) = WORDS.into_iter().find(|known| *known == word) else {
             let problem = format!("`{word}` is nothing that an array has: expected one of {}", WORDS.join(", "));
-            return Err(source.invalid(at..at, problem, nearest(word, WORDS)));
+            return Err(source.complain(&(at..at), problem).meaning(nearest(word, WORDS)));
         };
         if said.get(known).is_some() {
-            return Err(source.invalid(at..at, format!("`{word}` is said twice: expected once"), None));
+            return Err(source.complain(&(at..at), format!("`{word}` is said twice: expected once")));
         }
         said.words.push((known, value, at));
         at += option.len() + 1;
@@ -106,8 +106,8 @@ fn split<'t>(source: Source<'t>, options: &'t str) -> Result<Said<'t>, DiskError
     Ok(said)
 }
 
-fn options_of(source: Source<'_>, said: &Said<'_>, mut raid: RaidSpec) -> Result<RaidSpec, DiskError> {
-    let wrong = |at: usize, problem: String| source.invalid(at..at, problem, None);
+fn options_of(source: Source<'_>, said: &Said<'_>, mut raid: RaidSpec) -> Result<RaidSpec, Complaint> {
+    let wrong = |at: usize, problem: String| source.complain(&(at..at), problem);
     let number = |word: &str, range: core::ops::RangeInclusive<u32>, usual: u32| {
         let Some((value, at)) = said.get(word) else { return Ok(usual) };
         let (low, high) = (range.start(), range.end());

@@ -1,9 +1,10 @@
 //! What a disk of flash is made of, and how that is read from TOML.
 
 use blksched::Span;
+use blksched_text::document::{Complaint, Section};
 
-use super::error::DiskError;
-use super::reader::Section;
+use super::keys;
+use super::reader::Quantities as _;
 use super::units::Rate;
 
 /// A disk of flash. Every optional part can be left out, and every number changed.
@@ -176,10 +177,7 @@ pub enum Before {
 }
 
 /// The keys at the top of an ssd's file, with those common to all kinds.
-pub(super) const KEYS: &[&str] = &[
-    "kind",
-    "description",
-    "attached",
+pub(super) const KEYS: &[&str] = keys![
     "capacity",
     "max_command",
     "depth",
@@ -189,13 +187,6 @@ pub(super) const KEYS: &[&str] = &[
     "interference",
     "buffer",
     "collection",
-    "fault",
-    "delay",
-    "caps",
-    "tracer",
-    "published",
-    "validated",
-    "fit",
 ];
 
 const OVERHEAD: &[&str] =
@@ -205,30 +196,30 @@ const COLLECTION: &[&str] = &["state", "after", "block", "valid", "erase", "unit
 
 const FLASH: &[&str] = &["channels", "dies", "page", "program_size", "read", "program", "channel_rate"];
 
-pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, DiskError> {
-    let flash = flash(&top.needs("flash", FLASH)?)?;
+pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
+    let flash = flash(&top.needs_section("flash", FLASH)?)?;
     let capacity_sectors = top.capacity("capacity")?;
     let (collection, page_map) = collection(top.section("collection", COLLECTION)?, &flash, capacity_sectors)?;
     Ok(SsdSpec {
         capacity_sectors,
         max_sectors: super::max_command(top)?,
-        depth: top.count("depth", 1..=65_536)?,
-        overhead: overhead(&top.needs("overhead", OVERHEAD)?)?,
-        interface: interface(&top.needs("interface", &["rate", "write_rate", "duplex"])?)?,
+        depth: top.count_within("depth", 1..=65_536)?,
+        overhead: overhead(&top.needs_section("overhead", OVERHEAD)?)?,
+        interface: interface(&top.needs_section("interface", &["rate", "write_rate", "duplex"])?)?,
         flash,
-        interference: interference(&top.needs("interference", &["state", "suspend", "patience"])?)?,
+        interference: interference(&top.needs_section("interference", &["state", "suspend", "patience"])?)?,
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
         collection,
         page_map,
     })
 }
 
-fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, DiskError> {
+fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, Complaint> {
     let command = section.span("command", Span::ZERO..=Span::from_ms(100))?.value;
     let interval = section.span("interval", Span::ZERO..=Span::from_ms(100))?;
     if interval.value > command {
         let problem = "`interval` is more than `command`: a command occupies the controller while it lasts".to_owned();
-        return Err(section.invalid(interval.at, problem));
+        return Err(section.complain(&interval.at, problem));
     }
     let time = |key| match section.has(key) {
         true => Ok(Some(section.span(key, Span::ZERO..=Span::from_ms(100))?.value)),
@@ -243,7 +234,7 @@ fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, DiskError> {
     Ok(SsdOverheadSpec { command, interval: interval.value, map })
 }
 
-fn interface(section: &Section<'_>) -> Result<SsdInterfaceSpec, DiskError> {
+fn interface(section: &Section<'_>) -> Result<SsdInterfaceSpec, Complaint> {
     let words = [("half", Duplex::Half), ("full", Duplex::Full)];
     let duplex = if section.has("duplex") { section.word("duplex", &words)? } else { Duplex::Half };
     let rate = section.rate("rate")?.value;
@@ -251,18 +242,18 @@ fn interface(section: &Section<'_>) -> Result<SsdInterfaceSpec, DiskError> {
     Ok(SsdInterfaceSpec { rate, write_rate, duplex })
 }
 
-fn flash(section: &Section<'_>) -> Result<FlashSpec, DiskError> {
+fn flash(section: &Section<'_>) -> Result<FlashSpec, Complaint> {
     let page = section.sectors("page", 8..=2_048)?;
     if !page.value.is_power_of_two() {
-        return Err(section.invalid(page.at, "`page` is not a power of two".into()));
+        return Err(section.complain(&page.at, "`page` is not a power of two"));
     }
     let program = section.sectors("program_size", 8..=65_536)?;
     if program.value < page.value {
-        return Err(section.invalid(program.at, "`program_size` is less than `page`".into()));
+        return Err(section.complain(&program.at, "`program_size` is less than `page`"));
     }
     Ok(FlashSpec {
-        channels: section.count("channels", 1..=64)?,
-        dies: section.count("dies", 1..=64)?,
+        channels: section.count_within("channels", 1..=64)?,
+        dies: section.count_within("dies", 1..=64)?,
         page_sectors: page.value,
         program_sectors: program.value,
         read: section.span("read", Span::ZERO..=Span::from_ms(10))?.value,
@@ -271,15 +262,15 @@ fn flash(section: &Section<'_>) -> Result<FlashSpec, DiskError> {
     })
 }
 
-fn interference(section: &Section<'_>) -> Result<InterferenceSpec, DiskError> {
+fn interference(section: &Section<'_>) -> Result<InterferenceSpec, Complaint> {
     let cost = section.span("suspend", Span::ZERO..=Span::from_ms(10))?.value;
     let states =
         [("off", Interference::Off), ("wait", Interference::Wait), ("suspend", Interference::Suspend { cost })];
     let state = section.word("state", &states)?;
-    Ok(InterferenceSpec { state, patience: section.count("patience", 0..=10_000)? })
+    Ok(InterferenceSpec { state, patience: section.count_within("patience", 0..=10_000)? })
 }
 
-fn buffer(section: Option<Section<'_>>) -> Result<Option<BufferSpec>, DiskError> {
+fn buffer(section: Option<Section<'_>>) -> Result<Option<BufferSpec>, Complaint> {
     let Some(section) = section else { return Ok(None) };
     let state = section.word("state", &[("on", true), ("off", false)])?;
     let power_loss = section.word("power_loss", &[("lost", PowerLoss::Lost), ("kept", PowerLoss::Kept)])?;
@@ -300,7 +291,7 @@ enum Collects {
 /// The debt or the map; neither if it is off.
 type Collecting = (Option<CollectionSpec>, Option<PageMapSpec>);
 
-fn collection(section: Option<Section<'_>>, flash: &FlashSpec, capacity_sectors: u64) -> Result<Collecting, DiskError> {
+fn collection(section: Option<Section<'_>>, flash: &FlashSpec, capacity_sectors: u64) -> Result<Collecting, Complaint> {
     let Some(section) = section else { return Ok((None, None)) };
     let state = section.word("state", &[("on", Collects::On), ("map", Collects::Map), ("off", Collects::Off)])?;
     let of_others: &[&str] = match state {
@@ -310,11 +301,11 @@ fn collection(section: Option<Section<'_>>, flash: &FlashSpec, capacity_sectors:
     };
     if let Some(key) = of_others.iter().find(|key| section.has(key)) {
         let other = if state == Collects::On { "map" } else { "on" };
-        return Err(section.invalid(section.at_key(key), format!("`{key}` belongs to `state = \"{other}\"`")));
+        return Err(section.complain(&section.at_key(key), format!("`{key}` belongs to `state = \"{other}\"`")));
     }
     let block = section.sectors("block", 8..=4_194_304)?;
     if block.value < flash.program_sectors {
-        return Err(section.invalid(block.at, "`block` is less than `program_size`".into()));
+        return Err(section.complain(&block.at, "`block` is less than `program_size`"));
     }
     let erase = section.span("erase", Span::ZERO..=Span::from_secs(1))?.value;
     if state == Collects::Map || (state == Collects::Off && !section.has("valid")) {
@@ -335,16 +326,16 @@ fn page_map(
     flash: &FlashSpec,
     (block_sectors, erase): (u64, Span),
     capacity_sectors: u64,
-) -> Result<PageMapSpec, DiskError> {
+) -> Result<PageMapSpec, Complaint> {
     let unit = section.sectors("unit", 8..=flash.page_sectors)?;
     let whole = |of: u64| of.is_multiple_of(unit.value);
     if !whole(flash.page_sectors) || !whole(block_sectors) {
-        return Err(section.invalid(unit.at, "`page` and `block` are no whole numbers of `unit`".into()));
+        return Err(section.complain(&unit.at, "`page` and `block` are no whole numbers of `unit`"));
     }
     if capacity_sectors / unit.value > MOST_UNITS {
         let problem =
             format!("{} units: expected {MOST_UNITS} at most, or a larger `unit`", capacity_sectors / unit.value);
-        return Err(section.invalid(unit.at, problem));
+        return Err(section.complain(&unit.at, problem));
     }
     let befores = [("empty", Before::Empty), ("sequential", Before::Sequential), ("random", Before::Random)];
     Ok(PageMapSpec {

@@ -78,7 +78,7 @@ impl CpuPreset {
         let source = Source { file: name, text };
         let document = source.parse()?;
         let table: &DeTable<'_> = document.get_ref();
-        let top = Section::open(source, "", table, 0..0, None)?;
+        let top = Section::unjudged(source, "", table, 0..0);
         let mut spans: BTreeMap<&str, Span> = BTreeMap::new();
         let mut scopes: BTreeMap<&str, LockScope> = BTreeMap::new();
         for (key, values) in top.leaves_but(&["description", "kernel"])? {

@@ -19,19 +19,19 @@ pub(super) fn runs(section: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpe
     for (address, values) in section.leaves_below("set")? {
         let [value] = &values[..] else {
             let problem = format!("`{}` has {} values: a list belongs in `sweep`", address.value, values.len());
-            return Err(section.source.complain(&address.at, problem));
+            return Err(section.complain(&address.at, problem));
         };
         replace(&mut settings, &address, value);
     }
     let sweeps = section.leaves_below("sweep")?;
     if let Some((address, _)) = sweeps.iter().find(|(_, values)| values.is_empty()) {
-        return Err(section.source.complain(&address.at, format!("`{}` takes no value at all", address.value)));
+        return Err(section.complain(&address.at, format!("`{}` takes no value at all", address.value)));
     }
     let mut runs = vec![RunSpec { name: name.clone(), settings, explained: Vec::new() }];
     for sweep in &sweeps {
         runs = runs.iter().flat_map(|run| vary(run, sweep)).collect();
     }
-    runs.iter().try_for_each(|run| check_name(section.source, run))?;
+    runs.iter().try_for_each(|run| check_name(section.source(), run))?;
     Ok(runs)
 }
 

@@ -10,7 +10,7 @@ use super::rows::{Rows, TABLE};
 use super::scene::{Director, RESERVED, Setting, WorkloadSpec, kind};
 use super::spec::{Experiment, Fit, Run};
 
-const TOP: [&str; 19] = [
+const TOP: &[&str] = &[
     "title",
     "source",
     "machine",
@@ -30,8 +30,9 @@ const TOP: [&str; 19] = [
     "disk",
     "queue",
     "host",
+    "time",
 ];
-const RUN: [&str; 3] = ["name", "set", "sweep"];
+const RUN: &[&str] = &["name", "set", "sweep"];
 
 /// How long a run lasts if nothing is said.
 const TIME: Span = Span::from_secs(60);
@@ -57,8 +58,7 @@ impl Experiment {
     ) -> Result<Experiment, ExperimentError> {
         let source = Source { file, text };
         let document = source.parse()?;
-        let keys: Vec<&str> = TOP.iter().copied().chain(["time"]).collect();
-        let top = Section::open(source, "", document.get_ref(), 0..0, Some(&keys))?;
+        let top = Section::open(source, "", document.get_ref(), 0..0, TOP)?;
         let machine = Machine::of(&top, files)?;
         let (workloads, base) = workloads(&top, &machine, files)?;
         let director = Director { source, catalogue, workloads: &workloads, time: TIME, read: files };
@@ -78,7 +78,7 @@ impl Experiment {
             fits: reasons(&top, "fit", &specs, machine.fits)?,
             given: reasons(&top, "given", &specs, machine.given)?,
             assumed: reasons(&top, "assumed", &specs, machine.assumed)?,
-            tables: top.tables("table", Some(&TABLE))?.iter().map(|t| reader.table(t)).collect::<Result<_, _>>()?,
+            tables: top.sections("table", TABLE)?.iter().map(|t| reader.table(t)).collect::<Result<_, _>>()?,
             shows: reader.sentences(&top, "show")?,
             whys: reader.sentences(&top, "why")?,
             runs,
@@ -97,7 +97,7 @@ fn count(
         Some(found) if range.contains(&found.value) => Ok(found.value),
         Some(found) => {
             let problem = format!("`{key}` is {}: expected {} to {}", found.value, range.start(), range.end());
-            Err(section.source.complain(&found.at, problem))
+            Err(section.complain(&found.at, problem))
         }
     }
 }
@@ -113,35 +113,36 @@ fn workloads(
     let mut base = machine.settings.clone();
     for key in RESERVED {
         for (address, values) in top.leaves(key)? {
-            set(top.source, &mut base, &address, &values)?;
+            set(top.source(), &mut base, &address, &values)?;
         }
     }
-    for section in top.tables("workload", None)? {
+    for (table, at) in top.tables("workload")? {
+        let section = Section::unjudged(top.source(), "workload", table, at);
         let said = FROM.iter().map(|from| Ok(section.text(from)?.map(|word| (*from, word))));
         let said: Vec<_> = said.collect::<Result<Vec<_>, ExperimentError>>()?.into_iter().flatten().collect();
         let [(from, word)] = &said[..] else {
-            return Err(section.source.complain(section.at(), "a workload needs one of `program`, `builtin`, `job`"));
+            return Err(section.complain(section.at(), "a workload needs one of `program`, `builtin`, `job`"));
         };
         let name = section.text("name")?.unwrap_or_else(|| word.clone());
-        let kind = kind(top.source, word, from, files)?;
+        let kind = kind(top.source(), word, from, files)?;
         if *from != "program" && !specs.is_empty() {
             let problem = "a job file must be the first workload, and the only job file";
-            return Err(top.source.complain(&word.at, problem));
+            return Err(top.complain(&word.at, problem));
         }
         let taken = |name: &str| RESERVED.contains(&name) || specs.iter().any(|other| other.name.value == name);
         if taken(&name.value) || name.value.contains(['.', '*', ' ']) {
             let problem =
                 format!("a workload can not be called `{}`: the name is taken, or has a dot or a star", name.value);
-            return Err(top.source.complain(&name.at, problem));
+            return Err(top.complain(&name.at, problem));
         }
         for (key, values) in section.leaves_but(&["name", "program", "builtin", "job"])? {
             let address = Located { value: format!("{}.{}", name.value, key.value), at: key.at };
-            set(top.source, &mut base, &address, &values)?;
+            set(top.source(), &mut base, &address, &values)?;
         }
         specs.push(WorkloadSpec { name, kind });
     }
     if specs.is_empty() {
-        return Err(top.missing("workload"));
+        return Err(top.missing("the key `workload`"));
     }
     Ok((specs, base))
 }
@@ -163,16 +164,16 @@ fn set(
 
 fn run_specs(top: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpec>, ExperimentError> {
     let mut specs: Vec<RunSpec> = Vec::new();
-    for section in top.tables("run", Some(&RUN))? {
+    for section in top.sections("run", RUN)? {
         for spec in expand::runs(&section, base)? {
             if specs.iter().any(|other| other.name.value == spec.name.value) {
                 let problem = format!("there are two runs called `{}`", spec.name.value);
-                return Err(top.source.complain(&spec.name.at, problem));
+                return Err(top.complain(&spec.name.at, problem));
             }
             specs.push(spec);
         }
     }
-    if specs.is_empty() { Err(top.missing("run")) } else { Ok(specs) }
+    if specs.is_empty() { Err(top.missing("the key `run`")) } else { Ok(specs) }
 }
 
 fn run(director: &Director<'_>, spec: &RunSpec, until: &[Located<String>]) -> Result<Run, ExperimentError> {
@@ -221,14 +222,10 @@ fn reasons(
             None => value_of(&what.value).ok_or_else(|| {
                 let problem = format!("`{}` is set nowhere, and no `value` is given", what.value);
                 let known: std::collections::BTreeSet<&str> = settings().map(|s| s.address.as_str()).collect();
-                top.source.unknown(&what.at, &problem, &what.value, known)
+                top.source().unknown(&what.at, &problem, &what.value, known)
             })?,
         };
         Ok(Fit { what: what.value, value, why: why.value })
     };
-    of_machine
-        .into_iter()
-        .map(Ok)
-        .chain(top.tables(name, Some(&["what", "value", "why"]))?.iter().map(reason))
-        .collect()
+    of_machine.into_iter().map(Ok).chain(top.sections(name, &["what", "value", "why"])?.iter().map(reason)).collect()
 }

@@ -6,7 +6,7 @@ use super::reader::{ExperimentError, Located, Place, Section, Source};
 use super::scene::Setting;
 use super::{Files, spec::Fit};
 
-const KEYS: [&str; 9] = ["title", "hz", "place", "disk", "queue", "host", "fit", "given", "assumed"];
+const KEYS: &[&str] = &["title", "hz", "place", "disk", "queue", "host", "fit", "given", "assumed"];
 
 /// It, or nothing if the experiment names none.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ impl Machine {
     pub(super) fn of(top: &Section<'_>, files: Files<'_>) -> Result<Machine, ExperimentError> {
         let Some(name) = top.text("machine")? else { return Ok(Machine::default()) };
         let text = files(&name.value)
-            .map_err(|error| top.source.complain(&name.at, format!("the machine `{}`: {error}", name.value)))?;
+            .map_err(|error| top.complain(&name.at, format!("the machine `{}`: {error}", name.value)))?;
         read(Source { file: &name.value, text: &text }, &name.at)
     }
 
@@ -56,7 +56,7 @@ impl Machine {
 /// Complaints about its text name its own file; about a value that fits nowhere, the place in the experiment's.
 fn read(source: Source<'_>, at: &Place) -> Result<Machine, ExperimentError> {
     let document = source.parse()?;
-    let top = Section::open(source, "", document.get_ref(), 0..0, Some(&KEYS))?;
+    let top = Section::open(source, "", document.get_ref(), 0..0, KEYS)?;
     let mut machine = Machine { title: Some(top.needs_text("title")?.value), ..Machine::default() };
     if let Some(hz) = top.count("hz")? {
         let within = u32::try_from(hz.value).ok().filter(|hz| (1..=10_000).contains(hz));
@@ -105,10 +105,10 @@ impl Machine {
                 None => {
                     let problem = format!("`{}` is set nowhere", what.value);
                     let known = known.iter().map(|(address, _)| address.as_str());
-                    Err(top.source.unknown(&what.at, &problem, &what.value, known))
+                    Err(top.source().unknown(&what.at, &problem, &what.value, known))
                 }
             }
         };
-        top.tables(name, Some(&["what", "why"]))?.iter().map(reason).collect()
+        top.sections(name, &["what", "why"])?.iter().map(reason).collect()
     }
 }

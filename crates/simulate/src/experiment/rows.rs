@@ -4,8 +4,8 @@ use super::expression::{Expression, Misunderstood, fits};
 use super::reader::{ExperimentError, Located, Place, Section, Source};
 use super::spec::{Part, Row, Run, Sentence, Statistic, TableSpec};
 
-pub(super) const TABLE: [&str; 7] = ["title", "value", "unit", "statistic", "claimed", "again", "rows"];
-const ROW: [&str; 13] = [
+pub(super) const TABLE: &[&str] = &["title", "value", "unit", "statistic", "claimed", "again", "rows"];
+const ROW: &[&str] = &[
     "label",
     "run",
     "value",
@@ -30,9 +30,9 @@ pub(super) struct Rows<'t> {
 impl Rows<'_> {
     pub(super) fn table(&self, section: &Section<'_>) -> Result<TableSpec, ExperimentError> {
         let title = section.needs_text("title")?.value;
-        let rows = section.tables("rows", Some(&ROW))?;
+        let rows = section.sections("rows", ROW)?;
         if rows.is_empty() {
-            return Err(section.missing("rows"));
+            return Err(section.missing("the key `rows`"));
         }
         let rows = rows.iter().map(|row| self.row(section, row)).collect::<Result<_, _>>()?;
         Ok(TableSpec { title, rows })
@@ -43,10 +43,10 @@ impl Rows<'_> {
             |key: &str| -> Result<Option<Located<String>>, ExperimentError> { Ok(row.text(key)?.or(table.text(key)?)) };
         let number = |key: &str| -> Result<Option<f64>, ExperimentError> { Ok(row.number(key)?.map(|n| n.value)) };
         let truth = |key: &str| -> Result<Option<bool>, ExperimentError> { Ok(row.truth(key)?.map(|t| t.value)) };
-        let value = text("value")?.ok_or_else(|| row.missing("value"))?;
+        let value = text("value")?.ok_or_else(|| row.missing("the key `value`"))?;
         let run = row.text("run")?;
         let expression = self.expression(&value.value, &value.at, run.as_ref())?;
-        let label = row.text("label")?.or_else(|| run.clone()).ok_or_else(|| row.missing("label"))?.value;
+        let label = row.text("label")?.or_else(|| run.clone()).ok_or_else(|| row.missing("the key `label`"))?.value;
         let covers_mail = truth("covers_mail")?.unwrap_or(false);
         let (mail, low, high) = (number("mail")?, number("low")?, number("high")?);
         if low.zip(high).is_some_and(|(low, high)| low > high) {
@@ -92,7 +92,7 @@ impl Rows<'_> {
 
     /// Every `[[why]]`, or every `[[show]]`.
     pub(super) fn sentences(&self, top: &Section<'_>, name: &'static str) -> Result<Vec<Sentence>, ExperimentError> {
-        top.tables(name, Some(&["run", "say"]))?.iter().map(|section| self.sentence(section)).collect()
+        top.sections(name, &["run", "say"])?.iter().map(|section| self.sentence(section)).collect()
     }
 
     fn sentence(&self, section: &Section<'_>) -> Result<Sentence, ExperimentError> {

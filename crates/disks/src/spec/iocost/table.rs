@@ -2,10 +2,8 @@
 
 use core::ops::RangeInclusive;
 
+use blksched_text::document::{Complaint, Source};
 use blksched_text::nearest;
-
-use crate::spec::error::DiskError;
-use crate::spec::reader::Source;
 
 /// What `io.cost.model` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +129,7 @@ struct Columns {
 }
 
 /// All rows of a table.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Row>, DiskError> {
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Row>, Complaint> {
     let source = Source { file, text };
     let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let place = |part: &str| {
@@ -139,13 +137,13 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Row>, DiskError> {
         at..at + part.len()
     };
     let Some(header) = lines.next() else {
-        return Err(source.invalid(0..0, "the table is empty: expected a line of column names".into(), None));
+        return Err(source.complain(&(0..0), "the table is empty: expected a line of column names"));
     };
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let find = |name: &str| {
         names.iter().position(|known| *known == name).ok_or_else(|| {
             let problem = format!("no column `{name}`: expected model, {}", SixFigures::NAMES.join(", "));
-            source.invalid(place(header), problem, nearest(name, names.iter().copied()))
+            source.complain(&place(header), problem).meaning(nearest(name, names.iter().copied()))
         })
     };
     let mut figures = [0; 6];
@@ -162,11 +160,11 @@ fn read_row(
     columns: &Columns,
     line: &str,
     place: &impl Fn(&str) -> core::ops::Range<usize>,
-) -> Result<Row, DiskError> {
+) -> Result<Row, Complaint> {
     let cells: Vec<&str> = line.split(',').collect();
     if cells.len() != columns.count {
         let problem = format!("{} cells, but the table has {} columns", cells.len(), columns.count);
-        return Err(source.invalid(place(line), problem, None));
+        return Err(source.complain(&place(line), problem));
     }
     let mut values = [0; 6];
     for (index, value) in values.iter_mut().enumerate() {
@@ -174,13 +172,13 @@ fn read_row(
         let read = cell.trim().parse().ok().filter(|figure| PLAUSIBLE[index].contains(figure));
         *value = read.ok_or_else(|| {
             let problem = format!("`{cell}` is no `{}`: expected {}", SixFigures::NAMES[index], expected(index));
-            source.invalid(place(cell), problem, None)
+            source.complain(&place(cell), problem)
         })?;
     }
     let size = |column: usize| {
         let cell = cells[column];
         cell.trim().parse().ok().filter(|bytes| (1_000_000..=1_000_000_000_000_000).contains(bytes)).ok_or_else(|| {
-            source.invalid(place(cell), format!("`{cell}` is no `size_bytes`: expected bytes from 1000000"), None)
+            source.complain(&place(cell), format!("`{cell}` is no `size_bytes`: expected bytes from 1000000"))
         })
     };
     let size_bytes = columns.size.map(size).transpose()?;
