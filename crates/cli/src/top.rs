@@ -157,11 +157,9 @@ fn percentile(before: &[(Option<u64>, u64)], after: &[(Option<u64>, u64)], part:
     Cell::Missing
 }
 
-fn table(before: &BTreeMap<String, Export>, after: &BTreeMap<String, Export>, seconds: f64) -> Table {
-    let columns = vec![
-        Column::words("export", "export"),
-        Column::words("weight", "weight"),
-        Column::numbers("clients", "clients", Quantity::Count),
+/// What is said of an export or a client, behind who it is.
+fn figures() -> [Column; 8] {
+    [
         Column::numbers("reads", "reads/s", Quantity::Iops),
         Column::numbers("writes", "writes/s", Quantity::Iops),
         Column::numbers("bandwidth", "bandwidth", Quantity::Bandwidth),
@@ -170,8 +168,16 @@ fn table(before: &BTreeMap<String, Export>, after: &BTreeMap<String, Export>, se
         Column::numbers("p50", "p50 <=", Quantity::Time),
         Column::numbers("p99", "p99 <=", Quantity::Time),
         Column::words("waits", "waits for"),
+    ]
+}
+
+fn table(before: &BTreeMap<String, Export>, after: &BTreeMap<String, Export>, seconds: f64) -> Table {
+    let who = [
+        Column::words("export", "export"),
+        Column::words("weight", "weight"),
+        Column::numbers("clients", "clients", Quantity::Count),
     ];
-    let mut table = Table::new(format!("in the last {seconds:.1} s"), columns);
+    let mut table = Table::new(format!("in the last {seconds:.1} s"), who.into_iter().chain(figures()).collect());
     for (name, new) in after {
         let none = Export::default();
         let old = before.get(name).unwrap_or(&none);

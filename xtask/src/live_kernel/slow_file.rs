@@ -53,41 +53,17 @@ impl Drop for SlowFile {
 
 struct Slow;
 
-fn attributes(ino: INodeNo) -> FileAttr {
-    let (kind, size, perm) =
-        if ino == FILE { (FileType::RegularFile, SIZE, 0o600) } else { (FileType::Directory, 0, 0o700) };
-    let never = UNIX_EPOCH;
-    FileAttr {
-        ino,
-        size,
-        blocks: size / 512,
-        atime: never,
-        mtime: never,
-        ctime: never,
-        crtime: never,
-        kind,
-        perm,
-        nlink: 1,
-        uid: 0,
-        gid: 0,
-        rdev: 0,
-        blksize: 4096,
-        // What macOS calls flags; Linux has none.
-        flags: 0,
-    }
-}
-
 impl Filesystem for Slow {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
         if name == NAME {
-            reply.entry(&FOREVER, &attributes(FILE), Generation(0));
+            reply.entry(&FOREVER, &attributes(FILE, SIZE), Generation(0));
         } else {
             reply.error(Errno::ENOENT);
         }
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&FOREVER, &attributes(ino));
+        reply.attr(&FOREVER, &attributes(ino, SIZE));
     }
 
     /// Past the page cache, so that every request comes here.

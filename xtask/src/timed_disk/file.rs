@@ -15,7 +15,8 @@ use fuser::{
 use super::clock::{Answer, Asked, Clock};
 
 pub const NAME: &str = "disk";
-const FILE: INodeNo = INodeNo(2);
+/// The file in the folder.
+pub const FILE: INodeNo = INodeNo(2);
 const FOREVER: Duration = Duration::from_secs(3600);
 const SECTOR: u64 = 512;
 /// The kernel's own limit for a request, unless an administrator raised it.
@@ -54,29 +55,30 @@ impl DiskFile {
         let most = facts.max_sectors.saturating_mul(SECTOR as u32).min(MOST);
         DiskFile { clock, bytes: facts.sectors * SECTOR, most, depth: facts.depth }
     }
+}
 
-    fn attributes(&self, ino: INodeNo) -> FileAttr {
-        let (kind, size, perm) =
-            if ino == FILE { (FileType::RegularFile, self.bytes, 0o600) } else { (FileType::Directory, 0, 0o700) };
-        let never = UNIX_EPOCH;
-        FileAttr {
-            ino,
-            size,
-            blocks: size / SECTOR,
-            atime: never,
-            mtime: never,
-            ctime: never,
-            crtime: never,
-            kind,
-            perm,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            // What macOS calls flags; Linux has none.
-            flags: 0,
-        }
+/// Of a folder with one file of so many bytes.
+pub fn attributes(ino: INodeNo, bytes: u64) -> FileAttr {
+    let (kind, size, perm) =
+        if ino == FILE { (FileType::RegularFile, bytes, 0o600) } else { (FileType::Directory, 0, 0o700) };
+    let never = UNIX_EPOCH;
+    FileAttr {
+        ino,
+        size,
+        blocks: size / SECTOR,
+        atime: never,
+        mtime: never,
+        ctime: never,
+        crtime: never,
+        kind,
+        perm,
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 4096,
+        // What macOS calls flags; Linux has none.
+        flags: 0,
     }
 }
 
@@ -97,14 +99,14 @@ impl Filesystem for DiskFile {
 
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
         if name == NAME {
-            reply.entry(&FOREVER, &self.attributes(FILE), Generation(0));
+            reply.entry(&FOREVER, &attributes(FILE, self.bytes), Generation(0));
         } else {
             reply.error(Errno::ENOENT);
         }
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&FOREVER, &self.attributes(ino));
+        reply.attr(&FOREVER, &attributes(ino, self.bytes));
     }
 
     /// Past the page cache, so that every request comes here.

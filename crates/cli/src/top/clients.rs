@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blksched::Span;
-use blksched_measure::{Cell, Column, Quantity, Table};
+use blksched_measure::{Cell, Column, Table};
 
 /// What is said of one client.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,20 +85,9 @@ fn percentile(before: &Client, after: &Client, part: f64) -> Cell {
 
 /// What each client did in so many seconds.
 pub(super) fn table(before: &BTreeMap<u64, Client>, after: &BTreeMap<u64, Client>, seconds: f64) -> Table {
-    let columns = vec![
-        Column::words("client", "client"),
-        Column::words("export", "export"),
-        Column::numbers("reads", "reads/s", Quantity::Iops),
-        Column::numbers("writes", "writes/s", Quantity::Iops),
-        Column::numbers("bandwidth", "bandwidth", Quantity::Bandwidth),
-        Column::numbers("time", "disk", Quantity::Fraction),
-        Column::numbers("in_progress", "asked", Quantity::Count),
-        Column::numbers("p50", "p50 <=", Quantity::Time),
-        Column::numbers("p99", "p99 <=", Quantity::Time),
-        Column::words("waits", "waits for"),
-        Column::words("peer", "peer"),
-    ];
-    let mut table = Table::new(format!("in the last {seconds:.1} s"), columns);
+    let who = [Column::words("client", "client"), Column::words("export", "export")];
+    let columns = who.into_iter().chain(super::figures()).chain([Column::words("peer", "peer")]);
+    let mut table = Table::new(format!("in the last {seconds:.1} s"), columns.collect());
     let none = Client::default();
     for (number, new) in after {
         let old = before.get(number).unwrap_or(&none);

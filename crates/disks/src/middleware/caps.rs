@@ -8,12 +8,11 @@
 //! **Origin**: EBS describes its volumes so: operations per second counted in units, bytes per second, and for gp2
 //! credits that are spent at the burst rate.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use blksched::{Command, Instant, Op};
 
-use crate::{CapSpec, CapsSpec, Disk, Facts, Finished, Ledger, Stint, Trace};
+use crate::{CapSpec, CapsSpec, Disk, Facts, Finished, Trace};
 
 /// A disk whose commands are let through by rate.
 pub(crate) struct Caps {
@@ -118,21 +117,7 @@ impl Disk for Caps {
         self.inner.in_flight() + self.waiting.len() as u32
     }
 
-    fn ledger(&self) -> Cow<'_, Ledger> {
-        self.inner.ledger()
-    }
-
-    fn parts(&self) -> u32 {
-        self.inner.parts()
-    }
-
-    fn watch(&mut self) {
-        self.inner.watch();
-    }
-
-    fn stints(&mut self, to: &mut Vec<Stint>) {
-        self.inner.stints(to);
-    }
+    as_inside!();
 
     fn trace(&self) -> Option<&Trace> {
         self.inner.trace()

@@ -3,12 +3,10 @@
 //! **Rule**: every command ends `time` later than the disk inside ends it, plus an evenly distributed part of `jitter`,
 //! drawn from the disk's seed in the order of the ends inside. Commands may overtake each other.
 
-use std::borrow::Cow;
-
 use blksched::{Command, Instant, Span};
 
 use crate::endings::Endings;
-use crate::{DelaySpec, Disk, Facts, Finished, Ledger, Stint, Trace};
+use crate::{DelaySpec, Disk, Facts, Finished, Trace};
 
 /// A disk whose commands end later.
 pub(crate) struct Delay {
@@ -69,21 +67,7 @@ impl Disk for Delay {
         self.inner.in_flight() + self.held_count
     }
 
-    fn ledger(&self) -> Cow<'_, Ledger> {
-        self.inner.ledger()
-    }
-
-    fn parts(&self) -> u32 {
-        self.inner.parts()
-    }
-
-    fn watch(&mut self) {
-        self.inner.watch();
-    }
-
-    fn stints(&mut self, to: &mut Vec<Stint>) {
-        self.inner.stints(to);
-    }
+    as_inside!();
 
     fn trace(&self) -> Option<&Trace> {
         self.inner.trace()

@@ -5,12 +5,10 @@
 //! fault that matches a command acts on it. A command that fails does not reach the disk inside: it ends `after` later.
 //! A slow one is done, and its end is held back by `after`.
 
-use std::borrow::Cow;
-
 use blksched::{Command, Instant, Span};
 
 use crate::endings::Endings;
-use crate::{Disk, Facts, FaultAction, FaultSpec, Finished, IoError, Ledger, Outcome, Stint, Trace};
+use crate::{Disk, Facts, FaultAction, FaultSpec, Finished, IoError, Outcome, Trace};
 
 /// A fault and how often it has been met.
 #[derive(Clone, Debug)]
@@ -101,21 +99,7 @@ impl Disk for Faults {
         self.inner.in_flight() + self.held_count
     }
 
-    fn ledger(&self) -> Cow<'_, Ledger> {
-        self.inner.ledger()
-    }
-
-    fn parts(&self) -> u32 {
-        self.inner.parts()
-    }
-
-    fn watch(&mut self) {
-        self.inner.watch();
-    }
-
-    fn stints(&mut self, to: &mut Vec<Stint>) {
-        self.inner.stints(to);
-    }
+    as_inside!();
 
     fn trace(&self) -> Option<&Trace> {
         self.inner.trace()

@@ -4,6 +4,27 @@
 //! time to all of them, [`tracer`] writes down what passes. What a wrapper adds is not the disk's work: neither the
 //! ledger nor `service` shows it.
 
+/// What a disk says of the disk inside, which does the work.
+macro_rules! as_inside {
+    () => {
+        fn ledger(&self) -> std::borrow::Cow<'_, crate::Ledger> {
+            self.inner.ledger()
+        }
+
+        fn parts(&self) -> u32 {
+            self.inner.parts()
+        }
+
+        fn watch(&mut self) {
+            self.inner.watch();
+        }
+
+        fn stints(&mut self, to: &mut Vec<crate::Stint>) {
+            self.inner.stints(to);
+        }
+    };
+}
+
 mod caps;
 mod delay;
 mod fault;

@@ -1,14 +1,13 @@
-//! **What for**: what passed through a disk, for tests and for whoever drives it.
+//! **What for**: what passed through a disk, for tests and for its driver.
 //!
 //! **Rule**: each completion is written down, with the moment at which its command came; the last `capacity` of them
 //! are kept. Nothing else changes.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use blksched::{Command, Instant};
 
-use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, Stint};
+use crate::{Activity, Disk, Facts, Finished, Outcome};
 
 /// One command and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,21 +103,7 @@ impl Disk for Tracer {
         self.inner.in_flight()
     }
 
-    fn ledger(&self) -> Cow<'_, Ledger> {
-        self.inner.ledger()
-    }
-
-    fn parts(&self) -> u32 {
-        self.inner.parts()
-    }
-
-    fn watch(&mut self) {
-        self.inner.watch();
-    }
-
-    fn stints(&mut self, to: &mut Vec<Stint>) {
-        self.inner.stints(to);
-    }
+    as_inside!();
 
     fn trace(&self) -> Option<&Trace> {
         Some(&self.trace)

@@ -36,6 +36,12 @@ fn rates(elevator: &str, jobs: &str, around: Surroundings) -> Vec<f64> {
     found.jobs.iter().map(kib).collect()
 }
 
+/// KiB/s that the nth job, which runs for 8 s, reads on average over four seeds.
+fn read_rate(trial: &Trial, job: usize) -> f64 {
+    let bytes = |seed| Trial { seed, ..trial.clone() }.simulate().unwrap().jobs[job].record.read.bytes;
+    (1..=4).map(bytes).sum::<u64>() as f64 / 4.0 / 8.0 / 1024.0
+}
+
 /// A real 6.18: 69, 111, 109 and 111 KiB/s of 400.
 #[test]
 fn without_a_scheduler_slots_go_round_by_process_and_nobody_starves() {
@@ -66,11 +72,7 @@ fn tags_that_were_cut_keep_the_words_of_their_map() {
             ..Surroundings::default()
         };
         let disk = blksched_disks::parse("fixed20", file).unwrap();
-        let bytes = |seed| {
-            let trial = Trial { seed, ..trial("bfq@6.1", disk.clone(), jobs, around) };
-            trial.simulate().unwrap().jobs[1].record.read.bytes
-        };
-        (1..=4).map(bytes).sum::<u64>() as f64 / 4.0 / 8.0 / 1024.0
+        read_rate(&trial("bfq@6.1", disk, jobs, around), 1)
     };
     let (cut, made) = (reads(Some(256)), reads(None));
     assert!((cut / 162.0 - 1.0).abs() < 0.2, "{cut:.0} KiB/s");
@@ -142,11 +144,7 @@ fn a_stream_beside_another_has_what_the_race_with_the_worker_leaves_it() {
             ..Surroundings::default()
         };
         let disk = blksched_disks::parse("fixed10", file).unwrap();
-        let bytes = |seed| {
-            let trial = Trial { seed, ..trial("bfq", disk.clone(), jobs, around) };
-            trial.simulate().unwrap().jobs[0].record.read.bytes
-        };
-        (1..=4).map(bytes).sum::<u64>() as f64 / 4.0 / 8.0 / 1024.0
+        read_rate(&trial("bfq", disk, jobs, around), 0)
     };
     let (often, seldom) = (reads(76), reads(2));
     assert!((600.0..=900.0).contains(&often), "{often:.0} KiB/s");

@@ -72,6 +72,17 @@ pub enum Support {
 #[derive(Clone, Copy)]
 pub struct Takes(pub(crate) Kind);
 
+/// An option that does what fio's manual says.
+const fn supported_entry(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    category: Category,
+    kind: Kind,
+    doc: &'static str,
+) -> OptionEntry {
+    OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
+}
+
 type Set<T> = fn(&mut Settings, T);
 
 #[derive(Clone, Copy)]

@@ -2,14 +2,14 @@
 
 use blksched::cgroup::files;
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{ExitWhat, GroupFile, Settings, Written};
 use crate::fio::values::{Bare, ValueError, expected};
 use crate::plan::{MOST_PERCENT, in_figures};
 
 const fn entry(name: &'static str, category: Category, kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases: &[], category, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, &[], category, kind, doc)
 }
 
 fn set_exit_what(settings: &mut Settings, word: &str) -> Result<(), &'static str> {

@@ -1,13 +1,13 @@
 //! Options of asynchronous engines: batches, and priorities of single I/Os.
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::blocks;
 use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{CommandShare, Settings};
 use crate::fio::values::{self, KbBase, ValueError};
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases, category: Category::Engine, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, aliases, Category::Engine, kind, doc)
 }
 
 /// `4k/50:64k/10/1/0`: size, share, and perhaps class and level.

@@ -1,13 +1,13 @@
 //! Options about files: their names, how many, how long, which is next.
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::blocks;
 use crate::fio::distribution::distribution;
 use crate::fio::settings::{Service, Settings, Turn};
 use crate::fio::values::{self, KbBase, ValueError, expected};
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases, category: Category::Target, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, aliases, Category::Target, kind, doc)
 }
 
 /// The files of all processes together; each costs memory.

@@ -2,23 +2,13 @@
 
 use crate::fio::ddir::PerDdir;
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry as entry};
 use crate::fio::blocks;
 use crate::fio::buffered::RangePlan;
 use crate::fio::distribution::{Distribution, distribution};
 use crate::fio::settings::{Durable, Sequencer, Settings};
 use crate::fio::values::{self, KbBase, ValueError};
 use crate::host::RangeSync;
-
-const fn entry(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    category: Category,
-    kind: Kind,
-    doc: &'static str,
-) -> OptionEntry {
-    OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
-}
 
 fn read_kb_base(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     settings.kb_base = match values::word(text, &["1000", "1024"])? {

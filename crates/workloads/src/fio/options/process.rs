@@ -1,19 +1,9 @@
 //! Options about processes: how many, when they run, with which priority, reported with whom.
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry as entry};
 use crate::cpus::CpuSet;
 use crate::fio::settings::{CpuPolicy, Settings};
 use crate::fio::values::{Bare, ValueError, expected};
-
-const fn entry(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    category: Category,
-    kind: Kind,
-    doc: &'static str,
-) -> OptionEntry {
-    OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
-}
 
 /// fio's own limit on the processes of a run (its `--max-jobs`).
 pub(crate) const MAX_PROCESSES: u64 = 4096;

@@ -2,13 +2,13 @@
 
 use blksched::Span;
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::process::MAX_WEIGHT;
 use crate::fio::settings::{AfterThinking, RateProcess, Settings, ThinksAfter};
 use crate::fio::values::{Bare, ValueError, expected};
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases, category: Category::Rate, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, aliases, Category::Rate, kind, doc)
 }
 
 fn set_process(settings: &mut Settings, word: &str) -> Result<(), &'static str> {

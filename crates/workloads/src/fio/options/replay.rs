@@ -2,12 +2,12 @@
 
 use blksched::Op;
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::settings::Settings;
 use crate::fio::values::{self, ValueError};
 
 const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases: &[], category: Category::Target, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, &[], Category::Target, kind, doc)
 }
 
 fn read_skip(settings: &mut Settings, text: &str) -> Result<(), ValueError> {

@@ -2,12 +2,12 @@
 
 use blksched::Span;
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::settings::{LogNames, LogValue, Settings, Unified};
 use crate::fio::values::{ValueError, expected};
 
 const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases, category: Category::Report, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, aliases, Category::Report, kind, doc)
 }
 
 /// As many as fio takes.

@@ -1,6 +1,6 @@
 //! Options about the job itself and its engine.
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::settings::{Engine, Settings};
 
 const ENGINES: &[&str] = &[
@@ -19,7 +19,7 @@ const ENGINES: &[&str] = &[
 ];
 
 const fn entry(name: &'static str, category: Category, kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases: &[], category, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, &[], category, kind, doc)
 }
 
 fn set_engine(settings: &mut Settings, word: &str) -> Result<(), &'static str> {

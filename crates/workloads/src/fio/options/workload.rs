@@ -1,6 +1,6 @@
 //! Options about what is read and written: pattern, blocks, sizes, random numbers.
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry as entry};
 use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{Hint, Jumps, Mix, Order, Settings};
 use crate::fio::values::{self, ValueError};
@@ -18,16 +18,6 @@ const RW: &[&str] = &[
     "trimwrite",
     "randtrimwrite",
 ];
-
-const fn entry(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    category: Category,
-    kind: Kind,
-    doc: &'static str,
-) -> OptionEntry {
-    OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
-}
 
 /// `randread`, `randread:8`, `read:-8k`.
 fn read_rw(settings: &mut Settings, text: &str) -> Result<(), ValueError> {

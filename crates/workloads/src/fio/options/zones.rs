@@ -1,10 +1,10 @@
 //! `zonemode` and its companions.
 
-use super::{Category, Kind, OptionEntry, Support, Takes};
+use super::{Category, Kind, OptionEntry, supported_entry};
 use crate::fio::settings::Settings;
 
 const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
-    OptionEntry { name, aliases: &[], category: Category::Target, doc, support: Support::Supported(Takes(kind)) }
+    supported_entry(name, &[], Category::Target, kind, doc)
 }
 
 fn set_mode(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
