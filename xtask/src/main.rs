@@ -63,7 +63,7 @@ enum Verb {
         /// First install the Debian packages and the parts of the Rust toolchain that are missing
         #[arg(long)]
         install: bool,
-        /// Only a look: format, style and the libraries' unit tests
+        /// Only a look: format, style and the unit tests of the crates that the uncommitted change touches
         #[arg(long, conflicts_with_all = ["install", "slow", "root"])]
         quick: bool,
         /// The tests that take minutes, too
@@ -153,7 +153,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().verb {
-        Verb::Test { quick: true, .. } => test::quick(),
+        Verb::Test { quick: true, .. } => test::quick::run(),
         Verb::Test { install, slow, root, .. } => {
             let machine = if install { test::Machine::Install } else { test::Machine::LeaveAlone };
             let tiers = [(slow, test::Tier::Slow), (root, test::Tier::Root)];

@@ -5,6 +5,7 @@
 pub mod libtest;
 pub mod packages;
 mod publish;
+pub mod quick;
 pub mod report;
 mod tier;
 
@@ -34,22 +35,6 @@ pub enum Machine {
     Install,
 }
 
-/// What passes for a look while one works: format, style and the libraries' unit tests.
-///
-/// # Errors
-/// If the repository's root is not there; anything else that goes wrong is a failing step.
-pub fn quick() -> Result<Verdict> {
-    std::env::set_current_dir(shell::root())?;
-    let mut report = Report::default();
-    report.step("format", formatted);
-    report.step("tidy", || safely(tidied));
-    let mut ran = libtest::Run::default();
-    report.step("unit tests", || tests(&["--lib"], &mut ran));
-    report.skipped_tests(ran.skipped);
-    println!("\n{}", report.summary());
-    Ok(Verdict::when(report.is_good()))
-}
-
 /// Everything, and the tests of these tiers.
 ///
 /// # Errors
@@ -67,7 +52,7 @@ pub fn run(machine: Machine, tiers: &[Tier]) -> Result<Verdict> {
     report.step("tidy", || safely(tidied));
     report.step("generated documents", || safely(documents));
     let mut ran = libtest::Run::default();
-    report.step("tests", || tests(&[], &mut ran));
+    report.step("tests", || tests(&["--workspace"], &mut ran));
     for (package, variable) in PACKAGES.iter().filter_map(|package| Some((package, package.variable?))) {
         let asked = tidy::crates_mention(&[variable, packages::REQUIRE_ALL])?;
         report.step(package.name, || outside(package, asked, &ran));
@@ -145,9 +130,9 @@ fn formatted() -> Outcome {
     component("rustfmt", "fmt", &["fmt", "--all", "--check", "--", "--color", "never"])
 }
 
-/// Unit, law, golden and documentation tests, and those with the outside programs that are here; or what `only` says.
-fn tests(only: &[&str], ran: &mut libtest::Run) -> Outcome {
-    let arguments = [&["test", "--workspace", "--no-fail-fast"], only, &["--", "--show-output"]].concat();
+/// The tests of what `selection` says to cargo, with the outside programs that are here.
+fn tests(selection: &[&str], ran: &mut libtest::Run) -> Outcome {
+    let arguments = [&["test", "--no-fail-fast"], selection, &["--", "--show-output"]].concat();
     let mut cargo = shell::cargo(&arguments);
     cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
     let finished = match shell::capture(cargo) {

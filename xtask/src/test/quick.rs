@@ -1,0 +1,100 @@
+//! `test --quick`: a look while one works. Format, style, and the unit tests of the crates that the uncommitted change
+//! touches; all crates' if nothing is changed, or more than crates.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+
+use super::libtest;
+use super::report::{Outcome, Report};
+use crate::{Verdict, shell};
+
+/// Which crates' unit tests are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Crates {
+    All,
+    These(BTreeSet<String>),
+}
+
+/// Takes the steps, with a line each.
+///
+/// # Errors
+/// If the repository's root is not there; anything else that goes wrong is a failing step.
+pub fn run() -> Result<Verdict> {
+    std::env::set_current_dir(shell::root())?;
+    let mut report = Report::default();
+    report.step("format", super::formatted);
+    report.step("tidy", || super::safely(super::tidied));
+    let crates = touched();
+    let mut ran = libtest::Run::default();
+    report.step("unit tests", || match (super::tests(&selection(&crates), &mut ran), &crates) {
+        (Outcome::Passed(note), Crates::These(names)) => {
+            Outcome::Passed(format!("{note}; of {}", names.iter().cloned().collect::<Vec<_>>().join(", ")))
+        }
+        (outcome, _) => outcome,
+    });
+    report.skipped_tests(ran.skipped);
+    println!("\n{}", report.summary());
+    Ok(Verdict::when(report.is_good()))
+}
+
+/// What git says of the working tree; all crates where it says nothing.
+fn touched() -> Crates {
+    let ask = |arguments: &[&str]| shell::capture(shell::command("git", arguments)).ok().filter(|said| said.good);
+    let changed = ask(&["diff", "--name-only", "HEAD"]);
+    let added = ask(&["ls-files", "--others", "--exclude-standard"]);
+    match changed.zip(added) {
+        Some((changed, added)) => of_paths(changed.output.lines().chain(added.output.lines())),
+        None => Crates::All,
+    }
+}
+
+/// The packages that these files belong to. Documents, experiments and recordings have no unit tests.
+fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Crates {
+    let mut names = BTreeSet::new();
+    for path in paths {
+        let mut parts = path.split('/');
+        match (parts.next(), parts.next()) {
+            (Some("crates"), Some("blksched")) => drop(names.insert("blksched".to_owned())),
+            (Some("crates"), Some(folder)) => drop(names.insert(format!("blksched-{folder}"))),
+            (Some("xtask"), _) => drop(names.insert("xtask".to_owned())),
+            // The workspace's own: what all are built with.
+            (Some("Cargo.toml" | "Cargo.lock"), None) => return Crates::All,
+            _ => {}
+        }
+    }
+    if names.is_empty() { Crates::All } else { Crates::These(names) }
+}
+
+/// As cargo wants it said. `xtask` is a program, and has no library to test.
+fn selection(crates: &Crates) -> Vec<&str> {
+    let Crates::These(names) = crates else { return vec!["--workspace", "--lib"] };
+    let packages = names.iter().flat_map(|name| ["--package", name.as_str()]);
+    let program = names.contains("xtask").then_some(["--bin", "xtask"]).into_iter().flatten();
+    let libraries = names.iter().any(|name| name != "xtask").then_some("--lib");
+    packages.chain(program).chain(libraries).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(paths: &[&str]) -> String {
+        selection(&of_paths(paths.iter().copied())).join(" ")
+    }
+
+    #[test]
+    fn a_change_is_tested_where_it_is() {
+        assert_eq!(said(&["crates/disks/src/lib.rs", "docs/disks.md"]), "--package blksched-disks --lib");
+        let two = "--package blksched --package xtask --bin xtask --lib";
+        assert_eq!(said(&["crates/blksched/src/time.rs", "xtask/src/main.rs"]), two);
+        assert_eq!(said(&["xtask/src/main.rs"]), "--package xtask --bin xtask");
+    }
+
+    #[test]
+    fn everything_is_tested_if_it_is_unclear_where_a_change_is() {
+        assert_eq!(said(&[]), "--workspace --lib");
+        assert_eq!(said(&["README.md"]), "--workspace --lib");
+        assert_eq!(said(&["crates/disks/src/lib.rs", "Cargo.lock"]), "--workspace --lib");
+    }
+}
